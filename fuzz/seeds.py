@@ -1,4 +1,4 @@
-"""Writes the grammars of testdata/ as first inputs of the fuzz targets."""
+"""Writes the grammars of testdata/ as the initial corpus of the fuzz targets."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def grammars() -> list[str]:
 
 
 def main() -> None:
-    """Writes one file per grammar and target, named by its content."""
+    """Writes one file per grammar and target, named by the hash of its content."""
     folder = ROOT / "fuzz/corpus/json_schema"
     folder.mkdir(parents=True, exist_ok=True)
     for case in tomllib.loads((ROOT / "testdata/json_schema/cases.toml").read_text())["case"]:

@@ -1,4 +1,4 @@
-"""What peers said about texts, recorded in ``testdata/peers/``: what they refuse, and which texts they accept."""
+"""Recorded verdicts of peers in ``testdata/peers/``: refused inputs and accepted texts."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ DIRECTORY = Path(__file__).parents[1] / "testdata" / "peers"
 
 
 def verdicts(name: str) -> list[dict[str, Any]]:
-    """Return the records of a peer; ``alphabet`` and ``longest`` stand for all texts over some letters."""
+    """Return the records of a peer; expand ``alphabet`` and ``longest`` to all texts over an alphabet."""
     rows: list[dict[str, Any]] = json.loads((DIRECTORY / f"{name}.json").read_text("utf-8"))
     for row in rows:
         if "alphabet" in row:
@@ -29,7 +29,7 @@ def verdicts(name: str) -> list[dict[str, Any]]:
 
 
 def differences(row: dict[str, Any], make: Callable[[], grammask.Grammar]) -> list[str]:
-    """Return the texts on which grammask does not say what the peer said; the word ``refused`` if it refuses."""
+    """Return the texts with different verdicts; ``refused`` or ``accepted`` if only one side refuses the input."""
     try:
         compiled = make().compile(BYTES)
     except grammask.GrammarError:

@@ -1,4 +1,4 @@
-"""Runs whole engines in tests: what they are asked, and how outputs are checked, by a matcher of its own."""
+"""Runs whole engines in tests, with common requests, and checks outputs by a separate matcher."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 START_SECONDS = 600
-"""How long a server may take to start."""
+"""Maximum time for the start of a server."""
 SERVERS = Path(__file__).parent / "integrations" / "servers"
 WIDTH = 320
-"""The width of the tiny model's logits, which is more than its tokenizer has tokens."""
+"""The width of the tiny model's logits, which is larger than the size of its tokenizer."""
 
 SCHEMA = {
     "type": "object",
@@ -39,7 +39,7 @@ GRAMMARS: dict[str, tuple[dict[str, Any], dict[str, Any], Grammar]] = {
     "regex": ({"regex": "[ab]{3,9}!|né*"}, {"regex": "[ab]{3,9}!|né*"}, Grammar.from_regex("[ab]{3,9}!|né*")),
     "nested": ({"grammar": NESTED}, {"ebnf": NESTED}, Grammar.from_gbnf(NESTED)),
 }
-"""By name, what a request of vLLM and one of SGLang asks for, and its grammar."""
+"""By name, the constraint in a request of vLLM, that in a request of SGLang, and the grammar."""
 
 
 def check(name: str, tokens: list[int], reason: str, tokenizer: Any) -> bool:
@@ -56,7 +56,7 @@ def run_engine(
     """Run a program in a process of its own, with jobs as JSON, and return its results.
 
     Args:
-        program: Its name in the folder of tests of servers; it prints its results as JSON behind a line ``RESULTS``.
+        program: Its name in the folder of tests of servers; it prints its results as JSON after a line ``RESULTS``.
         folder: Its argument.
         jobs: What it reads from standard input.
         plugins: Entry points by group, which the engine finds in all its processes, unless what is installed has them.

@@ -1,4 +1,4 @@
-//! What the fuzz targets share: the checks, and scenes made from the fuzzer's bytes.
+//! The checks of the fuzz targets, and scenes generated from the fuzzer's bytes.
 
 #[path = "../../crates/grammask/tests/fuzzed/mod.rs"]
 pub mod fuzzed;

@@ -1,6 +1,6 @@
-//! A grammar as KBNF, a vocabulary and a walk, made from the bytes of the fuzzer.
+//! A grammar as KBNF, a vocabulary and a walk, generated from the bytes of the fuzzer.
 //!
-//! The alphabet is small, so that tokens overlap, split characters and meet in the middle of symbols.
+//! The alphabet is small, so that tokens overlap, split characters and end in the middle of symbols.
 
 use std::fmt::Write;
 use std::sync::{Arc, OnceLock};
@@ -13,20 +13,20 @@ use crate::fuzzed::Step;
 
 const ALPHABET: [&str; 5] = ["a", "b", "c", "é", "你"];
 const SPECIAL: [&str; 2] = ["<|x|>", "<|y|>"];
-/// Most rules of a grammar.
-const RULES: u32 = 4;
-/// Deepest nesting of a right-hand side.
-const DEPTH: u32 = 4;
+/// Maximum number of rules of a grammar.
+const MAX_RULES: u32 = 4;
+/// Maximum nesting depth of a right-hand side.
+const MAX_DEPTH: u32 = 4;
 
-/// Something to check.
+/// An input of the check.
 #[derive(Clone, Debug)]
 pub struct Scene {
     /// The grammar.
     pub grammar: String,
-    /// The texts of a vocabulary of its own; none for the one that all scenes of the process share, in which what
-    /// is known about terminals is kept from grammar to grammar.
+    /// The texts of its own vocabulary; `None` for the vocabulary that all scenes of the process share, whose summary
+    /// cache persists from grammar to grammar.
     pub texts: Option<Vec<Vec<u8>>>,
-    /// What is done.
+    /// The walk.
     pub steps: Vec<Step>,
     /// When texts end.
     pub end: EndMode,
@@ -49,7 +49,7 @@ impl Scene {
     }
 }
 
-/// The texts, single bytes, two special tokens, one end token that would have a text, and padding.
+/// The texts, single bytes, two special tokens, an end token with a text that is ignored, and padding.
 fn vocabulary(texts: &[Vec<u8>]) -> Vocabulary {
     let mut all = TokenTexts::new();
     for text in texts {
@@ -77,12 +77,12 @@ impl<'a> Arbitrary<'a> for Scene {
         let count = u.int_in_range(1..=10)?;
         let steps = (0..count).map(|_| step(u)).collect::<Result<_>>()?;
         let mut grammar = String::new();
-        for rule in 0..u.int_in_range(1..=RULES)? {
-            let body = part(u, DEPTH)?;
+        for rule in 0..u.int_in_range(1..=MAX_RULES)? {
+            let body = part(u, MAX_DEPTH)?;
             let _ = writeln!(grammar, "{} ::= {body};", rule_name(rule));
         }
-        for rule in 0..RULES {
-            // A symbol without a rule of its own derives a letter.
+        for rule in 0..MAX_RULES {
+            // A symbol without a definition derives a letter.
             let name = rule_name(rule);
             if !grammar.contains(&format!("{name} ::=")) {
                 let _ = writeln!(grammar, "{name} ::= \"{}\";", ALPHABET[rule as usize % 3]);
@@ -121,8 +121,8 @@ fn step(u: &mut Unstructured<'_>) -> Result<Step> {
     })
 }
 
-fn text(u: &mut Unstructured<'_>, least: u32, most: u32) -> Result<String> {
-    let count = u.int_in_range(least..=most)?;
+fn text(u: &mut Unstructured<'_>, min: u32, max: u32) -> Result<String> {
+    let count = u.int_in_range(min..=max)?;
     (0..count).map(|_| u.choose(&ALPHABET).copied()).collect()
 }
 
@@ -132,12 +132,12 @@ fn parts(u: &mut Unstructured<'_>, depth: u32, separator: &str) -> Result<String
     Ok(format!("({})", parts.join(separator)))
 }
 
-/// A part of a right-hand side. The recursion is `depth` deep at most.
+/// A part of a right-hand side. Recurses at most `depth` levels.
 fn part(u: &mut Unstructured<'_>, depth: u32) -> Result<String> {
     let kinds = if depth == 0 || u.is_empty() { 11 } else { 17 };
     Ok(match u.int_in_range(0..=kinds)? {
         0..=2 => format!("\"{}\"", text(u, 0, 2)?),
-        3..=5 => rule_name(u.int_in_range(0..=RULES - 1)?),
+        3..=5 => rule_name(u.int_in_range(0..=MAX_RULES - 1)?),
         6 => format!("#\"{}\"", pattern(u, 3)?),
         7 => format!("#e\"{}\"", pattern(u, 3)?),
         8 => format!("#ex\"{}\"", pattern(u, 2)?),
@@ -166,8 +166,8 @@ fn part(u: &mut Unstructured<'_>, depth: u32) -> Result<String> {
                 3 => format!("{{{}}}", u.int_in_range(0..=3)?),
                 4 => format!("{{{},}}", u.int_in_range(0..=3)?),
                 _ => {
-                    let least = u.int_in_range(0..=4)?;
-                    format!("{{{least},{}}}", u.int_in_range(least..=40)?)
+                    let min = u.int_in_range(0..=4)?;
+                    format!("{{{min},{}}}", u.int_in_range(min..=40)?)
                 }
             };
             format!("({repeated}){suffix}")
@@ -175,7 +175,7 @@ fn part(u: &mut Unstructured<'_>, depth: u32) -> Result<String> {
     })
 }
 
-/// A pattern. The recursion is `depth` deep at most.
+/// A pattern. Recurses at most `depth` levels.
 fn pattern(u: &mut Unstructured<'_>, depth: u32) -> Result<String> {
     let kinds = if depth == 0 || u.is_empty() { 5 } else { 9 };
     Ok(match u.int_in_range(0..=kinds)? {
@@ -187,8 +187,8 @@ fn pattern(u: &mut Unstructured<'_>, depth: u32) -> Result<String> {
         7 => format!("({}|{})", pattern(u, depth - 1)?, pattern(u, depth - 1)?),
         8 => format!("({}){}", pattern(u, depth - 1)?, u.choose(&["*", "+", "?", "*?"])?),
         _ => {
-            let least: u32 = u.int_in_range(0..=3)?;
-            format!("({}){{{least},{}}}", pattern(u, depth - 1)?, u.int_in_range(least..=12)?)
+            let min: u32 = u.int_in_range(0..=3)?;
+            format!("({}){{{min},{}}}", pattern(u, depth - 1)?, u.int_in_range(min..=12)?)
         }
     })
 }

@@ -1,4 +1,4 @@
-"""The compiled engine. Use it through the package ``grammask``."""
+"""The native extension module. Use it through the package ``grammask``."""
 
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -43,10 +43,10 @@ __all__ = [
 
 @disjoint_base
 class Vocabulary:
-    """The tokens of a model: their bytes, the special ones, and the ones that end a text.
+    """The tokens of a model: their bytes, the special tokens, and the end tokens.
 
-    Immutable, safe to share between threads, and shared by all grammars without copying; make one per model.
-    Copies are the object itself. Can be pickled.
+    Immutable, thread-safe, and shared by all grammars without copying: make one per model. Copies are the object
+    itself. Can be pickled.
     """
 
     def __new__(
@@ -57,64 +57,64 @@ class Vocabulary:
         eos: int | str | Iterable[int | str] | None = None,
         size: int | None = None,
     ) -> Self:
-        """Make a vocabulary in which the i-th of ``tokens`` is the text of id i.
+        """Make a vocabulary in which ``tokens[i]`` is the text of id i.
 
         Args:
-            tokens: The bytes of each token, or None (or ``b""``) for one without text, which no grammar
-                matches. Several ids may have the same bytes: they are legal together.
-            special: Names of special tokens with their ids. A special token has no text: only a grammar that
-                names it matches it, even if ``tokens`` has bytes for it. Ids may share names, not names ids.
-            eos: The tokens that end a text, by id or by special name. They have no text either.
-            size: Number of ids with padding, usually the width of the model's logits; ``len(tokens)`` if None.
+            tokens: The bytes of each token, or None (or ``b""``) for a token without text, which no grammar
+                matches. Ids with equal bytes are legal together.
+            special: Ids of the special tokens by name. A special token has no text, even if ``tokens`` has bytes for
+                it: only a grammar that names it matches it. An id can have several names; a name has one id.
+            eos: The end tokens, by id or by special name. They have no text either.
+            size: Number of ids including padding, usually the width of the model's logits; ``len(tokens)`` if None.
 
         Raises:
             TypeError: A token is not bytes, a name not a string or an id not an integer.
-            VocabularyError: There are no tokens, an id is outside the vocabulary, a name is ambiguous or
-                unknown, the size is too small, or a token has more than 65,535 bytes.
+            VocabularyError: There are no tokens, an id is outside the vocabulary, a name is ambiguous or unknown, the
+                size is too small, or a token has more than 65,535 bytes.
 
-        Cost: 20 ms for 200,000 tokens; 45 bytes of memory per token.
+        Cost: 20 ms for 200,000 tokens, and 45 bytes of memory per token.
         """
 
     @property
     def size(self) -> int:
-        """Number of ids, padding included: the width of a mask in bits."""
+        """Number of ids, including padding: the width of a mask in bits."""
 
     @property
     def eos(self) -> tuple[int, ...]:
-        """Ids of the tokens that end a text, ascending."""
+        """Ids of the end tokens, in ascending order."""
 
     @property
     def special(self) -> dict[str, int]:
-        """Names of the special tokens with their ids, as a new dictionary."""
+        """Ids of the special tokens by name, as a new dictionary."""
 
     def token(self, id: SupportsIndex) -> bytes | None:
-        """Return the bytes of a token; None for special tokens, end tokens, padding and others without text.
+        """Return the bytes of a token; None for a token without text, such as special tokens, end tokens and padding.
 
         Raises:
             IndexError: The vocabulary has no such id.
         """
 
     def tokens(self) -> list[bytes | None]:
-        """Return what ``token`` says of each id, as a new list; it may leave out padding at the end."""
+        """Return the bytes of each token as :meth:`token` does, as a new list; padding at the end may be omitted."""
 
     def name_of(self, id: SupportsIndex) -> str | None:
-        """Return the name of a special token, its first one if it has several; None for all other tokens.
+        """Return the name of a special token, the first one if it has several; None for all other tokens.
 
         Raises:
             IndexError: The vocabulary has no such id.
         """
 
     def ids_of(self, text: bytes) -> list[int]:
-        """Return the ids of all tokens whose bytes are exactly ``text``, ascending."""
+        """Return the ids of all tokens whose bytes equal ``text``, in ascending order."""
 
     @property
     def cache_bytes(self) -> int:
-        """Memory of what is known about terminals on this vocabulary, for all grammars; an estimate in bytes."""
+        """Estimated memory of the summaries of terminals that all grammars of this vocabulary share, in bytes."""
 
     def set_cache_capacity(self, bytes: int) -> None:
-        """Set how much memory :attr:`cache_bytes` may take, 256 MiB if never set; 0 keeps nothing.
+        """Set the maximum of :attr:`cache_bytes`: 256 MiB by default; 0 disables the cache.
 
-        When it is full it is emptied: masks stay right, and some cost a walk through the vocabulary again.
+        A full cache is cleared. Masks stay correct, and some of them are computed again.
         """
 
     def __len__(self) -> int: ...
@@ -123,7 +123,7 @@ class Vocabulary:
     def __getnewargs_ex__(self) -> tuple[tuple[list[bytes | None]], dict[str, Any]]: ...
 
 def embedded_vocabulary(name: str) -> tuple[list[bytes | None], dict[str, int]]:
-    """Return the tokens and the special tokens of a vocabulary that is compiled into the extension.
+    """Return the tokens and the special tokens of a vocabulary that is embedded in the extension module.
 
     Args:
         name: ``"o200k_base"`` or ``"cl100k_base"``.
@@ -131,15 +131,15 @@ def embedded_vocabulary(name: str) -> tuple[list[bytes | None], dict[str, int]]:
     Raises:
         KeyError: No such vocabulary is embedded.
 
-    Cost: the first use of a name takes about 0.3 s.
+    Cost: 0.3 s on the first use of a name.
     """
 
 def encode_ordinary(name: str, text: str) -> list[int]:
-    """Split a text into token ids as an embedded vocabulary's own tokenizer does, knowing no special tokens.
+    """Tokenize a text with the tokenizer of an embedded vocabulary, without special tokens.
 
     Args:
         name: As for ``embedded_vocabulary``.
-        text: Any text.
+        text: The text.
 
     Raises:
         KeyError: No such vocabulary is embedded.
@@ -147,10 +147,10 @@ def encode_ordinary(name: str, text: str) -> list[int]:
 
 @final
 class Limits:
-    """Budgets for one grammar, from its text to its masks. Immutable; compared by value; can be pickled.
+    """Limits for one grammar, from its source to its masks. Immutable; compared by value; can be pickled.
 
-    The defaults fit a server that compiles grammars of strangers. Passing a budget raises
-    :class:`grammask.LimitExceeded`, which names it.
+    The defaults suit a server that compiles untrusted grammars. Exceeding a limit raises
+    :class:`grammask.LimitExceeded`, which names the limit.
     """
 
     def __new__(
@@ -163,35 +163,35 @@ class Limits:
         memory_bytes: int | None = None,
         seconds: float | None = None,
     ) -> Self:
-        """Make limits; what is not given keeps its default.
+        """Make limits. None selects the default of a limit.
 
         Raises:
-            ValueError: A negative time.
+            ValueError: A negative number.
         """
 
     @property
     def grammar_bytes(self) -> int:
-        """Longest grammar text, in bytes."""
+        """Maximum length of the source, in bytes."""
 
     @property
     def grammar_size(self) -> int:
-        """Most symbols and alternatives of a grammar, before and after lowering."""
+        """Maximum number of symbols and alternatives of a grammar, before and after lowering."""
 
     @property
     def automaton_states(self) -> int:
-        """Most states of all terminals' automata together."""
+        """Maximum number of states of the automata of all terminals together."""
 
     @property
     def set_items(self) -> int:
-        """Most items of one Earley set, predicted ones included."""
+        """Maximum number of items of one Earley set, including predicted ones."""
 
     @property
     def memory_bytes(self) -> int:
-        """Most memory of one compiled grammar, in bytes (an estimate)."""
+        """Maximum estimated memory of one compiled grammar, in bytes."""
 
     @property
     def seconds(self) -> float:
-        """Longest time of one call (compile, mask)."""
+        """Maximum duration of one call (compile, mask, accept), in seconds."""
 
     def __eq__(self, other: object, /) -> bool: ...
     def __ne__(self, other: object, /) -> bool: ...
@@ -200,74 +200,181 @@ class Limits:
 
 @final
 class Grammar:
-    """A grammar in the engine's own representation. Use :class:`grammask.Grammar`."""
+    """A grammar in the representation of the core. Use :class:`grammask.Grammar`."""
 
     @staticmethod
-    def from_kbnf(text: bytes, start: str, limits: Limits | None = None) -> Grammar: ...
+    def from_kbnf(text: bytes, start: str, limits: Limits | None = None) -> Grammar:
+        """Read a grammar in KBNF."""
+
     @staticmethod
-    def from_gbnf(text: str, start: str, dialect: str, limits: Limits | None = None) -> Grammar: ...
+    def from_gbnf(text: str, start: str, dialect: str, limits: Limits | None = None) -> Grammar:
+        """Read a grammar in GBNF; ``dialect`` is ``"llama.cpp"`` or ``"xgrammar"``."""
+
     @staticmethod
-    def from_regex(pattern: str, syntax: str, limits: Limits | None = None) -> Grammar: ...
+    def from_regex(pattern: str, syntax: str, limits: Limits | None = None) -> Grammar:
+        """Make the grammar of a regular expression; ``syntax`` is ``"rust"`` or ``"ecma"``."""
+
     @staticmethod
-    def from_choices(texts: Sequence[bytes], limits: Limits | None = None) -> Grammar: ...
+    def from_choices(texts: Sequence[bytes], limits: Limits | None = None) -> Grammar:
+        """Make the grammar of a list of texts."""
+
     @property
-    def source(self) -> str: ...
+    def source(self) -> str:
+        """The source text."""
+
     @property
-    def relaxations(self) -> list[Diagnostic]: ...
-    def warnings(self) -> list[Diagnostic]: ...
-    def check(self, limits: Limits | None = None) -> list[Diagnostic]: ...
+    def relaxations(self) -> list[Diagnostic]:
+        """The constraints of a schema that the grammar does not enforce, with ``on_unsupported="relax"``."""
+
+    def warnings(self) -> list[Diagnostic]:
+        """Return the warnings of the front end."""
+
+    def check(self, limits: Limits | None = None) -> list[Diagnostic]:
+        """Lower the grammar; return the warnings of the passes.
+
+        Raises:
+            GrammarError: The grammar has no texts, or a limit was exceeded.
+        """
+
     def compile(
         self, vocabulary: Vocabulary, end: str, limits: Limits | None = None, finite: bool = False
-    ) -> CompiledGrammar: ...
-    def stages(self, limits: Limits | None = None) -> list[tuple[str, str]]: ...
+    ) -> CompiledGrammar:
+        """Compile the grammar for a vocabulary; see :meth:`grammask.Grammar.compile`."""
+
+    def stages(self, limits: Limits | None = None) -> list[tuple[str, str]]:
+        """Return the grammar before and after each pass of lowering, as pairs of pass and text."""
 
 @final
 class Composition:
-    """Joins grammars and plain parts in one grammar. Parts, rules and languages are known by the numbers they get.
+    """Joins grammars and other parts in one grammar.
 
-    Languages are regular; ``terminal`` makes a part of one. Nothing can be used after :meth:`finish`.
+    Parts, rules and languages are identified by the numbers that the methods return. Languages are regular;
+    :meth:`terminal` makes a part of one. Nothing can be used after :meth:`finish`.
     """
 
     def __new__(cls) -> Self: ...
-    def literal(self, bytes: bytes) -> int: ...
-    def grammar(self, grammar: Grammar) -> int: ...
-    def token(self, token: int | str) -> int: ...
+    def literal(self, bytes: bytes) -> int:
+        """Make a part of a byte string."""
+
+    def grammar(self, grammar: Grammar) -> int:
+        """Make a part of a grammar. The same grammar is the same part."""
+
+    def token(self, token: int | str) -> int:
+        """Make a part of one token, by id, special name or text."""
+
     def tokens(
         self, listed: Sequence[int | str], others: bool, ranges: Sequence[tuple[int, int]] = ...
-    ) -> int: ...
+    ) -> int:
+        """Make a part of any one of the listed tokens and ranges of ids or, with ``others``, of all other tokens."""
+
     def text(
         self,
         ends: Sequence[bytes],
         end: int,
         excludes: Sequence[bytes],
-        most_characters: int | None = None,
-        most_tokens: int | None = None,
-    ) -> int: ...
-    def sequence(self, parts: Sequence[int]) -> int: ...
-    def choice(self, parts: Sequence[int]) -> int: ...
-    def repeat(self, part: int, least: int, most: int | None = None) -> int: ...
+        max_characters: int | None = None,
+        max_tokens: int | None = None,
+    ) -> int:
+        """Make a part of free text before the end word ``ends[end]``, which is the first of ``ends`` to occur.
+
+        The text contains no word of ``excludes``, and has the given maximum length.
+        """
+
+    def sequence(self, parts: Sequence[int]) -> int:
+        """Make the sequence of parts."""
+
+    def choice(self, parts: Sequence[int]) -> int:
+        """Make the choice of parts.
+
+        Raises:
+            ValueError: There are no parts.
+        """
+
+    def repeat(self, part: int, min_count: int, max_count: int | None = None) -> int:
+        """Make a repetition of a part, ``min_count`` to ``max_count`` times.
+
+        Raises:
+            ValueError: ``max_count`` is less than ``min_count``.
+        """
+
     def selection(
         self, parts: Sequence[int], required: Sequence[int], repeatable: Sequence[int], separator: int
-    ) -> int: ...
-    def named(self, name: str, part: int) -> int: ...
-    def rule(self, name: str) -> int: ...
-    def reference(self, rule: int) -> int: ...
-    def define(self, rule: int, part: int) -> None: ...
-    def regex_language(self, pattern: str, limits: Limits | None = None) -> int: ...
-    def literal_language(self, bytes: bytes) -> int: ...
-    def range_language(self, first: str, last: str) -> int: ...
-    def substring_language(self, text: str) -> int: ...
-    def chunks_language(self, chunks: list[str]) -> int: ...
-    def is_nullable_language(self, language: int) -> bool: ...
-    def warn(self, message: str, help: str) -> None: ...
-    def concatenated_language(self, languages: Sequence[int]) -> int: ...
-    def union_language(self, languages: Sequence[int]) -> int: ...
-    def intersection_language(self, languages: Sequence[int]) -> int: ...
-    def complement_language(self, language: int) -> int: ...
-    def repeated_language(self, language: int, least: int, most: int | None = None) -> int: ...
-    def shortest_language(self, language: int) -> int: ...
-    def terminal(self, language: int, label: str, most_tokens: int | None = None) -> int: ...
-    def finish(self, part: int) -> Grammar: ...
+    ) -> int:
+        """Make a selection: parts in any order with separators between them, at least one in all.
+
+        A required part occurs once, a repeatable part any number of times, any other part at most once. No part and
+        no separator may match the empty text.
+
+        Args:
+            parts: The parts.
+            required: Positions in ``parts``.
+            repeatable: Positions in ``parts``.
+            separator: The part between two parts.
+
+        Raises:
+            ValueError: There is no such part, or the conditions are contradictory.
+        """
+
+    def named(self, name: str, part: int) -> int:
+        """Make a rule of a part, which names it and lets the parser share it between its uses."""
+
+    def rule(self, name: str) -> int:
+        """Make a rule without a definition. Names need not be unique."""
+
+    def reference(self, rule: int) -> int:
+        """Make a part of a rule."""
+
+    def define(self, rule: int, part: int) -> None:
+        """Define a rule. Several definitions are alternatives."""
+
+    def regex_language(self, pattern: str, limits: Limits | None = None) -> int:
+        """Make the language of a regular expression in the syntax of the Rust crate ``regex``."""
+
+    def literal_language(self, bytes: bytes) -> int:
+        """Make the language of one byte string."""
+
+    def range_language(self, first: str, last: str) -> int:
+        """Make the language of the characters from ``first`` to ``last``."""
+
+    def substring_language(self, text: str) -> int:
+        """Make the language of the substrings of a text, including the empty one."""
+
+    def chunks_language(self, chunks: list[str]) -> int:
+        """Make the language of the concatenations of consecutive chunks, including the empty one.
+
+        Raises:
+            ValueError: There are more than a million distinct chunks.
+        """
+
+    def is_nullable_language(self, language: int) -> bool:
+        """Return whether a language contains the empty text."""
+
+    def warn(self, message: str, help: str) -> None:
+        """Add a warning about an annotation without effect."""
+
+    def concatenated_language(self, languages: Sequence[int]) -> int:
+        """Make the concatenation of languages."""
+
+    def union_language(self, languages: Sequence[int]) -> int:
+        """Make the union of languages."""
+
+    def intersection_language(self, languages: Sequence[int]) -> int:
+        """Make the intersection of languages."""
+
+    def complement_language(self, language: int) -> int:
+        """Make the complement of a language: the other byte strings, including those that are not UTF-8."""
+
+    def repeated_language(self, language: int, min_count: int, max_count: int | None = None) -> int:
+        """Make a repetition of a language, ``min_count`` to ``max_count`` times."""
+
+    def shortest_language(self, language: int) -> int:
+        """Make the language of the words without a proper prefix in the language; the empty word if it is nullable."""
+
+    def terminal(self, language: int, label: str, max_tokens: int | None = None) -> int:
+        """Make a part of a language, which may span at most ``max_tokens`` tokens; messages call it ``label``."""
+
+    def finish(self, part: int) -> Grammar:
+        """Return the grammar of a part. The composition is empty afterwards."""
 
 @final
 class OrderedPattern:
@@ -278,22 +385,31 @@ class OrderedPattern:
 
     def __new__(cls) -> Self: ...
     def characters(self, ranges: Sequence[tuple[int, int]], negated: bool) -> int:
-        """Adds one character of a set, given by ranges of code points, or one that is not in it."""
+        """Add one character of a set, given by ranges of code points, or one that is not in it."""
 
     def sequence(self, items: Sequence[int]) -> int:
-        """Adds a concatenation."""
+        """Add a concatenation."""
 
     def choice(self, items: Sequence[int]) -> int:
-        """Adds alternatives, the preferred one first."""
+        """Add alternatives, the preferred one first."""
 
-    def repeat(self, item: int, min: int, max: int | None, greedy: bool) -> int:
-        """Adds a repetition, unbounded without `max`. A greedy one prefers more copies, a lazy one fewer."""
+    def repeat(self, item: int, min_count: int, max_count: int | None, greedy: bool) -> int:
+        """Add a repetition, unbounded without ``max_count``. A greedy one prefers more copies, a lazy one fewer."""
 
     def look(self, item: int, ahead: bool, negated: bool) -> int:
-        """Adds a look-ahead or look-behind at an item that must match, or must not match if `negated`."""
+        """Add a look-ahead or look-behind at an item that must match, or must not match if ``negated``."""
 
     def first_matches(self, name: str) -> FirstMatches:
-        """The leftmost-first matches of the pattern. `name` is the terminal, for messages."""
+        """Return the leftmost-first matches of the pattern.
+
+        Args:
+            name: The terminal, for messages.
+
+        Raises:
+            UnsupportedGrammar: A look-around inspects text outside of the match, or contains a look-around; or a
+                bounded repetition has a nullable body.
+            LimitExceeded: The automaton is too large.
+        """
 
 @final
 class FirstMatches:
@@ -333,19 +449,22 @@ class MatchLanguage:
     """The language of a terminal, as a deterministic automaton over code points."""
 
     def accepts(self, text: str) -> bool:
-        """Whether a text is in the language."""
+        """Return whether a text is in the language."""
 
     def includes(self, other: MatchLanguage) -> bool:
-        """Whether all texts of another language are in this one."""
+        """Return whether all texts of another language are in this one."""
 
     def overlaps(self, other: MatchLanguage) -> bool:
-        """Whether both languages can match at one position: a text of one is, or begins with, a text of the other."""
+        """Return whether both languages can match at one position.
+
+        That is, whether a text of one of them is, or begins with, a text of the other.
+        """
 
     def begins_with(self, ranges: Sequence[tuple[int, int]]) -> bool:
-        """Whether a text begins with a character of some ranges."""
+        """Return whether a text begins with a character of some ranges."""
 
     def relation_to(self, violations: MatchLanguage) -> tuple[bool, bool, list[tuple[int, int]]]:
-        """Compares the language with violations.
+        """Compare the language with violations.
 
         Returns:
             Whether a text is a violation or begins with one; whether all texts do; and ranges of the characters of
@@ -353,7 +472,7 @@ class MatchLanguage:
         """
 
     def to_bytes(self) -> bytes:
-        """The language over UTF-8, as the pattern of an ``"automaton"`` terminal of `LexedGrammar`."""
+        """Return the language over UTF-8, as the pattern of an ``"automaton"`` terminal of :class:`LexedGrammar`."""
 
 @final
 class LexedGrammar:
@@ -361,25 +480,25 @@ class LexedGrammar:
 
     Args:
         terminals: Name, kind (``"literal"``, ``"regex"`` in the syntax of the Rust crate ``regex``, ``"automaton"``
-            as :meth:`MatchLanguage.to_bytes` serialises it, or ``"declared"`` for what comes from indentation),
-            pattern, other spellings of a literal as a regular expression (or ``""``), priority, and role
-            (``"parsed"``, ``"ignored"``, or ``"refused"``: found everywhere, and makes the text wrong). ``rule`` gives
-            the meaning of their order.
-        productions: Left side, right side without operators, priority among rules that could both end at one place.
+            as :meth:`MatchLanguage.to_bytes` serialises it, or ``"declared"`` for terminals that indentation
+            generates), pattern, other spellings of a literal as a regular expression (or ``""``), priority, and role
+            (``"parsed"``, ``"ignored"``, or ``"refused"``: matched everywhere, and makes the text invalid). ``rule``
+            determines the meaning of their order.
+        productions: Left side, right side without operators, priority among rules that could end at one position.
         start: The start symbol.
-        lexer: ``"basic"`` looks for all terminals everywhere, ``"contextual"`` for those that the parser has an
-            action for, ``"dynamic"`` and ``"dynamic_complete"`` for each on its own.
-        rule: ``"maximal_munch"`` takes the longest match, then the highest priority, then literals, then the first;
-            ``"lark"`` takes the first terminal that matches at all, by priority and then in the given order.
-        parser: ``"lalr"``, or ``"earley"`` for all grammars, but not for contextual lexers.
-        prefer_shift: Decide shift/reduce conflicts as lark does, in place of refusing them.
+        lexer: ``"basic"`` matches all terminals everywhere, ``"contextual"`` those for which the parser has an
+            action, ``"dynamic"`` and ``"dynamic_complete"`` each terminal separately.
+        rule: ``"maximal_munch"`` selects the longest match, then the highest priority, then literals, then the first
+            terminal; ``"lark"`` selects the first terminal that matches, by priority and then in the given order.
+        parser: ``"lalr"``, or ``"earley"`` for all grammars, which excludes contextual lexers.
+        prefer_shift: Resolve shift/reduce conflicts in favour of shift, as lark does; otherwise they are errors.
         indentation: The terminals for newlines, and for beginnings and ends of blocks; the columns of a tab; the
             terminals that open and that close brackets.
-        source: The text that the grammar was made from, for people.
+        source: The source text, for display.
 
     Raises:
-        GrammarError: Names without a definition, patterns that are refused, an empty language. On compiling:
-            conflicts, and terminals or layouts that the rules need and no text has.
+        GrammarError: Undefined names, invalid patterns, an empty language. On compiling: conflicts, and terminals or
+            layouts that the rules need but no text has.
     """
 
     def __new__(
@@ -399,34 +518,56 @@ class LexedGrammar:
     @staticmethod
     def from_kbnf(
         text: bytes, start: str, lexer: str, parser: str, limits: Limits | None = None
-    ) -> LexedGrammar: ...
+    ) -> LexedGrammar:
+        """Read a grammar in KBNF with directives."""
+
     @staticmethod
     def from_gbnf(
         text: str, start: str, lexer: str, parser: str, limits: Limits | None = None
-    ) -> LexedGrammar: ...
+    ) -> LexedGrammar:
+        """Read a grammar in llama.cpp's GBNF with directives."""
+
     @property
-    def source(self) -> str: ...
+    def source(self) -> str:
+        """The source text."""
+
     @property
-    def relaxations(self) -> list[Diagnostic]: ...
-    def warnings(self) -> list[Diagnostic]: ...
-    def check(self, limits: Limits | None = None) -> list[Diagnostic]: ...
+    def relaxations(self) -> list[Diagnostic]:
+        """An empty list, for the interface of :class:`Grammar`."""
+
+    def warnings(self) -> list[Diagnostic]:
+        """Return the warnings of the front end."""
+
+    def check(self, limits: Limits | None = None) -> list[Diagnostic]:
+        """Make the parser's tables; return an empty list, for the interface of :class:`Grammar`.
+
+        Raises:
+            GrammarError: As compiling the grammar.
+        """
+
     def compile(
         self, vocabulary: Vocabulary, end: str, limits: Limits | None = None, finite: bool = False
-    ) -> CompiledGrammar: ...
-    def stages(self, limits: Limits | None = None) -> list[tuple[str, str]]: ...
+    ) -> CompiledGrammar:
+        """Compile the grammar for a vocabulary; see :meth:`grammask.Grammar.compile`.
+
+        ``finite`` has no effect: a prefix of a lexed grammar is viable only if a finite text completes it.
+        """
+
+    def stages(self, limits: Limits | None = None) -> list[tuple[str, str]]:
+        """Return the terminals and the productions, as pairs of title and text."""
 
 @final
 class Parser:
-    """Finds the named parts of texts of one grammar, by one reading of each text. Immutable; for all threads.
+    """Finds the named parts of texts of one grammar, in one derivation per text. Immutable; thread-safe.
 
-    Which reading: of a sequence the first part takes as much as it can, then the second, and so on; of several
-    alternatives that fit the same text the first one counts.
+    The derivation: of a sequence, the first part matches as much as possible, then the second, and so on; of several
+    alternatives that match the same text, the first is chosen.
 
     Args:
-        grammar: The grammar; if it names or counts tokens of a model it needs a vocabulary.
+        grammar: The grammar. If it names or counts tokens of a model, ``vocabulary`` is required.
         parts: The names of the rules to capture.
-        limits: Budgets.
-        vocabulary: The tokens that texts can be fed as.
+        limits: The limits.
+        vocabulary: The vocabulary, for texts that are fed as tokens.
 
     Raises:
         GrammarError: As on compiling; a name that the grammar does not have; tokens without a vocabulary.
@@ -443,84 +584,84 @@ class Parser:
         """Make a parse at the beginning of a text.
 
         Raises:
-            LimitExceeded: A budget was passed.
+            LimitExceeded: A limit was exceeded.
         """
 
 @final
 class Parse:
-    """A text that is being read by a :class:`Parser`.
+    """A text that a :class:`Parser` parses incrementally.
 
-    Captures are tuples: the part's number, its first byte, the one behind its last, whether it has ended, and the
-    number of the capture around it in the list. They are in the order in which they begin, outer ones first.
+    A capture is a tuple: number of the part, start and end in bytes, whether it has ended, and the position of the
+    enclosing capture in the list. Captures are ordered by start, outer ones first.
     """
 
     def feed(self, text: bytes) -> int:
-        """Read bytes as far as they are the beginning of a text; return how many that were.
+        """Read the longest prefix of the bytes that continues the text to a viable prefix; return its length.
 
         Raises:
-            LimitExceeded: A budget was passed; the parse has no captures any more.
+            LimitExceeded: A limit was exceeded; the parse has no captures afterwards.
         """
 
     def feed_tokens(self, tokens: list[int]) -> int:
-        """Read tokens as far as they are the beginning of a text; return how many that were.
+        """Read the longest prefix of the tokens that continues the text to a viable prefix; return its length.
 
-        After a whole text end tokens may come. Tokens without text, such as special ones, take no bytes. A parser
-        without a vocabulary reads none.
+        End tokens are accepted after a complete text. Tokens without text, such as special tokens, add no bytes. A
+        parser without a vocabulary reads no tokens.
 
         Raises:
-            LimitExceeded: A budget was passed; the parse has no captures any more.
+            LimitExceeded: A limit was exceeded; the parse has no captures afterwards.
         """
 
     @property
     def position(self) -> int:
-        """How many bytes were read."""
+        """Number of bytes read."""
 
     @property
     def is_complete(self) -> bool:
-        """Whether what was read is a whole text."""
+        """Whether the bytes read are a complete text."""
 
     def whole(self) -> list[tuple[int, int, int, bool, int | None]] | None:
-        """Return the captures of the whole text; None if more has to come."""
+        """Return the captures of a complete text; None if the text is incomplete."""
 
     def growing(self) -> list[tuple[int, int, int, bool, int | None]]:
-        """Return the captures of a text that may go on: what has begun and can go on does."""
+        """Return the captures of a prefix of a text, as if every part that can continue did."""
 
     def fork(self) -> Parse:
-        """Make an independent parse of the same text."""
+        """Return an independent parse of the same text."""
 
 @final
 class StreamliningReport:
-    """How many entries the tables of a whole lexer would have, and what streamlining leaves of them.
+    """The number of entries of the mask store of a whole lexer, before and after each step of streamlining.
 
-    An entry of a state of the lexer, inside the terminal X, is a sequence of terminals that some token emits and enters
-    after X, with the question whether the token goes on in X.
+    An entry of a lexer state inside terminal X is a sequence of terminals that some token emits and enters after X,
+    together with whether the token continues X.
     """
 
     @property
     def steps(self) -> list[tuple[str, int]]:
-        """The steps in order: what is counted, and how many entries all states have together."""
+        """The steps in order: name, and number of entries of all states together."""
     @property
     def states(self) -> list[tuple[str | None, list[int]]]:
-        """For each state its terminal, or None before the first one, and its entries after each step."""
+        """For each state, its terminal (None for the initial state) and the number of its entries after each step."""
     @property
     def pairs(self) -> tuple[int, int, int]:
-        """How many pairs of terminals follow each other never, sometimes and always."""
+        """Numbers of pairs of terminals that follow each other never, sometimes and always."""
     @property
     def representatives(self) -> int:
-        """How many sets of interchangeable terminals there are."""
+        """Number of sets of interchangeable terminals."""
     @property
     def representative_pairs(self) -> tuple[int, int, int]:
-        """As ``pairs``, for one terminal of each set."""
+        """As :attr:`pairs`, for one terminal of each set."""
     @property
     def pair_seconds(self) -> float:
-        """How long it took to decide all pairs."""
+        """Time to decide all pairs, in seconds."""
     @property
     def seconds(self) -> float:
-        """How long the report took."""
+        """Time to make the report, in seconds."""
 
 @final
 class SchemaOptions:
-    """How a JSON schema is read and how its values are written. Use :meth:`grammask.Grammar.from_json_schema`.
+    """Options of the JSON Schema front end. Use :meth:`grammask.Grammar.from_json_schema`.
 
     Immutable; compared by value; can be pickled.
     """
@@ -541,14 +682,14 @@ class SchemaOptions:
         resources: list[tuple[str, str]],
         excludes: list[str],
     ) -> Self:
-        """Make options. The first of ``indent``, ``separators`` and ``max_whitespace`` that is given counts.
+        """Make options. Of ``indent``, ``separators`` and ``max_whitespace``, the first that is not None applies.
 
         Raises:
-            ValueError: An option has no such value.
+            ValueError: An option has an unknown value.
         """
 
     def with_resources(self, resources: list[tuple[str, str]]) -> SchemaOptions:
-        """Return the same options with more documents, as (absolute URI, JSON text), that references may name."""
+        """Return the options with further documents for references, as pairs of absolute URI and JSON text."""
 
     def __eq__(self, other: object, /) -> bool: ...
     def __ne__(self, other: object, /) -> bool: ...
@@ -557,50 +698,50 @@ class SchemaOptions:
 
 @final
 class CompiledGrammar:
-    """A grammar made ready for a vocabulary: what all matchers of it share. Immutable; safe to share between threads.
+    """A grammar compiled for a vocabulary, shared by its matchers. Thread-safe.
 
-    States and masks are made when a matcher first needs them and kept for all matchers.
+    States and masks are computed when a matcher first needs them, and cached for all matchers.
     """
 
     def matcher(self) -> Matcher:
-        """Make a matcher at the beginning of a text. Costs next to nothing: make one per text."""
+        """Return a new matcher at the beginning of a text. Cheap: make one per text."""
 
     @property
     def end(self) -> str:
-        """When a text ends: ``"eos"`` or ``"eager"``."""
+        """When a text ends: ``"eos"``, with an end token, or ``"eager"``, as soon as it is complete."""
 
     @property
     def vocabulary_size(self) -> int:
-        """Number of ids, padding included: the width of a mask in bits."""
+        """Number of ids, including padding: the width of a mask in bits."""
 
     @property
     def memory_bytes(self) -> int:
-        """Memory of what is kept by now, in bytes, an estimate; the vocabulary's is not in it."""
+        """Estimated memory of the grammar and its caches, in bytes, without the vocabulary."""
 
     def warnings(self) -> list[Diagnostic]:
-        """What should be said about the grammar: unused rules, rules that never end, and so on."""
+        """Return the warnings about the grammar: unused rules, rules that derive infinite texts only, and others."""
 
     @property
     def relaxations(self) -> list[Diagnostic]:
-        """What a schema asks for and the grammar does not enforce, with ``on_unsupported="relax"``."""
+        """The constraints of a schema that the grammar does not enforce, with ``on_unsupported="relax"``."""
 
     def is_valid(self, text: bytes) -> bool:
-        """Whether bytes are a text of the grammar, read by the recogniser that makes the masks.
+        """Return whether bytes are a complete text of the grammar, by the recogniser that computes the masks.
 
         Raises:
-            LimitExceeded: A budget was passed.
+            LimitExceeded: A limit was exceeded.
 
-        Cost: one table lookup per byte where its states were seen before.
+        Cost: one table lookup per byte in memoised states.
         """
 
     def first_error(self, text: bytes) -> int | None:
-        """Find the position of the first byte with which no text of the grammar goes on.
+        """Find the first byte after which no text of the grammar can continue.
 
         Returns:
-            None if the bytes are a text of the grammar; their number if more would have to come.
+            The position of the byte; the number of bytes if the text is incomplete; None if the text is complete.
 
         Raises:
-            LimitExceeded: A budget was passed.
+            LimitExceeded: A limit was exceeded.
         """
 
     def precompute(
@@ -610,37 +751,37 @@ class CompiledGrammar:
         *,
         seconds: float | None = None,
     ) -> int:
-        """Make ahead what is otherwise made when a mask needs it.
+        """Fill the caches in advance.
 
-        Of a context-free grammar these are masks, those nearest to the beginning of texts first. Of a lexed grammar it
-        is what masks are made of: for each state of the lexer, those in which frequent tokens end first, what every
-        stack of the parser allows. That takes seconds for a programming language, until it takes a quarter of
-        ``Limits.memory_bytes``; masks of texts that nobody has read are then as fast as others, nearly. With half a
-        second, what counts most is made, and the slowest hundredth of the tokens of new texts takes half as long. With
-        indentation it is done for lines outside of blocks. Lexed grammars without LALR(1) tables are treated like
-        context-free ones.
+        For a context-free grammar these are masks, in order of distance from the beginning of a text. For a lexed
+        grammar they are the parts of which masks consist: for each lexer state, in order of the frequency of the
+        tokens that end in it, the legal tokens for every stack of the parser. That takes seconds for a programming
+        language, and uses up to a quarter of ``Limits.memory_bytes``; afterwards masks of new texts cost little more
+        than cached ones. With ``seconds=0.5`` the most frequent states are done, and the 99th percentile of the time
+        per token of new texts is halved. For languages with indentation, lines outside of blocks are covered. Lexed
+        grammars without LALR(1) tables are treated like context-free ones.
 
         Args:
-            max_sets: How many states at most: of texts, or of the lexer. By default 1,000 of a context-free grammar,
-                and all of a lexed one that fit.
-            progress: Called now and then with (states done, states known so far, at most ``max_sets``); may return
-                False to stop. :func:`grammask.progress_bar` makes one that draws a bar on the terminal.
-            seconds: Time after which it stops; that is looked at every few milliseconds. None: no limit.
+            max_sets: Maximum number of states: of texts, or of the lexer. By default 1,000 for a context-free grammar,
+                and all that fit for a lexed one.
+            progress: Called periodically with (states done, states known so far, at most ``max_sets``); stops the call
+                if it returns False. :func:`grammask.progress_bar` draws a bar on the terminal.
+            seconds: Time limit, checked every few milliseconds. None: no limit.
 
         Returns:
-            How many states were done: fewer than ``max_sets`` if the grammar has fewer, or for a lexed grammar if no
-            more fit. Those of which a part was made do not count.
+            The number of states that were completed. It is less than ``max_sets`` if the grammar has fewer, or for a
+            lexed grammar if no more fit.
 
         Raises:
-            LimitExceeded: A budget was passed; what was made is kept.
+            LimitExceeded: A limit was exceeded; the caches keep the results so far.
             ValueError: ``seconds`` is negative or not a number.
         """
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Keep a lexed grammar in a file, for :meth:`load`.
+        """Write a lexed grammar to a file, for :meth:`load`.
 
-        The file holds the grammar as it was read and how it was compiled, without what was learned since: loading it
-        spares the lark library and takes some tens of milliseconds.
+        The file has the grammar and the options of its compilation, but not the caches. Loading it takes tens of
+        milliseconds and does not need the lark library.
 
         Raises:
             OSError: The file cannot be written.
@@ -651,82 +792,82 @@ class CompiledGrammar:
     def load(
         path: str | os.PathLike[str], vocabulary: Vocabulary, limits: Limits | None = None
     ) -> CompiledGrammar:
-        """Load what :meth:`save` wrote, for an equal vocabulary.
+        """Load a file that :meth:`save` wrote, for an equal vocabulary.
 
         Raises:
             OSError: The file cannot be read.
-            GrammarSyntaxError: It is no saved grammar, is damaged, or has another version of the format.
-            GrammarSemanticError: It was saved for another vocabulary.
-            LimitExceeded: A budget was passed.
+            GrammarSyntaxError: The file is not a saved grammar, is damaged, or has another version of the format.
+            GrammarSemanticError: The grammar was saved for another vocabulary.
+            LimitExceeded: A limit was exceeded.
         """
 
     def to_bytes(self) -> bytes:
-        """Return what :meth:`save` writes."""
+        """Return the bytes that :meth:`save` writes."""
 
     @staticmethod
     def from_bytes(saved: bytes, vocabulary: Vocabulary, limits: Limits | None = None) -> CompiledGrammar:
-        """Load what :meth:`to_bytes` returned; raises as :meth:`load`."""
+        """Load the bytes that :meth:`to_bytes` returned. Raises the same exceptions as :meth:`load`."""
 
     def stats(self) -> dict[str, int]:
-        """Count what is kept.
+        """Return the statistics of the caches.
 
-        ``sets``: different Earley sets; ``recognizer_bytes``: their memory, an estimate; ``mask_hits`` and
-        ``mask_misses``: how often a mask was known (threads that ask at the same moment may count once); ``masks``:
-        different masks kept; ``mask_bytes``: their memory; ``masks_composed``, ``masks_recalled`` and
-        ``masks_walked``: how the others were made, from summaries, from a state that looks alike as far as masks look,
-        or by a walk through the vocabulary's trie; ``summary_bytes`` and ``vocabulary_bytes``: memory of the summaries
-        kept with this grammar, and of the summaries and masks kept with the vocabulary for all grammars.
+        ``sets``: distinct Earley sets; ``recognizer_bytes``: their estimated memory; ``mask_hits`` and
+        ``mask_misses``: lookups in the mask cache (simultaneous misses of several threads may count once); ``masks``:
+        distinct cached masks; ``mask_bytes``: their memory; ``masks_composed``, ``masks_recalled`` and
+        ``masks_walked``: masks that were computed from summaries, found by the equivalence cache, or computed by a
+        walk along the token trie; ``summary_bytes`` and ``vocabulary_bytes``: memory of the summaries of this grammar,
+        and of the summaries and masks that are cached with the vocabulary for all grammars.
         """
 
 @final
 class Matcher:
-    """One text being generated under a :class:`CompiledGrammar`.
+    """The state of one text under a :class:`CompiledGrammar`.
 
-    For one thread at a time; fork it for others. What a thread asks of a matcher while another thread changes it, or
-    asks to change while another reads, is a ``RuntimeError`` and changes nothing.
+    For one thread at a time; fork it for others. A call that conflicts with a call of another thread raises
+    ``RuntimeError`` and changes nothing.
     """
 
     def accept(self, token: int) -> bool:
-        """Append a token and return True; if it cannot come next, change nothing and return False.
+        """Append a token and return True; if it is not legal, change nothing and return False.
 
-        After the end of the text only end tokens are accepted, and do nothing but count as a step.
+        After the end of the text only end tokens are accepted; they only count as a step.
 
         Raises:
             ValueError: The vocabulary has no such id.
-            LimitExceeded: A budget was passed; the matcher is unchanged.
+            LimitExceeded: A limit was exceeded; the matcher is unchanged.
 
-        Cost: one table lookup per byte of the token where its states were seen before.
+        Cost: one table lookup per byte of the token in memoised states.
         """
 
     def accept_bytes(self, text: bytes) -> bool:
-        """Append bytes as if they were one token, or change nothing and return False.
+        """Append bytes like one token and return True; if they are not legal, change nothing and return False.
 
         Raises:
-            LimitExceeded: A budget was passed; the matcher is unchanged.
+            LimitExceeded: A limit was exceeded; the matcher is unchanged.
         """
 
     def validate(self, tokens: Iterable[int]) -> int:
-        """How many of the tokens, from the first on, could be accepted one after the other. Changes nothing.
+        """Return the length of the longest prefix of ``tokens`` that could be accepted. Changes nothing.
 
         Raises:
             ValueError: The vocabulary has no such id.
-            LimitExceeded: A budget was passed.
+            LimitExceeded: A limit was exceeded.
         """
 
     def rollback(self, count: int = 1) -> None:
-        """Take back the last ``count`` steps (tokens, or calls of ``accept_bytes``), also across the end of the text.
+        """Undo the last ``count`` steps (tokens, or calls of ``accept_bytes``), including the end of the text.
 
         Raises:
-            ValueError: Fewer steps were accepted.
+            ValueError: There are fewer steps.
         """
 
     def fork(self) -> Matcher:
-        """Make an independent matcher with the same text. ``copy.copy`` does the same."""
+        """Return an independent matcher in the same state. Equivalent to ``copy.copy``."""
 
     def __copy__(self) -> Matcher: ...
     def __deepcopy__(self, memo: Any) -> Matcher: ...
     def reset(self) -> None:
-        """Go back to the beginning of the text; what was learned about the grammar is kept."""
+        """Go back to the beginning of the text. The caches of the grammar are not affected."""
 
     def fill_mask(self, mask: Any, row: int = 0) -> None:
         """Write the mask of the next token into a row of an int32 array.
@@ -737,42 +878,42 @@ class Matcher:
             row: The row to write.
 
         Raises:
-            DeadEnd: No token can come next although the text has not ended. The array is unchanged.
-            LimitExceeded: A budget was passed. The array is unchanged.
+            DeadEnd: No token is legal although the text has not ended. The array is unchanged.
+            LimitExceeded: A limit was exceeded. The array is unchanged.
             TypeError, ValueError: The array has another type or shape.
 
-        Cost: a copy of the row where the state was seen before, under the interpreter's lock. Else the mask is made
-        without that lock.
+        Cost: for a cached mask a copy of the row, under the interpreter lock. Other masks are computed without the
+        lock.
         """
 
     def mask(self) -> npt.NDArray[np.int32]:
-        """Show the mask of the next token without copying it.
+        """Return the mask of the next token without a copy.
 
         Returns:
-            A read-only int32 array of shape ``[ceil(vocab_size / 32)]``. It keeps its memory alive, and stays as it is
-            when the matcher goes on.
+            A read-only int32 array of shape ``[ceil(vocab_size / 32)]``. It owns its memory, and does not change when
+            the matcher accepts tokens.
 
         Raises:
             DeadEnd, LimitExceeded: As :meth:`fill_mask`.
 
-        Cost: independent of the size of the vocabulary where the state was seen before.
+        Cost: for a cached mask, independent of the size of the vocabulary.
         """
 
     def draft_masks(self, tokens: Iterable[int], mask: Any, first_row: int = 0) -> int:
-        """Write the masks before the first and after each token of a draft, and change nothing else.
+        """Write the masks before and after each token of a draft. The matcher does not change.
 
-        Row ``first_row + i`` gets the mask after the first ``i`` tokens, up to the first token that cannot be accepted.
+        Row ``first_row + i`` gets the mask after the first ``i`` tokens, up to the first token that is not legal.
 
         Args:
             tokens: The draft.
-            mask: As for :meth:`fill_mask`, with ``len(tokens) + 1`` rows from ``first_row`` on.
+            mask: As for :meth:`fill_mask`, with ``len(tokens) + 1`` rows starting at ``first_row``.
             first_row: The row of the mask before the first token.
 
         Returns:
-            How many rows were written: one more than the number of tokens that can be accepted.
+            The number of rows written: one more than the number of tokens that can be accepted.
 
         Raises:
-            DeadEnd, LimitExceeded: As :meth:`fill_mask`, with the place in the draft as ``row``; nothing is written.
+            DeadEnd, LimitExceeded: As :meth:`fill_mask`, with the position in the draft as ``row``; nothing is written.
             ValueError: The vocabulary has no such id, or there are too few rows.
         """
 
@@ -784,35 +925,35 @@ class Matcher:
         mask: Any,
         first_row: int = 0,
     ) -> npt.NDArray[np.bool_]:
-        """Write the masks of a tree of drafted tokens, in the layout of EAGLE in SGLang, and change nothing else.
+        """Write the masks of a tree of draft tokens, in the layout of EAGLE in SGLang. The matcher does not change.
 
         Row ``first_row + i`` gets the mask after the tokens on the path to node ``i``. Node 0 is the last accepted
-        token: its row gets the mask of the matcher, and its id is not looked at.
+        token: its row gets the mask of the matcher, and its id is ignored.
 
         Args:
-            tokens: The token of each node. All three are sequences of integers, arrays or tensors of one length.
-            retrieve_next_token: For each node the first node that follows it, or -1.
-            retrieve_next_sibling: For each node the next alternative to it, or -1.
-            mask: As for :meth:`fill_mask`, with a row per node from ``first_row`` on.
+            tokens: The token of each node. All three are sequences of integers, arrays or tensors of equal length.
+            retrieve_next_token: The first child of each node, or -1.
+            retrieve_next_sibling: The next sibling of each node, or -1.
+            mask: As for :meth:`fill_mask`, with a row per node starting at ``first_row``.
             first_row: The row of node 0.
 
         Returns:
-            For each node whether its path can be accepted. Only then its row was written.
+            For each node, whether its path can be accepted. Rows of other nodes are not written.
 
         Raises:
             DeadEnd, LimitExceeded: As :meth:`fill_mask`, with the node as ``row``; nothing is written.
-            ValueError: The links make no tree, the vocabulary has no such id, or there are too few rows.
+            ValueError: The links are not a tree, the vocabulary has no such id, or there are too few rows.
         """
 
     def allowed_ids(self) -> npt.NDArray[np.int64]:
-        """Ids of the tokens that can come next, ascending, as a new int64 array.
+        """Return the ids of the legal tokens in ascending order, as a new int64 array.
 
         Raises:
             DeadEnd, LimitExceeded: As :meth:`fill_mask`.
         """
 
     def is_allowed(self, token: int) -> bool:
-        """Whether the token can come next, without making the whole mask.
+        """Return whether a token is legal, without computing the mask.
 
         Raises:
             ValueError: The vocabulary has no such id.
@@ -824,92 +965,99 @@ class Matcher:
 
     @property
     def tokens(self) -> list[int]:
-        """The accepted tokens, as a new list; bytes accepted as bytes are not among them."""
+        """The accepted tokens as a new list, without the bytes of ``accept_bytes``."""
 
     @property
     def step_count(self) -> int:
-        """How many steps (tokens, or calls of ``accept_bytes``) can be rolled back."""
+        """Number of steps (tokens, or calls of ``accept_bytes``) that can be rolled back."""
 
     @property
     def is_complete(self) -> bool:
-        """Whether the text so far is complete. It may be possible to go on all the same."""
+        """Whether the text so far is complete. It may still be possible to continue it."""
 
     @property
     def is_finished(self) -> bool:
-        """Whether the text has ended: by an end token or, with ``end="eager"``, by being complete."""
+        """Whether the text has ended: with an end token or, with ``end="eager"``, by becoming complete."""
 
     def forced_bytes(self, limit: int = 4096) -> bytes:
-        """Find the bytes that must come next whatever the model says, at most ``limit``.
+        """Return the longest common prefix of all continuations of the text, at most ``limit`` bytes.
 
-        They end where a character ends, unless the grammar lets the text end inside one. A token may reach beyond them.
+        It ends at a character boundary, unless the grammar permits a text to end within a character. A token may
+        extend beyond it.
 
-        Cost: a lookup per byte where it was asked before.
+        Cost: one lookup per byte in memoised states.
         """
 
     def forced_tokens(
         self, encode: Callable[[str], Sequence[int]] | None = None, *, limit: int = 256
     ) -> list[int]:
-        """Find the tokens that must come next whatever the model says. All can be accepted, one after the other.
+        """Return the tokens of the forced text. All of them can be accepted in order.
 
-        Without ``encode`` these are the tokens that are alone in their masks; end tokens are never among them. With it
-        forced text is split as the tokenizer splits it, as far as nothing that may come after it can change that.
+        Without ``encode`` a token is forced if it is the only legal one; end tokens are never returned. With it the
+        forced text is tokenized, up to the first token that later text could change.
 
         Args:
-            encode: The model's tokenizer, without special tokens, such as tiktoken's ``encoding.encode_ordinary``.
-                Where its tokens do not spell the text that it was given, they are not used.
-            limit: Most tokens.
+            encode: The tokenizer of the model, without special tokens, such as tiktoken's
+                ``encoding.encode_ordinary``. Its result is ignored if the tokens do not spell the text.
+            limit: Maximum number of tokens.
 
         Raises:
-            LimitExceeded: A budget was passed.
+            LimitExceeded: A limit was exceeded.
         """
 
     def expected(self) -> list[Expectation]:
-        """List what the grammar expects next, in its own names; what has begun comes first."""
+        """Return the terminals that the grammar expects next; those of which a part was read are first."""
 
     def explain(self, token: int) -> Explanation:
-        """Say why a token can or cannot come next.
+        """Explain why a token is legal or not.
 
         Raises:
             ValueError: The vocabulary has no such id.
         """
 
     def describe_set(self) -> str:
-        """Describe the current Earley set, an item a line, for people who debug grammars."""
+        """Return a description of the current Earley set, one item per line, for debugging of grammars."""
+
+    def describe_plans(self) -> str:
+        """Describe the strategies that compute the current mask, a line each, for people who debug grammars.
+
+        Empty for grammars with a lexer, whose masks have one strategy.
+        """
 
 @final
 class Expectation:
-    """A terminal that can come next."""
+    """A terminal that the grammar expects."""
 
     @property
     def terminal(self) -> str:
-        """The terminal as the grammar writes it."""
+        """The terminal in the notation of the grammar."""
 
     @property
     def rule(self) -> str:
-        """The rule that needs it."""
+        """The rule in which the terminal is expected."""
 
     @property
     def has_begun(self) -> bool:
-        """Whether part of it was read already."""
+        """Whether a part of the terminal has been read."""
 
     def __eq__(self, other: object, /) -> bool: ...
     def __ne__(self, other: object, /) -> bool: ...
 
 @final
 class Explanation:
-    """Why a token can or cannot come next. ``str`` of it is for people."""
+    """The reason why a token is legal or not; ``str`` returns a message."""
 
     @property
     def id(self) -> int:
-        """The token."""
+        """The id of the token."""
 
     @property
     def text(self) -> bytes | None:
-        """Its bytes, if it has any."""
+        """The bytes of the token, if it has text."""
 
     @property
     def is_allowed(self) -> bool:
-        """Whether it can come next."""
+        """Whether the token is legal."""
 
     @property
     def reason(self) -> str:
@@ -917,11 +1065,11 @@ class Explanation:
 
     @property
     def position(self) -> int | None:
-        """For ``refused-byte`` the position in the token's bytes of the byte that does not fit."""
+        """For ``refused-byte``, the position of the first illegal byte of the token."""
 
     @property
     def expected(self) -> list[Expectation]:
-        """What the grammar expects at that place."""
+        """The terminals that the grammar expects there."""
 
 def fill_masks(matchers: list[Matcher], mask: Any, rows: list[int] | None = None) -> None:
     """Write the masks of several matchers into rows of one array.
@@ -932,50 +1080,50 @@ def fill_masks(matchers: list[Matcher], mask: Any, rows: list[int] | None = None
         rows: The row of each matcher; rows 0, 1, 2, ... if None.
 
     Raises:
-        DeadEnd, LimitExceeded, TypeError, ValueError: As :meth:`Matcher.fill_mask`, and other numbers of rows than of
-            matchers, or a row given twice. If a mask cannot be made, the exception names the first such matcher as
-            ``row``, and the array is unchanged.
+        DeadEnd, LimitExceeded, TypeError, ValueError: As :meth:`Matcher.fill_mask`; the numbers of rows and matchers
+            differ, or a row is given twice. If a mask cannot be computed, the exception has the position of the first
+            such matcher as ``row``, and the array is unchanged.
         RuntimeError: Another thread is using one of the matchers.
 
-    Cost: copies of the rows whose states were seen before. New masks are made, each different one once and without the
-    interpreter's lock, by a pool of threads that lives as long as the process (:func:`set_threads`).
+    Cost: copies of the rows for cached masks. Each distinct other mask is computed once, without the interpreter lock,
+    by the thread pool of the process (:func:`set_threads`).
     """
 
 def set_threads(count: int | None = None) -> None:
-    """Set how many threads make the masks of :func:`fill_masks`; as many as there are cores if None.
+    """Set the number of threads of :func:`fill_masks`; the number of cores if None.
 
     The environment variable ``GRAMMASK_THREADS`` sets it when grammask is imported.
 
     Raises:
-        ValueError: Less than one.
+        ValueError: The number is less than 1.
     """
 
 def threads() -> int:
-    """Return how many threads make the masks of :func:`fill_masks`."""
+    """Return the number of threads of :func:`fill_masks`."""
 
 def streamlining_report(
     grammar: LexedGrammar, vocabulary: Vocabulary, limits: Limits | None = None
 ) -> StreamliningReport:
-    """Counts what streamlining would do to the tables of a grammar on a vocabulary. Made for people, not for masks.
+    """Count the entries of the mask store of a grammar before and after streamlining. Masks do not need the report.
 
     Raises:
-        GrammarError: As compiling the grammar; a limit that was passed.
+        GrammarError: As compiling the grammar.
     """
 
 def json_schema_grammar(schema: str, options: SchemaOptions, limits: Limits | None = None) -> Grammar:
-    """Make the grammar of the JSON texts that are valid under a schema. Use :class:`grammask.Grammar`."""
+    """Make the grammar of the JSON texts that a schema validates. Use :class:`grammask.Grammar`."""
 
 def plain_text_grammar(schema: str, options: SchemaOptions, limits: Limits | None = None) -> Grammar:
-    """Make the grammar of the strings that are valid under a schema, written as they are."""
+    """Make the grammar of the strings that a schema validates, as plain text without quotes and escapes."""
 
 def missing_documents(schema: str, options: SchemaOptions, limits: Limits | None = None) -> list[str]:
-    """List the URIs of documents that a schema refers to and that the options do not have."""
+    """Return the URIs of the documents that a schema refers to and the options do not have."""
 
 def xgrammar_expression(pattern: str) -> str:
-    """Return a regular expression as ``xgrammar.Grammar.from_regex`` reads it, in the syntax of the crate ``regex``."""
+    """Translate a pattern from the dialect of ``xgrammar.Grammar.from_regex`` to the syntax of the crate ``regex``."""
 
 def kbnf_syntax_tree(text: bytes) -> tuple[str, list[Diagnostic]]:
-    """Print the syntax tree of a KBNF text, as far as it can be read, with everything that is wrong with it."""
+    """Return the syntax tree of a grammar in KBNF, as far as it can be parsed, and all diagnostics."""
 
 def quote_bytes(bytes: bytes) -> str:
-    """Quote bytes as messages do: as text where they are UTF-8, as byte escapes of KBNF where they are not."""
+    """Quote bytes as in messages: valid UTF-8 as text, other bytes as byte escapes of KBNF."""

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from grammask.sources import EngineGrammar, Source
 
 
-class Grammar(GrammarReaders, GrammarAlgebra):
+class Grammar(GrammarAlgebra, GrammarReaders):
     """A language of texts. Made by a ``from_*`` method; immutable and picklable.
 
     >>> import grammask

@@ -282,3 +282,14 @@ def test_bundled_grammars_by_name(tmp_path: Path) -> None:
     path.write_text("[1, 2]")
     assert run("validate", "bundled:json", str(path)).endswith("valid\n")
     assert "no bundled grammar" in run("validate", "bundled:cobol", str(path), status=1)
+
+
+def test_debug_plans_names_the_strategy_of_each_terminal() -> None:
+    grammar = 'start ::= "(" start ")" | #"[a-z]*";'
+    lines = run("debug", "plans", "-", "--prefix", "(", text=grammar).splitlines()
+    assert {"literal", "dense"} <= {line.split(":")[0] for line in lines}
+    assert all("trie nodes visited" in line for line in lines)
+
+
+def test_debug_plans_of_a_grammar_with_a_lexer() -> None:
+    assert "one strategy" in run("debug", "plans", "bundled:json")

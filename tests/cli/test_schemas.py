@@ -125,3 +125,11 @@ def test_wrong_options_are_told(file: Any, option: str, message: str) -> None:
 
 def test_options_are_for_schemas() -> None:
     assert "--option is for schemas" in run("mask", JSON, "--option", "indent=2", status=1)
+
+
+def test_commands_at_a_position_read_schemas(file: Any) -> None:
+    schema = file("schema", '{"const": ["a"]}')
+    options = ("--schema", "--option", "whitespace=compact", "--prefix", '["a"')
+    assert " 1 of" in run("mask", schema, *options)
+    assert "]" in run("explain", schema, "x", *options)
+    assert len(run("debug", "mask", schema, *options).splitlines()) == 1

@@ -1,4 +1,4 @@
-"""The module for llguidance: alone, and, where llguidance 1.9.1 is installed, call by call beside it."""
+"""The module for llguidance: alone, and, if llguidance 1.9.1 is installed, call by call against it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The module for xgrammar: alone, and, where xgrammar 0.2.8 is installed, call by call beside it."""
+"""The module for xgrammar: alone, and, if xgrammar 0.2.8 is installed, call by call against it."""
 
 from __future__ import annotations
 
@@ -186,7 +186,7 @@ def test_schemas_as_theirs(schema, options) -> None:
     yours = compiler(xgrammar).compile_json_schema(json.dumps(schema), **options)
     for text in TEXTS:
         if text == "[]" and "prefixItems" in schema and "indent" in options:
-            continue  # It is what json.dumps writes, and xgrammar refuses it.
+            continue  # The output of json.dumps, which xgrammar refuses.
         assert is_accepted(ours.GrammarMatcher(mine), text) == is_accepted(
             xgrammar.GrammarMatcher(yours), text
         ), text

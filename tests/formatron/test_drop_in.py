@@ -130,7 +130,7 @@ WITHOUT_A_RULE = {"test_pydantic_sequence_constraints"}
 
 
 class Recorder:
-    """Stands in for the snapshots of Formatron's tests: keeps what would be compared."""
+    """Replaces the snapshots of Formatron's tests: stores the values that they compare."""
 
     def __init__(self) -> None:
         self.seen: list[Any] = []

@@ -147,7 +147,7 @@ def test_strings_with_stops_and_pieces() -> None:
 
 
 def test_captures_are_of_one_reading() -> None:
-    """Formatron takes the shorter choice, and each extractor takes what it can without looking at the others."""
+    """Formatron takes the shorter choice, and each extractor matches as much as possible, independent of the others."""
     f = FormatterBuilder()
     f.append_str(f"{f.choose('a', 'ab', capture_name='it')}!")
     assert captures(f, "ab!") == {"it": "ab"}

@@ -93,7 +93,7 @@ JOB = SimpleNamespace(generator=SimpleNamespace(padded_vocab_size=64))
 
 
 def started(filter: Any) -> Any:
-    """Do what `Job.activate` does."""
+    """Imitate `Job.activate`."""
     filter.attach(JOB)
     filter.reset()
     filter.is_active = filter.trigger_token is None
@@ -159,7 +159,7 @@ def test_v3_prefixes_and_errors(version_3: Any) -> None:
 
 
 def logits(filter: Any) -> list[int]:
-    """Do what the sampler of ExLlamaV2 does with a filter that masks logits."""
+    """Imitate the sampler of ExLlamaV2 with a filter that masks logits."""
     assert filter.can_mask_logits()
     assert filter.get_next(mask=True)
     scores = torch.zeros((1, 1, 64), dtype=torch.half)

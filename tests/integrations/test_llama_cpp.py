@@ -41,7 +41,7 @@ def test_one_text_after_the_other() -> None:
     assert legal(processor, [0, 1]) == [0, 2]
 
 
-def test_drafts_stand_behind_the_place_that_is_sampled() -> None:
+def test_drafts_follow_the_sampled_position() -> None:
     processor = processor_of(draft_model=object())
     assert legal(processor, [3]) == [0, 2]
     drafted = [3, 0, 1, 0, 0]
@@ -137,7 +137,7 @@ GRAMMARS = {
 
 
 @pytest.mark.filterwarnings("ignore")
-def test_the_vocabulary_is_what_llama_cpp_writes(gguf_file: Path, llama: Any) -> None:
+def test_the_vocabulary_equals_the_output_of_llama_cpp(gguf_file: Path, llama: Any) -> None:
     vocabulary = Vocabulary.from_gguf(gguf_file)
     assert vocabulary.size == llama.n_vocab()
     assert vocabulary.eos == (llama.token_eos(),)
@@ -181,7 +181,7 @@ def test_every_completion_is_legal(name: str, temperature: float, gguf_file: Pat
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("name", GRAMMARS)
 def test_drafts(name: str, gguf_file: Path, llama: Any) -> None:
-    """Drafts of prompt lookup change nothing of what is generated greedily."""
+    """Drafts of prompt lookup do not change greedy output."""
     speculation = pytest.importorskip("llama_cpp.llama_speculative")
     vocabulary = Vocabulary.from_gguf(gguf_file)
     compiled = GRAMMARS[name].compile(vocabulary)

@@ -1,4 +1,4 @@
-"""Following texts by their ids, against matchers that read every row anew; no library is needed."""
+"""Row tracking by token ids, against matchers that read each row from its start; needs no library."""
 
 import numpy as np
 import pytest
@@ -20,7 +20,7 @@ PROMPT = [5, 5]
 
 
 def legal(compiled: CompiledGrammar | None, text: list[int]) -> list[int] | None:
-    """Return the legal tokens behind a text, None where it is not constrained."""
+    """Return the legal tokens after a text, None if it is not constrained."""
     if compiled is None:
         return None
     matcher = compiled.matcher()

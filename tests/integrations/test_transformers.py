@@ -188,7 +188,7 @@ def test_drafts_that_are_taken_back(
 
 
 def test_masks_are_those_of_the_texts(vocabulary: Vocabulary, grammars: dict[str, CompiledGrammar]) -> None:
-    """Rows that are shuffled, copied, cut and extended at random, against matchers that read them anew."""
+    """Rows that are shuffled, copied, cut and extended at random, against matchers that read them from the start."""
     compiled = grammars["list"]
     generator = np.random.default_rng(5)
     processor = GrammarLogitsProcessor(compiled)
@@ -248,7 +248,7 @@ def test_a_finished_row_of_a_vocabulary_without_end_tokens_is_free() -> None:
     assert masks(processor, [[1, 0], [1, 0]], 3) == [[0, 1, 2], [0, 1, 2]]
 
 
-def test_what_is_a_new_text() -> None:
+def test_ids_that_begin_a_new_text() -> None:
     processor = GrammarLogitsProcessor(Grammar.from_kbnf(WORDS).compile(small_vocabulary()))
     assert masks(processor, [[3]]) == [[0, 2]]
     assert masks(processor, [[3, 0]]) == [[1, 3, 4]]
@@ -342,7 +342,7 @@ def test_a_real_vocabulary(mode: str) -> None:
 
 
 def test_the_last_scores_are_kept_apart(model: Any, grammars: dict[str, CompiledGrammar]) -> None:
-    """`output_logits` are what the model said, `output_scores` what was left of it."""
+    """`output_logits` are the logits of the model, `output_scores` are masked."""
     outputs = model.generate(
         **prompts(3),
         logits_processor=[GrammarLogitsProcessor(grammars["date"])],

@@ -82,7 +82,7 @@ def test_bitmask_into_an_array(engine: kbnf.Engine, words: int) -> None:
     assert matrix[0].tolist() == [0b110, 0, 1 << 5] + [0] * (words - 3)
 
 
-def test_bitmask_refuses_what_is_too_short_or_unknown(engine: kbnf.Engine) -> None:
+def test_bitmask_refuses_short_and_unknown_buffers(engine: kbnf.Engine) -> None:
     short = np.full(2, -1, np.int32)
     with pytest.raises(ValueError, match="2 elements, and 3 are needed"):
         engine.fill_torch_bitmask(short)

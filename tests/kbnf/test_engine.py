@@ -1,4 +1,4 @@
-"""``kbnf.Engine``: results, errors that change nothing, copies, and the defects of kbnf 0.4.2 seen from Python."""
+"""``kbnf.Engine``: results, errors that change nothing, copies, and defects of kbnf 0.4.2 visible in Python."""
 
 import copy
 import gc
@@ -129,7 +129,7 @@ def test_masks_that_kbnf_gets_wrong(
     assert allowed(engine) == expected
 
 
-def test_what_was_learned_does_not_change_masks() -> None:
+def test_caches_do_not_change_masks() -> None:
     texts = ["a", "b", "c", "d", "z", "q", "dz", "dq"]
     engine = make_engine('start ::= X "z" | Y "q"; Y ::= "a" X; X ::= "b" | "bcd";', *texts)
     for steps, expected in (([1, 2], [3, 6]), ([0, 1, 2], [3, 7])):
@@ -333,7 +333,7 @@ class Number:
         return self.value
 
 
-def test_ids_are_whatever_is_a_number() -> None:
+def test_ids_may_be_any_integer_type() -> None:
     vocabulary = kbnf.Vocabulary({0: kbnf.Token(b"a"), 1: kbnf.Token(b"b")}, {0: "a", 1: "b"})
     assert vocabulary.get_token(Number(1)) == kbnf.Token(b"b")
     assert vocabulary.get_token_string(Number(1)) == "b"

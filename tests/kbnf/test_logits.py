@@ -1,4 +1,4 @@
-"""Masking logits in all their types and shapes: in place, and nothing but what is masked changes."""
+"""Masking logits in all types and shapes: in place, without a change to other logits."""
 
 from typing import Any
 

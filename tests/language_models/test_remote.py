@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 import pytest
 from grammask import Grammar, Matcher, Vocabulary
 from grammask.language_models import ModelNotFound
-from grammask.language_models.remote import LeftTheGrammar, Piece, RemoteModel
+from grammask.language_models.remote import NoFittingContinuation, Piece, RemoteModel
 
 VOCABULARY = Vocabulary([bytes([byte]) for byte in range(256)])
 
@@ -51,7 +51,7 @@ def scripted() -> Iterator[tuple[str, type[Scripted]]]:
     thread.join()
 
 
-def test_what_leaves_the_grammar_is_mended(scripted: tuple[str, type[Scripted]]) -> None:
+def test_illegal_continuations_are_replaced(scripted: tuple[str, type[Scripted]]) -> None:
     url, server = scripted
     server.choices = [
         {
@@ -78,7 +78,7 @@ def test_what_leaves_the_grammar_is_mended(scripted: tuple[str, type[Scripted]])
 def test_a_server_that_never_fits(scripted: tuple[str, type[Scripted]]) -> None:
     url, server = scripted
     server.choices = [{"text": "hello", "finish_reason": "stop"}]
-    with pytest.raises(LeftTheGrammar, match="hello"):
+    with pytest.raises(NoFittingContinuation, match="hello"):
         list(RemoteModel(url).write(matcher_of('start ::= "a" | "b";'), ""))
 
 

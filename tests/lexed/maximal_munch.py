@@ -1,4 +1,4 @@
-"""An oracle: the lark library's LALR(1) parser behind a lexer that takes the longest match."""
+"""An oracle: the lark library's LALR(1) parser with a maximal-munch lexer."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def munching_library(text: str, lexer: str, names: list[str]) -> lark.Lark:
 
 
 def is_parsed(library: lark.Lark, text: str) -> bool:
-    """Return whether the library takes a text."""
+    """Return whether the library parses a text."""
     try:
         library.parse(text)
     except lark.LarkError:

@@ -1,4 +1,4 @@
-"""Batches, drafts and draft trees under lexed grammars: every row is the mask that a matcher alone has there."""
+"""Batches, drafts and draft trees under lexed grammars: every row equals the mask of a single matcher."""
 
 from __future__ import annotations
 
@@ -99,7 +99,7 @@ def test_rows_of_drafts(name: str) -> None:
 
 @pytest.mark.parametrize("name", TEXTS)
 def test_rows_of_draft_trees(name: str) -> None:
-    # Two ways to cut the same text, side by side, and a node that no text has.
+    # Two tokenisations of the same text as siblings, and a node with an illegal token.
     ways = [tokens_of(TEXTS[name], 1), tokens_of(TEXTS[name], 2), [0]]
     tokens, next_token, next_sibling = [0], [-1], [-1]
     paths: list[list[int]] = [[]]

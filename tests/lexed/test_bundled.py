@@ -1,4 +1,4 @@
-"""Tests of the bundled grammars: on real files and broken ones the verdict is that of the lark library."""
+"""Tests of the bundled grammars: verdicts on real and damaged files equal those of the lark library."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 BYTES = grammask.Vocabulary([bytes([byte]) for byte in range(256)], eos=256, size=257)
 STANDARD_LIBRARY = Path(sysconfig.get_path("stdlib"))
 SAMPLE = 40
-"""How many files of the standard library are read."""
+"""The number of files of the standard library to read."""
 
 INSERTED = [
     *"()[]{}:,.\n \t\"'#\\1a_=@;é\f",
@@ -68,7 +68,7 @@ def python_files() -> list[Path]:
 
 
 def is_old_enough(file: Path) -> bool:
-    """Whether a file needs nothing that is newer than `except*` of Python 3.11, the newest that the grammar has."""
+    """Whether a file uses no syntax newer than `except*` of Python 3.11, the newest in the grammar."""
     try:
         ast.parse(file.read_text("utf-8"), feature_version=(3, 11))
     except SyntaxError:
@@ -139,7 +139,7 @@ def is_read_by_python(text: str) -> bool:
 
 
 def test_python_is_what_the_interpreter_reads() -> None:
-    """The grammar leaves some checks to the interpreter, so what it refuses is compared."""
+    """Only rejections are compared, because the grammar leaves some checks to the interpreter."""
     chance = random.Random(4)
     for file in python_files():
         piece = parts(file.read_text("utf-8"), chance)
@@ -365,7 +365,7 @@ CLOSING = b"\n)]}\"': 1x;*/"
 
 
 def completion(name: str, text: bytes, chance: random.Random) -> str | None:
-    """Return a text that the masks lead to from a prefix, if random steps find one."""
+    """Return a complete text with a prefix, found by random walks along masks; None if they find none."""
     for _ in range(40):
         matcher = compiled(name).matcher()
         assert matcher.accept_bytes(text)

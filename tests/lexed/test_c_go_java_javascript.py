@@ -1,4 +1,4 @@
-"""Tests of the bundled grammars of C, Go, Java and JavaScript: special places, broken texts as lark reads them."""
+"""Tests of the bundled grammars of C, Go, Java and JavaScript: corner cases, and damaged texts as in lark."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The benchmarks write our grammars in llguidance's language: short programs are read by both."""
+"""Tests of the benchmarks' translations to llguidance's language: both engines accept short programs."""
 
 from __future__ import annotations
 

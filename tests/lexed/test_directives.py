@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Case:
-    """One grammar in three notations, with the letters of its texts and their greatest length."""
+    """One grammar in three notations, with the alphabet and maximum length of its texts."""
 
     lark: str
     kbnf: str
@@ -187,7 +187,7 @@ def grammars(draw: st.DrawFn) -> tuple[str, str, str]:
     """Draw a grammar in lark, KBNF and GBNF."""
     names = ["A", "B", "C", "D"][: draw(st.integers(1, 4))]
     lines: list[list[str]] = [[], ['twice ::= "aa";'], []]
-    # The library takes the last of several equal terminals for a string in a rule, ours the one that wins.
+    # For a string in a rule lark selects the last of several equal terminals, grammask the one that wins.
     patterns = draw(
         st.lists(st.sampled_from(PATTERNS), min_size=len(names), max_size=len(names), unique=True)
     )
@@ -221,7 +221,7 @@ def grammars(draw: st.DrawFn) -> tuple[str, str, str]:
         first = " ".join(draw(st.lists(st.sampled_from(names), min_size=1, max_size=2)))
         more = [alternative(1) for _ in range(draw(st.integers(0, 2)))]
         if rule == "start":
-            # The library keeps what only uses itself, and looks for its terminals.
+            # lark keeps rules that only refer to themselves, and tries to match their terminals.
             first += ' | "ba" other'
         bodies = [" | ".join([first, *(one[way] for one in more)]) for way in range(3)]
         lines[0].append(f"{rule}: {bodies[0]}")
@@ -259,7 +259,7 @@ def test_random_grammars_are_those_of_lark_with_maximal_munch(
     try:
         library = munching_library(in_lark, lexer, ["A", "B", "C", "D", "SP"])
     except lark.exceptions.GrammarError as error:
-        # Alternatives that say the same, and rules that are themselves: ours drops what the library refuses.
+        # Equal alternatives, and rules that derive themselves: grammask drops them, lark refuses them.
         if not any(words in str(error) for words in ("Rules defined twice", "collision")):
             raise
         return

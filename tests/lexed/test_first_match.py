@@ -1,4 +1,4 @@
-"""Languages of leftmost-first matches against Python's ``re``, on random expressions and texts."""
+"""Tests of leftmost-first languages: on random expressions and texts they equal the matches of Python's ``re``."""
 
 from __future__ import annotations
 

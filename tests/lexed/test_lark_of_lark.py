@@ -1,4 +1,4 @@
-"""Lark's grammar of its own language: the engine takes the files, and damaged ones, that the lark library takes."""
+"""Lark's grammar of its own language: on files and damaged files, verdicts equal those of the lark library."""
 
 from __future__ import annotations
 

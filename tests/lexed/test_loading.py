@@ -1,4 +1,4 @@
-"""Tests of what surrounds lark grammars: files and imports, post-lexers, pickles, a missing library, the commands."""
+"""Tests of loading lark grammars: files and imports, post-lexers, pickles, a missing library, the commands."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ def test_all_of_a_matcher_works() -> None:
 def test_indenters_of_lark_are_taken(postlex: Any) -> None:
     text = "start: (line | block)*\nline: item _NEWLINE\nblock: item _NEWLINE _INDENT line+ _DEDENT"
     text += "\nitem: A\nA: /a/\n_NEWLINE: /(\\n *)+/\n%declare _INDENT _DEDENT"
-    # As in the library, brackets of the indenter that the grammar does not have mean nothing.
+    # As in lark, brackets of the indenter that are absent from the grammar have no effect.
     without_brackets = grammask.Grammar.from_lark(text, postlex=postlex).compile(BYTES)
     library = lark.Lark(text, parser="lalr", postlex=PythonIndenter())
     assert library.parse("a\n  a\na\n")

@@ -1,4 +1,4 @@
-"""Tests of the lark library's own grammar of Python, as it is: the verdict on files and broken ones is lark's."""
+"""Tests of the lark library's own grammar of Python: verdicts on files and damaged files equal lark's."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Tests of random lark grammars: wherever the engine takes one, it accepts what the lark library accepts."""
+"""Tests of random lark grammars: of each supported one, the engine and the lark library accept the same texts."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def is_parsed(library: lark.Lark, text: str) -> bool:
     except lark.LarkError:
         return False
     except RuntimeError:
-        # A fault of the library: it finds the start symbol in two ways, and asks for a report.
+        # A bug in lark: it finds two derivations of the start symbol, and asks for a report.
         return True
     return True
 
@@ -79,12 +79,12 @@ def test_what_is_taken_is_what_lark_takes(text: str, how: tuple[Any, Any]) -> No
             library = lark.Lark(text, parser=parser, lexer=lexer)
             assert not [text for text in TEXTS if is_parsed(library, text)]
         return
-    # Whatever is taken has a text.
+    # Every supported grammar has a text.
     assert len(compiled.matcher().allowed_ids())
     library = lark.Lark(text, parser=parser, lexer=lexer)
     accepted = {text for text in TEXTS if is_parsed(library, text)}
     assert {text for text in TEXTS if compiled.is_valid(text.encode())} == accepted
-    # What was read so far can be completed: a prefix that the engine refuses is no prefix of any text.
+    # A live prefix has a completion: a prefix that the engine refuses is a prefix of no text.
     prefixes = {text[:length] for text in accepted for length in range(len(text) + 1)}
     for text in prefixes:
         assert compiled.matcher().accept_bytes(text.encode()), text

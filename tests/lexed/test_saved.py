@@ -1,4 +1,4 @@
-"""Saved lexed grammars: what is loaded is what was saved, and everything else is refused with an error of its kind."""
+"""Saved lexed grammars: loading restores the saved grammar, and rejects other data with specific errors."""
 
 from __future__ import annotations
 

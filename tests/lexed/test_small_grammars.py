@@ -1,4 +1,4 @@
-"""Tests of small lark grammars: all texts up to some length, and all masks on them, as the lark library says."""
+"""Tests of small lark grammars: verdicts and masks for all texts up to a length equal those of lark."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class Blocks(Indenter):
 
 @dataclass(frozen=True)
 class Case:
-    """A grammar with the letters of its texts; ``length`` bounds texts, ``completion`` what completes a prefix."""
+    """A grammar with its alphabet; ``length`` bounds texts, ``completion`` the rest after a prefix."""
 
     text: str
     letters: str

@@ -1,4 +1,4 @@
-"""The report on streamlining: the numbers of each step, and that they fit together."""
+"""Tests of the streamlining report: the numbers of each step and their consistency."""
 
 from __future__ import annotations
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import numpy as np
 import pytest
 from grammask import Vocabulary
-from grammask.language_models.noise import RandomModel
+from grammask.language_models.random_model import RandomModel
 
 uvicorn = pytest.importorskip("uvicorn")
 pytest.importorskip("starlette")

@@ -311,7 +311,7 @@ def test_the_page(url: str) -> None:
         assert b"What can come next?" in answer.read()
 
 
-def test_what_the_page_asks(url: str) -> None:
+def test_queries_of_the_page(url: str) -> None:
     seen = look(url, "kbnf", 'start ::= "ab" "c"? | "ad";', "ab")
     assert (seen["fits"], seen["complete"], seen["forced"]) == (2, True, "")
     assert [label for _, label in seen["shown"]] == ["c", "#259"]

@@ -1,4 +1,4 @@
-"""Words that strings and names must not have: against XGrammar, and against a search in the strings of texts."""
+"""Excluded words in strings and names: against XGrammar, and against a search in the strings of texts."""
 
 from __future__ import annotations
 
@@ -192,7 +192,7 @@ def test_nested_tags_have_no_excluded_word() -> None:
         schema["properties"]["w"]["enum"] = ["ab", "x", ["ab"], None]
     assert is_valid(cohere("l", "list", cohere(None, "raw", "x")), COHERE)
     assert not is_valid(cohere("l", "list", cohere(None, "raw", "ab")), COHERE)
-    # Names that nobody declares.
+    # Undeclared names.
     assert is_valid(cohere("ba", "json", "1"), COHERE, additionalProperties=True)
     assert not is_valid(cohere("xab", "json", "1"), COHERE, additionalProperties=True)
     with pytest.raises(grammask.UnsupportedGrammar, match="finite"):
@@ -209,7 +209,7 @@ def test_nested_tags_have_no_excluded_word() -> None:
         (tag({}, "cohere_xml", excludes=["a "]), "/excludes"),
     ],
 )
-def test_what_cannot_be_exact_is_refused(described: dict[str, Any], pointer: str) -> None:
+def test_inexact_constraints_are_refused(described: dict[str, Any], pointer: str) -> None:
     with pytest.raises(grammask.UnsupportedGrammar) as caught:
         Grammar.from_structural_tag(described)
     assert [found.pointer for found in caught.value.diagnostics] == ["#/format" + pointer]

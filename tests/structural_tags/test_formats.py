@@ -17,7 +17,7 @@ OVERLAPPING_ENDS = json.dumps(
 )
 UNKNOWN_FIELD = json.dumps({"type": "const_string", "value": "a", "foo": 1})
 DIFFERENCES = {
-    # The content stops at the first end; XGrammar also goes on to a later one that overlaps with it.
+    # The content ends at the first end; XGrammar also admits a later end that overlaps with it.
     OVERLAPPING_ENDS: ["abba", "abbb", "aabba", "aabbb"],
     # What is not understood is refused.
     UNKNOWN_FIELD: ["refused"],
@@ -32,7 +32,7 @@ def test_texts_are_those_of_xgrammar(row: dict[str, Any]) -> None:
 
 
 def is_dispatched(text: str, triggers: dict[str, str], excludes: list[str]) -> bool:
-    """Return whether text, then the trigger that ends first (the longest), then what must follow it, and so on."""
+    """Return whether a text is free text with triggers, each followed by its format; the first, longest one counts."""
     place = 0
     while True:
         rest = text[place:]
@@ -207,7 +207,7 @@ def test_formats_share_the_time_of_a_call() -> None:
     assert "`time` of 0 ms" in str(caught.value)
 
 
-def test_what_is_not_exact_is_unsupported() -> None:
+def test_inexact_constructs_are_unsupported() -> None:
     for schema in (
         {"type": "object", "properties": {"a": {"type": ["string", "integer"], "pattern": "x"}}},
         {"type": "object", "properties": {"a": {"type": ["string", "null"], "not": {"const": "x"}}}},

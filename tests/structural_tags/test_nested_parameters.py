@@ -1,4 +1,4 @@
-"""Parameters as nested tags: random schemas and texts against XGrammar, and where the two differ on purpose."""
+"""Parameters as nested tags: random schemas and texts against XGrammar, and intended differences."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def test_texts_are_those_of_xgrammar(style: str) -> None:
 
 
 @pytest.mark.parametrize("style", STYLES)
-def test_what_is_read_satisfies_the_schema(style: str) -> None:
+def test_decoded_values_satisfy_the_schema(style: str) -> None:
     count = 0
     for seed in range(100, 130):
         samples = Samples(style, seed)
@@ -70,7 +70,7 @@ SHORT = {"properties": {"a": {"type": "string", "maxLength": 2}}}
         (COHERE, WORDS, cohere("a", "raw", " x"), False),
         # The first items of an array need not be there, unless `minItems` says so.
         (COHERE, PAIR, cohere("a", "list", ""), True),
-        # What does not say what its items are may have any.
+        # An array without `items` may have any items.
         (
             COHERE,
             {"properties": {"a": {"type": "array"}}},
@@ -116,7 +116,7 @@ def test_names() -> None:
             is_valid({"properties": {name: {"type": "null"}}}, MINIMAX, "")
 
 
-def test_parameters_that_nobody_declares() -> None:
+def test_undeclared_parameters() -> None:
     for schema in (True, {}, {"type": "object"}):
         assert is_valid(schema, COHERE, cohere("a", "raw", "x"))
         assert is_valid(schema, MINIMAX, "")
@@ -135,7 +135,7 @@ def test_schemas_that_refer_to_themselves(style: str) -> None:
     compiled = Grammar.from_structural_tag(tag(link, style)).compile(BYTES)
     assert compiled.is_valid(text.encode())
     assert not compiled.is_valid(text[:-1].encode())
-    # Of an object that requires itself there is no finite text: it is left out, and refused where it is required.
+    # An object that requires itself has no finite text: it is dropped, and refused where it is required.
     endless = {"type": "object", "properties": {"e": {"$ref": "#/$defs/e"}}, "required": ["e"]}
     schema: dict[str, Any] = {
         "type": "object",
@@ -184,7 +184,7 @@ def test_branches_that_share_no_value() -> None:
         (MINIMAX, {"enum": [[1], [2]]}, ""),
     ],
 )
-def test_what_cannot_be_written_exactly_is_refused(style: str, inner: Any, pointer: str) -> None:
+def test_inexact_schemas_are_refused(style: str, inner: Any, pointer: str) -> None:
     schema = {"type": "object", "properties": {"a": {"type": "array", "items": inner}}}
     with pytest.raises(grammask.UnsupportedGrammar) as caught:
         is_valid(schema, style, "")

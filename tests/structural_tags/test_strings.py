@@ -1,4 +1,4 @@
-"""Strings and their order in tags: what is read back satisfies the schema, and all that does can be written."""
+"""Strings and their order in tags: decoded values satisfy the schema, and all of its values can be written."""
 
 from __future__ import annotations
 
@@ -36,13 +36,13 @@ def parameters(inner: Any) -> dict[str, Any]:
 
 @pytest.mark.parametrize("style", FLAT_STYLES)
 @pytest.mark.parametrize("inner", [*SCHEMAS, {"type": "string", "not": {"const": "ab"}}])
-def test_what_is_read_satisfies_the_schema(inner: dict[str, Any], style: str) -> None:
+def test_decoded_values_satisfy_the_schema(inner: dict[str, Any], style: str) -> None:
     schema = parameters(inner)
     compiled = Grammar.from_structural_tag(tag(schema, style)).compile(BYTES)
     oracle = Oracle(schema)
     for text in [*TEXTS, FLAT_STYLES[style].end, "a" + FLAT_STYLES[style].end[:-1]]:
         output = written("k", text, style)
-        if FLAT_STYLES[style].has_type:  # Of the families of models that are read back, none does.
+        if FLAT_STYLES[style].has_type:  # No tool style has such tags, and there is no decoder for them.
             is_right = FLAT_STYLES[style].end not in text and oracle.is_valid(json.dumps({"k": text}))
         else:
             reader = FLAT_STYLES[style].decoder(schema, 0, "")
@@ -53,7 +53,7 @@ def test_what_is_read_satisfies_the_schema(inner: dict[str, Any], style: str) ->
 
 @pytest.mark.parametrize("style", NESTED_STYLES)
 @pytest.mark.parametrize("inner", SCHEMAS)
-def test_what_is_read_of_nested_tags_satisfies_the_schema(inner: dict[str, Any], style: str) -> None:
+def test_decoded_values_of_nested_tags_satisfy_the_schema(inner: dict[str, Any], style: str) -> None:
     schema = parameters({"type": "array", "items": inner})
     compiled = Grammar.from_structural_tag(tag(schema, style)).compile(BYTES)
     oracle = Oracle(schema)
@@ -70,7 +70,7 @@ def test_what_is_read_of_nested_tags_satisfies_the_schema(inner: dict[str, Any],
 
 @pytest.mark.parametrize("style", [*FLAT_STYLES, COHERE])
 def test_texts_are_those_of_xgrammar(style: str) -> None:
-    """Where a string has no white space at an end, which XGrammar takes for what may be around values."""
+    """For strings without white space at their ends, which XGrammar takes for white space around values."""
     xgrammar = pytest.importorskip("xgrammar")
     testing = pytest.importorskip("xgrammar.testing")
     for inner in (
@@ -89,7 +89,7 @@ def test_texts_are_those_of_xgrammar(style: str) -> None:
                 assert ours.is_valid(output.encode()) == expected, (output, inner)
 
 
-def test_styles_that_tell_strings_constrain_them_beside_other_values() -> None:
+def test_styles_that_mark_strings_constrain_them_next_to_other_values() -> None:
     inner = {"type": ["string", "integer"], "minLength": 2, "minimum": 3, "not": {"enum": ["xx", 5]}}
     for style in ("deepseek_xml", "deepseek_v4_1_xml", "kimi_k3_xml"):
         compiled = Grammar.from_structural_tag(tag(parameters(inner), style)).compile(BYTES)
@@ -112,7 +112,7 @@ def test_styles_that_tell_strings_constrain_them_beside_other_values() -> None:
 @pytest.mark.parametrize(
     ("inner", "style", "pointer"),
     [
-        # Nothing tells whether `12` is the number or the text.
+        # The tag does not distinguish the number `12` from the text.
         ({"type": ["string", "integer"], "minLength": 3}, "qwen_xml", "/minLength"),
         ({"type": ["string", "integer"], "not": {"const": "x"}}, "glm_xml", "/not"),
         ({"type": ["string", "object"], "pattern": "^a", "properties": {}}, MINIMAX, ""),
@@ -120,7 +120,7 @@ def test_styles_that_tell_strings_constrain_them_beside_other_values() -> None:
         ({"type": "string", "pattern": r"(a)\1"}, COHERE, "/pattern"),
     ],
 )
-def test_what_cannot_be_exact_is_refused(inner: dict[str, Any], style: str, pointer: str) -> None:
+def test_inexact_constraints_are_refused(inner: dict[str, Any], style: str, pointer: str) -> None:
     with pytest.raises(grammask.UnsupportedGrammar) as caught:
         Grammar.from_structural_tag(tag(parameters(inner), style))
     place = "#/format/json_schema/properties/k" + pointer
@@ -129,7 +129,7 @@ def test_what_cannot_be_exact_is_refused(inner: dict[str, Any], style: str, poin
 
 @pytest.mark.parametrize("style", ["qwen_xml", "minimax_xml", COHERE, MINIMAX])
 def test_parameters_in_any_order(style: str) -> None:
-    """As XGrammar, but what is required comes, and nothing twice."""
+    """Like XGrammar, but required parameters are required, and no parameter is repeated."""
     names = ["a", "b", "c"]
     schema = {
         "type": "object",

@@ -55,7 +55,7 @@ def test_beginnings_only_grow(*, value: Any, ascii: bool) -> None:
 
 
 @given(text=st.text(alphabet='{}[]",:0123e-.truefalsnl \\u', max_size=12))
-def test_what_is_refused_is_no_beginning(text: str) -> None:
+def test_refused_texts_are_not_prefixes(text: str) -> None:
     reader = PartialJson()
     try:
         reader.feed(text.encode())
@@ -67,7 +67,7 @@ def test_what_is_refused_is_no_beginning(text: str) -> None:
         assert value == json.loads(text)
 
 
-def test_long_texts_cost_what_is_new() -> None:
+def test_the_cost_of_long_texts_is_that_of_new_input() -> None:
     reader = PartialJson()
     reader.feed(b'{"items": [')
     for index in range(20000):

@@ -104,7 +104,7 @@ def test_kinds_of_holes(part: object, good: dict[str, object], bad: list[str]) -
             template.parse(f"<{written}{after}>")
 
 
-def test_free_text_ends_at_the_literal_behind_it() -> None:
+def test_free_text_ends_at_the_literal_after_it() -> None:
     template = Template("Thought: {thought}\nAction: {action}")
     result = template.parse("Thought: is it\nAction?\nNo.\nAction: sleep\nAction: ")
     assert dict(result) == {"thought": "is it\nAction?\nNo.", "action": "sleep\nAction: "}
@@ -260,7 +260,7 @@ WALKED = [
 
 @pytest.mark.parametrize("template", WALKED, ids=repr)
 @pytest.mark.parametrize("seed", range(3))
-def test_what_is_read_is_what_the_masks_allow(template: Template, seed: int) -> None:
+def test_the_parser_reads_the_texts_that_masks_allow(template: Template, seed: int) -> None:
     rng = random.Random(seed)
     matcher = template.compile(BYTES).matcher()
     stream = template.stream()

@@ -97,18 +97,18 @@ def random_output(grammar: Grammar, vocabulary: Vocabulary, rng: random.Random) 
 def streamed(
     output: str, style: str, tools: list[dict[str, Any]], rng: random.Random
 ) -> tuple[str, list[Call], bool]:
-    """Return what a stream tells of an output that comes in random pieces, put together."""
+    """Return the joined results of a stream for an output in random pieces."""
     stream = CallStream(style, tools)
-    told: list[str | CallFragment] = []
+    emitted: list[str | CallFragment] = []
     at = 0
     while at < len(output):
         end = at + rng.choice([1, 1, 2, 5, 40])
-        told += stream.push(output[at:end])
+        emitted += stream.push(output[at:end])
         at = end
-    told += stream.finish()
-    content = "".join(part for part in told if isinstance(part, str))
+    emitted += stream.finish()
+    content = "".join(part for part in emitted if isinstance(part, str))
     calls: list[Call] = []
-    for part in told:
+    for part in emitted:
         if isinstance(part, CallFragment):
             if part.name is not None:
                 assert part.index == len(calls)
@@ -119,9 +119,7 @@ def streamed(
                 calls[-1] = Call(last.name, last.arguments + part.arguments, part.is_custom)
     try:
         read = read_calls(output, style, tools)
-    except (
-        ValueError
-    ):  # Cut off: what has been told of calls is the beginning of what the whole text would say.
+    except ValueError:  # Cut off: the fragments are a prefix of the result for the whole text.
         assert calls or content == output
         assert not stream.has_calls
     else:
@@ -177,20 +175,20 @@ def test_random_outputs(style: str, has_special: bool) -> None:  # noqa: FBT001
 
 
 @pytest.mark.parametrize("style", tool_styles())
-def test_streams_tell_what_is_sure_at_once(style: str) -> None:
+def test_streams_emit_certain_text_at_once(style: str) -> None:
     stream = CallStream(style, TOOLS)
-    told: list[CallFragment] = []
+    emitted: list[CallFragment] = []
     output = CALLS[style].replace("Paris", "Paris" * 8)
     for at, character in enumerate(output):
         parts = [part for part in stream.push(character) if isinstance(part, CallFragment)]
-        if told:
+        if emitted:
             # The letters of the city come one by one.
             assert bool(parts) or not output[:at].endswith("Pari")
         elif parts:
             assert parts[0] == CallFragment(0, "weather", "")
             assert output[: at + 1].endswith(("weather", 'weather"'))
-        told += parts
-    assert len(told) > 30
+        emitted += parts
+    assert len(emitted) > 30
     assert [part for part in stream.finish() if isinstance(part, str)] == []
     assert stream.has_calls
 
@@ -253,13 +251,46 @@ def test_a_stream_does_not_skip_a_required_parameter() -> None:
     }
     tool = {"type": "function", "function": {"name": "f", "parameters": schema}}
     stream = CallStream("qwen3_coder", [tool])
-    told: list[str | CallFragment] = []
+    emitted: list[str | CallFragment] = []
     for text in (
         "<tool_call>\n<function=f>\n",
         "<parameter=b>1</parameter>",
         "<parameter=c>2</parameter>",
         "\n",
     ):
-        told += stream.push(text)
-    told += stream.finish()
-    assert "".join(part.arguments for part in told if isinstance(part, CallFragment)) == "{"
+        emitted += stream.push(text)
+    emitted += stream.finish()
+    assert "".join(part.arguments for part in emitted if isinstance(part, CallFragment)) == "{"
+
+
+@pytest.mark.parametrize(
+    ("form", "written"),
+    [
+        ("qwen_xml", "<parameter=a>1</parameter>\n<parameter=b>x</parameter>"),
+        (
+            "cohere_xml",
+            '<cofl:value name="a" type="json">1</cofl:value><cofl:value name="b" type="raw">x</cofl:value>',
+        ),
+    ],
+)
+def test_arguments_at_the_end_of_an_output(form: str, written: str) -> None:
+    style = {
+        "tokens": [],
+        "leading_text": False,
+        "call": [["<call>", {"name": "plain"}, ":", {"arguments": form}]],
+        "between": ["\n"],
+    }
+    schema = {
+        "type": "object",
+        "properties": {"a": {"type": "integer"}, "b": {"type": "string"}},
+        "required": ["a", "b"],
+    }
+    tools = [{"type": "function", "function": {"name": "f", "parameters": schema}}]
+    output = "<call>f:" + written
+    assert Grammar.from_tools(tools, style=style).compile(BYTES).is_valid(output.encode())
+    arguments = '{"a": 1, "b": "x"}'
+    assert read_calls(output, style, tools) == ("", [Call("f", arguments)])
+    stream = CallStream(style, tools)
+    parts = [part for at in range(0, len(output), 3) for part in stream.push(output[at : at + 3])]
+    parts += stream.finish()
+    assert "".join(part.arguments for part in parts if isinstance(part, CallFragment)) == arguments

@@ -1,4 +1,4 @@
-"""`Vocabulary.from_file` finds out what a file or a folder is by what is in it, whatever it is called."""
+"""`Vocabulary.from_file` recognises the format of a file or folder by its contents, independently of its name."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ def test_a_folder_says_its_end_tokens_and_its_width(tmp_path: Path) -> None:
     assert Vocabulary.from_file(folder(tmp_path, {"config.json": {"vocab_size": 2}})).size == 4
 
 
-def test_what_counts_in_a_folder(tmp_path: Path) -> None:
+def test_precedence_of_files_in_a_folder(tmp_path: Path) -> None:
     with pytest.raises(VocabularyError, match="found none of these") as caught:
         Vocabulary.from_file(tmp_path)
     assert caught.value.code == "unknown-format"

@@ -133,7 +133,7 @@ def test_no_damage_crashes(tmp_path_factory: pytest.TempPathFactory, place: int,
 
 
 @pytest.mark.filterwarnings("ignore")
-def test_reads_what_the_gguf_package_writes(tmp_path: Path) -> None:
+def test_reads_files_of_the_gguf_package(tmp_path: Path) -> None:
     gguf = pytest.importorskip("gguf")
     path = tmp_path / "model.gguf"
     writer = gguf.GGUFWriter(str(path), "llama")

@@ -136,7 +136,7 @@ def with_name(name: str) -> dict[str, Any]:
         (announcing(1, 1 << 24), "16777216 tokens in all"),
     ],
 )
-def test_what_short_files_ask_for(document: Any, message: str, tmp_path: Path) -> None:
+def test_memory_requests_of_short_files(document: Any, message: str, tmp_path: Path) -> None:
     path = tmp_path / "tokenizer.json"
     path.write_text(json.dumps(document))
     with pytest.raises(VocabularyError, match=message) as caught:

@@ -107,8 +107,8 @@ FAMILIES = [byte_level_bpe, byte_fallback_bpe, word_piece, unigram]
 
 
 @pytest.mark.parametrize("family", FAMILIES)
-def test_tokens_spell_what_is_decoded(family: Any) -> None:
-    """Whole texts: the bytes of the tokens after the first are what the tokenizer decodes them to after it."""
+def test_tokens_equal_their_decodings(family: Any) -> None:
+    """Whole texts: the bytes of the tokens after the first one equal their decoding after it."""
     tokenizer = family(pytest.importorskip("tokenizers"))
     tokenizer.add_tokens(["<tool>", "naïve one"])
     tokenizer.add_special_tokens(["<|end|>"])

@@ -1,4 +1,4 @@
-"""`Vocabulary.from_tokenizer_json` against what the tokenizers library decodes each token to."""
+"""`Vocabulary.from_tokenizer_json` against the decoding of each token by the tokenizers library."""
 
 import json
 from pathlib import Path
@@ -129,7 +129,7 @@ def test_every_byte_has_a_letter() -> None:
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    """Return a folder with a byte-level `tokenizer.json` and nothing beside it."""
+    """Return a folder that contains only a byte-level `tokenizer.json`."""
     added = {"<|end|>": True, "<|eot|>": True, "<tool>": False}
     content = document(["Ġa", "b", "<unk>"], BYTE_LEVEL, {"<unk>": True, **added})
     (tmp_path / "tokenizer.json").write_text(json.dumps(content), "utf-8")
@@ -157,7 +157,7 @@ def test_added_tokens_are_special_where_the_file_says_so(folder: Path) -> None:
         ("tokenizer_config.json", {"eos_token": {"content": "<tool>"}}, (5,)),
     ],
 )
-def test_end_tokens_come_from_the_files_beside(
+def test_end_tokens_come_from_the_configuration(
     folder: Path, name: str, content: dict[str, Any], eos: tuple[int, ...]
 ) -> None:
     (folder / name).write_text(json.dumps(content))

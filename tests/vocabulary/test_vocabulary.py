@@ -39,7 +39,7 @@ def test_sorts_ids_into_classes(
     assert again.tokens() == vocabulary.tokens()
 
 
-def test_ids_are_whatever_counts_as_an_int() -> None:
+def test_ids_may_be_any_integer_like_object() -> None:
     vocabulary = Vocabulary([b"a", b"b", None], special={"<end>": 2})
     assert vocabulary.token(np.int64(1)) == b"b"
     assert vocabulary.name_of(np.uint32(2)) == "<end>"

@@ -1,7 +1,7 @@
-//! Golden data: each grammar of `testdata/lowering` with its text after every pass that changes it.
+//! Golden data: each grammar of `testdata/lowering`, printed after every pass that changes it.
 //!
-//! A file `NAME.kbnf` is the grammar, `NAME.txt` the passes: a pass's *before* is the text of the pass above it.
-//! `GRAMMASK_UPDATE=1 cargo test --test lowering_goldens` writes the files anew; read the difference.
+//! `NAME.kbnf` is the grammar and `NAME.txt` the results of the passes, in their order. `GRAMMASK_UPDATE=1 cargo test
+//! --test lowering_goldens` rewrites the files; review the difference.
 
 use std::fmt::Write;
 use std::path::PathBuf;

@@ -1,19 +1,23 @@
 //! The interface of an engine: a recogniser whose states are interned, and the masks of these states.
 //!
-//! Two engines implement it. The context-free engine (`grammask-earley`) reads bytes with Earley's algorithm; the lexed
-//! engine (`grammask-lexed`) reads them with a lexer and a parser. Both are lazy automata: a state is an interned value
-//! ([`SetId`]), so that equal futures have equal ids and a step is a memoised function. Everything above (matchers, batches,
-//! drafts, forced text) works with [`Engine`] and [`MaskSource`] and does not know which engine it uses.
+//! Two engines implement it. The context-free engine (`grammask-earley`) reads bytes with Earley's algorithm; the
+//! lexed engine (`grammask-lexed`) reads them with a lexer and a parser. Both are lazy automata: a state is an
+//! interned value ([`SetId`]), so that equal futures have equal ids and a step is a memoised function. Everything
+//! above (matchers, batches, drafts, forced text) works with [`Engine`] and [`MaskSource`] and does not know which
+//! engine it uses.
 //!
 //! | module | contents |
 //! |---|---|
 //! | `recognition` | [`Engine`]: steps over bytes and tokens |
 //! | `tokens` | [`TokenEvent`], [`TokenMatch`]: tokens that a grammar names |
-//! | `masks` | [`MaskSource`]: masks of states, with the [`MaskRequest`] that says what to compute |
+//! | `masks` | [`MaskSource`]: masks of states, computed for a [`MaskRequest`] |
 //! | `mask_cache` | [`MaskCache`]: finished masks by state |
 //! | `walk` | [`walk()`]: a mask by stepping along the token trie, for every engine |
 //!
-//! **Invariant: same future, same state.** Caches are keyed by [`SetId`], never by the text that led there.
+//! **Invariant: same future, same state.** Caches are keyed by [`SetId`], never by the text before it.
+//!
+//! An engine is usable wherever an automaton with interned states is: [`Engine`] requires only states, steps over
+//! bytes, and completeness; everything else has a default. Steps are memoised, and a memoised step takes no lock.
 #![forbid(unsafe_code)]
 
 mod mask_cache;
@@ -29,7 +33,7 @@ pub use tokens::{TokenEvent, TokenMatch};
 pub use walk::walk;
 
 grammask_collections::id_type! {
-    /// An interned state of an engine: an Earley set, or a set of runs of a lexer and a parser. Equal ids of one engine are
-    /// equal futures.
+    /// An interned state of an engine: an Earley set, or a set of runs of a lexer and a parser. Equal ids of one
+    /// engine are equal futures.
     SetId
 }

@@ -1,8 +1,9 @@
 //! Finished masks of one compiled grammar, by state. Equal masks are stored once.
 //!
-//! A lookup takes no lock: an array by state holds the number of the mask, and masks never move. Equality is decided by
-//! representation, not by content: large token sets are interned with the vocabulary, so equal masks nearly always have equal
-//! representations, and comparing these costs nothing in the size of the vocabulary.
+//! A lookup takes no lock: an array by state holds the index of the mask, and masks never move. Equality is that of
+//! representations, not of contents: large token sets are interned in the vocabulary's summary cache, so equal masks
+//! nearly always have equal representations, and the cost of comparing these is independent of the size of the
+//! vocabulary.
 
 use std::hash::{Hash, Hasher};
 use std::sync::atomic::{AtomicU32, AtomicU64, AtomicUsize, Ordering};
@@ -15,26 +16,27 @@ use grammask_collections::append_only_vec::AppendOnlyVec;
 use grammask_collections::segmented_array::SegmentedArray;
 use grammask_vocabulary::{LiveTokens, Mask, TokenSetId};
 
-/// Bytes per state.
+/// Memory per state, in bytes.
 const ENTRY_BYTES: usize = size_of::<AtomicU32>();
 
-/// Masks by state. See the [module documentation](self).
+/// Masks by state. See the documentation of the module.
 #[derive(Debug)]
 pub struct MaskCache {
-    /// For each state the number of its mask plus one; zero if it is not cached.
+    /// For each state the index of its mask plus one; zero if it is not cached.
     by_set: SegmentedArray<AtomicU32>,
     masks: AppendOnlyVec<Arc<Mask>>,
     distinct: Mutex<Distinct>,
-    /// Bytes of the distinct masks, including the words that are expanded later from masks that the vocabulary does not own.
+    /// Memory of the distinct masks, in bytes, including the words that masks of this cache expand later.
     bytes: Arc<AtomicUsize>,
-    /// States whose mask was inserted, and states that share the mask of an equivalent one.
+    /// Number of states whose mask was inserted.
     inserted: AtomicUsize,
-    sharing: AtomicUsize,
+    /// Number of states that share the mask of an equivalent state.
+    shared: AtomicUsize,
     hits: AtomicU64,
     misses: AtomicU64,
 }
 
-/// A mask, with its number if the cache holds it.
+/// A mask, with its index if the cache holds it.
 #[derive(Clone, Debug)]
 pub struct CachedMask {
     /// The mask.
@@ -76,7 +78,7 @@ impl Default for MaskCache {
             distinct: Mutex::default(),
             bytes: Arc::default(),
             inserted: AtomicUsize::new(0),
-            sharing: AtomicUsize::new(0),
+            shared: AtomicUsize::new(0),
             hits: AtomicU64::new(0),
             misses: AtomicU64::new(0),
         }
@@ -86,15 +88,15 @@ impl Default for MaskCache {
 /// Size and hit rate of a cache.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct CacheStatistics {
-    /// Lookups that found a mask.
+    /// Number of lookups that found a mask.
     pub hits: u64,
-    /// Lookups that found none.
+    /// Number of lookups without a result.
     pub misses: u64,
-    /// States with a cached mask.
+    /// Number of states with a cached mask.
     pub sets: usize,
-    /// Distinct masks.
+    /// Number of distinct masks.
     pub masks: usize,
-    /// Bytes of the masks.
+    /// Memory of the masks, in bytes.
     pub bytes: usize,
 }
 
@@ -119,11 +121,12 @@ impl MaskCache {
         Arc::new(Mask::counted(tokens, size, self.bytes.clone()))
     }
 
-    /// Caches the mask of a state, unless the cache would exceed `max_bytes`; a mask of equal representation is stored once.
+    /// Caches the mask of a state, unless the cache would exceed `max_bytes`. Masks of equal representation are
+    /// stored once.
     pub fn insert(&self, set: SetId, mask: Arc<Mask>, max_bytes: usize) -> CachedMask {
-        let kept = ByRepresentation(mask);
+        let key = ByRepresentation(mask);
         let mut distinct = self.distinct.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some((ByRepresentation(equal), &number)) = distinct.numbers.get_key_value(&kept) {
+        if let Some((ByRepresentation(equal), &number)) = distinct.numbers.get_key_value(&key) {
             let equal = CachedMask { mask: equal.clone(), number: Some(number) };
             drop(distinct);
             if self.has_room(ENTRY_BYTES, max_bytes) {
@@ -131,18 +134,18 @@ impl MaskCache {
             }
             return equal;
         }
-        let mask = kept.0.clone();
+        let mask = key.0.clone();
         let new_base = mask.live_tokens().base().filter(|base| !distinct.bases.contains(&base.id()));
         let base_bytes = new_base.map_or(0, |base| size_of_val(base.words()));
         let bytes = size_of::<Mask>() + mask.live_tokens().memory_bytes() + base_bytes;
         if !self.has_room(bytes + ENTRY_BYTES, max_bytes) {
-            // The expanded words of a mask that is not cached are not the memory of the cache.
+            // The expanded words of a mask outside the cache are not memory of the cache.
             return CachedMask { mask: mask.not_counted_in(&self.bytes), number: None };
         }
         self.bytes.fetch_add(bytes, Ordering::Relaxed);
         distinct.bases.extend(new_base.map(|base| base.id()));
         let number = self.push(mask.clone(), &mut distinct);
-        distinct.numbers.insert(kept, number);
+        distinct.numbers.insert(key, number);
         self.set(set, number);
         CachedMask { mask, number: Some(number) }
     }
@@ -156,16 +159,16 @@ impl MaskCache {
         }
     }
 
-    /// Caches a mask of this cache for another state, and returns it; `None` if the cache does not hold it, or is full. For one
-    /// caller at a time.
-    pub fn share(&self, set: SetId, kept: &CachedMask, max_bytes: usize) -> Option<&Arc<Mask>> {
-        let number = kept.number.filter(|_| self.has_room(ENTRY_BYTES, max_bytes))?;
+    /// Caches a mask of this cache for another state, and returns it; `None` if the cache does not hold it, or is
+    /// full. The caller serialises calls.
+    pub fn share(&self, set: SetId, cached: &CachedMask, max_bytes: usize) -> Option<&Arc<Mask>> {
+        let number = cached.number.filter(|_| self.has_room(ENTRY_BYTES, max_bytes))?;
         self.by_set.get_or_alloc(set.index()).store(number + 1, Ordering::Release);
-        self.sharing.store(self.sharing.load(Ordering::Relaxed) + 1, Ordering::Relaxed);
+        self.shared.store(self.shared.load(Ordering::Relaxed) + 1, Ordering::Relaxed);
         Some(self.masks.get(number as usize))
     }
 
-    /// Adds a mask, and returns its number. The lock on `Distinct` serialises writers.
+    /// Adds a mask, and returns its index. The lock on `Distinct` serialises writers.
     fn push(&self, mask: Arc<Mask>, _: &mut Distinct) -> u32 {
         // There are at most as many masks as states, whose ids have 32 bits.
         self.masks.push(mask) as u32
@@ -181,7 +184,7 @@ impl MaskCache {
     }
 
     fn sets(&self) -> usize {
-        self.inserted.load(Ordering::Relaxed) + self.sharing.load(Ordering::Relaxed)
+        self.inserted.load(Ordering::Relaxed) + self.shared.load(Ordering::Relaxed)
     }
 
     /// Estimated memory, in bytes.
@@ -203,7 +206,8 @@ impl MaskCache {
     }
 }
 
-/// Adds one, without a read-modify-write operation: that would cost as much as the lookup. Concurrent increments may be lost.
+/// Increments a counter without an atomic read-modify-write operation, which would cost as much as the lookup.
+/// Concurrent increments may be lost.
 fn count(counter: &AtomicU64) {
     counter.store(counter.load(Ordering::Relaxed).wrapping_add(1), Ordering::Relaxed);
 }

@@ -1,4 +1,4 @@
-//! Masks of an engine's states: what is asked for, and what comes back.
+//! Masks of an engine's states: requests, outcomes, and the trait [`MaskSource`].
 
 use std::fmt;
 use std::sync::Arc;
@@ -9,37 +9,37 @@ use grammask_vocabulary::{LiveTokens, Mask, Vocabulary};
 
 use crate::{CachedMask, MaskCache, SetId};
 
-/// How masks are computed. All strategies give the same masks, bit for bit.
+/// The strategy by which masks are computed. All strategies compute the same masks, bit for bit.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum MaskStrategy {
-    /// From summaries of the grammar's symbols, and by a walk where these do not apply or would take too long.
+    /// From summaries of the grammar's symbols; by a walk if these do not apply or take too much work.
     #[default]
     Summaries,
-    /// By a walk along the token trie, always; the cross-check.
+    /// Always by a walk along the token trie: the cross-check.
     Walk,
 }
 
-/// How much work a mask may take.
+/// The amount of work that computing a mask may take.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Effort {
-    /// As much as it needs, up to the limits of the grammar.
+    /// Unbounded up to the limits of the grammar.
     Full,
-    /// Some microseconds, mostly: combinations of cached summaries, without waiting for a lock.
+    /// Usually microseconds: combinations of cached summaries, without waiting for a lock.
     Immediate,
 }
 
-/// A mask that is to be computed, and where it is kept.
+/// A request for the mask of a state.
 #[derive(Clone, Copy, Debug)]
 pub struct MaskRequest<'a> {
     /// The state.
     pub set: SetId,
     /// The vocabulary.
     pub vocabulary: &'a Vocabulary,
-    /// The end tokens, if they are legal where a text is complete.
+    /// The end tokens, if they are legal after a complete text.
     pub end_tokens: Option<&'a LiveTokens>,
-    /// How to compute it.
+    /// The strategy.
     pub strategy: MaskStrategy,
-    /// Finished masks of the grammar.
+    /// The cache for the finished mask.
     pub cache: &'a MaskCache,
     /// Maximum size of the cache, in bytes.
     pub max_cache_bytes: usize,
@@ -67,40 +67,40 @@ impl MaskRequest<'_> {
 pub enum MaskOutcome {
     /// The mask, which is not empty.
     Mask(Arc<Mask>),
-    /// No token can come next.
+    /// No token is legal.
     DeadEnd,
-    /// It takes more than [`Effort::Immediate`] allows.
+    /// Computing it takes more than [`Effort::Immediate`].
     Declined,
 }
 
-/// How often masks were computed, by strategy.
+/// Numbers of computed masks by strategy.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct MaskCounts {
-    /// Found in an equivalence cache.
+    /// Number of hits of an equivalence cache.
     pub recalled: u64,
-    /// Composed from summaries.
+    /// Number of masks composed from summaries.
     pub composed: u64,
-    /// Computed by a walk.
+    /// Number of masks computed by a walk.
     pub walked: u64,
 }
 
-/// How much to compute ahead of any text.
+/// The budget of a precomputation.
 #[derive(Clone, Copy, Debug)]
 pub struct PrecomputeBudget {
     /// Maximum number of states; `None` for all.
     pub max_states: Option<usize>,
-    /// Whether the caller stops after some time, so that the most frequent states come first.
+    /// Whether the caller sets a time limit, so that the most frequent states are computed first.
     pub is_timed: bool,
     /// Maximum memory, in bytes.
     pub max_bytes: usize,
-    /// Maximum time of one step of the work.
+    /// Maximum time of one step.
     pub step_time: Duration,
 }
 
 /// Computes the masks of one engine's states.
 pub trait MaskSource: fmt::Debug + Send + Sync {
-    /// The mask of a state that is equivalent to one whose mask is cached, if that is found by some lookups and without
-    /// waiting for a lock. It is then cached for the state itself.
+    /// The mask of an equivalent state, if it is cached and can be found by lookups without waiting for a lock. It is
+    /// then cached for the state itself.
     fn lookup_equivalent<'c>(&self, request: &MaskRequest<'c>) -> Option<&'c Arc<Mask>> {
         let _ = request;
         None
@@ -109,7 +109,7 @@ pub trait MaskSource: fmt::Debug + Send + Sync {
     /// Computes and caches the mask of a state.
     ///
     /// # Errors
-    /// When a limit is passed.
+    /// When a limit is exceeded.
     fn compute(
         &self,
         request: &MaskRequest<'_>,
@@ -117,20 +117,35 @@ pub trait MaskSource: fmt::Debug + Send + Sync {
         deadline: &Deadline,
     ) -> Result<MaskOutcome, LimitExceeded>;
 
-    /// Estimated memory of the summaries that belong to the grammar, in bytes; what the engine's own memory includes aside.
+    /// Estimated memory of the grammar's summaries, in bytes, without the memory that the engine counts itself.
     fn summary_bytes(&self) -> usize {
         0
     }
 
-    /// How often masks were computed, by strategy.
+    /// Numbers of computed masks by strategy.
     fn counts(&self) -> MaskCounts;
 
-    /// Computes what masks are made of ahead of any text, until the budget is spent or `proceed` returns false, which is
-    /// given the numbers of finished and of known states. Returns the number of finished states, or `None` if the engine has no
-    /// procedure of its own, and the caller computes masks of states instead.
+    /// The strategies that compute the mask of a state when nothing is cached, a line each, for people who debug grammars; empty if
+    /// the engine has only one.
     ///
     /// # Errors
-    /// When a limit is passed; what was computed is kept.
+    /// When a limit is passed.
+    fn describe_plans(
+        &self,
+        vocabulary: &Vocabulary,
+        set: SetId,
+        deadline: &Deadline,
+    ) -> Result<String, LimitExceeded> {
+        let _ = (vocabulary, set, deadline);
+        Ok(String::new())
+    }
+
+    /// Computes tables for masks before any text is read, until the budget is spent or `proceed(finished,
+    /// discovered)` returns false. Returns the number of finished states, or `None` if the engine has no procedure of
+    /// its own: the caller then computes the masks of states.
+    ///
+    /// # Errors
+    /// When a limit is exceeded; finished states stay computed.
     fn precompute(
         &self,
         vocabulary: &Vocabulary,

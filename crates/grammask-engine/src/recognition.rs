@@ -6,29 +6,29 @@ use grammask_diagnostics::{Deadline, LimitExceeded};
 
 use crate::{SetId, TokenEvent, TokenMatch};
 
-/// A terminal that can come next, or that has begun.
+/// A terminal that can come next or has begun.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Expectation {
-    /// The terminal as the grammar writes it.
+    /// The terminal as written in the grammar.
     pub terminal: String,
-    /// The rule that it stands in.
+    /// The rule in which it occurs.
     pub rule: String,
     /// Whether part of it has been read.
     pub has_begun: bool,
 }
 
-/// A recogniser with interned states, shared by all texts that are read under one grammar.
+/// A recogniser with interned states, shared by all texts under one grammar.
 ///
-/// Every state can be completed to a text of the language: an engine returns `None` in place of a dead state. Methods that
-/// return [`LimitExceeded`] leave the engine usable.
+/// Every state can be completed to a text of the language: an engine returns `None` in place of a dead state. Methods
+/// that return [`LimitExceeded`] leave the engine usable.
 pub trait Engine: fmt::Debug + Send + Sync {
     /// The state before any text.
     fn start(&self) -> SetId;
 
-    /// Whether the text that led to a state is complete.
+    /// Whether the text of a state is complete.
     fn is_complete(&self, set: SetId) -> bool;
 
-    /// Number of states made so far.
+    /// Number of states so far.
     fn set_count(&self) -> usize;
 
     /// The class of each byte; bytes of one class are interchangeable in every text.
@@ -40,37 +40,37 @@ pub trait Engine: fmt::Debug + Send + Sync {
     /// Estimated memory of the engine, in bytes.
     fn memory_bytes(&self) -> usize;
 
-    /// Number of steps computed so far, those that were memoised aside. Only these take time: a loop over many steps checks
-    /// its deadline when the number has changed.
+    /// Number of steps computed so far; memoised steps are not counted. Only computed steps take time, so a loop over
+    /// many steps checks its deadline when the number has changed.
     fn new_steps(&self) -> usize;
 
-    /// The state after one more byte; `None` if no text continues so.
+    /// The state after one more byte; `None` if the byte is illegal.
     ///
     /// Cost: one table lookup if the step is memoised.
     ///
     /// # Errors
-    /// When a limit is passed.
+    /// When a limit is exceeded.
     fn step(&self, set: SetId, byte: u8) -> Result<Option<SetId>, LimitExceeded>;
 
-    /// The state from which the texts of either of two states continue.
+    /// The state whose continuations are those of either state.
     ///
     /// # Errors
-    /// When a limit is passed.
+    /// When a limit is exceeded.
     fn union(&self, left: SetId, right: SetId) -> Result<SetId, LimitExceeded>;
 
-    /// What can come next: each terminal once per rule, those that have begun first.
+    /// The terminals that can come next, once per rule; those that have begun first.
     ///
     /// # Errors
-    /// When a limit is passed.
+    /// When a limit is exceeded.
     fn expectations(&self, set: SetId) -> Result<Vec<Expectation>, LimitExceeded>;
 
     /// A state as text, for debugging.
     fn describe(&self, set: SetId) -> String;
 
-    /// The state after several bytes; `Err` holds the position of the first byte that does not fit.
+    /// The state after several bytes; `Err` holds the position of the first illegal byte.
     ///
     /// # Errors
-    /// When a limit is passed.
+    /// When a limit is exceeded.
     fn step_all(
         &self,
         set: SetId,
@@ -92,37 +92,37 @@ pub trait Engine: fmt::Debug + Send + Sync {
         Ok(Ok(set))
     }
 
-    /// The state after the end of a token, whose bytes led to `set`. It differs from `set` only where the grammar counts
-    /// tokens.
+    /// The state after the end of a token, given the state `set` after its bytes. It differs from `set` only if the
+    /// grammar counts tokens.
     ///
     /// # Errors
-    /// When a limit is passed.
+    /// When a limit is exceeded.
     fn end_token(&self, set: SetId) -> Result<Option<SetId>, LimitExceeded> {
         Ok(Some(set))
     }
 
-    /// The state after a token that a token terminal matches; `None` if no such terminal comes next.
+    /// The state after a token, read by a token terminal; `None` if no token terminal that matches it comes next.
     ///
     /// # Errors
-    /// When a limit is passed.
+    /// When a limit is exceeded.
     fn step_token(&self, set: SetId, event: TokenEvent) -> Result<Option<SetId>, LimitExceeded> {
         let _ = (set, event);
         Ok(None)
     }
 
-    /// The tokens that token terminals match next.
+    /// The tokens that token terminals can match next.
     ///
     /// # Errors
-    /// When a limit is passed.
+    /// When a limit is exceeded.
     fn token_matches(&self, set: SetId) -> Result<Vec<TokenMatch>, LimitExceeded> {
         let _ = set;
         Ok(Vec::new())
     }
 
-    /// The state after the bytes of a text and the end of the token that they are.
+    /// The state after the bytes of a token and its end.
     ///
     /// # Errors
-    /// When a limit is passed.
+    /// When a limit is exceeded.
     fn read_bytes(
         &self,
         set: SetId,
@@ -135,10 +135,10 @@ pub trait Engine: fmt::Debug + Send + Sync {
         }
     }
 
-    /// The state after a token, read by its bytes (if it has any) or by a token terminal, or both ways.
+    /// The state after a token, read by its bytes if it has text, by a token terminal, or in both ways.
     ///
     /// # Errors
-    /// When a limit is passed.
+    /// When a limit is exceeded.
     fn read_token(
         &self,
         set: SetId,
@@ -157,10 +157,10 @@ pub trait Engine: fmt::Debug + Send + Sync {
         }
     }
 
-    /// The byte that every continuation begins with, if there is one.
+    /// The byte with which every continuation begins, if there is one.
     ///
     /// # Errors
-    /// When a limit is passed.
+    /// When a limit is exceeded.
     fn only_byte(&self, set: SetId) -> Result<Option<u8>, LimitExceeded> {
         let mut only = None;
         for (class, &byte) in self.byte_of_class().iter().enumerate() {

@@ -1,8 +1,8 @@
-//! Tokens that a grammar names, and the tokens that a text consists of.
+//! Tokens in grammars: the events of a text, and the matches of token terminals.
 
 use grammask_vocabulary::{TokenId, TokenSetRef};
 
-/// One token, as an engine reads it when a grammar names tokens.
+/// One token of a text, as token terminals read it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TokenEvent {
     /// Its id.
@@ -14,11 +14,11 @@ pub struct TokenEvent {
 /// The tokens that a token terminal matches.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum TokenMatch {
-    /// This one.
+    /// One token.
     Only(TokenId),
     /// Every ordinary token with text.
     AnyWithText,
-    /// Any of these.
+    /// Any token of a set.
     OneOf(TokenSetRef),
 }
 

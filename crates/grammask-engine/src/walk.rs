@@ -1,18 +1,19 @@
 //! The mask of a state by a walk along the token trie.
 //!
-//! Depth first over the flat preorder arrays; the states on the path from the root are kept by depth. Steps are memoised in
-//! the engine, so a second walk over known states costs one lookup per trie node. It is the cross-check of all other
-//! strategies, and the exact fallback where these would take too much work.
+//! Depth first over the flat preorder arrays, with a stack of the states on the path from the root. Steps are
+//! memoised in the engine, so a second walk over the same states costs one lookup per trie node. It is the
+//! cross-check of all other strategies, and their exact fallback when they take too much work.
 
 use grammask_diagnostics::{Deadline, LimitExceeded};
 use grammask_vocabulary::{TokenSet, TrieNode, Vocabulary};
 
 use crate::{Engine, SetId};
 
-/// Tokens that can follow by their bytes the text that led to `set`: those of token terminals and end tokens aside.
+/// The tokens that are legal in the state `set` by their bytes, without those of token terminals and without end
+/// tokens.
 ///
 /// # Errors
-/// When a limit is passed.
+/// When a limit is exceeded.
 pub fn walk<E: Engine + ?Sized>(
     engine: &E,
     vocabulary: &Vocabulary,

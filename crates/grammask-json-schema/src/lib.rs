@@ -85,8 +85,8 @@ pub struct SchemaGrammar {
 /// let mut options = SchemaOptions::default();
 /// options.whitespace = Whitespace::Compact;
 /// let schema = r#"{"properties": {"a": {"type": "boolean"}}, "required": ["a"], "additionalProperties": false, "type": "object"}"#;
-/// let made = grammask_json_schema::grammar(schema, &options, &Limits::default())?;
-/// assert_eq!(made.grammar.to_string(), "start ::= \"{\\\"a\\\":\" #\"true|false\" \"}\";\n");
+/// let translated = grammask_json_schema::grammar(schema, &options, &Limits::default())?;
+/// assert_eq!(translated.grammar.to_string(), "start ::= \"{\\\"a\\\":\" #\"true|false\" \"}\";\n");
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 ///

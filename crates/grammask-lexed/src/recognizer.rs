@@ -28,7 +28,7 @@ use grammask_engine::{
     PrecomputeBudget, SetId, walk,
 };
 use grammask_grammar::TerminalId;
-use grammask_vocabulary::{LiveTokens, Mask, TokenSet, Vocabulary};
+use grammask_vocabulary::{LiveTokens, Mask, TokenSet, TokenSetId, TokenSetRef, Vocabulary};
 
 /// The number of transitions stored inline: most sets have transitions for one or two byte classes.
 const INLINE_TRANSITIONS: usize = 2;
@@ -69,9 +69,8 @@ struct RecognizerTables {
     liveness: FxHashMap<(ParseState, OpenTerminalsId), bool>,
     /// The number of run masks from cached transitions only, and of others.
     mask_counts: (u64, u64),
-    /// Masks with end tokens, by the address of the mask without them. Each entry holds that mask, so addresses stay
-    /// unique.
-    masks_with_end: FxHashMap<usize, (Arc<TokenSet>, Arc<TokenSet>)>,
+    /// Masks with end tokens, by the identity of the mask without them.
+    masks_with_end: FxHashMap<TokenSetId, TokenSetRef>,
     memory_bytes: usize,
     limits: Limits,
 }
@@ -156,7 +155,7 @@ impl LexedRecognizer {
         set: SetId,
         vocabulary: &Vocabulary,
         deadline: &Deadline,
-    ) -> Result<Arc<TokenSet>, LimitExceeded> {
+    ) -> Result<TokenSetRef, LimitExceeded> {
         let runs = self.set(set).runs.clone();
         let mut tables = self.lock();
         if let [run] = runs[..] {
@@ -166,7 +165,7 @@ impl LexedRecognizer {
         for &run in &runs[..] {
             mask.union_with(&*tables.mask_of_run(self, run, vocabulary, deadline)?);
         }
-        Ok(Arc::new(mask))
+        Ok(mask.into())
     }
 
     /// The legal next tokens of the requested set, with end tokens if the text is complete.
@@ -174,22 +173,22 @@ impl LexedRecognizer {
         &self,
         request: &MaskRequest<'_>,
         deadline: &Deadline,
-    ) -> Result<Arc<TokenSet>, LimitExceeded> {
+    ) -> Result<TokenSetRef, LimitExceeded> {
         let set = request.set;
         let mask = self.mask(set, request.vocabulary, deadline)?;
         let Some(end_tokens) = request.end_tokens.filter(|_| self.is_complete(set)) else {
             return Ok(mask);
         };
         let mut tables = self.lock();
-        if let Some((_, cached)) = tables.masks_with_end.get(&Arc::as_ptr(&mask).addr()) {
+        if let Some(cached) = tables.masks_with_end.get(&mask.id()) {
             return Ok(cached.clone());
         }
-        let mut with_end = (*mask).clone();
+        let mut with_end = TokenSet::clone(&mask);
         end_tokens.add_to(&mut with_end);
-        let with_end = Arc::new(with_end);
+        let with_end = TokenSetRef::from(with_end);
         if self.set(set).runs.len() == 1 {
             tables.memory_bytes += size_of_val(mask.words());
-            tables.masks_with_end.insert(Arc::as_ptr(&mask).addr(), (mask, with_end.clone()));
+            tables.masks_with_end.insert(mask.id(), with_end.clone());
         }
         Ok(with_end)
     }
@@ -372,13 +371,13 @@ impl MaskSource for LexedRecognizer {
                 {
                     end_tokens.add_to(&mut tokens);
                 }
-                Arc::new(tokens)
+                TokenSetRef::from(tokens)
             }
         };
         if tokens.is_empty() {
             return Ok(MaskOutcome::DeadEnd);
         }
-        let mask = Arc::new(Mask::new(LiveTokens::from_dense(tokens.into()), vocabulary.size()));
+        let mask = Arc::new(Mask::new(LiveTokens::from_dense(tokens), vocabulary.size()));
         request.cache.insert_uncounted(set, mask.clone(), request.max_cache_bytes);
         Ok(MaskOutcome::Mask(mask))
     }
@@ -516,7 +515,7 @@ impl RecognizerTables {
         run: Run,
         vocabulary: &Vocabulary,
         deadline: &Deadline,
-    ) -> Result<Arc<TokenSet>, LimitExceeded> {
+    ) -> Result<TokenSetRef, LimitExceeded> {
         let mode = recognizer.mode_at(self.parser.top(run.parse.stack));
         let mut reader = self.reader(recognizer, vocabulary, deadline);
         let position = TriePosition::before_token(run.configuration);

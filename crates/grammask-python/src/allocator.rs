@@ -1,13 +1,15 @@
-//! The allocator of this module: mimalloc, and for how long it keeps what was freed.
+//! The allocator of the extension: mimalloc, with settings for the retention of freed memory and for page sizes.
 //!
-//! Memory of tables that went serves those of the next grammar, where the system's allocator takes and gives back pages. mimalloc by itself gives
-//! freed memory back after 10 ms, so that each grammar that is compiled takes anew, page by page, what the one before it had. It looks only
-//! where something is allocated or freed nearby, so what a large grammar leaves would stay. Here memory is kept for longer, and given back
-//! when much of it was freed.
+//! Compiling a grammar allocates and frees much memory. The system allocator returns it to the system, and mimalloc
+//! does so after 10 ms by default, so that every grammar pays for page faults again. Here freed memory is retained
+//! for 1 s. But mimalloc purges an area only on an allocation or deallocation nearby, so the memory of a large
+//! grammar could be retained indefinitely; `PurgeOnDrop` returns it explicitly after a certain amount has been freed.
 //!
-//! Pages are small: no token waits until a huge one is cleared. Those that the first tokens need are taken ahead.
+//! Huge pages are disabled, since clearing one adds milliseconds to the latency of a token. The pages for the first
+//! tokens are populated in advance.
 //!
-//! Version 2 takes a lock in rare cases only: in a forked process no thread is left that would give it back.
+//! Version 2 of mimalloc is used because it rarely takes a lock: in the child of a fork no other thread would release
+//! it.
 
 #![allow(unsafe_code, reason = "a global allocator, and functions of a C library")]
 
@@ -29,45 +31,45 @@ use libmimalloc_sys::{
 #[global_allocator]
 static ALLOCATOR: CountingAllocator = CountingAllocator;
 
-/// `mi_option_purge_delay`, which the crate does not name: the option behind this one in `mimalloc.h` of version 2.
+/// `mi_option_purge_delay`, which the crate does not export: the next option in `mimalloc.h` of version 2.
 const PURGE_DELAY: mi_option_t = mi_option_eager_commit_delay + 1;
 
-/// `mi_option_allow_thp`, which the crate does not name either: the last one.
+/// `mi_option_allow_thp`, which the crate does not export: the last option.
 #[cfg(target_os = "linux")]
-const HUGE_PAGES: mi_option_t = _mi_option_last - 1;
+const ALLOW_HUGE_PAGES: mi_option_t = _mi_option_last - 1;
 
-/// Milliseconds after which freed memory goes back to the system.
-const KEPT_MILLISECONDS: c_long = 1_000;
+/// Delay in milliseconds after which freed memory is returned to the system.
+const PURGE_DELAY_MILLISECONDS: c_long = 1_000;
 
-/// Least bytes of a block that counts as freed. Small ones need not be counted: where many of them go, so do the tables that lead to them.
-const LARGE: usize = 1 << 16;
+/// Minimum size in bytes of a block that counts as freed. Small blocks are owned by large tables, which are counted.
+const MIN_COUNTED_BYTES: usize = 1 << 16;
 
-/// Bytes in large blocks, after which free memory is given back.
-const MUCH: usize = 32 << 20;
+/// Number of freed bytes in large blocks after which memory is returned to the system.
+const PURGE_THRESHOLD_BYTES: usize = 32 << 20;
 
-/// `MI_MAX_ALIGN_SIZE` of mimalloc: how blocks are aligned that are as large.
-const ALIGNED_ANYWAY: usize = 16;
+/// `MI_MAX_ALIGN_SIZE` of mimalloc: the alignment of blocks of at least that size.
+const NATURAL_ALIGNMENT: usize = 16;
 
-/// Bytes in large blocks that were freed since memory was given back.
-static FREED: AtomicUsize = AtomicUsize::new(0);
+/// Number of freed bytes in large blocks since the last purge.
+static FREED_BYTES: AtomicUsize = AtomicUsize::new(0);
 
-/// mimalloc, and a count of what is freed.
+/// mimalloc with a counter of freed bytes.
 struct CountingAllocator;
 
-/// Whether every block of a size is aligned like this. The functions that take an alignment cost more.
+/// Whether mimalloc aligns all blocks of this size sufficiently. Its functions with an alignment argument are slower.
 #[inline]
-fn is_aligned_anyway(size: usize, align: usize) -> bool {
-    align <= ALIGNED_ANYWAY && align <= size
+fn is_naturally_aligned(size: usize, align: usize) -> bool {
+    align <= NATURAL_ALIGNMENT && align <= size
 }
 
-// SAFETY: blocks come from mimalloc, which aligns them, and go back to it.
+// SAFETY: all blocks are allocated by mimalloc with the required alignment, and freed by mimalloc.
 unsafe impl GlobalAlloc for CountingAllocator {
     #[inline]
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         let (size, align) = (layout.size(), layout.align());
-        // SAFETY: the functions take any size, and any power of two as an alignment.
+        // SAFETY: the functions accept any size, and any power of two as alignment.
         unsafe {
-            if is_aligned_anyway(size, align) { mi_malloc(size) } else { mi_malloc_aligned(size, align) }
+            if is_naturally_aligned(size, align) { mi_malloc(size) } else { mi_malloc_aligned(size, align) }
                 .cast()
         }
     }
@@ -77,26 +79,26 @@ unsafe impl GlobalAlloc for CountingAllocator {
         let (size, align) = (layout.size(), layout.align());
         // SAFETY: as above.
         unsafe {
-            if is_aligned_anyway(size, align) { mi_zalloc(size) } else { mi_zalloc_aligned(size, align) }
+            if is_naturally_aligned(size, align) { mi_zalloc(size) } else { mi_zalloc_aligned(size, align) }
                 .cast()
         }
     }
 
     #[inline]
     unsafe fn dealloc(&self, block: *mut u8, layout: Layout) {
-        count(layout.size());
-        // SAFETY: the caller promises that the block is one of these.
+        count_freed(layout.size());
+        // SAFETY: by the contract of `GlobalAlloc`, the block was allocated by this allocator.
         unsafe { mi_free(block.cast()) }
     }
 
     #[inline]
     unsafe fn realloc(&self, block: *mut u8, layout: Layout, size: usize) -> *mut u8 {
-        count(layout.size());
+        count_freed(layout.size());
         let block = block.cast();
         let align = layout.align();
-        // SAFETY: as above; the block may have come from either function.
+        // SAFETY: as above; both functions accept blocks of either allocation function.
         unsafe {
-            if is_aligned_anyway(size, align) {
+            if is_naturally_aligned(size, align) {
                 mi_realloc(block, size)
             } else {
                 mi_realloc_aligned(block, size, align)
@@ -107,53 +109,58 @@ unsafe impl GlobalAlloc for CountingAllocator {
 }
 
 #[inline]
-fn count(size: usize) {
-    if size >= LARGE {
-        FREED.fetch_add(size, Ordering::Relaxed);
+fn count_freed(size: usize) {
+    if size >= MIN_COUNTED_BYTES {
+        FREED_BYTES.fetch_add(size, Ordering::Relaxed);
     }
 }
 
-/// Sets how long freed memory is kept, unless the environment says it (`MIMALLOC_PURGE_DELAY`).
-pub(crate) fn keep_freed_memory() {
-    // SAFETY: the function takes two numbers, and stores the second one unless the option was set; no other thread uses this module yet.
-    unsafe { mi_option_set_default(PURGE_DELAY, KEPT_MILLISECONDS) };
+/// Sets the purge delay, unless the environment variable `MIMALLOC_PURGE_DELAY` is set.
+pub(crate) fn retain_freed_memory() {
+    // SAFETY: the function takes two numbers, and stores the second unless the option was set. No other thread uses the
+    // extension yet.
+    unsafe { mi_option_set_default(PURGE_DELAY, PURGE_DELAY_MILLISECONDS) };
 }
 
-/// Runs when the library is loaded: the first block that is taken, long before the module is made, reserves memory as the option says.
+/// Runs when the library is loaded. The first allocation, before the initialisation of the module, reserves memory
+/// according to the option.
 #[cfg(target_os = "linux")]
 #[used]
 #[unsafe(link_section = ".init_array")]
-static AT_LOAD: extern "C" fn() = take_small_pages;
+static AT_LOAD: extern "C" fn() = disable_huge_pages;
 
-/// Does not ask the system for huge pages, unless the environment says it (`MIMALLOC_ALLOW_THP`).
+/// Disables huge pages, unless the environment variable `MIMALLOC_ALLOW_THP` is set.
 ///
-/// To clear one took 0.02 ms, but 5 ms at other times on a virtual machine, and it is always one token that waits. The faults of small pages cost
-/// a few percent where few tokens follow on a new vocabulary.
+/// Clearing a huge page took 0.02 ms, but up to 5 ms on a virtual machine, within the latency of one token. The
+/// faults of small pages cost a few percent of the time if a new vocabulary is used for few tokens only.
 #[cfg(target_os = "linux")]
-extern "C" fn take_small_pages() {
-    // SAFETY: the first function may be called at any time, and any number of times; the second one takes two numbers. In the first one mimalloc
-    // reads the option too, and where it is zero takes huge pages from all of the process, so it is called before the option is set.
+extern "C" fn disable_huge_pages() {
+    // SAFETY: the first function may be called at any time and repeatedly; the second takes two numbers. The first one
+    // reads the option too, and if it is zero disables huge pages for the whole process, so it must be called before
+    // the option is set.
     unsafe {
         mi_process_init();
-        mi_option_set_default(HUGE_PAGES, 0);
+        mi_option_set_default(ALLOW_HUGE_PAGES, 0);
     }
 }
 
-/// Largest blocks whose memory is taken ahead.
+/// Maximum size in bytes of the blocks whose areas are populated in advance.
 #[cfg(target_os = "linux")]
-const LARGEST_AHEAD: usize = 1 << 17;
+const MAX_POPULATED_BLOCK_BYTES: usize = 1 << 17;
 
-/// Has the system hand out the memory that blocks of this thread will come from next: what is left of the places that mimalloc has
-/// taken for each size, some 2 MB. Else one token in fifty waits for a page of it, longer than for its mask.
-pub(crate) fn take_pages_ahead() {
+/// Populates the pages from which mimalloc will serve the next allocations of this thread: the rest of the areas that
+/// it has reserved for each block size, about 2 MB. Otherwise one token in fifty incurs a page fault that takes
+/// longer than its mask.
+pub(crate) fn populate_pages() {
     #[cfg(target_os = "linux")]
-    // SAFETY: the heap is this thread's own, nothing is taken from it or given back meanwhile, and the function reads what it is given.
+    // SAFETY: the heap belongs to this thread, the visitor neither allocates nor frees, and it only reads its
+    // arguments.
     unsafe {
         mi_heap_visit_blocks(mi_heap_get_default(), false, Some(populate), std::ptr::null_mut());
     }
 }
 
-/// Has the system hand out the pages of an area, as if something was written there.
+/// Populates the pages of an area, as if they had been written to.
 #[cfg(target_os = "linux")]
 unsafe extern "C" fn populate(
     _: *const mi_heap_t,
@@ -162,37 +169,38 @@ unsafe extern "C" fn populate(
     _: usize,
     _: *mut c_void,
 ) -> bool {
-    /// Bytes that a start is rounded down to, as the call wants it where pages are as small; where they are larger, or Linux is older than 5.14, the call
-    /// says that it cannot, and nothing is done.
+    /// Page size in bytes, to which the start is rounded down. With larger pages, or a Linux before 5.14, the call
+    /// returns an error and has no effect.
     const PAGE: usize = 1 << 12;
     const POPULATE_WRITE: c_int = 23;
     unsafe extern "C" {
         fn madvise(start: *mut c_void, length: usize, advice: c_int) -> c_int;
     }
-    // SAFETY: mimalloc says that it is one.
+    // SAFETY: mimalloc passes a valid area.
     let area = unsafe { &*area };
-    if area.block_size <= LARGEST_AHEAD {
+    if area.block_size <= MAX_POPULATED_BLOCK_BYTES {
         let start = area.blocks.map_addr(|start| start & !(PAGE - 1));
         let length = area.blocks.addr() + area.reserved - start.addr();
-        // SAFETY: the area is mimalloc's, and what is in it stays as it is.
+        // SAFETY: the area belongs to mimalloc, and `MADV_POPULATE_WRITE` does not change its contents.
         unsafe { madvise(start, length, POPULATE_WRITE) };
     }
     true
 }
 
-/// Begins to count anew: what making a vocabulary left is for the first grammar to take.
-pub(crate) fn forget_freed_memory() {
-    FREED.store(0, Ordering::Relaxed);
+/// Resets the counter of freed bytes: the first grammar reuses memory that the construction of a vocabulary freed.
+pub(crate) fn reset_freed_bytes() {
+    FREED_BYTES.store(0, Ordering::Relaxed);
 }
 
-/// Gives free memory back to the system when it is dropped, if much was freed. It stands last in what may own much.
-pub(crate) struct GivesBack;
+/// Returns free memory to the system on drop, if enough has been freed. It is the last field of types that may own much
+/// memory, so that it is dropped after the others.
+pub(crate) struct PurgeOnDrop;
 
-impl Drop for GivesBack {
+impl Drop for PurgeOnDrop {
     fn drop(&mut self) {
-        if FREED.load(Ordering::Relaxed) >= MUCH {
-            FREED.store(0, Ordering::Relaxed);
-            // SAFETY: the function may be called from any thread.
+        if FREED_BYTES.load(Ordering::Relaxed) >= PURGE_THRESHOLD_BYTES {
+            FREED_BYTES.store(0, Ordering::Relaxed);
+            // SAFETY: the function may be called by any thread.
             unsafe { mi_collect(true) };
         }
     }

@@ -9,14 +9,26 @@ use pyo3::pybacked::PyBackedBytes;
 
 use crate::errors::grammar_error;
 use crate::forks::OutsideForks;
-use crate::grammar::{PyGrammar, or_default};
-use crate::limits::PyLimits;
+use crate::grammar::PyGrammar;
+use crate::limits::{PyLimits, or_default};
 use crate::vocabulary::PyVocabulary;
 
-/// Part, first byte, behind the last byte, whether it ended, the capture around it.
+/// Part, start, end, whether it has ended, position of the enclosing capture.
 type CaptureTuple = (usize, usize, usize, bool, Option<usize>);
 
-/// Finds the named parts of texts of one grammar.
+/// Finds the named parts of texts of one grammar, in one derivation per text. Immutable; thread-safe.
+///
+/// The derivation: of a sequence, the first part matches as much as possible, then the second, and so on; of several
+/// alternatives that match the same text, the first is chosen.
+///
+/// Args:
+///     grammar: The grammar. If it names or counts tokens of a model, ``vocabulary`` is required.
+///     parts: The names of the rules to capture.
+///     limits: The limits.
+///     vocabulary: The vocabulary, for texts that are fed as tokens.
+///
+/// Raises:
+///     GrammarError: As on compiling; a name that the grammar does not have; tokens without a vocabulary.
 #[pyclass(name = "Parser", module = "grammask._grammask", frozen)]
 pub(crate) struct PyParser {
     parser: Arc<CaptureParser>,
@@ -44,13 +56,20 @@ impl PyParser {
         Ok(Self { parser: parser.map_err(|error| grammar_error(py, &error))? })
     }
 
+    /// Make a parse at the beginning of a text.
+    ///
+    /// Raises:
+    ///     LimitExceeded: A limit was exceeded.
     fn parse(&self, py: Python<'_>) -> PyResult<PyParse> {
         let parse = self.parser.parse().map_err(|limit| grammar_error(py, &limit.diagnostic().into()))?;
         Ok(PyParse { parse })
     }
 }
 
-/// A text that is being read.
+/// A text that a :class:`Parser` parses incrementally.
+///
+/// A capture is a tuple: number of the part, start and end in bytes, whether it has ended, and the position of the
+/// enclosing capture in the list. Captures are ordered by start, outer ones first.
 #[pyclass(name = "Parse", module = "grammask._grammask")]
 pub(crate) struct PyParse {
     parse: CaptureParse,
@@ -58,35 +77,51 @@ pub(crate) struct PyParse {
 
 #[pymethods]
 impl PyParse {
+    /// Read the longest prefix of the bytes that continues the text to a viable prefix; return its length.
+    ///
+    /// Raises:
+    ///     LimitExceeded: A limit was exceeded; the parse has no captures afterwards.
     fn feed(&mut self, py: Python<'_>, text: PyBackedBytes) -> PyResult<usize> {
         let result = py.outside_forks(|| self.parse.feed(&text));
         result.map_err(|limit| grammar_error(py, &limit.diagnostic().into()))
     }
 
+    /// Read the longest prefix of the tokens that continues the text to a viable prefix; return its length.
+    ///
+    /// End tokens are accepted after a complete text. Tokens without text, such as special tokens, add no bytes. A
+    /// parser without a vocabulary reads no tokens.
+    ///
+    /// Raises:
+    ///     LimitExceeded: A limit was exceeded; the parse has no captures afterwards.
     fn feed_tokens(&mut self, py: Python<'_>, tokens: Vec<u32>) -> PyResult<usize> {
         let tokens: Vec<TokenId> = tokens.into_iter().map(TokenId).collect();
         let result = py.outside_forks(|| self.parse.feed_tokens(&tokens));
         result.map_err(|limit| grammar_error(py, &limit.diagnostic().into()))
     }
 
+    /// Number of bytes read.
     #[getter]
     fn position(&self) -> usize {
         self.parse.position()
     }
 
+    /// Whether the bytes read are a complete text.
     #[getter]
     fn is_complete(&self) -> bool {
         self.parse.is_complete()
     }
 
+    /// Return the captures of a complete text; None if the text is incomplete.
     fn whole(&self) -> Option<Vec<CaptureTuple>> {
         Some(tuples(&self.parse.whole()?))
     }
 
+    /// Return the captures of a prefix of a text, as if every part that can continue did.
     fn growing(&self) -> Vec<CaptureTuple> {
         tuples(&self.parse.growing())
     }
 
+    /// Return an independent parse of the same text.
     fn fork(&self) -> Self {
         Self { parse: self.parse.clone() }
     }

@@ -1,4 +1,4 @@
-//! `Composition`: grammars of different front ends and plain parts joined in one grammar, part by part.
+//! `Composition`: a grammar composed of grammars of several front ends and other parts.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -14,23 +14,26 @@ use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 
 use crate::errors::grammar_error;
-use crate::grammar::{PyGrammar, or_default};
-use crate::limits::PyLimits;
+use crate::grammar::PyGrammar;
+use crate::limits::{PyLimits, or_default};
 
-/// Parts are made from the leaves up and known by numbers; the last one is the grammar.
+/// Joins grammars and other parts in one grammar.
+///
+/// Parts, rules and languages are identified by the numbers that the methods return. Languages are regular;
+/// :meth:`terminal` makes a part of one. Nothing can be used after :meth:`finish`.
 #[pyclass(name = "Composition", module = "grammask._grammask")]
 pub(crate) struct PyComposition {
     builder: GrammarBuilder,
     parts: Vec<NodeId>,
     rules: Vec<NonterminalId>,
     languages: Vec<TermId>,
-    /// Grammars that are parts already, kept alive so that their addresses stay theirs.
-    known: HashMap<usize, (Arc<Grammar>, usize)>,
+    /// The parts of grammars by address. The entries keep the grammars alive, so that addresses are not reused.
+    grammars: HashMap<usize, (Arc<Grammar>, usize)>,
     warnings: Vec<Diagnostic>,
     relaxations: Vec<Diagnostic>,
 }
 
-/// A token by its id, or by what is written.
+/// A token, by id or by name or text.
 #[derive(FromPyObject)]
 enum PyToken {
     Id(u32),
@@ -55,12 +58,13 @@ impl PyComposition {
             parts: Vec::new(),
             rules: Vec::new(),
             languages: Vec::new(),
-            known: HashMap::new(),
+            grammars: HashMap::new(),
             warnings: Vec::new(),
             relaxations: Vec::new(),
         }
     }
 
+    /// Make a part of a byte string.
     fn literal(&mut self, bytes: &[u8]) -> usize {
         let node = match bytes {
             [] => self.builder.sequence(Vec::new(), Span::default()),
@@ -69,19 +73,21 @@ impl PyComposition {
         self.part(node)
     }
 
+    /// Make a part of a grammar. The same grammar is the same part.
     fn grammar(&mut self, grammar: &PyGrammar) -> usize {
         let key = Arc::as_ptr(grammar.shared()) as usize;
-        if let Some(&(_, part)) = self.known.get(&key) {
+        if let Some(&(_, part)) = self.grammars.get(&key) {
             return part;
         }
         let node = self.builder.graft(grammar.shared());
         let part = self.part(node);
-        self.known.insert(key, (grammar.shared().clone(), part));
-        self.warnings.extend(grammar.found().0.iter().map(without_place));
-        self.relaxations.extend(grammar.found().1.iter().map(without_place));
+        self.grammars.insert(key, (grammar.shared().clone(), part));
+        self.warnings.extend(grammar.findings().0.iter().map(without_span));
+        self.relaxations.extend(grammar.findings().1.iter().map(without_span));
         part
     }
 
+    /// Make a part of one token, by id, special name or text.
     fn token(&mut self, token: PyToken) -> usize {
         let reference = TokenReference::from(token);
         let label = label_of(&reference);
@@ -89,7 +95,7 @@ impl PyComposition {
         self.part(node)
     }
 
-    /// One of the listed tokens and ranges of ids, or one of all others.
+    /// Make a part of any one of the listed tokens and ranges of ids or, with ``others``, of all other tokens.
     #[pyo3(signature = (listed, others, ranges=Vec::new()))]
     fn tokens(&mut self, listed: Vec<PyToken>, others: bool, ranges: Vec<(u32, u32)>) -> usize {
         let tokens: Box<[TokenReference]> = listed.into_iter().map(TokenReference::from).collect();
@@ -102,26 +108,34 @@ impl PyComposition {
         self.part(node)
     }
 
-    #[pyo3(signature = (ends, end, excludes, most_characters=None, most_tokens=None))]
+    /// Make a part of free text before the end word ``ends[end]``, which is the first of ``ends`` to occur.
+    ///
+    /// The text contains no word of ``excludes``, and has the given maximum length.
+    #[pyo3(signature = (ends, end, excludes, max_characters=None, max_tokens=None))]
     fn text(
         &mut self,
         ends: Vec<Vec<u8>>,
         end: usize,
         excludes: Vec<Vec<u8>>,
-        most_characters: Option<u32>,
-        most_tokens: Option<u32>,
+        max_characters: Option<u32>,
+        max_tokens: Option<u32>,
     ) -> usize {
-        let text = FreeText { ends, excludes, max_characters: most_characters, max_tokens: most_tokens };
+        let text = FreeText { ends, excludes, max_characters, max_tokens };
         let node = text.before(&mut self.builder, end);
         self.part(node)
     }
 
+    /// Make the sequence of parts.
     fn sequence(&mut self, parts: Vec<usize>) -> PyResult<usize> {
         let parts = self.nodes(&parts)?;
         let node = self.builder.sequence(parts, Span::default());
         Ok(self.part(node))
     }
 
+    /// Make the choice of parts.
+    ///
+    /// Raises:
+    ///     ValueError: There are no parts.
     fn choice(&mut self, parts: Vec<usize>) -> PyResult<usize> {
         if parts.is_empty() {
             return Err(PyValueError::new_err("a choice needs at least one part"));
@@ -131,20 +145,35 @@ impl PyComposition {
         Ok(self.part(node))
     }
 
-    #[pyo3(signature = (part, least, most=None))]
-    fn repeat(&mut self, part: usize, least: u32, most: Option<u32>) -> PyResult<usize> {
-        if most.is_some_and(|most| most < least) {
+    /// Make a repetition of a part, ``min_count`` to ``max_count`` times.
+    ///
+    /// Raises:
+    ///     ValueError: ``max_count`` is less than ``min_count``.
+    #[pyo3(signature = (part, min_count, max_count=None))]
+    fn repeat(&mut self, part: usize, min_count: u32, max_count: Option<u32>) -> PyResult<usize> {
+        if max_count.is_some_and(|max_count| max_count < min_count) {
             return Err(PyValueError::new_err(format!(
-                "at least {least} copies are more than at most {most:?}"
+                "at least {min_count} copies are more than at most {max_count:?}"
             )));
         }
         let node = self.nodes(&[part])?[0];
-        let node = self.builder.repeat(node, least, most, Span::default());
+        let node = self.builder.repeat(node, min_count, max_count, Span::default());
         Ok(self.part(node))
     }
 
-    /// Some of the parts in any order, with a separator between each two: the required ones once, the repeatable ones any
-    /// number of times, the others at most once; at least one in all. No part and no separator matches the empty text.
+    /// Make a selection: parts in any order with separators between them, at least one in all.
+    ///
+    /// A required part occurs once, a repeatable part any number of times, any other part at most once. No part and
+    /// no separator may match the empty text.
+    ///
+    /// Args:
+    ///     parts: The parts.
+    ///     required: Positions in ``parts``.
+    ///     repeatable: Positions in ``parts``.
+    ///     separator: The part between two parts.
+    ///
+    /// Raises:
+    ///     ValueError: There is no such part, or the conditions are contradictory.
     fn selection(
         &mut self,
         parts: Vec<usize>,
@@ -170,7 +199,7 @@ impl PyComposition {
         Ok(self.part(node))
     }
 
-    /// A rule of its own for a part, so that it is read once however often it is used, and has a name.
+    /// Make a rule of a part, which names it and lets the parser share it between its uses.
     fn named(&mut self, name: &str, part: usize) -> PyResult<usize> {
         let body = self.nodes(&[part])?[0];
         let rule = self.builder.fresh_nonterminal(name, Span::default());
@@ -179,26 +208,28 @@ impl PyComposition {
         Ok(self.part(node))
     }
 
-    /// A rule that is not defined yet; other rules may have its name.
+    /// Make a rule without a definition. Names need not be unique.
     fn rule(&mut self, name: &str) -> usize {
         self.rules.push(self.builder.fresh_nonterminal(name, Span::default()));
         self.rules.len() - 1
     }
 
+    /// Make a part of a rule.
     fn reference(&mut self, rule: usize) -> PyResult<usize> {
-        let rule = self.known_rule(rule)?;
+        let rule = self.rule_at(rule)?;
         let node = self.builder.reference(rule, Span::default());
         Ok(self.part(node))
     }
 
+    /// Define a rule. Several definitions are alternatives.
     fn define(&mut self, rule: usize, part: usize) -> PyResult<()> {
-        let rule = self.known_rule(rule)?;
+        let rule = self.rule_at(rule)?;
         let body = self.nodes(&[part])?[0];
         self.builder.define(rule, body, Span::default());
         Ok(())
     }
 
-    /// The language of the texts that match a regular expression as a whole.
+    /// Make the language of a regular expression in the syntax of the Rust crate ``regex``.
     #[pyo3(signature = (pattern, limits=None))]
     fn regex_language(
         &mut self,
@@ -212,22 +243,28 @@ impl PyComposition {
         Ok(self.language(term))
     }
 
+    /// Make the language of one byte string.
     fn literal_language(&mut self, bytes: &[u8]) -> usize {
         let term = self.builder.terms().literal(bytes);
         self.language(term)
     }
 
+    /// Make the language of the characters from ``first`` to ``last``.
     fn range_language(&mut self, first: char, last: char) -> usize {
         let term = self.builder.terms().characters(&[(first, last)]);
         self.language(term)
     }
 
+    /// Make the language of the substrings of a text, including the empty one.
     fn substring_language(&mut self, text: &str) -> usize {
         let term = self.builder.terms().substrings(text);
         self.language(term)
     }
 
-    /// The language of the texts made of some chunks in a row.
+    /// Make the language of the concatenations of consecutive chunks, including the empty one.
+    ///
+    /// Raises:
+    ///     ValueError: There are more than a million distinct chunks.
     fn chunks_language(&mut self, chunks: Vec<String>) -> PyResult<usize> {
         let term = self.builder.terms().substrings_of_chunks(&chunks);
         let term =
@@ -235,45 +272,54 @@ impl PyComposition {
         Ok(self.language(term))
     }
 
+    /// Make the concatenation of languages.
     fn concatenated_language(&mut self, languages: Vec<usize>) -> PyResult<usize> {
         let terms = self.terms(&languages)?;
         let term = self.builder.terms().concat(&terms);
         Ok(self.language(term))
     }
 
+    /// Make the union of languages.
     fn union_language(&mut self, languages: Vec<usize>) -> PyResult<usize> {
         let terms = self.terms(&languages)?;
         let term = self.builder.terms().union(&terms);
         Ok(self.language(term))
     }
 
+    /// Make the intersection of languages.
     fn intersection_language(&mut self, languages: Vec<usize>) -> PyResult<usize> {
         let terms = self.terms(&languages)?;
         let term = self.builder.terms().intersection(&terms);
         Ok(self.language(term))
     }
 
-    /// All byte strings that are not in a language, also those that are not UTF-8.
+    /// Make the complement of a language: the other byte strings, including those that are not UTF-8.
     fn complement_language(&mut self, language: usize) -> PyResult<usize> {
         let term = self.terms(&[language])?[0];
         let term = self.builder.terms().complement(term);
         Ok(self.language(term))
     }
 
-    #[pyo3(signature = (language, least, most=None))]
-    fn repeated_language(&mut self, language: usize, least: u32, most: Option<u32>) -> PyResult<usize> {
+    /// Make a repetition of a language, ``min_count`` to ``max_count`` times.
+    #[pyo3(signature = (language, min_count, max_count=None))]
+    fn repeated_language(
+        &mut self,
+        language: usize,
+        min_count: u32,
+        max_count: Option<u32>,
+    ) -> PyResult<usize> {
         let term = self.terms(&[language])?[0];
-        let term = self.builder.terms().repeat(term, least, most);
+        let term = self.builder.terms().repeat(term, min_count, max_count);
         Ok(self.language(term))
     }
 
-    /// Whether the empty text is in a language.
+    /// Return whether a language contains the empty text.
     fn is_nullable_language(&self, language: usize) -> PyResult<bool> {
         let term = self.terms(&[language])?[0];
         Ok(self.builder.terms_so_far().is_nullable(term))
     }
 
-    /// The words of a language of which no shorter prefix is in it; only the empty word where that is in it.
+    /// Make the language of the words without a proper prefix in the language; the empty word if it is nullable.
     fn shortest_language(&mut self, language: usize) -> PyResult<usize> {
         let term = self.terms(&[language])?[0];
         let terms = self.builder.terms();
@@ -281,11 +327,11 @@ impl PyComposition {
         Ok(self.language(term))
     }
 
-    /// A terminal that matches the words of a language, within at most so many tokens.
-    #[pyo3(signature = (language, label, most_tokens=None))]
-    fn terminal(&mut self, language: usize, label: &str, most_tokens: Option<u32>) -> PyResult<usize> {
+    /// Make a part of a language, which may span at most ``max_tokens`` tokens; messages call it ``label``.
+    #[pyo3(signature = (language, label, max_tokens=None))]
+    fn terminal(&mut self, language: usize, label: &str, max_tokens: Option<u32>) -> PyResult<usize> {
         let term = self.terms(&[language])?[0];
-        let terminal = match most_tokens {
+        let terminal = match max_tokens {
             None => Terminal::Regular(term),
             Some(tokens) => Terminal::Limited { term, tokens },
         };
@@ -293,19 +339,19 @@ impl PyComposition {
         Ok(self.part(node))
     }
 
-    /// Says of something that it changes no text, though it might be thought to.
+    /// Add a warning about an annotation without effect.
     fn warn(&mut self, message: &str, help: &str) {
         self.warnings.push(Diagnostic::warning(Code::IgnoredAnnotation, message).help(help));
     }
 
-    /// The grammar whose texts are those of a part. Nothing can be added after that.
+    /// Return the grammar of a part. The composition is empty afterwards.
     fn finish(&mut self, part: usize) -> PyResult<PyGrammar> {
         let body = self.nodes(&[part])?[0];
         let mut builder = std::mem::replace(&mut self.builder, GrammarBuilder::new(""));
         self.parts.clear();
         self.rules.clear();
         self.languages.clear();
-        self.known.clear();
+        self.grammars.clear();
         let start = builder.fresh_nonterminal("start", Span::default());
         builder.define(start, body, Span::default());
         let grammar = PyGrammar::new(builder.finish(start), std::mem::take(&mut self.warnings));
@@ -314,11 +360,13 @@ impl PyComposition {
 }
 
 impl PyComposition {
+    /// Adds a part.
     fn part(&mut self, node: NodeId) -> usize {
         self.parts.push(node);
         self.parts.len() - 1
     }
 
+    /// Adds a language.
     fn language(&mut self, term: TermId) -> usize {
         self.languages.push(term);
         self.languages.len() - 1
@@ -336,7 +384,7 @@ impl PyComposition {
             .collect()
     }
 
-    fn known_rule(&self, rule: usize) -> PyResult<NonterminalId> {
+    fn rule_at(&self, rule: usize) -> PyResult<NonterminalId> {
         self.rules.get(rule).copied().ok_or_else(|| PyValueError::new_err(format!("there is no rule {rule}")))
     }
 
@@ -353,8 +401,8 @@ impl PyComposition {
     }
 }
 
-/// A diagnostic of a part: its text is not the text of the whole, so it keeps its pointer but no offsets.
-fn without_place(diagnostic: &Diagnostic) -> Diagnostic {
+/// A diagnostic without its span, which refers to the source text of a part.
+fn without_span(diagnostic: &Diagnostic) -> Diagnostic {
     Diagnostic { span: None, ..diagnostic.clone() }
 }
 

@@ -1,9 +1,9 @@
-//! Numbers of things, as arguments: a negative one is misuse, hence a `ValueError`, as other misuse is.
+//! Counts as arguments: a negative count is a `ValueError`, like other invalid arguments, not an `OverflowError`.
 
 use pyo3::exceptions::{PyOverflowError, PyValueError};
 use pyo3::prelude::*;
 
-/// A number of things.
+/// Extracts a count.
 pub(crate) fn count(value: &Bound<'_, PyAny>) -> PyResult<usize> {
     value.extract().map_err(|error: PyErr| {
         if error.is_instance_of::<PyOverflowError>(value.py()) {
@@ -14,7 +14,7 @@ pub(crate) fn count(value: &Bound<'_, PyAny>) -> PyResult<usize> {
     })
 }
 
-/// A number of things, or `None`.
+/// Extracts a count or `None`.
 pub(crate) fn optional_count(value: &Bound<'_, PyAny>) -> PyResult<Option<usize>> {
     if value.is_none() { Ok(None) } else { count(value).map(Some) }
 }

@@ -1,4 +1,4 @@
-//! The exceptions of `grammask.errors`, raised from Rust with the stable code of the engine's error.
+//! Conversion of errors to the exceptions of `grammask.errors`, with stable codes.
 
 use grammask::RowError;
 use grammask::grammar::{Code, Diagnostic, ErrorKind, GrammarError, Position, Severity};
@@ -15,17 +15,17 @@ mod python {
     pyo3::import_exception!(grammask.errors, DeadEnd);
 }
 
-/// The engine's error as the Python exception.
+/// A `VocabularyError` as exception.
 pub(crate) fn vocabulary_error(error: &grammask::vocabulary::VocabularyError) -> PyErr {
     coded_vocabulary_error(error.code(), error.to_string())
 }
 
-/// A `grammask.VocabularyError` about something that only Python values can get wrong.
+/// A `grammask.VocabularyError` about an invalid Python value.
 pub(crate) fn coded_vocabulary_error(code: &'static str, message: String) -> PyErr {
     python::VocabularyError::new_err((message, code))
 }
 
-/// The engine's error as the Python exception of its kind.
+/// A `GrammarError` as the exception of its kind.
 pub(crate) fn grammar_error(py: Python<'_>, error: &GrammarError) -> PyErr {
     let diagnostics = match diagnostics(py, error.diagnostics(), error.source_text()) {
         Ok(diagnostics) => diagnostics,
@@ -44,7 +44,7 @@ pub(crate) fn grammar_error(py: Python<'_>, error: &GrammarError) -> PyErr {
     }
 }
 
-/// The engine's error about one row as the Python exception of its kind, which names the row.
+/// An error about one row as the exception of its kind, with the attribute `row`.
 pub(crate) fn row_error(py: Python<'_>, error: &RowError) -> PyErr {
     let exception = grammar_error(py, &error.error);
     match exception.value(py).setattr("row", error.row) {
@@ -53,7 +53,7 @@ pub(crate) fn row_error(py: Python<'_>, error: &RowError) -> PyErr {
     }
 }
 
-/// Diagnostics as a list of `grammask.errors.Diagnostic`.
+/// Diagnostics as objects of `grammask.errors.Diagnostic`.
 pub(crate) fn diagnostics(py: Python<'_>, list: &[Diagnostic], source: &str) -> PyResult<Vec<Py<PyAny>>> {
     let class = py.import("grammask.errors")?.getattr("Diagnostic")?;
     list.iter()

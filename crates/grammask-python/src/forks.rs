@@ -1,10 +1,10 @@
-//! What the engine computes without the interpreter's lock is done before a process forks.
+//! Makes `fork()` wait for computations that run without the interpreter lock.
 //!
-//! A forked process has one thread. What others had locked stays locked in it for ever, and its data half changed: what is
-//! known about terminals, tables of a grammar, the allocator. So computations that give up the interpreter's lock are
-//! counted; a fork lets no more of them begin, and waits for those under way. All other code of this module holds the
-//! interpreter's lock, as the thread that forks does then. An interpreter without that lock has no such protection for calls that are
-//! short.
+//! The child of a fork has one thread. Locks that other threads held in the parent stay locked in the child, with the
+//! data that they protect in an inconsistent state: summaries of terminals, caches of a grammar, the allocator. So
+//! computations without the interpreter lock are counted; a fork prevents new ones and waits for those in progress. All
+//! other code of this crate holds the interpreter lock, which the forking thread then owns. On a free-threaded
+//! interpreter, calls that do not use [`OutsideForks`] are not protected.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
@@ -12,85 +12,90 @@ use std::time::{Duration, Instant};
 use pyo3::prelude::*;
 use pyo3::types::{PyCFunction, PyDict, PyTuple};
 
-/// How long a fork waits for what is under way; tables that are made ahead may take minutes.
-const MOST_WAITED: Duration = Duration::from_secs(2);
-/// Between two looks.
-const PAUSE: Duration = Duration::from_micros(50);
+/// Maximum duration for which a fork waits. Longer computations, such as `precompute`, can take minutes.
+const MAX_WAIT: Duration = Duration::from_secs(2);
+/// Interval of polling.
+const POLL_INTERVAL: Duration = Duration::from_micros(50);
 
-/// Computations under way.
+/// Number of computations in progress.
 static RUNNING: AtomicUsize = AtomicUsize::new(0);
-/// Forks that wait or go on.
+/// Number of forks that are waiting or in progress.
 static FORKING: AtomicUsize = AtomicUsize::new(0);
 
-/// A computation under way, ended by a panic too.
-struct Running;
+/// A computation in progress; counted until it is dropped, also by a panic.
+struct RunningComputation;
 
-impl Running {
-    /// Begins when nothing forks.
+impl RunningComputation {
+    /// Begins a computation as soon as no fork is in progress.
     fn begin() -> Self {
         loop {
-            // Each side says what it does before it looks at the other, so at least one of both sees the other.
+            // Each side writes its own counter before it reads the other's, so at least one of them sees the other
+            // (Dekker's algorithm; needs sequential consistency).
             RUNNING.fetch_add(1, Ordering::SeqCst);
             let running = Self;
             if FORKING.load(Ordering::SeqCst) == 0 {
                 return running;
             }
             drop(running);
-            std::thread::sleep(PAUSE);
+            std::thread::sleep(POLL_INTERVAL);
         }
     }
 }
 
-impl Drop for Running {
+impl Drop for RunningComputation {
     fn drop(&mut self) {
         RUNNING.fetch_sub(1, Ordering::SeqCst);
     }
 }
 
-/// What [`Python::detach`] does, never while a process forks.
+/// [`Python::detach`], with forks delayed.
 pub(crate) trait OutsideForks {
-    /// Computes something without the interpreter's lock.
+    /// Runs a computation without the interpreter lock. Forks wait for it.
     fn outside_forks<T: Send>(self, compute: impl Send + FnOnce() -> T) -> T;
 }
 
 impl OutsideForks for Python<'_> {
     fn outside_forks<T: Send>(self, compute: impl Send + FnOnce() -> T) -> T {
         self.detach(|| {
-            let _running = Running::begin();
+            let _running = RunningComputation::begin();
             compute()
         })
     }
 }
 
-/// Has the interpreter say when it forks, where processes can.
+/// Registers the hooks around `os.fork`, on platforms that have it.
 pub(crate) fn register(py: Python<'_>) -> PyResult<()> {
     let Some(register) = py.import("os")?.getattr_opt("register_at_fork")? else { return Ok(()) };
     let hooks = PyDict::new(py);
     hooks.set_item("before", hook(py, |py| py.detach(wait))?)?;
-    hooks.set_item("after_in_parent", hook(py, |_| go_on())?)?;
-    hooks.set_item("after_in_child", hook(py, |_| forget_other_threads())?)?;
+    hooks.set_item("after_in_parent", hook(py, |_| resume())?)?;
+    hooks.set_item("after_in_child", hook(py, |_| reset_counters())?)?;
     register.call((), Some(&hooks))?;
     Ok(())
 }
 
+/// A Python function that calls a hook.
 fn hook<'py>(py: Python<'py>, run: fn(Python<'_>)) -> PyResult<Bound<'py, PyCFunction>> {
     let call = move |arguments: &Bound<'_, PyTuple>, _: Option<&Bound<'_, PyDict>>| run(arguments.py());
     PyCFunction::new_closure(py, None, None, call)
 }
 
+/// Before a fork: waits for computations in progress.
 fn wait() {
     FORKING.fetch_add(1, Ordering::SeqCst);
     let start = Instant::now();
-    while RUNNING.load(Ordering::SeqCst) > 0 && start.elapsed() < MOST_WAITED {
-        std::thread::sleep(PAUSE);
+    while RUNNING.load(Ordering::SeqCst) > 0 && start.elapsed() < MAX_WAIT {
+        std::thread::sleep(POLL_INTERVAL);
     }
 }
 
-fn go_on() {
+/// After a fork, in the parent.
+fn resume() {
     FORKING.fetch_sub(1, Ordering::SeqCst);
 }
 
-fn forget_other_threads() {
+/// After a fork, in the child: no other thread exists.
+fn reset_counters() {
     RUNNING.store(0, Ordering::SeqCst);
     FORKING.store(0, Ordering::SeqCst);
 }

@@ -1,21 +1,21 @@
-//! `Grammar`: a grammar as a front end made it, before it meets a vocabulary.
+//! `Grammar`: a grammar of a front end, independent of a vocabulary.
 
 use std::sync::Arc;
 
 use grammask::grammar::{Diagnostic, Grammar, GrammarError};
-use grammask::{CompileOptions, CompiledGrammar, EndMode, EndlessRules, Limits, frontends, lowering};
+use grammask::{CompileOptions, CompiledGrammar, EndlessRules, Limits, frontends, lowering};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedBytes;
 
-use crate::allocator::GivesBack;
-use crate::compiled::PyCompiledGrammar;
+use crate::allocator::PurgeOnDrop;
+use crate::compiled::{PyCompiledGrammar, end_mode};
 use crate::errors::{diagnostics, grammar_error};
 use crate::forks::OutsideForks;
-use crate::limits::PyLimits;
+use crate::limits::{PyLimits, or_default};
 use crate::vocabulary::PyVocabulary;
 
-/// A grammar in the engine's own representation.
+/// A grammar in the representation of the core. Use :class:`grammask.Grammar`.
 #[pyclass(name = "Grammar", module = "grammask._grammask", frozen)]
 pub(crate) struct PyGrammar {
     grammar: Arc<Grammar>,
@@ -28,17 +28,17 @@ impl PyGrammar {
         Self { grammar: Arc::new(grammar), warnings, relaxations: Vec::new() }
     }
 
-    /// The grammar itself.
+    /// The grammar in the representation of the core.
     pub(crate) fn shared(&self) -> &Arc<Grammar> {
         &self.grammar
     }
 
-    /// What was found in its text: warnings, and relaxations.
-    pub(crate) fn found(&self) -> (&[Diagnostic], &[Diagnostic]) {
+    /// The warnings and the relaxations of the front end.
+    pub(crate) fn findings(&self) -> (&[Diagnostic], &[Diagnostic]) {
         (&self.warnings, &self.relaxations)
     }
 
-    /// The same with what a schema asks for and the grammar does not enforce.
+    /// Sets the constraints of a schema that the grammar does not enforce.
     pub(crate) fn with_relaxations(mut self, relaxations: Vec<Diagnostic>) -> Self {
         self.relaxations = relaxations;
         self
@@ -47,6 +47,7 @@ impl PyGrammar {
 
 #[pymethods]
 impl PyGrammar {
+    /// Read a grammar in KBNF.
     #[staticmethod]
     #[pyo3(signature = (text, start, limits=None))]
     fn from_kbnf(py: Python<'_>, text: &[u8], start: &str, limits: Option<&PyLimits>) -> PyResult<Self> {
@@ -57,7 +58,7 @@ impl PyGrammar {
         Ok(Self::new(grammar, warnings))
     }
 
-    /// `dialect` is `"llama.cpp"` or `"xgrammar"`.
+    /// Read a grammar in GBNF; ``dialect`` is ``"llama.cpp"`` or ``"xgrammar"``.
     #[staticmethod]
     #[pyo3(signature = (text, start, dialect, limits=None))]
     fn from_gbnf(
@@ -79,6 +80,7 @@ impl PyGrammar {
         Ok(Self::new(grammar, warnings))
     }
 
+    /// Make the grammar of a regular expression; ``syntax`` is ``"rust"`` or ``"ecma"``.
     #[staticmethod]
     #[pyo3(signature = (pattern, syntax, limits=None))]
     fn from_regex(py: Python<'_>, pattern: &str, syntax: &str, limits: Option<&PyLimits>) -> PyResult<Self> {
@@ -94,6 +96,7 @@ impl PyGrammar {
         Ok(Self::new(grammar.map_err(|error| grammar_error(py, &error))?, Vec::new()))
     }
 
+    /// Make the grammar of a list of texts.
     #[staticmethod]
     #[pyo3(signature = (texts, limits=None))]
     fn from_choices(py: Python<'_>, texts: Vec<PyBackedBytes>, limits: Option<&PyLimits>) -> PyResult<Self> {
@@ -102,20 +105,24 @@ impl PyGrammar {
         Ok(Self::new(grammar.map_err(|error| grammar_error(py, &error))?, Vec::new()))
     }
 
+    /// The source text.
     #[getter]
     fn source(&self) -> &str {
         self.grammar.source()
     }
 
+    /// Return the warnings of the front end.
     fn warnings(&self, py: Python<'_>) -> PyResult<Vec<Py<PyAny>>> {
         diagnostics(py, &self.warnings, self.grammar.source())
     }
 
+    /// The constraints of a schema that the grammar does not enforce, with ``on_unsupported="relax"``.
     #[getter]
     fn relaxations(&self, py: Python<'_>) -> PyResult<Vec<Py<PyAny>>> {
         diagnostics(py, &self.relaxations, self.grammar.source())
     }
 
+    /// Compile the grammar for a vocabulary; see :meth:`grammask.Grammar.compile`.
     #[pyo3(signature = (vocabulary, end, limits=None, finite=false))]
     fn compile(
         &self,
@@ -125,7 +132,7 @@ impl PyGrammar {
         limits: Option<&PyLimits>,
         finite: bool,
     ) -> PyResult<PyCompiledGrammar> {
-        let _last = GivesBack;
+        let _purge = PurgeOnDrop;
         let mut options = CompileOptions::default();
         options.end = end_mode(end)?;
         options.limits = or_default(limits);
@@ -137,7 +144,10 @@ impl PyGrammar {
         Ok(PyCompiledGrammar::new(compiled, self.relaxations.clone()))
     }
 
-    /// Warnings of the analysis after the grammar's text was read.
+    /// Lower the grammar; return the warnings of the passes.
+    ///
+    /// Raises:
+    ///     GrammarError: The grammar has no texts, or a limit was exceeded.
     #[pyo3(signature = (limits=None))]
     fn check(&self, py: Python<'_>, limits: Option<&PyLimits>) -> PyResult<Vec<Py<PyAny>>> {
         let limits = or_default(limits);
@@ -146,7 +156,7 @@ impl PyGrammar {
         diagnostics(py, &lowered.warnings, self.grammar.source())
     }
 
-    /// The grammar after each pass of the lowering, as (pass, text) pairs; the first is the grammar itself.
+    /// Return the grammar before and after each pass of lowering, as pairs of pass and text.
     #[pyo3(signature = (limits=None))]
     fn stages(&self, py: Python<'_>, limits: Option<&PyLimits>) -> PyResult<Vec<(&'static str, String)>> {
         let mut stages = vec![("ir", self.grammar.to_string())];
@@ -158,33 +168,21 @@ impl PyGrammar {
     }
 }
 
-/// The syntax tree of a KBNF text, as far as it could be read, and everything wrong with it.
+/// Return the syntax tree of a grammar in KBNF, as far as it can be parsed, and all diagnostics.
 #[pyfunction]
 pub(crate) fn kbnf_syntax_tree(py: Python<'_>, text: &[u8]) -> PyResult<(String, Vec<Py<PyAny>>)> {
     let parsed = frontends::kbnf::parse(text, &Limits::default());
     Ok((parsed.ast.to_string(), diagnostics(py, &parsed.diagnostics, parsed.ast.source())?))
 }
 
-/// A regular expression as `xgrammar.Grammar.from_regex` reads it, in the syntax of the Rust crate `regex`.
+/// Translate a pattern from the dialect of ``xgrammar.Grammar.from_regex`` to the syntax of the crate ``regex``.
 #[pyfunction]
 pub(crate) fn xgrammar_expression(pattern: &str) -> String {
     frontends::gbnf::rust_expression(pattern, frontends::gbnf::NoBreakSpace::IsSpace)
 }
 
-/// Bytes as the engine's messages quote them.
+/// Quote bytes as in messages: valid UTF-8 as text, other bytes as byte escapes of KBNF.
 #[pyfunction]
 pub(crate) fn quote_bytes(bytes: &[u8]) -> String {
     grammask::grammar::quote_bytes(bytes)
-}
-
-pub(crate) fn or_default(limits: Option<&PyLimits>) -> Limits {
-    limits.map_or_else(Limits::default, |limits| limits.limits.clone())
-}
-
-pub(crate) fn end_mode(end: &str) -> PyResult<EndMode> {
-    match end {
-        "eos" => Ok(EndMode::Eos),
-        "eager" => Ok(EndMode::Eager),
-        _ => Err(PyValueError::new_err(format!("end={end:?} is not one of 'eos' and 'eager'"))),
-    }
 }

@@ -1,4 +1,4 @@
-//! JSON Schema: the options of a schema as a Python value, and schemas as grammars.
+//! JSON Schema: the options of the front end as a Python value, and grammars of schemas.
 
 use grammask::frontends::json_schema::{
     self, Draft, Escapes, Formats, KeyOrder, Numbers, OnUnsupported, OpenApi, SchemaOptions, Whitespace,
@@ -9,10 +9,12 @@ use pyo3::types::{PyDict, PyTuple};
 
 use crate::errors::grammar_error;
 use crate::forks::OutsideForks;
-use crate::grammar::{PyGrammar, or_default};
-use crate::limits::PyLimits;
+use crate::grammar::PyGrammar;
+use crate::limits::{PyLimits, or_default};
 
-/// How a schema is read and how its values are written.
+/// Options of the JSON Schema front end. Use :meth:`grammask.Grammar.from_json_schema`.
+///
+/// Immutable; compared by value; can be pickled.
 #[pyclass(name = "SchemaOptions", module = "grammask._grammask", frozen, eq, hash)]
 #[derive(Clone, PartialEq, Hash)]
 pub(crate) struct PySchemaOptions {
@@ -62,7 +64,7 @@ impl PySchemaOptions {
         Ok(Self { options })
     }
 
-    /// The same options with more documents that references may name.
+    /// Return the options with further documents for references, as pairs of absolute URI and JSON text.
     fn with_resources(&self, resources: Vec<(String, String)>) -> Self {
         let mut options = self.options.clone();
         options.resources.extend(resources);
@@ -71,7 +73,7 @@ impl PySchemaOptions {
 
     fn __getnewargs_ex__<'py>(&self, py: Python<'py>) -> PyResult<(Bound<'py, PyTuple>, Bound<'py, PyDict>)> {
         let options = &self.options;
-        let (most, separators, indent) = match &options.whitespace {
+        let (max_whitespace, separators, indent) = match &options.whitespace {
             Whitespace::Compact => (None, None, None),
             Whitespace::Flexible { max } => (Some(*max), None, None),
             Whitespace::Separators { item, key } => (None, Some((&**item, &**key)), None),
@@ -79,7 +81,7 @@ impl PySchemaOptions {
         };
         let fields = PyDict::new(py);
         fields.set_item("draft", options.draft.and_then(|draft| name_of(draft, DRAFTS)))?;
-        fields.set_item("max_whitespace", most)?;
+        fields.set_item("max_whitespace", max_whitespace)?;
         fields.set_item("separators", separators)?;
         fields.set_item("indent", indent)?;
         fields.set_item("key_order", name_of(options.key_order, KEY_ORDERS))?;
@@ -112,10 +114,12 @@ const REFUSALS: &[(&str, OnUnsupported)] =
 const ESCAPES: &[(&str, Escapes)] =
     &[("natural", Escapes::Natural), ("any", Escapes::Any), ("ascii", Escapes::Ascii), ("raw", Escapes::Raw)];
 
+/// The name of a value of an option.
 fn name_of<T: PartialEq>(value: T, choices: &'static [(&'static str, T)]) -> Option<&'static str> {
     choices.iter().find(|(_, choice)| *choice == value).map(|(name, _)| *name)
 }
 
+/// The value of an option with this name.
 fn choose<T: Copy>(option: &str, value: &str, choices: &[(&str, T)]) -> PyResult<T> {
     choices.iter().find(|(name, _)| *name == value).map(|&(_, choice)| choice).ok_or_else(|| {
         let names: Vec<String> = choices.iter().map(|(name, _)| format!("{name:?}")).collect();
@@ -123,7 +127,7 @@ fn choose<T: Copy>(option: &str, value: &str, choices: &[(&str, T)]) -> PyResult
     })
 }
 
-/// The grammar of the JSON texts that are valid under a schema.
+/// Make the grammar of the JSON texts that a schema validates. Use :class:`grammask.Grammar`.
 #[pyfunction]
 #[pyo3(signature = (schema, options, limits=None))]
 pub(crate) fn json_schema_grammar(
@@ -133,13 +137,13 @@ pub(crate) fn json_schema_grammar(
     limits: Option<&PyLimits>,
 ) -> PyResult<PyGrammar> {
     let limits = or_default(limits);
-    let made = py
+    let result = py
         .outside_forks(|| json_schema::grammar(schema, &options.options, &limits))
         .map_err(|error| grammar_error(py, &error))?;
-    Ok(PyGrammar::new(made.grammar, made.warnings).with_relaxations(made.relaxations))
+    Ok(PyGrammar::new(result.grammar, result.warnings).with_relaxations(result.relaxations))
 }
 
-/// The grammar of the strings that are valid under a schema, written as they are.
+/// Make the grammar of the strings that a schema validates, as plain text without quotes and escapes.
 #[pyfunction]
 #[pyo3(signature = (schema, options, limits=None))]
 pub(crate) fn plain_text_grammar(
@@ -149,13 +153,13 @@ pub(crate) fn plain_text_grammar(
     limits: Option<&PyLimits>,
 ) -> PyResult<PyGrammar> {
     let limits = or_default(limits);
-    let made = py
+    let result = py
         .outside_forks(|| json_schema::plain_text_grammar(schema, &options.options, &limits))
         .map_err(|error| grammar_error(py, &error))?;
-    Ok(PyGrammar::new(made.grammar, made.warnings).with_relaxations(made.relaxations))
+    Ok(PyGrammar::new(result.grammar, result.warnings).with_relaxations(result.relaxations))
 }
 
-/// The URIs of documents that a schema refers to and that are not known.
+/// Return the URIs of the documents that a schema refers to and the options do not have.
 #[pyfunction]
 #[pyo3(signature = (schema, options, limits=None))]
 pub(crate) fn missing_documents(

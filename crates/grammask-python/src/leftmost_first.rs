@@ -46,32 +46,33 @@ impl PyOrderedPattern {
         Self::default()
     }
 
-    /// Adds one character of a set, given by ranges of code points, or one that is not in it.
+    /// Add one character of a set, given by ranges of code points, or one that is not in it.
     fn characters(&mut self, ranges: Ranges, negated: bool) -> u32 {
         let set = CodePointSet::from_ranges(ranges);
         self.pattern.characters(if negated { set.complement() } else { set }).as_u32()
     }
 
-    /// Adds a concatenation.
+    /// Add a concatenation.
     fn sequence(&mut self, items: Vec<u32>) -> PyResult<u32> {
         let items = self.nodes(&items)?;
         Ok(self.pattern.sequence(&items).as_u32())
     }
 
-    /// Adds alternatives, the preferred one first.
+    /// Add alternatives, the preferred one first.
     fn choice(&mut self, items: Vec<u32>) -> PyResult<u32> {
         let items = self.nodes(&items)?;
         Ok(self.pattern.choice(&items).as_u32())
     }
 
-    /// Adds a repetition, unbounded without `max`. A greedy one prefers more copies, a lazy one fewer.
-    fn repeat(&mut self, item: u32, min: u32, max: Option<u32>, greedy: bool) -> PyResult<u32> {
+    /// Add a repetition, unbounded without ``max_count``. A greedy one prefers more copies, a lazy one fewer.
+    #[pyo3(signature = (item, min_count, max_count, greedy))]
+    fn repeat(&mut self, item: u32, min_count: u32, max_count: Option<u32>, greedy: bool) -> PyResult<u32> {
         let item = self.node(item)?;
         let order = if greedy { RepetitionOrder::Greedy } else { RepetitionOrder::Lazy };
-        Ok(self.pattern.repeat(item, min, max, order).as_u32())
+        Ok(self.pattern.repeat(item, min_count, max_count, order).as_u32())
     }
 
-    /// Adds a look-ahead or look-behind at an item that must match, or must not match if `negated`.
+    /// Add a look-ahead or look-behind at an item that must match, or must not match if ``negated``.
     fn look(&mut self, item: u32, ahead: bool, negated: bool) -> PyResult<u32> {
         let item = self.node(item)?;
         let direction = if ahead { LookDirection::Ahead } else { LookDirection::Behind };
@@ -79,7 +80,15 @@ impl PyOrderedPattern {
         Ok(self.pattern.look(item, direction, condition).as_u32())
     }
 
-    /// The leftmost-first matches of the pattern. `name` is the terminal, for messages.
+    /// Return the leftmost-first matches of the pattern.
+    ///
+    /// Args:
+    ///     name: The terminal, for messages.
+    ///
+    /// Raises:
+    ///     UnsupportedGrammar: A look-around inspects text outside of the match, or contains a look-around; or a
+    ///         bounded repetition has a nullable body.
+    ///     LimitExceeded: The automaton is too large.
     fn first_matches(&self, py: Python<'_>, name: &str) -> PyResult<PyFirstMatches> {
         let result = py.outside_forks(|| {
             FirstMatches::new(&self.pattern).map(|matches| PyFirstMatches {
@@ -148,27 +157,29 @@ pub(crate) struct PyMatchLanguage {
 
 #[pymethods]
 impl PyMatchLanguage {
-    /// Whether a text is in the language.
+    /// Return whether a text is in the language.
     fn accepts(&self, text: &str) -> bool {
         self.automaton.accepts(text)
     }
 
-    /// Whether all texts of another language are in this one.
+    /// Return whether all texts of another language are in this one.
     fn includes(&self, other: &Self) -> bool {
         self.automaton.includes(&other.automaton)
     }
 
-    /// Whether both languages can match at one position: a text of one is, or begins with, a text of the other.
+    /// Return whether both languages can match at one position.
+    ///
+    /// That is, whether a text of one of them is, or begins with, a text of the other.
     fn overlaps(&self, other: &Self) -> bool {
         self.automaton.overlaps(&other.automaton)
     }
 
-    /// Whether a text begins with a character of some ranges.
+    /// Return whether a text begins with a character of some ranges.
     fn begins_with(&self, ranges: Ranges) -> bool {
         self.automaton.begins_with(&CodePointSet::from_ranges(ranges))
     }
 
-    /// Compares the language with violations.
+    /// Compare the language with violations.
     ///
     /// Returns:
     ///     Whether a text is a violation or begins with one; whether all texts do; and ranges of the characters of
@@ -179,7 +190,7 @@ impl PyMatchLanguage {
         (relation.has_words_beyond, relation.has_only_words_beyond, following)
     }
 
-    /// The language over UTF-8, as the pattern of an ``"automaton"`` terminal of `LexedGrammar`.
+    /// Return the language over UTF-8, as the pattern of an ``"automaton"`` terminal of :class:`LexedGrammar`.
     fn to_bytes(&self) -> Vec<u8> {
         AutomatonState::automaton_to_bytes(&AutomatonState::of_table(&self.automaton.utf8_table()))
     }

@@ -1,5 +1,5 @@
-//! `LexedGrammar`: a grammar with a lexer, from plain lists that a Python front end provides; and the streamlining
-//! report.
+//! `LexedGrammar`: a grammar with a lexer, from plain lists of a front end in Python; and the report on its
+//! streamlining.
 
 use std::time::Instant;
 
@@ -16,15 +16,36 @@ use grammask::{CompileOptions, CompiledGrammar, Limits};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 
-use crate::allocator::GivesBack;
-use crate::compiled::PyCompiledGrammar;
+use crate::allocator::PurgeOnDrop;
+use crate::compiled::{PyCompiledGrammar, end_mode};
 use crate::errors::{diagnostics, grammar_error};
 use crate::forks::OutsideForks;
-use crate::grammar::{end_mode, or_default};
-use crate::limits::PyLimits;
+use crate::limits::{PyLimits, or_default};
 use crate::vocabulary::PyVocabulary;
 
-/// A checked lexed grammar that is not compiled for a vocabulary yet.
+/// A grammar with a lexer, from plain lists that a front end fills.
+///
+/// Args:
+///     terminals: Name, kind (``"literal"``, ``"regex"`` in the syntax of the Rust crate ``regex``, ``"automaton"``
+///         as :meth:`MatchLanguage.to_bytes` serialises it, or ``"declared"`` for terminals that indentation
+///         generates), pattern, other spellings of a literal as a regular expression (or ``""``), priority, and role
+///         (``"parsed"``, ``"ignored"``, or ``"refused"``: matched everywhere, and makes the text invalid). ``rule``
+///         determines the meaning of their order.
+///     productions: Left side, right side without operators, priority among rules that could end at one position.
+///     start: The start symbol.
+///     lexer: ``"basic"`` matches all terminals everywhere, ``"contextual"`` those for which the parser has an
+///         action, ``"dynamic"`` and ``"dynamic_complete"`` each terminal separately.
+///     rule: ``"maximal_munch"`` selects the longest match, then the highest priority, then literals, then the first
+///         terminal; ``"lark"`` selects the first terminal that matches, by priority and then in the given order.
+///     parser: ``"lalr"``, or ``"earley"`` for all grammars, which excludes contextual lexers.
+///     prefer_shift: Resolve shift/reduce conflicts in favour of shift, as lark does; otherwise they are errors.
+///     indentation: The terminals for newlines, and for beginnings and ends of blocks; the columns of a tab; the
+///         terminals that open and that close brackets.
+///     source: The source text, for display.
+///
+/// Raises:
+///     GrammarError: Undefined names, invalid patterns, an empty language. On compiling: conflicts, and terminals or
+///         layouts that the rules need but no text has.
 #[pyclass(name = "LexedGrammar", module = "grammask._grammask", frozen)]
 pub(crate) struct PyLexedGrammar {
     grammar: LexedGrammar,
@@ -32,18 +53,25 @@ pub(crate) struct PyLexedGrammar {
     warnings: Vec<Diagnostic>,
 }
 
+/// The result of a front end that reads directives.
+struct GrammarWithDirectives {
+    rules: Grammar,
+    directives: Vec<Directive>,
+    warnings: Vec<Diagnostic>,
+}
+
 impl PyLexedGrammar {
+    /// The lexed grammar of rules with directives.
     fn from_rules(
-        rules: &Grammar,
-        directives: &[Directive],
-        mut warnings: Vec<Diagnostic>,
+        parsed: GrammarWithDirectives,
         inline_patterns: InlinePatterns,
         lexer: LexerKind,
         parser: ParserKind,
         limits: &Limits,
     ) -> Result<Self, GrammarError> {
-        let options = LexedOptions { directives, inline_patterns, lexer, parser };
-        let (definition, more_warnings) = definition_from_rules(rules, &options, limits)?;
+        let GrammarWithDirectives { rules, directives, mut warnings } = parsed;
+        let options = LexedOptions { directives: &directives, inline_patterns, lexer, parser };
+        let (definition, more_warnings) = definition_from_rules(&rules, &options, limits)?;
         warnings.extend(more_warnings);
         let grammar = LexedGrammar::new(&definition, limits)?;
         Ok(Self { grammar, source: rules.source().to_string(), warnings })
@@ -168,7 +196,7 @@ impl PyLexedGrammar {
         Ok(Self { grammar, source: source.to_owned(), warnings: Vec::new() })
     }
 
-    /// A KBNF grammar with its directives.
+    /// Read a grammar in KBNF with directives.
     #[staticmethod]
     #[pyo3(signature = (text, start, lexer, parser, limits=None))]
     fn from_kbnf(
@@ -183,12 +211,13 @@ impl PyLexedGrammar {
         let (lexer, parser) = (lexer_kind(lexer)?, parser_kind(parser)?);
         py.outside_forks(|| {
             let (rules, directives, warnings) = kbnf::grammar_with_directives(text, start, &limits)?;
-            Self::from_rules(&rules, &directives, warnings, InlinePatterns::Accept, lexer, parser, &limits)
+            let parsed = GrammarWithDirectives { rules, directives, warnings };
+            Self::from_rules(parsed, InlinePatterns::Accept, lexer, parser, &limits)
         })
         .map_err(|error| grammar_error(py, &error))
     }
 
-    /// A GBNF grammar (llama.cpp) with its directives.
+    /// Read a grammar in llama.cpp's GBNF with directives.
     #[staticmethod]
     #[pyo3(signature = (text, start, lexer, parser, limits=None))]
     fn from_gbnf(
@@ -203,26 +232,33 @@ impl PyLexedGrammar {
         let (lexer, parser) = (lexer_kind(lexer)?, parser_kind(parser)?);
         py.outside_forks(|| {
             let (rules, directives, warnings) = gbnf::grammar_with_directives(text, start, &limits)?;
-            Self::from_rules(&rules, &directives, warnings, InlinePatterns::Refuse, lexer, parser, &limits)
+            let parsed = GrammarWithDirectives { rules, directives, warnings };
+            Self::from_rules(parsed, InlinePatterns::Refuse, lexer, parser, &limits)
         })
         .map_err(|error| grammar_error(py, &error))
     }
 
+    /// The source text.
     #[getter]
     fn source(&self) -> &str {
         &self.source
     }
 
+    /// Return the warnings of the front end.
     fn warnings(&self, py: Python<'_>) -> PyResult<Vec<Py<PyAny>>> {
         diagnostics(py, &self.warnings, &self.source)
     }
 
+    /// An empty list, for the interface of :class:`Grammar`.
     #[getter]
     fn relaxations(&self) -> Vec<Py<PyAny>> {
         Vec::new()
     }
 
-    /// Constructs the static tables, which reports conflicts; there are no warnings.
+    /// Make the parser's tables; return an empty list, for the interface of :class:`Grammar`.
+    ///
+    /// Raises:
+    ///     GrammarError: As compiling the grammar.
     #[pyo3(signature = (limits=None))]
     fn check(&self, py: Python<'_>, limits: Option<&PyLimits>) -> PyResult<Vec<Py<PyAny>>> {
         let limits = or_default(limits);
@@ -232,7 +268,7 @@ impl PyLexedGrammar {
         Ok(Vec::new())
     }
 
-    /// The terminals and productions, for inspection.
+    /// Return the terminals and the productions, as pairs of title and text.
     #[pyo3(signature = (limits=None))]
     fn stages(&self, limits: Option<&PyLimits>) -> Vec<(&'static str, String)> {
         let _ = limits;
@@ -251,8 +287,9 @@ impl PyLexedGrammar {
         vec![("terminals", terminals.collect()), ("productions", productions)]
     }
 
-    /// Compiles the grammar for a vocabulary. `finite` needs no check: rules that never end are dropped or refused when
-    /// the grammar is constructed, and a prefix is viable only if a finite text completes it (`viable_completion`).
+    /// Compile the grammar for a vocabulary; see :meth:`grammask.Grammar.compile`.
+    ///
+    /// ``finite`` has no effect: a prefix of a lexed grammar is viable only if a finite text completes it.
     #[pyo3(signature = (vocabulary, end, limits=None, finite=false))]
     fn compile(
         &self,
@@ -262,7 +299,7 @@ impl PyLexedGrammar {
         limits: Option<&PyLimits>,
         finite: bool,
     ) -> PyResult<PyCompiledGrammar> {
-        let _last = GivesBack;
+        let _purge = PurgeOnDrop;
         let _ = finite;
         let mut options = CompileOptions::default();
         options.end = end_mode(end)?;
@@ -276,7 +313,10 @@ impl PyLexedGrammar {
     }
 }
 
-/// The effect of streamlining on the tables of a lexed grammar for a vocabulary.
+/// The number of entries of the mask store of a whole lexer, before and after each step of streamlining.
+///
+/// An entry of a lexer state inside terminal X is a sequence of terminals that some token emits and enters after X,
+/// together with whether the token continues X.
 #[pyclass(name = "StreamliningReport", module = "grammask._grammask", frozen)]
 pub(crate) struct PyStreamliningReport {
     counts: EntryCounts,
@@ -285,37 +325,44 @@ pub(crate) struct PyStreamliningReport {
 
 #[pymethods]
 impl PyStreamliningReport {
+    /// The steps in order: name, and number of entries of all states together.
     #[getter]
     fn steps(&self) -> Vec<(&'static str, usize)> {
         STREAMLINING_STEPS.into_iter().zip(self.counts.totals()).collect()
     }
 
+    /// For each state, its terminal (None for the initial state) and the number of its entries after each step.
     #[getter]
     fn states(&self) -> Vec<(Option<&str>, Vec<usize>)> {
         let states = self.counts.states.iter();
         states.map(|state| (state.terminal.as_deref(), state.entries.to_vec())).collect()
     }
 
+    /// Numbers of pairs of terminals that follow each other never, sometimes and always.
     #[getter]
     fn pairs(&self) -> (usize, usize, usize) {
         triple(self.counts.pairs)
     }
 
+    /// Number of sets of interchangeable terminals.
     #[getter]
     fn representatives(&self) -> usize {
         self.counts.representatives
     }
 
+    /// As :attr:`pairs`, for one terminal of each set.
     #[getter]
     fn representative_pairs(&self) -> (usize, usize, usize) {
         triple(self.counts.representative_pairs)
     }
 
+    /// Time to decide all pairs, in seconds.
     #[getter]
     fn pair_seconds(&self) -> f64 {
         self.counts.pair_time.as_secs_f64()
     }
 
+    /// Time to make the report, in seconds.
     #[getter]
     fn seconds(&self) -> f64 {
         self.seconds
@@ -332,6 +379,10 @@ fn triple(counts: PairCounts) -> (usize, usize, usize) {
     (counts.never, counts.sometimes, counts.always)
 }
 
+/// Count the entries of the mask store of a grammar before and after streamlining. Masks do not need the report.
+///
+/// Raises:
+///     GrammarError: As compiling the grammar.
 #[pyfunction]
 #[pyo3(signature = (grammar, vocabulary, limits=None))]
 pub(crate) fn streamlining_report(

@@ -1,13 +1,22 @@
-//! PyO3 bindings of grammask: types and functions of the engine as Python sees them, and no algorithm.
+//! PyO3 bindings of grammask: the classes and functions of `grammask._grammask`. They convert arguments and results,
+//! and have no algorithm.
+//!
+//! - Doc comments of exported classes, methods and functions are the docstrings of the stub `_grammask.pyi`, copied by
+//!   `docstrings.py` next to this crate's manifest. Edit the stub.
+//! - Cached masks are written under the interpreter lock; other work runs in `outside_forks` (`forks.rs`), which
+//!   releases the lock and delays `fork()`.
+//! - `unsafe` occurs in two modules: `mask_array.rs`, which writes masks into arrays of numpy, and `allocator.rs`.
 
 #[cfg_attr(target_family = "wasm", path = "system_allocator.rs")]
 mod allocator;
+mod batch;
 mod captures;
 mod compiled;
 mod composition;
 mod counts;
 mod embedded;
 mod errors;
+mod explanation;
 mod forks;
 mod grammar;
 mod json_schema;
@@ -15,26 +24,29 @@ mod leftmost_first;
 mod lexed;
 mod limits;
 mod mask_array;
+mod matcher;
 mod vocabulary;
 
 use pyo3::prelude::*;
 
-/// The compiled extension module `grammask._grammask`. All that threads share in it is immutable, atomic or locked, so
-/// it runs without the interpreter's global lock too.
+// All state that threads share is immutable, atomic or locked, so the module supports the free-threaded interpreter.
+/// The native extension module. Use it through the package ``grammask``.
 #[pymodule(gil_used = false)]
 mod _grammask {
     use pyo3::prelude::*;
 
     #[pymodule_export]
+    use crate::batch::{fill_masks, set_threads, threads};
+    #[pymodule_export]
     use crate::captures::{PyParse, PyParser};
     #[pymodule_export]
-    use crate::compiled::{
-        PyCompiledGrammar, PyExpectation, PyExplanation, PyMatcher, fill_masks, set_threads, threads,
-    };
+    use crate::compiled::PyCompiledGrammar;
     #[pymodule_export]
     use crate::composition::PyComposition;
     #[pymodule_export]
     use crate::embedded::{embedded_vocabulary, encode_ordinary};
+    #[pymodule_export]
+    use crate::explanation::{PyExpectation, PyExplanation};
     #[pymodule_export]
     use crate::grammar::{PyGrammar, kbnf_syntax_tree, quote_bytes, xgrammar_expression};
     #[pymodule_export]
@@ -46,12 +58,14 @@ mod _grammask {
     #[pymodule_export]
     use crate::limits::PyLimits;
     #[pymodule_export]
+    use crate::matcher::PyMatcher;
+    #[pymodule_export]
     use crate::vocabulary::PyVocabulary;
 
     /// Runs when the module is imported.
     #[pymodule_init]
     fn initialise(module: &Bound<'_, PyModule>) -> PyResult<()> {
-        crate::allocator::keep_freed_memory();
+        crate::allocator::retain_freed_memory();
         crate::forks::register(module.py())
     }
 }

@@ -1,4 +1,4 @@
-//! `Limits`: the budgets of one grammar.
+//! `Limits`: the limits of one grammar.
 
 use std::time::Duration;
 
@@ -9,7 +9,10 @@ use pyo3::types::{PyDict, PyTuple};
 
 use crate::counts::optional_count;
 
-/// Budgets for one grammar, from its text to its masks.
+/// Limits for one grammar, from its source to its masks. Immutable; compared by value; can be pickled.
+///
+/// The defaults suit a server that compiles untrusted grammars. Exceeding a limit raises
+/// :class:`grammask.LimitExceeded`, which names the limit.
 #[pyclass(name = "Limits", module = "grammask._grammask", frozen, eq, hash, from_py_object)]
 #[derive(Clone, PartialEq, Hash)]
 pub(crate) struct PyLimits {
@@ -48,31 +51,37 @@ impl PyLimits {
         Ok(Self { limits })
     }
 
+    /// Maximum length of the source, in bytes.
     #[getter]
     fn grammar_bytes(&self) -> usize {
         self.limits.grammar_bytes
     }
 
+    /// Maximum number of symbols and alternatives of a grammar, before and after lowering.
     #[getter]
     fn grammar_size(&self) -> usize {
         self.limits.grammar_size
     }
 
+    /// Maximum number of states of the automata of all terminals together.
     #[getter]
     fn automaton_states(&self) -> usize {
         self.limits.automaton_states
     }
 
+    /// Maximum number of items of one Earley set, including predicted ones.
     #[getter]
     fn set_items(&self) -> usize {
         self.limits.set_items
     }
 
+    /// Maximum estimated memory of one compiled grammar, in bytes.
     #[getter]
     fn memory_bytes(&self) -> usize {
         self.limits.memory_bytes
     }
 
+    /// Maximum duration of one call (compile, mask, accept), in seconds.
     #[getter]
     fn seconds(&self) -> f64 {
         self.limits.time.as_secs_f64()
@@ -101,4 +110,9 @@ impl PyLimits {
         fields.set_item("seconds", self.seconds())?;
         Ok((PyTuple::empty(py), fields))
     }
+}
+
+/// The given limits, or the default ones.
+pub(crate) fn or_default(limits: Option<&PyLimits>) -> Limits {
+    limits.map_or_else(Limits::default, |limits| limits.limits.clone())
 }

@@ -1,13 +1,14 @@
-//! Where this module has no allocator of its own: there is nothing to set and nothing to give back.
+//! The interface of `allocator.rs` for platforms on which the extension uses the system allocator. All functions do
+//! nothing.
 
 /// Does nothing.
-pub(crate) fn keep_freed_memory() {}
+pub(crate) fn retain_freed_memory() {}
 
 /// Does nothing.
-pub(crate) fn take_pages_ahead() {}
+pub(crate) fn populate_pages() {}
 
 /// Does nothing.
-pub(crate) fn forget_freed_memory() {}
+pub(crate) fn reset_freed_bytes() {}
 
-/// Does nothing when it is dropped.
-pub(crate) struct GivesBack;
+/// Does nothing on drop.
+pub(crate) struct PurgeOnDrop;

@@ -1,4 +1,4 @@
-//! `Vocabulary`: the tokens of a model, as Python makes and reads them.
+//! `Vocabulary`: the tokens of a model.
 
 use std::sync::Arc;
 
@@ -7,17 +7,20 @@ use pyo3::exceptions::{PyIndexError, PyOverflowError, PyTypeError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyList, PyMapping, PyString, PyTuple};
 
-use crate::allocator::{GivesBack, forget_freed_memory, take_pages_ahead};
+use crate::allocator::{PurgeOnDrop, populate_pages, reset_freed_bytes};
 use crate::counts::count;
 use crate::errors::{coded_vocabulary_error, vocabulary_error};
 use crate::forks::OutsideForks;
 
-/// The tokens of a model: their bytes, the special ones, and the ones that end a text.
+/// The tokens of a model: their bytes, the special tokens, and the end tokens.
+///
+/// Immutable, thread-safe, and shared by all grammars without copying: make one per model. Copies are the object
+/// itself. Can be pickled.
 #[pyclass(name = "Vocabulary", module = "grammask._grammask", frozen, subclass, weakref)]
 pub(crate) struct PyVocabulary {
-    /// Shared with everything that is made for this vocabulary.
+    /// Shared with all grammars that are compiled for the vocabulary.
     pub(crate) vocabulary: Arc<Vocabulary>,
-    _last: GivesBack,
+    _purge: PurgeOnDrop,
 }
 
 #[pymethods]
@@ -37,12 +40,12 @@ impl PyVocabulary {
         let vocabulary = py
             .outside_forks(|| Vocabulary::new(texts, special, eos, size))
             .map_err(|error| vocabulary_error(&error))?;
-        take_pages_ahead();
-        forget_freed_memory();
+        populate_pages();
+        reset_freed_bytes();
         Ok(Self::of(Arc::new(vocabulary)))
     }
 
-    /// Whether the tokens are the same object, whatever holds it.
+    /// Identity of the vocabulary of the core, not of the Python object.
     fn __eq__(&self, other: &Bound<'_, PyAny>) -> bool {
         other.cast::<Self>().is_ok_and(|other| Arc::ptr_eq(&self.vocabulary, &other.get().vocabulary))
     }
@@ -51,16 +54,19 @@ impl PyVocabulary {
         Arc::as_ptr(&self.vocabulary).addr()
     }
 
+    /// Number of ids, including padding: the width of a mask in bits.
     #[getter]
     fn size(&self) -> usize {
         self.vocabulary.size()
     }
 
+    /// Ids of the end tokens, in ascending order.
     #[getter]
     fn eos<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
         PyTuple::new(py, self.vocabulary.eos().iter().map(|id| id.0))
     }
 
+    /// Ids of the special tokens by name, as a new dictionary.
     #[getter]
     fn special<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let special = PyDict::new(py);
@@ -70,27 +76,41 @@ impl PyVocabulary {
         Ok(special)
     }
 
+    /// Return the bytes of a token; None for a token without text, such as special tokens, end tokens and padding.
+    ///
+    /// Raises:
+    ///     IndexError: The vocabulary has no such id.
     fn token<'py>(&self, py: Python<'py>, id: &Bound<'py, PyAny>) -> PyResult<Option<Bound<'py, PyBytes>>> {
         Ok(self.vocabulary.token(self.existing(id)?).map(|text| PyBytes::new(py, text)))
     }
 
+    /// Return the name of a special token, the first one if it has several; None for all other tokens.
+    ///
+    /// Raises:
+    ///     IndexError: The vocabulary has no such id.
     fn name_of(&self, id: &Bound<'_, PyAny>) -> PyResult<Option<&str>> {
         Ok(self.vocabulary.name_of(self.existing(id)?))
     }
 
+    /// Return the ids of all tokens whose bytes equal ``text``, in ascending order.
     fn ids_of(&self, text: &[u8]) -> Vec<u32> {
         self.vocabulary.ids_of(text).iter().map(|id| id.0).collect()
     }
 
+    /// Return the bytes of each token as :meth:`token` does, as a new list; padding at the end may be omitted.
     fn tokens<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
         PyList::new(py, self.vocabulary.texts().iter().map(|text| text.map(|text| PyBytes::new(py, text))))
     }
 
+    /// Estimated memory of the summaries of terminals that all grammars of this vocabulary share, in bytes.
     #[getter]
     fn cache_bytes(&self) -> usize {
         self.vocabulary.summaries().memory_bytes()
     }
 
+    /// Set the maximum of :attr:`cache_bytes`: 256 MiB by default; 0 disables the cache.
+    ///
+    /// A full cache is cleared. Masks stay correct, and some of them are computed again.
     fn set_cache_capacity(&self, #[pyo3(from_py_with = count)] bytes: usize) {
         self.vocabulary.summaries().set_capacity(bytes);
     }
@@ -133,15 +153,15 @@ impl PyVocabulary {
 
 impl PyVocabulary {
     pub(crate) fn of(vocabulary: Arc<Vocabulary>) -> Self {
-        Self { vocabulary, _last: GivesBack }
+        Self { vocabulary, _purge: PurgeOnDrop }
     }
 
-    /// The engine's vocabulary, shared.
+    /// The vocabulary of the core.
     pub(crate) fn shared(&self) -> Arc<Vocabulary> {
         self.vocabulary.clone()
     }
 
-    /// The id, if the vocabulary has it.
+    /// Extracts the id of a token of the vocabulary.
     fn existing(&self, id: &Bound<'_, PyAny>) -> PyResult<TokenId> {
         let size = self.vocabulary.size();
         match id.extract::<u32>() {
@@ -152,7 +172,7 @@ impl PyVocabulary {
     }
 }
 
-/// The texts of `list[bytes | None]`, or of any other iterable of these.
+/// Extracts the bytes of tokens from `list[bytes | None]`, or another iterable of these.
 fn token_texts(tokens: &Bound<'_, PyAny>) -> PyResult<TokenTexts> {
     let mut texts = TokenTexts::with_capacity(tokens.len().unwrap_or(0));
     for token in tokens.try_iter()? {
@@ -178,7 +198,7 @@ fn token_texts(tokens: &Bound<'_, PyAny>) -> PyResult<TokenTexts> {
     Ok(texts)
 }
 
-/// The entries of `Mapping[str, int]`.
+/// Extracts the entries of `Mapping[str, int]`.
 fn special_tokens(special: &Bound<'_, PyMapping>) -> PyResult<Vec<(String, u32)>> {
     special
         .items()?
@@ -196,7 +216,7 @@ fn special_tokens(special: &Bound<'_, PyMapping>) -> PyResult<Vec<(String, u32)>
         .collect()
 }
 
-/// The ids of `int | str | Iterable[int | str]`, where a `str` is the name of a special token.
+/// Extracts the ids of `int | str | Iterable[int | str]`, where a `str` is the name of a special token.
 fn end_tokens(eos: &Bound<'_, PyAny>, special: &[(String, u32)]) -> PyResult<Vec<u32>> {
     let one = |eos: &Bound<'_, PyAny>| {
         let Ok(name) = eos.cast::<PyString>() else {
@@ -218,18 +238,18 @@ fn end_tokens(eos: &Bound<'_, PyAny>, special: &[(String, u32)]) -> PyResult<Vec
     }
 }
 
-/// The id that `what` has; ids that do not fit are refused with `code`.
-fn token_id(id: &Bound<'_, PyAny>, what: &str, code: &'static str) -> PyResult<u32> {
+/// Extracts the id of the token that messages call `subject`; an id out of range is an error with `code`.
+fn token_id(id: &Bound<'_, PyAny>, subject: &str, code: &'static str) -> PyResult<u32> {
     let py = id.py();
     id.extract().map_err(|error: PyErr| {
         if error.is_instance_of::<PyOverflowError>(py) {
             coded_vocabulary_error(
                 code,
-                format!("{what} cannot have the id {id}; ids go from 0 to the size of the vocabulary"),
+                format!("{subject} cannot have the id {id}; ids go from 0 to the size of the vocabulary"),
             )
         } else {
             let kind = id.get_type().name().map_or_else(|_| "?".to_owned(), |name| name.to_string());
-            PyTypeError::new_err(format!("{what} needs an id of type int, not {kind}"))
+            PyTypeError::new_err(format!("{subject} needs an id of type int, not {kind}"))
         }
     })
 }

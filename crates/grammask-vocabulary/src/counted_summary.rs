@@ -16,7 +16,7 @@ use crate::{
 /// A group with more than this share of the vocabulary or of the trie is a bitset.
 const BITSET_SHARE: usize = 32;
 
-/// Live tokens and ends of a repeated prefix code by the number of copies. See the [module documentation](self).
+/// Live tokens and ends of a repeated prefix code by the number of copies. See the documentation of the module.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CountedSummary {
     /// Large groups of tokens, by the number of copies that begin in them less that of their characters.
@@ -271,13 +271,14 @@ mod tests {
             assert_eq!(summary.many_ends.len(), if segments.len() > 1 { segments.len() } else { 0 });
             assert_eq!(summary.many_tokens.len(), summary.many_ends.len());
             for max in [None, Some(0), Some(1), Some(3), Some(5), Some(6), Some(7), Some(16), Some(100)] {
-                let most = max.unwrap_or(u32::MAX);
+                let bound = max.unwrap_or(u32::MAX);
                 let (mut live, mut expected) = (TokenSet::new(3001), TokenSet::new(3001));
                 summary.live(max, &vocabulary).add_to(&mut live);
-                expected.extend(tokens.iter().filter(|(copies, _)| *copies <= most).map(|&(_, token)| token));
+                expected
+                    .extend(tokens.iter().filter(|(copies, _)| *copies <= bound).map(|&(_, token)| token));
                 assert_eq!(live, expected, "{max:?}");
                 for min in [0, 1, 2, 5, 20] {
-                    let nodes = ends.iter().filter(|(copies, _)| (min..=most).contains(copies));
+                    let nodes = ends.iter().filter(|(copies, _)| (min..=bound).contains(copies));
                     let expected = NodeSet::new(nodes.map(|&(_, node)| node).collect(), trie);
                     assert_eq!(summary.ends(min, max, trie), expected, "{min} {max:?}");
                 }

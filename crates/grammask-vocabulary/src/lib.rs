@@ -1,6 +1,6 @@
 //! Vocabularies: the tokens of a model, the trie over their bytes, sets of tokens and trie nodes, and cached summaries.
 //!
-//! A [`Vocabulary`] is immutable and built once per model; all grammars share it behind an `Arc`. It assigns each id
+//! A [`Vocabulary`] is immutable and built once per model; all grammars share it through an `Arc`. It assigns each id
 //! to exactly one class:
 //!
 //! - a *token with text*: matched by its bytes, and a path of the [`TokenTrie`];
@@ -16,7 +16,7 @@
 //! |---|---|
 //! | `tokens` | [`Vocabulary`], [`TokenId`], [`TokenTexts`] (the bytes of all tokens in two allocations) |
 //! | `trie` | [`TokenTrie`]: flat arrays in preorder, with facts by which walks skip subtrees ([`ByteGroups`]) |
-//! | `sets` | [`TokenSet`] (bitset in the layout of masks), [`LiveTokens`] (list, bitset or delta), [`NodeSet`], [`Mask`] |
+//! | `sets` | [`TokenSet`] (bitset in the mask layout), [`LiveTokens`] (list, bitset or delta), [`NodeSet`], [`Mask`] |
 //! | `summary_cache` | [`SummaryCache`]: summaries of terminals, interned sets, unions, masks; for all grammars |
 //! | `counted_summary` | [`CountedSummary`]: summaries of a repeated prefix code, for all numbers of copies |
 //!

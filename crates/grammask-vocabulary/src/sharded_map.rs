@@ -12,7 +12,7 @@ const SHARDS: usize = 64;
 /// Lowest bit of the hash that selects the shard: above the bits that select a bucket, below those stored with entries.
 const SHARD_SHIFT: u32 = 40;
 
-/// A hash map in shards. See the [module documentation](self).
+/// A hash map in shards. See the documentation of the module.
 #[derive(Debug)]
 pub(crate) struct ShardedMap<K, V> {
     shards: Box<[FxHashMap<K, V>]>,

@@ -57,7 +57,7 @@ pub struct CopyBounds {
     pub max: u32,
 }
 
-/// The summary cache of one vocabulary. See the [module documentation](self).
+/// The summary cache of one vocabulary. See the documentation of the module.
 #[derive(Debug)]
 pub struct SummaryCache {
     tables: Mutex<SummaryTables>,

@@ -73,7 +73,7 @@ impl EngineWithMasks {
     }
 }
 
-/// The caches of a compiled grammar, shared by the matchers that use them. See the [module documentation](self).
+/// The caches of a compiled grammar, shared by the matchers that use them. See the documentation of the module.
 #[derive(Debug)]
 pub struct GrammarCache {
     id: CacheId,
@@ -260,6 +260,17 @@ impl GrammarCache {
         Ok(mask.expect("full effort never declines"))
     }
 
+    /// The strategies that compute the mask of a state when nothing is cached, a line each, for people who debug grammars; empty for
+    /// lexed grammars. Summaries that other grammars on the vocabulary have cached are not computed.
+    ///
+    /// # Errors
+    /// A limit that was passed.
+    pub fn describe_plans(&self, set: SetId) -> Result<String, GrammarError> {
+        let deadline = Deadline::after_first_check(self.options.limits.time);
+        let plans = self.source.describe_plans(&self.vocabulary, set, &deadline);
+        plans.map_err(|limit| self.limit_error(limit))
+    }
+
     fn request(&self, set: SetId) -> MaskRequest<'_> {
         MaskRequest {
             set,
@@ -286,10 +297,15 @@ impl GrammarCache {
         let mut labels: Vec<String> = expected.into_iter().map(|expectation| expectation.terminal).collect();
         labels.dedup();
         labels.truncate(MAX_EXPECTED);
-        let diagnostic =
-            Diagnostic::error(Code::DeadEnd, "no token of the vocabulary can spell what the grammar needs next")
-                .expected(labels)
-                .help("check that the vocabulary is the model's own and complete: byte-level vocabularies can spell everything");
+        let diagnostic = Diagnostic::error(
+            Code::DeadEnd,
+            "no token of the vocabulary can spell what the grammar needs next",
+        )
+        .expected(labels)
+        .help(
+            "check that the vocabulary is the model's own and complete: byte-level vocabularies can spell \
+                     everything",
+        );
         GrammarError::new(vec![diagnostic], self.text.clone())
     }
 }

@@ -1,4 +1,4 @@
-//! Property: batches, drafts and draft trees hold the masks that single matchers make, on one thread and on many.
+//! Property: the masks of batches, drafts and draft trees equal those of single matchers, on one thread and on many.
 
 mod generators;
 
@@ -12,7 +12,7 @@ use grammask::{CompileOptions, CompiledGrammar, DraftTree, EndMode, Matcher, bat
 use proptest::prelude::*;
 use proptest::sample::Index;
 
-/// The mask of a matcher, or none at a dead end.
+/// The mask of a matcher; `None` at a dead end.
 fn mask(matcher: &Matcher) -> Option<Arc<Mask>> {
     match matcher.mask() {
         Ok(mask) => Some(mask),
@@ -23,7 +23,7 @@ fn mask(matcher: &Matcher) -> Option<Arc<Mask>> {
     }
 }
 
-/// All matchers that a walk passes by, each made on its own from the beginning.
+/// All matchers along a walk, each created from the beginning of the text.
 fn matchers(compiled: &Arc<CompiledGrammar>, walk: &[Step]) -> Vec<Matcher> {
     let mut passed = vec![compiled.matcher()];
     for step in walk {
@@ -33,7 +33,7 @@ fn matchers(compiled: &Arc<CompiledGrammar>, walk: &[Step]) -> Vec<Matcher> {
                 let Some(allowed) = mask(&next) else { continue };
                 let allowed: Vec<TokenId> = allowed.iter().collect();
                 if !allowed.is_empty() {
-                    assert!(next.accept(*index.get(&allowed)).expect("no limit is passed"));
+                    assert!(next.accept(*index.get(&allowed)).expect("no limit is exceeded"));
                 }
             }
             Step::Rollback(index) => assert!(next.rollback(index.index(next.step_count() + 1))),
@@ -53,7 +53,7 @@ fn batches_equal_single_masks() {
         let compile = || CompiledGrammar::new(&grammar, vocabulary.clone(), CompileOptions::default());
         let Ok(compiled) = compile() else { return Ok(()) };
         let singles: Vec<_> = matchers(&compiled, &walk).iter().map(mask).collect();
-        // The same matchers under a grammar that knows no masks yet.
+        // The same matchers under a grammar without cached masks.
         let fresh = compile().expect("it compiled before");
         let again = matchers(&fresh, &walk);
         let other = compile().expect("it compiled before");
@@ -62,7 +62,7 @@ fn batches_equal_single_masks() {
             .map(|matcher| {
                 let mut row = other.matcher();
                 for token in matcher.tokens() {
-                    assert!(row.accept(token).expect("no limit is passed"));
+                    assert!(row.accept(token).expect("no limit is exceeded"));
                 }
                 row
             })
@@ -87,7 +87,7 @@ fn batches_equal_single_masks() {
     });
 }
 
-/// Tokens of a draft: most of them allowed.
+/// The tokens of a draft, most of them legal.
 fn draft(matcher: &Matcher, choices: &[(Index, bool)]) -> Vec<TokenId> {
     let mut ahead = matcher.clone();
     let size = matcher.compiled().vocabulary().size();
@@ -99,7 +99,7 @@ fn draft(matcher: &Matcher, choices: &[(Index, bool)]) -> Vec<TokenId> {
         } else {
             TokenId(index.index(size) as u32)
         };
-        ahead.accept(token).expect("no limit is passed");
+        ahead.accept(token).expect("no limit is exceeded");
         tokens.push(token);
     }
     tokens
@@ -129,7 +129,7 @@ fn check_draft(matcher: &Matcher, tokens: &[TokenId]) {
     let mut fork = matcher.clone();
     let mut expected = vec![mask(&fork)];
     for &token in tokens {
-        if !fork.accept(token).expect("no limit is passed") {
+        if !fork.accept(token).expect("no limit is exceeded") {
             break;
         }
         expected.push(mask(&fork));
@@ -153,7 +153,7 @@ fn check_tree(matcher: &Matcher, choices: &[(Index, bool)], parents: &[Index]) {
         let token = draft(before, choice.as_slice()).first().copied().unwrap_or(TokenId(0));
         let mut after = texts[parent].clone();
         if let Some(fork) = &mut after
-            && !fork.accept(token).expect("no limit is passed")
+            && !fork.accept(token).expect("no limit is exceeded")
         {
             after = None;
         }
@@ -169,7 +169,7 @@ fn check_tree(matcher: &Matcher, choices: &[(Index, bool)], parents: &[Index]) {
     }
 }
 
-/// Many threads use one compiled grammar, in different orders, and see what one thread sees.
+/// Many threads use one compiled grammar in different orders, with the same results as one thread.
 #[test]
 fn threads_share_a_grammar() {
     let text = r#"
@@ -192,12 +192,12 @@ fn threads_share_a_grammar() {
         let mut state = seed;
         let mut seen = Vec::new();
         for _ in 0..60 {
-            let mask = matcher.mask().expect("no limit is passed");
+            let mask = matcher.mask().expect("no limit is exceeded");
             let allowed: Vec<TokenId> = mask.iter().collect();
             // A linear congruential generator, after Knuth.
             state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
             let token = allowed[(state >> 33) as usize % allowed.len()];
-            assert!(matcher.accept(token).expect("no limit is passed"));
+            assert!(matcher.accept(token).expect("no limit is exceeded"));
             seen.push((token, mask));
             if matcher.is_finished() {
                 matcher.reset();

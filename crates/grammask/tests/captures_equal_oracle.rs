@@ -1,5 +1,5 @@
-//! The parser accepts what the textbook recogniser accepts, and its captures are those of a plain search through all
-//! derivations by the documented rules, for whole texts and for beginnings.
+//! Property: the capture parser accepts the same texts as the textbook recogniser, and its captures are those of a
+//! search through all derivations by the documented rules, for complete texts and for viable prefixes.
 
 mod generators;
 
@@ -14,7 +14,7 @@ use grammask::recognizer::reference::Reference;
 use proptest::prelude::*;
 use proptest::sample::Index;
 
-/// Longest text that is read.
+/// Maximum length of a text, in bytes.
 const LENGTH: usize = 7;
 
 proptest! {
@@ -53,7 +53,7 @@ fn compare(
     let parts: BTreeSet<&str> = parts.iter().map(|pick| *pick.get(&names)).collect();
     let parts: Vec<&str> = parts.into_iter().collect();
     let limits = Limits::default();
-    // Grammars that name or count tokens, and empty languages, have no parser.
+    // The parser rejects empty languages, and without a vocabulary grammars that name or count tokens.
     let Ok(parser) = CaptureParser::new(&grammar, &parts, &limits) else { return Ok(()) };
     let vocabulary = words.build();
     let reference = Reference::new(&grammar, &vocabulary);
@@ -88,7 +88,7 @@ fn compare(
     Ok(())
 }
 
-/// What holds for captures of all grammars, also those whose rules come back to themselves.
+/// Invariants of captures for all grammars, including cyclic ones.
 fn sane(captures: &[Capture], length: usize) -> Result<(), TestCaseError> {
     for (index, capture) in captures.iter().enumerate() {
         prop_assert!(capture.start <= capture.end && capture.end <= length);
@@ -109,11 +109,11 @@ struct Oracle<'a> {
     start: Symbol,
     part_of: Vec<Option<PartId>>,
     empty: BTreeSet<Symbol>,
-    /// Which spans each symbol derives.
+    /// The spans of each symbol.
     spans: BTreeSet<(Symbol, usize, usize)>,
-    /// From where each symbol can be going on at the end of the text.
+    /// The positions from which each symbol can continue at the end of the text.
     open: BTreeSet<(Symbol, usize)>,
-    /// Whether a part stands below each rule.
+    /// Whether a part is reachable from each rule.
     leads: Vec<bool>,
     active: BTreeSet<(Symbol, usize, Option<usize>)>,
     captures: Vec<Capture>,
@@ -155,11 +155,11 @@ impl<'a> Oracle<'a> {
             }
         }
         oracle.close(&|_| true);
-        oracle.leads = oracle.leads_to_parts();
+        oracle.leads = oracle.has_parts_below();
         oracle
     }
 
-    fn leads_to_parts(&self) -> Vec<bool> {
+    fn has_parts_below(&self) -> Vec<bool> {
         let mut leads = vec![false; self.bodies.len()];
         for _ in 0..self.bodies.len() {
             for (index, body) in self.bodies.iter().enumerate() {
@@ -172,7 +172,7 @@ impl<'a> Oracle<'a> {
         leads
     }
 
-    /// Keeps of what can be going on that in which a leaf has begun, if that is anything.
+    /// Restricts the continuing symbols to those with a begun leaf, if there are any.
     fn prefer_begun(&mut self) {
         let all = self.open.clone();
         let leads = self.leads.clone();
@@ -208,11 +208,11 @@ impl<'a> Oracle<'a> {
         }
     }
 
-    /// Adds spans and open places of rules until there are no more.
-    fn close(&mut self, is_wanted: &dyn Fn(usize) -> bool) {
+    /// Adds spans and open positions of rules up to a fixpoint.
+    fn close(&mut self, is_included: &dyn Fn(usize) -> bool) {
         loop {
             let before = (self.spans.len(), self.open.len());
-            for index in (0..self.bodies.len()).filter(|&rule| is_wanted(rule)) {
+            for index in (0..self.bodies.len()).filter(|&rule| is_included(rule)) {
                 let symbol = Symbol::Nonterminal(grammask::grammar::NonterminalId::new(index));
                 for from in 0..=self.text.len() {
                     let (ends, open) = match self.bodies[index].clone() {
@@ -275,7 +275,7 @@ impl<'a> Oracle<'a> {
         (ends, open)
     }
 
-    /// The captures of the whole text; none if it is none, or rules come back to themselves on the way.
+    /// The captures of a complete text; `None` if it is not complete, or the derivation is cyclic.
     fn whole(&mut self) -> Option<Vec<Capture>> {
         if !self.spans.contains(&(self.start, 0, self.text.len())) {
             return None;

@@ -1,5 +1,5 @@
-//! A parser with a vocabulary reads the tokens that the textbook recogniser reads; where a grammar has no tokens its
-//! captures are those of the bytes, and a token that does not fit changes nothing.
+//! Property: a capture parser with a vocabulary reads the same tokens as the textbook recogniser. For grammars without
+//! token terminals its captures are those of the bytes, and an illegal token changes nothing.
 
 mod generators;
 
@@ -14,7 +14,7 @@ use grammask::vocabulary::{TokenId, TokenTexts, Vocabulary};
 use proptest::prelude::*;
 use proptest::sample::Index;
 
-/// Most tokens of a text.
+/// Maximum number of tokens of a text.
 const LENGTH: usize = 7;
 
 proptest! {
@@ -73,7 +73,7 @@ fn compare(
         }
         let (Some(pick), false) = (pick, allowed.is_empty()) else { break };
         let id = *pick.get(&allowed);
-        // A refused token leaves no trace in what follows.
+        // A rejected token does not change the later captures.
         for refused in (0..vocabulary.size() as u32).map(TokenId).filter(|id| !vocabulary.is_eos(*id)) {
             if !allowed.contains(&refused) {
                 prop_assert_eq!(parse.feed_tokens(&[refused])?, 0);
@@ -124,7 +124,7 @@ fn special_tokens_take_no_bytes() {
 
 #[test]
 fn a_token_is_read_in_both_ways() {
-    // As a whole it is the mark, and as text a body.
+    // By a token terminal it is the mark, and by its bytes a body.
     let grammar = r##"start ::= mark body | body "b"; mark ::= <[4]>; body ::= #"[<>a-z]*";"##;
     let mut parse = parse(grammar, &["mark", "body"]);
     assert_eq!(parse.feed_tokens(&[TokenId(4)]), Ok(1));

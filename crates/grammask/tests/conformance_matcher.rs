@@ -1,4 +1,4 @@
-//! The conformance cases on the engine that users hold.
+//! The conformance cases on the public matcher.
 
 mod conformance;
 
@@ -38,7 +38,7 @@ struct Run(Matcher);
 impl Engine for Run {
     fn mask(&mut self) -> Vec<u32> {
         if self.0.is_finished() {
-            // The cases say that nothing is legal after the end; the matcher lets end tokens pass.
+            // In the cases no token is legal after the end; the matcher accepts end tokens.
             return Vec::new();
         }
         match self.0.mask() {
@@ -51,7 +51,7 @@ impl Engine for Run {
     }
 
     fn accept(&mut self, token: u32) -> Outcome {
-        if self.0.is_finished() || !self.0.accept(TokenId(token)).expect("no limit is passed") {
+        if self.0.is_finished() || !self.0.accept(TokenId(token)).expect("no limit is exceeded") {
             Outcome::Rejected
         } else if self.0.is_finished() {
             Outcome::Finished

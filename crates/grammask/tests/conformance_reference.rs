@@ -31,15 +31,15 @@ fn check(case: &Case) {
     conformance::run(case, &mut Oracle { case, vocabulary: &vocabulary, states: vec![first] });
 }
 
-/// Refuses tokens that the vocabulary does not have.
+/// Rejects tokens that the vocabulary lacks.
 fn check_tokens(grammar: Grammar, vocabulary: &Vocabulary) -> Result<Grammar, GrammarError> {
     for definition in grammar.terminals() {
-        let known = match &definition.terminal {
+        let exists = match &definition.terminal {
             Terminal::Token(TokenReference::Name(name)) => vocabulary.special(name).is_some(),
             Terminal::Token(TokenReference::Id(id)) => (*id as usize) < vocabulary.size(),
             _ => true,
         };
-        if !known {
+        if !exists {
             return Err(Diagnostic::error(Code::UnknownToken, definition.label.to_string()).into());
         }
     }
@@ -54,11 +54,11 @@ fn language_error(end: End, language: Language) -> Option<Code> {
     }
 }
 
-/// Runs a case on the oracles, with the end modes as they are defined.
+/// Runs a case on the oracles, with the end modes by their definition.
 struct Oracle<'a> {
     case: &'a Case,
     vocabulary: &'a Vocabulary,
-    /// After each accepted token, the empty text included.
+    /// The states after each accepted token, and of the empty text.
     states: Vec<State<'a>>,
 }
 
@@ -70,7 +70,7 @@ struct State<'a> {
 
 impl<'a> Oracle<'a> {
     fn state(&self) -> &State<'a> {
-        self.states.last().expect("the state of the empty text stays")
+        self.states.last().expect("the state of the empty text is never removed")
     }
 }
 

@@ -1,5 +1,5 @@
-//! Property: forced text is what every way to go on begins with, and its tokens are those of a byte pair encoder
-//! whatever comes after it.
+//! Property: every continuation begins with the forced text, and the forced tokens are those of a byte pair encoder for
+//! every continuation.
 
 mod generators;
 
@@ -12,10 +12,10 @@ use grammask::{CompileOptions, CompiledGrammar, EndMode, Limits, Matcher, fronte
 use proptest::prelude::*;
 use proptest::sample::Index;
 
-/// Most forced tokens that are asked for: the encoder here is slow.
-const MOST_TOKENS: usize = 6;
+/// Maximum number of requested forced tokens, since this encoder is slow.
+const MAX_TOKENS: usize = 6;
 
-/// A byte pair encoder: merges the pair with the lowest rank until there is none.
+/// A byte pair encoder: merges the pair with the lowest rank until no pair remains.
 #[derive(Clone, Debug)]
 struct BytePairs {
     texts: Vec<Vec<u8>>,
@@ -57,7 +57,7 @@ impl BytePairs {
 
     fn forced(&self, matcher: &Matcher) -> Vec<TokenId> {
         let encode = |text: &str| Ok::<_, Infallible>(self.encode(text));
-        matcher.forced_tokens_with(MOST_TOKENS, encode).expect("no limit is passed")
+        matcher.forced_tokens_with(MAX_TOKENS, encode).expect("no limit is exceeded")
     }
 }
 
@@ -87,7 +87,7 @@ fn ends_where_characters_end() {
     assert_eq!(forced("start ::= 'ab' ('你' | '佡') ;", b"ab"), b"");
     assert_eq!(forced("start ::= 'ab' ('你' | '佡') ;", b"ab\xe4"), b"");
     assert_eq!(forced("start ::= 'ab' ('你' | '侠') 'c';", b"ab\xe4\xbd"), b"\xa0c");
-    // The text may end inside a character here.
+    // This grammar admits texts that end inside a character.
     assert_eq!(forced("start ::= 'a' '\\b{e4}';", b""), b"a\xe4");
     let mut matcher = compile("start ::= 'a你' ;", vocabulary.clone(), EndMode::Eos).matcher();
     assert_eq!(matcher.forced_bytes(2).unwrap(), b"a");
@@ -108,9 +108,9 @@ fn keeps_only_tokens_that_nothing_can_change() {
         String::from_utf8(tokens.join(&b'.')).unwrap()
     };
     assert_eq!(forced("start ::= 'abc';"), "a.bc");
-    // After c can come another c, which merges with nothing, so `a.bc` is certain.
+    // Another c, which merges with no token, can follow c, so `a.bc` is stable.
     assert_eq!(forced("start ::= 'abc' #'[ac]*';"), "a.bc");
-    // After c can come d: it may be a.a.bc or a.ab.cd.
+    // If d follows c, the tokens may be a.a.bc or a.ab.cd.
     assert_eq!(forced("start ::= 'aabc' #'d?';"), "a");
     assert_eq!(forced("start ::= 'a ' #'[ab]';"), "a");
     assert_eq!(forced("start ::= 'a ' #'[bc]';"), "a. ");
@@ -129,7 +129,7 @@ fn single_tokens_are_forced_too() {
     assert_eq!(matcher.forced_tokens_with(9, encode).unwrap(), all);
     assert_eq!(matcher.forced_tokens_with(2, encode).unwrap(), all[..2]);
     assert_eq!(matcher.forced_tokens(9).unwrap(), all);
-    // A tokenizer that normalises: its tokens do not spell the text, and the masks decide.
+    // The tokens of a tokenizer that normalises do not spell the text, so the masks decide.
     let upside_down = |_: &str| Ok::<_, Infallible>(vec![TokenId(1)]);
     assert_eq!(matcher.forced_tokens_with(9, upside_down).unwrap(), all);
     assert!(matcher.forced_tokens_with(9, |_| Err("no tokenizer")).is_err());
@@ -147,7 +147,7 @@ fn forced_text_begins_every_continuation() {
     );
     proptest!(generators::config(1500), |((grammar, merges, walk, choices, end) in strategy)| {
         let pairs = BytePairs::new(&merges);
-        // A mask may leave one token that no tokenizer would choose, where the grammar counts or names tokens.
+        // If the grammar counts or names tokens, the only token of a mask may be one that a tokenizer would not choose.
         let is_plain = !["any!", "<", "except!"].iter().any(|word| grammar.kbnf().contains(word));
         let mut options = CompileOptions::default();
         options.end = end;
@@ -159,16 +159,16 @@ fn forced_text_begins_every_continuation() {
             let Ok(mask) = matcher.mask() else { return Ok(()) };
             let allowed: Vec<TokenId> = mask.iter().collect();
             if let Step::Accept(index) = step && !allowed.is_empty() {
-                matcher.accept(*index.get(&allowed)).expect("no limit is passed");
+                matcher.accept(*index.get(&allowed)).expect("no limit is exceeded");
             }
         }
-        let text = matcher.forced_bytes(40).expect("no limit is passed");
-        prop_assert_eq!(&text, &matcher.forced_bytes(40).expect("no limit is passed"), "the memo");
+        let text = matcher.forced_bytes(40).expect("no limit is exceeded");
+        prop_assert_eq!(&text, &matcher.forced_bytes(40).expect("no limit is exceeded"), "the memo");
         let tokens = pairs.forced(&matcher);
         // The tokens are legal and spell forced text.
-        prop_assert_eq!(matcher.validate(&tokens).expect("no limit is passed"), tokens.len());
+        prop_assert_eq!(matcher.validate(&tokens).expect("no limit is exceeded"), tokens.len());
         let spelled: Vec<u8> = tokens.iter().flat_map(|id| pairs.texts.get(id.index()).cloned().unwrap_or_default()).collect();
-        let runs_on_tokens = tokens.len() == MOST_TOKENS || text.len() >= 36;
+        let runs_on_tokens = tokens.len() == MAX_TOKENS || text.len() >= 36;
         prop_assert!(spelled.starts_with(&text) || text.starts_with(&spelled) || runs_on_tokens);
         // A random continuation, byte by byte.
         let mut ahead = matcher.clone();
@@ -180,7 +180,7 @@ fn forced_text_begins_every_continuation() {
                 break;
             }
             let token = *choice.get(&single);
-            prop_assert!(ahead.accept(token).expect("no limit is passed"));
+            prop_assert!(ahead.accept(token).expect("no limit is exceeded"));
             continuation.extend_from_slice(&pairs.texts[token.index()]);
         }
         let common = text.len().min(continuation.len());

@@ -1,5 +1,5 @@
-//! Every input on which a fuzz target once failed. They are in `testdata/fuzz`, one folder per target; grammars
-//! with a vocabulary and a walk are cases of `testdata/conformance` instead.
+//! Every input on which a fuzz target has failed, from `testdata/fuzz`, with a folder per target. Grammars with a
+//! vocabulary and a walk are cases of `testdata/conformance` instead.
 
 mod fuzzed;
 
@@ -38,7 +38,7 @@ fn patterns() {
     }
 }
 
-/// Three bytes that pick tokens, and a grammar.
+/// Three bytes that select tokens, and a grammar.
 #[test]
 fn grammars() {
     for (_, case) in cases("lowering") {
@@ -49,7 +49,7 @@ fn grammars() {
     }
 }
 
-/// JSON texts, schemas or nearly so.
+/// JSON texts, most of them schemas.
 #[test]
 fn schemas() {
     for (_, case) in cases("json_schema") {

@@ -1,4 +1,4 @@
-//! Generated grammars and the KBNF they print as mean the same.
+//! Property: generated grammars and their printed KBNF have the same meaning.
 
 mod generators;
 

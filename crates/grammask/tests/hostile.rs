@@ -1,7 +1,7 @@
-//! Grammars built to do harm get an answer: a mask and fifty tokens, or a typed error, in bounded time and memory.
+//! Adversarial grammars return within bounded time and memory: fifty tokens with their masks, or a typed error.
 //!
-//! Each case runs with generous limits and with small ones. Nothing here asserts how fast an answer is; a case
-//! that has none after [`PATIENCE`] fails by its name. `--nocapture` shows what each case ended in and its time.
+//! Each case runs with generous and with small limits. There are no assertions on speed, but a case without a result
+//! after [`PATIENCE`] fails. `--nocapture` shows the result and the time of each case.
 
 use std::sync::{Arc, mpsc};
 use std::time::{Duration, Instant};
@@ -11,14 +11,14 @@ use grammask::grammar::{Code, GrammarError};
 use grammask::vocabulary::{TokenId, TokenTexts, Vocabulary};
 use grammask::{CompileOptions, CompiledGrammar, EndMode, Limits, Matcher};
 
-/// Longest time of one call, as a limit of the engine.
+/// Time limit of one call.
 const BUDGET: Duration = Duration::from_secs(20);
-/// Longest time of a case: some calls that each use up their budget.
+/// Time limit of a case, which may make several calls that exhaust their limit.
 const PATIENCE: Duration = Duration::from_secs(100);
-/// Tokens accepted in each case.
+/// Number of accepted tokens per case.
 const TOKENS: usize = 50;
 
-/// All single bytes, some words that overlap, and an end token.
+/// All single bytes, overlapping words, and an end token.
 fn vocabulary() -> Arc<Vocabulary> {
     let mut texts = TokenTexts::new();
     for byte in 0..=u8::MAX {
@@ -50,7 +50,7 @@ fn small() -> Limits {
     limits
 }
 
-/// Compiles `text`, and accepts tokens that a fixed sequence picks from the masks.
+/// Compiles `text`, and accepts tokens that a fixed sequence selects from the masks.
 fn walk(text: &str, limits: &Limits, end: EndMode) -> Result<usize, GrammarError> {
     let (grammar, _) = kbnf::grammar(text.as_bytes(), "start", limits)?;
     let mut options = CompileOptions::default();
@@ -66,12 +66,12 @@ fn walk(text: &str, limits: &Limits, end: EndMode) -> Result<usize, GrammarError
         let allowed: Vec<TokenId> = matcher.mask()?.iter().collect();
         random = random.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
         let token = allowed[(random >> 8) as usize % allowed.len()];
-        assert!(matcher.accept(token)?, "a token of the mask is refused");
+        assert!(matcher.accept(token)?, "a token of the mask is rejected");
     }
     Ok(TOKENS)
 }
 
-/// What a case must end in.
+/// The required result of a case.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Answer {
     /// Masks and tokens; with small limits also a typed error.
@@ -98,7 +98,7 @@ fn check(name: &'static str, answer: Answer, text: impl FnOnce() -> String + Sen
     });
     let answers = match wait.recv_timeout(PATIENCE) {
         Ok(answers) => answers,
-        Err(mpsc::RecvTimeoutError::Timeout) => panic!("{name}: no answer after {PATIENCE:?}"),
+        Err(mpsc::RecvTimeoutError::Timeout) => panic!("{name}: no result after {PATIENCE:?}"),
         Err(mpsc::RecvTimeoutError::Disconnected) => panic!("{name}: panics"),
     };
     for (number, (found, time)) in answers.into_iter().enumerate() {
@@ -118,7 +118,7 @@ fn check(name: &'static str, answer: Answer, text: impl FnOnce() -> String + Sen
             }
         };
         let code = found.map_err(|error| error.code());
-        assert!(is_right, "{name}: {limits}: {code:?} in place of {answer:?}");
+        assert!(is_right, "{name}: {limits}: {code:?} instead of {answer:?}");
     }
 }
 

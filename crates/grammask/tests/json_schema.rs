@@ -1,5 +1,5 @@
-//! The JSON Schema front end on the cases of testdata/json_schema: texts in and outside the language of a schema, and
-//! broken and mixed schemas, which must get an answer.
+//! The JSON Schema front end on the cases of testdata/json_schema: texts inside and outside the language of a schema,
+//! and broken and mixed schemas, on which it must return.
 
 mod fuzzed;
 
@@ -31,7 +31,7 @@ struct Case {
     relax: bool,
     #[serde(default)]
     excludes: Vec<String>,
-    /// Strings without quotes, rather than JSON.
+    /// Strings without quotes instead of JSON.
     #[serde(default)]
     plain: bool,
 }
@@ -84,7 +84,7 @@ fn texts_are_in_the_language_or_not() {
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
-/// Pieces of the schemas of all cases, put together at random: each gets an answer, within small limits.
+/// Random combinations of the schemas of all cases: the front end returns within small limits.
 #[test]
 fn mixed_schemas_get_an_answer() {
     let text = include_str!("../../../testdata/json_schema/cases.toml");

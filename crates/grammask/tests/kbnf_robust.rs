@@ -1,6 +1,6 @@
-//! Any byte sequence gets an answer from the KBNF front end: no panic, no hang, no error without a place.
+//! The KBNF front end returns on any byte sequence: no panic, no hang, no error without a position.
 //!
-//! Also the sizes that broke other parsers: deep nesting, long alternations, megabytes.
+//! Includes sizes that overload recursive or quadratic parsers: deep nesting, long alternations, megabytes.
 
 use std::path::Path;
 use std::time::{Duration, Instant};
@@ -12,20 +12,20 @@ use grammask::lexing::{InlinePatterns, LexedOptions, LexerKind, ParserKind, defi
 use proptest::prelude::*;
 use serde::Deserialize;
 
-/// Long enough for a busy machine without optimisation, and far too short for anything quadratic.
+/// Time limit: ample for linear work on a busy machine without optimisation, and far too short for quadratic work.
 const LONGEST: Duration = Duration::from_secs(10);
 
 fn read(text: &[u8]) -> Result<String, GrammarError> {
     kbnf::grammar(text, "start", &Limits::default()).map(|(grammar, _)| grammar.to_string())
 }
 
-/// Reads `text` every way there is, and checks what must always hold.
+/// Reads `text` in all ways, and checks the invariants.
 fn check(text: &[u8]) {
     let parsed = kbnf::parse(text, &Limits::default());
     let _ = parsed.ast.to_string();
     let source = parsed.ast.source().to_string();
     match read(text) {
-        Ok(printed) => assert_eq!(read(printed.as_bytes()).expect("what is printed is a grammar"), printed),
+        Ok(printed) => assert_eq!(read(printed.as_bytes()).expect("a printed grammar is a grammar"), printed),
         Err(error) => check_error(&error, &source),
     }
     if let Err(error) = read_with_directives(text) {
@@ -37,7 +37,7 @@ fn check_error(error: &GrammarError, source: &str) {
     assert!(error.diagnostics().len() <= 100);
     assert!(error.diagnostics().iter().any(|one| one.severity == Severity::Error));
     for diagnostic in error.diagnostics() {
-        let span = diagnostic.span.expect("every error of a text has a place");
+        let span = diagnostic.span.expect("every error of a text has a position");
         assert!(source.is_char_boundary(span.start) && source.is_char_boundary(span.end));
         let _ = diagnostic.render(source);
     }
@@ -58,7 +58,7 @@ fn read_with_directives(text: &[u8]) -> Result<(), GrammarError> {
     definition_from_rules(&grammar, &how, &limits).map(drop)
 }
 
-/// Pieces that a mutation inserts: every sign of the language, and what looks like one.
+/// Pieces that a mutation inserts: every sign of the language, and similar strings.
 const PIECES: &[&str] = &[
     "start",
     "%terminal a;",
@@ -129,7 +129,7 @@ struct Case {
     grammar: String,
 }
 
-/// All grammars of the data, as material for mutations.
+/// All grammars of the test data, to be mutated.
 fn corpus() -> Vec<String> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../testdata/kbnf");
     [
@@ -170,8 +170,8 @@ fn mutation() -> impl Strategy<Value = (prop::sample::Index, Mutation)> {
     )
 }
 
-fn mutate(text: &mut Vec<u8>, place: prop::sample::Index, mutation: Mutation) {
-    let at = place.index(text.len() + 1);
+fn mutate(text: &mut Vec<u8>, position: prop::sample::Index, mutation: Mutation) {
+    let at = position.index(text.len() + 1);
     match mutation {
         Mutation::Insert(piece) => {
             text.splice(at..at, piece.bytes());
@@ -224,12 +224,12 @@ fn every_beginning_of_every_grammar() {
     }
 }
 
-/// Runs `work` and fails if it is slower than anything linear could be.
-fn timed<T>(what: &str, work: impl FnOnce() -> T) -> T {
+/// Runs `work` and fails if it takes longer than linear work can take.
+fn timed<T>(name: &str, work: impl FnOnce() -> T) -> T {
     let start = Instant::now();
     let value = work();
     let time = start.elapsed();
-    assert!(time < LONGEST, "{what} took {time:?}");
+    assert!(time < LONGEST, "{name} took {time:?}");
     value
 }
 
@@ -291,7 +291,7 @@ fn megabytes() {
     }
 }
 
-/// Each piece over and over, alone and within a body, which finds look-ahead that is not bounded.
+/// Each piece repeated many times, alone and within a body, to find unbounded look-ahead.
 #[test]
 fn repeated_pieces() {
     for piece in
@@ -307,7 +307,7 @@ fn repeated_pieces() {
     }
 }
 
-/// Warnings never crowd out errors, and neither is reported without end.
+/// Warnings never displace errors, and the numbers of both are bounded.
 #[test]
 fn diagnostics_are_bounded() {
     let warnings = "#\"\\b\" ".repeat(1_000);
@@ -322,7 +322,8 @@ fn diagnostics_are_bounded() {
     assert_eq!(error.diagnostics().len(), 100);
 }
 
-/// Expansions of symbols for `except!` share one budget: here 2,000 of them would visit 2,000 definitions each.
+/// Expansions of symbols for `except!` share one budget. Without it, 2,000 expansions would visit 2,000 definitions
+/// each.
 #[test]
 fn expansions_are_bounded() {
     let mut text = String::from("start ::= \"x\"");

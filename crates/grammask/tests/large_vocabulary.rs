@@ -1,7 +1,7 @@
-//! On a large vocabulary, where node sets become bitsets and terminals are walked in rows, composed masks equal
-//! walked ones bit for bit.
+//! On a large vocabulary, on which node sets are bitsets and dense transitions are used, composed masks equal walked
+//! ones bit for bit.
 //!
-//! The property tests against the oracles use small vocabularies; walking is compared with the oracles there.
+//! The property tests against the oracles use small vocabularies, and compare walked masks with the oracles.
 
 use std::sync::Arc;
 
@@ -11,7 +11,7 @@ use grammask::grammar::Grammar;
 use grammask::vocabulary::{TokenId, TokenTexts, Vocabulary};
 use grammask::{CompileOptions, CompiledGrammar, Effort, Limits, MaskStrategy};
 
-/// A small generator of pseudo-random numbers (Marsaglia's xorshift), so that every run tests the same.
+/// A pseudo-random number generator (Marsaglia's xorshift) with a fixed seed.
 struct Random(u64);
 
 impl Random {
@@ -27,8 +27,8 @@ impl Random {
     }
 }
 
-/// All bytes, and words like those of real vocabularies: letters, spaces, punctuation, characters of two to four
-/// bytes, and some that end inside a character. Also `runs`, up to some ninety bytes long.
+/// All bytes, and tokens as in real vocabularies: letters, spaces, punctuation, characters of two to four bytes, and
+/// tokens that end inside a character. Also `runs`, which are up to about 90 bytes long.
 fn vocabulary(runs: &[&str]) -> Arc<Vocabulary> {
     let mut random = Random(0x9e37_79b9_7f4a_7c15);
     let pieces = [
@@ -93,7 +93,7 @@ fn compare_grammar(grammar: &Grammar, runs: &[&str], texts: usize, steps: usize)
             }
             let token = *random.pick(&allowed);
             for matcher in &mut matchers {
-                assert!(matcher.accept(token).expect("no limit is passed"));
+                assert!(matcher.accept(token).expect("no limit is exceeded"));
             }
         }
     }
@@ -131,7 +131,8 @@ fn counted_text() {
     );
 }
 
-/// Two classes of letters are told apart by more than states are searched for, and meet again behind most letters.
+/// Two classes of letters with more distinguishing states than a search visits, whose states coincide after most
+/// letters.
 #[test]
 fn classes_of_letters() {
     for grammar in [
@@ -145,7 +146,8 @@ fn classes_of_letters() {
     }
 }
 
-/// The limit is taken out of the pattern where it is far, and counted near it; minima, words and fixed lengths keep their own.
+/// Length limits are removed from the pattern far from the bound and counted near it; minima, keywords and fixed
+/// lengths are not.
 #[test]
 fn patterns_of_limited_length() {
     for keywords in [
@@ -163,7 +165,7 @@ fn patterns_of_limited_length() {
     }
 }
 
-/// Far from its bounds a state that counts is walked without them, but for tokens that are as long.
+/// Far from its bounds a counting state is walked without them, except for tokens that reach them.
 #[test]
 fn distant_bounds() {
     for pattern in [
@@ -188,7 +190,7 @@ fn distant_bounds() {
     }
 }
 
-/// Names other than those declared are strings that leave the paths of these.
+/// Undeclared names are strings outside the prefix tree of the declared ones.
 #[test]
 fn names_that_are_not_declared() {
     let properties =
@@ -198,7 +200,7 @@ fn names_that_are_not_declared() {
     compare_schema(&format!(r#"{{"type": "object", {properties}, {names}}}"#), 8, 15);
 }
 
-/// One excluded set beside another, of words or of patterns, in text of any length and in text with a pattern or a limit.
+/// Several excluded sets, of keywords or patterns, in unrestricted text and in text with a pattern or a limit.
 #[test]
 fn names_beside_patterns() {
     for keywords in [
@@ -234,7 +236,7 @@ fn substrings_and_ambiguity() {
     );
 }
 
-/// Subtrees that a state is not left in are taken as a whole: by bytes, by characters, and what differs in a few letters.
+/// Subtrees in which a state has self-loops are taken whole: by bytes, by characters, and with a few exceptions.
 #[test]
 fn text_that_keeps_its_state() {
     for body in [
@@ -253,7 +255,7 @@ fn text_that_keeps_its_state() {
     }
 }
 
-/// Copies of a code are counted by the characters of whole subtrees, where all of these are copies.
+/// Copies of a prefix code are counted by characters in subtrees all of whose characters are copies.
 #[test]
 fn counted_characters() {
     for body in [
@@ -269,7 +271,7 @@ fn counted_characters() {
     }
 }
 
-/// Below bytes over which a state is kept nothing is looked at; what leaves it is walked.
+/// Subtrees below self-loops are skipped; the other subtrees are walked.
 #[test]
 fn patterns_over_classes_of_bytes() {
     for pattern in [
@@ -285,7 +287,7 @@ fn patterns_over_classes_of_bytes() {
         r"[a-z][a-z0-9.@/-]*",
     ] {
         compare(&format!(r#"start ::= #r"{pattern}" [";" start];"#), 4, 10);
-        // Where nothing follows, nobody asks where words end; the same states are met where something does.
+        // At the end of the grammar the ends of words are not requested; the same states occur before other symbols.
         compare(&format!(r#"start ::= #r"{pattern}";"#), 4, 10);
         compare(
             &format!(
@@ -297,7 +299,7 @@ fn patterns_over_classes_of_bytes() {
     }
 }
 
-/// Patterns of random parts, in which many states are alike but for some bytes; ends of words count, or they do not.
+/// Patterns of random parts, in which many states differ in a few bytes only; with and without requested ends.
 #[test]
 fn random_patterns() {
     let mut random = Random(23);
@@ -324,7 +326,7 @@ fn random_patterns() {
     }
 }
 
-/// Many words are walked along with the trie, whatever comes after them.
+/// Many keywords are walked in lockstep with the trie, before any symbol.
 #[test]
 fn many_words() {
     let mut random = Random(11);
@@ -339,7 +341,7 @@ fn many_words() {
     }
 }
 
-/// Nearly all strings go on: patterns that match anywhere, least lengths, what is excluded.
+/// Nearly all strings are viable prefixes: unanchored patterns, minimum lengths, exclusions.
 #[test]
 fn patterns_that_nearly_all_strings_may_match() {
     for keywords in [

@@ -10,7 +10,7 @@ use grammask::lexing::{
 use grammask::vocabulary::{TokenId, Vocabulary};
 use grammask::{CompileOptions, CompiledGrammar, EndMode, Explanation, Limits, MaskStrategy, Matcher, batch};
 
-/// A definition from terminals (`%` first means ignored, `/pattern/` is a regular expression) and productions.
+/// A definition from terminals (a leading `%` marks ignored ones, `/pattern/` is a regular expression) and productions.
 fn definition(terminals: &[(&str, &str)], productions: &[&str]) -> LexedDefinition {
     let terminals = terminals
         .iter()
@@ -44,7 +44,7 @@ fn compile(definition: &LexedDefinition, tokens: &[&str], options: CompileOption
         .unwrap_or_else(|error| panic!("{error}"))
 }
 
-/// The texts of the tokens of the mask; the end token is `$`.
+/// The texts of the tokens of the mask, with `$` for the end token.
 fn mask(matcher: &Matcher) -> Vec<String> {
     let vocabulary = matcher.compiled().vocabulary();
     let text =
@@ -84,7 +84,7 @@ fn masks_follow_the_longest_match() {
         let mut matcher = compile(&statements(), &TOKENS, options).matcher();
         assert_eq!(mask(&matcher), ["i", "if", "ifx", " ", "x", "1", "1.", "/*", "x;if ", "$"]);
         assert!(matcher.accept_bytes(b"if").unwrap());
-        // `if` may still become a name, and only as a name can it be followed by a semicolon: it cannot.
+        // `if` could still be extended to a name, but a keyword cannot be followed by a semicolon.
         assert_eq!(mask(&matcher), ["i", "if", "ifx", " ", "x", "/*", "x;if "]);
         assert!(matcher.accept_bytes(b" x").unwrap());
         assert!(matcher.accept_bytes(b" 1").unwrap());
@@ -137,7 +137,7 @@ fn text_is_forced_and_refusals_are_explained() {
     let Explanation::RefusedByte { position: 0, expected, is_complete: false } =
         matcher.explain(TokenId(1)).unwrap_or(Explanation::Finished)
     else {
-        // `end` begins with the byte that is needed.
+        // `end` begins with the required byte.
         assert!(matches!(
             matcher.explain(TokenId(1)),
             Ok(Explanation::RefusedByte { position: 1, ref expected, .. }) if expected[0].terminal == "BEGIN"
@@ -165,7 +165,7 @@ fn gaps_and_conflicts_are_refused() {
     assert!(error.to_string().contains("after `IF e`, before `NAME`"), "{error}");
 }
 
-/// A language with blocks by indentation, and brackets in which newlines mean nothing.
+/// A language with blocks by indentation, and brackets in which newlines are ignored.
 fn blocks() -> LexedDefinition {
     let mut definition = definition(
         &[
@@ -243,7 +243,7 @@ const BLOCK_TOKENS: [&str; 30] = [
     "\nif a:\n a\n",
 ];
 
-/// The positions that some walks of one grammar pass by; which token is next is no matter of chance, but looks like it.
+/// The matchers along pseudo-random walks of one grammar.
 fn walks(compiled: &Arc<CompiledGrammar>, count: u64, length: usize) -> Vec<Matcher> {
     let mut passed = Vec::new();
     for walk in 0..count {
@@ -254,7 +254,9 @@ fn walks(compiled: &Arc<CompiledGrammar>, count: u64, length: usize) -> Vec<Matc
             passed.push(matcher.clone());
             state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
             assert!(
-                matcher.accept(allowed[(state >> 33) as usize % allowed.len()]).expect("no limit is passed")
+                matcher
+                    .accept(allowed[(state >> 33) as usize % allowed.len()])
+                    .expect("no limit is exceeded")
             );
             if matcher.is_finished() {
                 break;
@@ -274,7 +276,7 @@ fn masks_of_blocks_equal_the_walk() {
     for matcher in walks(&compiled, 150, 40) {
         let mut other = walked.matcher();
         for token in matcher.tokens() {
-            assert!(other.accept(token).expect("no limit is passed"));
+            assert!(other.accept(token).expect("no limit is exceeded"));
         }
         deepest = deepest.max(matcher.step_count());
         assert_eq!(mask(&matcher), mask(&other), "after {:?}", matcher.tokens());
@@ -293,7 +295,7 @@ fn batches_and_drafts_equal_single_masks() {
             .map(|single| {
                 let mut row = fresh.matcher();
                 for token in single.tokens() {
-                    assert!(row.accept(token).expect("no limit is passed"));
+                    assert!(row.accept(token).expect("no limit is exceeded"));
                 }
                 row
             })
@@ -305,7 +307,7 @@ fn batches_and_drafts_equal_single_masks() {
         let other = compile(&definition, tokens, CompileOptions::default());
         for single in &singles {
             let draft = single.tokens();
-            let along = other.matcher().draft_masks(&draft).expect("no limit is passed");
+            let along = other.matcher().draft_masks(&draft).expect("no limit is exceeded");
             assert_eq!(along.len(), draft.len() + 1);
             assert_eq!(along.last().map(|last| &**last), single.mask().ok().as_deref());
         }

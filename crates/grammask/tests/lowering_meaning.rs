@@ -1,5 +1,5 @@
-//! The passes that rewrite the grammar itself keep its language, as the textbook recogniser reads it before and
-//! after them. (What comes after productions is compared through the engine, in `matcher_equals_oracle`.)
+//! Property: the passes on the intermediate representation preserve the language, by the textbook recogniser before and
+//! after them. (`matcher_equals_oracle` tests the passes on productions through the engine.)
 
 mod generators;
 

@@ -1,8 +1,8 @@
 //! Property: on random grammars, vocabularies and walks the engine agrees with the oracles bit for bit.
 //!
-//! At every step of a walk the mask equals the brute-force mask of the textbook recogniser on the un-lowered
-//! grammar, `accept` takes exactly the tokens of the mask, and completeness is the same. `GRAMMASK_CASES=50` is
-//! the long profile; it prints how many masks were compared.
+//! At every step of a walk the mask equals the brute-force mask of the textbook recogniser on the original grammar,
+//! `accept` accepts exactly the tokens of the mask, and completeness is equal. `GRAMMASK_CASES=50` is the long profile;
+//! the test prints the number of compared masks.
 
 mod generators;
 
@@ -19,19 +19,19 @@ use grammask::{CompileOptions, CompiledGrammar, Effort, EndMode, Limits, MaskStr
 use proptest::prelude::*;
 use proptest::sample::select;
 
-/// Masks compared.
+/// Number of compared masks.
 static COMPARED: AtomicU64 = AtomicU64::new(0);
-/// Masks among them that were quick.
+/// Number of masks that were computed with [`Effort::Immediate`].
 static QUICK: AtomicU64 = AtomicU64::new(0);
-/// Texts that moved over to new tables.
+/// Number of texts that migrated to fresh caches.
 static MOVED: AtomicU64 = AtomicU64::new(0);
 
-/// What a run varies besides grammar, vocabulary and walk.
+/// Parameters of a run in addition to grammar, vocabulary and walk.
 #[derive(Clone, Copy, Debug)]
 struct Options {
     end: EndMode,
     masks: MaskStrategy,
-    /// Whether caches are too small to keep anything.
+    /// Whether caches are too small for any entry.
     forgets: bool,
 }
 
@@ -52,7 +52,7 @@ fn masks_of_sets_of_tokens_equal_brute_force() {
     run_on(generators::token_grammar(), 1000, false);
 }
 
-/// Members in any order, and those that depend on others, are selections.
+/// Members in any order, and dependent members, are selections.
 #[test]
 fn masks_of_selections_equal_brute_force() {
     let names = ["a", "b", "ab", "c", "d"];
@@ -168,7 +168,7 @@ fn run_on(grammars: impl Strategy<Value = GrammarSketch>, cases: u32, forgets: b
     }
 }
 
-/// One of the texts that a walk keeps: the engine's and the oracle's.
+/// One of the texts of a walk, in the engine and in the oracle.
 #[derive(Clone)]
 struct Text<'r> {
     matcher: Matcher,
@@ -176,7 +176,7 @@ struct Text<'r> {
     history: Vec<Oracle<'r>>,
 }
 
-/// The textbook recogniser with the end modes as they are defined.
+/// The textbook recogniser with the end modes by their definition.
 #[derive(Clone)]
 struct Oracle<'r> {
     chart: Chart<'r>,
@@ -223,7 +223,7 @@ fn check(grammar: &Grammar, vocabulary: Vocabulary, walk: &[Step], run: Options)
     options.masks = masks;
     if forgets {
         vocabulary.summaries().set_capacity(0);
-        // Room for the tables of most of these grammars, but not for twice of them.
+        // Enough for the caches of most of these grammars once, but not twice.
         options.limits.memory_bytes = 48 << 10;
     }
     let compiled = match CompiledGrammar::new(grammar, vocabulary.clone(), options) {
@@ -294,12 +294,11 @@ fn check(grammar: &Grammar, vocabulary: Vocabulary, walk: &[Step], run: Options)
     }
 }
 
-/// Compares masks, completeness and what would be accepted; returns the allowed tokens, or nothing if a limit is
-/// passed.
+/// Compares masks, completeness and acceptance; returns the legal tokens, or `None` if a limit is exceeded.
 fn compare(text: &mut Text<'_>, vocabulary: &Vocabulary, end: EndMode) -> Option<Vec<TokenId>> {
     let expected = text.oracle.mask(vocabulary, end);
     let expected: Vec<TokenId> = expected.iter().collect();
-    // Half of them as the bindings ask for them.
+    // Half of the masks are requested as the bindings request them.
     if text.history.len().is_multiple_of(2)
         && text.matcher.lookup_mask().is_none()
         && let Ok(Some(quick)) = text.matcher.compute_mask(Effort::Immediate)
@@ -331,7 +330,7 @@ fn compare(text: &mut Text<'_>, vocabulary: &Vocabulary, end: EndMode) -> Option
     Some(expected)
 }
 
-/// Accepts on both; nothing if a limit is passed.
+/// Accepts a token in both; `None` if a limit is exceeded.
 fn accept(text: &mut Text<'_>, token: TokenId, vocabulary: &Vocabulary, end: EndMode) -> Option<bool> {
     let accepted = text.matcher.accept(token).ok()?;
     let next = text.oracle.accept(token, vocabulary, end);

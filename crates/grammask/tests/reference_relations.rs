@@ -1,9 +1,9 @@
-//! The textbook recogniser against something plainer still: for a fixed text, which of its spans each node of the
-//! grammar matches, as the least solution of equations between relations.
+//! The textbook recogniser against a simpler definition: for a fixed text, the spans that each node of the grammar
+//! matches, as the least solution of equations between relations.
 //!
-//! A span ends at a position, or is *open*: the node can begin there, read the text to its end, and go on. A text
-//! is complete if the start symbol matches it from end to end, and a legal prefix if that or an open span from its
-//! beginning is there. Nothing here predicts, scans or completes, and the text is known from the start.
+//! A span ends at a position, or is *open*: the node can read the text from there to its end and continue. A text is
+//! complete if the start symbol matches all of it, and a viable prefix if it is complete or has an open span from its
+//! beginning. There is no prediction, scanning or completion here, and the whole text is given.
 
 mod generators;
 
@@ -29,9 +29,9 @@ type Spans = BTreeSet<(usize, End)>;
 /// A text as a row of cells: one per byte, and one without a byte for a token without text.
 struct Text {
     tokens: Vec<TokenId>,
-    /// For each cell the byte and the number of the token.
+    /// For each cell the byte and the index of the token.
     cells: Vec<(Option<u8>, usize)>,
-    /// Where each token starts, and at the end where the last one ends.
+    /// The first cell of each token, followed by the number of cells.
     bounds: Vec<usize>,
 }
 
@@ -49,14 +49,14 @@ impl Text {
     }
 }
 
-/// What a node or nonterminal derives, in short.
+/// The kinds of text that a node or nonterminal derives.
 #[derive(Clone, Copy, Default, PartialEq, Eq)]
 struct Kinds {
     /// The empty text.
     empty: bool,
-    /// A finite text that is not empty.
+    /// A nonempty finite text.
     finite: bool,
-    /// A text, finite or infinite, that is not empty, if what counts as possible is.
+    /// A nonempty text, finite or infinite, if the variables assumed to be productive are.
     begun: bool,
 }
 
@@ -67,11 +67,11 @@ impl Kinds {
         self.empty || self.finite
     }
 
-    fn then(self, next: Self, next_possible: bool) -> Self {
+    fn then(self, next: Self, next_productive: bool) -> Self {
         Self {
             empty: self.empty && next.empty,
             finite: self.finite && next.ends() || self.ends() && next.finite,
-            begun: self.begun && next_possible || self.ends() && next.begun,
+            begun: self.begun && next_productive || self.ends() && next.begun,
         }
     }
 
@@ -90,8 +90,8 @@ struct Relations<'a> {
     vocabulary: &'a Vocabulary,
     terms: Terms,
     live: HashMap<TermId, bool>,
-    /// For each node whether it derives some text; the nonterminals come after the nodes.
-    possible: Vec<bool>,
+    /// Whether each node derives a text, followed by the nonterminals.
+    productive: Vec<bool>,
 }
 
 impl<'a> Relations<'a> {
@@ -102,22 +102,22 @@ impl<'a> Relations<'a> {
             vocabulary,
             terms: grammar.terms().clone(),
             live: HashMap::new(),
-            possible: vec![true; variables],
+            productive: vec![true; variables],
         };
-        // The greatest set that says of each member that, relying on the set, it ends or begins with something.
+        // The greatest set each of whose members, assuming the set, derives a finite text or begins a nonempty one.
         loop {
             let kinds = relations.kinds();
-            let possible: Vec<bool> = kinds.iter().map(|kinds| kinds.ends() || kinds.begun).collect();
-            if possible == relations.possible {
+            let productive: Vec<bool> = kinds.iter().map(|kinds| kinds.ends() || kinds.begun).collect();
+            if productive == relations.productive {
                 return relations;
             }
-            relations.possible = possible;
+            relations.productive = productive;
         }
     }
 
     fn kinds(&mut self) -> Vec<Kinds> {
         let nodes = self.grammar.nodes().len();
-        let mut kinds = vec![Kinds::default(); self.possible.len()];
+        let mut kinds = vec![Kinds::default(); self.productive.len()];
         loop {
             let before = kinds.clone();
             for (index, node) in self.grammar.nodes().iter().enumerate() {
@@ -125,7 +125,7 @@ impl<'a> Relations<'a> {
                     Node::Terminal(id) => self.terminal_kinds(&self.grammar.terminals()[id.index()].terminal),
                     Node::Nonterminal(id) => kinds[nodes + id.index()],
                     Node::Sequence(parts) => parts.iter().fold(Kinds::EMPTY, |before, part| {
-                        before.then(kinds[part.index()], self.possible[part.index()])
+                        before.then(kinds[part.index()], self.productive[part.index()])
                     }),
                     Node::Selection { .. } => unreachable!("no generated grammar has one"),
                     Node::Choice(parts) => {
@@ -133,10 +133,10 @@ impl<'a> Relations<'a> {
                     }
                     Node::Repeat { node, min, max } => {
                         let unit = node.index();
-                        let more = |copies: Kinds| copies.then(kinds[unit], self.possible[unit]);
+                        let more = |copies: Kinds| copies.then(kinds[unit], self.productive[unit]);
                         let mut copies = (0..*min).fold(Kinds::EMPTY, |copies, _| more(copies));
                         let mut sum = copies;
-                        // There are eight values, so what eight more copies do not reach is not reached.
+                        // There are eight values, so eight more copies reach the fixpoint.
                         for _ in 0..max.map_or(8, |max| (max - min).min(8)) {
                             copies = more(copies);
                             sum = sum.or(copies);
@@ -165,7 +165,7 @@ impl<'a> Relations<'a> {
         Kinds { empty, finite, begun: finite }
     }
 
-    /// The language of a terminal of words, and the most tokens of a word.
+    /// The language of a terminal over bytes, and the maximum number of tokens of a word.
     fn word(&mut self, terminal: &Terminal) -> Option<(TermId, u32)> {
         match terminal {
             Terminal::Literal(bytes) => Some((self.terms.literal(bytes), u32::MAX)),
@@ -205,7 +205,7 @@ impl<'a> Relations<'a> {
         live
     }
 
-    /// Whether `term` has a word that is not empty.
+    /// Whether `term` has a nonempty word.
     fn continues(&mut self, term: TermId) -> bool {
         (0..=255).any(|byte| {
             let rest = self.terms.derivative(term, byte);
@@ -213,7 +213,7 @@ impl<'a> Relations<'a> {
         })
     }
 
-    /// Whether `text` is a legal prefix, and whether it is complete.
+    /// Whether `text` is a viable prefix, and whether it is complete.
     fn judge(&mut self, text: &Text) -> (bool, bool) {
         let spans = self.spans_of_start(text);
         let complete = spans.contains(&(0, End::At(text.cells.len())));
@@ -223,7 +223,7 @@ impl<'a> Relations<'a> {
     fn spans_of_start(&mut self, text: &Text) -> Spans {
         let grammar = self.grammar;
         let nodes = grammar.nodes().len();
-        let mut spans: Vec<Spans> = vec![Spans::new(); self.possible.len()];
+        let mut spans: Vec<Spans> = vec![Spans::new(); self.productive.len()];
         for (index, node) in grammar.nodes().iter().enumerate() {
             if let Node::Terminal(id) = node {
                 spans[index] = self.terminal_spans(&grammar.terminals()[id.index()].terminal, text);
@@ -239,7 +239,7 @@ impl<'a> Relations<'a> {
                     Node::Sequence(parts) => {
                         let mut result = empty_spans(text);
                         for part in parts {
-                            result = composed(&result, &spans[part.index()], self.possible[part.index()]);
+                            result = composed(&result, &spans[part.index()], self.productive[part.index()]);
                         }
                         spans[index] = result;
                     }
@@ -247,15 +247,15 @@ impl<'a> Relations<'a> {
                         spans[index] = parts.iter().flat_map(|part| spans[part.index()].clone()).collect();
                     }
                     Node::Repeat { node, min, max } => {
-                        let possible = self.possible[node.index()];
+                        let productive = self.productive[node.index()];
                         let mut result = empty_spans(text);
                         for _ in 0..*min {
-                            result = composed(&result, &spans[node.index()], possible);
+                            result = composed(&result, &spans[node.index()], productive);
                         }
                         let mut more = max.map(|max| max - min);
                         while more != Some(0) {
                             let count = result.len();
-                            result.extend(composed(&result, &spans[node.index()], possible));
+                            result.extend(composed(&result, &spans[node.index()], productive));
                             if result.len() == count {
                                 break;
                             }
@@ -297,7 +297,7 @@ impl<'a> Relations<'a> {
                     spans.insert((start, End::At(end)));
                 }
                 let Some(&(byte, token)) = text.cells.get(end) else {
-                    // The next byte comes from the next token.
+                    // The next byte belongs to the next token.
                     if tokens.len() < most_tokens as usize && self.continues(rest) {
                         spans.insert((start, End::Open));
                     }
@@ -320,12 +320,12 @@ fn empty_spans(text: &Text) -> Spans {
     (0..=text.cells.len()).map(|position| (position, End::At(position))).collect()
 }
 
-/// What matches a span of `first` and then one of `second`.
-fn composed(first: &Spans, second: &Spans, second_possible: bool) -> Spans {
+/// The concatenations of a span of `first` and a span of `second`.
+fn composed(first: &Spans, second: &Spans, second_productive: bool) -> Spans {
     let mut result = Spans::new();
     for &(start, end) in first {
         match end {
-            End::Open if second_possible => {
+            End::Open if second_productive => {
                 result.insert((start, End::Open));
             }
             End::Open => {}
@@ -338,7 +338,7 @@ fn composed(first: &Spans, second: &Spans, second_possible: bool) -> Spans {
     result
 }
 
-/// Walks along legal tokens that `picks` choose, and compares every mask and every completeness on the way.
+/// Walks along legal tokens selected by `picks`, and compares every mask and completeness.
 fn compare(sketch: &GrammarSketch, words: &VocabularySketch, picks: &[Index]) -> Result<(), TestCaseError> {
     let grammar = sketch.build();
     let vocabulary = words.build();

@@ -1,4 +1,4 @@
-//! Property: several bytes read at once, inside a word of a long list, lead to the set that they lead to one by one.
+//! Property: a run of several bytes inside a keyword of a long list reaches the same set as single steps.
 
 mod generators;
 
@@ -11,10 +11,10 @@ use grammask::{Deadline, Engine, Limits, SetId};
 use proptest::prelude::*;
 use proptest::test_runner::TestRunner;
 
-/// How often sets between were left out.
+/// Number of runs that skipped intermediate sets.
 static RUNS: AtomicU64 = AtomicU64::new(0);
 
-/// Lists of words, some of which begin others.
+/// Lists of keywords, some of which are prefixes of others.
 fn words() -> impl Strategy<Value = Vec<String>> {
     proptest::collection::vec("[ab]{3,8}", 20..200)
 }
@@ -26,7 +26,7 @@ fn runs_of_bytes() {
     let result = runner.run(&strategy, |(words, pieces, form)| {
         let list: Vec<String> = words.iter().map(|word| format!("\"{word}\"")).collect();
         let list = list.join(" | ");
-        // The words end a text, are followed by more of them, or stand in brackets.
+        // The keyword ends the text, is followed by others, or is in brackets.
         let grammar = match form {
             0 => format!("start ::= {list};"),
             1 => format!("start ::= word {{\",\" word}}; word ::= {list};"),
@@ -48,7 +48,7 @@ fn check(grammar: &str, words: &[String], pieces: &[(u16, usize)]) {
     let token_matches = vec![None; lowered.normal_form.terminals().len()];
     let recognizer = Recognizer::new(lowered.normal_form, token_matches, &Limits::default());
     let recognizer = &recognizer.expect("within the limits");
-    // Texts of words, and of what separates them, cut into pieces anywhere.
+    // Texts of keywords and separators, split at arbitrary positions.
     let mut set = recognizer.start();
     let mut text: Vec<u8> = Vec::new();
     for &(choice, length) in pieces {
@@ -73,7 +73,7 @@ fn check(grammar: &str, words: &[String], pieces: &[(u16, usize)]) {
     }
 }
 
-/// The set after all bytes, or the position of the first that does not fit, by steps that are known or taken the long way.
+/// The set after all bytes, or the position of the first illegal one, by memoised and uncached single steps.
 fn one_by_one(recognizer: &Recognizer, set: SetId, bytes: &[u8]) -> Result<SetId, usize> {
     bytes.iter().enumerate().try_fold(set, |set, (position, &byte)| {
         let next = recognizer.step_uncached(set, byte).expect("within the limits");

@@ -1,7 +1,7 @@
-//! Property: a step by a trace leads to the same set as the computed step.
+//! Property: replaying a trace reaches the same set as computing the step.
 //!
-//! Along long texts of random grammars, and of grammars whose continuations refer to each other in many ways, each step from
-//! each set is compared with the same step without memo tables. Sets are interned, so equal means equal ids.
+//! Along long texts of random grammars, and of grammars with cyclic continuations, each step from each set is
+//! compared with the same step without memo tables. Sets are interned, so ids are compared.
 
 mod generators;
 
@@ -16,11 +16,11 @@ use grammask::{Engine, Limits};
 use proptest::prelude::*;
 use proptest::test_runner::TestRunner;
 
-/// Steps compared, and how many of them by a trace.
+/// Numbers of compared steps, and of those that replayed a trace.
 static COMPARED: AtomicU64 = AtomicU64::new(0);
 static REPLAYED: AtomicU64 = AtomicU64::new(0);
 
-/// Nesting, recursion of all kinds, ambiguity, counts, and sets with many continuations.
+/// Nesting, all kinds of recursion, ambiguity, counters, and sets with many continuations.
 const CYCLIC: [&str; 16] = [
     r#"start ::= "(" start ")" | "x";"#,
     r#"start ::= value; value ::= "[" [value {"," value}] "]" | "{" ["k" ":" value {"," "k" ":" value}] "}" | "1";"#,
@@ -52,7 +52,7 @@ fn steps_of_random_grammars() {
 }
 
 #[test]
-fn steps_of_knotted_grammars() {
+fn steps_of_cyclic_grammars() {
     let strategy = (0..CYCLIC.len(), proptest::collection::vec(any::<u16>(), 0..160));
     let mut runner = TestRunner::new(generators::config(600));
     let result = runner.run(&strategy, |(grammar, choices)| {
@@ -78,7 +78,7 @@ fn check(grammar: &Grammar, choices: &[u16]) {
     REPLAYED.fetch_add(recognizer.replayed_traces() as u64, Ordering::Relaxed);
 }
 
-/// Compares the steps from all sets along a text that the choices make.
+/// Compares the steps from all sets along a text that the choices determine.
 fn walk(recognizer: &Recognizer, choices: &[u16]) {
     let mut set = recognizer.start();
     for &choice in choices {

@@ -65,3 +65,20 @@ def mask(position: arguments.Position) -> None:
     words = row[0].view(np.uint32)
     for index in np.flatnonzero(words).tolist():
         OUT.print(f"{index}: {int(words[index]):08x}")
+
+
+@debug.command()
+def plans(
+    grammar: arguments.GrammarFile,
+    prefix: arguments.Prefix = "",
+    tokens: arguments.Tokens = "",
+    vocab: arguments.VocabularyName = "o200k",
+    end: arguments.EndMode = None,
+    eos: arguments.EndTokens = None,
+    start: arguments.Start = None,
+) -> None:
+    """The strategies that compute the mask after a text, one line per terminal and node set."""
+    vocabulary = arguments.open_vocabulary(vocab, eos)
+    compiled = arguments.compile_grammar(arguments.read_grammar(grammar, start), vocabulary, end)
+    text = arguments.matcher_after(compiled, vocabulary, prefix, tokens).describe_plans()
+    OUT.print(text.rstrip("\n") or "lexed: masks of a grammar with a lexer have one strategy")

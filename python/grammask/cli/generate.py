@@ -13,7 +13,7 @@ from grammask.cli.failures import Failure
 from grammask.cli.terminal import ERR, OUT, token_label
 from grammask.language_models import LanguageModel, open_model
 from grammask.language_models.generation import Step, generate, is_text_of
-from grammask.language_models.remote import LeftTheGrammar, RemoteModel
+from grammask.language_models.remote import NoFittingContinuation, RemoteModel
 from grammask.vocabulary import Vocabulary
 
 _TOKEN_STYLES = ("", "on grey30")
@@ -132,7 +132,7 @@ def _write_remotely(
                 text += piece.text
                 if OUT.is_terminal:
                     _print_piece(piece.text, _PIECE_STYLES[piece.source])
-    except LeftTheGrammar as error:
+    except NoFittingContinuation as error:
         raise Failure(str(error)) from None
     OUT.print("" if OUT.is_terminal else text.decode("utf-8", "replace"))
     if matcher.is_complete or matcher.is_finished:

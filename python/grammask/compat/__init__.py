@@ -1,1 +1,1 @@
-"""Interfaces of other libraries on this engine: code written for them runs after a change of its imports."""
+"""Interfaces of other libraries on this engine: code for these libraries runs after a change of its imports."""

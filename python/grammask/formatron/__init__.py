@@ -1,6 +1,6 @@
 """The interface of Formatron 0.5.0 on grammask's engine: change ``formatron`` to ``grammask.formatron`` in imports.
 
-Captures come from the parse, so they are exact where Formatron's extractors run one after the other on the text; JSON
-schemas are those of :meth:`grammask.Grammar.from_json_schema`. ``docs/formatron.md`` lists what differs, and
-:class:`grammask.Template` is the interface for new code. Schemas need Pydantic.
+Captures are taken from the parse, so they are exact, unlike those of Formatron's extractors, which run one after the
+other on the text. JSON schemas are those of :meth:`grammask.Grammar.from_json_schema`. ``docs/formatron.md`` lists the
+differences. New code should use :class:`grammask.Template`. Schemas need Pydantic.
 """

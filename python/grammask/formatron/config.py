@@ -1,4 +1,4 @@
-"""How a formatter is used in a generation."""
+"""The use of a formatter in a generation."""
 
 from dataclasses import dataclass
 
@@ -9,7 +9,7 @@ class EngineGenerationConfig:
 
     Attributes:
         read_prompt: Whether the formatter reads the prompt first.
-        reset_at_beginning: Whether it begins anew with each generation.
+        reset_at_beginning: Whether the formatter is reset for each generation.
     """
 
     read_prompt: bool = False

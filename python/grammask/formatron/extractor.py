@@ -1,4 +1,4 @@
-"""Extractors: what stands in a format, and how its value is made."""
+"""Extractors: the variable parts of a format, with functions from texts to values."""
 
 from __future__ import annotations
 
@@ -21,37 +21,37 @@ __all__ = ["ChoiceExtractor", "Extractor", "LiteralExtractor", "NonterminalExtra
 
 
 class Extractor(ABC):
-    """Something that stands in a format. Subclasses of users write its rules in KBNF; those here need none."""
+    """A variable part of a format. User-defined subclasses write rules in KBNF; the subclasses here need none."""
 
     def __init__(self, capture_name: str | None = None) -> None:
         self._capture_name = capture_name
 
     @property
     def capture_name(self) -> str | None:
-        """The name under which its values are found; None if they are not kept."""
+        """The name of its values in the captures; None if they are not captured."""
         return self._capture_name
 
     @abstractmethod
     def extract(self, input_str: str) -> tuple[str, Any] | None:
-        """Make a value of the beginning of a text: the rest of the text and the value, or None."""
+        """Extracts a value from the beginning of a text; returns the rest of the text and the value, or None."""
 
     @property
     @abstractmethod
     def kbnf_reference(self) -> str:
-        """What stands for it on the right side of a rule."""
+        """The reference to the extractor on the right side of a rule."""
 
     @property
     @abstractmethod
     def kbnf_definition(self) -> str:
-        """The rules that the reference needs."""
+        """The rules of the reference."""
 
     def part(self) -> Part:
-        """Make the part of a template; of a user's extractor from its rules in KBNF."""
+        """Returns the part of a template; the default makes it from the rules in KBNF."""
         rules = f"{self.kbnf_definition}\ngrammask_start ::= {self.kbnf_reference};"
         return embedded(Grammar.from_kbnf(rules, start="grammask_start"))
 
     def value_of(self, text: str) -> Any:
-        """Make the value of the text that the parse found for it."""
+        """Returns the value of the text that the extractor matches in the parse."""
         extracted = self.extract(text)
         return None if extracted is None else extracted[1]
 
@@ -60,7 +60,7 @@ class Extractor(ABC):
 
 
 class ExtractorPart(Part):
-    """An extractor as part of a template."""
+    """An extractor as a part of a template."""
 
     label = "extractor"
 
@@ -78,7 +78,7 @@ class ExtractorPart(Part):
 
 
 class NonterminalExtractor(Extractor):
-    """An extractor with a nonterminal of its own, whose name ends with the capture's."""
+    """An extractor with a nonterminal, whose name ends with the name of the capture."""
 
     def __init__(self, nonterminal: str, capture_name: str | None = None) -> None:
         super().__init__(capture_name)
@@ -103,44 +103,45 @@ class LiteralExtractor(Extractor):
         self.literal = literal
 
     def extract(self, input_str: str) -> tuple[str, str] | None:
-        """Find the text."""
+        """Finds the text."""
         _, found, rest = input_str.partition(self.literal)
         return (rest, found) if found or not self.literal else None
 
     @property
     def kbnf_reference(self) -> str:
-        """The text as KBNF writes it."""
+        """The text as a KBNF literal."""
         return _grammask.quote_bytes(as_bytes(self.literal))
 
     @property
     def kbnf_definition(self) -> str:
-        """None is needed."""
+        """Empty: a literal needs no rule."""
         return ""
 
 
 class ChoiceExtractor(NonterminalExtractor):
-    """One of several extractors; the value is that of the one which the parse found."""
+    """One of several extractors, with the value of the one that matches in the parse."""
 
     def __init__(self, choices: Iterable[Extractor], capture_name: str | None, nonterminal: str) -> None:
         super().__init__(nonterminal, capture_name)
         self.choices = list(choices)
 
     def extract(self, input_str: str) -> tuple[str, Any] | None:
-        """Use the first that succeeds."""
-        return next((found for each in self.choices if (found := each.extract(input_str))), None)
+        """Applies the first extractor that succeeds."""
+        results = (each.extract(input_str) for each in self.choices)
+        return next((result for result in results if result), None)
 
     @property
     def kbnf_definition(self) -> str:
-        """The choice, without the rules of what is chosen from."""
+        """The rule of the choice, without those of the alternatives."""
         return f"{self.nonterminal} ::= {' | '.join(each.kbnf_reference for each in self.choices)};"
 
     def part(self) -> Part:
-        """Make the part of a template."""
+        """Returns the part of a template."""
         return ChoicePart([ExtractorPart(each) for each in self.choices])
 
 
 class SubstringExtractor(NonterminalExtractor):
-    """A piece of a text."""
+    """A substring of a text."""
 
     def __init__(
         self,
@@ -155,15 +156,15 @@ class SubstringExtractor(NonterminalExtractor):
         self.extract_empty_substring = extract_empty_substring
 
     def extract(self, input_str: str) -> tuple[str, str] | None:
-        """Take the longest beginning that is a piece of the text."""
+        """Extracts the longest prefix that is a substring of the text."""
         size = next((size for size in range(len(input_str), 0, -1) if input_str[:size] in self._string), 0)
         return (input_str[size:], input_str[:size]) if size or self.extract_empty_substring else None
 
     @property
     def kbnf_definition(self) -> str:
-        """The piece in KBNF."""
+        """The rule in KBNF."""
         return f"{self.nonterminal} ::= #substrs{_grammask.quote_bytes(self._string.encode())};"
 
     def part(self) -> Part:
-        """Make the part of a template."""
+        """Returns the part of a template."""
         return substring(self._string)

@@ -1,4 +1,4 @@
-"""Formatters, and the builder that makes them."""
+"""Formatters, and their builder."""
 
 from __future__ import annotations
 
@@ -34,33 +34,33 @@ __all__ = ["Formatter", "FormatterBase", "FormatterBuilder"]
 _E = TypeVar("_E", bound=Extractor)
 
 Text: TypeAlias = str
-"""In a class with a method of that name."""
+"""``str``, for use in a class that has a method of this name."""
 
 _HOLE = re.compile(r"\\\$|\$\{([^}]*)\}")
 
 
 class FormatterBase(ABC):
-    """What integrations need of a formatter."""
+    """The interface of formatters for integrations."""
 
     @abstractmethod
     def accept_token(self, token_id: int) -> Any:
-        """Append a token."""
+        """Appends a token."""
 
     @abstractmethod
     def accept_bytes(self, _bytes: bytes) -> Any:
-        """Append bytes."""
+        """Appends bytes."""
 
     @abstractmethod
     def compute_allowed_tokens(self) -> None:
-        """Compute which tokens can come next."""
+        """Computes the mask of the next token."""
 
     @abstractmethod
     def mask_logits(self, logits: Any) -> Any:
-        """Set the logits of all other tokens to minus infinity."""
+        """Sets the logits of illegal tokens to negative infinity."""
 
     @abstractmethod
     def get_allowed_tokens_since_last_computation(self) -> Sequence[int]:
-        """Return the tokens that were computed last."""
+        """Returns the legal tokens of the last computation."""
 
     @abstractmethod
     def is_completed(self) -> bool:
@@ -73,11 +73,11 @@ class FormatterBase(ABC):
 
     @abstractmethod
     def reset(self) -> None:
-        """Begin anew."""
+        """Starts a new text."""
 
 
 class Formatter(FormatterBase):
-    """A text in a format that is being generated. Made by :meth:`FormatterBuilder.build`."""
+    """The generation of a text in a format. Made by :meth:`FormatterBuilder.build`."""
 
     def __init__(self, engine: kbnf.Engine, vocabulary: kbnf.Vocabulary, layout: Layout) -> None:
         self._engine = engine
@@ -89,24 +89,24 @@ class Formatter(FormatterBase):
 
     @property
     def grammar_str(self) -> str:
-        """The grammar, for people."""
+        """The grammar as readable text."""
         return self._layout.grammar.stages()[0][1]
 
     def accept_token(self, token_id: int) -> AcceptTokenResult:
-        """Append a token.
+        """Appends a token.
 
         Raises:
-            ValueError: It cannot come next, and nothing has changed.
+            ValueError: The token is illegal; the text is unchanged.
         """
         result = self._engine.try_accept_new_token(token_id)
         self._read(self._vocabulary.shared.token(int(token_id)) or b"", result)
         return result
 
     def accept_bytes(self, _bytes: bytes) -> AcceptTokenResult:
-        """Append bytes.
+        """Appends bytes.
 
         Raises:
-            ValueError: They cannot come next, and nothing has changed.
+            ValueError: The bytes are illegal; the text is unchanged.
         """
         result = self._engine.try_accept_new_bytes(_bytes)
         self._read(bytes(_bytes), result)
@@ -119,7 +119,7 @@ class Formatter(FormatterBase):
             self._captures = self._values(self._parse.whole() or [])
 
     def _values(self, captures: list[tuple[int, int, int, bool, int | None]]) -> dict[str, Any]:
-        found: dict[str, list[Any]] = {}
+        values_by_name: dict[str, list[Any]] = {}
         text = bytes(self._text)
         pending = capture_trees(captures, self._layout.marks)[::-1]
         while pending:
@@ -127,19 +127,19 @@ class Formatter(FormatterBase):
             pending.extend(capture.inner[::-1])
             name = capture.part.extractor.capture_name if isinstance(capture.part, ExtractorPart) else None
             if name is not None and capture.is_closed:
-                found.setdefault(name, []).append(capture.part.value(text, capture))
-        return {name: values[0] if len(values) == 1 else values for name, values in found.items()}
+                values_by_name.setdefault(name, []).append(capture.part.value(text, capture))
+        return {name: values[0] if len(values) == 1 else values for name, values in values_by_name.items()}
 
     def compute_allowed_tokens(self) -> None:
-        """Compute which tokens can come next."""
+        """Computes the mask of the next token."""
         self._engine.compute_allowed_token_ids()
 
     def mask_logits(self, logits: Any) -> Any:
-        """Set the logits of all other tokens to minus infinity."""
+        """Sets the logits of illegal tokens to negative infinity."""
         return self._engine.mask_logits(logits)
 
     def get_allowed_tokens_since_last_computation(self) -> Sequence[int]:
-        """Return the tokens that were computed last."""
+        """Returns the legal tokens of the last computation."""
         return self._engine.get_allowed_token_ids_from_last_computation()
 
     def is_completed(self) -> bool:
@@ -148,16 +148,16 @@ class Formatter(FormatterBase):
 
     @property
     def captures(self) -> dict[str, Any]:
-        """The values of a text that has ended; a list where an extractor stands in several places."""
+        """The values of a text that has ended; a list for an extractor with several captures."""
         return self._captures
 
     @property
     def captures_so_far(self) -> dict[str, Any]:
-        """The values of what has ended in a text that goes on. Formatron does not have this."""
+        """The values of parts that have ended in a growing text; an addition to Formatron's interface."""
         return self._captures or self._values(self._parse.growing())
 
     def reset(self) -> None:
-        """Begin anew."""
+        """Starts a new text."""
         self._engine.reset()
         self._parse = self._layout.parser.parse()
         self._text.clear()
@@ -165,7 +165,7 @@ class Formatter(FormatterBase):
 
 
 class _GrammarEngine(kbnf.Engine):
-    """An engine for a grammar that is no text in KBNF."""
+    """An engine for a grammar that is not given as KBNF."""
 
     __slots__ = ()
 
@@ -174,11 +174,11 @@ class _GrammarEngine(kbnf.Engine):
         self._grammar = grammar
         self._matcher = grammar.compile(vocabulary.shared, end="eager", limits=limits).matcher()
         self._vocabulary = vocabulary
-        self._allowed = self._nothing()
+        self._allowed = self._empty_mask()
 
 
 class Layout:
-    """What all formatters of one builder's format share."""
+    """The grammar and parser of a format, shared by all formatters of a builder."""
 
     def __init__(self, extractors: list[Extractor]) -> None:
         parts = [
@@ -199,7 +199,7 @@ class Layout:
 
 
 class FormatterBuilder:
-    """Collects a format: texts in which extractors stand, by f-strings."""
+    """Collects a format from f-strings that contain extractors."""
 
     _formatter_builder_counter = itertools.count()
 
@@ -207,23 +207,23 @@ class FormatterBuilder:
         self._instance = next(FormatterBuilder._formatter_builder_counter)
         self._count = 0
         self._extractors: list[Extractor] = []
-        self._known: dict[Text, Extractor] = {}
+        self._extractor_of_key: dict[Text, Extractor] = {}
         self._names: set[Text] = set()
 
     def append_line(self, line: Text) -> None:
-        r"""Append a text and a line end. A literal ``$`` in front of a brace is written ``\$``."""
+        r"""Appends a text and a line feed. A literal ``$`` before a brace is written ``\$``."""
         self.append_str(line + "\n")
 
     def append_multiline_str(self, lines: Text) -> None:
-        """Append lines, without the indentation that all of them but the first share."""
+        """Appends lines, without the common indentation of all lines but the first."""
         first, newline, rest = lines.partition("\n")
         self.append_str(first + newline + textwrap.dedent(rest))
 
     def append_str(self, string: Text) -> None:
-        """Append a text as it is.
+        """Appends a text verbatim.
 
         Raises:
-            KeyError: It names an extractor that this builder has not made.
+            KeyError: The text names an extractor that this builder has not made.
         """
         literal = ""
         last = 0
@@ -236,43 +236,43 @@ class FormatterBuilder:
             if literal:
                 self._extractors.append(LiteralExtractor(literal))
                 literal = ""
-            self._extractors.append(self._known[hole.group(1)])
+            self._extractors.append(self._extractor_of_key[hole.group(1)])
         literal += string[last:]
         if literal:
             self._extractors.append(LiteralExtractor(literal))
 
     def extractor(self, create_extractor: Callable[[Text], Extractor]) -> Extractor:
-        """Make an extractor of one's own, of the name of its nonterminal."""
+        """Adds a user-defined extractor, made by a function from the name of its nonterminal."""
         return self._add("extractor", create_extractor)
 
     def choose(self, *extractors: Extractor | Text, capture_name: Text | None = None) -> ChoiceExtractor:
-        """One of several texts or extractors."""
+        """Adds a choice of texts or extractors."""
         choices = [LiteralExtractor(each) if isinstance(each, Text) else each for each in extractors]
         return self._add("choice", lambda name: ChoiceExtractor(choices, capture_name, name))
 
     def json(self, schema: Any, *, capture_name: Text | None = None) -> JsonExtractor:
-        """JSON for a schema or a type."""
+        """Adds JSON of a schema or a type."""
         return self._add("json", lambda name: JsonExtractor(name, capture_name, schema))
 
     def regex(self, regex: Text, *, capture_name: Text | None = None) -> RegexExtractor:
-        """A text that matches a regular expression."""
+        """Adds a text that matches a regular expression."""
         return self._add("regex", lambda name: RegexExtractor(regex, capture_name, name))
 
     def regex_complement(self, regex: Text, *, capture_name: Text | None = None) -> RegexComplementExtractor:
-        """A nonempty text without a match of a regular expression."""
+        """Adds a nonempty text without a match of a regular expression."""
         return self._add("regex_complement", lambda name: RegexComplementExtractor(regex, capture_name, name))
 
     def str(
         self, *, stop: Text | list[Text] | None = None, capture_name: Text | None = None
     ) -> StringExtractor:
-        """Text up to the first stop, which belongs to it; without stops up to the end of a line."""
+        """Adds text up to and including the first stop; without stops, up to the end of the line."""
         stops = [stop] if isinstance(stop, Text) else list(stop or ())
         return self._add("str", lambda name: StringExtractor(stops, capture_name, name))
 
     def substr(
         self, string: Text, *, capture_name: Text | None = None, extract_empty_substring: bool = False
     ) -> SubstringExtractor:
-        """A piece of a text."""
+        """Adds a substring of a text."""
         return self._add(
             "substr",
             lambda name: SubstringExtractor(
@@ -286,16 +286,16 @@ class FormatterBuilder:
         decode: Callable[[list[int]], Text] | None = None,  # noqa: ARG002
         engine_config: kbnf.Config | None = None,
     ) -> Formatter:
-        """Make a formatter. The builder can be used again.
+        """Makes a formatter. The builder is reusable.
 
         Args:
-            vocabulary: The tokens, as of ``grammask.kbnf.Vocabulary``.
-            decode: Not needed: the vocabulary has the bytes of the tokens.
-            engine_config: Budgets, as of ``grammask.kbnf.Config``.
+            vocabulary: The tokens.
+            decode: Ignored: the vocabulary has the bytes of the tokens.
+            engine_config: Budgets.
 
         Raises:
-            ValueError: Nothing was appended.
-            GrammarError: A part is refused.
+            ValueError: The format is empty.
+            GrammarError: A part is invalid.
         """
         if not self._extractors:
             msg = "the format is empty; append something"
@@ -315,5 +315,5 @@ class FormatterBuilder:
         key = (
             extractor.nonterminal if isinstance(extractor, NonterminalExtractor) else extractor.kbnf_reference
         )
-        self._known[key] = extractor
+        self._extractor_of_key[key] = extractor
         return extractor

@@ -1,14 +1,14 @@
 """The interface of the ``kbnf`` package, 0.4.2, on grammask's engine: ``from grammask import kbnf``.
 
-Code that uses kbnf keeps its names and gets exact masks. The differences are deliberate:
+Names are those of kbnf, and masks are exact. The intended differences are:
 
-- A text ends with the first token after which it is complete; a token that only passes through a complete text does
-  not end it.
-- What fails changes nothing, neither the engine nor the logits, and raises an exception class of its own, always
-  a subclass of ``ValueError``. Where no token can come next, ``grammask.DeadEnd`` is raised in place of an empty mask.
-- Writers take arrays or tensors, whose length is known, beside addresses with a length; never an address alone.
-- Ids beyond the vocabulary are refused in logits that are longer than it.
-- Configurations can be changed in place: ``config.engine_config.cache_enabled = False`` does what it says.
+- A text ends with the first token after which it is complete; a token with a complete text as a proper prefix does not
+  end it.
+- A failed call changes neither the engine nor the logits, and raises an exception class of its own, a subclass of
+  ``ValueError``. If no token is legal, ``grammask.DeadEnd`` is raised instead of returning an empty mask.
+- Writers accept arrays and tensors, whose length is known, and addresses with a length, but no address alone.
+- In logits that are longer than the vocabulary, ids beyond it are illegal.
+- Configurations are mutable: ``config.engine_config.cache_enabled = False`` changes the option.
 
 >>> from grammask import kbnf
 >>> tokens = {0: b"yes", 1: b"no", 2: b"n", 3: b"o"}
@@ -32,7 +32,7 @@ from grammask.kbnf.outcomes import AcceptTokenError, AcceptTokenResult, MaskLogi
 from grammask.kbnf.vocabulary import Token, Vocabulary
 
 InternalEngine = Engine
-"""kbnf's compiled engine; there is only one engine here."""
+"""The name of kbnf's compiled engine; here it is the same class."""
 
 __all__ = [
     "AcceptTokenError",

@@ -1,7 +1,7 @@
-"""The configuration of a kbnf engine. Its objects are what they seem: attributes are read and written in place.
+"""The configuration of a kbnf engine, as mutable objects.
 
-Most options of kbnf choose between strategies that differ in speed, some also in masks. Here masks are always exact and
-strategies are not chosen by hand, so those options are accepted and have no effect.
+Most options of kbnf select strategies that differ in speed, some also in masks. Here masks are always exact and
+strategies are selected automatically, so these options are accepted and have no effect.
 """
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ class RegexConfig:
     """Options for regular expressions.
 
     Attributes:
-        max_memory_usage: The most bytes that a grammar's automata and states may take, None for the default of
-            ``grammask.Limits``. Passing it raises ``grammask.LimitExceeded``, at creation or later.
+        max_memory_usage: Maximum memory of a grammar's automata and states in bytes; None for the default of
+            ``grammask.Limits``. Exceeding it raises ``grammask.LimitExceeded``, at creation or later.
         fsa_type: No effect.
         min_tokens_required_for_eager_regex_cache: No effect.
     """
@@ -39,9 +39,9 @@ class EngineConfig:
     """Options of the engine; none has an effect.
 
     Attributes:
-        cache_enabled: No effect: masks are kept up to a bound on memory.
-        compaction_enabled: No effect: equal states are always one.
-        rejected_token_prefix_cache_enabled: No effect: tokens that share a prefix share its work.
+        cache_enabled: No effect: masks are cached up to a memory limit.
+        compaction_enabled: No effect: states are interned.
+        rejected_token_prefix_cache_enabled: No effect: tokens are processed in a trie.
     """
 
     cache_enabled: bool = True
@@ -54,7 +54,7 @@ class CompressionConfig:
     """Options of grammar compression.
 
     Attributes:
-        min_terminals: No effect: terminals are merged where that is cheaper.
+        min_terminals: No effect: terminals are merged by an estimate of the cost.
     """
 
     min_terminals: int = 5
@@ -62,14 +62,14 @@ class CompressionConfig:
 
 @dataclass(slots=True)
 class Config:
-    """How an engine is made. An engine reads it once, when it is created.
+    """The configuration of an engine, which reads it once, at creation.
 
     Attributes:
         regex_config: Options for regular expressions.
         engine_config: Options of the engine.
         start_nonterminal: The nonterminal that derives whole texts.
         compression_config: Options of grammar compression.
-        expected_output_length: No effect: texts may be as long as they like.
+        expected_output_length: No effect: the length of texts is not bounded.
     """
 
     regex_config: RegexConfig = field(default_factory=RegexConfig)
@@ -79,5 +79,5 @@ class Config:
     expected_output_length: int = 2**32 - 1
 
     def limits(self) -> Limits:
-        """Returns the budgets that this configuration asks for. Not in kbnf."""
+        """Returns the budgets of this configuration; an addition to kbnf's interface."""
         return Limits(memory_bytes=self.regex_config.max_memory_usage)

@@ -29,14 +29,14 @@ if TYPE_CHECKING:
     from grammask.kbnf.vocabulary import Vocabulary
 
 _INDEX_TYPES = (np.uintp, np.int64, np.uint64)
-"""Elements of buffers for ids; those at an address are of the platform's ``usize``, as in kbnf."""
+"""Element types of buffers for ids; elements at an address have the platform's ``usize``, as in kbnf."""
 
 
 class Engine:
-    """Generates texts of a KBNF grammar one after the other. Copies are independent and cheap.
+    """Generates texts of a KBNF grammar, one after the other. Copies are independent and cheap.
 
-    *The last computation* is the one of :meth:`compute_allowed_token_ids` or :meth:`update_logits`; accepting a token
-    computes nothing. Before the first one, and after :meth:`reset`, nothing is allowed.
+    *The last computation* is that of :meth:`compute_allowed_token_ids` or :meth:`update_logits`; accepting a token does
+    not compute a mask. Before the first computation, and after :meth:`reset`, no id is allowed.
     """
 
     __slots__ = ("__weakref__", "_allowed", "_grammar", "_matcher", "_vocabulary")
@@ -49,11 +49,11 @@ class Engine:
         Args:
             kbnf_syntax_grammar_str: The grammar.
             vocabulary: The tokens; shared with the other engines that use them.
-            config: Options; it is read now and may be changed afterwards.
+            config: Options, which are read here; later changes have no effect.
 
         Raises:
-            grammask.GrammarError: The grammar has errors, only empty texts or none, or passes a limit. It is a
-                ``ValueError``, and its text shows the places.
+            grammask.GrammarError: The grammar is invalid, has no nonempty text, or exceeds a limit. It is a
+                ``ValueError``, and its message shows the places.
         """
         config = Config() if config is None else config
         limits = config.limits()
@@ -62,16 +62,16 @@ class Engine:
         )
         self._matcher = self._grammar.compile(vocabulary.shared, end="eager", limits=limits).matcher()
         self._vocabulary = vocabulary
-        self._allowed = self._nothing()
+        self._allowed = self._empty_mask()
 
     def try_accept_new_token(self, token_id: SupportsIndex) -> AcceptTokenResult:
-        """Accepts a token, or changes nothing and raises an error.
+        """Accepts a token; raises an error, and changes nothing, for an illegal one.
 
         Raises:
             AcceptTokenError.UnknownTokenID: The vocabulary has no such token.
             AcceptTokenError.Finished: The text has ended.
             AcceptTokenError.Rejected: The grammar does not allow the token here.
-            grammask.LimitExceeded: A budget was passed.
+            grammask.LimitExceeded: A budget was exceeded.
         """
         id = index(token_id)
         if id not in self._vocabulary:
@@ -83,12 +83,12 @@ class Engine:
         return self._result()
 
     def try_accept_new_bytes(self, _bytes: bytes) -> AcceptTokenResult:
-        """Accepts bytes as if they were one token, or changes nothing and raises an error. Empty bytes do nothing.
+        """Accepts bytes like one token; raises an error, and changes nothing, for illegal ones. Empty bytes are legal.
 
         Raises:
             AcceptTokenError.Finished: The text has ended.
             AcceptTokenError.Rejected: The grammar does not allow the bytes here.
-            grammask.LimitExceeded: A budget was passed.
+            grammask.LimitExceeded: A budget was exceeded.
         """
         self._check_not_finished()
         if not self._matcher.accept_bytes(_bytes):
@@ -97,13 +97,13 @@ class Engine:
         return self._result()
 
     def compute_allowed_token_ids(self) -> None:
-        """Computes which tokens can come next: none if the text has ended.
+        """Computes the mask of the next token, which is empty if the text has ended.
 
         Raises:
-            grammask.DeadEnd: The text goes on, and no token of the vocabulary can come next.
-            grammask.LimitExceeded: A budget was passed.
+            grammask.DeadEnd: The text has not ended, and no token of the vocabulary is legal.
+            grammask.LimitExceeded: A budget was exceeded.
         """
-        allowed = self._nothing()
+        allowed = self._empty_mask()
         if not self._matcher.is_finished:
             self._matcher.fill_mask(allowed)
         self._allowed = allowed
@@ -114,21 +114,21 @@ class Engine:
         return ids
 
     def get_disallowed_token_ids_from_last_computation(self) -> list[int]:
-        """Returns the other ids up to the largest one of the vocabulary, ascending."""
+        """Returns the ids of the vocabulary's range that are not allowed, ascending."""
         ids: list[int] = np.flatnonzero(~self._bits()).tolist()
         return ids
 
     def check_if_token_is_allowed(self, token_id: SupportsIndex) -> bool:
-        """Whether the last computation allows a token; false for ids that the vocabulary does not have."""
+        """Whether the last computation allows a token; False for ids beyond the vocabulary."""
         bits = self._bits()
         return 0 <= index(token_id) < len(bits) and bool(bits[index(token_id)])
 
     def get_number_of_allowed_token_ids(self) -> int:
-        """Counts the allowed ids."""
+        """Returns the number of allowed ids."""
         return int(np.count_nonzero(self._bits()))
 
     def get_number_of_disallowed_token_ids(self) -> int:
-        """Counts the other ids up to the largest one of the vocabulary."""
+        """Returns the number of ids in the vocabulary's range that are not allowed."""
         return self._vocabulary.get_vocab_size() - self.get_number_of_allowed_token_ids()
 
     def get_index_of_allowed_token_ids(self) -> bytes:
@@ -145,27 +145,27 @@ class Engine:
 
         Raises:
             ValueError: The buffer is too short; nothing was written.
-            TypeError: It is no such buffer.
+            TypeError: The buffer has another type.
         """
         ids = np.flatnonzero(self._bits())
         writable_buffer(ptr, length, _INDEX_TYPES, len(ids))[: len(ids)] = ids
 
     def write_disallowed_token_ids_to_buffer(self, ptr: Any, length: int | None = None) -> None:
-        """Writes the other ids, as :meth:`write_allowed_token_ids_to_buffer` writes the allowed ones."""
+        """Writes the ids that are not allowed, like :meth:`write_allowed_token_ids_to_buffer`."""
         ids = np.flatnonzero(~self._bits())
         writable_buffer(ptr, length, _INDEX_TYPES, len(ids))[: len(ids)] = ids
 
     def fill_torch_bitmask(self, bitmask_ptr: Any, length: int | None = None) -> None:
-        """Writes the mask of the last computation, bit ``i & 31`` of word ``i >> 5`` for id i; clears what is beyond.
+        """Writes the mask of the last computation, bit ``i & 31`` of word ``i >> 5`` for id i; clears further words.
 
         Args:
             bitmask_ptr: An int32 array or CPU tensor of at least ``ceil(get_vocab_size() / 32)`` words, or their
-                address. kbnf takes the address alone, and writes up to four bytes too many.
+                address. kbnf takes an address alone, and writes up to four bytes beyond the buffer.
             length: The number of words; needed for an address.
 
         Raises:
             ValueError: The buffer is too short; nothing was written.
-            TypeError: It is no such buffer, or an address without a length.
+            TypeError: The buffer has another type, or is an address without a length.
         """
         words = len(self._allowed)
         target = writable_buffer(bitmask_ptr, length, (np.int32,), words)
@@ -173,26 +173,25 @@ class Engine:
         target[words:] = 0
 
     def mask_logits(self, logits: Any) -> Any:
-        """Sets the logits of the ids that the last computation does not allow to negative infinity.
+        """Sets the logits of ids that are not allowed by the last computation to negative infinity.
 
         Args:
-            logits: A numpy array or a tensor of torch, of shape ``[n]`` or ``[1, n]``; n may be larger than the
-                vocabulary. Changed in place and keeping its type, except for read-only arrays and ones of integers,
-                of which a masked copy is made.
+            logits: A numpy array or a torch tensor of shape ``[n]`` or ``[1, n]``; n may be larger than the vocabulary.
+                Changed in place, except for read-only arrays and integer arrays, which are copied.
 
         Returns:
             The masked logits: the same object if it was changed in place.
 
         Raises:
             MaskLogitsError.InvalidLogitsLength: There are fewer logits than ids.
-            ValueError: Another shape.
-            TypeError: Something else than an array or a tensor.
+            ValueError: The shape is another one.
+            TypeError: The argument is not an array or tensor.
         """
         self._check_logits(logits)
         return self._masked(logits)
 
     def update_logits(self, token_id: SupportsIndex, logits: Any) -> tuple[Any, AcceptTokenResult]:
-        """Accepts a token and, if the text goes on, computes which tokens can come next and masks the logits.
+        """Accepts a token and, unless the text has ended, computes the next mask and applies it to the logits.
 
         Args:
             token_id: The token.
@@ -205,8 +204,9 @@ class Engine:
             UpdateLogitsError.UnknownTokenID, UpdateLogitsError.Rejected, UpdateLogitsError.Finished: The token was not
                 accepted.
             UpdateLogitsError.InvalidLogitsLength: There are fewer logits than ids.
-            grammask.DeadEnd, grammask.LimitExceeded: As :meth:`compute_allowed_token_ids`; the token is taken back.
-            ValueError, TypeError: As :meth:`mask_logits`.
+            grammask.DeadEnd, grammask.LimitExceeded: As for :meth:`compute_allowed_token_ids`; the token is rolled
+                back.
+            ValueError, TypeError: As for :meth:`mask_logits`.
         """
         self._check_logits(logits)
         result = self.try_accept_new_token(token_id)
@@ -224,16 +224,16 @@ class Engine:
         return self._matcher.is_finished
 
     def reset(self) -> None:
-        """Goes back to the beginning of the text; what was learned about the grammar is kept."""
+        """Returns to the beginning of the text; the caches of the grammar are kept."""
         self._matcher.reset()
-        self._allowed = self._nothing()
+        self._allowed = self._empty_mask()
 
     def get_vocab(self) -> Vocabulary:
-        """Returns the vocabulary that the engine was made with, not a copy."""
+        """Returns the vocabulary of the engine itself, not a copy."""
         return self._vocabulary
 
     def shrink_to_fit(self) -> None:
-        """Does nothing: memory is bounded by itself."""
+        """Does nothing: memory is bounded by ``grammask.Limits``."""
 
     def __copy__(self) -> Engine:
         copy = object.__new__(type(self))
@@ -249,7 +249,7 @@ class Engine:
     def __repr__(self) -> str:
         return f"Engine({self._grammar!r}, {self._vocabulary!r}, {self._matcher!r})"
 
-    def _nothing(self) -> npt.NDArray[np.int32]:
+    def _empty_mask(self) -> npt.NDArray[np.int32]:
         return allocate_mask(1, self._vocabulary.get_vocab_size()).reshape(-1)
 
     def _bits(self) -> npt.NDArray[np.bool_]:

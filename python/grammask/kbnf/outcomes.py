@@ -1,6 +1,6 @@
-"""What comes of accepting a token or masking logits: the result, and the exceptions by reason.
+"""Results and exceptions of accepting tokens and masking logits.
 
-kbnf declares its errors as enumerations and raises plain ``ValueError``. Here each member of those enumerations is an
+kbnf declares its errors as enumerations, but raises ``ValueError`` itself. Here each member of those enumerations is an
 exception class, so that ``except ValueError``, ``except AcceptTokenError`` and ``except AcceptTokenError.Rejected``
 all work.
 """
@@ -12,12 +12,12 @@ from typing import ClassVar
 
 
 class AcceptTokenResult(IntEnum):
-    """What an accepted token did to the text."""
+    """The state of the text after an accepted token."""
 
     Ongoing = 0
-    """The text goes on."""
+    """The text continues."""
     Finished = 1
-    """The text is complete, and has ended."""
+    """The text has ended."""
 
     def __repr__(self) -> str:
         return f"AcceptTokenResult.{self.name}"
@@ -53,11 +53,11 @@ class UnknownTokenID(AcceptTokenError, UpdateLogitsError):
 
 
 class Rejected(AcceptTokenError, UpdateLogitsError):
-    """The grammar does not allow the token here."""
+    """The grammar refuses the token."""
 
 
 class Finished(AcceptTokenError, UpdateLogitsError):
-    """The text has ended; nothing can be accepted any more."""
+    """The text has ended, so no token is legal."""
 
 
 class InvalidLogitsLength(MaskLogitsError, UpdateLogitsError):

@@ -1,4 +1,4 @@
-"""``Token`` and ``Vocabulary`` of kbnf, on a vocabulary of grammask that is made once and shared by all engines."""
+"""``Token`` and ``Vocabulary`` of kbnf, on a vocabulary of grammask that all engines share."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from typing import SupportsIndex
 
-_MOST_IDS = 1 << 24
-"""kbnf's own bound on the size of a vocabulary."""
+_MAX_IDS = 1 << 24
+"""Maximum number of ids, as in kbnf."""
 
 
 @dataclass(frozen=True, slots=True)
 class Token:
-    """The bytes of a token, compared by value. ``bytes(token)`` gives them back."""
+    """The bytes of a token, compared by value. ``bytes(token)`` returns them."""
 
     value: bytes
 
@@ -34,7 +34,7 @@ class Token:
 
 
 class Vocabulary:
-    """The tokens of a model by id. Immutable; make one per model, for it takes 20 ms per 100,000 tokens."""
+    """The tokens of a model by id. Immutable; make one per model, since construction takes 20 ms per 100,000 tokens."""
 
     __slots__ = ("_names", "_shared", "_size", "_tokens")
 
@@ -43,8 +43,8 @@ class Vocabulary:
 
         Args:
             id_to_token: The tokens. Ids may be missing and tokens may occur more than once; empty tokens are never
-                allowed by a mask.
-            id_to_token_string: The tokens as the tokenizer spells them; only :meth:`get_token_string` uses it.
+                allowed.
+            id_to_token_string: The tokens in the notation of the tokenizer, for :meth:`get_token_string`.
 
         Raises:
             VocabularyError: There are no tokens, an id is negative or beyond 16,777,215, or a token has more than
@@ -53,8 +53,8 @@ class Vocabulary:
         self._tokens = dict(id_to_token)
         self._names = dict(id_to_token_string)
         self._size = max(self._tokens, default=-1) + 1
-        if self._size > _MOST_IDS or min(self._tokens, default=0) < 0:
-            msg = f"token ids go from 0 to {_MOST_IDS - 1}, and these from {min(self._tokens)} to {self._size - 1}"
+        if self._size > _MAX_IDS or min(self._tokens, default=0) < 0:
+            msg = f"token ids go from 0 to {_MAX_IDS - 1}, and these from {min(self._tokens)} to {self._size - 1}"
             raise VocabularyError(msg, "id-out-of-range")
         texts: list[bytes | None] = [None] * self._size
         for id, token in self._tokens.items():
@@ -62,11 +62,11 @@ class Vocabulary:
         self._shared = vocabulary.Vocabulary(texts)
 
     def get_token(self, token_id: SupportsIndex) -> Token | None:
-        """Returns the token with an id, or None. Ids may be numbers of arrays and tensors, here and elsewhere."""
+        """Returns the token with an id, or None. Ids may be elements of arrays and tensors, here and elsewhere."""
         return self._tokens.get(index(token_id))
 
     def get_token_string(self, token_id: SupportsIndex) -> str | None:
-        """Returns the tokenizer's spelling of the token with an id, or None."""
+        """Returns the token with an id in the notation of the tokenizer, or None."""
         return self._names.get(index(token_id))
 
     def get_token_id(self, token: Token) -> int | None:
@@ -85,5 +85,5 @@ class Vocabulary:
 
     @property
     def shared(self) -> vocabulary.Vocabulary:
-        """The vocabulary as the engine uses it. Not in kbnf."""
+        """The vocabulary of grammask; an addition to kbnf's interface."""
         return self._shared

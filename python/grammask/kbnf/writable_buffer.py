@@ -1,4 +1,4 @@
-"""Buffers that kbnf's writers fill: arrays, tensors, and addresses with a length; checked before the first byte."""
+"""The buffers of kbnf's writers: arrays, tensors, and addresses with a length; checked before writing."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ def writable_buffer(
             elements of the first of them.
         length: For an address, the number of elements there; otherwise None, or the number of elements to use.
         types: The types of elements.
-        needed: The number of elements that there must be.
+        needed: The required number of elements.
 
     Raises:
-        TypeError: An address without a length, or something else that cannot be written.
+        TypeError: The buffer is an address without a length, or has another type.
         ValueError: The buffer is too short, read-only or not contiguous.
     """
     if isinstance(buffer, int):

@@ -1,7 +1,8 @@
-"""Language models that the command line, the server and the demo generate with, behind one small interface.
+"""Language models for the command line, the server and the demo, with one interface.
 
-``open_model`` opens them by name: ``demo`` and ``random`` need nothing, ``hf:NAME`` runs on transformers, ``gguf:PATH``
-on llama.cpp. Serving engines have integrations of their own (``grammask.integrations``); these are for trying out.
+``open_model`` opens them by name: ``demo`` and ``random`` need no other package, ``hf:NAME`` needs transformers,
+``gguf:PATH`` needs llama-cpp-python. They serve to try grammars; ``grammask.integrations`` has the adapters for serving
+engines.
 """
 
 from __future__ import annotations
@@ -17,50 +18,50 @@ if TYPE_CHECKING:
     from grammask.vocabulary import Vocabulary
 
     Message: TypeAlias = Mapping[str, Any]
-    """A message of a chat, as OpenAI's API has it: ``{"role": ..., "content": ...}``."""
+    """A message of a chat in the form of OpenAI's API: ``{"role": ..., "content": ...}``."""
 
 __all__ = ["LanguageModel", "ModelNotFound", "open_model"]
 
 
 class ModelNotFound(Exception):
-    """There is no such model, or what runs it is not installed; the text says which."""
+    """The model does not exist, or a package that it needs is not installed."""
 
 
 class LanguageModel(Protocol):
-    """A model that reads one text at a time, token by token."""
+    """A model for one text at a time, which is extended token by token."""
 
     @property
     def vocabulary(self) -> Vocabulary:
-        """Its tokens; as wide as its logits."""
+        """The tokens of the model, with the width of its logits."""
 
     def encode(self, prompt: str) -> list[int]:
-        """Returns the ids that a prompt begins a text with."""
+        """Returns the ids of a prompt at the beginning of a text."""
 
     def encode_chat(self, messages: Sequence[Message], tools: Sequence[Mapping[str, Any]] = ()) -> list[int]:
-        """Returns the ids of a chat up to where the assistant's answer begins."""
+        """Returns the ids of a chat up to the beginning of the assistant's answer."""
 
     def begin(self, tokens: Sequence[int]) -> None:
-        """Forgets what it has read, and reads these tokens."""
+        """Starts a text with these tokens."""
 
     def append(self, token: int) -> None:
-        """Reads one more token."""
+        """Appends a token to the text."""
 
     def logits(self) -> npt.NDArray[np.float32]:
-        """Returns a logit for each id of the vocabulary as the next one: a new float32 array of shape ``[size]``."""
+        """Returns the logits of the next token: a new float32 array of shape ``[size]``."""
 
 
 def open_model(name: str, vocabulary: Vocabulary | None, rng: np.random.Generator) -> LanguageModel:
-    """Open a model by its name.
+    """Opens a model by its name.
 
     Args:
-        name: ``demo``, ``random``, ``hf:NAME`` (a folder, or a model of the hub, which is downloaded if it is not here)
-            or ``gguf:PATH``.
-        vocabulary: What ``demo`` and ``random`` speak, o200k_base if None; the others bring their own.
-        rng: What ``random`` draws from.
+        name: ``demo``, ``random``, ``hf:NAME`` (a folder, or a model of the hub, which is downloaded if necessary) or
+            ``gguf:PATH``.
+        vocabulary: The vocabulary of ``demo`` and ``random``, o200k_base if None; other models have their own.
+        rng: The source of the logits of ``random``.
 
     Raises:
-        ModelNotFound: There is none of that name, or what runs it is not installed.
-        ValueError: A vocabulary was given for a model that brings its own.
+        ModelNotFound: There is no model of that name, or a package that it needs is not installed.
+        ValueError: A vocabulary was given for a model that has its own.
     """
     kind, _, place = name.partition(":")
     if kind in ("hf", "gguf") and place:
@@ -74,7 +75,7 @@ def open_model(name: str, vocabulary: Vocabulary | None, rng: np.random.Generato
 
         return LlamaModel(place)
     from grammask.language_models.demo import DemoModel
-    from grammask.language_models.noise import RandomModel
+    from grammask.language_models.random_model import RandomModel
     from grammask.vocabulary import Vocabulary
 
     if name == "demo":

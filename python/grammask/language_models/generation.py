@@ -25,11 +25,11 @@ class Step:
 
     Attributes:
         token: Its id.
-        text: Its bytes; empty for one without text.
-        allowed: How many tokens could have come.
-        mask_seconds: The time that the mask took; 0 without a grammar.
-        logprobs: The natural logarithms of the probabilities of this token and of the likeliest ones, by id, as the
-            model has them under the mask and before the temperature; empty unless asked for.
+        text: Its bytes; empty for a token without text.
+        allowed: The number of legal tokens.
+        mask_seconds: The time for the mask; 0 without a grammar.
+        logprobs: The natural logarithms of the probabilities of this token and the most likely ones, by id, under the
+            mask and before the temperature; empty unless requested.
     """
 
     token: int
@@ -50,20 +50,22 @@ def generate(
     max_tokens: int = 256,
     logprobs: int | None = None,
 ) -> Iterator[Step]:
-    """Samples tokens until the text ends or there are ``max_tokens`` of them; the matcher has then read them.
+    """Samples tokens until the text ends or ``max_tokens`` is reached; the matcher accepts them.
 
     Args:
-        matcher: Where the text stands; None for a text without a grammar, which an end token ends.
-        model: The model, for whose vocabulary the matcher's grammar was compiled.
-        rng: Decides.
-        prompt: What the model reads before the text, as ids; the grammar does not see it.
-        temperature: Lower is more faithful to the model; 0 takes the most likely token.
-        top_p: Draws among the likeliest tokens that have at least this probability together (Holtzman et al., 2020).
-        max_tokens: The most tokens.
-        logprobs: How many of the likeliest tokens each step tells the probabilities of; None for not even its own.
+        matcher: The matcher of the text; None for a text without a grammar, which an end token ends.
+        model: The model; the matcher's grammar is compiled for its vocabulary.
+        rng: The source of randomness.
+        prompt: The ids of the prompt, which is not part of the text.
+        temperature: The sampling temperature; 0 selects the most likely token.
+        top_p: Samples from the smallest set of most likely tokens with at least this total probability (nucleus
+            sampling, Holtzman et al., 2020).
+        max_tokens: The maximum number of tokens.
+        logprobs: The number of most likely tokens whose probabilities each step has, in addition to its own; None for
+            no probabilities.
 
     Raises:
-        DeadEnd: No token can come next.
+        DeadEnd: No token is legal.
     """
     mask = allocate_mask(1, model.vocabulary.size)[0]
     model.begin(prompt)
@@ -81,15 +83,15 @@ def generate(
         if matcher is not None and not matcher.accept(token):
             msg = f"token {token} is in the mask and was refused"
             raise AssertionError(msg)
-        told = {} if logprobs is None else _logprobs(logits, token, logprobs)
-        yield Step(token, model.vocabulary.token(token) or b"", allowed, seconds, told)
+        reported = {} if logprobs is None else _logprobs(logits, token, logprobs)
+        yield Step(token, model.vocabulary.token(token) or b"", allowed, seconds, reported)
         if matcher is None and token in model.vocabulary.eos:
             return
         model.append(token)
 
 
 def is_text_of(compiled: CompiledGrammar, steps: list[Step]) -> bool:
-    """Whether the steps make a complete text, decided by a new matcher, which reads it as bytes.
+    """Whether the steps form a complete text, as judged by a new matcher that reads bytes.
 
     Only tokens without text are read as tokens.
     """
@@ -107,7 +109,7 @@ def is_text_of(compiled: CompiledGrammar, steps: list[Step]) -> bool:
 def _sample(
     logits: npt.NDArray[np.float32], temperature: float, top_p: float, rng: np.random.Generator
 ) -> tuple[int, int]:
-    """Draws one of the ids with a finite logit; also says how many those are."""
+    """Samples an id with a finite logit; also returns the number of such ids."""
     allowed = np.flatnonzero(logits > -np.inf)
     if temperature == 0:
         return int(allowed[np.argmax(logits[allowed])]), len(allowed)
@@ -117,15 +119,15 @@ def _sample(
     if top_p < 1:
         likeliest = np.argsort(-weights, kind="stable")
         sums = weights[likeliest].cumsum()
-        kept = likeliest[: int(np.searchsorted(sums, top_p * sums[-1])) + 1]
-        allowed, weights = allowed[kept], weights[kept]
+        nucleus = likeliest[: int(np.searchsorted(sums, top_p * sums[-1])) + 1]
+        allowed, weights = allowed[nucleus], weights[nucleus]
     sums = weights.cumsum()
     drawn = int(np.searchsorted(sums, rng.random() * sums[-1], side="right"))
     return int(allowed[min(drawn, len(allowed) - 1)]), count
 
 
 def _logprobs(logits: npt.NDArray[np.float32], token: int, count: int) -> dict[int, float]:
-    """The logarithms of the probabilities of a token and of the likeliest ones, likeliest first."""
+    """Returns the log-probabilities of a token and the most likely ones, in descending order."""
     scores = logits.astype(np.float64)
     scores -= scores.max()
     scores -= np.log(np.exp(scores).sum())

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from grammask.language_models import ModelNotFound
-from grammask.language_models.spelling import plain_chat
+from grammask.language_models.greedy_tokenizer import plain_chat
 from grammask.vocabulary import Vocabulary
 
 if TYPE_CHECKING:
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 class LlamaModel:
-    """A model and its tokenizer from one file; the length of texts is what the model was trained for."""
+    """A model and its tokenizer from one file, with the context length of its training."""
 
     def __init__(self, path: str) -> None:
         try:
@@ -33,17 +33,17 @@ class LlamaModel:
             raise ModelNotFound(f"gguf:{path}: {error}") from None
         self._logits_of: Any = llama_cpp.llama_get_logits_ith
         self.vocabulary = Vocabulary.from_gguf(path)
-        self._unread: list[int] = []
+        self._pending: list[int] = []
         self._logits: npt.NDArray[np.float32] = np.zeros(0, np.float32)
 
     def encode(self, prompt: str) -> list[int]:
-        """The prompt as the model's tokenizer encodes it, with what it puts before texts."""
+        """Encodes the prompt with the model's tokenizer, with the tokens that begin texts."""
         return list(self._llama.tokenize(prompt.encode("utf-8", "surrogateescape")))
 
     def encode_chat(
         self, messages: Sequence[Mapping[str, Any]], tools: Sequence[Mapping[str, Any]] = ()
     ) -> list[int]:
-        """The chat in the format of the file's template; as plain text if it has none."""
+        """Encodes the chat with the template of the file, or as plain text if there is none."""
         template = self._llama.metadata.get("tokenizer.chat_template")
         if template is None:
             return self.encode(plain_chat(messages))
@@ -59,21 +59,21 @@ class LlamaModel:
         return list(self._llama.tokenize(text.encode(), add_bos=False, special=True))
 
     def begin(self, tokens: Sequence[int]) -> None:
-        """Forgets what it has read, and reads these tokens; where there are none, a token that begins texts."""
+        """Starts a text with these tokens; without tokens, with the token that begins texts."""
         self._llama.reset()
         first = self._llama.token_bos()
-        self._unread = list(tokens) or [first if first >= 0 else self._llama.token_eos()]
+        self._pending = list(tokens) or [first if first >= 0 else self._llama.token_eos()]
 
     def append(self, token: int) -> None:
-        """Reads one more token."""
-        self._unread.append(token)
+        """Appends a token to the text."""
+        self._pending.append(token)
 
     def logits(self) -> npt.NDArray[np.float32]:
-        """Runs the model over what it has not read yet."""
-        if self._unread:
-            self._llama.eval(self._unread)
+        """Runs the model on the tokens that it has not read, and returns the logits."""
+        if self._pending:
+            self._llama.eval(self._pending)
             pointer = self._logits_of(self._llama.ctx, -1)
             self._logits = np.ctypeslib.as_array(pointer, shape=(self.vocabulary.size,)).astype(np.float32)
-            self._unread = []
+            self._pending = []
         copy: npt.NDArray[np.float32] = self._logits.copy()
         return copy

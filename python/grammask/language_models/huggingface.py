@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from grammask.language_models import ModelNotFound
-from grammask.language_models.spelling import plain_chat
+from grammask.language_models.greedy_tokenizer import plain_chat
 from grammask.vocabulary import Vocabulary
 
 if TYPE_CHECKING:
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 class TransformersModel:
     """A model and its tokenizer, from a folder or from the hub.
 
-    Runs on the first CUDA device if there is one, else on the CPU, in the type that its weights have.
+    Runs on the first CUDA device if there is one, else on the CPU, in the dtype of its weights.
     """
 
     def __init__(self, name: str) -> None:
@@ -41,18 +41,18 @@ class TransformersModel:
             eos=None if ends is None else ([ends] if isinstance(ends, int) else ends),
             size=self._model.get_output_embeddings().weight.shape[0],
         )
-        self._unread: list[int] = []
+        self._pending: list[int] = []
         self._cache: Any = None
         self._logits: npt.NDArray[np.float32] = np.zeros(0, np.float32)
 
     def encode(self, prompt: str) -> list[int]:
-        """The prompt as the tokenizer encodes it, with what it puts before texts."""
+        """Encodes the prompt with the tokenizer, with the tokens that begin texts."""
         return list(self._tokenizer.encode(prompt))
 
     def encode_chat(
         self, messages: Sequence[Mapping[str, Any]], tools: Sequence[Mapping[str, Any]] = ()
     ) -> list[int]:
-        """The chat in the format of the tokenizer's template; as plain text if it has none."""
+        """Encodes the chat with the template of the tokenizer, or as plain text if there is none."""
         if self._tokenizer.chat_template is None:
             return self.encode(plain_chat(messages))
         text = self._tokenizer.apply_chat_template(
@@ -61,23 +61,23 @@ class TransformersModel:
         return list(self._tokenizer.encode(text, add_special_tokens=False))
 
     def begin(self, tokens: Sequence[int]) -> None:
-        """Forgets what it has read, and reads these tokens; where there are none, a token that begins texts."""
+        """Starts a text with these tokens; without tokens, with the token that begins texts."""
         self._cache = None
         first = self._tokenizer.bos_token_id
-        self._unread = list(tokens) or [self.vocabulary.eos[0] if first is None else first]
+        self._pending = list(tokens) or [self.vocabulary.eos[0] if first is None else first]
 
     def append(self, token: int) -> None:
-        """Reads one more token."""
-        self._unread.append(token)
+        """Appends a token to the text."""
+        self._pending.append(token)
 
     def logits(self) -> npt.NDArray[np.float32]:
-        """Runs the model over what it has not read yet."""
-        if self._unread:
-            ids = self._torch.tensor([self._unread], device=self._model.device)
+        """Runs the model on the tokens that it has not read, and returns the logits."""
+        if self._pending:
+            ids = self._torch.tensor([self._pending], device=self._model.device)
             with self._torch.inference_mode():
                 output = self._model(input_ids=ids, past_key_values=self._cache, use_cache=True)
             self._cache = output.past_key_values
             self._logits = output.logits[0, -1].float().cpu().numpy()
-            self._unread = []
+            self._pending = []
         copy: npt.NDArray[np.float32] = self._logits.copy()
         return copy

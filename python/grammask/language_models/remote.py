@@ -1,9 +1,9 @@
-"""Texts under a grammar from a server that only gives text: OpenAI's completions interface, without access to logits.
+"""Texts under a grammar from a server without access to logits, by OpenAI's completions interface.
 
-The server continues the text so far; of what it writes, the longest prefix that fits the grammar is kept. Where it
-leaves the grammar, the likeliest alternative that fits takes the place of its token, and the server goes on from there.
-What can only be one text is never asked for. So the result is a text of the grammar, but its distribution is not the
-model's under masks: where masks are possible, they are better.
+The server continues the text so far, and the longest prefix of the continuation that the grammar admits is used. The
+first token that the grammar refuses is replaced by its most likely legal alternative, and the server continues from
+there. Forced text is not requested. The result is a text of the grammar, but its distribution differs from that of the
+model under masks, which are preferable where they are possible.
 """
 
 from __future__ import annotations
@@ -24,33 +24,33 @@ if TYPE_CHECKING:
 
 _TOKENS_PER_REQUEST = 64
 _ALTERNATIVES = 5
-"""The most that the interface gives per token."""
+"""Maximum number of alternatives per token in the interface."""
 _TIMEOUT_SECONDS = 120.0
 
 
 @dataclass(frozen=True, slots=True)
 class Piece:
-    """Some bytes of the text, and where they come from.
+    """A piece of the text with its source.
 
     Attributes:
         text: The bytes.
-        source: ``forced`` (nothing else could follow), ``model``, or ``alternative`` (not the server's first choice).
+        source: ``forced`` (the only continuation), ``model``, or ``alternative`` (not the server's first choice).
     """
 
     text: bytes
     source: str
 
 
-class LeftTheGrammar(Exception):
-    """The server wrote nothing that fits, and no alternative that fits; the text says where."""
+class NoFittingContinuation(Exception):
+    """Neither the server's continuation nor an alternative is legal; the message has the position."""
 
 
 class RemoteModel:
-    """A server that speaks OpenAI's completions interface.
+    """A server with OpenAI's completions interface.
 
     Args:
-        place: The URL before ``/completions``, and the model's name after ``#``; without one, the server's first model.
-            The environment's ``OPENAI_API_KEY`` is sent as the key.
+        place: The URL without ``/completions``, and the name of the model after ``#``; without a name, the server's
+            first model. The environment variable ``OPENAI_API_KEY`` is sent as the key.
     """
 
     def __init__(self, place: str) -> None:
@@ -63,12 +63,12 @@ class RemoteModel:
     def write(
         self, matcher: Matcher, prompt: str, *, temperature: float = 1.0, seed: int = 0, max_bytes: int = 4096
     ) -> Iterator[Piece]:
-        """Yields the text piece by piece; the matcher has read it all.
+        """Yields the text in pieces, which the matcher accepts.
 
-        Stops where the text is complete and the server stops or nothing can follow, and after `max_bytes`.
+        Stops if the text is complete and either the server stops or no byte is legal, and after `max_bytes`.
 
         Raises:
-            LeftTheGrammar: The server and its alternatives do not fit the grammar.
+            NoFittingContinuation: The grammar refuses the server's continuation and its alternatives.
         """
         text = b""
         while len(text) < max_bytes:
@@ -89,7 +89,7 @@ class RemoteModel:
             ):
                 return
             if len(text) == written:
-                raise LeftTheGrammar(
+                raise NoFittingContinuation(
                     f"after {text[-40:]!r} the server wrote {choice['text'][:40]!r}, and none of its alternatives fits"
                 )
 
@@ -134,9 +134,9 @@ class RemoteModel:
 
 
 def _fitting(matcher: Matcher, choice: dict[str, Any]) -> Iterator[Piece]:
-    """What fits of a continuation: its first tokens, and an alternative to the one that leaves the grammar.
+    """Yields the legal part of a continuation: its first tokens, and a legal alternative to the first illegal one.
 
-    Without an alternative that fits, or without tokens, the longest prefix.
+    Without a legal alternative, or without token information, yields the longest legal prefix.
     """
     written = choice["text"].encode()
     fits = _longest_prefix(matcher, written)
@@ -154,22 +154,22 @@ def _fitting(matcher: Matcher, choice: dict[str, Any]) -> Iterator[Piece]:
         yield _read(matcher, written[begin:fits], "model")
 
 
-def _token_at(choice: dict[str, Any], place: int) -> tuple[int, dict[str, float]]:
-    """Where the token of a byte begins, and the logarithms of the probabilities of its alternatives."""
+def _token_at(choice: dict[str, Any], position: int) -> tuple[int, dict[str, float]]:
+    """Returns the position of the token that contains a byte, and the log-probabilities of its alternatives."""
     logprobs = choice.get("logprobs") or {}
     begin = 0
     for token, alternatives in zip(
         logprobs.get("tokens") or (), logprobs.get("top_logprobs") or (), strict=False
     ):
         end = begin + len(token.encode())
-        if place < end:
+        if position < end:
             return begin, alternatives or {}
         begin = end
     return 0, {}
 
 
 def _longest_prefix(matcher: Matcher, text: bytes) -> int:
-    """The length of the longest prefix that fits and does not cut a character."""
+    """Returns the length of the longest legal prefix that does not split a character."""
     fits, too_long = 0, len(text) + 1
     while too_long - fits > 1:
         middle = (fits + too_long) // 2

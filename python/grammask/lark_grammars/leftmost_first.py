@@ -28,7 +28,7 @@ else:
     import sre_constants
     import sre_parse
 
-WITHOUT_LOOKS = "override the terminal with one that says the same without a look-ahead at its end"
+WITHOUT_LOOKS = "override the terminal with an equivalent one without a look-ahead at its end"
 
 CHARACTER_TYPES = re.ASCII | re.LOCALE | re.UNICODE
 """Mutually exclusive flags that select the meaning of classes such as ``\\w``."""
@@ -102,7 +102,7 @@ class _PatternReader:
             "POSSESSIVE_REPEAT": "a possessive repetition",
         }.get(kind, f"`{kind.lower()}`")
         message = f"the terminal `{self.name}` uses {construct}"
-        raise unsupported(message, advice="override the terminal with one that says the same without it")
+        raise unsupported(message, advice="override the terminal with an equivalent one without it")
 
 
 def _members(operation: Any, argument: Any, flags: int) -> tuple[CodePointRanges, bool]:

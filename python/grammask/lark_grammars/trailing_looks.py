@@ -1,18 +1,17 @@
-r"""Terminals with a negative look-ahead at their end, as terminals without one and refused terminals.
+r"""Negative looks ahead at the end of terminals, replaced by refused terminals where this is equivalent.
 
-In `/0+(?![1-9])/` the look-ahead inspects the text after the lexeme. Where it fails, the library tries other matches
-and other terminals. If none of them can lead to a text of the language, a text is invalid as soon as it contains the
-match and the text that must not follow: a *violation*, which becomes a refused terminal. This is so for every preceding
-text if
+In `/0+(?![1-9])/` the look reads beyond the end of the lexeme. If it fails, the library tries other matches and other
+terminals. If none of these can lead to a text of the language, a text is wrong as soon as it contains a *violation*, a
+match with the text that must not follow it. A refused terminal for the violations is then equivalent. This is so after
+any text if
 
-1. no thread of the terminal, and no terminal that the lexer tries later, can match a violation or a text that begins
-   with one;
-2. where one of them matches a part of a violation, the terminals that can begin with the remaining characters cannot
-   follow it by the rules, and are not ignored.
+1. no thread of the terminal, and no terminal that the lexer tries later, can match a violation or an extension of it;
+2. for each of them that matches a proper prefix of a violation, the terminals that can begin with the rest of the
+   violation cannot follow it by the productions, and are not ignored.
 
-Terminals that only match texts that begin with a violation, such as strings in triple quotes next to those in single
-quotes, are tried before the refused one instead. This has no effect if the terminal with the look-ahead cannot match at
-these positions, and no terminal between the two can either.
+A terminal all of whose words begin with a violation, such as strings in three quotes next to those in one, is moved
+before the refused one. This is equivalent if the terminal with the look has no match at such a position, and if no
+terminal between the two matches at the same positions.
 """
 
 from __future__ import annotations
@@ -31,13 +30,13 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class LexedTerminal:
-    """A terminal as the lexer sees it.
+    """A terminal of the lexer.
 
     Attributes:
         name: Its name.
         priority: Its priority.
         is_literal: Whether it is a literal.
-        role: ``"parsed"``, ``"ignored"`` or ``"refused"``, or ``"newline"`` if it is that of an indentation.
+        role: ``"parsed"``, ``"ignored"`` or ``"refused"``, or ``"newline"`` for that of an indentation.
         language: Its language.
     """
 
@@ -55,17 +54,17 @@ def with_violations_refused(
     violations: MatchLanguage,
     follows: Callable[[str, str], bool],
 ) -> list[LexedTerminal]:
-    """Returns the terminals, in the order in which they are tried, with a refused one called as :func:`violation_name`.
+    """Returns the terminals in their order, with a refused one named :func:`violation_name`.
 
     Args:
         terminals: All terminals in their order.
         name: The terminal with the look-ahead.
         matches: Its matches.
         violations: The violations of its look-ahead.
-        follows: Whether the second terminal can come after the first by the rules.
+        follows: Whether the second terminal can come after the first by the productions.
 
     Raises:
-        UnsupportedGrammar: Where the look-ahead fails, another match could be part of a text of the language.
+        UnsupportedGrammar: Another lexeme in place of the terminal could be part of a text of the language.
     """
     place = next(index for index, terminal in enumerate(terminals) if terminal.name == name)
     own, later = terminals[place], terminals[place + 1 :]
@@ -73,7 +72,7 @@ def with_violations_refused(
         raise _refusal(name, name)
     _check_next_terminals(own, own, matches.can_match_inside, terminals, follows)
     moved = []
-    # The library may recognise a literal by a later pattern, whatever the position of the literal.
+    # The library may rename a match of a later pattern to a literal, whatever the position of the literal.
     others = [*later, *(terminal for terminal in terminals[:place] if terminal.is_literal)]
     for index, terminal in enumerate(others):
         if terminal.role == "refused":
@@ -119,7 +118,7 @@ def _check_next_terminals(
     terminals: list[LexedTerminal],
     follows: Callable[[str, str], bool],
 ) -> None:
-    """Checks condition 2 for a terminal that matches a part of a violation of `own`, before some characters."""
+    """Checks condition 2 for a terminal that matches a prefix of a violation of `own`, before some characters."""
     if not inside:
         return
     for after in terminals:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple, TypeVar
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from grammask.llguidance_grammars.scanning import Token
+    from grammask.llguidance_grammars.scanning import SyntaxToken
 
 __all__ = ["Condition", "Expression", "ParameterReader"]
 
@@ -128,7 +128,10 @@ class ParameterReader:
     """
 
     def __init__(
-        self, peek: Callable[[], Token], take: Callable[[], Token], error: Callable[[str], Exception]
+        self,
+        peek: Callable[[], SyntaxToken],
+        take: Callable[[], SyntaxToken],
+        error: Callable[[str], Exception],
     ) -> None:
         self._peek = peek
         self._take = take

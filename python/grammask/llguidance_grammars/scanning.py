@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from grammask.llguidance_grammars.diagnostics import TextErrors
 
-__all__ = ["Token", "scan"]
+__all__ = ["SyntaxToken", "scan"]
 
 _TOKENS = re.compile(
     r"""(?P<blank>[ \t\r\f]+|(?://|\#)[^\n]*)
@@ -30,7 +30,7 @@ _DECODER = json.JSONDecoder()
 
 
 @dataclass(frozen=True, slots=True)
-class Token:
+class SyntaxToken:
     """A token: its kind, its text, its span in characters, and the value of an object."""
 
     kind: str
@@ -39,9 +39,9 @@ class Token:
     value: Any = None
 
 
-def scan(text: str, errors: TextErrors) -> list[Token]:
+def scan(text: str, errors: TextErrors) -> list[SyntaxToken]:
     """Returns the tokens of a text. A line end is a token unless the next line begins with a bar."""
-    tokens: list[Token] = []
+    tokens: list[SyntaxToken] = []
     position = 0
     while position < len(text):
         if (
@@ -65,14 +65,14 @@ def scan(text: str, errors: TextErrors) -> list[Token]:
         if kind != "blank" and not (kind == "newline" and (not tokens or tokens[-1].kind == "newline")):
             if kind == "symbol" and match[0] == "|" and tokens and tokens[-1].kind == "newline":
                 tokens.pop()
-            tokens.append(Token(kind, match[0], match.span()))
+            tokens.append(SyntaxToken(kind, match[0], match.span()))
         position = match.end()
-    tokens.append(Token("newline", "\n", (len(text), len(text))))
-    tokens.append(Token("end", "", (len(text), len(text))))
+    tokens.append(SyntaxToken("newline", "\n", (len(text), len(text))))
+    tokens.append(SyntaxToken("end", "", (len(text), len(text))))
     return tokens
 
 
-def _object(text: str, position: int, tokens: list[Token], errors: TextErrors) -> int:
+def _object(text: str, position: int, tokens: list[SyntaxToken], errors: TextErrors) -> int:
     """Reads the JSON value after a directive and its comments; returns the position after it."""
     start = position
     while (match := re.compile(r"\s+|(?://|#)[^\n]*").match(text, start)) is not None and match.end() > start:
@@ -82,7 +82,7 @@ def _object(text: str, position: int, tokens: list[Token], errors: TextErrors) -
     except (ValueError, RecursionError) as error:
         errors.add("invalid-json", (start, start + 1), f"this is no JSON: {error}")
         value, end = None, text.find("\n", start) if "\n" in text[start:] else len(text)
-    tokens.append(Token("object", text[start:end], (start, end), value))
+    tokens.append(SyntaxToken("object", text[start:end], (start, end), value))
     return end
 
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from grammask.llguidance_grammars.imported_terminals import COMMON_TERMINALS
 from grammask.llguidance_grammars.parameters import Condition, ParameterReader
-from grammask.llguidance_grammars.scanning import Token, scan
+from grammask.llguidance_grammars.scanning import SyntaxToken, scan
 
 if TYPE_CHECKING:
     from grammask.llguidance_grammars.diagnostics import TextErrors
@@ -69,7 +69,7 @@ def read(text: str, errors: TextErrors) -> Statements:
     return read_tokens(scan(text, errors), errors)
 
 
-def read_tokens(tokens: list[Token], errors: TextErrors) -> Statements:
+def read_tokens(tokens: list[SyntaxToken], errors: TextErrors) -> Statements:
     """Returns the statements of tokens that end with an ``end`` token."""
     return _StatementReader(tokens, errors).statements()
 
@@ -78,7 +78,7 @@ def read_tokens(tokens: list[Token], errors: TextErrors) -> Statements:
 class _OpenBracket:
     """The right-hand side of a definition, or a bracket in it, up to the current token."""
 
-    opening: Token
+    opening: SyntaxToken
     alternatives: list[Node] = field(default_factory=list)
     conjuncts: list[Node] = field(default_factory=list)
     sequence: list[Node] = field(default_factory=list)
@@ -114,7 +114,7 @@ class _OpenBracket:
 
 
 class _StatementReader:
-    def __init__(self, tokens: list[Token], errors: TextErrors) -> None:
+    def __init__(self, tokens: list[SyntaxToken], errors: TextErrors) -> None:
         self.tokens = tokens
         self.position = 0
         self.errors = errors
@@ -122,10 +122,10 @@ class _StatementReader:
         self.parameters = ParameterReader(lambda: self.token, self.take, self.error)
 
     @property
-    def token(self) -> Token:
+    def token(self) -> SyntaxToken:
         return self.tokens[self.position]
 
-    def take(self) -> Token:
+    def take(self) -> SyntaxToken:
         token = self.token
         if token.kind != "end":
             self.position += 1
@@ -134,7 +134,7 @@ class _StatementReader:
     def is_symbol(self, text: str) -> bool:
         return self.token.kind == "symbol" and self.token.text == text
 
-    def expect(self, text: str) -> Token:
+    def expect(self, text: str) -> SyntaxToken:
         if not self.is_symbol(text):
             raise self.error(f"`{text}` is expected")
         return self.take()
@@ -186,7 +186,7 @@ class _StatementReader:
                 raise self.unsupported(f"`{token.text}` is not supported here")
             raise self.error("a statement begins with a name or a directive")
 
-    def definition(self, token: Token) -> None:
+    def definition(self, token: SyntaxToken) -> None:
         name = token.text.lstrip("?!")
         self.result.begun.add(name)
         if self.is_symbol("."):
@@ -261,7 +261,7 @@ class _StatementReader:
                 self.expect(",")
         self.take()
 
-    def import_terminal(self, name: Token, alias: Token) -> None:
+    def import_terminal(self, name: SyntaxToken, alias: SyntaxToken) -> None:
         pattern = COMMON_TERMINALS.get(name.text)
         if pattern is None or alias.kind != "terminal":
             message = f"`common` has no terminal `{name.text}`"
@@ -286,7 +286,7 @@ class _StatementReader:
             else:
                 self.errors.add("unsupported-grammar", token.span, f"the option `{name}` is not supported")
 
-    def expansions(self, opening: Token) -> Node:
+    def expansions(self, opening: SyntaxToken) -> Node:
         stack = [_OpenBracket(opening)]
         while True:
             frame = stack[-1]
@@ -396,7 +396,7 @@ class _StatementReader:
             raise self.error("these are no bounds of a repetition", code="invalid-repetition")
         return minimum, maximum
 
-    def atom(self, token: Token) -> Node:
+    def atom(self, token: SyntaxToken) -> Node:
         span = token.span
         if token.kind == "rule":
             parameter = None
@@ -439,7 +439,7 @@ class _StatementReader:
             raise self.unsupported(f"`{token.text}` is not supported here")
         raise self.error("a name, a string, an expression or a bracket is expected")
 
-    def nested(self) -> list[Token]:
+    def nested(self) -> list[SyntaxToken]:
         """Returns the tokens between braces, with an ``end`` token."""
         opening = self.expect("{")
         start, depth = self.position, 1
@@ -451,9 +451,13 @@ class _StatementReader:
             if token.kind == "symbol":
                 depth += (token.text == "{") - (token.text == "}")
         end = self.tokens[self.position - 1].span
-        return [*self.tokens[start : self.position - 1], Token("newline", "\n", end), Token("end", "", end)]
+        return [
+            *self.tokens[start : self.position - 1],
+            SyntaxToken("newline", "\n", end),
+            SyntaxToken("end", "", end),
+        ]
 
-    def string(self, token: Token) -> str:
+    def string(self, token: SyntaxToken) -> str:
         r"""Decodes the escapes of JSON, and ``\xHH``."""
         text = token.text.removesuffix("i")
         try:

@@ -117,7 +117,7 @@ def _with_definitions(schema: _Schema, definitions: dict[str, _Schema]) -> _Sche
     return {**schema, "$defs": definitions} if definitions else schema
 
 
-class _Property(typing.NamedTuple):
+class _DeclaredProperty(typing.NamedTuple):
     """A declared name of an object."""
 
     name: str
@@ -292,7 +292,7 @@ class _SchemaWriter:
             has_default = (
                 field.default is not dataclasses.MISSING or field.default_factory is not dataclasses.MISSING
             )
-            properties.append(_Property(field.name, hints[field.name], not has_default))
+            properties.append(_DeclaredProperty(field.name, hints[field.name], not has_default))
         return self._object(properties, _name(kind), variables)
 
     def _typed_dict(self, kind: Any, variables: dict[Any, Any]) -> _Schema:
@@ -303,7 +303,7 @@ class _SchemaWriter:
             marks = {_special_name(typing.get_origin(form)) for form in _forms_around(hint)}
             if "Required" in marks or "NotRequired" in marks:
                 is_required = "Required" in marks
-            properties.append(_Property(name, hint, is_required))
+            properties.append(_DeclaredProperty(name, hint, is_required))
         return self._object(properties, _name(kind), variables)
 
     def _named_tuple(self, kind: Any, variables: dict[Any, Any]) -> _Schema:
@@ -332,12 +332,14 @@ class _SchemaWriter:
                 msg = f"{path}: the parameter {parameter.name} cannot be given by name"
                 raise UnsupportedType(msg)
             else:
-                properties.append(_Property(parameter.name, hint, parameter.default is parameter.empty))
+                properties.append(
+                    _DeclaredProperty(parameter.name, hint, parameter.default is parameter.empty)
+                )
         schema = self._object(properties, path, {})
         schema["additionalProperties"] = others
         return schema
 
-    def _object(self, properties: list[_Property], path: str, variables: dict[Any, Any]) -> _Schema:
+    def _object(self, properties: list[_DeclaredProperty], path: str, variables: dict[Any, Any]) -> _Schema:
         schema: _Schema = {
             "type": "object",
             "properties": {

@@ -21,44 +21,44 @@ if TYPE_CHECKING:
 def error_of(
     message: str, *, kind: str = "invalid_request_error", param: str | None = None, code: str = ""
 ) -> Any:
-    """An error as OpenAI's clients expect it."""
+    """Returns an error in the form that OpenAI's clients expect."""
     return {"error": {"message": message, "type": kind, "param": param, "code": code or None}}
 
 
 class StopText:
-    """Passes a text on piece by piece, up to where one of the stop texts begins.
+    """Emits a growing text up to the beginning of a stop text.
 
-    What may be the beginning of one is held back until more is known; characters are never cut.
+    A suffix that may be the beginning of a stop text is held back; characters are not split.
     """
 
     def __init__(self, stops: tuple[str, ...]) -> None:
         self._stops = stops
         self._decoder = codecs.getincrementaldecoder("utf-8")("replace")
-        self._held = ""
+        self._pending = ""
         self.is_stopped = False
 
     def push(self, piece: bytes, *, final: bool = False) -> str:
-        """What can be passed on after one more piece; everything if it is the last one."""
-        self._held += self._decoder.decode(piece, final)
-        found = [at for at in (self._held.find(stop) for stop in self._stops) if at >= 0]
-        if found:
+        """Appends a piece, and returns the text that is now certain; all of it after the last piece."""
+        self._pending += self._decoder.decode(piece, final)
+        positions = [at for at in (self._pending.find(stop) for stop in self._stops) if at >= 0]
+        if positions:
             self.is_stopped = True
-            out, self._held = self._held[: min(found)], ""
+            out, self._pending = self._pending[: min(positions)], ""
             return out
-        out = self._held if final else without_partial_match(self._stops, self._held)
-        self._held = self._held[len(out) :]
+        out = self._pending if final else without_partial_match(self._stops, self._pending)
+        self._pending = self._pending[len(out) :]
         return out
 
 
 @dataclass
 class Answer:
-    """One answer while it is made.
+    """An answer during its generation.
 
     Attributes:
         kind: ``completions`` or ``chat``.
         model: The model's name.
-        prompt_tokens: How many tokens the prompt has.
-        finish_reason: ``stop``, ``length`` or ``tool_calls``; None while the text goes on.
+        prompt_tokens: The number of tokens of the prompt.
+        finish_reason: ``stop``, ``length`` or ``tool_calls``; None before the end.
     """
 
     kind: str
@@ -72,7 +72,7 @@ class Answer:
     def whole(
         self, text: str, vocabulary: Vocabulary, *, with_logprobs: bool, calls: Sequence[Call] = ()
     ) -> dict[str, Any]:
-        """The answer as one object."""
+        """Returns the answer as one object."""
         message: dict[str, Any] = {"role": "assistant", "content": text}
         if calls:
             message = {"role": "assistant", "content": text or None, "tool_calls": _tool_calls(calls)}
@@ -82,7 +82,7 @@ class Answer:
         return {**self.head("text_completion", "chat.completion"), "choices": [choice], "usage": self.usage()}
 
     def usage(self) -> dict[str, int]:
-        """How many tokens were read and written."""
+        """Returns the numbers of tokens."""
         used = len(self.steps)
         return {
             "prompt_tokens": self.prompt_tokens,
@@ -91,7 +91,7 @@ class Answer:
         }
 
     def head(self, completion: str, chat: str) -> dict[str, Any]:
-        """What all objects of the answer begin with; their kinds are called so."""
+        """Returns the common members of the objects of the answer; the arguments are the names of the object types."""
         kind = completion if self.kind == "completions" else chat
         return {"id": self.id, "object": kind, "created": self.created, "model": self.model}
 
@@ -99,7 +99,7 @@ class Answer:
         return {"index": 0, **content, "logprobs": None, "finish_reason": self.finish_reason}
 
     def logprobs(self, steps: list[Step], vocabulary: Vocabulary) -> dict[str, Any]:
-        """The probabilities of the tokens, in the form that the kind of answer has."""
+        """Returns the log-probabilities of tokens, in the form of the kind of answer."""
 
         def text_of(id: int) -> str:
             return (vocabulary.token(id) or b"").decode("utf-8", "replace")
@@ -128,12 +128,12 @@ class Answer:
 
 
 class Chunks:
-    """An answer as the objects of a stream, which have what is new since the one before.
+    """An answer as the objects of a stream, each with the part since the previous one.
 
     Args:
-        answer: The answer, while it is made.
-        vocabulary: The vocabulary of its tokens, if their probabilities are asked for.
-        with_usage: Whether a last object tells how many tokens there were.
+        answer: The answer.
+        vocabulary: The vocabulary of its tokens, if their probabilities are requested.
+        with_usage: Whether a last object has the numbers of tokens.
     """
 
     def __init__(self, answer: Answer, vocabulary: Vocabulary | None, *, with_usage: bool) -> None:
@@ -141,10 +141,10 @@ class Chunks:
         self._vocabulary = vocabulary
         self._with_usage = with_usage
         self._is_first = True
-        self._told_steps = 0
+        self._reported_steps = 0
 
     def of(self, part: str | CallFragment) -> dict[str, Any]:
-        """The object for the next part of the text or of a call."""
+        """Returns the object for the next part of the text or of a call."""
         if isinstance(part, str):
             return self._chunk({"text" if self._answer.kind == "completions" else "content": part})
         kind, given = ("custom", "input") if part.is_custom else ("function", "arguments")
@@ -155,7 +155,7 @@ class Chunks:
         return self._chunk({"tool_calls": [call]})
 
     def last(self) -> Iterator[dict[str, Any]]:
-        """The objects that say why the answer has ended, and how many tokens there were."""
+        """Yields the last objects: the finish reason, and the numbers of tokens if they are requested."""
         yield self._chunk({"text": ""} if self._answer.kind == "completions" else {}, is_last=True)
         if self._with_usage:
             yield {**self._head(), "choices": [], "usage": self._answer.usage()}
@@ -170,10 +170,10 @@ class Chunks:
             "logprobs": None,
             "finish_reason": self._answer.finish_reason if is_last else None,
         }
-        steps = self._answer.steps[self._told_steps :]
+        steps = self._answer.steps[self._reported_steps :]
         if self._vocabulary is not None and steps:
             choice["logprobs"] = self._answer.logprobs(steps, self._vocabulary)
-        self._told_steps += len(steps)
+        self._reported_steps += len(steps)
         return {**self._head(), "choices": [choice], **({"usage": None} if self._with_usage else {})}
 
     def _head(self) -> dict[str, Any]:
@@ -181,7 +181,7 @@ class Chunks:
 
 
 def _tool_calls(calls: Sequence[Call]) -> list[dict[str, Any]]:
-    """Calls as OpenAI writes them, with new ids."""
+    """Returns calls in OpenAI's form, with new ids."""
     written = []
     for call in calls:
         kind, given = ("custom", "input") if call.is_custom else ("function", "arguments")

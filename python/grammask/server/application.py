@@ -1,7 +1,7 @@
 """The routes of the server, as an ASGI application of starlette.
 
-Texts are made in a thread, one after the other: there is one model, and it reads one text at a time. When a client goes
-away, its text ends.
+Texts are generated in a thread, one after the other, since there is one model for one text at a time. When a client
+disconnects, its generation ends.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from grammask.errors import DeadEnd, GrammarError
 from grammask.language_models.generation import generate
 from grammask.server import requests
 from grammask.server.answers import Answer, Chunks, StopText, error_of
-from grammask.server.playground import look
+from grammask.server.playground import inspect_text
 from grammask.tool_styles import tool_style
 from grammask.tool_styles import tool_style as style_named
 from grammask.tools import CallStream, read_calls, shown_tools
@@ -40,24 +40,24 @@ if TYPE_CHECKING:
     from grammask.language_models.generation import Step
     from grammask.tools import Call
 
-MOST_BYTES = 4 << 20
-"""The longest body of a request."""
+MAX_BODY_BYTES = 4 << 20
+"""Maximum length of the body of a request."""
 
 
 def application(
     model: LanguageModel, name: str, hosts: Sequence[str] = ("*",), *, tool_style: str = "hermes"
 ) -> Starlette:
-    """Make the application that serves a model.
+    """Makes the application that serves a model.
 
     Args:
         model: The model.
-        name: What clients call it; what they ask for instead does not matter.
-        hosts: The host names that requests may ask for; on a loopback address only its own, so that no page of the web
-            can reach the server under a name that it controls.
-        tool_style: How the model writes calls of tools (:func:`grammask.tool_styles.tool_styles`).
+        name: The name of the model in answers; the name in requests is ignored.
+        hosts: The host names that requests may have. On a loopback address, pass only its names: this prevents web
+            pages from reaching the server through a DNS name that they control (DNS rebinding).
+        tool_style: The style in which the model calls tools (:func:`grammask.tool_styles.tool_styles`).
 
     Raises:
-        ValueError: There is no such style.
+        ValueError: The style is unknown.
     """
     style_named(tool_style)
     server = _Server(model, name, tool_style)
@@ -79,19 +79,19 @@ class _Server:
         self._model = model
         self._name = name
         self._tool_style = tool_style
-        self._turn = asyncio.Lock()
+        self._model_lock = asyncio.Lock()
 
     async def page(self, request: Request) -> Response:  # noqa: ARG002
         return HTMLResponse(resources.files(__package__).joinpath("playground.html").read_bytes())
 
     async def playground(self, request: Request) -> Response:
         try:
-            asked = json.loads(await _body_of(request))
+            query = json.loads(await _body_of(request))
         except ValueError:
-            asked = None
+            query = None
         except requests.BadRequest as error:
             return JSONResponse(error_of(str(error), code=error.code), 400)
-        return JSONResponse(await run_in_threadpool(look, self._model.vocabulary, asked))
+        return JSONResponse(await run_in_threadpool(inspect_text, self._model.vocabulary, query))
 
     async def health(self, request: Request) -> Response:  # noqa: ARG002
         return JSONResponse({"status": "ok"})
@@ -134,8 +134,8 @@ class _Server:
         pieces = self._pieces(answer, steps, matcher, sampling, is_named=bool(tools))
         has_logprobs = sampling.logprobs is not None
         if sampling.is_streamed:
-            told = self._model.vocabulary if has_logprobs else None
-            chunks = Chunks(answer, told, with_usage=sampling.has_usage)
+            vocabulary = self._model.vocabulary if has_logprobs else None
+            chunks = Chunks(answer, vocabulary, with_usage=sampling.has_usage)
             events = self._events(answer, pieces, chunks, tools)
             return StreamingResponse(events, media_type="text/event-stream")
         try:
@@ -169,12 +169,12 @@ class _Server:
         *,
         is_named: bool,
     ) -> AsyncIterator[str]:
-        """The text, a piece for each token that lets one be passed on.
+        """Yields the text in pieces, at most one for each token.
 
-        Special tokens have no text; with `is_named` their names stand for them, but for end tokens.
+        Special tokens have no text; with `is_named`, those that are not end tokens are replaced by their names.
         """
         text = StopText(sampling.stop)
-        async with self._turn:
+        async with self._model_lock:
             while (step := await run_in_threadpool(next, steps, None)) is not None:
                 answer.steps.append(step)
                 if piece := text.push(self._named(step) if is_named else step.text):
@@ -192,7 +192,7 @@ class _Server:
         return (vocabulary.name_of(step.token) or "").encode()
 
     def _read(self, answer: Answer, text: str, tools: Sequence[dict[str, Any]]) -> tuple[str, Sequence[Call]]:
-        """The content and the calls of an output; all of it is content if it was cut off within calls."""
+        """Returns the content and the calls of an output; an output that was cut off within calls is content."""
         if not tools:
             return text, ()
         try:
@@ -211,7 +211,7 @@ class _Server:
     async def _events(
         self, answer: Answer, pieces: AsyncIterator[str], chunks: Chunks, tools: Sequence[dict[str, Any]]
     ) -> AsyncIterator[str]:
-        """The answer as server-sent events."""
+        """Yields the answer as server-sent events."""
         stream = CallStream(self._tool_style, tools) if tools else None
         try:
             async for piece in pieces:
@@ -233,10 +233,10 @@ def _event(chunk: dict[str, Any]) -> str:
 
 
 async def _body_of(request: Request) -> bytes:
-    """The body, if it is not too long."""
+    """Reads the body, up to the maximum length."""
     body = b""
     async for part in request.stream():
         body += part
-        if len(body) > MOST_BYTES:
-            raise requests.BadRequest(f"the body has more than {MOST_BYTES} bytes", code="too_long")
+        if len(body) > MAX_BODY_BYTES:
+            raise requests.BadRequest(f"the body has more than {MAX_BODY_BYTES} bytes", code="too_long")
     return body

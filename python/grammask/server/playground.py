@@ -1,4 +1,4 @@
-"""What the page at ``/`` asks: how far a text fits a grammar, and what can come next."""
+"""Answers the queries of the page at ``/``: the viable prefix of a text, and the legal tokens after it."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     from grammask._grammask import Matcher
     from grammask.vocabulary import Vocabulary
 
-_SHOWN = 60
-"""How many of the next tokens are shown."""
+_MAX_SHOWN_TOKENS = 60
+"""Maximum number of legal tokens in an answer."""
 
 _LIMITS = Limits(seconds=5.0)
 
@@ -31,16 +31,16 @@ _NOTATIONS: dict[str, Callable[[str], Grammar]] = {
 }
 
 
-def look(vocabulary: Vocabulary, asked: Any) -> dict[str, Any]:
-    """Answer ``{"notation": "kbnf", "gbnf", "schema" or "regex", "grammar": text, "text": text}``.
+def inspect_text(vocabulary: Vocabulary, query: Any) -> dict[str, Any]:
+    """Answers ``{"notation": "kbnf", "gbnf", "schema" or "regex", "grammar": text, "text": text}``.
 
     Returns:
-        ``error`` if the grammar is wrong. Else ``fits``, the bytes of the text that are a prefix of some text of the
-        grammar; after these ``complete``, ``expected``, ``allowed`` (how many tokens), ``shown`` (some of them as
-        ``[id, text]``), ``forced`` and ``microseconds``, the time of the mask.
+        ``error`` if the grammar is invalid. Otherwise ``fits``, the length of the longest viable prefix in bytes, and,
+        for the state after it, ``complete``, ``expected``, ``allowed`` (the number of legal tokens), ``shown`` (some of
+        them as ``[id, text]``), ``forced`` and ``microseconds``, the time for the mask.
     """
     try:
-        notation, source, text = asked["notation"], asked["grammar"], asked["text"].encode()
+        notation, source, text = query["notation"], query["grammar"], query["text"].encode()
         grammar = _NOTATIONS[notation](source)
         compiled = grammar.compile(vocabulary, limits=_LIMITS, cache=default_compile_cache)
         fits = compiled.first_error(text)
@@ -59,7 +59,7 @@ def _next(vocabulary: Vocabulary, matcher: Matcher) -> dict[str, Any]:
     begin = time.perf_counter()
     allowed = matcher.allowed_ids()
     seconds = time.perf_counter() - begin
-    shown = allowed[np.linspace(0, len(allowed) - 1, min(_SHOWN, len(allowed))).astype(np.intp)]
+    shown = allowed[np.linspace(0, len(allowed) - 1, min(_MAX_SHOWN_TOKENS, len(allowed))).astype(np.intp)]
     expected = dict.fromkeys(f"{item.terminal} in {item.rule}" for item in matcher.expected())
     return {
         "complete": matcher.is_complete or matcher.is_finished,

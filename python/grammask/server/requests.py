@@ -1,6 +1,6 @@
-"""What a client asks for: OpenAI's request bodies, read strictly.
+"""Reads OpenAI's request bodies strictly.
 
-What would change the meaning of an answer and is not done here is refused by name, not ignored.
+An unsupported field that would change the meaning of an answer is an error, and is not ignored.
 """
 
 from __future__ import annotations
@@ -21,13 +21,13 @@ _WITHOUT_EFFECT = {
     "metadata", "model", "prompt_cache_key", "safety_identifier", "service_tier", "store",
     "user", "verbosity", "reasoning_effort",
 }  # fmt: skip
-"""Fields that change nothing here, whatever they hold."""
+"""Fields without effect."""
 
 _NEUTRAL = {
     "best_of": (1,), "echo": (False,), "frequency_penalty": (0,), "logit_bias": ({},), "n": (1,),
     "presence_penalty": (0,), "suffix": (None, ""),
 }  # fmt: skip
-"""Fields that are not done here, and the values with which they ask for nothing."""
+"""Unsupported fields, with the values that are equivalent to their absence."""
 
 _CONSTRAINTS = {"response_format", "structured_outputs", "grammar"}
 _TOOLS = {"parallel_tool_calls", "tool_choice", "tools"}
@@ -35,11 +35,11 @@ _SAMPLING = {
     "logprobs", "max_completion_tokens", "max_tokens", "seed", "stop", "stream", "stream_options", "temperature",
     "top_logprobs", "top_p",
 }  # fmt: skip
-_MOST_ALTERNATIVES = 20
+_MAX_ALTERNATIVES = 20
 
 
 class BadRequest(Exception):
-    """A request that cannot be served; says which field is wrong."""
+    """A request that cannot be served, with the field at fault."""
 
     def __init__(self, message: str, param: str | None = None, code: str = "invalid_value") -> None:
         super().__init__(message)
@@ -49,7 +49,7 @@ class BadRequest(Exception):
 
 @dataclass(frozen=True)
 class Sampling:
-    """How to draw tokens and when to stop."""
+    """Options for sampling and stopping."""
 
     max_tokens: int
     temperature: float
@@ -59,11 +59,11 @@ class Sampling:
     logprobs: int | None
     is_streamed: bool
     has_usage: bool
-    """Whether a stream tells at its end how many tokens there were."""
+    """Whether a stream ends with the numbers of tokens."""
 
 
 def read_body(body: bytes, *, kind: str) -> dict[str, Any]:
-    """Read the body of a request to ``completions`` or ``chat/completions`` and refuse what is not done here."""
+    """Reads the body of a request to ``completions`` or ``chat/completions``; refuses unsupported fields."""
     try:
         fields = json.loads(body)
     except ValueError as error:
@@ -72,28 +72,28 @@ def read_body(body: bytes, *, kind: str) -> dict[str, Any]:
         raise BadRequest("the body is no JSON object", code="invalid_json")
     fields = {name: value for name, value in fields.items() if value is not None}
     of_kind = {"prompt"} if kind == "completions" else {"messages", *_TOOLS}
-    known = _SAMPLING | _CONSTRAINTS | of_kind
+    supported = _SAMPLING | _CONSTRAINTS | of_kind
     for name, value in fields.items():
-        if name in known or name in _WITHOUT_EFFECT or value in _NEUTRAL.get(name, ()):
+        if name in supported or name in _WITHOUT_EFFECT or value in _NEUTRAL.get(name, ()):
             continue
         raise BadRequest(f"{name} is not supported by this server", name, "unsupported_parameter")
     return fields
 
 
 def sampling_of(fields: Mapping[str, Any], *, kind: str) -> Sampling:
-    """Read how to draw tokens; OpenAI's defaults, but for the most tokens, which are 256."""
+    """Reads the sampling options, with OpenAI's defaults except for the maximum number of tokens, which is 256."""
     stop = fields.get("stop", ())
     stop = (stop,) if isinstance(stop, str) else stop
     if not isinstance(stop, list | tuple) or not all(isinstance(text, str) and text for text in stop):
         raise BadRequest("stop is a text or a list of texts, none empty", "stop")
     if kind == "completions":
-        logprobs = _number(fields, "logprobs", None, int, 0, _MOST_ALTERNATIVES)
+        logprobs = _number(fields, "logprobs", None, int, 0, _MAX_ALTERNATIVES)
     else:
-        alternatives = _number(fields, "top_logprobs", 0, int, 0, _MOST_ALTERNATIVES)
+        alternatives = _number(fields, "top_logprobs", 0, int, 0, _MAX_ALTERNATIVES)
         logprobs = alternatives if fields.get("logprobs") else None
-    most = "max_completion_tokens" if "max_completion_tokens" in fields else "max_tokens"
+    max_tokens_field = "max_completion_tokens" if "max_completion_tokens" in fields else "max_tokens"
     return Sampling(
-        max_tokens=_number(fields, most, 256, int, 1, 1 << 20),
+        max_tokens=_number(fields, max_tokens_field, 256, int, 1, 1 << 20),
         temperature=_number(fields, "temperature", 1.0, float, 0, 100),
         top_p=_number(fields, "top_p", 1.0, float, 0, 1),
         seed=_number(fields, "seed", None, int, -(1 << 63), (1 << 63) - 1),
@@ -105,7 +105,7 @@ def sampling_of(fields: Mapping[str, Any], *, kind: str) -> Sampling:
 
 
 def _usage_of(fields: Mapping[str, Any]) -> bool:
-    """Whether ``stream_options`` ask for the numbers of tokens."""
+    """Whether ``stream_options`` request the numbers of tokens."""
     options = fields.get("stream_options", {})
     if not isinstance(options, dict) or not options.keys() <= {"include_usage", "include_obfuscation"}:
         raise BadRequest("stream_options is an object with include_usage", "stream_options")
@@ -122,7 +122,7 @@ def _flag(fields: Mapping[str, Any], name: str) -> bool:
 
 
 def prompt_of(fields: Mapping[str, Any]) -> str:
-    """The prompt of a completion."""
+    """Returns the prompt of a completion."""
     prompt = fields.get("prompt", "")
     if isinstance(prompt, list) and len(prompt) == 1:
         prompt = prompt[0]
@@ -132,7 +132,7 @@ def prompt_of(fields: Mapping[str, Any]) -> str:
 
 
 def messages_of(fields: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """The messages of a chat, their contents joined to texts."""
+    """Returns the messages of a chat, with their contents joined to texts."""
     messages = fields.get("messages")
     if not isinstance(messages, list) or not messages:
         raise BadRequest("messages is a list with at least one message", "messages")
@@ -159,7 +159,7 @@ def messages_of(fields: Mapping[str, Any]) -> list[dict[str, Any]]:
 
 
 def _earlier_calls(calls: Any, param: str) -> list[dict[str, Any]]:
-    """The calls of an earlier answer, their arguments as objects: templates of chats write JSON themselves."""
+    """Returns the calls of an earlier answer with their arguments as objects, as chat templates expect them."""
     if not isinstance(calls, list) or not all(isinstance(call, dict) for call in calls):
         raise BadRequest("tool_calls is a list of calls", param)
     return [
@@ -178,7 +178,7 @@ def _with_arguments(function: Any, param: str) -> Any:
 
 
 def tools_of(fields: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """The tools that can be called; none if the request has none."""
+    """Returns the tools of a request, which may be none."""
     if "tools" not in fields:
         for name in ("tool_choice", "parallel_tool_calls"):
             if name in fields:
@@ -193,14 +193,21 @@ def tools_of(fields: Mapping[str, Any]) -> list[dict[str, Any]]:
 
 
 def grammar_of(fields: Mapping[str, Any], *, tool_style: str, vocabulary: Vocabulary) -> Grammar | None:
-    """The grammar that a request asks for; None for a free text.
+    """Returns the grammar of a request; None for free text.
 
-    ``response_format`` and ``tools`` are OpenAI's, ``structured_outputs`` vLLM's, ``grammar`` llama.cpp's, in any
-    notation. The style is how the model writes calls, with marks that the vocabulary may have as special tokens.
+    ``response_format`` and ``tools`` are fields of OpenAI, ``structured_outputs`` is a field of vLLM, and ``grammar`` a
+    field of llama.cpp, here in any notation.
+
+    Args:
+        fields: The body of the request.
+        tool_style: The style in which the model calls tools.
+        vocabulary: Decides which marks of the style are special tokens.
     """
-    asked = [name for name in ("response_format", "structured_outputs", "grammar", "tools") if name in fields]
-    if len(asked) > 1:
-        raise BadRequest(f"{' and '.join(asked)} exclude each other", asked[1])
+    constraints = [
+        name for name in ("response_format", "structured_outputs", "grammar", "tools") if name in fields
+    ]
+    if len(constraints) > 1:
+        raise BadRequest(f"{' and '.join(constraints)} exclude each other", constraints[1])
     if tools := tools_of(fields):
         return Grammar.from_tools(
             tools,
@@ -218,7 +225,7 @@ def grammar_of(fields: Mapping[str, Any], *, tool_style: str, vocabulary: Vocabu
     return None
 
 
-def _structured_outputs(asked: Any) -> Grammar:
+def _structured_outputs(options: Any) -> Grammar:
     kinds: dict[str, Callable[[Any], Grammar]] = {
         "json": Grammar.from_json_schema,
         "json_object": lambda _: Grammar.from_response_format({"type": "json_object"}),
@@ -228,7 +235,9 @@ def _structured_outputs(asked: Any) -> Grammar:
         "structural_tag": Grammar.from_structural_tag,
     }
     given = (
-        {name: value for name, value in asked.items() if value is not None} if isinstance(asked, dict) else {}
+        {name: value for name, value in options.items() if value is not None}
+        if isinstance(options, dict)
+        else {}
     )
     if len(given) != 1 or not given.keys() <= kinds.keys():
         raise BadRequest(
@@ -244,11 +253,13 @@ def _text_of(text: Any, param: str) -> str:
     return text
 
 
-def _number(fields: Mapping[str, Any], name: str, default: Any, kind: type, least: float, most: float) -> Any:
+def _number(
+    fields: Mapping[str, Any], name: str, default: Any, kind: type, minimum: float, maximum: float
+) -> Any:
     if name not in fields:
         return default
     value = fields[name]
     allowed = (int, float) if kind is float else (int,)
-    if not isinstance(value, allowed) or isinstance(value, bool) or not least <= value <= most:
-        raise BadRequest(f"{name} is a number from {least} to {most}", name)
+    if not isinstance(value, allowed) or isinstance(value, bool) or not minimum <= value <= maximum:
+        raise BadRequest(f"{name} is a number from {minimum} to {maximum}", name)
     return kind(value)

@@ -158,7 +158,7 @@ class Template(Part):
         stream = self.stream(vocabulary)
         for count, token in enumerate(tokens):
             if not stream.feed_tokens([token]):
-                msg = f"no text of the template goes on with token {token}, the one behind the first {count}"
+                msg = f"no text of the template continues with token {token}, after {count} tokens"
                 raise TemplateMismatch(msg, stream.position)
         return _whole(stream)
 

@@ -52,7 +52,7 @@ def read_calls(
         ValueError: The output does not have this style with these tools; for example, it was cut off.
     """
     available, _, _ = chosen_tools(tools, "auto")
-    return _Reader(output, parsed_style(style), available).content_and_calls()
+    return _OutputReader(output, parsed_style(style), available).content_and_calls()
 
 
 def call_matchers(style: ToolStyle, tools: Sequence[Tool], at: int) -> list[PieceMatcher]:
@@ -68,7 +68,7 @@ def call_matchers(style: ToolStyle, tools: Sequence[Tool], at: int) -> list[Piec
     return matchers
 
 
-class _Reader:
+class _OutputReader:
     def __init__(self, output: str, style: ToolStyle, tools: Sequence[Tool]) -> None:
         self._output = output
         self._style = style

@@ -58,7 +58,9 @@ def read(path: str | os.PathLike[str]) -> TokenTable:
         except ValueError:
             raise _damaged(str(path), "it is empty") from None
         with content:
-            metadata = _Reader(content, str(path)).metadata("tokenizer.ggml.", skip=("merges", "scores"))
+            metadata = _MetadataReader(content, str(path)).metadata(
+                "tokenizer.ggml.", skip=("merges", "scores")
+            )
     return _table(metadata, str(path))
 
 
@@ -116,7 +118,7 @@ def _byte_level(spelling: bytes) -> bytes | None:
         return None
 
 
-class _Reader:
+class _MetadataReader:
     """A position in the metadata of a file."""
 
     def __init__(self, content: mmap.mmap, source: str) -> None:

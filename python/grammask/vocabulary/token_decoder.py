@@ -19,8 +19,8 @@ from grammask.vocabulary.json_file import member, objects
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-Text: TypeAlias = "str | bytes"
-Step: TypeAlias = Callable[[str], Text]
+TokenText: TypeAlias = "str | bytes"
+Step: TypeAlias = Callable[[str], TokenText]
 
 MAX_TOKEN_CHARACTERS = 1 << 20
 """Maximum number of characters of a decoded token; a sequence of replacements can grow it exponentially."""
@@ -53,7 +53,7 @@ def token_decoder(decoder: dict[str, Any] | None, source: str) -> Callable[[str]
             fused = fused or kind == "ByteLevel"
 
     def decode(token: str) -> bytes:
-        text: Text = token
+        text: TokenText = token
         for step in steps:
             if isinstance(text, bytes):
                 break
@@ -166,7 +166,7 @@ CLEANED_UP = {
 """The replacements of the library's WordPiece decoder in each token, in order."""
 
 
-def _byte_fallback(token: str) -> Text:
+def _byte_fallback(token: str) -> TokenText:
     match = BYTE_TOKEN.fullmatch(token)
     return bytes.fromhex(match[1]) if match else token
 

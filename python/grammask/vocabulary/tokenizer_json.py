@@ -23,7 +23,7 @@ def read(path: str | os.PathLike[str]) -> TokenTable:
 
 def of_document(document: dict[str, Any], path: Path) -> TokenTable:
     """Reads the tokens of a parsed file, with the end tokens of the model's configuration in the same folder."""
-    reason = f"there is no generation_config.json or tokenizer_config.json beside {path} that names one"
+    reason = f"no generation_config.json or tokenizer_config.json next to {path} names one"
     return _table(document, str(path), _configured_eos(path), reason)
 
 

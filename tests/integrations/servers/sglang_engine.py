@@ -1,4 +1,4 @@
-"""A program that runs SGLang's engine on a CPU with a tiny model, and prints what it generates as JSON.
+"""A program that runs SGLang's engine on a CPU with a tiny model, and prints its output as JSON.
 
 It is called by ``test_sglang_engine.py`` as ``sglang_engine.py FOLDER``, with the jobs on standard input: options of
 the engine, and requests. A process of its own, since the engine starts others and sets signal handlers.

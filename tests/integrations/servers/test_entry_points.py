@@ -1,4 +1,4 @@
-"""The entry points that pyproject.toml names exist, and importing what they name imports no server."""
+"""The entry points in pyproject.toml exist, and importing them imports no server."""
 
 from __future__ import annotations
 

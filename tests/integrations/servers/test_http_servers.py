@@ -106,7 +106,7 @@ def client(server: str, model_folder: Path, tmp_path_factory: pytest.TempPathFac
 
 
 def wanted(server: str, name: str) -> dict[str, Any]:
-    """What a request for one of the grammars has beside what OpenAI knows."""
+    """Return the fields of a request for one of the grammars that OpenAI's interface lacks."""
     of_vllm, of_sglang, _ = GRAMMARS[name]
     return {"structured_outputs": of_vllm} if server == "vllm" else of_sglang
 
@@ -115,7 +115,7 @@ def is_whole(grammar: Grammar, text: str, reason: str) -> bool:
     """Assert that a text is of a grammar, or the beginning of one; return whether it is whole."""
     compiled = grammar.compile(BYTES)
     if reason == "length":
-        # What is left of a character that is cut off is no part of it.
+        # A character that is cut off at the end is dropped.
         begun = text.rstrip("\ufffd").encode()
         assert compiled.first_error(begun) in (None, len(begun)), text
         return False

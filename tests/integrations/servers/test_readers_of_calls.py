@@ -1,4 +1,4 @@
-"""Arguments as nested tags, read by those who serve the models: vLLM's parser for MiniMax M3, and Cohere's own."""
+"""Arguments as nested tags, against the parsers of serving engines: vLLM's for MiniMax M3, and Cohere's own."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def test_minimax_m3_by_vllm() -> None:
     theirs = pytest.importorskip("vllm.parser.minimax_m3")
     count = 0
     for text, schema in samples(MINIMAX):
-        # vLLM does not look up references, and takes what they lead to for strings.
+        # vLLM does not resolve references, and treats their values as strings.
         if "$ref" not in json.dumps(schema["properties"]):
             expected = json.loads(theirs._minimax_m3_arg_converter(text, False, schema["properties"]))  # noqa: FBT003
             assert read_by_us(text, MINIMAX, schema) == expected, (text, schema)

@@ -218,7 +218,7 @@ def test_tree_walk(backend, tokenizer) -> None:
                 assert legal(mask[node]) == matcher.allowed_ids().tolist()
         again = made.allocate_vocab_mask(WIDTH, 1, "cpu")
         made.fill_vocab_mask(again, 0)
-        assert torch.equal(again[0], mask[0])  # It stands where it stood.
+        assert torch.equal(again[0], mask[0])  # The state is unchanged.
 
 
 @pytest.mark.parametrize("strict", [False, True])

@@ -68,7 +68,7 @@ def test_kinds_of_requests_in_one_batch(scheduler: str, results: Any, tokenizer:
     assert sum(ended) >= SEEDS
 
 
-def test_a_refused_request_is_told_why(results: Any) -> None:
+def test_a_refused_request_has_a_reason(results: Any) -> None:
     message = results["overlapped"][-1]["error"]
     assert "error[unsupported-regex]" in message
     assert "line 1, column 2" in message

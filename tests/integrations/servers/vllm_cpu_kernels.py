@@ -60,7 +60,7 @@ def compute_slot_mapping_kernel_impl(
     slot_mapping: torch.Tensor,
     block_size: int,
 ) -> None:
-    """Say for each token in which slot of the cache its keys and values stand."""
+    """Return, for each token, the slot of the cache with its keys and values."""
     starts = query_start_loc.tolist()
     for row, (begin, end) in enumerate(pairwise(starts)):
         at = positions[begin:end]
@@ -142,7 +142,7 @@ def sample_recovered_tokens_kernel_impl(
     vocabulary: int,
     drafts_are_certain: bool,  # noqa: FBT001
 ) -> None:
-    """Draw what stands in the place of each drafted token if that is rejected."""
+    """Sample the replacement of each drafted token, for the case that it is rejected."""
     assert drafts_are_certain
     for row, (begin, end) in enumerate(_spans(ends)):
         for at in range(begin, end):

@@ -1,4 +1,4 @@
-"""A program that runs vLLM's engine on a CPU with a tiny model, and prints what it generates as JSON.
+"""A program that runs vLLM's engine on a CPU with a tiny model, and prints its output as JSON.
 
 It is called by ``test_vllm_engine.py`` as ``vllm_engine.py FOLDER``, with the jobs on standard input: options of the
 engine, or code that makes it as ``llm``, and requests. A process of its own, since vLLM changes torch and decides once

@@ -1,7 +1,7 @@
 //! Finiteness of languages, as far as the form of their terms shows it.
 //!
-//! An infinite language without finitely many words is infinite. So free text without some words is known to be
-//! nonempty without a search.
+//! The difference of an infinite and a finite language is infinite. So free text without some words is known to be
+//! nonempty, without a search.
 
 use crate::term::arena::{Term, TermId, Terms};
 

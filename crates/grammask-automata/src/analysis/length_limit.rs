@@ -29,8 +29,8 @@ pub struct LengthLimit {
 /// `excluded`, followed by `tail`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Exclusion {
-    /// The concatenation of `head` and `tail`: an upper bound. After a prefix of no excluded word both have the same
-    /// derivatives.
+    /// The concatenation of `head` and `tail`: an upper bound. After a string that is not a prefix of an excluded word,
+    /// it has the same derivatives as the term.
     pub wider: TermId,
     /// The intersection of the operands that are not complements.
     pub head: TermId,

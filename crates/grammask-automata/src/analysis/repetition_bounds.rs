@@ -2,7 +2,7 @@
 //!
 //! Union, intersection, concatenation and repetition are monotone: raising a maximum never removes a word. So a
 //! language with large maxima includes the language with small maxima, and is included in the language without
-//! maxima. If these two have the same mask, it is the mask of all languages between them, whatever their maxima are.
+//! maxima. If these two have the same mask, every language between them has it, whatever its maxima are.
 
 use rustc_hash::FxHashMap;
 

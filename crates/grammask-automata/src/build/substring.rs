@@ -1,4 +1,4 @@
-//! The substrings of a string, at character boundaries, as an automaton of linear size (`#substrings`).
+//! The substrings of a string, at character boundaries, as an automaton of linear size.
 //!
 //! The suffix automaton of Blumer et al., "The smallest automaton recognizing the subwords of a text" (1985), is built
 //! online over characters. Then the transitions of each state are expanded into a trie over UTF-8 bytes, whose inner

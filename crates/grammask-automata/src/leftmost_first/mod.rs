@@ -99,21 +99,21 @@ impl FirstMatchError {
                 limit(format!("the terminal `{name}` is too large: its counted repetitions multiply"))
             }
             Self::AutomatonTooLarge => limit(format!("the automaton of the terminal `{name}` is too large")),
-            Self::LookBehindTooLarge => limit(format!("a look-behind in the terminal `{name}` is too large")),
+            Self::LookBehindTooLarge => limit(format!("a look behind in the terminal `{name}` is too large")),
             Self::TrailingLooksTooLarge => {
                 limit(format!("the looks ahead of the terminal `{name}` are too large"))
             }
             Self::NullableBoundedRepetition => unsupported(
-                format!("the terminal `{name}` repeats a bounded number of times what may be empty"),
-                "make what is repeated match at least one character",
+                format!("the terminal `{name}` has a bounded repetition whose body may be empty"),
+                "make the body match at least one character",
             ),
             Self::NestedLook => unsupported(
                 format!("the terminal `{name}` has a look-around inside a look-around"),
-                "override the terminal with one that says the same without it",
+                "override the terminal with an equivalent one without it",
             ),
             Self::LookAheadAfterEnd => unsupported(
                 format!("the terminal `{name}` looks at what comes after its end"),
-                "override the terminal with one that says the same without a look-ahead at its end",
+                "override the terminal with an equivalent one without a look-ahead at its end",
             ),
             Self::LookBehindBeforeStart => unsupported(
                 format!("the terminal `{name}` looks at what comes before its beginning"),

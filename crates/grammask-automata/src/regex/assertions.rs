@@ -27,7 +27,7 @@ const MEMORY_DIVISOR: usize = 32;
 
 /// The byte strings that `hir` matches as a whole; `None` if the memory limit is exceeded.
 pub(super) fn matching(terms: &mut Terms, hir: &Hir, limits: &Limits) -> Option<TermId> {
-    let Some(alternatives) = Alternative::all_of(hir) else {
+    let Some(alternatives) = PatternAlternative::all_of(hir) else {
         return determinize(terms, hir, Anchored::Yes, limits);
     };
     // A match of the whole string begins and ends at its bounds, so assertions at the ends of alternatives hold.
@@ -39,7 +39,7 @@ pub(super) fn matching(terms: &mut Terms, hir: &Hir, limits: &Limits) -> Option<
 
 /// The byte strings that contain a match of `hir`; `None` if the memory limit is exceeded.
 pub(super) fn containing(terms: &mut Terms, hir: &Hir, limits: &Limits) -> Option<TermId> {
-    let Some(alternatives) = Alternative::all_of(hir) else {
+    let Some(alternatives) = PatternAlternative::all_of(hir) else {
         return determinize(terms, hir, Anchored::No, limits);
     };
     let mut translator = HirTranslator::new(terms);
@@ -82,7 +82,7 @@ enum EndCondition {
 /// An alternative of a pattern: a sequence of elements with a condition on each end. Fully decomposed if no element
 /// contains an assertion.
 #[derive(Clone)]
-struct Alternative<'h> {
+struct PatternAlternative<'h> {
     start: EndCondition,
     elements: VecDeque<&'h Hir>,
     end: EndCondition,
@@ -98,7 +98,7 @@ enum Decomposition<'h> {
     Choice(&'h [Hir]),
 }
 
-impl<'h> Alternative<'h> {
+impl<'h> PatternAlternative<'h> {
     /// The decomposed alternatives of `hir`; `None` if there are too many, or an assertion is not at an end.
     fn all_of(hir: &'h Hir) -> Option<Vec<Self>> {
         let whole =

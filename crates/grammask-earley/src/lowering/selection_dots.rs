@@ -35,7 +35,7 @@ enum SelectionDot {
     AfterPart(PartId),
 }
 
-/// The lazily numbered dots of all selections. See the [module documentation](self).
+/// The lazily numbered dots of all selections. See the documentation of the module.
 #[derive(Debug)]
 pub(crate) struct SelectionDots {
     states: AppendOnlyVec<NumberedState>,

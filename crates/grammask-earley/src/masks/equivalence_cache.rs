@@ -1,137 +1,139 @@
-//! Finished masks by what was observed while they were made.
+//! The equivalence cache: finished masks by the parts of a set that their computation read.
 //!
-//! A mask that resumed only the top continuations of its set depends on nothing below them: the hundredth open
-//! bracket has the mask of the tenth. So masks are kept in decision trees: over the core of the kernel, then over
-//! the content of the continuation that was resumed first, and so on. Continuations are numbered as they come into
-//! sight, so the shapes of different depths are equal; and counts of repetitions are saturated at the length of
-//! the longest token, so those far from a bound are equal too. The computation is deterministic in what it reads, hence a
-//! path that agrees to its end has the same mask.
+//! A mask that resumed only the top continuations of its set does not depend on the others: the mask after the
+//! hundredth open bracket is that after the tenth. So masks are stored in decision trees of guards, on the core of the
+//! kernel, then on the content of the continuation that was resumed first, and so on (selective memoisation: Acar,
+//! Blelloch, Harper 2003). Continuations are numbered in the order in which they are read, so different depths have
+//! equal guards; and counts of repetitions are saturated at the length of the longest token, so those far from a bound
+//! are equal too. The computation is deterministic in its reads, so a set that passes all guards of a path has the mask
+//! at its end.
 
 use rustc_hash::FxHashMap;
 
 use crate::lowering::NormalForm;
 use crate::recognizer::{ContinuationId, Continuations, CoreId, SetCore};
 use grammask_collections::small_map::SmallMap;
-
 use grammask_engine::CachedMask;
 
-/// What was seen of a continuation: how its content looks, and the numbers of the continuations in it.
-type Sight = Box<[u32]>;
+use super::tuning::MAX_LINEAR_SEARCH;
+
+/// The observed content of a continuation: the class of its core, and the numbers of the continuations in it.
+type Signature = Box<[u32]>;
 
 /// The decision trees.
 #[derive(Debug, Default)]
-pub(super) struct ObservedMasks {
-    kernels: Looks,
-    contents: Looks,
-    /// For each look of a kernel the root of its tree, once there is one.
+pub(super) struct EquivalenceCache {
+    kernels: CoreClasses,
+    contents: CoreClasses,
+    /// The root of the tree of each class of kernels.
     roots: Vec<Option<usize>>,
-    nodes: Vec<Node>,
+    nodes: Vec<GuardNode>,
     bytes: usize,
-    numbering: Numbering,
+    numbers: ContinuationNumbers,
 }
 
 #[derive(Debug)]
-enum Node {
-    /// Nothing more needs to be seen.
+enum GuardNode {
     Mask(CachedMask),
-    /// The continuation of this number is looked at; where that leads to by what is seen.
-    Look { number: u32, branches: SmallMap },
+    /// The next node by the signature of the continuation with this number.
+    Guard {
+        number: u32,
+        branches: SmallMap,
+    },
 }
 
-/// What one computation looked at, in order.
+/// The reads of one computation, in order.
 #[derive(Debug)]
 pub(crate) struct Observation {
-    /// How the kernel looks.
+    /// The class of the kernel.
     kernel: u32,
-    /// The resumed continuations: their numbers, and what was seen of them.
-    looks: Vec<(u32, Sight)>,
+    /// The resumed continuations: their numbers and signatures.
+    guards: Vec<(u32, Signature)>,
 }
 
-/// What the parts of a recogniser look like to a mask.
+/// The parts of a recogniser that a mask depends on.
 #[derive(Clone, Copy)]
-pub(super) struct View<'a> {
+pub(super) struct ObservedParts<'a> {
     pub(super) form: &'a NormalForm,
     pub(super) continuations: &'a Continuations,
-    /// Length of the longest token: the most copies of anything in one token.
+    /// Length of the longest token, in bytes: the maximum number of copies of anything in one token.
     pub(super) reach: u32,
 }
 
-/// Numbers for shapes, equal where masks see no difference.
+/// Classes of cores that masks do not distinguish.
 #[derive(Debug, Default)]
-struct Looks {
+struct CoreClasses {
     of_core: Vec<Option<u32>>,
-    numbers: FxHashMap<Box<[u32]>, u32>,
+    classes: FxHashMap<Box<[u32]>, u32>,
+    /// Length of all keys, in machine words.
     words: usize,
 }
 
-/// Whether the end of a text counts in a look: masks hold end tokens, but do not look at the end flags of continuations.
+/// Whether classes compare the end flags of cores: masks contain end tokens, but do not read the end flags of
+/// continuations.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum EndFlag {
-    Counts,
-    IsLeftOut,
+    Compared,
+    Ignored,
 }
 
-/// Continuations that are looked through one by one; more of them are found by a map.
-const MAX_LINEAR_SEARCH: usize = 16;
-
-/// Numbers for continuations, in the order in which they come into sight.
+/// Numbers of continuations, in the order in which they are read.
 #[derive(Debug, Default)]
-struct Numbering {
+struct ContinuationNumbers {
     continuations: Vec<ContinuationId>,
-    /// The numbers of all continuations, once there are more than a few.
+    /// The numbers of all continuations, once these are more than a few.
     numbers: FxHashMap<ContinuationId, u32>,
-    /// What was seen last.
-    sight: Vec<u32>,
+    /// The signature that was read last.
+    signature: Vec<u32>,
 }
 
-impl Looks {
-    fn number(&mut self, view: View<'_>, id: CoreId, flag: EndFlag) -> u32 {
+impl CoreClasses {
+    fn class(&mut self, parts: ObservedParts<'_>, id: CoreId, flag: EndFlag) -> u32 {
         match self.of_core.get(id.index()) {
-            Some(Some(known)) => *known,
-            _ => self.find(view, id, flag),
+            Some(Some(class)) => *class,
+            _ => self.find(parts, id, flag),
         }
     }
 
     #[cold]
-    fn find(&mut self, view: View<'_>, id: CoreId, flag: EndFlag) -> u32 {
+    fn find(&mut self, parts: ObservedParts<'_>, id: CoreId, flag: EndFlag) -> u32 {
         if self.of_core.len() <= id.index() {
             self.of_core.resize(id.index() + 1, None);
         }
-        let SetCore { ends, items, .. } = view.continuations.core(id);
+        let SetCore { ends, items, .. } = parts.continuations.core(id);
         let mut key = Vec::with_capacity(items.len() * 3 + 1);
-        key.push(u32::from(*ends && flag == EndFlag::Counts));
+        key.push(u32::from(*ends && flag == EndFlag::Compared));
         for item in items {
-            // The dot, as far as its count matters within a token.
-            key.extend([item.state.0, view.form.saturate(item.dot, view.reach).0, item.number]);
+            key.extend([item.state.0, parts.form.saturate(item.dot, parts.reach).0, item.number]);
         }
-        let next = self.numbers.len() as u32;
-        let number = *self.numbers.entry(key.into()).or_insert_with(|| {
+        let next = self.classes.len() as u32;
+        let class = *self.classes.entry(key.into()).or_insert_with(|| {
             self.words += items.len() * 3 + 1;
             next
         });
-        self.of_core[id.index()] = Some(number);
-        number
+        self.of_core[id.index()] = Some(class);
+        class
     }
 
     fn memory_bytes(&self) -> usize {
         self.of_core.capacity() * size_of::<Option<u32>>()
             + self.words * size_of::<u32>()
-            + self.numbers.len() * 48
+            + self.classes.len() * 48
     }
 }
 
-impl Numbering {
-    /// Begins with the continuations of a kernel, which are numbered like this in its core.
-    fn begin(&mut self, parts: &[ContinuationId]) {
+impl ContinuationNumbers {
+    /// Begins with the continuations of a kernel, in the order of its core.
+    fn begin(&mut self, kernel: &[ContinuationId]) {
         self.continuations.clear();
-        self.continuations.extend_from_slice(parts);
+        self.continuations.extend_from_slice(kernel);
         self.numbers.clear();
     }
 
     fn number(&mut self, continuation: ContinuationId) -> u32 {
         let next = self.continuations.len();
         let number = if next < MAX_LINEAR_SEARCH {
-            self.continuations.iter().position(|&known| known == continuation).unwrap_or(next)
+            self.continuations.iter().position(|&other| other == continuation).unwrap_or(next)
         } else {
             if self.numbers.is_empty() {
                 self.numbers = self.continuations.iter().copied().zip(0..).collect();
@@ -144,93 +146,96 @@ impl Numbering {
         number as u32
     }
 
-    /// Looks at a continuation; what is seen is in `sight`.
-    fn look(&mut self, view: View<'_>, contents: &mut Looks, id: ContinuationId) {
-        let look = contents.number(view, view.continuations.core_of(id), EndFlag::IsLeftOut);
-        self.sight.clear();
-        self.sight.push(look);
-        for &part in view.continuations.get(id).continuations {
-            let number = self.number(part);
-            self.sight.push(number);
+    /// Reads the signature of a continuation.
+    fn read(&mut self, parts: ObservedParts<'_>, contents: &mut CoreClasses, id: ContinuationId) {
+        let class = contents.class(parts, parts.continuations.core_of(id), EndFlag::Ignored);
+        self.signature.clear();
+        self.signature.push(class);
+        for &continuation in parts.continuations.get(id).continuations {
+            let number = self.number(continuation);
+            self.signature.push(number);
         }
     }
 }
 
-impl ObservedMasks {
-    /// The observation of a computation that resumed these continuations, each once, in this order.
+impl EquivalenceCache {
+    /// The observation of a computation for a kernel, by its core and continuations, that resumed these continuations,
+    /// each once, in this order.
     pub(super) fn observe(
         &mut self,
-        view: View<'_>,
-        (core, parts): (CoreId, &[ContinuationId]),
+        parts: ObservedParts<'_>,
+        core: CoreId,
+        kernel: &[ContinuationId],
         resumed: &[ContinuationId],
     ) -> Observation {
-        let Self { kernels, contents, numbering, .. } = self;
-        numbering.begin(parts);
-        let look = |&id: &ContinuationId| {
-            let number = numbering.number(id);
-            numbering.look(view, contents, id);
-            (number, numbering.sight.as_slice().into())
+        let Self { kernels, contents, numbers, .. } = self;
+        numbers.begin(kernel);
+        let guard = |&id: &ContinuationId| {
+            let number = numbers.number(id);
+            numbers.read(parts, contents, id);
+            (number, numbers.signature.as_slice().into())
         };
-        let looks = resumed.iter().map(look).collect();
-        Observation { kernel: kernels.number(view, core, EndFlag::Counts), looks }
+        let guards = resumed.iter().map(guard).collect();
+        Observation { kernel: kernels.class(parts, core, EndFlag::Compared), guards }
     }
 
-    /// The mask of a kernel, if one with the same observations was remembered.
+    /// The mask of an equivalent kernel.
     pub(super) fn recall(
         &mut self,
-        view: View<'_>,
-        (core, parts): (CoreId, &[ContinuationId]),
+        parts: ObservedParts<'_>,
+        core: CoreId,
+        kernel: &[ContinuationId],
     ) -> Option<&CachedMask> {
-        let Self { kernels, contents, roots, nodes, numbering, .. } = self;
-        let kernel = kernels.number(view, core, EndFlag::Counts);
-        let mut node = (*roots.get(kernel as usize)?)?;
-        numbering.begin(parts);
+        let Self { kernels, contents, roots, nodes, numbers, .. } = self;
+        let class = kernels.class(parts, core, EndFlag::Compared);
+        let mut node = (*roots.get(class as usize)?)?;
+        numbers.begin(kernel);
         loop {
             match &nodes[node] {
-                Node::Mask(mask) => return Some(mask),
-                Node::Look { number, branches } => {
-                    let id = *numbering.continuations.get(*number as usize)?;
-                    numbering.look(view, contents, id);
-                    node = branches.get(&numbering.sight)?;
+                GuardNode::Mask(mask) => return Some(mask),
+                GuardNode::Guard { number, branches } => {
+                    let id = *numbers.continuations.get(*number as usize)?;
+                    numbers.read(parts, contents, id);
+                    node = branches.get(&numbers.signature)?;
                 }
             }
         }
     }
 
-    /// Remembers the mask of an observation.
+    /// Caches the mask of an observation.
     pub(super) fn remember(&mut self, observation: Observation, mask: CachedMask) {
-        let Observation { kernel, looks } = observation;
-        let mut looks = looks.into_iter().peekable();
-        let make = |nodes: &mut Vec<Node>, bytes: &mut usize, number: Option<u32>, words: usize| {
-            *bytes += words * size_of::<u32>() + size_of::<Node>() + 48;
+        let Observation { kernel, guards } = observation;
+        let mut guards = guards.into_iter().peekable();
+        let add = |nodes: &mut Vec<GuardNode>, bytes: &mut usize, number: Option<u32>, words: usize| {
+            *bytes += words * size_of::<u32>() + size_of::<GuardNode>() + 48;
             nodes.push(match number {
-                Some(number) => Node::Look { number, branches: SmallMap::default() },
-                None => Node::Mask(mask.clone()),
+                Some(number) => GuardNode::Guard { number, branches: SmallMap::default() },
+                None => GuardNode::Mask(mask.clone()),
             });
             nodes.len() - 1
         };
         let Self { roots, nodes, bytes, .. } = self;
-        let first = looks.peek().map(|&(number, _)| number);
+        let first = guards.peek().map(|&(number, _)| number);
         if roots.len() <= kernel as usize {
             roots.resize(kernel as usize + 1, None);
         }
-        let mut node = *roots[kernel as usize].get_or_insert_with(|| make(nodes, bytes, first, 1));
-        while let Some((_, sight)) = looks.next() {
-            let known = match &nodes[node] {
-                Node::Look { branches, .. } => branches.get(&sight),
-                // Computations that read the same went on differently; that cannot be, and would only lose a memo.
-                Node::Mask(_) => return,
+        let mut node = *roots[kernel as usize].get_or_insert_with(|| add(nodes, bytes, first, 1));
+        while let Some((_, signature)) = guards.next() {
+            let child = match &nodes[node] {
+                GuardNode::Guard { branches, .. } => branches.get(&signature),
+                // Computations with equal reads differ: impossible, and it would cost only a cache entry.
+                GuardNode::Mask(_) => return,
             };
-            let next = looks.peek().map(|&(number, _)| number);
-            let child = known.unwrap_or_else(|| make(nodes, bytes, next, sight.len()));
-            if let Node::Look { branches, .. } = &mut nodes[node] {
-                branches.insert(sight, child);
+            let next = guards.peek().map(|&(number, _)| number);
+            let child = child.unwrap_or_else(|| add(nodes, bytes, next, signature.len()));
+            if let GuardNode::Guard { branches, .. } = &mut nodes[node] {
+                branches.insert(signature, child);
             }
             node = child;
         }
     }
 
-    /// Bytes of memory, without the masks.
+    /// Memory without the masks, in bytes.
     pub(super) fn memory_bytes(&self) -> usize {
         let roots = self.roots.capacity() * size_of::<Option<usize>>();
         self.bytes + roots + self.kernels.memory_bytes() + self.contents.memory_bytes()

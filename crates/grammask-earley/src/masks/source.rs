@@ -4,12 +4,13 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use grammask_diagnostics::{Deadline, LimitExceeded};
-use grammask_engine::{Effort, MaskCounts, MaskOutcome, MaskRequest, MaskSource, MaskStrategy, walk};
-use grammask_vocabulary::{LiveTokens, Mask};
+use grammask_engine::{Effort, MaskCounts, MaskOutcome, MaskRequest, MaskSource, MaskStrategy, SetId, walk};
+use grammask_vocabulary::{LiveTokens, Mask, Vocabulary};
 
-use super::compose::{ComposeError, RuleSummaries};
+use super::budget::ComposeError;
+use super::compose::RuleSummaries;
 use super::token_terminals::tokens_of_terminals;
-use crate::recognizer::{Reader, Recognizer};
+use crate::recognizer::{Recognizer, SetReader};
 use grammask_engine::Engine;
 
 /// Computes masks of a [`Recognizer`]'s sets from summaries, or by a walk.
@@ -42,11 +43,12 @@ impl ContextFreeMasks {
         request.strategy == MaskStrategy::Summaries && !self.recognizer.counts_tokens()
     }
 
-    /// The cached mask of a set that is equivalent to the requested one: as the cache holds it, or by itself where that is full.
+    /// The cached mask of a set that is equivalent to the requested one: as the cache holds it, or by itself where that
+    /// is full.
     fn recall<'c>(
         &self,
         request: &MaskRequest<'c>,
-        reader: &Reader<'_>,
+        reader: &SetReader<'_>,
         summaries: &mut RuleSummaries,
     ) -> Option<Result<&'c Arc<Mask>, Arc<Mask>>> {
         let cached = summaries.recall(reader, request.vocabulary)?;
@@ -60,7 +62,7 @@ impl ContextFreeMasks {
     fn compose(
         &self,
         request: &MaskRequest<'_>,
-        reader: &mut Reader<'_>,
+        reader: &mut SetReader<'_>,
         summaries: &mut RuleSummaries,
         effort: Effort,
         deadline: &Deadline,
@@ -131,6 +133,25 @@ impl MaskSource for ContextFreeMasks {
 
     fn summary_bytes(&self) -> usize {
         self.summaries.lock().unwrap_or_else(PoisonError::into_inner).memory_bytes()
+    }
+
+    fn describe_plans(
+        &self,
+        vocabulary: &Vocabulary,
+        set: SetId,
+        deadline: &Deadline,
+    ) -> Result<String, LimitExceeded> {
+        if self.recognizer.counts_tokens() {
+            return Ok("walk along the trie: the grammar counts tokens\n".to_owned());
+        }
+        let plans = RuleSummaries::default().plans(&mut self.recognizer.read(set), vocabulary, deadline);
+        match plans {
+            Ok(plans) => Ok(plans.iter().map(|plan| format!("{plan}\n")).collect()),
+            Err(ComposeError::Limit(limit)) => Err(limit),
+            Err(ComposeError::TooMuchWork) => {
+                Ok("walk along the trie: composing takes too much work\n".to_owned())
+            }
+        }
     }
 
     fn counts(&self) -> MaskCounts {

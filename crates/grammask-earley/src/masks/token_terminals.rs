@@ -1,6 +1,6 @@
 //! Tokens that token terminals of a set match.
 
-use crate::recognizer::Reader;
+use crate::recognizer::SetReader;
 use grammask_diagnostics::LimitExceeded;
 use grammask_engine::TokenMatch;
 use grammask_vocabulary::{LiveTokens, Vocabulary};
@@ -9,7 +9,7 @@ use grammask_vocabulary::{LiveTokens, Vocabulary};
 ///
 /// The end of such a token leaves only items before a symbol, so limits on the number of tokens do not exclude it.
 pub(super) fn tokens_of_terminals(
-    reader: &mut Reader<'_>,
+    reader: &mut SetReader<'_>,
     vocabulary: &Vocabulary,
 ) -> Result<Vec<LiveTokens>, LimitExceeded> {
     let matches = reader.token_matches()?.into_iter().map(|token| match token {

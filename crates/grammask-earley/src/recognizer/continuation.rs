@@ -1,18 +1,19 @@
-//! Continuations: what may follow a nonterminal when it is complete, interned by content.
+//! Continuations: the items that resume when a nonterminal is complete, interned by content.
 //!
-//! A continuation is a set of (dot, continuation) pairs, the items that resume, and a flag for "the text may be complete". An item
-//! at the end of its rule is never stored: it is replaced by the content of its own continuation (a tail call), so
-//! right recursion yields the same continuations again. Leo's optimisation is the special case of a single item.
+//! A continuation is a set of (dot, continuation) pairs, the items that resume, and a flag for "the text may be
+//! complete". An item at the end of its rule is never stored: it is replaced by the content of its own continuation
+//! (a tail call), so right recursion yields the same continuations again. Leo's optimisation is the special case of a
+//! single item.
 //!
-//! Continuations that are made together may refer to each other (left recursion). They are interned as a strongly connected
-//! component, which equals an earlier one if both *behave* equally. A new component is compared with
+//! Continuations that are created together may refer to each other (left recursion). They are interned as a strongly
+//! connected component, which equals an earlier one if both *behave* equally. A new component is compared with
 //!
-//! 1. a component made earlier from the same outside references, found by hash;
-//! 2. the components that its outside references belong to: in `s: s s | "a"` the continuation of the third `s` refers to that of
-//!    the second, and is exactly one unrolling of it.
+//! 1. an earlier component with the same outside references, found by hash;
+//! 2. the components that its outside references belong to: in `s: s s | "a"` the continuation of the third `s`
+//!    refers to that of the second, and is exactly one unrolling of it.
 //!
-//! Both comparisons assume the equality of the members while it is proved. That is sound by coinduction, since every path
-//! around a cycle of references consumes input. A missed equality costs a state, never exactness.
+//! Both comparisons assume the equality of the members while it is proved. That is sound by coinduction, since every
+//! path around a cycle of references consumes input. A missed equality costs a state, never exactness.
 
 use std::sync::Arc;
 
@@ -94,8 +95,8 @@ pub(super) trait InternContinuations {
     /// The continuation with exactly this normalised content.
     fn intern(&mut self, content: &Content) -> ContinuationId;
 
-    /// Appends to `members` the continuations of a strongly connected component, where `outside[m]` is the content of member `m`
-    /// without its references to members.
+    /// Appends to `members` the continuations of a strongly connected component, where `outside[m]` is the content of
+    /// member `m` without its references to members.
     fn intern_scc(
         &mut self,
         scc: &Arc<ContinuationScc>,
@@ -120,8 +121,8 @@ pub(crate) struct Continuations {
     scc_words: usize,
     /// Scratch: a key of `sccs`.
     key: Vec<u32>,
-    /// Scratch: continuations of a content to be interned.
-    wanted: Vec<ContinuationId>,
+    /// Scratch: continuations of a content that is being interned.
+    parts_scratch: Vec<ContinuationId>,
 }
 
 impl Continuations {
@@ -151,19 +152,19 @@ impl Continuations {
     /// Interns the continuation with a core of fresh items and these continuations.
     pub(super) fn intern_parts(&mut self, core: CoreId, parts: &[ContinuationId]) -> ContinuationId {
         let hash = hash_of(core, parts);
-        let known = self.find(hash, core, parts);
-        known.unwrap_or_else(|| {
+        let interned = self.find(hash, core, parts);
+        interned.unwrap_or_else(|| {
             self.by_content.insert(hash, self.list.len());
             self.push(core, parts, None)
         })
     }
 
     fn find(&self, hash: u64, core: CoreId, parts: &[ContinuationId]) -> Option<ContinuationId> {
-        let known = self.by_content.find(hash, |id| {
-            let known = self.list[id];
-            known.core == core && self.parts[known.first as usize..][..parts.len()] == *parts
+        let interned = self.by_content.find(hash, |id| {
+            let other = self.list[id];
+            other.core == core && self.parts[other.first as usize..][..parts.len()] == *parts
         });
-        known.map(ContinuationId::new)
+        interned.map(ContinuationId::new)
     }
 
     fn push(
@@ -199,10 +200,10 @@ impl InternContinuations for Continuations {
     }
 
     fn intern(&mut self, content: &Content) -> ContinuationId {
-        let mut parts = std::mem::take(&mut self.wanted);
+        let mut parts = std::mem::take(&mut self.parts_scratch);
         let core = self.core_of_content(content, &mut parts);
         let id = self.intern_parts(core, &parts);
-        self.wanted = parts;
+        self.parts_scratch = parts;
         id
     }
 
@@ -272,9 +273,9 @@ impl InternContinuations for Continuations {
             for (content, references) in outside.iter().zip(inside.iter()) {
                 let core = self.core_of_content(&resolve(content, references, first), &mut parts);
                 let hash = hash_of(core, &parts);
-                let is_known = self.find(hash, core, &parts).is_some();
+                let is_interned = self.find(hash, core, &parts).is_some();
                 let id = self.push(core, &parts, Some((*number, first)));
-                if !is_known {
+                if !is_interned {
                     self.by_content.insert(hash, id.index());
                 }
             }

@@ -21,7 +21,7 @@ impl Recognizer {
         let begun = builder.items(self.set(set));
         let scans = builder.scans(self, set)?;
         drop(builder);
-        let mut seen = FxHashSet::default();
+        let mut distinct = FxHashSet::default();
         let mut expectations = Vec::new();
         for item in &scans {
             let expectation = Expectation {
@@ -29,7 +29,7 @@ impl Recognizer {
                 rule: self.rule_name(item).to_owned(),
                 has_begun: begun.binary_search(item).is_ok(),
             };
-            if seen.insert(expectation.clone()) {
+            if distinct.insert(expectation.clone()) {
                 expectations.push(expectation);
             }
         }
@@ -50,7 +50,7 @@ impl Recognizer {
         let mut text = format!("set {}", set.as_u32());
         text.push_str(if ends { ", the text may be complete\n" } else { "\n" });
         let mut queue: VecDeque<ContinuationId> = VecDeque::new();
-        let mut seen: FxHashSet<ContinuationId> = FxHashSet::default();
+        let mut described: FxHashSet<ContinuationId> = FxHashSet::default();
         for item in builder.items(self.set(set)) {
             let state = self.describe_state(&builder, item);
             let _ =
@@ -58,7 +58,7 @@ impl Recognizer {
             queue.push_back(item.continuation);
         }
         while let Some(id) = queue.pop_front() {
-            if !seen.insert(id) {
+            if !described.insert(id) {
                 continue;
             }
             let continuation = builder.continuations.get(id);

@@ -44,7 +44,8 @@ impl Kernel {
         self.items.clear();
     }
 
-    /// Moves the dot of an item over its terminal. The continuation is pushed to `ended` if the production can end there.
+    /// Moves the dot of an item over its terminal. The continuation is pushed to `ended` if the production can end
+    /// there.
     pub(super) fn advance(&mut self, form: &NormalForm, item: Item, ended: &mut Vec<ContinuationId>) {
         let advance = form.advance(item.dot);
         let fresh = |dot| Item { dot, state: ItemState::FRESH, continuation: item.continuation };

@@ -1,9 +1,9 @@
 //! The left-corner relation: the static part of prediction.
 //!
-//! `B` has an edge to `D` if a production of `B` begins with `D`. The continuation of a predicted `D` is the remainder of that
-//! production, or, where the production ends there (a *tail* edge), the continuation of `B` itself. The strongly connected
-//! components of the relation are numbered children first, so visiting the reached components in descending order visits every
-//! parent before its children.
+//! `B` has an edge to `D` if a production of `B` begins with `D`. The continuation of a predicted `D` is the
+//! remainder of that production, or, where the production ends there (a *tail* edge), the continuation of `B` itself.
+//! The strongly connected components of the relation are numbered children first, so visiting the reached components
+//! in descending order visits every parent before its children.
 
 use std::sync::Arc;
 
@@ -14,7 +14,7 @@ use grammask_grammar::{NonterminalId, TerminalId};
 
 /// An edge of the left-corner relation.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Edge {
+pub(crate) struct LeftCornerEdge {
     /// The nonterminal at the beginning of the production.
     pub(crate) child: usize,
     /// Whether the production can end after it.
@@ -86,8 +86,8 @@ pub(crate) struct Component {
     pub(crate) members: Vec<usize>,
     /// For each member the members whose continuation is part of its own through tail edges; itself first.
     pub(crate) tail_sources: Vec<Vec<usize>>,
-    /// The strongly connected components of the members' continuations, referenced ones first; empty if the only member does not
-    /// begin itself.
+    /// The strongly connected components of the members' continuations, referenced ones first; empty if the only
+    /// member does not begin itself.
     pub(crate) sccs: Vec<Arc<ContinuationScc>>,
 }
 
@@ -100,7 +100,7 @@ pub(crate) struct LeftCorners {
     /// For each component the components that it has edges to.
     pub(crate) component_children: Lists<usize>,
     /// For each nonterminal its edges to other components.
-    pub(crate) outer_edges: Lists<Edge>,
+    pub(crate) outer_edges: Lists<LeftCornerEdge>,
     /// For each nonterminal its productions that begin with a terminal, as (first dot, terminal).
     pub(crate) terminals: Lists<(DotId, TerminalId)>,
     /// For each nonterminal its productions that begin with a nonterminal, as (that nonterminal, first dot).
@@ -135,7 +135,7 @@ impl LeftCorners {
                             nonterminals.push((id.index(), dot));
                             successors.push(id.index());
                             let Advance { completes: is_tail, next } = advance;
-                            edges.push(Edge { child: id.index(), is_tail, next });
+                            edges.push(LeftCornerEdge { child: id.index(), is_tail, next });
                         }
                     }
                 }
@@ -166,9 +166,9 @@ impl LeftCorners {
                 components.push(Component { members, tail_sources: Vec::new(), sccs: Vec::new() });
                 continue;
             }
-            let is_inner = |edge: &&Edge| component_of[edge.child] == component_of[members[0]];
+            let is_inner = |edge: &&LeftCornerEdge| component_of[edge.child] == component_of[members[0]];
             // Inner edges by child, as (parent, edge).
-            let mut parents: Vec<Vec<(usize, Edge)>> = vec![Vec::new(); members.len()];
+            let mut parents: Vec<Vec<(usize, LeftCornerEdge)>> = vec![Vec::new(); members.len()];
             for (position, &member) in members.iter().enumerate() {
                 for edge in edges[member].iter().filter(is_inner) {
                     parents[position_of[edge.child]].push((position, *edge));
@@ -212,7 +212,7 @@ impl Component {
     /// `None` when `budget`, for tail sources and references, is spent.
     fn of(
         members: Vec<usize>,
-        parents: &[Vec<(usize, Edge)>],
+        parents: &[Vec<(usize, LeftCornerEdge)>],
         budget: &mut usize,
         scc_count: &mut u32,
     ) -> Option<Self> {
@@ -220,8 +220,8 @@ impl Component {
         let mut inner = Vec::with_capacity(members.len());
         for member in 0..members.len() {
             let mut sources = vec![member];
-            let mut seen = vec![false; if parents[member].is_empty() { 0 } else { members.len() }];
-            if let Some(own) = seen.get_mut(member) {
+            let mut is_source = vec![false; if parents[member].is_empty() { 0 } else { members.len() }];
+            if let Some(own) = is_source.get_mut(member) {
                 *own = true;
             }
             let mut references = Vec::new();
@@ -230,7 +230,7 @@ impl Component {
                 next += 1;
                 for (parent, edge) in &parents[source] {
                     references.extend(edge.next.map(|dot| SccEdge { dot, member: *parent }));
-                    if edge.is_tail && !std::mem::replace(&mut seen[*parent], true) {
+                    if edge.is_tail && !std::mem::replace(&mut is_source[*parent], true) {
                         sources.push(*parent);
                     }
                 }
@@ -253,10 +253,10 @@ impl Component {
             let own = components.of_node[scc_members[0]];
             let references = |is_inside: bool| {
                 let of_member = |&member: &usize| {
-                    let chosen = inner[member]
+                    let selected = inner[member]
                         .iter()
                         .filter(|reference| (components.of_node[reference.member] == own) == is_inside);
-                    chosen.copied().collect::<Vec<SccEdge>>()
+                    selected.copied().collect::<Vec<SccEdge>>()
                 };
                 scc_members.iter().map(of_member).collect::<Vec<_>>()
             };

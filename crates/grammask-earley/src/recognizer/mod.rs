@@ -1,9 +1,10 @@
 //! The recogniser: Earley's algorithm (1970) over interned sets, with the optimisation of Leo (1991) in a general form.
 //!
-//! The set reached after a text is a value: the items in progress, each with its continuation. Completed items are dropped
-//! (KBNF calls that compaction), and predicted items are implied by a static left-corner relation. Equal values have one
-//! [`SetId`], so "the set after one more byte" is a memoised function. The recogniser becomes a lazy DFA on the regular parts of a
-//! grammar and a lazy LR automaton on the deterministic ones, and it is an Earley recogniser for every context-free grammar.
+//! The set reached after a text is a value: the items in progress, each with its continuation. Completed items are
+//! dropped (KBNF calls that compaction), and predicted items are implied by a static left-corner relation. Equal
+//! values have one [`SetId`], so "the set after one more byte" is a memoised function. The recogniser becomes a lazy
+//! DFA on the regular parts of a grammar and a lazy LR automaton on the deterministic ones, and it is an Earley
+//! recogniser for every context-free grammar.
 //!
 //! | module | contents |
 //! |---|---|
@@ -51,16 +52,18 @@ use prediction::{ByteWithClass, Predictor};
 use set::{Set, Sets};
 use set_core::{hash_of, intern_kernel};
 use stepping::{LimitedState, Stepper};
-use trace::{Recorder, Replay, Traces};
+use trace::{Recorder, Replay, TraceKey, Traces};
 
 pub(crate) use continuation::Continuations;
 pub(crate) use kernel::{Item, ItemState};
 pub(crate) use left_corner::LeftCorners;
 pub(crate) use set_core::{CoreId, SetCore};
 
-/// New sets between two checks of the memory limit: to sum up the memory takes as long as to make a small set.
+/// Number of new sets between two checks of the memory limit: summing up the memory takes as long as creating a small
+/// set.
 const SETS_PER_MEMORY_CHECK: usize = 8;
-/// Bytes read under one lock, and between two checks of the deadline. `Limits::set_items` bounds the work of each byte.
+/// Maximum number of bytes that are read under one lock and between two checks of the deadline. `Limits::set_items`
+/// bounds the work of each.
 const MAX_STEPS_PER_LOCK: usize = 16;
 
 /// The recogniser of one grammar, shared by all texts that are read under it.
@@ -77,12 +80,12 @@ pub struct Recognizer {
     byte_of_class: Box<[u8]>,
     sets: Sets,
     start: SetId,
-    /// Number of steps computed, those that were memoised aside.
+    /// Number of computed steps; memoised steps are not counted.
     new_steps: AtomicUsize,
     builder: Mutex<Builder>,
 }
 
-/// The part of a recogniser that makes new sets, under the lock.
+/// The part of a recogniser that creates sets, under the lock.
 #[derive(Debug)]
 struct Builder {
     form: Arc<NormalForm>,
@@ -95,7 +98,7 @@ struct Builder {
     set_ids: IncrementalHashTable,
     /// Memory of the sets, in bytes.
     set_bytes: usize,
-    /// Steps that were skipped within a run of several bytes: the set, and the class of the first byte.
+    /// Runs of several bytes whose intermediate sets were skipped: the set, and the class of the first byte.
     runs: FxHashSet<(SetId, u32)>,
     limits: Limits,
     /// Scratch: continuations of the next set.
@@ -116,11 +119,11 @@ pub(crate) struct Machine<'a> {
 }
 
 impl Recognizer {
-    /// A recogniser for a lowered grammar. `token_matches` has for each terminal the tokens that it matches, if it is a token
-    /// terminal.
+    /// A recogniser for a lowered grammar. `token_matches` has for each terminal the tokens that it matches, if it is
+    /// a token terminal.
     ///
     /// # Errors
-    /// When a limit is passed.
+    /// When a limit is exceeded.
     pub fn new(
         form: impl Into<Arc<NormalForm>>,
         token_matches: Vec<Option<TokenMatch>>,
@@ -147,7 +150,7 @@ impl Recognizer {
                 }
             };
             terms.push(term);
-            // Lowering dropped terminals with an empty language.
+            // Lowering has removed terminals with an empty language.
             start_states.push(automata.start(term)?);
             let Some(state) = start_states[start_states.len() - 1] else {
                 starts.push(ItemState::TOKEN);
@@ -208,7 +211,7 @@ impl Recognizer {
         &self.form
     }
 
-    /// Whether nothing can follow the text that led to a set.
+    /// Whether the text of a set has no continuation.
     #[must_use]
     pub fn is_final(&self, set: SetId) -> bool {
         self.set(set).data.is_final()
@@ -217,7 +220,7 @@ impl Recognizer {
     /// As [`Engine::step`], without memo tables and traces: the cross-check.
     ///
     /// # Errors
-    /// When a limit is passed.
+    /// When a limit is exceeded.
     pub fn step_uncached(&self, set: SetId, byte: u8) -> Result<Option<SetId>, LimitExceeded> {
         let class = usize::from(self.class_of_byte[usize::from(byte)]);
         let mut builder = self.lock();
@@ -230,9 +233,10 @@ impl Recognizer {
         self.lock().traces.replayed()
     }
 
-    /// A set with the parts of the recogniser, under its lock. Steps that are not memoised wait until the reader is dropped.
-    pub(crate) fn read(&self, set: SetId) -> Reader<'_> {
-        Reader { recognizer: self, set, builder: self.lock() }
+    /// A set with the parts of the recogniser, under its lock. Steps that are not memoised wait until the reader is
+    /// dropped.
+    pub(crate) fn read(&self, set: SetId) -> SetReader<'_> {
+        SetReader { recognizer: self, set, builder: self.lock() }
     }
 
     /// Whether some terminal counts tokens.
@@ -246,7 +250,8 @@ impl Recognizer {
     }
 
     fn lock(&self) -> MutexGuard<'_, Builder> {
-        // Tables only grow, by complete entries, so a builder is consistent even if a thread panicked while it held the lock.
+        // Tables only grow, by complete entries, so a builder is consistent even if a thread panicked while it held
+        // the lock.
         self.builder.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -258,24 +263,24 @@ impl Recognizer {
     }
 
     #[inline]
-    fn known_step(&self, set: SetId, byte: u8) -> MemoTransition {
+    fn memoised_step(&self, set: SetId, byte: u8) -> MemoTransition {
         self.set(set).transition(usize::from(self.class_of_byte[usize::from(byte)]))
     }
 
-    /// Reads as many of the bytes as are read under one lock. Returns the set reached and the number of bytes read; without a set,
-    /// the last of these does not fit.
+    /// Reads the bytes up to the maximum per lock. Returns the set and the number of bytes read; without a set, the
+    /// last of these is illegal.
     #[cold]
-    fn make_steps(&self, id: SetId, bytes: &[u8]) -> Result<(Option<SetId>, usize), LimitExceeded> {
+    fn compute_steps(&self, id: SetId, bytes: &[u8]) -> Result<(Option<SetId>, usize), LimitExceeded> {
         let mut builder = self.lock();
         let (mut id, mut set) = (id, self.set(id));
-        let mut taken = 0;
+        let mut read = 0;
         let bytes = &bytes[..bytes.len().min(MAX_STEPS_PER_LOCK)];
-        while let Some(&byte) = bytes.get(taken) {
+        while let Some(&byte) = bytes.get(read) {
             let class = usize::from(self.class_of_byte[usize::from(byte)]);
             let next = match set.transition(class) {
                 MemoTransition::Unknown => {
                     self.count_step();
-                    if let Some(last) = builder.run(self, id, class, &bytes[taken..])? {
+                    if let Some(last) = builder.run(self, id, class, &bytes[read..])? {
                         return Ok((Some(last), bytes.len()));
                     }
                     let next = builder.step(self, set, ByteWithClass { class, byte })?;
@@ -285,11 +290,11 @@ impl Recognizer {
                 MemoTransition::Dead => None,
                 MemoTransition::To(next) => Some(SetId::new(next as usize)),
             };
-            taken += 1;
-            let Some(next) = next else { return Ok((None, taken)) };
+            read += 1;
+            let Some(next) = next else { return Ok((None, read)) };
             (id, set) = (next, self.set(next));
         }
-        Ok((Some(id), taken))
+        Ok((Some(id), read))
     }
 
     /// Number of classes of transitions: those of bytes, and one for the end of a token.
@@ -302,7 +307,7 @@ impl Recognizer {
         self.new_steps.store(self.new_steps().wrapping_add(1), Ordering::Relaxed);
     }
 
-    fn make_end_token(&self, set: SetId) -> Result<Option<SetId>, LimitExceeded> {
+    fn compute_end_token(&self, set: SetId) -> Result<Option<SetId>, LimitExceeded> {
         // The end of a token is the class after those of the bytes.
         let class = self.byte_of_class.len();
         match self.set(set).transition(class) {
@@ -358,8 +363,8 @@ impl Engine for Recognizer {
 
     #[inline]
     fn step(&self, set: SetId, byte: u8) -> Result<Option<SetId>, LimitExceeded> {
-        match self.known_step(set, byte) {
-            MemoTransition::Unknown => Ok(self.make_steps(set, &[byte])?.0),
+        match self.memoised_step(set, byte) {
+            MemoTransition::Unknown => Ok(self.compute_steps(set, &[byte])?.0),
             MemoTransition::Dead => Ok(None),
             MemoTransition::To(next) => Ok(Some(SetId::new(next as usize))),
         }
@@ -374,7 +379,7 @@ impl Engine for Recognizer {
         let (mut set, mut position) = (set, 0);
         loop {
             while let Some(&byte) = bytes.get(position) {
-                match self.known_step(set, byte) {
+                match self.memoised_step(set, byte) {
                     MemoTransition::To(next) => set = SetId::new(next as usize),
                     MemoTransition::Dead => return Ok(Err(position)),
                     MemoTransition::Unknown => break,
@@ -384,8 +389,8 @@ impl Engine for Recognizer {
             if position == bytes.len() {
                 return Ok(Ok(set));
             }
-            let (next, taken) = self.make_steps(set, &bytes[position..])?;
-            position += taken;
+            let (next, read) = self.compute_steps(set, &bytes[position..])?;
+            position += read;
             let Some(next) = next else { return Ok(Err(position - 1)) };
             set = next;
             if position < bytes.len() {
@@ -396,7 +401,7 @@ impl Engine for Recognizer {
 
     #[inline]
     fn end_token(&self, set: SetId) -> Result<Option<SetId>, LimitExceeded> {
-        if self.counts_tokens { self.make_end_token(set) } else { Ok(Some(set)) }
+        if self.counts_tokens { self.compute_end_token(set) } else { Ok(Some(set)) }
     }
 
     fn step_token(&self, set: SetId, event: TokenEvent) -> Result<Option<SetId>, LimitExceeded> {
@@ -442,13 +447,13 @@ impl Engine for Recognizer {
 }
 
 /// A set with the parts of the recogniser, under its lock. Masks are composed through it.
-pub(crate) struct Reader<'a> {
+pub(crate) struct SetReader<'a> {
     recognizer: &'a Recognizer,
     set: SetId,
     builder: MutexGuard<'a, Builder>,
 }
 
-impl Reader<'_> {
+impl SetReader<'_> {
     /// The set.
     pub(crate) fn set(&self) -> SetId {
         self.set
@@ -531,9 +536,9 @@ impl Builder {
         Ok(tokens.filter_map(|item| recognizer.token_match(item).cloned()).collect())
     }
 
-    /// The set after several bytes inside a keyword of a long list, without making the sets in between, which are needed again only
-    /// if another token ends there. `None` if the shortcut does not apply, or was taken before from this set: then the sets are
-    /// made, so that further reads are lookups.
+    /// The set after several bytes inside a keyword of a long list, without the intermediate sets, which are needed
+    /// again only if another token ends there. `None` if the shortcut does not apply, or was taken before from this
+    /// set: then the intermediate sets are created, so that later reads are lookups.
     fn run(
         &mut self,
         recognizer: &Recognizer,
@@ -577,7 +582,7 @@ impl Builder {
             return self.step_set(recognizer, set, byte);
         }
         let parts = &self.set_parts[set.data.first()..][..core.count];
-        let key = (set.data.core(), byte.class);
+        let key = TraceKey { core: set.data.core(), class: index_u32(byte.class) };
         match self.traces.replay(key, parts, &mut self.continuations, &mut self.next)? {
             Replay::Set(core) => {
                 let parts = std::mem::take(&mut self.next);
@@ -591,10 +596,10 @@ impl Builder {
             Replay::Unknown => {
                 let numbered = self.continuations.cores.get(set.data.core()).items_with_numbers();
                 let mut recording = Recorder::new(&mut self.continuations, parts);
-                let mut written = Kernel::default();
-                self.stepper.step(&recognizer.form, &numbered, byte, &mut recording, &mut written)?;
-                let mut kernel = recording.resolve(&written);
-                self.traces.record(key, recording, &written);
+                let mut recorded = Kernel::default();
+                self.stepper.step(&recognizer.form, &numbered, byte, &mut recording, &mut recorded)?;
+                let mut kernel = recording.resolve(&recorded);
+                self.traces.record(key, recording, &recorded);
                 self.intern_live(&recognizer.sets, &mut kernel)
             }
         }
@@ -645,14 +650,14 @@ impl Builder {
         parts: &[ContinuationId],
     ) -> Result<SetId, LimitExceeded> {
         let hash = hash_of(core, parts);
-        let known = self.set_ids.find(hash, |id| {
-            let known = sets.get(id);
-            known.data.core() == core && self.set_parts[known.data.first()..][..parts.len()] == *parts
+        let interned = self.set_ids.find(hash, |id| {
+            let set = sets.get(id);
+            set.data.core() == core && self.set_parts[set.data.first()..][..parts.len()] == *parts
         });
-        if let Some(known) = known {
-            return Ok(SetId::new(known));
+        if let Some(id) = interned {
+            return Ok(SetId::new(id));
         }
-        // Summing up the memory of all parts takes as long as making a small set.
+        // Summing up the memory of all parts takes as long as creating a small set.
         if sets.len().is_multiple_of(SETS_PER_MEMORY_CHECK) && self.total_memory() > self.limits.memory_bytes
         {
             return Err(LimitExceeded::new("memory_bytes", self.limits.memory_bytes));

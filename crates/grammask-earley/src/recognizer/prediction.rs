@@ -1,8 +1,8 @@
 //! Prediction: from items before a symbol to all items before a terminal that can come next, with their continuations.
 //!
-//! A step over a byte needs only the terminals that the byte can begin, and the continuations of the nonterminals on the way to
-//! them. A nonterminal whose left corner can begin with the byte can begin with it itself, so pruning the others never removes an
-//! item from a continuation that is needed.
+//! A step over a byte needs only the terminals that the byte can begin, and the continuations of the nonterminals on
+//! the way to them. A nonterminal whose left corner can begin with the byte can begin with it itself, so pruning the
+//! others never removes an item from a continuation that is needed.
 
 use std::collections::BinaryHeap;
 
@@ -31,13 +31,20 @@ enum Begins {
     No,
 }
 
+/// The mutable parts of the recogniser that prediction uses.
+pub(super) struct PredictionContext<'a, C> {
+    pub(super) form: &'a NormalForm,
+    pub(super) automata: &'a mut Automata,
+    pub(super) continuations: &'a mut C,
+}
+
 /// Predicts items before terminals; the scratch tables are kept between calls.
 #[derive(Debug)]
 pub(crate) struct Predictor {
     left_corners: LeftCorners,
     /// The initial state of each terminal.
     starts: Vec<ItemState>,
-    /// The initial automaton state of each terminal that is text.
+    /// The initial automaton state of each terminal over bytes.
     start_states: Vec<Option<StateId>>,
     /// For each byte class whether each component can begin with it; filled lazily.
     begins: Vec<Box<[Begins]>>,
@@ -82,18 +89,18 @@ impl Predictor {
         self.memory_bytes
     }
 
-    /// Adds to `items` all items before a terminal that the fresh items imply, with repetition. With a byte, items whose terminal
-    /// cannot begin with it may be left out.
-    pub(super) fn predict(
+    /// Adds to `items` all items before a terminal that the fresh items imply, with repetition. With a byte, items
+    /// whose terminal cannot begin with it may be left out.
+    pub(super) fn predict<C: InternContinuations>(
         &mut self,
-        grammar: (&NormalForm, &mut Automata, &mut impl InternContinuations),
+        context: PredictionContext<'_, C>,
         fresh: impl Iterator<Item = Entry>,
         byte: Option<ByteWithClass>,
         budget: &mut StepBudget,
         items: &mut Vec<Item>,
     ) -> Result<(), LimitExceeded> {
         let mut touched = std::mem::take(&mut self.touched);
-        let result = self.predict_into(grammar, fresh, byte, budget, &mut touched, items);
+        let result = self.predict_into(context, fresh, byte, budget, &mut touched, items);
         for component in touched.drain(..) {
             for &member in &self.left_corners.components[component].members {
                 self.follow[member].clear();
@@ -104,16 +111,18 @@ impl Predictor {
     }
 
     /// As `predict`; pushes the components whose `follow` was used.
-    fn predict_into(
+    fn predict_into<C: InternContinuations>(
         &mut self,
-        (form, automata, continuations): (&NormalForm, &mut Automata, &mut impl InternContinuations),
+        context: PredictionContext<'_, C>,
         fresh: impl Iterator<Item = Entry>,
         byte: Option<ByteWithClass>,
         budget: &mut StepBudget,
         touched: &mut Vec<usize>,
         items: &mut Vec<Item>,
     ) -> Result<(), LimitExceeded> {
-        // Nonterminals at the end of their production with the continuation, deduplicated: many items may have the same.
+        let PredictionContext { form, automata, continuations } = context;
+        // Nonterminals at the end of their production with the continuation, deduplicated: many items may have the
+        // same.
         let mut tails: Vec<(NonterminalId, ContinuationId)> = Vec::new();
         // Components with predicted members, as a max-heap: parents are popped before children.
         let mut pending: BinaryHeap<usize> = BinaryHeap::new();
@@ -196,16 +205,16 @@ impl Predictor {
         if begins[component] != Begins::Unknown {
             return Ok(begins[component] == Begins::Yes);
         }
-        // Components to decide, each with the number of its parts examined: first its terminals, then each child.
+        // Undecided components, each with the number of its examined parts: first its terminals, then each child.
         let mut stack: Vec<(usize, usize)> = vec![(component, 0)];
-        while let Some((current, looked_at)) = stack.last_mut() {
+        while let Some((current, examined)) = stack.last_mut() {
             let (current, children) = (*current, &left_corners.component_children[*current]);
             if begins[current] != Begins::Unknown {
                 stack.pop();
                 continue;
             }
-            if *looked_at == 0 {
-                *looked_at = 1;
+            if *examined == 0 {
+                *examined = 1;
                 for &member in &left_corners.components[current].members {
                     for (_, terminal) in &left_corners.terminals[member] {
                         if let Some(state) = start_states[terminal.index()]
@@ -215,10 +224,10 @@ impl Predictor {
                         }
                     }
                 }
-            } else if let Some(&child) = children.get(*looked_at - 1) {
+            } else if let Some(&child) = children.get(*examined - 1) {
                 match begins[child] {
                     Begins::Yes => begins[current] = Begins::Yes,
-                    Begins::No => *looked_at += 1,
+                    Begins::No => *examined += 1,
                     Begins::Unknown => stack.push((child, 0)),
                 }
             } else {

@@ -7,7 +7,7 @@ use grammask_collections::state_table::{StateEntry, StateTable};
 use super::set_core::{CoreId, SetCore};
 use grammask_engine::SetId;
 
-/// Transitions that a set keeps inline: most sets are left over one byte only.
+/// Number of transitions that a set stores inline: most sets have one transition to another set.
 const INLINE_TRANSITIONS: usize = 1;
 
 /// All sets of a recogniser, by [`SetId`].
@@ -16,8 +16,8 @@ pub(super) type Sets = StateTable<SetData, INLINE_TRANSITIONS>;
 /// A set with its memoised transitions.
 pub(super) type Set = StateEntry<SetData, INLINE_TRANSITIONS>;
 
-/// A set without its transitions. The fields are atomic because the table allocates sets before they are filled in; they
-/// are written once, before any other thread knows the number of the set.
+/// A set without its transitions. The fields are atomic because the table allocates sets before they are filled in;
+/// they are written once, before the id of the set is published.
 #[derive(Debug, Default)]
 pub(super) struct SetData {
     core: AtomicU32,

@@ -1,9 +1,9 @@
 //! Item-set cores: sets of items with numbers in place of continuations.
 //!
-//! The set after a hundred open brackets differs from that after ten only in its continuations. So a set is stored as its *core*,
-//! in which continuations are numbered in order of first occurrence in the sorted items, and the list of these continuations.
-//! The term is that of LALR parsing, where the core of an item set lacks the look-aheads. Contents of continuations are stored in
-//! the same way: they are sets of fresh items.
+//! The set after a hundred open brackets differs from that after ten only in its continuations. So a set is stored as
+//! its *core*, in which continuations are numbered in order of first occurrence in the sorted items, and the list of
+//! these continuations. The term is that of LALR parsing, where the core of an item set lacks the look-aheads.
+//! Contents of continuations are stored in the same way: they are sets of fresh items.
 
 use std::hash::{Hash, Hasher};
 
@@ -21,10 +21,10 @@ id_type! {
     CoreId
 }
 
-/// Continuations that are numbered by linear search; a hash map is used beyond.
+/// Maximum number of continuations that are numbered by linear search; more of them are numbered with a hash map.
 const MAX_LINEAR_SEARCH: usize = 16;
 
-/// Sets of a core before its steps are recorded as traces: recording takes longer than a step.
+/// Minimum number of sets of a core whose steps are recorded as traces: recording takes longer than a step.
 const MIN_SETS_FOR_TRACES: u32 = 3;
 
 /// A set of items without its continuations.
@@ -63,7 +63,7 @@ pub(super) struct CoreTable {
 }
 
 impl SetCore {
-    /// Whether enough sets have this core that more of them are to be expected.
+    /// Whether enough sets have this core for its steps to be recorded as traces.
     pub(super) fn is_frequent(&self) -> bool {
         self.sets >= MIN_SETS_FOR_TRACES
     }
@@ -123,7 +123,7 @@ impl CoreTable {
         for Item { state, dot, continuation } in items {
             let next = self.numbered.len();
             let number = if next < MAX_LINEAR_SEARCH {
-                self.numbered.iter().position(|&known| known == continuation).unwrap_or(next)
+                self.numbered.iter().position(|&numbered| numbered == continuation).unwrap_or(next)
             } else {
                 if numbers.is_empty() {
                     numbers = self.numbered.iter().copied().zip(0..).collect();
@@ -141,8 +141,8 @@ impl CoreTable {
         }
         let hash = hasher.finish();
         let Self { list, table, items, .. } = &*self;
-        let known = table.find(hash, |id| list[id].ends == ends && list[id].items[..] == items[..]);
-        let id = known.unwrap_or_else(|| {
+        let interned = table.find(hash, |id| list[id].ends == ends && list[id].items[..] == items[..]);
+        let id = interned.unwrap_or_else(|| {
             let is_same = |pair: &[CoreItem]| (pair[0].state, pair[0].dot) == (pair[1].state, pair[1].dot);
             self.table.insert(hash, self.list.len());
             self.item_count += self.items.len();

@@ -1,7 +1,8 @@
 //! One step over a byte: prediction, the automata of terminals, and the continuations of productions that end.
 //!
-//! The code is generic over how continuations are interned ([`InternContinuations`]): it never inspects a continuation except through
-//! that trait. So the same code executes steps and records traces of them (see [`super::trace`]).
+//! The code is generic over how continuations are interned ([`InternContinuations`]): it never inspects a
+//! continuation except through that trait. So the same code executes steps and records traces of them (see
+//! [`super::trace`]).
 
 use rustc_hash::FxHashMap;
 
@@ -12,14 +13,23 @@ use grammask_diagnostics::{LimitExceeded, Limits};
 use super::continuation::{Content, ContinuationId, InternContinuations};
 use super::index_u32;
 use super::kernel::{Item, ItemState, Kernel};
-use super::prediction::{ByteWithClass, Predictor};
+use super::prediction::{ByteWithClass, PredictionContext, Predictor};
 use super::step_budget::StepBudget;
+
+/// The result of stepping a terminal over a byte.
+#[derive(Clone, Copy, Debug)]
+struct TerminalStep {
+    state: ItemState,
+    is_accepting: bool,
+    /// Whether the terminal can continue.
+    continues: bool,
+}
 
 /// The state of a terminal that counts tokens.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) struct LimitedState {
     pub(super) state: StateId,
-    /// Number of tokens that may still begin to contribute.
+    /// Number of further tokens that may contribute a byte.
     pub(super) tokens_left: u32,
     /// Whether the current token has contributed.
     pub(super) is_counted: bool,
@@ -41,16 +51,16 @@ pub(super) struct Stepper {
     content: Content,
 }
 
-/// A cached automaton step. A grammar begins the same few terminals again and again.
+/// A cached automaton step: a grammar enters the same few terminals frequently.
 #[derive(Clone, Copy, Debug)]
 struct RecentStep {
     state: StateId,
     class: u32,
     /// The result of [`Stepper::step_terminal`].
-    after: Option<(ItemState, bool, bool)>,
+    after: Option<TerminalStep>,
 }
 
-/// Entries of the cache of automaton steps.
+/// Number of entries of the cache of automaton steps.
 const RECENT_STEPS: usize = 256;
 
 impl Stepper {
@@ -81,8 +91,8 @@ impl Stepper {
             + self.limited.len() * 3 * size_of::<LimitedState>()
     }
 
-    /// Adds to `scans` the items of a kernel before or inside a terminal, predicted ones included. With a byte, items that cannot read
-    /// it may be left out. `items` is sorted.
+    /// Adds to `scans` the items of a kernel before or inside a terminal, predicted ones included. With a byte, items
+    /// that cannot read it may be left out. `items` is sorted.
     pub(super) fn scans(
         &mut self,
         form: &NormalForm,
@@ -97,8 +107,8 @@ impl Stepper {
         let fresh = fresh.iter().map(|item| (item.dot, item.continuation));
         scans.extend_from_slice(inside);
         let mut budget = StepBudget::new(&self.limits);
-        let grammar = (form, &mut self.automata, continuations);
-        self.predictor.predict(grammar, fresh, byte, &mut budget, scans)
+        let context = PredictionContext { form, automata: &mut self.automata, continuations };
+        self.predictor.predict(context, fresh, byte, &mut budget, scans)
     }
 
     /// Adds the items after a byte to an empty kernel, in any order.
@@ -123,8 +133,8 @@ impl Stepper {
         Ok(())
     }
 
-    /// Adds the items after several bytes to an empty kernel, if the only item is inside a terminal that cannot end before the last
-    /// byte. Returns false, and adds nothing, otherwise, or if that would take long to decide.
+    /// Adds the items after several bytes to an empty kernel, if the only item is inside a terminal that cannot end
+    /// before the last byte. Returns false, and adds nothing, otherwise, or if that would take long to decide.
     pub(super) fn run(
         &mut self,
         form: &NormalForm,
@@ -135,11 +145,11 @@ impl Stepper {
     ) -> Result<bool, LimitExceeded> {
         let Some(state) = item.state.automaton_state() else { return Ok(false) };
         let Some(next) = self.automata.run_in_table(state, bytes)? else { return Ok(false) };
-        let after = (
-            ItemState(index_u32(next.index())),
-            self.automata.is_accepting(next),
-            self.automata.continues(next)?,
-        );
+        let after = TerminalStep {
+            state: ItemState(index_u32(next.index())),
+            is_accepting: self.automata.is_accepting(next),
+            continues: self.automata.continues(next)?,
+        };
         let mut ended = std::mem::take(&mut self.ended);
         ended.clear();
         add_item(form, item, after, kernel, &mut ended);
@@ -153,12 +163,12 @@ impl Stepper {
         &mut self,
         state: ItemState,
         byte: ByteWithClass,
-    ) -> Result<Option<(ItemState, bool, bool)>, LimitExceeded> {
+    ) -> Result<Option<TerminalStep>, LimitExceeded> {
         let Some(automaton_state) = state.automaton_state() else {
             return self.step_terminal(state, byte.byte);
         };
-        let place = (automaton_state.index() * 31 + byte.class) % RECENT_STEPS;
-        if let Some(RecentStep { state, class, after }) = self.recent[place]
+        let slot = (automaton_state.index() * 31 + byte.class) % RECENT_STEPS;
+        if let Some(RecentStep { state, class, after }) = self.recent[slot]
             && state == automaton_state
             && class as usize == byte.class
         {
@@ -166,7 +176,7 @@ impl Stepper {
         }
         let after = self.step_terminal(state, byte.byte)?;
         let class = index_u32(byte.class);
-        self.recent[place] = Some(RecentStep { state: automaton_state, class, after });
+        self.recent[slot] = Some(RecentStep { state: automaton_state, class, after });
         Ok(after)
     }
 
@@ -193,12 +203,8 @@ impl Stepper {
         Ok(())
     }
 
-    /// The state of a terminal after a byte, and whether the terminal can end and can continue there.
-    fn step_terminal(
-        &mut self,
-        state: ItemState,
-        byte: u8,
-    ) -> Result<Option<(ItemState, bool, bool)>, LimitExceeded> {
+    /// Steps a terminal over a byte; `None` if it cannot read it.
+    fn step_terminal(&mut self, state: ItemState, byte: u8) -> Result<Option<TerminalStep>, LimitExceeded> {
         if state == ItemState::TOKEN {
             return Ok(None);
         }
@@ -223,10 +229,10 @@ impl Stepper {
             None => ItemState(index_u32(next.index())),
             Some(limited) => self.limited_state(LimitedState { state: next, ..limited }),
         };
-        Ok(Some((state, is_accepting, continues)))
+        Ok(Some(TerminalStep { state, is_accepting, continues }))
     }
 
-    /// The state of a terminal after the end of a token; `None` if no token is left to it.
+    /// The state of a terminal after the end of a token; `None` if it has reached its maximum number of tokens.
     pub(super) fn end_token(&mut self, state: ItemState) -> Option<ItemState> {
         let Some(index) = state.0.checked_sub(ItemState::FIRST_LIMITED) else { return Some(state) };
         let limited = self.limited[index as usize];
@@ -247,14 +253,14 @@ impl Stepper {
 fn add_item(
     form: &NormalForm,
     item: Item,
-    (state, is_accepting, continues): (ItemState, bool, bool),
+    after: TerminalStep,
     kernel: &mut Kernel,
     ended: &mut Vec<ContinuationId>,
 ) {
-    if is_accepting {
+    if after.is_accepting {
         kernel.advance(form, item, ended);
     }
-    if continues {
-        kernel.items.push(Item { state, ..item });
+    if after.continues {
+        kernel.items.push(Item { state: after.state, ..item });
     }
 }

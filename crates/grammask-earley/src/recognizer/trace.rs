@@ -1,18 +1,20 @@
 //! Traces: recorded steps, replayed for all sets of one core.
 //!
-//! A step depends on the continuations of a set in two ways only: it reads the contents of some of them, and it puts them into
-//! new contents and into the next set. So a step is executed once with *registers* in place of continuations, and recorded by
-//! set core and byte class: the continuations that it made, the continuations whose contents it read, each as a *guard* with one
-//! branch for each content seen (as a core, with registers for its continuations), and the core of the next set. A set of the
-//! same core whose contents satisfy the guards gets its next set by replaying the trace: no prediction and no sorting, one
-//! lookup for each new continuation and one for the set. That is to an Earley set what the tables of an LR parser are to the
-//! closure of its item sets, made lazily and for every context-free grammar. Trace recording with guards is known from
-//! tracing compilers; that a result is memoised by the parts of the input that the computation read is the selective memoisation
-//! of Acar, Blelloch and Harper (2003).
+//! A step depends on the continuations of a set in two ways only: it reads the contents of some of them, and it puts
+//! them into new contents and into the next set. So a step is executed once with *registers* in place of
+//! continuations, and recorded by set core and byte class: the continuations that it created, the continuations whose
+//! contents it read, each as a *guard* with one branch per observed content (as a core, with registers for its
+//! continuations), and the core of the next set. The next set of a set with the same core whose contents satisfy the
+//! guards is computed by replaying the trace: no prediction and no sorting, one lookup per new continuation and one
+//! for the set. Traces relate to Earley sets as the tables of an LR parser relate to the closures of its item sets,
+//! but they are created lazily and for every context-free grammar. Recording traces with guards is the technique of
+//! tracing compilers (Gal et al. 2009); memoising a result by the parts of the input that the computation read is
+//! selective memoisation (Acar, Blelloch and Harper 2003).
 //!
-//! A replay is exact because a step treats items and contents as sets: neither order nor repetition matters, so it does the same
-//! for all register contents that satisfy the guards. Only equality between registers can differ, and with it the order of
-//! items and whether two of them coincide. Where that is possible, they are sorted again.
+//! A replay is exact because a step treats items and contents as sets: neither order nor repetition matters, so its
+//! operations are the same for all register contents that satisfy the guards. Only equality between registers can
+//! differ, and with it the order of items and whether two of them coincide. If that is possible, they are sorted
+//! again.
 //!
 //! Cores with few sets get no trace, since recording takes longer than the step.
 
@@ -30,30 +32,38 @@ use super::set_core::{CoreId, intern_kernel};
 use super::step_budget::StepBudget;
 use grammask_collections::small_map::SmallMap;
 
-/// Registers of a trace. Replaying a longer trace is as slow as the step itself.
+/// Maximum number of registers of a trace. Replaying a longer trace is as slow as the step.
 const MAX_REGISTERS: usize = 64;
-/// Memory of the operations of a trace, in 32-bit words.
+/// Maximum memory of the operations of a trace, in 32-bit words.
 const MAX_TRACE_WORDS: usize = 1 << 12;
-/// Branches of a guard before one of them was taken twice.
-const MIN_BRANCHES: usize = 4;
-/// Branches of a guard.
+/// Maximum number of branches of a guard none of which was taken again; each further taking admits one more.
+const MAX_UNUSED_BRANCHES: usize = 4;
+/// Maximum number of branches of a guard.
 const MAX_BRANCHES: usize = 256;
 
 /// Index of a register.
 type Register = u32;
 
+/// The key of a tree of traces.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(super) struct TraceKey {
+    pub(super) core: CoreId,
+    /// The class of the byte.
+    pub(super) class: u32,
+}
+
 /// All traces of a recogniser: for each core and byte class a tree, which branches at guards.
 #[derive(Debug, Default)]
 pub(super) struct Traces {
-    /// Root of the tree of a core and a byte class.
-    starts: FxHashMap<(CoreId, u32), usize>,
+    /// The root of each tree.
+    roots: FxHashMap<TraceKey, usize>,
     nodes: Vec<TraceNode>,
     bytes: usize,
     replayed: usize,
     /// Scratch: contents of the registers.
     registers: Vec<ContinuationId>,
     /// Scratch: the observation at a guard.
-    seen: Vec<u32>,
+    observation: Vec<u32>,
 }
 
 /// The operations up to a guard or the end of a trace.
@@ -63,12 +73,12 @@ struct TraceNode {
     end: TraceEnd,
 }
 
-/// An operation that makes continuations.
+/// An operation of a trace.
 #[derive(Clone, Debug)]
 enum TraceOp {
-    /// A continuation, appended as one register.
+    /// Creates a continuation, appended as one register.
     Content(CoreTemplate),
-    /// The continuations of a strongly connected component, appended as a register each.
+    /// Creates the continuations of a strongly connected component, appended as a register each.
     Scc { scc: Arc<ContinuationScc>, outside: Box<[Content]> },
 }
 
@@ -108,7 +118,7 @@ pub(super) enum Replay {
 impl Traces {
     /// Estimated memory, in bytes.
     pub(super) fn memory_bytes(&self) -> usize {
-        self.bytes + self.starts.capacity() * (size_of::<((CoreId, u32), usize)>() + 1)
+        self.bytes + self.roots.capacity() * (size_of::<(TraceKey, usize)>() + 1)
     }
 
     /// Number of traces that were replayed to their end.
@@ -119,28 +129,28 @@ impl Traces {
     /// Replays the trace of a core and a byte class for a set with the continuations `parts`.
     pub(super) fn replay(
         &mut self,
-        (core, class): (CoreId, usize),
+        key: TraceKey,
         parts: &[ContinuationId],
         continuations: &mut Continuations,
         next: &mut Vec<ContinuationId>,
     ) -> Result<Replay, LimitExceeded> {
-        let Some(&start) = self.starts.get(&(core, index_u32(class))) else { return Ok(Replay::Unknown) };
-        let Self { nodes, registers, seen, replayed, .. } = self;
+        let Some(&root) = self.roots.get(&key) else { return Ok(Replay::Unknown) };
+        let Self { nodes, registers, observation, replayed, .. } = self;
         registers.clear();
         registers.extend_from_slice(parts);
-        let mut node = &mut nodes[start];
+        let mut node = &mut nodes[root];
         loop {
             for op in &node.ops {
                 op.execute(continuations, registers, next, &mut StepBudget::unlimited())?;
             }
             match &mut node.end {
                 TraceEnd::Guard { register, branches, taken } => {
-                    observe(continuations, registers, *register, seen);
-                    let Some(next) = branches.get(seen) else {
-                        // Counts of repetitions, or the contexts of a rule, may give each set another content.
-                        let most = (MIN_BRANCHES + *taken).min(MAX_BRANCHES);
-                        let pays = branches.len() < most;
-                        return Ok(if pays { Replay::Unknown } else { Replay::None });
+                    observe(continuations, registers, *register, observation);
+                    let Some(next) = branches.get(observation) else {
+                        // With counted repetitions, or many contexts of a rule, each set may have a content of its own.
+                        let max = (MAX_UNUSED_BRANCHES + *taken).min(MAX_BRANCHES);
+                        let is_worthwhile = branches.len() < max;
+                        return Ok(if is_worthwhile { Replay::Unknown } else { Replay::None });
                     };
                     *taken += 1;
                     node = &mut nodes[next];
@@ -162,12 +172,7 @@ impl Traces {
     }
 
     /// Adds a recorded trace, which ended with `kernel`, to the tree of its core and byte class.
-    pub(super) fn record(
-        &mut self,
-        (core, class): (CoreId, usize),
-        recording: Recorder<'_>,
-        kernel: &Kernel,
-    ) {
+    pub(super) fn record(&mut self, key: TraceKey, recording: Recorder<'_>, kernel: &Kernel) {
         let Recorder { continuations, registers, log, .. } = recording;
         let words: usize =
             log.iter().map(|event| if let RecordedEvent::Op(op) = event { op.words() } else { 0 }).sum();
@@ -184,16 +189,15 @@ impl Traces {
                 registers: registers.iter().map(|register| register.0).collect(),
             })
         };
-        let start = (core, index_u32(class));
         if matches!(last, TraceEnd::TooLong) {
             let node = self.push(Vec::new(), TraceEnd::TooLong);
-            self.starts.insert(start, node);
+            self.roots.insert(key, node);
             return;
         }
         // Follows the nodes that the trace shares with earlier ones, then appends the others.
         let mut log = log.into_iter();
         let mut parent: Option<(usize, Box<[u32]>)> = None;
-        let mut node = self.starts.get(&start).copied();
+        let mut node = self.roots.get(&key).copied();
         let mut ops = Vec::new();
         loop {
             let event = log.next();
@@ -201,26 +205,26 @@ impl Traces {
                 ops.push(op);
                 continue;
             }
-            let (end, seen) = match event {
-                Some(RecordedEvent::Guard { register, seen }) => {
-                    (TraceEnd::Guard { register, branches: SmallMap::default(), taken: 0 }, Some(seen))
+            let (end, observation) = match event {
+                Some(RecordedEvent::Guard { register, observation }) => {
+                    (TraceEnd::Guard { register, branches: SmallMap::default(), taken: 0 }, Some(observation))
                 }
                 _ => (last.clone(), None),
             };
-            let known = match node {
+            let current = match node {
                 Some(node) => node,
                 None => {
                     let node = self.push(std::mem::take(&mut ops), end);
-                    self.link(start, parent.take(), node);
+                    self.link(key, parent.take(), node);
                     node
                 }
             };
             ops.clear();
-            let Some(seen) = seen else { return };
+            let Some(observation) = observation else { return };
             // The observations so far decide the next event, so the shared nodes agree with this trace.
-            let TraceEnd::Guard { branches, .. } = &self.nodes[known].end else { return };
-            node = branches.get(&seen);
-            parent = Some((known, seen));
+            let TraceEnd::Guard { branches, .. } = &self.nodes[current].end else { return };
+            node = branches.get(&observation);
+            parent = Some((current, observation));
         }
     }
 
@@ -233,12 +237,12 @@ impl Traces {
     }
 
     /// Links a node to the branch of its parent, or makes it the root.
-    fn link(&mut self, start: (CoreId, u32), parent: Option<(usize, Box<[u32]>)>, node: usize) {
-        match parent.map(|(parent, seen)| (&mut self.nodes[parent].end, seen)) {
-            Some((TraceEnd::Guard { branches, .. }, seen)) => branches.insert(seen, node),
+    fn link(&mut self, key: TraceKey, parent: Option<(usize, Box<[u32]>)>, node: usize) {
+        match parent.map(|(parent, observation)| (&mut self.nodes[parent].end, observation)) {
+            Some((TraceEnd::Guard { branches, .. }, observation)) => branches.insert(observation, node),
             Some(_) => {}
             None => {
-                self.starts.insert(start, node);
+                self.roots.insert(key, node);
             }
         }
     }
@@ -286,8 +290,8 @@ impl TraceOp {
 }
 
 impl CoreTemplate {
-    /// Writes the continuations into `parts`; returns whether the set of these continuations has this very core. It may not if two
-    /// registers are equal.
+    /// Writes the continuations into `parts`; returns whether the set of these continuations has this very core. It
+    /// may not if two registers are equal.
     fn fill(
         &self,
         continuations: &Continuations,
@@ -307,21 +311,21 @@ impl CoreTemplate {
     }
 }
 
-/// Observes the content of a continuation: its core, and the registers of its continuations. New ones are appended to the
-/// registers.
+/// Observes the content of a continuation: its core, and the registers of its continuations. New ones are appended to
+/// the registers.
 fn observe(
     continuations: &Continuations,
     registers: &mut Vec<ContinuationId>,
     register: Register,
-    seen: &mut Vec<u32>,
+    observation: &mut Vec<u32>,
 ) {
     let id = registers[register as usize];
-    seen.clear();
-    seen.push(continuations.core_of(id).0);
+    observation.clear();
+    observation.push(continuations.core_of(id).0);
     for part in continuations.get(id).continuations {
-        let known = registers.iter().position(|known| known == part);
-        seen.push(index_u32(known.unwrap_or(registers.len())));
-        if known.is_none() {
+        let position = registers.iter().position(|register| register == part);
+        observation.push(index_u32(position.unwrap_or(registers.len())));
+        if position.is_none() {
             registers.push(*part);
         }
     }
@@ -331,7 +335,7 @@ fn observe(
 #[derive(Debug)]
 enum RecordedEvent {
     Op(TraceOp),
-    Guard { register: Register, seen: Box<[u32]> },
+    Guard { register: Register, observation: Box<[u32]> },
 }
 
 /// Executes a step with registers in place of continuations, and records it.
@@ -343,8 +347,8 @@ pub(super) struct Recorder<'a> {
     log: Vec<RecordedEvent>,
     /// Contents that were read, with registers for continuations.
     observed: FxHashMap<ContinuationId, Content>,
-    /// Continuations that were made: a step may ask for the same content repeatedly.
-    made: Vec<(Content, ContinuationId)>,
+    /// The created continuations, since a step may request the same content repeatedly.
+    created: Vec<(Content, ContinuationId)>,
     /// Scratch.
     parts: Vec<ContinuationId>,
 }
@@ -357,7 +361,7 @@ impl<'a> Recorder<'a> {
             registers: parts.to_vec(),
             log: Vec::new(),
             observed: FxHashMap::default(),
-            made: Vec::new(),
+            created: Vec::new(),
             parts: Vec::new(),
         }
     }
@@ -373,25 +377,26 @@ impl<'a> Recorder<'a> {
 impl InternContinuations for Recorder<'_> {
     fn add_to(&mut self, content: &mut Content, other: ContinuationId) -> usize {
         let Self { continuations, registers, log, observed, .. } = self;
-        let held = observed.entry(other).or_insert_with(|| {
-            let mut seen = Vec::new();
-            observe(continuations, registers, other.0, &mut seen);
+        let read = observed.entry(other).or_insert_with(|| {
+            let mut observation = Vec::new();
+            observe(continuations, registers, other.0, &mut observation);
             let core = continuations.get(registers[other.index()]).core;
-            let entry =
-                |item: &super::set_core::CoreItem| (item.dot, ContinuationId(seen[item.number as usize + 1]));
-            let mut held = Content { ends: core.ends, entries: core.items.iter().map(entry).collect() };
-            held.normalize();
-            log.push(RecordedEvent::Guard { register: other.0, seen: seen.into() });
-            held
+            let entry = |item: &super::set_core::CoreItem| {
+                (item.dot, ContinuationId(observation[item.number as usize + 1]))
+            };
+            let mut read = Content { ends: core.ends, entries: core.items.iter().map(entry).collect() };
+            read.normalize();
+            log.push(RecordedEvent::Guard { register: other.0, observation: observation.into() });
+            read
         });
-        content.ends |= held.ends;
-        content.entries.extend_from_slice(&held.entries);
-        held.entries.len()
+        content.ends |= read.ends;
+        content.entries.extend_from_slice(&read.entries);
+        read.entries.len()
     }
 
     fn intern(&mut self, content: &Content) -> ContinuationId {
-        if let Some((_, known)) = self.made.iter().find(|(known, _)| known == content) {
-            return *known;
+        if let Some((_, register)) = self.created.iter().find(|(created, _)| created == content) {
+            return *register;
         }
         let item = |&(dot, continuation): &_| Item { state: ItemState::FRESH, dot, continuation };
         let (core, registers) =
@@ -407,7 +412,7 @@ impl InternContinuations for Recorder<'_> {
             &mut StepBudget::unlimited(),
         );
         self.log.push(RecordedEvent::Op(op));
-        self.made.push((content.clone(), register));
+        self.created.push((content.clone(), register));
         register
     }
 

@@ -76,8 +76,8 @@ impl PunctuationTable {
         if self.by_depth.len() <= index {
             self.by_depth.resize(index + 1, None);
         }
-        if let Some(known) = self.by_depth[index] {
-            return known;
+        if let Some(cached) = self.by_depth[index] {
+            return cached;
         }
         let punctuation = match self.whitespace {
             Whitespace::Flexible { max } if max > MAX_AUTOMATON_SPACES => counted_by_rule(terms, rules, max),

@@ -266,7 +266,7 @@ impl TerminalNodes<'_> {
         let node = match markup[..] {
             [] => None,
             _ => match self.by_markup.get(&markup[..]) {
-                Some(known) => *known,
+                Some(cached) => *cached,
                 None => {
                     let node = self.new_markup(builder, markup);
                     self.by_markup.insert(markup[..].into(), node);
@@ -292,8 +292,8 @@ impl TerminalNodes<'_> {
     }
 
     fn terminal(&mut self, builder: &mut GrammarBuilder, term: TermId) -> NodeId {
-        if let Some(&known) = self.by_term.get(&term) {
-            return known;
+        if let Some(&cached) = self.by_term.get(&term) {
+            return cached;
         }
         let span = Span::default();
         let node = if let Some(word) = builder.terms().word(term) {

@@ -11,7 +11,7 @@ use crate::values::value_sets::ValueSets;
 
 pub(super) fn enumeration(sets: &mut ValueSets<'_>, place: Location) -> Option<ValueSet> {
     if !matches!(sets.reader.library.get(place), Value::Array(_)) {
-        sets.reader.invalid(place, "an array of values should stand here");
+        sets.reader.invalid(place, "expected an array of values");
         return None;
     }
     let items = sets.reader.items(place);

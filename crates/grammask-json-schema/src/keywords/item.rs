@@ -26,7 +26,7 @@ pub(super) fn item_keyword(
         }
         "items" => {
             if is_positional {
-                reader.invalid(place, "a schema should stand here; schemas by position are `prefixItems`");
+                reader.invalid(place, "expected a schema; schemas by position are `prefixItems`");
                 return None;
             }
             let first = match reader.library.member(context.location, "prefixItems") {

@@ -31,7 +31,7 @@ pub(super) fn member_keyword(
         "properties" | "patternProperties" | "dependencies" | "dependentSchemas" | "dependentRequired"
             if !is_object =>
         {
-            sets.reader.invalid(place, "an object should stand here");
+            sets.reader.invalid(place, "expected an object");
             return Ok(None);
         }
         "properties" => properties(&mut sets.reader, &mut sets.formulas, context, place),
@@ -58,7 +58,7 @@ pub(super) fn member_keyword(
                 return Ok(None);
             }
             _ => {
-                sets.reader.invalid(place, "an array of names should stand here");
+                sets.reader.invalid(place, "expected an array of names");
                 return Ok(None);
             }
         },
@@ -131,7 +131,7 @@ fn property_names(
     let is_relaxed = !languages.are_disjoint(allowed.yes, allowed.no)?;
     if is_relaxed || !languages.are_disjoint(refused, not_outside)? {
         if !is_relaxed {
-            let message = "names of a format that is not decided for every text are not supported";
+            let message = "a format of names that is not decided for every string is not supported";
             reader.unsupported(place, message.to_owned(), "");
         }
         return Ok(Some(formulas.objects.literal(ObjectAssertion::Relaxed)));
@@ -156,7 +156,7 @@ fn required(
     place: Location,
 ) -> Option<ObjectFormula> {
     let Value::String(name) = reader.library.get(place) else {
-        reader.invalid(place, "a name should stand here");
+        reader.invalid(place, "expected a name");
         return None;
     };
     let name = formulas.name(name);

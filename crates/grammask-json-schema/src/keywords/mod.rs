@@ -43,7 +43,7 @@ pub(crate) fn value_set(sets: &mut ValueSets<'_>, schema: Id<Schema>) -> Result<
         Value::Boolean(false) => return Ok(ValueSet::none(&sets.languages)),
         Value::Object(_) => {}
         _ => {
-            sets.reader.invalid(location, "a schema is an object or a boolean");
+            sets.reader.invalid(location, "expected a schema: an object or a boolean");
             return Ok(sets.any());
         }
     }
@@ -161,7 +161,7 @@ fn combination(
 ) -> Result<Option<ValueSet>, LimitExceeded> {
     let items = sets.reader.items(place);
     if items.is_empty() {
-        sets.reader.invalid(place, "a nonempty array of schemas should stand here");
+        sets.reader.invalid(place, "expected a nonempty array of schemas");
         return Ok(None);
     }
     let mut parts = Vec::with_capacity(items.len());
@@ -208,7 +208,7 @@ fn types(
         _ => reader.items(place),
     };
     if places.is_empty() {
-        reader.invalid(place, "a type or an array of types should stand here");
+        reader.invalid(place, "expected a type or an array of types");
         return None;
     }
     let mut set = ValueSet::none(languages);
@@ -235,10 +235,7 @@ fn types(
             "string" => set.string = any.string,
             "array" => set.array = truth(),
             "object" => set.object = truth(),
-            _ => reader.invalid(
-                place,
-                "one of null, boolean, number, integer, string, array and object should stand here",
-            ),
+            _ => reader.invalid(place, "expected null, boolean, number, integer, string, array or object"),
         }
     }
     let nullable = reader.library.member(context.location, "nullable");

@@ -50,7 +50,7 @@ pub(super) fn number_keyword(
                 if !bound.is_zero() && !bound.is_negative() {
                     reader.unsupported(place, reason.to_string(), "");
                 } else {
-                    reader.invalid(place, "a number above 0 should stand here");
+                    reader.invalid(place, "expected a number greater than 0");
                 }
                 languages.undecided_numbers()
             }
@@ -98,7 +98,7 @@ fn pattern_at(
     place: Location,
 ) -> Option<TermId> {
     let Value::String(source) = reader.library.get(place) else {
-        reader.invalid(place, "a regular expression should stand here");
+        reader.invalid(place, "expected a regular expression");
         return None;
     };
     let source = source.clone();
@@ -112,10 +112,10 @@ pub(super) fn pattern_language(
     place: Location,
     source: &str,
 ) -> Option<TermId> {
-    if let Some(&known) = languages.patterns.get(source)
-        && known.is_some()
+    if let Some(&cached) = languages.patterns.get(source)
+        && cached.is_some()
     {
-        return known;
+        return cached;
     }
     let (terms, encoding) = (languages.automata.terms_mut(), &mut languages.encoding);
     let term = match pattern::search(terms, encoding, source, reader.limits) {
@@ -141,7 +141,7 @@ pub(super) fn format(
     place: Location,
 ) -> Option<StringSet> {
     let Value::String(name) = reader.library.get(place) else {
-        reader.invalid(place, "the name of a format should stand here");
+        reader.invalid(place, "expected the name of a format");
         return None;
     };
     let name = name.clone();
@@ -164,7 +164,8 @@ pub(super) fn format(
             Some(StringSet { yes: all, no: all })
         }
         None => {
-            let message = format!("the format `{name}` is not one of the standard's; it constrains nothing");
+            let message =
+                format!("the format `{name}` is not defined by the standard; it constrains nothing");
             reader.findings.add(&reader.library, Code::IgnoredAnnotation, place, message, "");
             None
         }

@@ -123,7 +123,7 @@ impl<'o> SchemaReader<'o> {
     fn reference_target(&mut self, location: Location, scope: Id<Scope>, keyword: &str) -> Option<Location> {
         let place = self.library.member(location, keyword)?;
         let Value::String(reference) = self.library.get(place) else {
-            self.invalid(place, "a reference is a string");
+            self.invalid(place, "expected a string: the URI of a schema");
             return None;
         };
         let reference = reference.clone();
@@ -213,7 +213,7 @@ impl<'o> SchemaReader<'o> {
     /// The number at `place`; `None`, with a finding, if there is none or its exponent is too large.
     pub(crate) fn decimal(&mut self, place: Location) -> Option<Decimal> {
         let Value::Number(digits) = self.library.get(place) else {
-            self.invalid(place, "a number should stand here");
+            self.invalid(place, "expected a number");
             return None;
         };
         match Decimal::parse(digits) {
@@ -232,7 +232,7 @@ impl<'o> SchemaReader<'o> {
             _ => None,
         };
         if count.is_none() {
-            self.invalid(place, "a whole number, 0 or more, should stand here");
+            self.invalid(place, "expected a whole number, 0 or more");
         }
         count
     }
@@ -240,15 +240,15 @@ impl<'o> SchemaReader<'o> {
     /// Adds a finding if the value at `place` is not a schema.
     pub(crate) fn check_is_schema(&mut self, place: Location) {
         if !matches!(self.library.get(place), Value::Object(_) | Value::Boolean(_)) {
-            self.invalid(place, "a schema should stand here");
+            self.invalid(place, "expected a schema");
         }
     }
 
     /// Adds the finding that a schema applies itself in place.
     pub(crate) fn refuse_cycle(&mut self, schema: Id<Schema>) {
         if let Schema::At(location, _) = self.schema(schema) {
-            let message = "the schema refers to itself without going into a value".to_owned();
-            let help = "the standard gives this no meaning";
+            let message = "the schema applies itself to the same value".to_owned();
+            let help = "the standard does not define this; refer to it from below `properties` or `items`";
             self.findings.add(&self.library, Code::InvalidSchema, location, message, help);
         }
     }

@@ -176,43 +176,17 @@ fn evaluation_cases(
                 continue;
             }
             "anyOf" | "oneOf" => {
-                let mut either = vec![EvaluationCase::none_evaluated(any)];
-                for item in sets.reader.items(place) {
-                    let schema = sets.reader.schema_at(item, context.scope);
-                    let condition = sets.applied(schema);
-                    let Some(inner) = cases_of_schema(sets, schema, kind, depth)? else { return Ok(None) };
-                    let mut inner = under(&mut sets.formulas, condition, inner);
-                    inner.retain(|case| !case.evaluated.is_empty());
-                    if &*keyword == "oneOf" {
-                        either.extend(inner);
-                    } else {
-                        inner.push(EvaluationCase::none_evaluated(any));
-                        either = product(&mut sets.formulas, either, &inner);
-                    }
-                    if either.len() > MAX_CASES {
-                        return Ok(None);
-                    }
-                }
-                options = either;
-            }
-            "if" if context.dialect.draft >= Draft::Draft7 => {
-                let schema = sets.reader.schema_at(place, context.scope);
-                let condition = sets.applied(schema);
-                let Some(mut if_true) = cases_of_schema(sets, schema, kind, depth)? else {
+                let is_exclusive = &*keyword == "oneOf";
+                let Some(inner) = cases_of_branches(sets, context, kind, place, is_exclusive, depth)? else {
                     return Ok(None);
                 };
-                let mut if_false = vec![EvaluationCase::none_evaluated(any)];
-                for (branch, cases) in [("then", &mut if_true), ("else", &mut if_false)] {
-                    let Some(place) = sets.reader.library.member(context.location, branch) else {
-                        continue;
-                    };
-                    let schema = sets.reader.schema_at(place, context.scope);
-                    let Some(inner) = cases_of_schema(sets, schema, kind, depth)? else { return Ok(None) };
-                    *cases = product(&mut sets.formulas, std::mem::take(cases), &inner);
-                }
-                let negated = sets.complement(condition);
-                options.extend(under(&mut sets.formulas, condition, if_true));
-                options.extend(under(&mut sets.formulas, negated, if_false));
+                options = inner;
+            }
+            "if" if context.dialect.draft >= Draft::Draft7 => {
+                let Some(inner) = cases_of_conditional(sets, context, kind, place, depth)? else {
+                    return Ok(None);
+                };
+                options = inner;
             }
             "dependentSchemas" if kind == ChildKind::Members => {
                 for (name, dependent) in sets.reader.members(place) {
@@ -241,6 +215,60 @@ fn evaluation_cases(
             return Ok(None);
         }
     }
+    Ok(Some(cases))
+}
+
+/// The alternatives of `anyOf`, or of `oneOf` if only one branch holds.
+fn cases_of_branches(
+    sets: &mut ValueSets<'_>,
+    context: &SchemaContext,
+    kind: ChildKind,
+    place: Location,
+    is_exclusive: bool,
+    depth: usize,
+) -> Result<Option<Vec<EvaluationCase>>, LimitExceeded> {
+    let any = sets.any();
+    let mut cases = vec![EvaluationCase::none_evaluated(any)];
+    for item in sets.reader.items(place) {
+        let schema = sets.reader.schema_at(item, context.scope);
+        let condition = sets.applied(schema);
+        let Some(inner) = cases_of_schema(sets, schema, kind, depth)? else { return Ok(None) };
+        let mut inner = under(&mut sets.formulas, condition, inner);
+        inner.retain(|case| !case.evaluated.is_empty());
+        if is_exclusive {
+            cases.extend(inner);
+        } else {
+            inner.push(EvaluationCase::none_evaluated(any));
+            cases = product(&mut sets.formulas, cases, &inner);
+        }
+        if cases.len() > MAX_CASES {
+            return Ok(None);
+        }
+    }
+    Ok(Some(cases))
+}
+
+/// The alternatives of `if` with `then` and `else`.
+fn cases_of_conditional(
+    sets: &mut ValueSets<'_>,
+    context: &SchemaContext,
+    kind: ChildKind,
+    place: Location,
+    depth: usize,
+) -> Result<Option<Vec<EvaluationCase>>, LimitExceeded> {
+    let schema = sets.reader.schema_at(place, context.scope);
+    let condition = sets.applied(schema);
+    let Some(mut if_true) = cases_of_schema(sets, schema, kind, depth)? else { return Ok(None) };
+    let mut if_false = vec![EvaluationCase::none_evaluated(sets.any())];
+    for (branch, cases) in [("then", &mut if_true), ("else", &mut if_false)] {
+        let Some(place) = sets.reader.library.member(context.location, branch) else { continue };
+        let schema = sets.reader.schema_at(place, context.scope);
+        let Some(inner) = cases_of_schema(sets, schema, kind, depth)? else { return Ok(None) };
+        *cases = product(&mut sets.formulas, std::mem::take(cases), &inner);
+    }
+    let negated = sets.complement(condition);
+    let mut cases = under(&mut sets.formulas, condition, if_true);
+    cases.extend(under(&mut sets.formulas, negated, if_false));
     Ok(Some(cases))
 }
 

@@ -2,6 +2,7 @@
 
 pub(crate) mod arrays;
 mod child_count;
+mod name_classes;
 pub(crate) mod objects;
 mod selections;
 pub(crate) mod unique_items;

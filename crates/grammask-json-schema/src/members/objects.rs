@@ -10,15 +10,14 @@ use crate::emit::emitter::Emitter;
 use crate::emit::punctuation::Punctuation;
 use crate::emit::rules::{PartSequence, RuleId, RulePart};
 use crate::members::child_count::ChildCount;
+use crate::members::name_classes::{NameClass, name_classes};
 use crate::members::selections::selected_members;
 use crate::values::derivative::{Monomial, linear_form};
 use crate::values::formula::{FoldedNode, Formula, falsehood, truth};
-use crate::values::formulas::{Formulas, NameId};
+use crate::values::formulas::{Formulas, MemberConstraints, NameId};
 use crate::values::literals::{NameSet, ObjectAssertion, ObjectFormula, ValueFormula};
-use crate::values::scalar_languages::ScalarLanguages;
 use crate::values::value_sets::ValueSets;
-use grammask_automata::TermId;
-use grammask_diagnostics::{LimitExceeded, Limits};
+use grammask_diagnostics::LimitExceeded;
 use grammask_grammar::quote_text;
 use rustc_hash::{FxHashMap, FxHashSet};
 
@@ -49,26 +48,6 @@ pub(super) struct DeclaredMember {
     pub(super) required: bool,
 }
 
-/// An equivalence class of the names that are not declared: those that match the same patterns.
-#[derive(Clone, Debug)]
-pub(super) struct NameClass {
-    names: TermId,
-    patterns: FxHashSet<TermId>,
-}
-
-impl NameClass {
-    /// Whether the class is a subset of `set`; otherwise it is disjoint from it.
-    pub(super) fn is_in(&self, set: &NameSet) -> bool {
-        match set {
-            NameSet::All => true,
-            NameSet::Matching(pattern) => self.patterns.contains(pattern),
-            NameSet::Others { patterns, .. } => {
-                !patterns.iter().any(|pattern| self.patterns.contains(pattern))
-            }
-        }
-    }
-}
-
 /// The members that an object may have, and its punctuation.
 #[derive(Clone, Copy)]
 pub(super) struct ObjectShape<'a> {
@@ -96,9 +75,6 @@ struct PendingResidual {
     position: MemberPosition,
     rule: RuleId,
 }
-
-/// Bound on the number of name classes; more than the patterns of any schema of the corpus make.
-const MAX_NAME_CLASSES: usize = 1024;
 
 /// Bound on the number of declared names in any order without a selection: the bits of [`ObjectResidual::unused`].
 const MAX_UNORDERED_NAMES: usize = 64;
@@ -194,18 +170,16 @@ fn split_by_name(
     formula: ObjectFormula,
     names: &[NameId],
 ) -> (Vec<DeclaredMember>, ObjectFormula) {
-    let mut constraints: FxHashMap<NameId, (Vec<ValueFormula>, bool)> = FxHashMap::default();
+    let mut constraints: FxHashMap<NameId, MemberConstraints> = FxHashMap::default();
     let mut between = Vec::new();
     for part in formulas.objects.conjuncts(formula) {
         match *formulas.objects.get(part) {
             Formula::Literal(ObjectAssertion::Declares(_)) => {}
             Formula::Literal(ObjectAssertion::If(name, value)) => {
-                constraints.entry(name).or_default().0.push(value);
+                constraints.entry(name).or_default().constrain(value);
             }
             Formula::Literal(ObjectAssertion::Has(name, value)) => {
-                let entry = constraints.entry(name).or_default();
-                entry.0.push(value);
-                entry.1 = true;
+                constraints.entry(name).or_default().require(value);
             }
             _ => between.push(part),
         }
@@ -213,83 +187,11 @@ fn split_by_name(
     let declared = names
         .iter()
         .map(|&name| {
-            let (values, required) = constraints.remove(&name).unwrap_or_default();
+            let MemberConstraints { values, required } = constraints.remove(&name).unwrap_or_default();
             DeclaredMember { name, value: formulas.values.and(values), required }
         })
         .collect();
     (declared, formulas.objects.and(between))
-}
-
-/// The equivalence classes of undeclared names under the patterns that `formula` mentions.
-fn name_classes(
-    languages: &mut ScalarLanguages,
-    formulas: &Formulas,
-    limits: &Limits,
-    formula: ObjectFormula,
-    names: &[NameId],
-) -> Result<Vec<NameClass>, LimitExceeded> {
-    let mut patterns = Vec::new();
-    for literal in formulas.objects.literals(formula) {
-        if let ObjectAssertion::Each(set, _) | ObjectAssertion::Some(set, _) = literal {
-            match formulas.name_sets.get(set) {
-                NameSet::All => {}
-                NameSet::Matching(pattern) => patterns.push(*pattern),
-                NameSet::Others { patterns: excluded, .. } => patterns.extend(excluded.iter().copied()),
-            }
-        }
-    }
-    patterns.sort_unstable();
-    patterns.dedup();
-    // Without other names the classes are not needed.
-    let forbids_others = formulas.objects.conjuncts(formula).into_iter().any(|part| {
-        matches!(formulas.objects.get(part), Formula::Literal(ObjectAssertion::Each(set, value))
-        if *value == falsehood() && match formulas.name_sets.get(*set) {
-            NameSet::All => true,
-            NameSet::Others { patterns, .. } => patterns.is_empty(),
-            NameSet::Matching(_) => false,
-        })
-    });
-    if forbids_others {
-        return Ok(Vec::new());
-    }
-    let any_string = languages.any_string.yes;
-    let (terms, encoding) = (languages.automata.terms_mut(), &mut languages.encoding);
-    let declared = encoding.literals(terms, names.iter().map(|&name| &**formulas.names.get(name)));
-    let others = if names.is_empty() { any_string } else { encoding.complement(terms, declared) };
-    let mut classes = vec![NameClass { names: others, patterns: FxHashSet::default() }];
-    for pattern in patterns {
-        let terms = languages.automata.terms_mut();
-        let not_matching = languages.encoding.complement(terms, pattern);
-        let mut split = Vec::with_capacity(classes.len() + 1);
-        for class in classes {
-            let terms = languages.automata.terms_mut();
-            let (inside, outside) = (
-                terms.intersection(&[class.names, pattern]),
-                terms.intersection(&[class.names, not_matching]),
-            );
-            let (is_outside, is_inside) = (languages.is_empty(inside)?, languages.is_empty(outside)?);
-            // A class that is not split keeps its simpler term.
-            if !is_inside {
-                let names = if is_outside { class.names } else { outside };
-                split.push(NameClass { names, patterns: class.patterns.clone() });
-            }
-            if !is_outside {
-                let names = match (is_inside, class.names == any_string) {
-                    (true, _) => class.names,
-                    (false, true) => pattern,
-                    (false, false) => inside,
-                };
-                let mut patterns = class.patterns;
-                patterns.insert(pattern);
-                split.push(NameClass { names, patterns });
-            }
-        }
-        classes = split;
-        if classes.len() > MAX_NAME_CLASSES {
-            return Err(LimitExceeded::new("grammar_size", limits.grammar_size));
-        }
-    }
-    Ok(classes)
 }
 
 /// The rules of the residuals of one object.

@@ -12,7 +12,7 @@ use crate::interner::Id;
 use crate::members::child_count::ChildCount;
 use crate::members::objects::{ClassMonomial, ObjectShape, class_forms, declared_member, other_member};
 use crate::values::formula::{Formula, falsehood, truth};
-use crate::values::formulas::{Formulas, NameId};
+use crate::values::formulas::{Formulas, MemberConstraints, NameId};
 use crate::values::literals::{NameSet, ObjectAssertion, ObjectFormula, ValueFormula};
 use crate::values::value_sets::ValueSets;
 use grammask_diagnostics::LimitExceeded;
@@ -157,19 +157,19 @@ fn is_unsatisfiable(
     shape: ObjectShape<'_>,
     parts: &[ObjectFormula],
 ) -> Result<bool, LimitExceeded> {
-    let mut constraints: FxHashMap<NameId, (Vec<ValueFormula>, bool)> = FxHashMap::default();
+    let mut constraints: FxHashMap<NameId, MemberConstraints> = FxHashMap::default();
     for &part in parts {
         if let Formula::Literal(ObjectAssertion::If(name, value)) = *sets.formulas.objects.get(part) {
-            constraints.entry(name).or_default().0.push(value);
+            constraints.entry(name).or_default().constrain(value);
         }
         if let Formula::Literal(ObjectAssertion::Has(name, value)) = *sets.formulas.objects.get(part) {
-            let (values, required) = constraints.entry(name).or_default();
-            values.push(value);
-            *required = true;
+            constraints.entry(name).or_default().require(value);
         }
     }
     for member in shape.declared {
-        let Some((mut values, required)) = constraints.remove(&member.name) else { continue };
+        let Some(MemberConstraints { mut values, required }) = constraints.remove(&member.name) else {
+            continue;
+        };
         if !required && !member.required {
             continue;
         }

@@ -164,7 +164,9 @@ fn refuse_uniqueness(sets: &mut ValueSets<'_>, place: Location) {
 fn refuse_nested_uniqueness(sets: &mut ValueSets<'_>, formula: ArrayFormula) {
     for literal in sets.formulas.arrays.literals(formula) {
         if let ArrayAssertion::Unique(place, _) | ArrayAssertion::Repeated(place, _) = literal {
-            let message = "unique items inside a choice of array constraints are not supported".to_owned();
+            let message =
+                "unique items in one branch of a choice between array constraints are not supported"
+                    .to_owned();
             sets.reader.unsupported(place, message, "");
         }
     }
@@ -175,8 +177,8 @@ fn listed_values(
     sets: &mut ValueSets<'_>,
     value: ValueFormula,
 ) -> Result<Option<Vec<ListedValue>>, LimitExceeded> {
-    if let Some(known) = sets.listed_values.get(&value) {
-        return Ok(known.clone());
+    if let Some(cached) = sets.listed_values.get(&value) {
+        return Ok(cached.clone());
     }
     let listed = list_values(sets, value)?;
     sets.listed_values.insert(value, listed.clone());

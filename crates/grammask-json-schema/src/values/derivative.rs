@@ -140,8 +140,8 @@ fn without_implied_conjuncts(
     sets: &mut ValueSets<'_>,
     value: ValueFormula,
 ) -> Result<ValueFormula, LimitExceeded> {
-    if let Some(&known) = sets.simplified.get(&value) {
-        return Ok(known);
+    if let Some(&cached) = sets.simplified.get(&value) {
+        return Ok(cached);
     }
     let parts = match sets.formulas.values.get(value) {
         Formula::And(parts) if parts.len() > MAX_UNSIMPLIFIED_CONJUNCTS => parts.clone(),
@@ -182,8 +182,8 @@ fn string_excludes(
     one: Id<Schema>,
     other: Id<Schema>,
 ) -> Result<bool, LimitExceeded> {
-    if let Some(&known) = sets.string_exclusions.get(&(one, other)) {
-        return Ok(known);
+    if let Some(&cached) = sets.string_exclusions.get(&(one, other)) {
+        return Ok(cached);
     }
     let (Some(first), Some(second)) = (sets.try_of_schema(one)?, sets.try_of_schema(other)?) else {
         return Ok(false);

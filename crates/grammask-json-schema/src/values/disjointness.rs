@@ -6,6 +6,7 @@
 
 use crate::numbers::NumberSet;
 use crate::values::formula::{Formula, falsehood};
+use crate::values::formulas::MemberConstraints;
 use crate::values::literals::{ArrayAssertion, ArrayFormula, ObjectAssertion, ObjectFormula, ValueFormula};
 use crate::values::value_set::{Booleans, StringSet, ValueSet};
 use crate::values::value_sets::ValueSets;
@@ -123,18 +124,16 @@ fn objects_are_disjoint(
         }
     }
     // The constraints on each named member, and whether it is required.
-    let mut constraints: FxHashMap<_, (Vec<ValueFormula>, bool)> = FxHashMap::default();
+    let mut constraints: FxHashMap<_, MemberConstraints> = FxHashMap::default();
     let (mut min, mut max) = (0, u32::MAX);
     let mut of_name_sets = Vec::new();
     for part in sets.formulas.objects.conjuncts(both) {
         match *sets.formulas.objects.get(part) {
             Formula::Literal(ObjectAssertion::If(name, value)) => {
-                constraints.entry(name).or_default().0.push(value);
+                constraints.entry(name).or_default().constrain(value);
             }
             Formula::Literal(ObjectAssertion::Has(name, value)) => {
-                let entry = constraints.entry(name).or_default();
-                entry.0.push(value);
-                entry.1 = true;
+                constraints.entry(name).or_default().require(value);
             }
             Formula::Literal(ObjectAssertion::Each(names, value)) => of_name_sets.push((names, value)),
             Formula::Literal(ObjectAssertion::AtLeast(count)) => min = min.max(count),
@@ -142,11 +141,11 @@ fn objects_are_disjoint(
             _ => {}
         }
     }
-    let required = constraints.values().filter(|(_, required)| *required).count();
+    let required = constraints.values().filter(|member| member.required).count();
     if min > max || required > max as usize {
         return Ok(true);
     }
-    for (name, (mut values, required)) in constraints {
+    for (name, MemberConstraints { mut values, required }) in constraints {
         if !required {
             continue;
         }

@@ -18,6 +18,26 @@ pub(crate) type NameId = Id<Box<str>>;
 /// Member names in the order of the schema.
 pub(crate) type NameList = Box<[NameId]>;
 
+/// The constraints of a conjunction on the member of one name.
+#[derive(Debug, Default)]
+pub(crate) struct MemberConstraints {
+    pub(crate) values: Vec<ValueFormula>,
+    pub(crate) required: bool,
+}
+
+impl MemberConstraints {
+    /// Adds "if present, the member satisfies `value`".
+    pub(crate) fn constrain(&mut self, value: ValueFormula) {
+        self.values.push(value);
+    }
+
+    /// Adds "the member is present and satisfies `value`".
+    pub(crate) fn require(&mut self, value: ValueFormula) {
+        self.values.push(value);
+        self.required = true;
+    }
+}
+
 /// Formulas about values, arrays and objects; ids are valid in the arena of their kind only.
 pub(crate) struct Formulas {
     pub(crate) values: FormulaArena<Satisfies>,
@@ -120,8 +140,8 @@ impl Formulas {
         set: Id<NameSet>,
         name: NameId,
     ) -> Result<bool, LimitExceeded> {
-        if let Some(&known) = self.memberships.get(&(set, name)) {
-            return Ok(known);
+        if let Some(&cached) = self.memberships.get(&(set, name)) {
+            return Ok(cached);
         }
         let contains = match self.name_sets.get(set).clone() {
             NameSet::All => true,
@@ -223,8 +243,8 @@ impl Formulas {
 
     /// The negation of a formula about a value.
     pub(crate) fn negated_value(&mut self, formula: ValueFormula) -> ValueFormula {
-        if let Some(&known) = self.negations.get(&formula) {
-            return known;
+        if let Some(&cached) = self.negations.get(&formula) {
+            return cached;
         }
         let mut negated = FxHashMap::default();
         for id in self.values.descendants(formula) {

@@ -85,7 +85,7 @@ fn reason(
 ) -> Result<String, LimitExceeded> {
     let name = grammar.terminal_name(terminal);
     if is_matched {
-        return Ok(format!("nothing that the rules put behind a first `{name}` can be written there"));
+        return Ok(format!("nothing that the rules allow after a first `{name}` can be written there"));
     }
     let Some(word) = shortest_word(grammar, terminal, limits)? else {
         return Ok(format!("`{name}` has no text"));

@@ -36,9 +36,7 @@ fn unbalanced(grammar: &LexedGrammar, indentation: &Indentation) -> Option<Strin
             _ => return None,
         };
         let text = grammar.production_text(production, None);
-        Some(format!(
-            "the {what} of `{text}` are not balanced, so its texts cannot be told from their columns"
-        ))
+        Some(format!("the {what} of `{text}` are not balanced, so columns cannot determine them"))
     })
 }
 
@@ -76,7 +74,7 @@ fn misplaced(grammar: &LexedGrammar, indentation: &Indentation, sets: &FirstLast
                     if let Some(after) = sets.first(right).iter().find(|&after| is_wrong(before, after)) {
                         let (before, after) = (grammar.terminal_name(before), grammar.terminal_name(after));
                         return Some(format!(
-                            "`{after}` can follow `{before}` by the rules, and only a newline makes it"
+                            "`{after}` can follow `{before}` by the rules, but only a newline produces it"
                         ));
                     }
                 }
@@ -106,7 +104,9 @@ fn newline_in_brackets(
             }
             if depth > 0 && layout.iter().any(|&terminal| sets.contains(symbol, terminal)) {
                 let text = grammar.production_text(production, None);
-                return Some(format!("newlines mean nothing between brackets, and `{text}` needs one there"));
+                return Some(format!(
+                    "newlines are ignored between brackets, but `{text}` requires one there"
+                ));
             }
             if let LexedSymbol::Terminal(terminal) = symbol
                 && indentation.open.contains(&terminal)

@@ -206,8 +206,8 @@ impl RuleTranslation<'_> {
                 DirectiveKind::Refuse => TerminalRole::Refused,
             };
             if declared.has_role && declared.role != role {
-                let message = format!("two directives say different things of `{name}`");
-                let help = "a terminal is for the parser, ignored or refused";
+                let message = format!("two directives about `{name}` contradict each other");
+                let help = "a terminal is parsed, ignored or refused";
                 self.report(Code::UnexpectedInput, message, *span, help);
             }
             (declared.role, declared.has_role) = (role, true);
@@ -221,7 +221,7 @@ impl RuleTranslation<'_> {
             .collect();
         without_role.sort_unstable_by_key(|&(_, span)| span.start);
         for (symbol, span) in without_role {
-            let message = format!("`{}` has a priority and is no terminal", self.name(symbol));
+            let message = format!("`{}` has a priority but is not a terminal", self.name(symbol));
             self.report(
                 Code::UnexpectedInput,
                 message,
@@ -233,7 +233,7 @@ impl RuleTranslation<'_> {
         if let Some(declared) = self.declared.get(&start) {
             let (message, span) =
                 (format!("the start symbol `{}` is a terminal", self.name(start)), declared.span);
-            self.report(Code::UnexpectedInput, message, span, "start with a rule that is made of it");
+            self.report(Code::UnexpectedInput, message, span, "start with a rule that refers to it");
         }
     }
 
@@ -312,7 +312,7 @@ impl RuleTranslation<'_> {
                 Visit::Enter(part, _) if self.languages.contains_key(&part) => {}
                 Visit::Enter(part, span) => {
                     if !open.insert(part) {
-                        let message = format!("the terminal `{}` is made of itself", self.name(symbol));
+                        let message = format!("the terminal `{}` refers to itself", self.name(symbol));
                         self.report(
                             Code::UnsupportedGrammar,
                             message,
@@ -369,12 +369,12 @@ impl RuleTranslation<'_> {
     }
 
     fn report_token(&mut self, node: NodeId) {
-        let message = "tokens of the vocabulary have no place in a grammar with a lexer".to_owned();
+        let message = "a grammar with a lexer cannot contain tokens of the vocabulary".to_owned();
         self.report(
             Code::UnsupportedGrammar,
             message,
             self.grammar.span(node),
-            "the lexer cuts texts, whatever tokens they are written in",
+            "the lexer cuts texts independently of their tokens",
         );
     }
 
@@ -482,7 +482,7 @@ impl RuleTranslation<'_> {
 
     /// The error for a selection, which only JSON Schemas produce.
     fn selection_error(&self, node: NodeId) -> Box<Diagnostic> {
-        let message = "parts that are chosen by a schema have no place in a grammar with a lexer";
+        let message = "a grammar with a lexer cannot contain selections of a JSON Schema";
         Box::new(
             Diagnostic::error(Code::UnsupportedGrammar, message)
                 .at(self.grammar.span(node))
@@ -502,7 +502,8 @@ impl RuleTranslation<'_> {
             return Ok(());
         }
         let limit = LimitExceeded::new("grammar_size", self.limits.grammar_size).diagnostic();
-        let help = "options and choices are spread over alternatives: give a part of them a rule of its own";
+        let help =
+            "options and choices are expanded to alternatives: move a part of them to a rule of its own";
         Err(Box::new(limit.at(self.grammar.span(node)).help(help)))
     }
 
@@ -650,7 +651,7 @@ impl RuleTranslation<'_> {
         }
         let what = if *role == TerminalRole::Ignored { "ignored" } else { "refused" };
         let message = format!("the terminal `{name}` is {what}, and a rule uses it");
-        let help = "the parser sees neither ignored nor refused terminals; take it out of the rule";
+        let help = "the parser receives neither ignored nor refused terminals; remove it from the rule";
         self.report(Code::UnsupportedGrammar, message, self.grammar.span(node), help);
         None
     }
@@ -674,8 +675,8 @@ impl RuleTranslation<'_> {
                 }
                 let span = self.grammar.span(node);
                 if self.options.inline_patterns == InlinePatterns::Refuse {
-                    let message = format!("the characters `{}` stand outside of terminals", definition.label);
-                    let help = "declare the rule that they make a lexeme of with `%terminal`";
+                    let message = format!("the characters `{}` occur outside of terminals", definition.label);
+                    let help = "declare the rule for the lexeme with `%terminal`";
                     self.report(Code::UnsupportedGrammar, message, span, help);
                     return None;
                 }
@@ -702,8 +703,7 @@ impl RuleTranslation<'_> {
         for (&symbol, &id) in &self.terminals.by_symbol {
             let TerminalDraft { name, role, .. } = &self.terminals.list[id.index()];
             if *role == TerminalRole::Parsed && !self.terminals.list[id.index()].is_used {
-                let message =
-                    format!("no rule uses the terminal `{name}`, so the lexer does not look for it");
+                let message = format!("no rule uses the terminal `{name}`, so the lexer does not match it");
                 let help = format!("remove it, or write `%refuse {name}` if no text may have it");
                 let warning = Diagnostic::warning(Code::UnusedRule, message);
                 warnings.push(warning.at(self.declared[&symbol].span).help(help));

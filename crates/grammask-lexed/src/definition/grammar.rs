@@ -568,7 +568,7 @@ impl<'a> DefinitionCheck<'a> {
                         source.lhs
                     );
                     self.diagnostics.push(Diagnostic::error(Code::UnsupportedGrammar, message).help(
-                        "the parser sees neither ignored nor refused terminals; take it out of the rule",
+                        "the parser receives neither ignored nor refused terminals; remove it from the rule",
                     ));
                 }
             }
@@ -613,7 +613,7 @@ impl<'a> DefinitionCheck<'a> {
                 if definition.indentation.is_none() && !definition.terminals.iter().any(is_refused) {
                     return;
                 }
-                "a dynamic lexer knows no indentation, and no refused terminals"
+                "a dynamic lexer supports neither indentation nor refused terminals"
             }
             _ => return,
         };
@@ -633,7 +633,7 @@ impl<'a> DefinitionCheck<'a> {
                 && used.contains(&LexedSymbol::Terminal(id))
                 && self.diagnostics.is_empty()
             {
-                let message = format!("the terminal `{}` is declared and nothing makes it", terminal.name);
+                let message = format!("the terminal `{}` is declared but never produced", terminal.name);
                 self.diagnostics.push(Diagnostic::error(Code::UnsupportedGrammar, message));
             }
         }

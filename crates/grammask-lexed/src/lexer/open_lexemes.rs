@@ -412,7 +412,7 @@ impl<'a> OpenLexemeAnalysis<'a> {
             ParsingTables::Lalr(_) | ParsingTables::Earley(_) => {}
         }
         if let Some(name) = self.newline_without_columns(&outside, &is_separable) {
-            let message = "a newline that has begun cannot always be given another column";
+            let message = "an incomplete newline cannot always be extended to another column";
             return Err(Diagnostic::error(Code::UnsupportedGrammar, message)
                 .help(format!("let `{name}` repeat: a line break and then spaces, any number of times"))
                 .into());
@@ -501,7 +501,7 @@ impl<'a> OpenLexemeAnalysis<'a> {
             let (first, second) = (self.grammar.terminal_name(first), self.grammar.terminal_name(second));
             Diagnostic::error(
                 Code::InseparableTerminals,
-                format!("`{second}` can follow `{first}` by the rules, and no text has it there"),
+                format!("`{second}` can follow `{first}` by the rules, but not in any text"),
             )
             .help(
                 "the lexer reads both as one lexeme or as others; ignore white space, \

@@ -33,7 +33,7 @@ use crate::prepared::PreparedGrammar;
 use grammask_collections::id_type;
 use grammask_diagnostics::LimitExceeded;
 use grammask_grammar::{NonterminalId, TerminalId};
-use grammask_vocabulary::TokenSet;
+use grammask_vocabulary::TokenSetRef;
 
 id_type! {
     /// An interned state of the automaton.
@@ -263,7 +263,7 @@ impl StackReader<'_> {
         subset: SubsetId,
         column: u32,
         parse: ParseState,
-    ) -> Result<(Arc<TokenSet>, bool), LimitExceeded> {
+    ) -> Result<(TokenSetRef, bool), LimitExceeded> {
         let state = self.automaton.unread(subset, column, parse.layout);
         let mut tokens = Vec::new();
         let transitions = self.automaton.transitions.len();

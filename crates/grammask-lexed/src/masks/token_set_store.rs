@@ -11,7 +11,7 @@ use std::sync::Arc;
 use rustc_hash::{FxBuildHasher, FxHashMap, FxHashSet};
 
 use grammask_collections::id_type;
-use grammask_vocabulary::{TokenId, TokenSet};
+use grammask_vocabulary::{TokenId, TokenSet, TokenSetId, TokenSetRef};
 
 id_type! {
     /// An interned group or union.
@@ -28,32 +28,37 @@ const WORDS_PER_CHUNK: usize = 16;
 #[derive(Clone, Debug)]
 pub(crate) enum TokenGroup {
     /// The nonzero words with their positions.
-    Sparse(Arc<[(u32, u32)]>),
+    Sparse { id: TokenSetId, words: Arc<[(u32, u32)]> },
     /// A bitset.
-    Dense(Arc<TokenSet>),
+    Dense(TokenSetRef),
 }
 
 impl TokenGroup {
     /// Adds the tokens to a mask.
     pub(crate) fn add_to(&self, mask: &mut TokenSet) {
         match self {
-            Self::Sparse(words) => mask.union_with_words(words),
+            Self::Sparse { words, .. } => mask.union_with_words(words),
             Self::Dense(set) => mask.union_with(set),
         }
     }
 
     pub(crate) fn memory_bytes(&self) -> usize {
         match self {
-            Self::Sparse(words) => size_of_val(&words[..]),
+            Self::Sparse { words, .. } => size_of_val(&words[..]),
             Self::Dense(set) => size_of_val(set.words()),
         }
     }
 
-    /// The address of the shared contents, which identifies the group as long as it is alive.
-    pub(crate) fn address(&self) -> usize {
+    /// A sparse group with a new identity.
+    fn from_words(words: Vec<(u32, u32)>) -> Self {
+        Self::Sparse { id: TokenSetId::next(), words: words.into() }
+    }
+
+    /// The identity of the contents, which clones share.
+    fn set_id(&self) -> TokenSetId {
         match self {
-            Self::Sparse(words) => words.as_ptr().addr(),
-            Self::Dense(set) => Arc::as_ptr(set).addr(),
+            Self::Sparse { id, .. } => *id,
+            Self::Dense(set) => set.id(),
         }
     }
 
@@ -71,7 +76,7 @@ impl TokenGroup {
                 used.extend((first..).zip(words.iter().copied()).filter(|&(_, word)| word != 0));
             }
         }
-        Some(Self::Sparse(used.into()))
+        Some(Self::from_words(used))
     }
 }
 
@@ -101,7 +106,7 @@ impl TokenCollector {
     pub(crate) fn add(&mut self, group: &TokenGroup) {
         match group {
             TokenGroup::Dense(set) => self.add_set(set),
-            TokenGroup::Sparse(words) => {
+            TokenGroup::Sparse { words, .. } => {
                 self.set.union_with_words(words);
                 if !self.has_sets {
                     for &(position, _) in &words[..] {
@@ -137,7 +142,7 @@ impl TokenCollector {
             let set = std::mem::replace(&mut self.set, empty);
             self.used.fill(0);
             self.has_sets = false;
-            return Some(TokenGroup::sparse(&set).unwrap_or_else(|| TokenGroup::Dense(Arc::new(set))));
+            return Some(TokenGroup::sparse(&set).unwrap_or_else(|| TokenGroup::Dense(set.into())));
         }
         let mut words = Vec::with_capacity(used as usize);
         for (first, bits) in (0..).step_by(u64::BITS as usize).zip(&mut self.used) {
@@ -148,7 +153,7 @@ impl TokenCollector {
                 bits &= bits - 1;
             }
         }
-        (!words.is_empty()).then(|| TokenGroup::Sparse(words.into()))
+        (!words.is_empty()).then(|| TokenGroup::from_words(words))
     }
 }
 
@@ -164,12 +169,12 @@ enum StoreEntry {
 #[derive(Debug, Default)]
 pub(crate) struct TokenSetStore {
     entries: Vec<StoreEntry>,
-    /// Ids by address; each entry holds its group, so addresses stay unique.
-    ids: FxHashMap<usize, TokenGroupId>,
+    /// Ids of groups by the identity of their contents.
+    ids: FxHashMap<TokenSetId, TokenGroupId>,
     unions: FxHashMap<Arc<[TokenGroupId]>, TokenGroupId>,
     distinct: FxHashSet<HashedSet>,
     /// Sparse groups in the form of masks.
-    masks: FxHashMap<TokenGroupId, Arc<TokenSet>>,
+    masks: FxHashMap<TokenGroupId, TokenSetRef>,
     content_bytes: usize,
     /// Empty collectors for nested unions.
     collectors: Vec<TokenCollector>,
@@ -179,11 +184,11 @@ pub(crate) struct TokenSetStore {
 #[derive(Debug)]
 struct HashedSet {
     hash: u64,
-    set: Arc<TokenSet>,
+    set: TokenSetRef,
 }
 
 impl HashedSet {
-    fn new(set: Arc<TokenSet>) -> Self {
+    fn new(set: TokenSetRef) -> Self {
         Self { hash: FxBuildHasher.hash_one(&*set), set }
     }
 }
@@ -206,7 +211,7 @@ impl TokenSetStore {
     /// The id of a group.
     pub(crate) fn id(&mut self, group: &TokenGroup) -> TokenGroupId {
         let next = TokenGroupId::new(self.entries.len());
-        let id = *self.ids.entry(group.address()).or_insert(next);
+        let id = *self.ids.entry(group.set_id()).or_insert(next);
         if id == next {
             self.entries.push(StoreEntry::Group(group.clone()));
         }
@@ -243,10 +248,10 @@ impl TokenSetStore {
         }
         let union = match collector.take() {
             Some(TokenGroup::Dense(set)) => TokenGroup::Dense(self.share(set)),
-            sparse => sparse.unwrap_or(TokenGroup::Sparse([].into())),
+            sparse => sparse.unwrap_or_else(|| TokenGroup::from_words(Vec::new())),
         };
         self.collectors.push(collector);
-        if let TokenGroup::Sparse(_) = union {
+        if let TokenGroup::Sparse { .. } = union {
             self.content_bytes += union.memory_bytes();
         }
         self.entries[id.index()] = StoreEntry::Group(union.clone());
@@ -267,24 +272,24 @@ impl TokenSetStore {
     }
 
     /// The union of some groups as a mask over `size` ids.
-    pub(crate) fn mask(&mut self, groups: &mut Vec<TokenGroupId>, size: usize) -> Arc<TokenSet> {
-        let Some(group) = self.union(groups) else { return Arc::new(TokenSet::new(size)) };
+    pub(crate) fn mask(&mut self, groups: &mut Vec<TokenGroupId>, size: usize) -> TokenSetRef {
+        let Some(group) = self.union(groups) else { return TokenSet::new(size).into() };
         if let Some(cached) = self.masks.get(&group) {
             return cached.clone();
         }
         let sparse = match self.get(group, size) {
             TokenGroup::Dense(set) => return set,
-            sparse @ TokenGroup::Sparse(_) => sparse,
+            sparse @ TokenGroup::Sparse { .. } => sparse,
         };
         let mut set = TokenSet::new(size);
         sparse.add_to(&mut set);
-        let mask = self.share(Arc::new(set));
+        let mask = self.share(set.into());
         self.masks.insert(group, mask.clone());
         mask
     }
 
     /// The stored set that equals a set.
-    fn share(&mut self, set: Arc<TokenSet>) -> Arc<TokenSet> {
+    fn share(&mut self, set: TokenSetRef) -> TokenSetRef {
         let hashed = HashedSet::new(set);
         match self.distinct.get(&hashed) {
             Some(equal) => equal.set.clone(),

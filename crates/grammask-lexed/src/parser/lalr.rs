@@ -227,7 +227,7 @@ impl LalrTable {
         let after: Vec<&str> =
             self.automaton.symbols_to(state).iter().map(|&symbol| grammar.symbol_name(symbol)).collect();
         let message = format!(
-            "after `{}` the parser may find no end, because conflicts were decided by shifting",
+            "after `{}` the parser may have no completion, because conflicts were resolved by shifting",
             after.join(" ")
         );
         Diagnostic::error(Code::GrammarConflict, message)
@@ -254,7 +254,7 @@ impl LalrTable {
         let kind = if conflict.can_shift { "a shift/reduce" } else { "a reduce/reduce" };
         let diagnostic = Diagnostic::error(
             Code::GrammarConflict,
-            format!("{kind} conflict: {position}, before `{next}`, the parser could do two things"),
+            format!("{kind} conflict: {position}, before `{next}`, several actions are possible"),
         );
         let help = if conflict.can_shift && conflict.reductions.len() == 1 {
             "rewrite the rules so that one terminal of look-ahead decides, \

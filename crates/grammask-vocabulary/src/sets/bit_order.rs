@@ -8,7 +8,7 @@ use crate::TokenId;
 /// Maximum number of tokens that are sorted by comparisons, which is faster for few of them.
 const MAX_COMPARISON_SORTED: usize = 24;
 
-/// Scratch space with a bit per id, all of them zero between two uses. See the [module documentation](self).
+/// Scratch space with a bit per id, all of them zero between two uses. See the documentation of the module.
 #[derive(Debug, Default)]
 pub struct BitOrder {
     words: Vec<u64>,

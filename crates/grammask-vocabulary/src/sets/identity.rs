@@ -22,8 +22,9 @@ pub struct NodeSetId(u64);
 pub struct TokenSetId(u64);
 
 impl TokenSetId {
-    /// An identity that no other set has.
-    pub(super) fn next() -> Self {
+    /// An identity that no other set has, for a set in a representation of the caller's.
+    #[must_use]
+    pub fn next() -> Self {
         Self(next())
     }
 }

@@ -39,7 +39,7 @@ fn max_listed(size: usize) -> usize {
 }
 
 /// An immutable set of tokens. Adding it to another set costs a step per listed token, and a pass over its base if it
-/// has one. See the [module documentation](self).
+/// has one. See the documentation of the module.
 #[derive(Clone, Debug)]
 pub struct LiveTokens {
     id: TokenSetId,
@@ -156,8 +156,8 @@ impl LiveTokens {
             }
             Representation::List(tokens) => {
                 sort(&mut removed);
-                let kept = tokens.iter().copied().filter(|token| removed.binary_search(token).is_err());
-                Self::list(kept.collect())
+                let remaining = tokens.iter().copied().filter(|token| removed.binary_search(token).is_err());
+                Self::list(remaining.collect())
             }
             Representation::Delta(_) => {
                 let mut set = self.to_set(size);

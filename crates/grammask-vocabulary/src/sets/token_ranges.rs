@@ -92,9 +92,9 @@ mod tests {
                 tokens.add(range.clone());
                 expected.extend(range.clone().map(|position| TokenId(199 - position as u32)));
             }
-            let mut found = TokenSet::new(204);
-            tokens.finish(&vocabulary).add_to(&mut found);
-            assert_eq!(found, expected, "{ranges:?}");
+            let mut actual = TokenSet::new(204);
+            tokens.finish(&vocabulary).add_to(&mut actual);
+            assert_eq!(actual, expected, "{ranges:?}");
         }
     }
 }

@@ -316,9 +316,9 @@ mod tests {
             prop_assert_eq!(set.len(), model.len());
             prop_assert_eq!(set.is_empty(), model.is_empty());
             prop_assert!(set.difference(&other).eq(model.iter().copied().filter(|&id| !other.contains(id))));
-            for most in 0..=size {
-                let few = (model.len() <= most).then(|| model.iter().copied().collect::<Vec<_>>());
-                prop_assert_eq!(set.up_to(most), few);
+            for max in 0..=size {
+                let few = (model.len() <= max).then(|| model.iter().copied().collect::<Vec<_>>());
+                prop_assert_eq!(set.up_to(max), few);
             }
             let mut within = other.clone();
             within.union_with_within(&set, &[0x5555_5555_5555_5555; 2]);

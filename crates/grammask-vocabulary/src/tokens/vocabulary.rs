@@ -6,7 +6,7 @@ use rustc_hash::FxHashMap;
 
 use crate::{SummaryCache, TokenId, TokenSet, TokenSetRef, TokenTexts, TokenTrie, VocabularyError};
 
-/// All tokens of a model. See the [crate documentation](crate).
+/// All tokens of a model. See the documentation of the crate.
 #[derive(Debug)]
 pub struct Vocabulary {
     size: usize,

@@ -6,7 +6,7 @@
 /// Number of words per step of a comparison, for vector instructions.
 const LANES: usize = 8;
 
-/// A bit-sliced index. See the [module documentation](self).
+/// A bit-sliced index. See the documentation of the module.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct BitSliced {
     /// The slices, lowest bit first, each of `words` 64-bit words: a multiple of [`LANES`].

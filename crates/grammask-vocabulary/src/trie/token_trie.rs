@@ -30,7 +30,7 @@ impl TrieNode {
     }
 }
 
-/// All tokens with text, as a trie over their bytes. See the [module documentation](super).
+/// All tokens with text, as a trie over their bytes. See the documentation of the module.
 ///
 /// ```
 /// use grammask_vocabulary::{TokenId, TokenTexts, TokenTrie, TrieNode};
@@ -53,28 +53,40 @@ pub struct TokenTrie {
     sorted_ids: Vec<TokenId>,
     /// The nodes that have children, as a bitset.
     inner_nodes: Vec<u64>,
-    /// The children of each node.
-    families: Vec<Family>,
-    /// The distinct sets of bytes on edges to children: the 256 singletons, the empty set, then all others.
-    child_sets: Vec<[u64; 4]>,
-    /// For each of these sets the rank of each eighth byte. Stored separately, because most loops read only the sets.
-    child_ranks: Vec<[u8; 32]>,
-    /// The children of all nodes, grouped by node, ascending.
-    children: Vec<TrieNode>,
+    children: ChildTable,
     edges: EdgesByByte,
     /// For each node the groups of the bytes below it, with the flag for broken UTF-8 if the node is inside a
     /// character or a byte below it belongs to no character.
     groups_below: Vec<ByteGroups>,
-    /// The nodes whose prefixes consist of whole characters, as a bitset.
-    whole_characters: Vec<u64>,
-    /// Number of characters that begin in the prefix of each node: of bytes outside 0x80 to 0xBF.
-    characters: Vec<u16>,
-    /// The same numbers as bit-sliced indices, by node and by token id.
-    characters_of_nodes: BitSliced,
-    characters_of_tokens: BitSliced,
+    characters: CharacterIndex,
     max_depth: u16,
     bytes_below: OnceLock<BytesBelow>,
     long_paths: Box<[LongPath]>,
+}
+
+/// The children of all nodes, for lookups by byte.
+#[derive(Clone, Debug, Default)]
+struct ChildTable {
+    /// The children of each node.
+    families: Vec<Family>,
+    /// The distinct sets of bytes on edges to children: the 256 singletons, the empty set, then all others.
+    sets: Vec<[u64; 4]>,
+    /// For each of these sets the rank of each eighth byte. Stored separately, because most loops read only the sets.
+    ranks: Vec<[u8; 32]>,
+    /// The children of all nodes, grouped by node, ascending.
+    nodes: Vec<TrieNode>,
+}
+
+/// The characters in the prefixes of nodes and in tokens.
+#[derive(Clone, Debug, Default)]
+struct CharacterIndex {
+    /// The nodes whose prefixes consist of whole characters, as a bitset.
+    whole: Vec<u64>,
+    /// Number of characters that begin in the prefix of each node: of bytes outside 0x80 to 0xBF.
+    counts: Vec<u16>,
+    /// The same numbers as bit-sliced indices, by node and by token id.
+    of_nodes: BitSliced,
+    of_tokens: BitSliced,
 }
 
 /// A node with long tokens at or below it.
@@ -88,13 +100,13 @@ pub struct LongPath {
 /// The children of a node.
 #[derive(Clone, Copy, Debug)]
 struct Family {
-    /// Index into `child_sets`: the bytes on the edges.
+    /// Index into [`ChildTable::sets`]: the bytes on the edges.
     set: u32,
-    /// Index of the first child in `children`.
+    /// Index of the first child in [`ChildTable::nodes`].
     start: u32,
 }
 
-/// Index of the empty set in `child_sets`.
+/// Index of the empty set in [`ChildTable::sets`].
 const NO_CHILDREN: u32 = 256;
 
 /// Number of set bits of each byte. The baseline x86-64 target has no instruction for it.
@@ -149,21 +161,21 @@ impl<'a> ChildrenByByte<'a> {
         if let Some((only, child)) = self.only() {
             return (only == byte).then_some(child);
         }
-        let set = &self.trie.child_sets[self.set as usize];
+        let set = &self.trie.children.sets[self.set as usize];
         let eight = set[usize::from(byte >> 6)] >> (byte & 0b11_1000) & 0xff;
         let bit = 1_u64 << (byte & 7);
         if eight & bit == 0 {
             return None;
         }
-        let before = self.trie.child_ranks[self.set as usize][usize::from(byte >> 3)];
+        let before = self.trie.children.ranks[self.set as usize][usize::from(byte >> 3)];
         let position = u32::from(before) + u32::from(POPCOUNT[(eight & (bit - 1)) as usize]);
-        Some(self.trie.children[(self.start + position) as usize])
+        Some(self.trie.children.nodes[(self.start + position) as usize])
     }
 
     /// The bytes on the edges to the children, as a bitset.
     #[inline]
     pub fn bytes(self) -> &'a [u64; 4] {
-        &self.trie.child_sets[self.set as usize]
+        &self.trie.children.sets[self.set as usize]
     }
 }
 
@@ -231,16 +243,10 @@ impl TokenTrie {
             token_starts: vec![0],
             sorted_ids: Vec::with_capacity(sorted.len()),
             inner_nodes: Vec::new(),
-            families: Vec::new(),
-            child_sets: Vec::new(),
-            child_ranks: Vec::new(),
-            children: Vec::new(),
+            children: ChildTable::default(),
             edges: EdgesByByte::default(),
             groups_below: Vec::new(),
-            whole_characters: Vec::new(),
-            characters: Vec::new(),
-            characters_of_nodes: BitSliced::default(),
-            characters_of_tokens: BitSliced::default(),
+            characters: CharacterIndex::default(),
             max_depth: 0,
             bytes_below: OnceLock::new(),
             long_paths: Box::default(),
@@ -316,6 +322,13 @@ impl TokenTrie {
         TrieNode(self.subtree_ends[node.index()])
     }
 
+    /// The number of nodes at and below a node.
+    #[inline]
+    #[must_use]
+    pub fn subtree_len(&self, node: TrieNode) -> usize {
+        self.subtree_end(node).index() - node.index()
+    }
+
     /// The tokens whose text is the node's prefix, ascending.
     #[inline]
     #[must_use]
@@ -343,7 +356,7 @@ impl TokenTrie {
     #[inline]
     #[must_use]
     pub fn has_children(&self, node: TrieNode) -> bool {
-        self.families[node.index()].set != NO_CHILDREN
+        self.children.families[node.index()].set != NO_CHILDREN
     }
 
     /// The nodes that have children, as a bitset of 64-bit words.
@@ -356,7 +369,7 @@ impl TokenTrie {
     #[inline]
     #[must_use]
     pub fn child_bytes(&self, node: TrieNode) -> &[u64; 4] {
-        &self.child_sets[self.families[node.index()].set as usize]
+        &self.children.sets[self.children.families[node.index()].set as usize]
     }
 
     fn index_children(&mut self) {
@@ -366,12 +379,12 @@ impl TokenTrie {
             add(&mut set, byte);
             set
         };
-        self.child_sets = (0..=u8::MAX).map(single).collect();
-        self.child_sets.push([0; 4]);
+        self.children.sets = (0..=u8::MAX).map(single).collect();
+        self.children.sets.push([0; 4]);
         let mut indices: FxHashMap<[u64; 4], u32> = FxHashMap::default();
         let count = self.bytes.len();
         let mut children = Vec::with_capacity(count - 1);
-        self.families.reserve_exact(count);
+        self.children.families.reserve_exact(count);
         for node in (0..count as u32).map(TrieNode) {
             let start = children.len();
             children.extend(self.children(node));
@@ -382,16 +395,16 @@ impl TokenTrie {
                     let mut set = [0; 4];
                     several.iter().for_each(|&child| add(&mut set, self.byte(child)));
                     *indices.entry(set).or_insert_with(|| {
-                        self.child_sets.push(set);
-                        self.child_sets.len() as u32 - 1
+                        self.children.sets.push(set);
+                        self.children.sets.len() as u32 - 1
                     })
                 }
             };
             // There are fewer edges than nodes.
-            self.families.push(Family { set, start: start as u32 });
+            self.children.families.push(Family { set, start: start as u32 });
         }
-        self.child_ranks = self.child_sets.iter().map(ranks).collect();
-        self.children = children;
+        self.children.ranks = self.children.sets.iter().map(ranks).collect();
+        self.children.nodes = children;
     }
 
     /// The bytes on all edges below a node, as a bitset; `None` for subtrees that are so small that visiting their
@@ -460,7 +473,7 @@ impl TokenTrie {
     #[inline]
     #[must_use]
     pub(crate) fn is_whole(&self, node: TrieNode) -> bool {
-        self.whole_characters[node.index() >> 6] >> (node.0 & 63) & 1 == 1
+        self.characters.whole[node.index() >> 6] >> (node.0 & 63) & 1 == 1
     }
 
     /// Sets the bits of the selected nodes in a range; returns the number of words that it visited.
@@ -469,7 +482,7 @@ impl TokenTrie {
         for (word, inside) in words_of(nodes) {
             bits[word] |= match which {
                 WhichNodes::All => inside,
-                WhichNodes::WholeCharacters => inside & self.whole_characters[word],
+                WhichNodes::WholeCharacters => inside & self.characters.whole[word],
             };
             count += 1;
         }
@@ -480,19 +493,19 @@ impl TokenTrie {
     #[inline]
     #[must_use]
     pub(crate) fn characters(&self, node: TrieNode) -> u16 {
-        self.characters[node.index()]
+        self.characters.counts[node.index()]
     }
 
     /// The number of characters of all nodes, as a bit-sliced index.
     #[must_use]
     pub(crate) fn characters_of_nodes(&self) -> &BitSliced {
-        &self.characters_of_nodes
+        &self.characters.of_nodes
     }
 
     /// The number of characters of all tokens by id, as a bit-sliced index.
     #[must_use]
     pub(crate) fn characters_of_tokens(&self) -> &BitSliced {
-        &self.characters_of_tokens
+        &self.characters.of_tokens
     }
 
     /// The positions in [`TokenTrie::sorted_ids`] of the tokens at a range of nodes.
@@ -512,7 +525,7 @@ impl TokenTrie {
         words_of(range).map(move |(word, inside)| {
             let whole = match which {
                 WhichNodes::All => u64::MAX,
-                WhichNodes::WholeCharacters => self.whole_characters[word],
+                WhichNodes::WholeCharacters => self.characters.whole[word],
             };
             // A trie has fewer than 2^32 nodes.
             ((word as u32) << 6, self.inner_nodes[word] & inside & whole)
@@ -528,7 +541,7 @@ impl TokenTrie {
             below: ByteGroups,
         }
         self.groups_below = vec![ByteGroups::default(); self.bytes.len()];
-        self.whole_characters = vec![0; self.bytes.len().div_ceil(64)];
+        self.characters.whole = vec![0; self.bytes.len().div_ceil(64)];
         let mut path: Vec<PathNode> = Vec::new();
         for node in 0..=self.bytes.len() {
             let depth = self.depths.get(node).map_or(0, |&depth| usize::from(depth));
@@ -536,7 +549,7 @@ impl TokenTrie {
                 let Some(PathNode { node, character, below }) = path.pop() else { break };
                 let is_whole = character == Character::Boundary;
                 self.groups_below[node] = if is_whole { below } else { below.union(ByteGroups::broken()) };
-                self.whole_characters[node >> 6] |= u64::from(is_whole) << (node & 63);
+                self.characters.whole[node >> 6] |= u64::from(is_whole) << (node & 63);
                 if let Some(parent) = path.last_mut() {
                     let edge = ByteGroups::of(self.bytes[node]);
                     parent.below = parent.below.union(below).union(edge);
@@ -550,24 +563,24 @@ impl TokenTrie {
                 let character = before.map_or(Character::Boundary, |before| before.step(self.bytes[node]));
                 path.push(PathNode { node, character, below: ByteGroups::default() });
                 let parent = path.len().checked_sub(2).map(|parent| path[parent].node);
-                let before = parent.map_or(0, |parent| self.characters[parent]);
+                let before = parent.map_or(0, |parent| self.characters.counts[parent]);
                 let begins = node > 0 && !(0x80..0xc0).contains(&self.bytes[node]);
                 let characters = before + u16::from(begins);
-                self.characters.push(characters);
+                self.characters.counts.push(characters);
             }
         }
     }
 
     /// Builds the bit-sliced indices of characters, for all nodes and for tokens with ids below `ids`.
     fn index_characters(&mut self, ids: usize) {
-        self.characters_of_nodes = BitSliced::new(&self.characters);
+        self.characters.of_nodes = BitSliced::new(&self.characters.counts);
         let mut of_tokens = vec![0; ids];
-        for (node, &characters) in self.characters.iter().enumerate() {
+        for (node, &characters) in self.characters.counts.iter().enumerate() {
             for id in self.tokens(TrieNode(node as u32)) {
                 of_tokens[id.index()] = characters;
             }
         }
-        self.characters_of_tokens = BitSliced::new(&of_tokens);
+        self.characters.of_tokens = BitSliced::new(&of_tokens);
     }
 
     /// All edges over `byte` as (parent, child), ascending by parent.
@@ -585,7 +598,7 @@ impl TokenTrie {
             subtree_ends: &self.subtree_ends,
             token_starts: &self.token_starts,
             groups_below: &self.groups_below,
-            characters: &self.characters,
+            characters: &self.characters.counts,
         }
     }
 
@@ -625,7 +638,7 @@ impl TokenTrie {
     /// The children of a node, for lookups by byte.
     #[inline]
     pub fn children_by_byte(&self, node: TrieNode) -> ChildrenByByte<'_> {
-        let Family { set, start } = self.families[node.index()];
+        let Family { set, start } = self.children.families[node.index()];
         ChildrenByByte { trie: self, node, set, start }
     }
 
@@ -650,16 +663,16 @@ impl TokenTrie {
             + self.sorted_ids.capacity() * size_of::<TokenId>()
             + size_of_val(&self.edges.edges[..])
             + size_of_val(&self.inner_nodes[..])
-            + size_of_val(&self.families[..])
-            + size_of_val(&self.child_sets[..])
-            + size_of_val(&self.child_ranks[..])
-            + size_of_val(&self.children[..])
+            + size_of_val(&self.children.families[..])
+            + size_of_val(&self.children.sets[..])
+            + size_of_val(&self.children.ranks[..])
+            + size_of_val(&self.children.nodes[..])
             + size_of_val(&self.groups_below[..])
-            + size_of_val(&self.whole_characters[..])
-            + size_of_val(&self.characters[..])
+            + size_of_val(&self.characters.whole[..])
+            + size_of_val(&self.characters.counts[..])
             + size_of_val(&self.long_paths[..])
-            + self.characters_of_nodes.memory_bytes()
-            + self.characters_of_tokens.memory_bytes()
+            + self.characters.of_nodes.memory_bytes()
+            + self.characters.of_tokens.memory_bytes()
     }
 }
 
@@ -748,9 +761,9 @@ mod tests {
             let long_path = trie.long_paths().iter().find(|path| path.node == node);
             assert_eq!(long_path.map(|path| usize::from(path.longest)), longest);
             assert_eq!(trie.bytes_below(node).is_some(), subtree > BytesBelow::MIN_NODES);
-            if let Some(found) = trie.bytes_below(node) {
-                let is_found = |byte: &u8| found[usize::from(byte >> 6)] >> (byte & 63) & 1 == 1;
-                assert_eq!((0..=255).filter(is_found).collect::<BTreeSet<u8>>(), below);
+            if let Some(set) = trie.bytes_below(node) {
+                let is_member = |byte: &u8| set[usize::from(byte >> 6)] >> (byte & 63) & 1 == 1;
+                assert_eq!((0..=255).filter(is_member).collect::<BTreeSet<u8>>(), below);
             }
             let children: Vec<&[u8]> = prefixes
                 .iter()

@@ -75,8 +75,8 @@ impl ChartColumn {
 
     /// The number of the completion of `rule` and `origin` among those of this column.
     pub(super) fn completion(&self, rule: RuleId, origin: ColumnId) -> Option<u32> {
-        let found = self.completions.binary_search_by_key(&(rule, origin), |&(ended, at, _)| (ended, at));
-        found.ok().map(|index| self.completions[index].2)
+        let index = self.completions.binary_search_by_key(&(rule, origin), |&(ended, at, _)| (ended, at));
+        index.ok().map(|index| self.completions[index].2)
     }
 }
 
@@ -88,7 +88,7 @@ pub(super) struct Thread {
     state: LeafState,
 }
 
-/// The chart of one text. See the [module documentation](self).
+/// The chart of one text. See the documentation of the module.
 #[derive(Clone, Debug)]
 pub(super) struct CaptureChart {
     pub(super) columns: Vec<Arc<ChartColumn>>,

@@ -33,7 +33,7 @@ struct PendingSpan {
     parent: Option<usize>,
 }
 
-/// The selection of one derivation. See the [module documentation](self).
+/// The selection of one derivation. See the documentation of the module.
 #[derive(Debug)]
 pub(super) struct Derivation<'a> {
     skeleton: &'a Skeleton,
@@ -161,10 +161,10 @@ impl<'a> Derivation<'a> {
             _ => None,
         };
         let Some(first) = inside(item) else { return true };
-        let mut seen: FxHashSet<RuleId> = self.active.iter().copied().collect();
+        let mut visited: FxHashSet<RuleId> = self.active.iter().copied().collect();
         let mut pending = vec![first];
         while let Some(rule) = pending.pop() {
-            if !seen.insert(rule) {
+            if !visited.insert(rule) {
                 continue;
             }
             for &item in self.open.items.get(&(rule, self.active_from)).into_iter().flatten() {

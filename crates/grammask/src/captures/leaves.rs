@@ -21,7 +21,7 @@ pub(super) enum LeafState {
     Set(SetId),
 }
 
-/// The readers of all leaves. See the [module documentation](self).
+/// The readers of all leaves. See the documentation of the module.
 #[derive(Debug)]
 pub(super) struct LeafReaders {
     productions: Arc<Productions>,

@@ -59,7 +59,7 @@ struct SkeletonLeaf {
     is_nullable: bool,
 }
 
-/// The skeleton of a grammar. See the [module documentation](self).
+/// The skeleton of a grammar. See the documentation of the module.
 #[derive(Clone, Debug)]
 pub(super) struct Skeleton {
     rules: Vec<SkeletonRule>,
@@ -328,7 +328,7 @@ impl SkeletonBuilder<'_> {
     }
 }
 
-/// For each rule whether a part is reachable from it in at least one symbol. Rules inside selections have generated
+/// For each rule whether a part is reachable from it in at least one step. Rules inside selections have generated
 /// names, so selections are leaves.
 fn have_parts_below(productions: &Productions, part_of: &[Option<PartId>]) -> Vec<bool> {
     let mut users: Vec<Vec<usize>> = vec![Vec::new(); productions.rules.len()];

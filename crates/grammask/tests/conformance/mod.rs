@@ -1,4 +1,4 @@
-//! Loads the cases of testdata/conformance and runs them on any engine.
+//! Loads the cases of testdata/conformance and runs them on an engine.
 
 #![allow(dead_code, reason = "each test crate uses a part of this module")]
 
@@ -10,7 +10,7 @@ use grammask::grammar::GrammarError;
 use grammask::vocabulary::{TokenTexts, Vocabulary};
 use serde::Deserialize;
 
-/// A case. The comment at the top of testdata/conformance/kbnf.toml says what the fields mean.
+/// A case. The comment at the top of testdata/conformance/kbnf.toml defines the fields.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Case {
@@ -39,7 +39,7 @@ fn default_start() -> String {
     "start".to_owned()
 }
 
-/// When a text is over.
+/// The end mode of a text.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum End {
@@ -58,7 +58,7 @@ pub enum Token {
     Textless { textless: bool },
 }
 
-/// Something done, and what is legal then.
+/// An operation, and the mask after it.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(untagged, deny_unknown_fields)]
 pub enum Step {
@@ -67,7 +67,7 @@ pub enum Step {
     Reset { reset: bool, mask: Vec<u32> },
 }
 
-/// What became of a token.
+/// The result of accepting a token.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Outcome {
@@ -96,7 +96,7 @@ impl Case {
             .expect("the vocabularies of cases are valid")
     }
 
-    /// Checks the error with which making an engine failed.
+    /// Checks the error of compiling the grammar.
     pub fn check_error(&self, error: &GrammarError) {
         assert_eq!(Some(error.code().as_str()), self.error.as_deref(), "{}: {error}", self.name);
         if let Some(expected) = self.at {
@@ -129,7 +129,7 @@ pub fn cases(file: &str) -> Vec<Case> {
     file.case
 }
 
-/// Runs `check` on every case of a file, and fails with the names of all cases that fail.
+/// Runs `check` on every case of a file; the failure lists all cases that fail.
 pub fn check_all(file: &str, check: impl Fn(&Case)) {
     let cases = cases(file);
     let fails = |case: &&Case| std::panic::catch_unwind(AssertUnwindSafe(|| check(case))).is_err();
@@ -143,19 +143,19 @@ pub fn check_all(file: &str, check: impl Fn(&Case)) {
     );
 }
 
-/// What can run a case.
+/// An engine under test.
 pub trait Engine {
-    /// The legal tokens in ascending order; none stands for the error `dead-end`, or for the end of the text.
+    /// The legal tokens, ascending; empty for the error `dead-end` and after the end of the text.
     fn mask(&mut self) -> Vec<u32>;
     /// Tries a token.
     fn accept(&mut self, token: u32) -> Outcome;
-    /// Takes back so many accepted tokens.
+    /// Removes the last accepted tokens.
     fn rollback(&mut self, tokens: usize);
-    /// Goes back to the beginning.
+    /// Removes all accepted tokens.
     fn reset(&mut self);
 }
 
-/// Runs the steps of a case, comparing every result and every mask, and for every mask that accept agrees with it.
+/// Runs the steps of a case. Compares every result and every mask, and `accept` of every token with the mask.
 pub fn run(case: &Case, engine: &mut impl Engine) {
     let size = case.size.unwrap_or(case.tokens.len()) as u32;
     let mut expected = case.mask.clone();

@@ -1,7 +1,7 @@
-//! What the fuzz targets check. The crate `fuzz/` includes this file, and `fuzzed_cases` runs it on every input
-//! that once failed.
+//! The properties that the fuzz targets check. The crate `fuzz/` includes this file, and `fuzzed_cases` runs it on
+//! every input that has failed.
 //!
-//! Each check takes any input and panics where the engine is wrong; an input that says nothing is passed over.
+//! Each check accepts any input and panics if the engine is wrong; inputs that are not applicable are ignored.
 
 #![allow(dead_code, reason = "each crate that includes this file uses a part of it")]
 
@@ -22,7 +22,7 @@ use regex_automata::nfa::thompson;
 use regex_automata::util::syntax;
 use regex_automata::{Anchored, Input, MatchKind};
 
-/// Small budgets, so that passing one is part of the game.
+/// Small limits, so that inputs exceed some of them.
 pub fn limits() -> Limits {
     let mut limits = Limits::default();
     limits.grammar_size = 200_000;
@@ -33,8 +33,8 @@ pub fn limits() -> Limits {
     limits
 }
 
-/// Any text as a JSON Schema, under options that its length picks: the front end answers within the limits, every
-/// finding has a place, and what is made of it lowers.
+/// Any text as a JSON Schema, with options selected by its length: the front end returns within the limits, every
+/// finding has a position, and the resulting grammar can be lowered.
 pub fn schema_text(text: &str) {
     let limits = limits();
     let mut options = SchemaOptions::default();
@@ -67,7 +67,8 @@ pub fn schema_text(text: &str) {
     }
 }
 
-/// Any bytes: the front end answers, what it prints means itself, errors have places, lowering answers.
+/// Any bytes: the front end returns, a printed grammar has the same meaning, errors have positions, and lowering
+/// returns.
 pub fn kbnf_text(text: &[u8]) {
     let limits = limits();
     let parsed = kbnf::parse(text, &limits);
@@ -77,7 +78,7 @@ pub fn kbnf_text(text: &[u8]) {
         Ok((grammar, warnings)) => {
             let printed = grammar.to_string();
             let (again, _) = kbnf::grammar(printed.as_bytes(), "start", &limits)
-                .unwrap_or_else(|error| panic!("what is printed is no grammar: {printed}\n{error}"));
+                .unwrap_or_else(|error| panic!("the printed grammar is invalid: {printed}\n{error}"));
             assert_eq!(again.to_string(), printed);
             for warning in warnings {
                 let _ = warning.render(&source);
@@ -89,7 +90,7 @@ pub fn kbnf_text(text: &[u8]) {
         Err(error) => {
             assert!(error.diagnostics().iter().any(|one| one.severity == Severity::Error));
             for diagnostic in error.diagnostics() {
-                let span = diagnostic.span.expect("every error of a text has a place");
+                let span = diagnostic.span.expect("every error of a text has a position");
                 assert!(source.is_char_boundary(span.start) && source.is_char_boundary(span.end));
                 let _ = diagnostic.render(&source);
             }
@@ -97,7 +98,7 @@ pub fn kbnf_text(text: &[u8]) {
     }
 }
 
-/// A pattern and a text: the terms of the pattern match as a matcher by other means does.
+/// A pattern and a text: the terms of the pattern match as the automata of `regex-automata` do.
 pub fn pattern(pattern: &str, text: &[u8]) {
     let limits = limits();
     let mut terms = Terms::new();
@@ -111,7 +112,7 @@ pub fn pattern(pattern: &str, text: &[u8]) {
             let Some(current) = state else { return Ok(false) };
             state = automata.step(current, byte)?;
             if let Some(next) = state {
-                // No dead state is ever entered.
+                // No dead state is entered.
                 assert!(automata.is_accepting(next) || automata.continues(next)?);
             }
         }
@@ -121,7 +122,7 @@ pub fn pattern(pattern: &str, text: &[u8]) {
         let _ = (accepts(whole, text), accepts(nowhere, text), accepts(first, text));
         return;
     };
-    // The texts without a match are texts of characters.
+    // Texts without a match are valid UTF-8.
     let is_text = std::str::from_utf8(text).is_ok() && !text.is_empty();
     for end in 0..=text.len() {
         let part = &text[..end];
@@ -139,13 +140,13 @@ pub fn pattern(pattern: &str, text: &[u8]) {
     }
 }
 
-/// The DFAs of `regex-automata`, fully built.
+/// The fully constructed DFAs of `regex-automata`.
 struct PatternOracle {
     dfa: dense::DFA<Vec<u32>>,
 }
 
 impl PatternOracle {
-    /// `None` if the pattern is too large for it.
+    /// `None` if the pattern is too large.
     fn new(pattern: &str) -> Option<Self> {
         let dfa = dense::Builder::new()
             .syntax(syntax::Config::new().utf8(false))
@@ -169,7 +170,7 @@ impl PatternOracle {
         self.ends(text, Anchored::No).contains(&true)
     }
 
-    /// For each position whether a match ends there.
+    /// Whether a match ends at each position.
     fn ends(&self, text: &[u8], anchored: Anchored) -> Vec<bool> {
         let input = Input::new(text).anchored(anchored);
         let mut state = self.dfa.start_state_forward(&input).expect("no byte makes it quit");
@@ -184,7 +185,7 @@ impl PatternOracle {
     }
 }
 
-/// A grammar as text, walked with a vocabulary of bytes that grammars like to use.
+/// A grammar as text, walked with a vocabulary of common strings in grammars.
 pub fn grammar_text(text: &[u8], picks: &[u8], end: EndMode) {
     let vocabulary = Arc::new(text_vocabulary());
     let Ok((grammar, _)) = kbnf::grammar(text, "start", &limits()) else { return };
@@ -213,7 +214,7 @@ fn text_vocabulary() -> Vocabulary {
     Vocabulary::new(texts, special, vec![first + 2], None).expect("the vocabulary is valid")
 }
 
-/// Whether the oracles, which expand repetitions, can cope.
+/// Whether the grammar is small enough for the oracles, which expand repetitions.
 fn is_small(grammar: &Grammar) -> bool {
     let copies = |node: &Node| match node {
         Node::Repeat { min, max, .. } => max.unwrap_or(*min) as usize + 1,
@@ -222,24 +223,24 @@ fn is_small(grammar: &Grammar) -> bool {
     grammar.source().len() <= 2_000 && grammar.nodes().iter().map(copies).sum::<usize>() <= 300
 }
 
-/// Something done with a text that is being generated; what is picked is counted modulo what there is.
+/// An operation on a text. Numbers are taken modulo the number of choices.
 #[derive(Clone, Copy, Debug)]
 pub enum Step {
-    /// Accept one of the allowed tokens.
+    /// Accepts one of the legal tokens.
     Accept(u8),
-    /// Try any id.
+    /// Tries any id.
     Try(u8),
-    /// Take back so many tokens.
+    /// Removes the last tokens.
     Rollback(u8),
-    /// Keep a copy to come back to.
+    /// Stores a copy.
     Fork,
-    /// Go on with a copy.
+    /// Continues with a stored copy.
     Switch(u8),
-    /// Go back to the beginning.
+    /// Removes all tokens.
     Reset,
 }
 
-/// The oracle's side of a text.
+/// The state of the oracle for a text.
 #[derive(Clone)]
 struct Oracle<'r> {
     chart: Chart<'r>,
@@ -248,13 +249,13 @@ struct Oracle<'r> {
 
 #[derive(Clone)]
 struct Text<'r> {
-    /// One for each strategy.
+    /// A matcher per strategy.
     matchers: Vec<Matcher>,
-    /// The oracle after each token.
+    /// The states of the oracle after each token.
     oracles: Vec<Oracle<'r>>,
 }
 
-/// Walks through texts of a grammar; engine and oracle agree after every step, with every strategy.
+/// Walks through texts of a grammar. Engine and oracle agree after every step, with every strategy.
 pub fn walk(grammar: &Grammar, vocabulary: &Arc<Vocabulary>, steps: &[Step], end: EndMode) {
     let reference = Reference::new(grammar, vocabulary);
     let language = reference.language();
@@ -278,7 +279,7 @@ pub fn walk(grammar: &Grammar, vocabulary: &Arc<Vocabulary>, steps: &[Step], end
             }
         }
     }
-    assert!(language.empty || language.nonempty, "the engine takes an empty language");
+    assert!(language.empty || language.nonempty, "the engine accepts an empty language");
     let beginning = Oracle { chart: reference.chart(), is_finished: false };
     let mut texts = vec![Text { matchers, oracles: vec![beginning] }];
     let mut current = 0;
@@ -313,9 +314,10 @@ pub fn walk(grammar: &Grammar, vocabulary: &Arc<Vocabulary>, steps: &[Step], end
 }
 
 impl Text<'_> {
-    /// The allowed tokens, after comparing all that can be asked about them; `None` when a limit is passed.
+    /// Compares masks, completeness, explanations and forced bytes; returns the legal tokens, or `None` if a limit is
+    /// exceeded.
     fn compare(&self, vocabulary: &Vocabulary, end: EndMode) -> Option<Vec<TokenId>> {
-        let oracle = self.oracles.last().expect("the beginning is never taken back");
+        let oracle = self.oracles.last().expect("the first state is never removed");
         let expected = oracle.allowed(vocabulary, end);
         for matcher in &self.matchers {
             let found: Vec<TokenId> = match matcher.mask() {
@@ -341,16 +343,15 @@ impl Text<'_> {
         }
         let forced = matcher.forced_bytes(20).ok()?;
         for &token in expected.iter().filter(|_| !forced.is_empty()) {
-            let text =
-                vocabulary.token(token).expect("where bytes are forced nothing without text is allowed");
+            let text = vocabulary.token(token).expect("with forced bytes every legal token has text");
             let fits = text.iter().zip(&forced).all(|(left, right)| left == right);
-            assert!(fits, "token {} is allowed and {forced:?} is forced", token.0);
+            assert!(fits, "token {} is legal and {forced:?} is forced", token.0);
         }
         Some(expected)
     }
 
     fn accept(&mut self, token: TokenId, vocabulary: &Vocabulary, end: EndMode) {
-        let oracle = self.oracles.last().expect("the beginning is never taken back");
+        let oracle = self.oracles.last().expect("the first state is never removed");
         let next = oracle.accept(token, vocabulary, end);
         for matcher in &mut self.matchers {
             let Ok(accepted) = matcher.accept(token) else { return };
@@ -389,7 +390,7 @@ impl Oracle<'_> {
     }
 }
 
-/// A vocabulary from any parts: an error, or every token is found where it belongs.
+/// A vocabulary from arbitrary parts: an error, or every token is found at its node and in its class.
 pub fn vocabulary(
     tokens: &[Option<Vec<u8>>],
     special: Vec<(String, u32)>,
@@ -414,7 +415,7 @@ pub fn vocabulary(
         path.push(trie.byte(node));
         for &token in trie.tokens(node) {
             assert_eq!(vocabulary.token(token), Some(&path[..]));
-            assert!(!std::mem::replace(&mut in_trie[token.index()], true), "a token stands at one node");
+            assert!(!std::mem::replace(&mut in_trie[token.index()], true), "a token is at one node");
         }
     }
     for (id, is_in_trie) in in_trie.into_iter().enumerate() {

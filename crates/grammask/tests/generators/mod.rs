@@ -1,9 +1,9 @@
 //! Random grammars, vocabularies and walks for property tests.
 //!
-//! Grammars are generated, not strings: a [`GrammarSketch`] is a small tree that shrinks well, builds the intermediate
+//! A generated grammar is a [`GrammarSketch`]: a small tree that shrinks well, builds the intermediate
 //! representation, and prints as KBNF. The alphabet is small (three letters, a character of two bytes and one of
-//! three), so that tokens overlap, split characters and meet in the middle of symbols. Rules of any shape occur:
-//! unit cycles, hidden left recursion, rules that never end, rules that derive nothing.
+//! three), so that tokens overlap, split characters and end in the middle of symbols. All kinds of rules occur: unit
+//! cycles, hidden left recursion, rules that never end, unproductive rules.
 
 #![allow(dead_code, reason = "each test crate uses a part of this module")]
 
@@ -26,8 +26,8 @@ const ALPHABET: [&str; 5] = ["a", "b", "c", "é", "你"];
 /// The special tokens of all generated vocabularies.
 const SPECIAL: [&str; 2] = ["<|x|>", "<|y|>"];
 
-/// `cases` cases from a fixed seed, so that every run tests the same; `GRAMMASK_CASES` multiplies their number
-/// and `GRAMMASK_SEED` moves on to others.
+/// `cases` cases from a fixed seed, so that every run is the same. `GRAMMASK_CASES` multiplies their number, and
+/// `GRAMMASK_SEED` selects another seed.
 pub fn config(cases: u32) -> Config {
     let read = |name| std::env::var(name).ok().and_then(|value| value.parse::<u32>().ok());
     Config {
@@ -41,7 +41,7 @@ pub fn config(cases: u32) -> Config {
 /// A part of a right-hand side.
 #[derive(Clone)]
 pub enum Part {
-    /// These bytes.
+    /// A literal.
     Literal(Vec<u8>),
     /// `#"pattern"`.
     Pattern(String),
@@ -59,29 +59,29 @@ pub enum Part {
     TokenName(&'static str),
     /// A token by its id.
     TokenId(u32),
-    /// Any of some tokens, by id and by what is written, or any of all others.
+    /// A token of a set of ids and written tokens, or a token outside it.
     Tokens(TokenSense, Vec<u32>, Option<String>),
-    /// The rule with this number, modulo the number of rules.
+    /// A rule by its index, modulo the number of rules.
     Rule(usize),
-    /// All in order.
+    /// A sequence.
     Sequence(Vec<Part>),
-    /// One of them.
+    /// A choice.
     Choice(Vec<Part>),
-    /// So many copies.
+    /// A repetition with its bounds.
     Repeat(Box<Part>, u32, Option<u32>),
 }
 
 /// A grammar: the right-hand sides of its rules, of which the first is the start. Prints as KBNF.
 #[derive(Clone)]
 pub struct GrammarSketch {
-    /// For each definition the number of the rule and its body.
+    /// For each definition the index of the rule, and its body.
     pub definitions: Vec<(usize, Part)>,
-    /// How many rules there are.
+    /// Number of rules.
     pub rules: usize,
 }
 
 impl GrammarSketch {
-    /// The grammar. All generated patterns are supported ones.
+    /// The grammar. All generated patterns are supported.
     pub fn build(&self) -> Grammar {
         let mut builder = GrammarBuilder::new("");
         let rules: Vec<NonterminalId> =
@@ -186,15 +186,15 @@ fn build_part(builder: &mut GrammarBuilder, rules: &[NonterminalId], part: &Part
     }
 }
 
-/// Most rules of a generated grammar.
+/// Maximum number of rules of a generated grammar.
 const RULES: usize = 5;
 
-/// Grammars with two to five rules, over everything that KBNF can say.
+/// Grammars with two to five rules, with all constructs of KBNF.
 pub fn grammar() -> impl Strategy<Value = GrammarSketch> {
     grammar_of(body())
 }
 
-/// Grammars with sets of tokens, which KBNF cannot write.
+/// Grammars with sets of tokens, which KBNF cannot express.
 pub fn token_grammar() -> impl Strategy<Value = GrammarSketch> {
     let tokens = (
         select(vec![TokenSense::Listed, TokenSense::Others]),
@@ -205,14 +205,14 @@ pub fn token_grammar() -> impl Strategy<Value = GrammarSketch> {
     grammar_of(nested(prop_oneof![3 => tokens, 3 => leaf()].boxed()))
 }
 
-/// Grammars of literals only, where everything interesting is in the rules.
+/// Grammars whose only terminals are literals, to test rules.
 pub fn literal_grammar() -> impl Strategy<Value = GrammarSketch> {
     grammar_of(nested(prop_oneof![3 => literal(), 3 => rule()].boxed()))
 }
 
 fn grammar_of(body: BoxedStrategy<Part>) -> impl Strategy<Value = GrammarSketch> {
     (2..=RULES).prop_flat_map(move |rules| {
-        let body = prop_oneof![5 => body.clone(), 2 => knot()].boxed();
+        let body = prop_oneof![5 => body.clone(), 2 => difficult_body()].boxed();
         let each = vec(body.clone(), rules);
         let more = vec((0..rules, body), 0..=2);
         (each, more).prop_map(move |(each, more)| {
@@ -222,26 +222,26 @@ fn grammar_of(body: BoxedStrategy<Part>) -> impl Strategy<Value = GrammarSketch>
     })
 }
 
-/// Bodies of the shapes that break parsers.
-fn knot() -> impl Strategy<Value = Part> {
+/// Bodies that are difficult for parsers.
+fn difficult_body() -> impl Strategy<Value = Part> {
     let optional = |part| Part::Repeat(Box::new(part), 0, Some(1));
     prop_oneof![
         // A unit rule.
         rule(),
         // A choice of unit rules.
         vec(rule(), 2..=3).prop_map(Part::Choice),
-        // Left recursion hidden behind something optional.
+        // Left recursion hidden by a nullable symbol.
         (rule(), rule(), literal(), literal()).prop_map(move |(hidden, recursive, tail, base)| {
             Part::Choice(vec![Part::Sequence(vec![optional(hidden), recursive, tail]), base])
         }),
         // A rule that may never end.
         (literal(), rule()).prop_map(|(head, tail)| Part::Sequence(vec![head, tail])),
-        // A rule that may derive nothing.
+        // A rule that may be unproductive.
         (rule(), literal()).prop_map(|(head, tail)| Part::Sequence(vec![head, tail])),
         // Recursion in the middle.
         (literal(), rule(), literal())
             .prop_map(move |(open, middle, close)| { Part::Sequence(vec![open, optional(middle), close]) }),
-        // Massive ambiguity.
+        // Unbounded ambiguity.
         (rule(), rule(), literal())
             .prop_map(|(left, right, base)| Part::Choice(vec![Part::Sequence(vec![left, right]), base])),
     ]
@@ -269,7 +269,7 @@ fn bounds() -> impl Strategy<Value = (u32, Option<u32>)> {
         2 => Just((1, None)),
         2 => (0_u32..=3, 0_u32..=3).prop_map(|(min, more)| (min, Some(min + more))),
         1 => (0_u32..=3).prop_map(|min| (min, None)),
-        // Beyond the length of the longest token, where counts are alike.
+        // Beyond the length of the longest token, where different counts are equivalent.
         1 => (0_u32..=20, 7_u32..=30).prop_map(|(min, more)| (min, Some(min + more))),
         1 => (9_u32..=20).prop_map(|min| (min, None)),
         1 => (0_u32..=20, 20_u32..=40).prop_map(|(min, max)| (min, Some(max))),
@@ -305,12 +305,12 @@ fn literal() -> impl Strategy<Value = Part> {
     ]
 }
 
-/// Texts of so many characters of the alphabet.
+/// Texts of characters of the alphabet.
 fn text(length: std::ops::RangeInclusive<usize>) -> impl Strategy<Value = String> {
     vec(select(&ALPHABET[..]), length).prop_map(|characters| characters.concat())
 }
 
-/// Small patterns, some of which match nothing or only the empty text.
+/// Small patterns, some of which match no text or only the empty text.
 pub fn pattern() -> impl Strategy<Value = String> {
     let atom = prop_oneof![
         6 => select(&ALPHABET[..]).prop_map(str::to_owned),
@@ -335,7 +335,7 @@ pub fn pattern() -> impl Strategy<Value = String> {
 /// A vocabulary. Its last ids are the special tokens, an end token, and padding.
 #[derive(Clone, Debug)]
 pub struct VocabularySketch {
-    /// Text of each id; none for ids without text.
+    /// Text of each id; `None` for ids without text.
     pub texts: Vec<Option<Vec<u8>>>,
     /// Names and ids of special tokens.
     pub special: Vec<(String, u32)>,
@@ -354,11 +354,11 @@ impl VocabularySketch {
     }
 }
 
-/// Fewest tokens with text; ids below are always there.
+/// Minimum number of tokens with text; smaller ids always exist.
 const MIN_TOKENS: usize = 6;
 
-/// Vocabularies of some twenty tokens: most single bytes of the alphabet, longer tokens that overlap, duplicates,
-/// pieces of characters, special tokens, one or two end tokens (which may have text), ids without text.
+/// Vocabularies of about twenty tokens: most bytes of the alphabet, longer overlapping tokens, duplicates, parts of
+/// characters, special tokens, one or two end tokens (which may have text), ids without text.
 pub fn vocabulary() -> impl Strategy<Value = VocabularySketch> {
     let bytes: Vec<u8> = ALPHABET.concat().into_bytes();
     let singles = proptest::sample::subsequence(bytes.clone(), MIN_TOKENS - 1..=bytes.len());
@@ -379,13 +379,13 @@ pub fn vocabulary() -> impl Strategy<Value = VocabularySketch> {
                 .map(|byte| Some(vec![byte]))
                 .chain(longer.into_iter().map(Some))
                 .collect();
-            // A rotation is enough to mix short and long ids.
+            // A rotation mixes short and long tokens among the ids.
             let rotation = order as usize % texts.len();
             texts.rotate_left(rotation);
             let mut special = Vec::new();
             for name in SPECIAL {
                 special.push((name.to_owned(), texts.len() as u32));
-                // One special token has bytes that must not count.
+                // One special token has bytes, which must be ignored.
                 texts.push((name == SPECIAL[0]).then(|| b"a".to_vec()));
             }
             let mut eos = vec![texts.len() as u32];
@@ -400,25 +400,25 @@ pub fn vocabulary() -> impl Strategy<Value = VocabularySketch> {
     )
 }
 
-/// One step of a walk. Positions are given as an [`Index`] into whatever there is then.
+/// One step of a walk. An [`Index`] selects among the choices at that step.
 #[derive(Clone, Debug)]
 pub enum Step {
-    /// Accept one of the tokens that the mask allows.
+    /// Accepts one of the tokens of the mask.
     Accept(Index),
-    /// Try one of all ids; often it will be refused.
+    /// Tries one of all ids, which is often illegal.
     Try(Index),
-    /// Go back by one of the possible numbers of tokens, none and all included.
+    /// Removes a possible number of tokens, from none to all.
     Rollback(Index),
-    /// Go on with a fork, and keep the original.
+    /// Stores the matcher and continues with a fork.
     Fork,
-    /// Go on with one of the matchers kept.
+    /// Continues with a stored matcher.
     Switch(Index),
-    /// Go back to the beginning.
+    /// Removes all tokens.
     Reset,
 }
 
-/// Walks of up to `most` steps.
-pub fn walk(most: usize) -> impl Strategy<Value = Vec<Step>> {
+/// Walks of up to `max` steps.
+pub fn walk(max: usize) -> impl Strategy<Value = Vec<Step>> {
     let step = prop_oneof![
         10 => any::<Index>().prop_map(Step::Accept),
         3 => any::<Index>().prop_map(Step::Try),
@@ -427,5 +427,5 @@ pub fn walk(most: usize) -> impl Strategy<Value = Vec<Step>> {
         1 => any::<Index>().prop_map(Step::Switch),
         1 => Just(Step::Reset),
     ];
-    vec(step, 1..=most)
+    vec(step, 1..=max)
 }

@@ -1,7 +1,7 @@
 """The interface of llguidance 1.9.1 on this engine: ``import grammask.compat.llguidance as llguidance``.
 
-What is different on purpose is in ``docs/compat.md``: masks hold all legal tokens, an error is never an end of text,
-and matchers share what they learn. ``numpy``, ``torch``, ``hf`` and ``tiktoken`` are submodules, as there.
+``docs/compat.md`` lists the intended differences: masks contain all legal tokens, an error never ends a text, and
+matchers share their caches. ``numpy``, ``torch``, ``hf`` and ``tiktoken`` are submodules, as in llguidance.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ __all__ = [
 
 
 def get_version() -> str:
-    """The version of grammask, and of llguidance whose interface this is."""
+    """Returns the version of grammask and that of the llguidance interface."""
     from importlib.metadata import PackageNotFoundError, version
 
     try:

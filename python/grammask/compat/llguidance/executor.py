@@ -1,4 +1,4 @@
-"""llguidance's executor: work on many matchers at once. New masks are made by grammask's own threads."""
+"""llguidance's executor for batches of matchers. New masks are computed by grammask's own threads."""
 
 from __future__ import annotations
 
@@ -16,28 +16,28 @@ __all__ = ["LLExecutor"]
 
 
 class LLExecutor:
-    """Works on many matchers at once.
+    """Runs operations on batches of matchers.
 
     Args:
-        num_threads: Not looked at; see :func:`grammask.set_threads`.
+        num_threads: Ignored; see :func:`grammask.set_threads`.
     """
 
     def __init__(self, num_threads: int | None = None) -> None:
         del num_threads
 
     def consume_token_par(self, matchers: Sequence[tuple[LLMatcher, int]]) -> list[bool]:
-        """Append a token to each text; returns which were legal."""
+        """Appends a token to each text; returns for each whether it is legal."""
         return [matcher.consume_token(token) for matcher, token in matchers]
 
     def fill_masks(self, matchers: Sequence[tuple[LLMatcher, int]], mask: Any) -> None:
-        """Write the mask of each matcher into its row; llguidance has functions for it."""
+        """Writes the mask of each matcher into its row; llguidance has functions instead of this method."""
         working = [(matcher.working_matcher, row) for matcher, row in matchers]
-        known = [(matcher, row) for matcher, row in working if matcher is not None]
-        if len(known) == len(matchers):
+        without_error = [(matcher, row) for matcher, row in working if matcher is not None]
+        if len(without_error) == len(matchers):
             try:
-                fill_masks([matcher for matcher, _ in known], mask, [row for _, row in known])
+                fill_masks([matcher for matcher, _ in without_error], mask, [row for _, row in without_error])
             except GrammarError:
-                pass  # Nothing was written: one by one, so that each matcher keeps its own error.
+                pass  # Nothing was written. Row by row, each matcher stores its own error.
             else:
                 return
         for matcher, row in matchers:

@@ -1,7 +1,8 @@
-"""Grammars as the strings that llguidance passes around: Lark, or JSON with a list of grammars.
+"""Grammars as strings, as in llguidance's interface: Lark, or JSON with a list of grammars.
 
 ``grammar_from`` makes them and :func:`read` reads them. The JSON has llguidance's members ``lark_grammar`` and
-``json_schema``, and ``regex``, ``choice``, ``gbnf`` and ``structural_tag`` besides, where llguidance writes Lark.
+``json_schema``, and additionally ``regex``, ``choice``, ``gbnf`` and ``structural_tag``, for which llguidance writes
+Lark.
 """
 
 from __future__ import annotations
@@ -35,10 +36,10 @@ _OPTIONS = (
 
 
 def grammar_from(format: GrammarFormat, text: str) -> str:
-    """A grammar for :class:`LLMatcher` from a text in one of the formats.
+    """Returns a grammar for :class:`LLMatcher` from a text in one of the formats.
 
     Raises:
-        ValueError: There is no such format; the choices are no list of strings.
+        ValueError: The format is unknown, or the choices are not a list of strings.
     """
     kind: str = format
     match kind:
@@ -57,7 +58,7 @@ def grammar_from(format: GrammarFormat, text: str) -> str:
 
 
 def from_kind(kind: str, value: Any) -> str:
-    """The JSON of one grammar of a kind."""
+    """Returns the JSON of one grammar of a kind."""
     return json.dumps({"grammars": [{kind: value}]})
 
 
@@ -66,10 +67,10 @@ def from_json_schema(
     defaults: dict[str, Any] | None = None,
     overrides: dict[str, Any] | None = None,
 ) -> str:
-    """The JSON of a JSON schema, with options: first the defaults, then ``x-guidance`` of the schema, then overrides.
+    """Returns the JSON of a schema with options: overrides, then ``x-guidance`` of the schema, then defaults.
 
     Raises:
-        ValueError: The schema is no JSON, or no schema.
+        ValueError: The schema is not JSON, or not a schema.
     """
     loaded = json.loads(schema) if isinstance(schema, str) else dict(schema)
     if isinstance(loaded, dict):
@@ -83,11 +84,11 @@ def from_json_schema(
 
 
 def read(text: str, limits: Limits | None) -> Grammar:
-    """The grammar of a string that ``grammar_from`` made, or of Lark.
+    """Returns the grammar of a string from ``grammar_from``, or of Lark.
 
     Raises:
-        GrammarError: It is none, or cannot be enforced exactly.
-        ValueError: The JSON is not llguidance's.
+        GrammarError: The grammar is invalid, or cannot be enforced exactly.
+        ValueError: The JSON does not have llguidance's form.
     """
     if not text.lstrip().startswith("{"):
         return Grammar.from_llguidance_lark(text, limits=limits)
@@ -103,7 +104,7 @@ def read(text: str, limits: Limits | None) -> Grammar:
 
 
 def _named(grammars: list[dict[str, Any]], limits: Limits | None) -> dict[str, str | Grammar]:
-    """The grammars that ``@name`` stands for; those in Lark as their texts, since they may name each other."""
+    """Returns the grammars by name; those in Lark as texts, because they may refer to each other by ``@name``."""
     named: dict[str, str | Grammar] = {}
     for grammar in grammars:
         name = grammar.get("name")
@@ -144,7 +145,7 @@ def _read_one(grammar: dict[str, Any], named: dict[str, str | Grammar], limits: 
 
 
 def _schema_options(options: dict[str, Any]) -> dict[str, Any]:
-    """The options of ``Grammar.from_json_schema`` that are llguidance's.
+    """Translates llguidance's options to those of ``Grammar.from_json_schema``.
 
     Raises:
         ValueError: An option is unknown, or cannot be enforced.
@@ -158,10 +159,10 @@ def _schema_options(options: dict[str, Any]) -> dict[str, Any]:
         if name in given:
             msg = f"grammask.compat.llguidance does not enforce {name}"
             raise ValueError(msg)
-    wanted: dict[str, Any] = {}
+    translated: dict[str, Any] = {}
     separators = (given.get("item_separator", ","), given.get("key_separator", ":"))
     if not given.get("whitespace_flexible", True):
-        wanted["separators"] = separators
+        translated["separators"] = separators
     elif separators != (",", ":"):
         msg = "separators of one's own need whitespace_flexible=False"
         raise ValueError(msg)
@@ -169,7 +170,7 @@ def _schema_options(options: dict[str, Any]) -> dict[str, Any]:
         msg = f"separators are texts, not the expressions {separators}"
         raise ValueError(msg)
     if given.get("lenient"):
-        wanted["on_unsupported"] = "relax"
+        translated["on_unsupported"] = "relax"
     if given.get("json_allow_general_unicode_escapes"):
-        wanted["escapes"] = "any"
-    return wanted
+        translated["escapes"] = "any"
+    return translated

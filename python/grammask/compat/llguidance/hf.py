@@ -1,4 +1,4 @@
-"""llguidance's tokenizers of transformers."""
+"""Tokenizers of transformers for llguidance's interface."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ def from_tokenizer(
     eos_token: int | Sequence[int] | None = None,
     slices: list[str] | None = None,
 ) -> LLTokenizer:
-    """The tokenizer of a fast tokenizer of transformers.
+    """Returns the tokenizer for a fast tokenizer of transformers.
 
     Raises:
-        ValueError: It is a slow one, or its tokens cannot be mapped to bytes.
+        ValueError: The tokenizer is a slow one, or its tokens cannot be mapped to bytes.
     """
     del slices
     ends = [eos_token] if isinstance(eos_token, int) else eos_token

@@ -1,4 +1,4 @@
-"""The matcher of llguidance: it raises no errors, but keeps the first one and refuses everything from then on."""
+"""The matcher of llguidance: it raises no errors, but stores the first one and refuses all tokens afterwards."""
 
 from __future__ import annotations
 
@@ -21,17 +21,17 @@ __all__ = ["LLMatcher", "LLParserLimits"]
 
 
 class LLParserLimits:
-    """Budgets. Those that mean nothing here are not looked at.
+    """Budgets. Those without a counterpart in this engine are ignored.
 
     Args:
-        max_items_in_row: Most items of one Earley set.
-        initial_lexer_fuel: Not looked at.
-        step_lexer_fuel: Not looked at.
-        step_max_items: Not looked at.
-        max_lexer_states: Most states of the automata of terminals.
-        max_grammar_size: Most symbols of the grammar.
-        precompute_large_lexemes: Not looked at.
-        verbose_errors: Not looked at.
+        max_items_in_row: Maximum number of items in an Earley set.
+        initial_lexer_fuel: Ignored.
+        step_lexer_fuel: Ignored.
+        step_max_items: Ignored.
+        max_lexer_states: Maximum number of states in the automata of terminals.
+        max_grammar_size: Maximum number of symbols in the grammar.
+        precompute_large_lexemes: Ignored.
+        verbose_errors: Ignored.
     """
 
     def __init__(
@@ -54,12 +54,12 @@ class LLParserLimits:
 class LLMatcher:
     """One text being generated.
 
-    After an error the matcher refuses everything, and its masks are empty: an error is never an end of the text.
+    After an error the matcher refuses all tokens, and its masks are empty: an error never ends the text.
 
     Args:
         tokenizer: The tokens of the model.
-        grammar: Lark, or what ``grammar_from`` made.
-        log_level: Not looked at.
+        grammar: Lark, or a string from ``grammar_from``.
+        log_level: Ignored.
         limits: Budgets.
     """
 
@@ -79,9 +79,9 @@ class LLMatcher:
         self._warnings: list[str] = []
         self._matcher: Matcher | None = None
         try:
-            made = grammar_texts.read(grammar, None if limits is None else limits.limits)
-            compiled = made.compile(tokenizer.vocabulary, limits=None if limits is None else limits.limits)
-            self._warnings = [str(each) for each in (*made.relaxations, *made.check())]
+            parsed = grammar_texts.read(grammar, None if limits is None else limits.limits)
+            compiled = parsed.compile(tokenizer.vocabulary, limits=None if limits is None else limits.limits)
+            self._warnings = [str(each) for each in (*parsed.relaxations, *parsed.check())]
             self._matcher = compiled.matcher()
         except (ValueError, RecursionError) as error:
             self._fail(error)
@@ -90,7 +90,7 @@ class LLMatcher:
     def validate_grammar(
         grammar: str, tokenizer: LLTokenizer | None = None, *, limits: LLParserLimits | None = None
     ) -> str:
-        """What is wrong with a grammar; the empty string if nothing is."""
+        """Returns the error of a grammar, or its warnings; the empty string if there are none."""
         is_error, messages = LLMatcher.validate_grammar_with_warnings(grammar, tokenizer, limits=limits)
         if is_error:
             return messages[0]
@@ -100,13 +100,13 @@ class LLMatcher:
     def validate_grammar_with_warnings(
         grammar: str, tokenizer: LLTokenizer | None = None, *, limits: LLParserLimits | None = None
     ) -> tuple[bool, list[str]]:
-        """Whether a grammar is wrong, and what is; else the warnings about it."""
+        """Returns True with the error of a grammar, or False with its warnings."""
         budget = None if limits is None else limits.limits
         try:
-            made = grammar_texts.read(grammar, budget)
-            warnings = [str(each) for each in (*made.relaxations, *made.check(budget))]
+            parsed = grammar_texts.read(grammar, budget)
+            warnings = [str(each) for each in (*parsed.relaxations, *parsed.check(budget))]
             if tokenizer is not None:
-                made.compile(tokenizer.vocabulary, limits=budget)
+                parsed.compile(tokenizer.vocabulary, limits=budget)
         except (ValueError, RecursionError) as error:
             return True, [str(error)]
         return False, warnings
@@ -117,37 +117,37 @@ class LLMatcher:
         defaults: dict[str, Any] | None = None,
         overrides: dict[str, Any] | None = None,
     ) -> str:
-        """A grammar of a JSON schema, with llguidance's options.
+        """Returns the grammar of a JSON schema with llguidance's options.
 
         Raises:
-            ValueError: It is no JSON.
+            ValueError: The schema is not JSON.
         """
         return grammar_texts.from_json_schema(schema, defaults, overrides)
 
     @staticmethod
     def grammar_from_lark(lark: str) -> str:
-        """A grammar of Lark: itself."""
+        """Returns the argument: Lark is a grammar."""
         return lark
 
     @staticmethod
     def grammar_from_regex(regex: str) -> str:
-        """A grammar of a regular expression."""
+        """Returns the grammar of a regular expression."""
         return grammar_texts.from_kind("regex", regex)
 
     def is_error(self) -> bool:
-        """Whether something went wrong."""
+        """Whether there was an error."""
         return bool(self._error)
 
     def get_error(self) -> str:
-        """What went wrong, or the empty string."""
+        """Returns the error, or the empty string."""
         return self._error
 
     def get_grammar_warnings(self) -> list[str]:
-        """What should be said about the grammar."""
+        """Returns the warnings about the grammar."""
         return list(self._warnings)
 
     def deep_copy(self) -> LLMatcher:
-        """An independent matcher with the same text."""
+        """Returns an independent matcher with the same text."""
         other = object.__new__(LLMatcher)
         vars(other).update(vars(self))
         other._matcher = None if self._matcher is None else self._matcher.fork()
@@ -159,11 +159,11 @@ class LLMatcher:
         return matcher is not None and (matcher.is_complete or matcher.is_finished)
 
     def is_stopped(self) -> bool:
-        """Whether nothing but end tokens can come, or something went wrong."""
+        """Whether only end tokens are legal, or there was an error."""
         return self.stop_reason() != "NotStopped"
 
     def stop_reason(self) -> str:
-        """Why the text has stopped: one of llguidance's words."""
+        """Returns the reason of the stop, as one of llguidance's names."""
         if self._error:
             return self._stop_reason
         matcher = self._working()
@@ -174,7 +174,7 @@ class LLMatcher:
         return "NoExtension" if self._only_ends() else "NotStopped"
 
     def rollback(self, num_tokens: int) -> bool:
-        """Take back the last tokens; an end token where nothing else could come is none of them."""
+        """Removes the last tokens; an end token at which only end tokens were legal does not count."""
         matcher = self._working()
         if matcher is None:
             return False
@@ -185,7 +185,7 @@ class LLMatcher:
         return True
 
     def reset(self) -> bool:
-        """Go back to the beginning."""
+        """Returns to the beginning of the text."""
         matcher = self._working()
         if matcher is None:
             return False
@@ -193,7 +193,7 @@ class LLMatcher:
         return True
 
     def compute_ff_tokens(self) -> list[int]:
-        """The tokens that must come next, split as the tokenizer splits them."""
+        """Returns the forced tokens, in the tokenization of the tokenizer."""
         matcher = self._working()
         if matcher is None:
             return []
@@ -204,7 +204,7 @@ class LLMatcher:
             return []
 
     def compute_ff_bytes(self) -> bytes:
-        """The bytes that must come next."""
+        """Returns the forced bytes."""
         matcher = self._working()
         if matcher is None:
             return b""
@@ -215,14 +215,14 @@ class LLMatcher:
             return b""
 
     def try_consume_tokens(self, tokens: Sequence[int]) -> int:
-        """Append tokens as far as they are legal; returns how many were."""
+        """Appends tokens up to the first illegal one; returns the number of legal tokens."""
         for count, token in enumerate(tokens):
             if not self._accept(token):
                 return count
         return len(tokens)
 
     def consume_token(self, sampled_token: int) -> bool:
-        """Append a token. If it is not legal the matcher is in an error state from then on."""
+        """Appends a token; an illegal one is an error of the matcher."""
         if self._accept(sampled_token):
             return True
         if not self._error:
@@ -230,13 +230,13 @@ class LLMatcher:
         return False
 
     def consume_tokens(self, sampled_tokens: Sequence[int]) -> bool:
-        """Append tokens. If one is not legal the matcher is in an error state from then on."""
+        """Appends tokens; an illegal one is an error of the matcher."""
         if self._error:
             return False
         return all(self.consume_token(token) for token in sampled_tokens)
 
     def validate_tokens(self, tokens: Sequence[int]) -> int:
-        """How many tokens could be appended. Changes nothing."""
+        """Returns the number of leading tokens that are legal; changes nothing."""
         matcher = self._working()
         if matcher is None or self.is_stopped():
             return 0
@@ -254,19 +254,19 @@ class LLMatcher:
         return count
 
     def compute_bitmask(self) -> bytes:
-        """The mask of the next token, a bit per token in little-endian words of 32."""
+        """Returns the mask of the next token: a bit per token, in little-endian words of 32 bits."""
         mask = allocate_mask(1, self._tokenizer.vocab_size)
         self.fill_mask(mask, 0)
         return mask.tobytes()
 
     def compute_logit_bias(self) -> bytes:
-        """The mask of the next token, a byte per token: 200 if it is legal, else 0."""
+        """Returns the mask of the next token: a byte per token, 200 for legal tokens and 0 for others."""
         bits = np.unpackbits(np.frombuffer(self.compute_bitmask(), np.uint8), bitorder="little")
         bias = bits[: self._tokenizer.vocab_size] * np.uint8(200)
         return bytes(bias.tobytes())
 
     def fill_mask(self, mask: Any, row: int) -> None:
-        """Write the mask of the next token into a row, empty after an error; llguidance has functions for it."""
+        """Writes the mask of the next token into a row; after an error, an empty mask."""
         matcher = self._working()
         if matcher is not None:
             try:
@@ -277,20 +277,20 @@ class LLMatcher:
             mask[row] = 0
 
     def fill_draft_masks(self, tokens: Sequence[int], mask: Any, row: int) -> None:
-        """Write the masks before and after each token of a draft from a row on, up to the first that is not legal."""
+        """Writes the masks before and after each token of a draft, from a row on, up to the first illegal token."""
         before_end = next((at for at, token in enumerate(tokens) if token in self._ends), len(tokens))
         matcher = self._working()
         if matcher is not None:
             try:
                 matcher.draft_masks(tokens[:before_end], mask, row)
             except GrammarError:
-                pass  # The mask of the first row says what is wrong, if it is this one.
+                pass  # If the first row is at fault, computing its mask stores the error.
             else:
                 return
         self.fill_mask(mask, row)
 
     def unsafe_compute_mask_ptr(self, trg_pointer: int, trg_byte_size: int) -> None:
-        """Write the mask of the next token to an address.
+        """Writes the mask of the next token to an address.
 
         Raises:
             ValueError: The size is not that of a mask.
@@ -304,16 +304,16 @@ class LLMatcher:
 
     @property
     def working_matcher(self) -> Matcher | None:
-        """The engine's matcher; None after an error."""
+        """The matcher of grammask; None after an error."""
         return self._working()
 
     def get_capture(self, name: str) -> bytes | None:
-        """None: captures come from templates in grammask."""
+        """Returns None: captures are a feature of templates in grammask."""
         del name
         return None
 
     def get_captures(self) -> list[tuple[str, bytes]]:
-        """None: captures come from templates in grammask."""
+        """Returns no captures: they are a feature of templates in grammask."""
         return []
 
     def _working(self) -> Matcher | None:
@@ -332,13 +332,13 @@ class LLMatcher:
             return self._fail(ValueError(f"token id {token} out of range"))
         try:
             if token in self._ends and (matcher.is_finished or self._only_ends()):
-                return True  # It is not counted, as llguidance does it.
+                return True  # Like in llguidance, it is not a step that can be rolled back.
             return matcher.accept(token)
         except GrammarError as error:
             return self._fail(error)
 
     def _only_ends(self) -> bool:
-        """Whether the text is complete and nothing but end tokens can come."""
+        """Whether the text is complete and only end tokens are legal."""
         matcher = self._matcher
         if matcher is None or not matcher.is_complete:
             return False

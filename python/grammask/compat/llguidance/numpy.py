@@ -28,26 +28,26 @@ __all__ = [
 
 
 def get_bitmask_shape(batch_size: int, vocab_size: int) -> tuple[int, int]:
-    """The shape of a mask: a row per text, a word per 32 tokens."""
+    """Returns the shape of a mask: a row per text, a machine word per 32 tokens."""
     return (batch_size, -(-vocab_size // 32))
 
 
 def allocate_token_bitmask(batch_size: int, vocab_size: int) -> npt.NDArray[np.int32]:
-    """A mask that allows everything."""
+    """Returns a mask that admits all tokens."""
     return np.full(get_bitmask_shape(batch_size, vocab_size), -1, dtype=np.int32)
 
 
 def apply_token_bitmask_inplace(logits: Any, mask: Any) -> None:
-    """Set the logits of refused tokens, and those beyond the mask, to negative infinity.
+    """Sets the logits of illegal tokens, and those beyond the mask, to negative infinity.
 
     Raises:
-        ValueError: The shapes do not fit.
+        ValueError: The shapes do not match.
     """
     apply_mask(logits, mask[..., : -(-logits.shape[-1] // 32)])
 
 
 def fill_next_token_bitmask(interp: LLMatcher, bitmask: Any, index: int = 0) -> None:
-    """Write the mask of the next token into a row.
+    """Writes the mask of the next token into a row.
 
     Raises:
         ValueError: The mask has another shape.
@@ -58,19 +58,19 @@ def fill_next_token_bitmask(interp: LLMatcher, bitmask: Any, index: int = 0) -> 
 def fill_next_token_bitmask_par(
     executor: LLExecutor, matchers: Sequence[tuple[LLMatcher, int]], bitmask: Any
 ) -> None:
-    """Write the mask of each matcher into its row."""
+    """Writes the mask of each matcher into its row."""
     executor.fill_masks(matchers, bitmask)
 
 
 def fill_next_token_bitmask_par_with_draft_tokens(
     executor: LLExecutor, matchers: Sequence[tuple[LLMatcher, int, list[int]]], bitmask: Any
 ) -> None:
-    """Write the masks of each matcher and of its draft into the rows from its row on, as far as the draft is legal."""
+    """Writes the masks of each matcher and its draft into rows, from its row on, up to the first illegal token."""
     del executor
     for matcher, row, tokens in matchers:
         matcher.fill_draft_masks(tokens, bitmask, row)
 
 
 def consume_token_par(executor: LLExecutor, matchers: Sequence[tuple[LLMatcher, int]]) -> list[bool]:
-    """Append a token to each text; returns which were legal."""
+    """Appends a token to each text; returns for each whether it is legal."""
     return executor.consume_token_par(matchers)

@@ -1,4 +1,4 @@
-"""llguidance's structural tags: calls of functions in the middle of free text."""
+"""llguidance's structural tags: calls of functions inside free text."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ ANY_TEXT = r"(.|\n)*"
 
 @dataclass(kw_only=True)
 class StructTag:
-    """A tag that begins somewhere in free text.
+    """A tag inside free text.
 
     Attributes:
-        trigger: The text, or the special token, after which the text must go on as a tag.
-        begin: What the tag begins with; it begins with the trigger.
-        grammar: The JSON schema of what is in it, as an object or as text.
-        end: What it ends with.
+        trigger: The text, or the special token, after which a tag must follow.
+        begin: The beginning of the tag, which begins with the trigger.
+        grammar: The JSON schema of the content, as an object or as text.
+        end: The end of the tag.
     """
 
     trigger: str
@@ -36,16 +36,16 @@ class StructTag:
 
     @staticmethod
     def to_grammar(tags: list[StructTag], *, assume_special: bool = True, text_regex: str = ANY_TEXT) -> str:
-        """A grammar for :class:`LLMatcher`: free text with tags in it.
+        """Returns a grammar for :class:`LLMatcher`: free text with tags.
 
         Args:
             tags: At least one.
             assume_special: Whether triggers like ``<name>`` are special tokens of the model.
-            text_regex: Only the default is supported, any text.
+            text_regex: The form of free text; only the default, any text, is supported.
 
         Raises:
-            ValueError: The tags mix triggers that are tokens with others, hold grammars that are no schemas, or
-                ``text_regex`` is another one.
+            ValueError: Some triggers are special tokens and others are not, a grammar is not a schema, or
+                ``text_regex`` is not the default.
             AssertionError: There are no tags.
         """
         if not tags:
@@ -68,7 +68,7 @@ class StructTag:
 
 
 def _after_tokens(tags: list[StructTag]) -> dict[str, Any]:
-    """The tags in xgrammar's format for triggers that are tokens."""
+    """Returns the tags in xgrammar's format for triggers that are tokens."""
     written = []
     for tag in tags:
         content: dict[str, Any] = {"type": "json_schema", "json_schema": _schema(tag)}

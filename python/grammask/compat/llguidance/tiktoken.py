@@ -1,4 +1,4 @@
-"""llguidance's tokenizers of tiktoken."""
+"""Tokenizers of tiktoken for llguidance's interface."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def lltokenizer_from_encoding(
     eos_token: int | Sequence[int] | None = None,
     slices: list[str] | None = None,
 ) -> LLTokenizer:
-    """The tokenizer of a ``tiktoken.Encoding``."""
+    """Returns the tokenizer for a ``tiktoken.Encoding``."""
     del slices
     if eos_token is None:
         eos_token = encoding.eot_token

@@ -1,4 +1,4 @@
-"""The tokenizers of llguidance: tokens with their bytes, and a way to split texts into them."""
+"""The tokenizers of llguidance: the bytes of tokens, and a function that tokenizes texts."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ __all__ = ["LLTokenizer", "TokenizerWrapper"]
 
 
 class TokenizerWrapper:
-    """A tokenizer of one's own.
+    """An adapter for a user-defined tokenizer.
 
     Args:
-        gtokenizer: It has ``tokens`` (their bytes, by id), ``eos_token_id``, ``bos_token_id`` and perhaps
-            ``special_token_ids``, and is called with bytes or a string to split a text.
+        gtokenizer: An object with ``tokens`` (their bytes, by id), ``eos_token_id``, ``bos_token_id`` and optionally
+            ``special_token_ids``, which tokenizes bytes or a string when it is called.
     """
 
     def __init__(self, gtokenizer: Any) -> None:
@@ -29,13 +29,13 @@ class TokenizerWrapper:
         self._tokenizer = gtokenizer
         try:
             gtokenizer(b"test")
-        except Exception:  # noqa: BLE001 - whatever a tokenizer that wants strings does with bytes
+        except Exception:  # noqa: BLE001 - a tokenizer for strings may raise any exception for bytes
             self._takes_bytes = False
         else:
             self._takes_bytes = True
 
     def __call__(self, text: str) -> list[int]:
-        """The ids of the tokens of a text."""
+        """Returns the ids of the tokens of a text."""
         return list(self._tokenizer(text.encode() if self._takes_bytes else text))
 
 
@@ -45,11 +45,11 @@ class LLTokenizer:
     Args:
         tokenizer: The path of a ``tokenizer.json``, its text, or a :class:`TokenizerWrapper`.
         n_vocab: The width of the model's logits.
-        eos_token: The tokens that end a text; the tokenizer's own if None.
-        slices: Not looked at: llguidance's way to make masks faster.
+        eos_token: The end tokens; the tokenizer's own if None.
+        slices: Ignored: an optimisation of llguidance.
 
     Raises:
-        ValueError: There is no such file, or its tokens cannot be mapped to bytes.
+        ValueError: The file does not exist, or its tokens cannot be mapped to bytes.
     """
 
     def __init__(
@@ -82,7 +82,7 @@ class LLTokenizer:
     def from_vocabulary(
         cls, vocabulary: Vocabulary, encode: Callable[[str], Sequence[int]] | None = None
     ) -> LLTokenizer:
-        """The same for a vocabulary of grammask, which llguidance does not have."""
+        """Returns the tokenizer for a vocabulary of grammask; an addition to llguidance's interface."""
         made = object.__new__(cls)
         made._slices = None
         made._set(vocabulary, encode)
@@ -98,7 +98,7 @@ class LLTokenizer:
         n_vocab: int | None = None,
         slices: list[str] | None = None,
     ) -> LLTokenizer:
-        """The tokenizer of ranks of tiktoken."""
+        """Returns the tokenizer for ranks of tiktoken."""
         del slices
         size = max(*encoder.values(), *special_tokens.values()) + 1
         tokens: list[bytes | None] = [None] * size
@@ -110,12 +110,12 @@ class LLTokenizer:
 
     @property
     def vocabulary(self) -> Vocabulary:
-        """The vocabulary of grammask behind it, which llguidance does not have."""
+        """The vocabulary of grammask that implements it; an addition to llguidance's interface."""
         return self._vocabulary
 
     @property
     def encode(self) -> Callable[[str], Sequence[int]] | None:
-        """What splits texts, if anything does."""
+        """The function that tokenizes texts, if there is one."""
         return self._encode
 
     @property
@@ -125,54 +125,54 @@ class LLTokenizer:
 
     @property
     def eos_token(self) -> int:
-        """The first of the tokens that end a text."""
+        """The first end token."""
         return self._vocabulary.eos[0]
 
     @property
     def eos_tokens(self) -> list[int]:
-        """The tokens that end a text."""
+        """The end tokens."""
         return list(self._vocabulary.eos)
 
     @property
     def is_canonical(self) -> bool:
-        """Whether texts are split as the model's own tokenizer splits them."""
+        """Whether tokenization equals that of the model's tokenizer."""
         return self._encode is not None
 
     def with_slices(self, slices: list[str]) -> LLTokenizer:
-        """The same tokenizer: there are no slices."""
+        """Returns the same tokenizer, since there are no slices."""
         del slices
         return self
 
     @staticmethod
     def general_slices() -> list[str]:
-        """No slices."""
+        """Returns no slices."""
         return []
 
     @staticmethod
     def json_slices() -> list[str]:
-        """No slices."""
+        """Returns no slices."""
         return []
 
     def is_special_token(self, token: int) -> bool:
-        """Whether a token is special or ends a text."""
+        """Whether a token is a special token or an end token."""
         return token in self._names or token in self._vocabulary.eos
 
     def decode_bytes(self, tokens: Sequence[int]) -> bytes:
-        """The bytes of tokens; special ones are written with their names."""
+        """Returns the bytes of tokens; those of a special token are its name."""
         return b"".join(
             self._vocabulary.token(token) or self._names.get(token, "").encode() for token in tokens
         )
 
     def decode_str(self, tokens: Sequence[int]) -> str:
-        """The text of tokens, with U+FFFD for what is no UTF-8."""
+        """Returns the text of tokens, with U+FFFD for invalid UTF-8."""
         return self.decode_bytes(tokens).decode(errors="replace")
 
     def dbg_tokens(self, tokens: Sequence[int]) -> str:
-        """Tokens for people."""
+        """Returns a readable form of tokens."""
         return f"\u27e6{self._shown(tokens, escape=True)}\u27e7"
 
     def test_trace_tokens(self, tokens: Sequence[int]) -> str:
-        """Tokens for traces of tests."""
+        """Returns a readable form of tokens for traces of tests."""
         return self._shown(tokens, escape=False)
 
     def _shown(self, tokens: Sequence[int], *, escape: bool) -> str:
@@ -189,18 +189,18 @@ class LLTokenizer:
         return "\u2027".join(shown)
 
     def greedy_tokenize(self, text: str | bytes) -> list[int]:
-        """The longest tokens from the left; not what the model's tokenizer does.
+        """Tokenizes a text greedily, by the longest token at each position; differs from the model's tokenizer.
 
         Raises:
-            ValueError: Part of the text has no token.
+            ValueError: No token matches at some position.
         """
         rest = text.encode() if isinstance(text, str) else text
         ids: list[int] = []
         while rest:
             for end in range(min(len(rest), 128), 0, -1):
-                found = [id for id in self._vocabulary.ids_of(rest[:end]) if not self.is_special_token(id)]
-                if found:
-                    ids.append(found[0])
+                matching = [id for id in self._vocabulary.ids_of(rest[:end]) if not self.is_special_token(id)]
+                if matching:
+                    ids.append(matching[0])
                     rest = rest[end:]
                     break
             else:
@@ -209,15 +209,15 @@ class LLTokenizer:
         return ids
 
     def tokenize_bytes(self, utf8bytes: bytes, *, parse_special: bool = False) -> list[int]:
-        """The tokens of bytes: those of the tokenizer as far as they are UTF-8, then the longest ones."""
+        """Tokenizes bytes: a prefix in UTF-8 by the tokenizer, the rest greedily."""
         text = utf8bytes.decode(errors="ignore")
         if text.encode() != utf8bytes[: len(text.encode())]:
-            text = ""  # What is no UTF-8 stands in the middle.
+            text = ""  # The invalid bytes are not at the end.
         rest = utf8bytes[len(text.encode()) :]
         return self.tokenize_str(text, parse_special=parse_special) + self.greedy_tokenize(rest)
 
     def tokenize_str(self, text: str, *, parse_special: bool = False) -> list[int]:
-        """The tokens of a text, as the tokenizer splits it."""
+        """Tokenizes a text by the tokenizer."""
         ids: list[int] = []
         for is_special, part in self._parts(text) if parse_special else [(False, text)]:
             if is_special:
@@ -229,13 +229,13 @@ class LLTokenizer:
         return ids
 
     def _parts(self, text: str) -> list[tuple[bool, str]]:
-        """A text cut at the names of special tokens, as (whether it is one, text)."""
+        """Splits a text at the names of special tokens into pairs (is special, text)."""
         names = sorted((name for name in self._vocabulary.special if name), key=len, reverse=True)
         parts: list[tuple[bool, str]] = []
         while text:
             at, name = min(
                 ((text.find(name), name) for name in names if name in text),
-                key=lambda found: (found[0], -len(found[1])),
+                key=lambda match: (match[0], -len(match[1])),
                 default=(len(text), ""),
             )
             if at:
@@ -263,16 +263,18 @@ def _of_wrapper(wrapper: TokenizerWrapper, n_vocab: int | None, eos: Sequence[in
 
 
 def _encoder_of(tokenizer: str) -> Callable[[str], Sequence[int]] | None:
-    """What splits texts as a tokenizer.json says, where the library ``tokenizers`` is installed."""
+    """Returns the tokenization function of a tokenizer.json, if the library ``tokenizers`` is installed."""
     try:
         import tokenizers
     except ImportError:
         return None
     is_text = tokenizer.lstrip().startswith("{")
-    made = tokenizers.Tokenizer.from_str(tokenizer) if is_text else tokenizers.Tokenizer.from_file(tokenizer)
+    backend = (
+        tokenizers.Tokenizer.from_str(tokenizer) if is_text else tokenizers.Tokenizer.from_file(tokenizer)
+    )
 
     def encode(text: str) -> Sequence[int]:
-        ids: list[int] = made.encode(text, add_special_tokens=False).ids
+        ids: list[int] = backend.encode(text, add_special_tokens=False).ids
         return ids
 
     return encode

@@ -26,7 +26,7 @@ __all__ = [
 
 
 def allocate_token_bitmask(batch_size: int, vocab_size: int) -> Any:
-    """A mask that allows everything, in pinned memory where there is a GPU."""
+    """Returns a mask that admits all tokens, in pinned memory if there is a GPU."""
     torch = importlib.import_module("torch")
     shape = get_bitmask_shape(batch_size, vocab_size)
     return torch.full(shape, -1, dtype=torch.int32, pin_memory=torch.cuda.is_available())

@@ -1,7 +1,7 @@
 """The interface of xgrammar 0.2.8 on this engine: ``import grammask.compat.xgrammar as xgrammar``.
 
-Masks are numpy arrays, or torch tensors where torch is installed; torch is not needed. What is different on purpose is
-in ``docs/compat.md``: schemas are exact or refused, special tokens match by id only.
+Masks are torch tensors if torch is installed, and numpy arrays otherwise. ``docs/compat.md`` lists the intended
+differences: schemas are exact or refused, special tokens match by id only.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ __all__ = [
 ]
 
 _SUBMODULES = ("contrib", "structural_tag")
-"""What ``xgrammar.name`` finds without an import of its own."""
+"""Submodules that are attributes without an explicit import."""
 
 
 def __getattr__(name: str) -> Any:

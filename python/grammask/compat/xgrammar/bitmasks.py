@@ -1,4 +1,4 @@
-"""Masks as xgrammar has them: int32 words, torch tensors where torch is installed and numpy arrays elsewhere."""
+"""Masks as xgrammar has them: int32 words, in torch tensors if torch is installed and in numpy arrays otherwise."""
 
 from __future__ import annotations
 
@@ -24,18 +24,18 @@ __all__ = [
 
 
 def get_bitmask_shape(batch_size: int, vocab_size: int) -> tuple[int, int]:
-    """The shape of a mask: a row per text, a word per 32 tokens."""
+    """Returns the shape of a mask: a row per text, a machine word per 32 tokens."""
     return (batch_size, -(-vocab_size // 32))
 
 
 def dtype_of_bitmasks() -> Any:
-    """``torch.int32`` where torch is installed, ``numpy.int32`` elsewhere."""
+    """Returns ``torch.int32`` if torch is installed, and ``numpy.int32`` otherwise."""
     torch = _torch()
     return np.int32 if torch is None else torch.int32
 
 
 def allocate_token_bitmask(batch_size: int, vocab_size: int) -> Any:
-    """A mask on the CPU that allows everything: a torch tensor where torch is installed, else a numpy array."""
+    """Returns a mask on the CPU that admits all tokens: a torch tensor if torch is installed, or a numpy array."""
     shape = get_bitmask_shape(batch_size, vocab_size)
     torch = _torch()
     if torch is None:
@@ -44,7 +44,7 @@ def allocate_token_bitmask(batch_size: int, vocab_size: int) -> Any:
 
 
 def reset_token_bitmask(bitmask: Any) -> None:
-    """Allow everything in all rows."""
+    """Admits all tokens in all rows."""
     bitmask[...] = -1
 
 
@@ -56,23 +56,23 @@ def apply_token_bitmask_inplace(
     indices: Iterable[int] | None = None,
     backend: Literal["auto", "cpu", "cuda", "triton", "torch_compile", "torch_native"] = "auto",
 ) -> None:
-    """Set the logits of refused tokens to negative infinity.
+    """Sets the logits of illegal tokens to negative infinity.
 
     Args:
         logits: Floating point, shape ``[vocab]`` or ``[rows, vocab]``, a numpy array or a torch tensor.
         bitmask: int32, shape ``[words]`` or ``[rows, words]``.
-        vocab_size: How many tokens there are; logits beyond stay as they are. If None, logits beyond the mask are
-            refused: they belong to no token. (xgrammar leaves these open, with a warning.)
-        indices: The rows that the mask is applied to, of the logits and of the mask.
-        backend: Not looked at: grammask takes its kernel for the device of the logits.
+        vocab_size: The number of tokens; further logits are unchanged. If None, logits beyond the mask are set to
+            negative infinity, since they belong to no token. (xgrammar leaves them unchanged, with a warning.)
+        indices: The rows of the logits and of the mask to which the mask is applied.
+        backend: Ignored: grammask selects its kernel by the device of the logits.
 
     Raises:
-        ValueError: The shapes do not fit, or mask and logits are on different devices.
+        ValueError: The shapes do not match, or mask and logits are on different devices.
     """
     del backend
-    places = [str(getattr(array, "device", "cpu")) for array in (logits, bitmask)]
-    if places[0] != places[1]:
-        msg = f"logits are on {places[0]}, and the mask is on {places[1]}"
+    devices = [str(getattr(array, "device", "cpu")) for array in (logits, bitmask)]
+    if devices[0] != devices[1]:
+        msg = f"logits are on {devices[0]}, and the mask is on {devices[1]}"
         raise ValueError(msg)
     if vocab_size is not None:
         logits = logits[..., :vocab_size]
@@ -88,7 +88,7 @@ def apply_token_bitmask_inplace(
 
 
 def _torch() -> Any:
-    """The module torch if it is installed. It is imported here: code that was written for xgrammar has done so."""
+    """Returns the module torch if it is installed. It is imported here, because xgrammar itself imports it."""
     loaded = sys.modules.get("torch")
     if loaded is None and importlib.util.find_spec("torch") is not None:
         loaded = importlib.import_module("torch")

@@ -1,9 +1,9 @@
-"""xgrammar's strict mode: values hold no properties and no items but those that the schema lists.
+"""xgrammar's strict mode: values have only the properties and items that the schema declares.
 
-It is what ``unevaluatedProperties: false`` and ``unevaluatedItems: false`` say, written at the root of each schema that
-stands for a value of its own and lists any; schemas that are applied to the same value (``allOf``, ``$ref``, ...)
-count together. Under drafts before 2019-09, which lack these keywords, each schema that lists properties is closed by
-itself, as xgrammar does it.
+This is the meaning of ``unevaluatedProperties: false`` and ``unevaluatedItems: false`` at the root of each schema of a
+value that declares properties or items; schemas that are applied to the same value (``allOf``, ``$ref``, ...) are
+treated as one. Drafts before 2019-09 lack these keywords; under them, each schema that declares properties is closed
+separately, as in xgrammar.
 """
 
 from __future__ import annotations
@@ -25,23 +25,23 @@ _SAME_VALUE = (
     "dependentSchemas",
     "dependencies",
 )
-"""Keywords with schemas for the same value, or for none: conditions are left alone, as closing them changes them."""
+"""Keywords with schemas for the same value, or for none. Conditions are absent: closing them changes their meaning."""
 _OTHER_VALUES = ("properties", "patternProperties", "additionalProperties", "unevaluatedProperties")
 _ITEMS = ("items", "prefixItems", "additionalItems", "unevaluatedItems")
 _MAPS = ("properties", "patternProperties", "$defs", "definitions", "dependentSchemas", "dependencies")
 
 
 def closed(schema: Any) -> Any:
-    """A closed copy of a schema."""
+    """Returns a closed copy of a schema."""
     root = json.loads(json.dumps(schema))
     is_old = isinstance(root, dict) and any(draft in str(root.get("$schema")) for draft in _OLD_DRAFTS)
-    waiting: list[tuple[Any, bool]] = [(root, True)]
-    while waiting:
-        schema, is_value = waiting.pop()
+    pending: list[tuple[Any, bool]] = [(root, True)]
+    while pending:
+        schema, is_value = pending.pop()
         if not isinstance(schema, dict):
             continue
-        waiting.extend((child, False) for child in _children(schema, _SAME_VALUE))
-        waiting.extend((child, True) for child in _children(schema, (*_OTHER_VALUES, *_ITEMS)))
+        pending.extend((child, False) for child in _children(schema, _SAME_VALUE))
+        pending.extend((child, True) for child in _children(schema, (*_OTHER_VALUES, *_ITEMS)))
         if is_old:
             _close_alone(schema)
         elif is_value:
@@ -71,45 +71,45 @@ def _close_alone(schema: dict[str, Any]) -> None:
 
 
 def _parts(schema: dict[str, Any], root: Any) -> list[dict[str, Any]]:
-    """The schemas that are applied to the value of a schema, itself first."""
+    """Returns the schemas that are applied to the same value as a schema, which is the first of them."""
     parts: list[dict[str, Any]] = []
     seen: set[int] = set()
-    waiting: list[Any] = [schema]
-    while waiting:
-        part = waiting.pop()
+    pending: list[Any] = [schema]
+    while pending:
+        part = pending.pop()
         if not isinstance(part, dict) or id(part) in seen:
             continue
         seen.add(id(part))
         parts.append(part)
-        waiting.extend(_children(part, ("allOf", "anyOf", "oneOf", "if", "then", "else", "dependentSchemas")))
+        pending.extend(_children(part, ("allOf", "anyOf", "oneOf", "if", "then", "else", "dependentSchemas")))
         reference = part.get("$ref")
         if isinstance(reference, str):
-            waiting.append(_at(root, reference))
+            pending.append(_resolved(root, reference))
     return parts
 
 
 def _children(schema: dict[str, Any], keywords: tuple[str, ...]) -> list[Any]:
-    found: list[Any] = []
+    children: list[Any] = []
     for keyword in keywords:
         value = schema.get(keyword)
         if isinstance(value, list):
-            found.extend(value)
+            children.extend(value)
         elif isinstance(value, dict):
-            found.extend(value.values() if keyword in _MAPS else [value])
-    return found
+            children.extend(value.values() if keyword in _MAPS else [value])
+    return children
 
 
-def _at(root: Any, reference: str) -> Any:
-    """The schema that a JSON pointer in a fragment leads to; None for other references."""
+def _resolved(root: Any, reference: str) -> Any:
+    """Resolves a JSON pointer in a fragment; returns None for other references."""
     if not reference.startswith("#"):
         return None
-    place = root
+    node = root
     for step in reference[1:].split("/")[1:]:
         step = step.replace("~1", "/").replace("~0", "~")
-        if isinstance(place, dict):
-            place = place.get(step)
-        elif isinstance(place, list) and step.isdecimal() and int(step) < len(place):
-            place = place[int(step)]
+        if isinstance(node, dict):
+            node = node.get(step)
+        elif isinstance(node, list) and step.isdecimal() and int(step) < len(node):
+            node = node[int(step)]
         else:
             return None
-    return place
+    return node

@@ -1,4 +1,4 @@
-"""The compiler of xgrammar. It is cheap here: masks are made when they are needed, and kept with the process."""
+"""The compiler of xgrammar. Compiling is cheap here, because masks are computed lazily and cached per process."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ if TYPE_CHECKING:
 __all__ = ["CompiledGrammar", "GrammarCompiler", "get_serialization_version"]
 
 DEFAULT_CACHE_BYTES = 1 << 30
-"""What an unlimited cache of xgrammar may hold here."""
+"""Maximum memory of a cache that is unlimited in xgrammar, in bytes."""
 
 
 def get_serialization_version() -> str:
-    """The format of ``serialize_json``; not xgrammar's."""
+    """Returns the version of the format of ``serialize_json``, which is not xgrammar's format."""
     return SERIALIZATION_VERSION
 
 
 class CompiledGrammar:
-    """A grammar ready for a vocabulary. Made by :class:`GrammarCompiler`."""
+    """A grammar compiled for a vocabulary. Made by :class:`GrammarCompiler`."""
 
     def __init__(self, grammar: Grammar, tokenizer_info: TokenizerInfo, compiled: CompiledCore) -> None:
         self._grammar = grammar
@@ -34,7 +34,7 @@ class CompiledGrammar:
 
     @property
     def compiled(self) -> CompiledCore:
-        """The compiled grammar of grammask behind it, which xgrammar does not have."""
+        """The compiled grammar of grammask that implements it; an addition to xgrammar's interface."""
         return self._compiled
 
     @property
@@ -44,27 +44,27 @@ class CompiledGrammar:
 
     @property
     def tokenizer_info(self) -> TokenizerInfo:
-        """The vocabulary that it was compiled for."""
+        """The vocabulary for which it was compiled."""
         return self._tokenizer_info
 
     @property
     def memory_size_bytes(self) -> int:
-        """Memory of what is kept by now; it grows with use, up to a limit."""
+        """Memory of the caches in bytes; it grows with use, up to a limit."""
         return self._compiled.memory_bytes
 
     def serialize_json(self) -> str:
-        """The grammar and what is needed to know the vocabulary again, as JSON; masks are not in it."""
+        """Returns the grammar and metadata of the vocabulary as JSON, without masks."""
         metadata = json.loads(self._tokenizer_info.dump_metadata())
         return json.dumps({**json.loads(self._grammar.serialize_json()), "tokenizer_metadata": metadata})
 
     @staticmethod
     def deserialize_json(json_str: str, tokenizer_info: TokenizerInfo) -> CompiledGrammar:
-        """Compile what ``serialize_json`` wrote again.
+        """Compiles a grammar from the output of ``serialize_json``.
 
         Raises:
-            InvalidJSONError: The text is no JSON.
-            DeserializeVersionError: It was written by xgrammar or another version.
-            DeserializeFormatError: It is something else, or of another vocabulary.
+            InvalidJSONError: The text is not JSON.
+            DeserializeVersionError: The text was written by xgrammar or by another version.
+            DeserializeFormatError: The text is not a serialised compiled grammar, or belongs to another vocabulary.
         """
         grammar = Grammar.deserialize_json(json_str)
         try:
@@ -82,9 +82,9 @@ class GrammarCompiler:
 
     Args:
         tokenizer_info: The vocabulary.
-        max_threads: Not looked at: compiling needs none.
+        max_threads: Ignored: compiling uses no threads.
         cache_enabled: Whether equal grammars are compiled once.
-        cache_limit_bytes: Most memory of what is kept; a gigabyte if negative.
+        cache_limit_bytes: Maximum memory of the cache; 1 GiB if negative.
     """
 
     def __init__(
@@ -106,50 +106,50 @@ class GrammarCompiler:
         self._cache = CompileCache(max_bytes=limit) if cache_enabled else None
 
     def compile_json_schema(self, schema: Any, **options: Any) -> CompiledGrammar:
-        """Compile a JSON schema; the options are those of :meth:`Grammar.from_json_schema`.
+        """Compiles a JSON schema; the options are those of :meth:`Grammar.from_json_schema`.
 
         Raises:
-            RuntimeError: It is no schema, or cannot be enforced exactly.
+            RuntimeError: The schema is invalid, or cannot be enforced exactly.
         """
         return self.compile_grammar(Grammar.from_json_schema(schema, **options))
 
     def compile_builtin_json_grammar(self) -> CompiledGrammar:
-        """Compile the grammar of all JSON objects and arrays."""
+        """Compiles the grammar of all JSON objects and arrays."""
         return self.compile_grammar(Grammar.builtin_json_grammar())
 
     def compile_regex(self, regex: str) -> CompiledGrammar:
-        """Compile a regular expression.
+        """Compiles a regular expression.
 
         Raises:
-            RuntimeError: It is none, or not regular.
+            RuntimeError: The expression is invalid, or not regular.
         """
         return self.compile_grammar(Grammar.from_regex(regex))
 
     def compile_lark(
         self, lark_string: str, *, named_grammars: dict[str, Grammar | str] | None = None
     ) -> CompiledGrammar:
-        """Compile a grammar in llguidance's dialect of Lark.
+        """Compiles a grammar in llguidance's dialect of Lark.
 
         Raises:
-            RuntimeError: It is none, or cannot be enforced exactly.
+            RuntimeError: The text is invalid, or cannot be enforced exactly.
         """
         return self.compile_grammar(Grammar.from_lark(lark_string, named_grammars=named_grammars))
 
     def compile_structural_tag(self, *args: Any, **kwargs: Any) -> CompiledGrammar:
-        """Compile a structural tag, given as to :meth:`Grammar.from_structural_tag`.
+        """Compiles a structural tag, given as to :meth:`Grammar.from_structural_tag`.
 
         Raises:
-            InvalidJSONError: The text is no JSON.
-            InvalidStructuralTagError: It is no structural tag, or cannot be enforced exactly.
+            InvalidJSONError: The text is not JSON.
+            InvalidStructuralTagError: The tag is invalid, or cannot be enforced exactly.
         """
         return self.compile_grammar(Grammar.from_structural_tag(*args, **kwargs))
 
     def compile_grammar(self, grammar: str | Grammar, *, root_rule_name: str = "root") -> CompiledGrammar:
-        """Compile a grammar, or a text in xgrammar's EBNF.
+        """Compiles a grammar, or a text in xgrammar's EBNF.
 
         Raises:
-            RuntimeError: It is none, or cannot be enforced exactly.
-            ValueError: It is of another type.
+            RuntimeError: The text is invalid, or cannot be enforced exactly.
+            ValueError: The argument has another type.
         """
         if isinstance(grammar, str):
             grammar = Grammar.from_ebnf(grammar, root_rule_name=root_rule_name)
@@ -164,12 +164,12 @@ class GrammarCompiler:
         return CompiledGrammar(grammar, self._tokenizer_info, compiled)
 
     def clear_cache(self) -> None:
-        """Forget what was compiled."""
+        """Removes all compiled grammars from the cache."""
         if self._cache is not None:
             self._cache.clear()
 
     def get_cache_size_bytes(self) -> int:
-        """Memory of what is kept."""
+        """Returns the memory of the cache."""
         return 0 if self._cache is None else self._cache.stats()["bytes"]
 
     @property

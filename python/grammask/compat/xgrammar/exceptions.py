@@ -20,7 +20,7 @@ __all__ = [
 
 
 class DeserializeFormatError(RuntimeError):
-    """A text is no serialised object of the expected kind."""
+    """A text is not a serialised object of the expected class."""
 
 
 class DeserializeVersionError(RuntimeError):
@@ -28,16 +28,16 @@ class DeserializeVersionError(RuntimeError):
 
 
 class InvalidStructuralTagError(RuntimeError):
-    """A structural tag is wrong, or cannot be enforced exactly."""
+    """A structural tag is invalid, or cannot be enforced exactly."""
 
 
 class InvalidJSONError(RuntimeError):
-    """A text is no JSON."""
+    """A text is not JSON."""
 
 
 @contextmanager
 def grammar_errors(kind: type[RuntimeError] = RuntimeError) -> Iterator[None]:
-    """Raise errors about grammars as ``kind``; the original, with its places and codes, is the cause."""
+    """Raises errors about grammars as ``kind``; the cause is the original error with its codes and places."""
     try:
         yield
     except GrammarError as error:

@@ -28,11 +28,11 @@ __all__ = ["SERIALIZATION_VERSION", "Grammar"]
 SERIALIZATION_VERSION = "grammask-1"
 
 UNLIMITED_WHITESPACE = 2**31 - 1
-"""xgrammar bounds white space only when it is told to."""
+"""The default of xgrammar, which does not bound white space."""
 
 
 class Grammar:
-    """A language of texts. Made by one of the static methods."""
+    """A grammar. Made by one of the static methods."""
 
     def __init__(self, grammar: CoreGrammar, recipe: tuple[Any, ...]) -> None:
         self._grammar = grammar
@@ -40,20 +40,20 @@ class Grammar:
 
     @property
     def grammar(self) -> CoreGrammar:
-        """The grammar of grammask behind it, which xgrammar does not have."""
+        """The grammar of grammask that implements it; an addition to xgrammar's interface."""
         return self._grammar
 
     @property
     def recipe(self) -> tuple[Any, ...]:
-        """What it was made from: a kind and values that JSON has."""
+        """The arguments that it was made from: a kind, and values that JSON can represent."""
         return self._recipe
 
     @staticmethod
     def from_ebnf(ebnf_string: str, *, root_rule_name: str = "root") -> Grammar:
-        """Read a grammar in xgrammar's EBNF, which is close to GBNF.
+        """Reads a grammar in xgrammar's EBNF, which is close to GBNF.
 
         Raises:
-            RuntimeError: It is none, or cannot be enforced exactly.
+            RuntimeError: The text is invalid, or cannot be enforced exactly.
         """
         with grammar_errors():
             grammar = CoreGrammar.from_xgrammar_ebnf(ebnf_string, root=root_rule_name)
@@ -71,21 +71,22 @@ class Grammar:
         print_converted_ebnf: bool = False,
         any_order: bool = False,
     ) -> Grammar:
-        """Read a JSON schema.
+        """Reads a JSON schema.
 
         Args:
             schema: The schema, its JSON text, or a model of Pydantic.
-            any_whitespace: Whether white space may stand wherever JSON allows it inside the text. Then ``indent``
-                and ``separators`` do not count.
-            indent: As of ``json.dumps``.
-            separators: As of ``json.dumps``.
-            strict_mode: Whether properties and items that the schema does not list are left out.
-            max_whitespace_cnt: How much white space in a row; without bound if None, as in xgrammar.
+            any_whitespace: Whether white space is permitted wherever JSON permits it. ``indent`` and ``separators``
+                are ignored then.
+            indent: As for ``json.dumps``.
+            separators: As for ``json.dumps``.
+            strict_mode: Whether properties and items that the schema does not declare are forbidden.
+            max_whitespace_cnt: The maximum number of consecutive characters of white space; None for no maximum, as in
+                xgrammar.
             print_converted_ebnf: Whether to print the grammar.
-            any_order: Whether properties may come in any order. Unlike in xgrammar, those that are required are.
+            any_order: Whether properties may come in any order. Unlike in xgrammar, required properties are required.
 
         Raises:
-            RuntimeError: It is no schema, or cannot be enforced exactly.
+            RuntimeError: The schema is invalid, or cannot be enforced exactly.
         """
         if isinstance(schema, type):
             schema = schema.model_json_schema()  # type: ignore[attr-defined]
@@ -100,7 +101,7 @@ class Grammar:
         }
         loaded: Any = text
         if strict_mode:
-            # The reader of schemas says what is wrong.
+            # The reader of schemas reports errors.
             with contextlib.suppress(ValueError, RecursionError):
                 loaded = closed(json.loads(text))
         layout: dict[str, Any] = {}
@@ -119,24 +120,24 @@ class Grammar:
             grammar = CoreGrammar.from_json_schema(
                 loaded, key_order="any" if any_order else "declared", **layout
             )
-        made = Grammar(grammar, ("json_schema", text, options))
+        result = Grammar(grammar, ("json_schema", text, options))
         if print_converted_ebnf:
-            print(made)
-        return made
+            print(result)
+        return result
 
     @staticmethod
     def from_regex(regex_string: str, *, print_converted_ebnf: bool = False) -> Grammar:
-        """Read a regular expression in ECMAScript's syntax; texts match it as a whole.
+        """Reads a regular expression in ECMAScript's syntax; texts match it as a whole.
 
         Raises:
-            RuntimeError: It is none, or not regular.
+            RuntimeError: The expression is invalid, or not regular.
         """
         with grammar_errors():
             grammar = CoreGrammar.from_regex(_grammask.xgrammar_expression(regex_string))
-        made = Grammar(grammar, ("regex", regex_string))
+        result = Grammar(grammar, ("regex", regex_string))
         if print_converted_ebnf:
-            print(made)
-        return made
+            print(result)
+        return result
 
     @staticmethod
     def from_lark(
@@ -145,16 +146,16 @@ class Grammar:
         tokenizer_info: TokenizerInfo | None = None,
         named_grammars: dict[str, Grammar | str] | None = None,
     ) -> Grammar:
-        """Read a grammar in llguidance's dialect of Lark.
+        """Reads a grammar in llguidance's dialect of Lark.
 
         Args:
             lark_string: The text.
-            tokenizer_info: Not needed: names of tokens are looked up when the grammar is compiled.
-            named_grammars: What ``@name`` stands for: grammars, or texts of the same kind.
+            tokenizer_info: Ignored: names of tokens are looked up when the grammar is compiled.
+            named_grammars: The grammars of ``@name``: grammars, or texts in Lark.
 
         Raises:
-            RuntimeError: It is none, or cannot be enforced exactly.
-            TypeError: The named grammars are something else.
+            RuntimeError: The text is invalid, or cannot be enforced exactly.
+            TypeError: A named grammar is neither.
         """
         del tokenizer_info
         named: dict[str, str | CoreGrammar] = {}
@@ -174,14 +175,14 @@ class Grammar:
 
     @staticmethod
     def from_structural_tag(*args: Any, **kwargs: Any) -> Grammar:
-        """Read a structural tag, or, given ``(tags, triggers)``, one of the older kind.
+        """Reads a structural tag, or, given ``(tags, triggers)``, one of the older form.
 
-        It is an object, its JSON text, or anything that writes itself as JSON as xgrammar's own classes do.
+        A tag is an object, its JSON text, or an object with the method ``model_dump_json``.
 
         Raises:
-            InvalidJSONError: The text is no JSON.
-            InvalidStructuralTagError: It is no structural tag, or cannot be enforced exactly.
-            TypeError: The arguments are neither.
+            InvalidJSONError: The text is not JSON.
+            InvalidStructuralTagError: The tag is invalid, or cannot be enforced exactly.
+            TypeError: The arguments have another form.
         """
         tag = _structural_tag(args, kwargs)
         with grammar_errors(InvalidStructuralTagError):
@@ -190,7 +191,7 @@ class Grammar:
 
     @staticmethod
     def builtin_json_grammar() -> Grammar:
-        """All JSON texts that are an object or an array."""
+        """Returns the grammar of all JSON objects and arrays."""
         with grammar_errors():
             grammar = CoreGrammar.from_json_schema(
                 {"type": ["object", "array"]}, max_whitespace=UNLIMITED_WHITESPACE
@@ -199,14 +200,14 @@ class Grammar:
 
     @staticmethod
     def concat(*grammars: Grammar) -> Grammar:
-        """The texts that are a text of each grammar, one after the other."""
+        """Returns the concatenation of grammars."""
         with grammar_errors():
             joined = CoreGrammar.concat(*[each.grammar for each in grammars])
         return Grammar(joined, ("concat", *(each.recipe for each in grammars)))
 
     @staticmethod
     def union(*grammars: Grammar) -> Grammar:
-        """The texts of any of the grammars."""
+        """Returns the union of grammars."""
         with grammar_errors():
             joined = CoreGrammar.union(*[each.grammar for each in grammars])
         return Grammar(joined, ("union", *(each.recipe for each in grammars)))
@@ -215,17 +216,17 @@ class Grammar:
         return self._grammar.source
 
     def serialize_json(self) -> str:
-        """What the grammar was made from, as JSON."""
+        """Returns the arguments that the grammar was made from, as JSON."""
         return json.dumps({"grammar": self._recipe, "__VERSION__": SERIALIZATION_VERSION})
 
     @staticmethod
     def deserialize_json(json_string: str) -> Grammar:
-        """Make a grammar of what ``serialize_json`` wrote.
+        """Makes a grammar from the output of ``serialize_json``.
 
         Raises:
-            InvalidJSONError: The text is no JSON.
-            DeserializeVersionError: It was written by xgrammar or another version.
-            DeserializeFormatError: It is something else.
+            InvalidJSONError: The text is not JSON.
+            DeserializeVersionError: The text was written by xgrammar or by another version.
+            DeserializeFormatError: The text is not a serialised object of this class.
         """
         try:
             parts = json.loads(json_string)
@@ -238,13 +239,13 @@ class Grammar:
             msg = f"this was written in the format {parts.get('__VERSION__')}, not in {SERIALIZATION_VERSION}"
             raise DeserializeVersionError(msg)
         try:
-            return _made_again(parts["grammar"])
+            return _from_recipe(parts["grammar"])
         except (KeyError, TypeError, ValueError, IndexError) as error:
             msg = f"this is no serialised grammar: {error!r}"
             raise DeserializeFormatError(msg) from error
 
 
-def _made_again(recipe: list[Any]) -> Grammar:
+def _from_recipe(recipe: list[Any]) -> Grammar:
     kind, *arguments = recipe
     match kind:
         case "ebnf":
@@ -259,7 +260,7 @@ def _made_again(recipe: list[Any]) -> Grammar:
             return Grammar.from_regex(arguments[0])
         case "lark":
             named = {
-                name: value if isinstance(value, str) else _made_again(value)
+                name: value if isinstance(value, str) else _from_recipe(value)
                 for name, value in arguments[1].items()
             }
             return Grammar.from_lark(arguments[0], named_grammars=named)
@@ -268,15 +269,15 @@ def _made_again(recipe: list[Any]) -> Grammar:
         case "builtin_json":
             return Grammar.builtin_json_grammar()
         case "concat":
-            return Grammar.concat(*[_made_again(part) for part in arguments])
+            return Grammar.concat(*[_from_recipe(part) for part in arguments])
         case "union":
-            return Grammar.union(*[_made_again(part) for part in arguments])
+            return Grammar.union(*[_from_recipe(part) for part in arguments])
     msg = f"there are no grammars of the kind {kind!r}"
     raise ValueError(msg)
 
 
 def _structural_tag(args: Sequence[Any], kwargs: dict[str, Any]) -> dict[str, Any]:
-    """The structural tag in the arguments of xgrammar's two signatures."""
+    """Returns the structural tag in the arguments of xgrammar's two signatures."""
     given = [*args, *(kwargs[name] for name in ("structural_tag", "tags", "triggers") if name in kwargs)]
     if len(given) == 2:
         try:

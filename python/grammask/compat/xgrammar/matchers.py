@@ -1,4 +1,4 @@
-"""The matchers of xgrammar: one text each, and batches of them."""
+"""The matchers of xgrammar: a matcher per text, and operations on batches."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ class GrammarMatcher:
     """One text being generated.
 
     Args:
-        compiled_grammar: What it follows.
-        override_stop_tokens: The tokens that end the text, in place of the vocabulary's.
+        compiled_grammar: The grammar.
+        override_stop_tokens: The end tokens, in place of the vocabulary's.
         terminate_without_stop_token: Whether :meth:`is_terminated` is true as soon as the text is complete.
-        max_rollback_tokens: Not looked at: everything can be rolled back.
-        default_temperature: What :attr:`temperature` is: grammars here set none.
+        max_rollback_tokens: Ignored: all tokens can be rolled back.
+        default_temperature: The value of :attr:`temperature`; grammars do not set one.
     """
 
     def __init__(
@@ -48,16 +48,16 @@ class GrammarMatcher:
         vocabulary = compiled_grammar.tokenizer_info.vocabulary
         self._matcher = RequestMatcher(compiled_grammar.compiled, vocabulary, override_stop_tokens)
         self._size = vocabulary.size
-        self._ends_complete = terminate_without_stop_token
+        self._ends_when_complete = terminate_without_stop_token
         self._temperature = default_temperature
 
     @property
     def request_matcher(self) -> RequestMatcher:
-        """The matcher behind it, which xgrammar does not have."""
+        """The matcher that implements it; an addition to xgrammar's interface."""
         return self._matcher
 
     def accept_token(self, token_id: int, *, debug_print: bool = False) -> bool:
-        """Append a token; False if it is not legal, if there is no such token, or after the end."""
+        """Appends a token; returns False for an illegal or unknown token, and after the end."""
         del debug_print
         if self._matcher.is_finished:
             return False
@@ -65,7 +65,7 @@ class GrammarMatcher:
             return self._matcher.accept(token_id)
 
     def accept_string(self, input_str: str | bytes, *, debug_print: bool = False) -> bool:
-        """Append a text, as one step; False if it is not legal, or after the end."""
+        """Appends a text as one step; returns False for an illegal text, and after the end."""
         del debug_print
         if self._matcher.is_finished:
             return False
@@ -75,13 +75,13 @@ class GrammarMatcher:
             )
 
     def fill_next_token_bitmask(self, bitmask: Any, index: int = 0, *, debug_print: bool = False) -> bool:
-        """Write the mask of the next token into a row; after the end only end tokens are in it.
+        """Writes the mask of the next token into a row; after the end, only end tokens are legal.
 
         Returns:
-            Whether the mask refuses any token.
+            Whether some token is illegal.
 
         Raises:
-            RuntimeError: The mask has another type or shape; no token is legal and the text is not complete; a
+            RuntimeError: The mask has a wrong type or shape, no token is legal and the text is not complete, or a
                 budget was passed.
         """
         del debug_print
@@ -91,7 +91,7 @@ class GrammarMatcher:
         except (TypeError, ValueError, IndexError) as error:
             raise RuntimeError(str(error)) from error
         words = np.asarray(bitmask)
-        return not _allows_all(words if words.ndim == 1 else words[index], self._size)
+        return not _admits_all(words if words.ndim == 1 else words[index], self._size)
 
     def traverse_draft_tree(
         self,
@@ -102,17 +102,17 @@ class GrammarMatcher:
         time_threshold: float = -1.0,
         temperatures: Any = None,
     ) -> bool:
-        """Write the mask of each node of a tree of drafted tokens; node 0 stands for where the text is.
+        """Writes the mask of each node of a tree of drafted tokens; node 0 is the current text.
 
-        Rows of refused nodes are set to zero, rows below them are left as they are.
+        Rows of illegal nodes are set to zero; rows of their descendants are unchanged.
 
         Returns:
-            True. If ``time_threshold`` is positive and more seconds went by: False, with all rows written.
+            True; False if ``time_threshold`` is positive and the call took more seconds. All rows are written anyway.
 
         Raises:
-            RuntimeError: No token is legal at a node and the text is not complete; a budget was passed.
+            RuntimeError: At a node, no token is legal and the text is not complete, or a budget was exceeded.
         """
-        began = time.perf_counter()
+        start = time.perf_counter()
         next_token = [int(node) for node in retrieve_next_token]
         next_sibling = [int(node) for node in retrieve_next_sibling]
         tokens = [int(token) for token in draft_tokens]
@@ -120,20 +120,20 @@ class GrammarMatcher:
             _walk(self._matcher.fork(), next_token, next_sibling, tokens, np.asarray(token_bitmask))
         if temperatures is not None:
             temperatures[...] = -1.0 if self._temperature is None else self._temperature
-        return not 0 < time_threshold < time.perf_counter() - began
+        return not 0 < time_threshold < time.perf_counter() - start
 
     def find_jump_forward_string(self) -> str:
-        """The text that must come next whatever the model says."""
+        """Returns the forced text."""
         with grammar_errors():
             forced = self._matcher.inner.forced_bytes()
-        # What the grammar lets end inside a character is left out.
+        # The forced bytes may end within a character, which is dropped.
         return forced.decode(errors="ignore")
 
     def rollback(self, num_tokens: int = 1) -> None:
-        """Take back the last steps.
+        """Removes the last steps.
 
         Raises:
-            RuntimeError: Fewer were accepted.
+            RuntimeError: Fewer steps were accepted.
         """
         try:
             self._matcher.rollback(num_tokens)
@@ -141,7 +141,7 @@ class GrammarMatcher:
             raise RuntimeError(str(error)) from error
 
     def get_captures(self, *, deduplicate: bool = True) -> list[tuple[str, bytes]]:
-        """Not supported: captures come from templates here.
+        """Not supported: captures are a feature of templates.
 
         Raises:
             RuntimeError: Always.
@@ -151,19 +151,19 @@ class GrammarMatcher:
         raise RuntimeError(msg)
 
     def is_terminated(self) -> bool:
-        """Whether an end token was accepted, or is not needed and the text is complete."""
-        return self._matcher.is_finished or (self._ends_complete and self._matcher.is_complete)
+        """Whether an end token was accepted, or the text is complete and needs none."""
+        return self._matcher.is_finished or (self._ends_when_complete and self._matcher.is_complete)
 
     def is_completed(self) -> bool:
         """Whether the text so far is complete."""
         return self._matcher.is_complete
 
     def reset(self) -> None:
-        """Go back to the beginning."""
+        """Returns to the beginning of the text."""
         self._matcher.reset()
 
     def fork(self) -> GrammarMatcher:
-        """An independent matcher with the same text."""
+        """Returns an independent matcher with the same text."""
         other = object.__new__(GrammarMatcher)
         vars(other).update(vars(self))
         other._matcher = self._matcher.fork()
@@ -171,25 +171,25 @@ class GrammarMatcher:
 
     @property
     def max_rollback_tokens(self) -> int:
-        """-1: without limit."""
+        """Always -1, for no limit."""
         return -1
 
     @property
     def temperature(self) -> float | None:
-        """The temperature that was given as the default."""
+        """The default temperature."""
         return self._temperature
 
     @property
     def stop_token_ids(self) -> list[int]:
-        """The tokens that end the text."""
+        """The end tokens."""
         return self._matcher.end_tokens
 
 
 class BatchGrammarMatcher:
-    """Works on many matchers at once.
+    """Runs operations on batches of matchers.
 
     Args:
-        max_threads: Not looked at: new masks are made by the threads of :func:`grammask.set_threads`.
+        max_threads: Ignored: new masks are computed by the threads of :func:`grammask.set_threads`.
     """
 
     def __init__(self, max_threads: int | Literal["auto"] = "auto") -> None:
@@ -202,10 +202,10 @@ class BatchGrammarMatcher:
         indices: Sequence[int] | None = None,
         debug_print: bool = False,  # noqa: FBT001, FBT002
     ) -> None:
-        """Write the masks of the matchers into rows, 0, 1, 2, ... if ``indices`` is None.
+        """Writes the masks of the matchers into rows; into rows 0, 1, 2, ... if ``indices`` is None.
 
         Raises:
-            RuntimeError: As of :meth:`GrammarMatcher.fill_next_token_bitmask`, and other numbers of rows.
+            RuntimeError: As for :meth:`GrammarMatcher.fill_next_token_bitmask`, or the number of rows is wrong.
         """
         del debug_print
         rows = list(range(len(matchers))) if indices is None else [int(index) for index in indices]
@@ -226,13 +226,13 @@ class BatchGrammarMatcher:
         tokens: Sequence[int],
         debug_print: bool = False,  # noqa: FBT001, FBT002
     ) -> list[bool]:
-        """Append a token to each text; returns which were legal.
+        """Appends a token to each text; returns for each whether it is legal.
 
         Raises:
-            RuntimeError: There is another number of tokens.
+            RuntimeError: The numbers of matchers and tokens differ.
         """
         del debug_print
-        _same_length(matchers, tokens)
+        _check_same_length(matchers, tokens)
         return [matcher.accept_token(token) for matcher, token in zip(matchers, tokens, strict=True)]
 
     @staticmethod
@@ -241,24 +241,24 @@ class BatchGrammarMatcher:
         strings: Sequence[str | bytes],
         debug_print: bool = False,  # noqa: FBT001, FBT002
     ) -> list[bool]:
-        """Append a text to each text; returns which were legal.
+        """Appends a text to each text; returns for each whether it is legal.
 
         Raises:
-            RuntimeError: There is another number of texts.
+            RuntimeError: The numbers of matchers and texts differ.
         """
         del debug_print
-        _same_length(matchers, strings)
+        _check_same_length(matchers, strings)
         return [matcher.accept_string(text) for matcher, text in zip(matchers, strings, strict=True)]
 
     @staticmethod
     def batch_rollback(matchers: Sequence[GrammarMatcher], num_tokens: Sequence[int] | int = 1) -> None:
-        """Take back steps of each text.
+        """Removes steps of each text.
 
         Raises:
-            RuntimeError: There is another number of counts, or fewer steps were accepted.
+            RuntimeError: The numbers of matchers and counts differ, or fewer steps were accepted.
         """
         counts = [num_tokens] * len(matchers) if isinstance(num_tokens, int) else num_tokens
-        _same_length(matchers, counts)
+        _check_same_length(matchers, counts)
         for matcher, count in zip(matchers, counts, strict=True):
             matcher.rollback(count)
 
@@ -266,7 +266,7 @@ class BatchGrammarMatcher:
     def batch_fill_temperature(
         matchers: Sequence[GrammarMatcher], temperatures: Any, indices: Sequence[int] | None = None
     ) -> None:
-        """Write the temperatures of the matchers, -1 where there is none."""
+        """Writes the temperatures of the matchers; -1 for matchers without one."""
         rows = range(len(matchers)) if indices is None else indices
         for matcher, row in zip(matchers, rows, strict=True):
             temperatures[row] = -1.0 if matcher.temperature is None else matcher.temperature
@@ -275,32 +275,32 @@ class BatchGrammarMatcher:
 def _walk(
     matcher: RequestMatcher, next_token: list[int], next_sibling: list[int], tokens: list[int], rows: Any
 ) -> None:
-    """Go down a tree with accept and rollback: what waits is a node, and whether all below it is done."""
-    waiting = [(0, False)] if tokens else []
-    while waiting:
-        node, is_done = waiting.pop()
+    """Traverses a tree depth first, with accept and rollback; the stack has nodes, and whether they are finished."""
+    stack = [(0, False)] if tokens else []
+    while stack:
+        node, is_done = stack.pop()
         if is_done:
             matcher.rollback(1)
             continue
         if node:
             if next_sibling[node] >= 0:
-                waiting.append((next_sibling[node], False))
+                stack.append((next_sibling[node], False))
             if matcher.is_finished or not matcher.accept(tokens[node]):
                 rows[node] = 0
                 continue
-            waiting.append((node, True))
+            stack.append((node, True))
         matcher.fill_mask(rows, node)
         if next_token[node] >= 0:
-            waiting.append((next_token[node], False))
+            stack.append((next_token[node], False))
 
 
-def _same_length(matchers: Sequence[Any], others: Sequence[Any]) -> None:
+def _check_same_length(matchers: Sequence[Any], others: Sequence[Any]) -> None:
     if len(matchers) != len(others):
         msg = f"{len(matchers)} matchers were given {len(others)} values"
         raise RuntimeError(msg)
 
 
-def _allows_all(words: Any, size: int) -> bool:
+def _admits_all(words: Any, size: int) -> bool:
     whole, rest = divmod(size, 32)
     if not (words[:whole] == -1).all():
         return False

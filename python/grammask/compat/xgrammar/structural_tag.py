@@ -1,6 +1,6 @@
-"""The formats of structural tags as objects, for code that builds them so. They write themselves as xgrammar's JSON.
+"""The formats of structural tags as objects that serialise to xgrammar's JSON.
 
-What they mean is in ``docs/structural_tags.md``; what is wrong with them is found when a grammar is made of them.
+``docs/structural_tags.md`` defines their meaning. They are checked when a grammar is made from them.
 """
 
 from __future__ import annotations
@@ -37,12 +37,12 @@ __all__ = [
 ]
 
 Format: TypeAlias = Any
-"""One of the formats, or the same as a dictionary."""
+"""One of the formats, or its dictionary."""
 
 
 @dataclass(kw_only=True)
 class ConstStringFormat:
-    """A text."""
+    """A fixed text."""
 
     value: str
     type: str = "const_string"
@@ -70,7 +70,7 @@ class QwenXMLParameterFormat:
 
 @dataclass(kw_only=True)
 class AnyTextFormat:
-    """Any text without some others."""
+    """Any text that does not contain excluded texts."""
 
     excludes: list[str] = field(default_factory=list)
     max_tokens: int | None = None
@@ -88,7 +88,7 @@ class TokenFormat:
 
 @dataclass(kw_only=True)
 class ExcludeTokenFormat:
-    """A token other than some."""
+    """A token that is not excluded."""
 
     exclude_tokens: list[int | str] = field(default_factory=list)
     type: str = "exclude_token"
@@ -96,7 +96,7 @@ class ExcludeTokenFormat:
 
 @dataclass(kw_only=True)
 class AnyTokensFormat:
-    """Tokens other than some."""
+    """Tokens that are not excluded."""
 
     exclude_tokens: list[int | str] = field(default_factory=list)
     max_tokens: int | None = None
@@ -121,7 +121,7 @@ class RegexFormat:
 
 @dataclass(kw_only=True)
 class SequenceFormat:
-    """One after the other."""
+    """A concatenation."""
 
     elements: list[Format]
     type: str = "sequence"
@@ -129,7 +129,7 @@ class SequenceFormat:
 
 @dataclass(kw_only=True)
 class OrFormat:
-    """One of them."""
+    """An alternative."""
 
     elements: list[Format]
     type: str = "or"
@@ -137,7 +137,7 @@ class OrFormat:
 
 @dataclass(kw_only=True)
 class OptionalFormat:
-    """Once or not at all."""
+    """Zero or one copy."""
 
     content: Format
     type: str = "optional"
@@ -145,7 +145,7 @@ class OptionalFormat:
 
 @dataclass(kw_only=True)
 class PlusFormat:
-    """Once or more."""
+    """One or more copies."""
 
     content: Format
     type: str = "plus"
@@ -153,7 +153,7 @@ class PlusFormat:
 
 @dataclass(kw_only=True)
 class StarFormat:
-    """Any number of times."""
+    """Zero or more copies."""
 
     content: Format
     type: str = "star"
@@ -161,7 +161,7 @@ class StarFormat:
 
 @dataclass(kw_only=True)
 class RepeatFormat:
-    """Some number of times."""
+    """``min`` to ``max`` copies."""
 
     min: int
     max: int
@@ -171,7 +171,7 @@ class RepeatFormat:
 
 @dataclass(kw_only=True)
 class TagFormat:
-    """Something between a beginning and an end."""
+    """A content between a beginning and an end."""
 
     begin: str | Format
     content: Format
@@ -181,7 +181,7 @@ class TagFormat:
 
 @dataclass(kw_only=True)
 class TriggeredTagsFormat:
-    """Free text in which tags begin at triggers."""
+    """Free text with tags that begin at triggers."""
 
     triggers: list[str]
     tags: list[Format]
@@ -193,7 +193,7 @@ class TriggeredTagsFormat:
 
 @dataclass(kw_only=True)
 class TokenTriggeredTagsFormat:
-    """Free text in which tags begin at tokens."""
+    """Free text with tags that begin at trigger tokens."""
 
     trigger_tokens: list[int | str]
     tags: list[Format]
@@ -216,7 +216,7 @@ class TagsWithSeparatorFormat:
 
 @dataclass(kw_only=True)
 class DispatchFormat:
-    """Free text in which triggers are followed by a format each."""
+    """Free text with triggers, each followed by its format."""
 
     rules: list[Any]
     loop: bool = True
@@ -226,7 +226,7 @@ class DispatchFormat:
 
 @dataclass(kw_only=True)
 class TokenDispatchFormat:
-    """Free text in which tokens are followed by a format each."""
+    """Free text with trigger tokens, each followed by its format."""
 
     rules: list[Any]
     loop: bool = True
@@ -236,12 +236,12 @@ class TokenDispatchFormat:
 
 @dataclass
 class StructuralTagItem:
-    """A tag of the older kind of structural tags.
+    """A tag of the older form of structural tags.
 
     Attributes:
-        begin: What it begins with.
-        schema: The JSON schema of what is in it: an object, its JSON text, or a model of Pydantic.
-        end: What it ends with.
+        begin: The text before the content.
+        schema: The JSON schema of the content: an object, its JSON text, or a model of Pydantic.
+        end: The text after the content.
     """
 
     begin: str
@@ -258,10 +258,10 @@ class StructuralTag:
 
     @staticmethod
     def from_legacy_structural_tag(tags: list[StructuralTagItem], triggers: list[str]) -> StructuralTag:
-        """The structural tag of tags and triggers of the older kind.
+        """Returns the structural tag for tags and triggers of the older form.
 
         Raises:
-            ValueError: A schema is no JSON.
+            ValueError: A schema is not JSON.
         """
         written: list[Format] = []
         for tag in tags:
@@ -276,10 +276,10 @@ class StructuralTag:
 
     @staticmethod
     def from_json(json_str: str | dict[str, Any]) -> StructuralTag:
-        """The structural tag of an object or of its JSON text; its parts stay dictionaries.
+        """Returns the structural tag of an object or its JSON text; inner formats remain dictionaries.
 
         Raises:
-            ValueError: It is no JSON, or has no ``format``.
+            ValueError: The text is not JSON, or has no ``format``.
         """
         given = json.loads(json_str) if isinstance(json_str, str) else json_str
         if not isinstance(given, dict) or "format" not in given:
@@ -288,10 +288,10 @@ class StructuralTag:
         return StructuralTag(format=given["format"])
 
     def model_dump_json(self, *, indent: int | None = None) -> str:
-        """The structural tag as JSON text."""
+        """Returns the structural tag as JSON text."""
         return json.dumps(self, default=vars, indent=indent)
 
     def model_dump(self) -> dict[str, Any]:
-        """The structural tag as dictionaries and lists."""
+        """Returns the structural tag as dictionaries and lists."""
         dumped: dict[str, Any] = json.loads(self.model_dump_json())
         return dumped

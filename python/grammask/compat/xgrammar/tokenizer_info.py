@@ -1,4 +1,4 @@
-"""The vocabulary of a model as xgrammar describes it: its tokens, how they are spelled, and which of them end texts."""
+"""The vocabulary of a model in xgrammar's form: tokens, their encoding, and the end tokens."""
 
 from __future__ import annotations
 
@@ -21,20 +21,20 @@ END_TOKENS = (
     *("</s>", "<eos>", "<|eos|>", "<|eot_id|>", "<|end_of_text|>", "<|endoftext|>", "<end_of_turn>"),
     "<\uff5cend\u2581of\u2581sentence\uff5c>",
 )
-"""What xgrammar takes for end tokens if it is not told which they are."""
+"""Names of end tokens that xgrammar recognises by default."""
 
 _BYTE = re.compile(r"<0x([0-9A-Fa-f]{2})>")
 
 
 class VocabType(enum.Enum):
-    """How the tokens of a vocabulary are spelled."""
+    """The encoding of the tokens of a vocabulary."""
 
     RAW = 0
-    """As they are."""
+    """Verbatim."""
     BYTE_FALLBACK = 1
     """``<0x1B>`` for a byte, U+2581 for a space."""
     BYTE_LEVEL = 2
-    """A character for each byte, as GPT-2 has it."""
+    """The byte alphabet of GPT-2: a character for each byte."""
 
 
 class TokenizerInfo:
@@ -42,13 +42,13 @@ class TokenizerInfo:
 
     Args:
         encoded_vocab: The tokens by id.
-        vocab_type: How they are spelled.
-        vocab_size: The width of the model's logits; ``len(encoded_vocab)`` if None. Further tokens are left out.
-        stop_token_ids: The tokens that end a text; if None they are found by well-known names.
-        add_prefix_space: Kept, and of no effect on masks.
+        vocab_type: Their encoding.
+        vocab_size: The width of the model's logits; ``len(encoded_vocab)`` if None. Further tokens are ignored.
+        stop_token_ids: The end tokens; if None, they are recognised by common names.
+        add_prefix_space: Stored; has no effect on masks.
 
     Raises:
-        RuntimeError: There is no vocabulary of these.
+        RuntimeError: The arguments do not form a vocabulary.
     """
 
     def __init__(
@@ -87,12 +87,12 @@ class TokenizerInfo:
         self._vocab_type = vocab_type
         self._stops = stops
         self._add_prefix_space = add_prefix_space
-        self._spelled: Mapping[str, int] = {}
-        """The tokens as their tokenizer spells them, where ``vocab_type`` is to be found out."""
+        self._encoded: Mapping[str, int] = {}
+        """The encoded tokens of a tokenizer, from which ``vocab_type`` is determined."""
 
     @classmethod
     def from_vocabulary(cls, vocabulary: Vocabulary) -> TokenizerInfo:
-        """The same for a vocabulary of grammask, which xgrammar does not have."""
+        """Returns the info for a vocabulary of grammask; an addition to xgrammar's interface."""
         return cls._of_vocabulary(vocabulary, None)
 
     @staticmethod
@@ -102,15 +102,15 @@ class TokenizerInfo:
         vocab_size: int | None = None,
         stop_token_ids: Sequence[int] | int | None = None,
     ) -> TokenizerInfo:
-        """Read a tokenizer of transformers. Its decoder says what the tokens mean; special tokens have no text.
+        """Reads a tokenizer of transformers. Its decoder determines the bytes of tokens; special tokens have no text.
 
         Args:
             tokenizer: A fast tokenizer.
             vocab_size: The width of the model's logits; that of the tokenizer if None.
-            stop_token_ids: The tokens that end a text; the tokenizer's ``eos_token_id`` if None.
+            stop_token_ids: The end tokens; the tokenizer's ``eos_token_id`` if None.
 
         Raises:
-            ValueError: Its tokens cannot be mapped to bytes, or no end token is known.
+            ValueError: The tokens cannot be mapped to bytes, or no end token is known.
         """
         stops = [stop_token_ids] if isinstance(stop_token_ids, int) else stop_token_ids
         if stops is not None and len(stops) == 0:
@@ -125,30 +125,30 @@ class TokenizerInfo:
 
     @classmethod
     def _of_vocabulary(
-        cls, vocabulary: Vocabulary, spelled: Callable[[], Mapping[str, int]] | None
+        cls, vocabulary: Vocabulary, encoded_vocab: Callable[[], Mapping[str, int]] | None
     ) -> TokenizerInfo:
         info = object.__new__(cls)
         decoded = [token or b"" for token in vocabulary.tokens()]
-        kind = VocabType.RAW if spelled is None else None
+        kind = VocabType.RAW if encoded_vocab is None else None
         info._set(vocabulary, decoded, kind, list(vocabulary.eos), add_prefix_space=False)
-        if spelled is not None:
-            info._spelled = spelled()
+        if encoded_vocab is not None:
+            info._encoded = encoded_vocab()
         return info
 
     @property
     def vocabulary(self) -> Vocabulary:
-        """The vocabulary of grammask behind it, which xgrammar does not have."""
+        """The vocabulary of grammask that implements it; an addition to xgrammar's interface."""
         return self._vocabulary
 
     @property
     def vocab_type(self) -> VocabType:
-        """How the tokens were spelled.
+        """The encoding of the tokens.
 
         Raises:
-            RuntimeError: The tokens of a tokenizer are spelled in none of these ways.
+            RuntimeError: The tokens of a tokenizer have another encoding.
         """
         if self._vocab_type is None:
-            self._vocab_type = _spelling(self._spelled, self._vocabulary)
+            self._vocab_type = _encoding_of(self._encoded, self._vocabulary)
         return self._vocab_type
 
     @property
@@ -158,7 +158,7 @@ class TokenizerInfo:
 
     @property
     def add_prefix_space(self) -> bool:
-        """Whether the tokenizer puts a space before a text."""
+        """Whether the tokenizer adds a space before a text."""
         return self._add_prefix_space
 
     @property
@@ -168,12 +168,12 @@ class TokenizerInfo:
 
     @property
     def stop_token_ids(self) -> list[int]:
-        """The tokens that end a text."""
+        """The end tokens."""
         return list(self._stops)
 
     @property
     def special_token_ids(self) -> list[int]:
-        """The tokens without text, padding among them, that do not end a text."""
+        """The tokens without text, padding included, that are not end tokens."""
         ends = set(self._stops)
         return [
             id
@@ -182,7 +182,7 @@ class TokenizerInfo:
         ]
 
     def dump_metadata(self) -> str:
-        """Everything but the tokens, as JSON."""
+        """Returns all attributes but the tokens as JSON."""
         return json.dumps(
             {
                 "vocab_type": self.vocab_type.value,
@@ -197,11 +197,11 @@ class TokenizerInfo:
     def from_vocab_and_metadata(
         encoded_vocab: Sequence[bytes] | Sequence[str], metadata: str
     ) -> TokenizerInfo:
-        """The tokenizer info of tokens and of what ``dump_metadata`` returned.
+        """Makes a tokenizer info from tokens and the output of ``dump_metadata``.
 
         Raises:
-            InvalidJSONError: The metadata is no JSON.
-            DeserializeFormatError: It lacks a member.
+            InvalidJSONError: The metadata is not JSON.
+            DeserializeFormatError: The metadata lacks a member.
         """
         options = _loaded(metadata)
         try:
@@ -217,7 +217,7 @@ class TokenizerInfo:
             raise DeserializeFormatError(msg) from error
 
     def serialize_json(self) -> str:
-        """All of it as JSON; bytes are written in hexadecimal digits."""
+        """Returns the info as JSON, with bytes as hexadecimal digits."""
         return json.dumps(
             {
                 **json.loads(self.dump_metadata()),
@@ -229,11 +229,11 @@ class TokenizerInfo:
 
     @staticmethod
     def deserialize_json(json_string: str) -> TokenizerInfo:
-        """What ``serialize_json`` wrote.
+        """Makes a tokenizer info from the output of ``serialize_json``.
 
         Raises:
-            InvalidJSONError: The text is no JSON.
-            DeserializeFormatError: It is something else.
+            InvalidJSONError: The text is not JSON.
+            DeserializeFormatError: The text is not a serialised object of this class.
         """
         parts = _loaded(json_string)
         try:
@@ -279,9 +279,9 @@ def _decoded(token: bytes | str, vocab_type: VocabType) -> bytes:
         return text.encode()
 
 
-def _spelling(spelled: Mapping[str, int], vocabulary: Vocabulary) -> VocabType:
-    """The way in which every token of a tokenizer is spelled; one of them decodes all as the tokenizer does."""
-    expected = {token: vocabulary.token(id) for token, id in spelled.items() if id < vocabulary.size}
+def _encoding_of(encoded_vocab: Mapping[str, int], vocabulary: Vocabulary) -> VocabType:
+    """Returns the encoding with which all tokens decode to their bytes."""
+    expected = {token: vocabulary.token(id) for token, id in encoded_vocab.items() if id < vocabulary.size}
     texts = [(token, text) for token, text in expected.items() if text is not None]
     for kind in (VocabType.BYTE_LEVEL, VocabType.BYTE_FALLBACK, VocabType.RAW):
         if all(_decoded(token, kind) == text for token, text in texts):
@@ -291,7 +291,7 @@ def _spelling(spelled: Mapping[str, int], vocabulary: Vocabulary) -> VocabType:
 
 
 def _bytes_of_characters() -> dict[str, int]:
-    """The characters that stand for bytes in GPT-2's spelling: printable ones for themselves, then U+0100 on."""
+    """Returns the byte alphabet of GPT-2: printable characters are their own bytes, the others begin at U+0100."""
     printable = [*range(0x21, 0x7F), *range(0xA1, 0xAD), *range(0xAE, 0x100)]
     others = [byte for byte in range(256) if byte not in set(printable)]
     return {chr(byte): byte for byte in printable} | {

@@ -1,4 +1,4 @@
-"""The extractor of JSON for a schema or a type."""
+"""The extractor for JSON of a schema or a type."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ __all__ = ["JsonExtractor"]
 
 
 class JsonExtractor(NonterminalExtractor):
-    """JSON that is valid for a schema or a type; the value is what ``to_object`` makes of it."""
+    """JSON that is valid for a schema or a type; ``to_object`` makes its value."""
 
     def __init__(
         self,
@@ -33,7 +33,7 @@ class JsonExtractor(NonterminalExtractor):
         self._to_object = to_object or loader_of(schema)
 
     def extract(self, input_str: str) -> tuple[str, Any] | None:
-        """Read the JSON value with which a text begins."""
+        """Reads the JSON value at the beginning of a text."""
         begin = len(input_str) - len(input_str.lstrip(" \t\n\r"))
         try:
             _, end = json.JSONDecoder().raw_decode(input_str, begin)
@@ -42,12 +42,12 @@ class JsonExtractor(NonterminalExtractor):
             return None
 
     def value_of(self, text: str) -> Any:
-        """Make an object of what the parse found."""
+        """Makes an object from the JSON text."""
         return self._to_object(text)
 
     @property
     def kbnf_definition(self) -> str:
-        """A schema is no rule in KBNF.
+        """Not available: a schema has no rule in KBNF.
 
         Raises:
             NotImplementedError: Always. Use the extractor as a part.
@@ -56,12 +56,12 @@ class JsonExtractor(NonterminalExtractor):
         raise NotImplementedError(msg)
 
     def part(self) -> Part:
-        """Make the part of a template."""
+        """Returns the part of a template."""
         return embedded(Grammar.from_json_schema(json_schema_of(self._schema)))
 
 
 def loader_of(schema: Any) -> Callable[[str], Any]:
-    """Return what makes an object of JSON for a schema or a type."""
+    """Returns the function from JSON to the object for a schema or a type."""
     if isinstance(schema, type) and issubclass(schema, Schema):
         return schema.from_json
     return json.loads

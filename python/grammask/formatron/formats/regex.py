@@ -22,12 +22,12 @@ class RegexExtractor(NonterminalExtractor):
         self._regex = re.compile(regex)
 
     def extract(self, input_str: str) -> tuple[str, re.Match[str]] | None:
-        """Match the beginning."""
+        """Matches the beginning of a text."""
         matched = self._regex.match(input_str)
         return None if matched is None else (input_str[matched.end() :], matched)
 
     def value_of(self, text: str) -> re.Match[str] | None:
-        """Match the whole of what the parse found."""
+        """Matches the whole text."""
         return self._regex.fullmatch(text)
 
     @property
@@ -36,12 +36,12 @@ class RegexExtractor(NonterminalExtractor):
         return f"{self.nonterminal} ::= #{_quoted(self._regex.pattern)};"
 
     def part(self) -> Part:
-        """Make the part of a template."""
+        """Returns the part of a template."""
         return regex(self._regex.pattern)
 
 
 class StringExtractor(RegexExtractor):
-    """Text up to the first stop, which belongs to it; without stops up to the end of a line."""
+    """Text up to and including the first stop; without stops, up to the end of the line."""
 
     def __init__(self, stops: list[str], capture_name: str | None, nonterminal: str) -> None:
         ends = "|".join(re.escape(stop) for stop in stops)
@@ -49,7 +49,7 @@ class StringExtractor(RegexExtractor):
         self._stops = stops
 
     def part(self) -> Part:
-        """Make the part of a template."""
+        """Returns the part of a template."""
         return text(self._stops) if self._stops else regex(".*")
 
 
@@ -61,13 +61,13 @@ class RegexComplementExtractor(NonterminalExtractor):
         self._regex = re.compile(regex)
 
     def extract(self, input_str: str) -> tuple[str, str]:
-        """Take what is before the first match."""
+        """Extracts the text before the first match."""
         matched = self._regex.search(input_str)
         end = len(input_str) if matched is None else matched.start()
         return input_str[end:], input_str[:end]
 
     def value_of(self, text: str) -> str:
-        """Give what the parse found."""
+        """Returns the text."""
         return text
 
     @property
@@ -76,7 +76,7 @@ class RegexComplementExtractor(NonterminalExtractor):
         return f"{self.nonterminal} ::= #ex{_quoted(self._regex.pattern)};"
 
     def part(self) -> Part:
-        """Make the part of a template."""
+        """Returns the part of a template."""
         return embedded(Grammar.from_kbnf(self.kbnf_definition, start=self.nonterminal))
 
 

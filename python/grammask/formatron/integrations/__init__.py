@@ -1,1 +1,1 @@
-"""Formatters in the generation loops of other libraries."""
+"""Adapters of formatters for other libraries."""

@@ -1,6 +1,6 @@
 """Formatters as logits processors of Hugging Face transformers.
 
-A row's text is known from its tokens, so beams may be reordered and generations begun again.
+The text of a row is derived from its tokens, so beams may be reordered and generations restarted.
 """
 
 from __future__ import annotations
@@ -27,12 +27,12 @@ __all__ = [
 def create_engine_vocabulary(
     tokenizer: Any, vocab_processors: Sequence[Callable[..., Any]] | None = None
 ) -> kbnf.Vocabulary:
-    """Make a vocabulary of a tokenizer, byte for byte by its decoder; special tokens have no text.
+    """Makes a vocabulary from a tokenizer by its decoder; special tokens have no text.
 
     Args:
         tokenizer: A tokenizer of transformers.
-        vocab_processors: Processors that change a table from spellings to bytes, as Formatron has them; with them the
-            spellings are replaced by the table, without them the tokenizer's decoder says what each token is.
+        vocab_processors: Processors that fill a table of replacements, as in Formatron; the table is then applied to
+            the tokens as the tokenizer writes them. Without processors, the tokenizer's decoder determines the bytes.
     """
     spellings = {id: spelling for spelling, id in tokenizer.get_vocab().items()}
     if vocab_processors is None:
@@ -47,13 +47,13 @@ def create_engine_vocabulary(
 
 
 def _replaced(spelling: bytes, table: dict[bytes, bytes], longest_first: list[bytes]) -> bytes:
-    made = bytearray()
+    replaced = bytearray()
     index = 0
     while index < len(spelling):
-        known = next((key for key in longest_first if key and spelling.startswith(key, index)), None)
-        made += spelling[index : index + 1] if known is None else table[known]
-        index += 1 if known is None else len(known)
-    return bytes(made)
+        key = next((known for known in longest_first if known and spelling.startswith(known, index)), None)
+        replaced += spelling[index : index + 1] if key is None else table[key]
+        index += 1 if key is None else len(key)
+    return bytes(replaced)
 
 
 def create_formatter_logits_processor(
@@ -62,7 +62,7 @@ def create_formatter_logits_processor(
     configs: Sequence[EngineGenerationConfig] | None = None,
     vocab_processors: Sequence[Callable[..., Any]] | None = None,
 ) -> FormattersLogitsProcessor:
-    """Make a logits processor with a format for each row of a batch; None leaves a row free."""
+    """Makes a logits processor with a format for each row of a batch; a row with None is not constrained."""
     vocabulary = create_engine_vocabulary(tokenizer, vocab_processors)
     builders = (
         [formatter_builders] if isinstance(formatter_builders, FormatterBuilder) else formatter_builders
@@ -79,13 +79,13 @@ def create_formatter_logits_processor_list(
     configs: Sequence[EngineGenerationConfig] | None = None,
     vocab_processors: Sequence[Callable[..., Any]] | None = None,
 ) -> Any:
-    """Make a ``LogitsProcessorList`` with the processor of :func:`create_formatter_logits_processor`."""
+    """Makes a ``LogitsProcessorList`` with the processor of :func:`create_formatter_logits_processor`."""
     processor = create_formatter_logits_processor(tokenizer, formatter_builders, configs, vocab_processors)
     return importlib.import_module("transformers").LogitsProcessorList([processor])
 
 
 class FormattersLogitsProcessor:
-    """Keeps each row of a batch in its format. After the end of a format only the end token is allowed."""
+    """Restricts each row of a batch to its format. After the end of a format only the end token is legal."""
 
     def __init__(
         self,
@@ -103,7 +103,7 @@ class FormattersLogitsProcessor:
         self._read: list[list[int]] = [[] for _ in formatters]
 
     def reset(self) -> None:
-        """Begin a new generation."""
+        """Starts a new generation."""
         self._prompt_length = None
         for row, formatter in enumerate(self._formatters):
             self._read[row] = []
@@ -112,15 +112,15 @@ class FormattersLogitsProcessor:
 
     @property
     def formatters_captures(self) -> list[dict[str, Any] | None]:
-        """The captures of each row; None for free rows."""
+        """The captures of each row; None for rows without a format."""
         return [None if formatter is None else formatter.captures for formatter in self._formatters]
 
     def is_completed(self) -> list[bool | None]:
-        """Whether each row has ended; None for free rows."""
+        """Whether each row has ended; None for rows without a format."""
         return [None if formatter is None else formatter.is_completed() for formatter in self._formatters]
 
     def __call__(self, input_ids: Any, scores: Any) -> Any:
-        """Mask the scores of a step, of shape (rows, ids); they are changed in place and returned."""
+        """Masks the scores of a step, shape ``[rows, ids]``, in place, and returns them."""
         if len(input_ids) != len(self._formatters):
             msg = f"there are {len(self._formatters)} formatters for {len(input_ids)} rows"
             raise ValueError(msg)
@@ -134,7 +134,7 @@ class FormattersLogitsProcessor:
             if formatter is None:
                 continue
             begin = 0 if self.configs[row].read_prompt else self._prompt_length
-            self._follow(row, formatter, input_ids[row, begin:].tolist())
+            self._advance_to(row, formatter, input_ids[row, begin:].tolist())
             if formatter.is_completed():
                 scores[row, :] = float("-inf")
                 scores[row, self._eos_token_id] = 0.0
@@ -143,8 +143,8 @@ class FormattersLogitsProcessor:
             scores[row, :] = formatter.mask_logits(scores[row, :])
         return scores
 
-    def _follow(self, row: int, formatter: FormatterBase, tokens: list[int]) -> None:
-        """Bring a formatter to the tokens of its row."""
+    def _advance_to(self, row: int, formatter: FormatterBase, tokens: list[int]) -> None:
+        """Advances a formatter to the tokens of its row."""
         read = self._read[row]
         if tokens[: len(read)] != read:
             formatter.reset()

@@ -1,4 +1,4 @@
-"""Schemas of models, functions, examples and JSON Schema."""
+"""Schemas from models, functions, examples and JSON Schema documents."""
 
 from grammask.formatron.schemas import dict_inference, json_schema, pydantic, schema
 

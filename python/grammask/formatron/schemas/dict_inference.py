@@ -1,4 +1,4 @@
-"""Schemas of examples."""
+"""Schemas from examples."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ _TYPES = {str: "string", bool: "boolean", int: "integer", float: "number", type(
 
 
 def infer_mapping(mapping: Mapping[str, Any]) -> type[Schema]:
-    """Make the schema of objects with the names of a mapping and values of the types of its values.
+    """Makes the schema of objects with the keys of a mapping, and with values of the types of its values.
 
     Raises:
-        UnsupportedType: A value is of a type that JSON does not have.
+        UnsupportedType: JSON has no values of the type of a value.
     """
     return schema_class(f"Mapping_{id(mapping)}", _inferred(mapping), json.loads)
 

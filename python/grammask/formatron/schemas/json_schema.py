@@ -1,4 +1,4 @@
-"""Schemas of JSON Schema documents."""
+"""Schemas from JSON Schema documents."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ if TYPE_CHECKING:
 
 
 def create_schema(schema: dict[str, Any], registry: Any = None) -> type[Schema]:
-    """Make a schema of a document, of all of JSON Schema that grammask enforces.
+    """Makes a schema from a document; supports the keywords that grammask enforces.
 
     Args:
         schema: The document; it needs neither ``$id`` nor ``$schema``.
-        registry: A registry of the ``referencing`` library with the documents that it refers to; they are put into
+        registry: A registry of the ``referencing`` library with the documents to which it refers; they are added to
             its ``$defs``.
     """
     document = dict(schema)
@@ -31,7 +31,7 @@ def create_schema(schema: dict[str, Any], registry: Any = None) -> type[Schema]:
 
 
 def schema_class(name: str, document: dict[str, Any], load: Callable[[str], Any]) -> type[Schema]:
-    """Make a class of schemas that stands for a document."""
+    """Makes the schema class of a document."""
 
     class DocumentSchema(Schema):
         @classmethod

@@ -1,4 +1,4 @@
-"""Schemas of Pydantic's models and of functions."""
+"""Schemas from Pydantic models and from functions."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class ClassSchema(pydantic.BaseModel, Schema):
 
     @classmethod
     def from_json(cls, json: str) -> Any:
-        """Validate JSON."""
+        """Validates JSON."""
         return cls.model_validate_json(json)
 
     @classmethod
@@ -38,9 +38,9 @@ class ClassSchema(pydantic.BaseModel, Schema):
 
 
 def closed(schema: dict[str, Any]) -> dict[str, Any]:
-    """The same schema, in which objects with declared properties have no others unless it says so."""
-    made: dict[str, Any] = {}
-    pending: list[tuple[Any, Any]] = [(schema, made)]
+    """Returns a copy of a schema in which objects with declared properties admit no others by default."""
+    copied: dict[str, Any] = {}
+    pending: list[tuple[Any, Any]] = [(schema, copied)]
     while pending:
         source, target = pending.pop()
         items = source.items() if isinstance(source, dict) else enumerate(source)
@@ -58,13 +58,13 @@ def closed(schema: dict[str, Any]) -> dict[str, Any]:
             and isinstance(source.get("properties"), dict)
         ):
             target.setdefault("additionalProperties", False)
-    return made
+    return copied
 
 
 def callable_schema(
     func: Callable[..., Any], /, *, config: pydantic.ConfigDict | None = None, validate_return: bool = False
 ) -> Any:
-    """Make a schema of a function's arguments; the value of its JSON is what the function returns for them."""
+    """Makes a schema from a function's parameters; reading JSON calls the function and returns its result."""
     call = pydantic.validate_call(config=config, validate_return=validate_return)(func)
     signature = inspect.signature(func, eval_str=True)
     declared: dict[str, Any] = {

@@ -1,4 +1,4 @@
-"""What a schema is: fields with types, and a way from JSON to an object."""
+"""The interface of schemas: fields with types, and a function from JSON to an object."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ class FieldInfo(ABC):
     @property
     @abstractmethod
     def annotation(self) -> Any:
-        """Its type."""
+        """The type of the field."""
 
     @property
     @abstractmethod
     def required(self) -> bool:
-        """Whether it must be there."""
+        """Whether the field is required."""
 
 
 class TypeWithMetadata:
@@ -35,7 +35,7 @@ class TypeWithMetadata:
 
 @dataclass
 class SubstringOf:
-    """As metadata of a string: it is a piece of a text."""
+    """Metadata of a string type: its values are substrings of a text."""
 
     substring_of: str
 
@@ -51,7 +51,7 @@ class Schema(ABC):
     @classmethod
     @abstractmethod
     def from_json(cls, json: str) -> Any:
-        """Make an object of JSON."""
+        """Makes an object from JSON."""
 
 
 class SimpleField(FieldInfo):
@@ -71,10 +71,10 @@ class SimpleField(FieldInfo):
 
 
 def json_schema_of(schema: Any) -> dict[str, Any]:
-    """The JSON schema of a schema or a type.
+    """Returns the JSON schema of a schema or a type.
 
     Raises:
-        UnsupportedType: The type has no JSON form that grammask knows.
+        UnsupportedType: The type has no known JSON form.
     """
     if isinstance(schema, type) and issubclass(schema, Schema):
         own = getattr(schema, "grammask_json_schema", None)
@@ -95,8 +95,8 @@ def json_schema_of(schema: Any) -> dict[str, Any]:
     return schema_of(schema)
 
 
-_LONGEST_SOURCE = 500
-"""Characters of a text of which a JSON string is a piece: all pieces are listed."""
+_MAX_SOURCE_CHARACTERS = 500
+"""Maximum length of a text whose substrings are listed in an ``enum``."""
 
 _KEYWORDS = {
     "gt": "exclusiveMinimum",
@@ -111,12 +111,12 @@ def _constraints(metadata: dict[str, Any]) -> dict[str, Any]:
     keywords = {keyword: metadata[name] for name, keyword in _KEYWORDS.items() if name in metadata}
     for name in ("min_length", "max_length"):
         if name in metadata:
-            # Of arrays or of strings: each keyword counts for its own type only.
+            # For arrays or strings: each keyword constrains its own type only.
             side = name.removesuffix("_length")
             keywords[f"{side}Length"] = keywords[f"{side}Items"] = metadata[name]
     if "substring_of" in metadata:
         source: str = metadata["substring_of"]
-        if len(source) > _LONGEST_SOURCE:
+        if len(source) > _MAX_SOURCE_CHARACTERS:
             msg = f"pieces of a text of {len(source)} characters are too many for a schema"
             raise UnsupportedType(msg)
         pieces = {

@@ -10,7 +10,8 @@ import json
 import re
 from typing import Any
 
-from grammask.errors import Diagnostic, GrammarError, GrammarSyntaxError, UnsupportedGrammar
+from grammask.diagnostics import error_diagnostic
+from grammask.errors import GrammarError, GrammarSyntaxError, UnsupportedGrammar
 from grammask.grammar import Grammar
 
 __all__ = [
@@ -149,5 +150,5 @@ def structural_tag(tag: str | dict[str, Any]) -> Grammar:
 
 
 def _error(kind: type[GrammarError], code: str, message: str) -> GrammarError:
-    rendered = f"error[{code}]: {message}"
-    return kind(rendered, [Diagnostic(code, "error", message, None, None, None, [], None, rendered)])
+    diagnostic = error_diagnostic(code, message)
+    return kind(diagnostic.rendered, [diagnostic])

@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from grammask.errors import DeadEnd, Diagnostic
+from grammask.diagnostics import error_diagnostic
+from grammask.errors import DeadEnd
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable
@@ -166,7 +167,5 @@ class RequestMatcher:
 
     def _dead_end(self) -> DeadEnd:
         message = "no token can come next but end tokens of this request, and the text is not complete"
-        rendered = f"error[dead-end]: {message}"
-        return DeadEnd(
-            rendered, [Diagnostic("dead-end", "error", message, None, None, None, [], None, rendered)]
-        )
+        diagnostic = error_diagnostic("dead-end", message)
+        return DeadEnd(diagnostic.rendered, [diagnostic])

@@ -27,7 +27,7 @@ __all__ = ["FlatDecoder"]
 
 
 @dataclass(frozen=True)
-class _Property:
+class _DeclaredProperty:
     """A declared property.
 
     Attributes:
@@ -43,7 +43,7 @@ class _Property:
     types: tuple[str, ...]
 
     @classmethod
-    def of(cls, name: str, schema: Any) -> _Property:
+    def of(cls, name: str, schema: Any) -> _DeclaredProperty:
         if not isinstance(schema, Mapping):
             return cls(name, schema, frozenset(), ("string", *VALUE_PATTERNS))
         keywords = frozenset(keyword for keyword in schema if keyword in CONSTRAINTS)
@@ -86,7 +86,7 @@ class FlatDecoder:
         self._style = style
         self._at = begin
         self._following = following
-        self._remaining = [_Property.of(*item) for item in schema.get("properties", {}).items()]
+        self._remaining = [_DeclaredProperty.of(*item) for item in schema.get("properties", {}).items()]
         self._required: set[str] = set(schema.get("required", []))
         self._decoded = "{"
         self._partial = ""
@@ -100,7 +100,7 @@ class FlatDecoder:
         """Returns the end of the properties and of white space after them; None if incomplete or malformed."""
         while True:
             begin = after_space(output, self._at)
-            is_over = is_whole or output.startswith(self._following, begin)
+            is_over = is_whole or (self._following != "" and output.startswith(self._following, begin))
             index, value = self._first_property(output, begin, is_whole=is_over)
             if value is None:
                 break
@@ -151,7 +151,7 @@ class FlatDecoder:
                 yield is_string, match.end()
 
     def _value(
-        self, output: str, at: int, member: _Property, *, is_string: bool | None, is_whole: bool
+        self, output: str, at: int, member: _DeclaredProperty, *, is_string: bool | None, is_whole: bool
     ) -> _Value | None:
         """Reads a value and its end tag.
 
@@ -197,7 +197,7 @@ class FlatDecoder:
             text = text.removeprefix("\n").removesuffix("\n")
         return _Value(json_string(text), end)
 
-    def _listed_string(self, text: str | None, end: int, member: _Property) -> _Value | None:
+    def _listed_string(self, text: str | None, end: int, member: _DeclaredProperty) -> _Value | None:
         """Returns the listed string that a text contains, apart from white space at its ends."""
         listed = member.schema["enum"] if "enum" in member.schema else [member.schema["const"]]
         strings = [

@@ -202,7 +202,7 @@ class _NestedEncoder:
                 if isinstance(shape, StringShape) and not shape.has_only_max_length:
                     self.diagnostics.unsupported(
                         shape.pointer,
-                        f"{', '.join(sorted(shape.constraints))} for strings beside other values: "
+                        f"{', '.join(sorted(shape.constraints))} for strings where other values are allowed: "
                         "this style does not tell which one is written",
                     )
 

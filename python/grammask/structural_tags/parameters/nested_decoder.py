@@ -136,7 +136,7 @@ class NestedDecoder:
             begin = after_space(output, self._at)
             container = self._open[-1]
             is_root = len(self._open) == 1
-            is_over = output.startswith(container.end, begin) and (container.end or is_whole)
+            is_over = container.end != "" and output.startswith(container.end, begin)
             if not is_over and self._read_element(output, begin, container):
                 continue
             if is_root and is_whole and not self._partial:

@@ -221,7 +221,9 @@ class SchemaShapes:
             keyword = combined[0]
             inside = f"{pointer}/{escaped(keyword)}"
             if len(keywords) > 1:
-                self.diagnostics.unsupported(inside, f"`{keyword}` beside {sorted(keywords - {keyword})}")
+                self.diagnostics.unsupported(
+                    inside, f"`{keyword}` together with {sorted(keywords - {keyword})}"
+                )
             elif keyword == "$ref":
                 inner = self._resolved(schema[keyword], inside)
                 if inner is not None and id(inner.schema) not in seen:
@@ -308,12 +310,12 @@ class SchemaShapes:
 
     def _listed(self, schema: Mapping[str, Any], keywords: set[str], pointer: str) -> list[ValueShape]:
         for keyword in sorted(keywords - {"type", "enum", "const"}):
-            self.diagnostics.unsupported(f"{pointer}/{escaped(keyword)}", f"`{keyword}` beside listed values")
+            self.diagnostics.unsupported(
+                f"{pointer}/{escaped(keyword)}", f"`{keyword}` together with listed values"
+            )
         listed = schema.get("enum", [schema.get("const")])
         if not isinstance(listed, list) or {"enum", "const"} <= keywords:
-            self.diagnostics.unsupported(
-                f"{pointer}/enum", "`enum` is a list of values, without `const` beside it"
-            )
+            self.diagnostics.unsupported(f"{pointer}/enum", "`enum` is a list of values, without `const`")
             return []
         types = self._types(schema, pointer)
         allowed = [value for value in listed if any(_is_of_type(value, kind) for kind in types)]

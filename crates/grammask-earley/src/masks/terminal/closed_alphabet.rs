@@ -1,80 +1,66 @@
-//! What can be read on from a state for ever: groups of characters after which no word is out of reach.
+//! Closed alphabets: bytes and characters under which all states reachable from a state are live.
 //!
-//! A pattern that may match anywhere in a text is never left by a letter, though letters lead to and fro between its states.
-//! So a state has a *home*: groups of characters such that all states that texts of these lead to go on with each of them, and
-//! end words alike. Below a node of the trie that has nothing else below it every token is live, whatever states it meets.
+//! A state of a search, such as `.*ab.*`, does not loop to itself on letters, but no letter leaves the states of the
+//! search. Below a node of the trie all of whose bytes are in a *closed alphabet* of the state, every token is live, so
+//! the subtree need not be visited. If ends of words are wanted, the reachable states must also be all accepting or all
+//! not.
 //!
-//! Any groups with that property will do; they are found by taking away what leads out. See [`super::self_loops`] for states that
-//! lead to themselves.
+//! Any alphabet with this property is correct. The search starts with all ASCII bytes, and removes those with a
+//! transition out of the states reached so far until none is left. See [`super::self_loops`] for states that loop to
+//! themselves.
 
 use grammask_automata::{Automata, ByteSet, StateId};
 use grammask_diagnostics::LimitExceeded;
 use grammask_vocabulary::{ByteGroups, Character};
 
-use super::self_loops::{Characters, Goal};
+use super::super::tuning::{
+    MAX_ALPHABET_STATES, MAX_ALPHABET_STEPS, MAX_CHARACTER_STATES, MIN_ALPHABET_BYTES,
+};
+use super::self_loops::{CharacterTargets, Goal};
+use super::walk::Wanted;
 
-/// States of a home that are looked at, and those that are met; more are not worth it.
-const MOST_STATES: usize = 24;
-const MOST_MET: usize = 40;
-/// Pairs of a place inside a character and a state that one state may lead to.
-const MOST_PLACES: usize = 48;
-/// Copies of one character after which a state that is always another one counts them.
-const MOST_COPIES: usize = 12;
-/// How often something is taken away.
-const MOST_TAKEN: usize = 12;
-/// Bytes of ASCII that are worth having in a home.
-const FEW_BYTES: usize = 8;
-
-/// Whether the states of a home must end words alike.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(in crate::masks) enum Ends {
-    /// They must.
-    Count,
-    /// Nobody asks where words end.
-    AreLeftOut,
+/// A closed alphabet, and the states for which it is closed.
+pub(crate) struct ClosedAlphabet {
+    /// Bytes that may be below a node.
+    pub(crate) groups: ByteGroups,
+    /// The states between characters that texts over the alphabet reach, beginning with the requested one.
+    pub(crate) states: Vec<StateId>,
 }
 
-/// A home, and the states that it is one of.
-pub(in crate::masks) struct Home {
-    /// What may be below a node.
-    pub(in crate::masks) groups: ByteGroups,
-    /// The states between characters that are met, the first of which is the one that was asked for.
-    pub(in crate::masks) states: Vec<StateId>,
-}
-
-/// What goes on from a state at all. All that is in a home of the state does, so none need be found for anything else.
+/// The bytes and characters over which a state steps to a live state: a superset of each of its closed alphabets, so
+/// subtrees with other bytes need no search.
 #[derive(Clone, Copy)]
-pub(in crate::masks) struct Onward {
+pub(crate) struct FirstCharacters {
     bytes: ByteGroups,
-    /// Of those beyond ASCII, as far as they were looked at.
-    characters: Characters,
+    /// Characters beyond ASCII, as far as they were examined.
+    characters: CharacterTargets,
 }
 
-impl Onward {
+impl FirstCharacters {
     /// # Errors
-    /// When the automaton passes its limit.
-    pub(in crate::masks) fn of(automata: &mut Automata, state: StateId) -> Result<Self, LimitExceeded> {
+    /// When the automaton exceeds its limit.
+    pub(crate) fn of(automata: &mut Automata, state: StateId) -> Result<Self, LimitExceeded> {
         let first_bytes = automata.first_bytes(state)?;
         let bytes = ByteGroups::within(|byte| first_bytes.contains(byte));
-        Ok(Self { bytes, characters: Characters::default() })
+        Ok(Self { bytes, characters: CharacterTargets::default() })
     }
 
-    /// Whether all characters below a node go on from `state`, the same at each call.
+    /// Whether all bytes and characters below a node are included. `state` must be the same at each call.
     ///
     /// # Errors
-    /// When the automaton passes its limit.
-    pub(in crate::masks) fn goes_on(
+    /// When the automaton exceeds its limit.
+    pub(crate) fn include(
         &mut self,
         automata: &mut Automata,
         state: StateId,
         below: ByteGroups,
     ) -> Result<bool, LimitExceeded> {
         Ok(below.is_within(self.bytes.with_characters(ByteGroups::ALL_LEADS))
-            && self.characters.all_lead(automata, state, below, Goal::On)?)
+            && self.characters.all_lead(automata, state, below, Goal::Live)?)
     }
 }
 
-/// Bytes of ASCII, and groups of [`ByteGroups::LEADS`], bit by bit.
+/// A candidate for a closed alphabet: ASCII bytes, and groups of [`ByteGroups::LEADS`] as bits.
 #[derive(Clone, Copy)]
 struct Alphabet {
     bytes: ByteSet,
@@ -93,38 +79,39 @@ impl Alphabet {
     }
 }
 
-/// A state that is met, and what led to it first.
-struct Met {
+/// A state that texts over a candidate reach.
+struct ReachedState {
     state: StateId,
+    /// The bytes over which it was reached first.
     entrance: Alphabet,
-    /// Another state is left out because of this one, so this one is looked at.
+    /// Another state is skipped because this one includes it, so this one is examined.
     is_needed: bool,
 }
 
-/// Finds a home of `state`; none where that would be small or is hard to find.
+/// Finds a closed alphabet of `state`; `None` where it would be small or takes long to find.
 ///
 /// # Errors
-/// When the automaton passes its limit.
-pub(in crate::masks) fn home(
+/// When the automaton exceeds its limit.
+pub(crate) fn closed_alphabet(
     automata: &mut Automata,
     state: StateId,
-    ends: Ends,
-) -> Result<Option<Home>, LimitExceeded> {
-    if counts(automata, state)? {
+    wanted: Wanted,
+) -> Result<Option<ClosedAlphabet>, LimitExceeded> {
+    if is_counting(automata, state)? {
         return Ok(None);
     }
-    let (mut bytes, mut ends) = (ByteSet::range(0, 0x7f), ends);
+    let (mut bytes, mut wanted) = (ByteSet::range(0, 0x7f), wanted);
     // Without the bytes that words end with, no word ends.
-    if ends == Ends::Count
+    if wanted == Wanted::LiveAndEnds
         && let Some(last) = automata.terms().last_bytes_by_form(automata.term(state))
         && last.without(bytes).is_empty()
     {
-        (bytes, ends) = (bytes.without(last), Ends::AreLeftOut);
+        (bytes, wanted) = (bytes.without(last), Wanted::Live);
     }
-    // Characters beyond ASCII take longer to look at, and mostly go on as some of ASCII do.
-    let Some(ascii) = close(automata, state, Alphabet { bytes, leads: 0 }, ends)? else { return Ok(None) };
+    // Characters beyond ASCII are expensive to examine, and most patterns treat them as some ASCII characters.
+    let Some(ascii) = close(automata, state, Alphabet { bytes, leads: 0 }, wanted)? else { return Ok(None) };
     let all = Alphabet { leads: Alphabet::ALL_LEADS, ..ascii.0 };
-    let (alphabet, states) = close(automata, state, all, ends)?.unwrap_or(ascii);
+    let (alphabet, states) = close(automata, state, all, wanted)?.unwrap_or(ascii);
     let mut leads = ByteGroups::default();
     for (number, range) in ByteGroups::LEADS.into_iter().enumerate() {
         if alphabet.leads >> number & 1 == 1 {
@@ -132,149 +119,151 @@ pub(in crate::masks) fn home(
         }
     }
     let groups = ByteGroups::within(|byte| alphabet.bytes.contains(byte)).with_characters(leads);
-    Ok(Some(Home { groups, states }))
+    Ok(Some(ClosedAlphabet { groups, states }))
 }
 
-/// Whether a state leads to other and other states with copies of one byte, of those with which most bytes go on.
+/// Whether repeating one byte, of those with the most common target, reaches a new state each time.
 ///
 /// # Errors
-/// When the automaton passes its limit.
-pub(in crate::masks) fn counts(automata: &mut Automata, state: StateId) -> Result<bool, LimitExceeded> {
+/// When the automaton exceeds its limit.
+pub(crate) fn is_counting(automata: &mut Automata, state: StateId) -> Result<bool, LimitExceeded> {
     let ascii = ByteSet::range(0, 0x7f);
     let successors = automata.successors(state)?;
     let widest =
         successors.iter().map(|(bytes, _)| bytes.intersection(ascii)).max_by_key(|bytes| bytes.len());
     let Some(byte) = widest.and_then(|bytes| bytes.iter().next()) else { return Ok(false) };
-    let mut met = vec![state];
-    for _ in 0..MOST_COPIES {
-        match automata.step(met[met.len() - 1], byte)? {
-            Some(next) if !met.contains(&next) => met.push(next),
+    let mut path = vec![state];
+    for _ in 0..MAX_ALPHABET_STEPS {
+        match automata.step(path[path.len() - 1], byte)? {
+            Some(next) if !path.contains(&next) => path.push(next),
             _ => return Ok(false),
         }
     }
     Ok(true)
 }
 
-/// Takes away from an alphabet what leads out, until nothing does.
+/// Removes from a candidate the bytes that make it leave the reached states, until it is closed.
 fn close(
     automata: &mut Automata,
     state: StateId,
     mut alphabet: Alphabet,
-    ends: Ends,
+    wanted: Wanted,
 ) -> Result<Option<(Alphabet, Vec<StateId>)>, LimitExceeded> {
-    for _ in 0..MOST_TAKEN {
-        if alphabet.bytes.len() < FEW_BYTES {
+    for _ in 0..MAX_ALPHABET_STEPS {
+        if alphabet.bytes.len() < MIN_ALPHABET_BYTES {
             return Ok(None);
         }
-        match closure(automata, state, alphabet, ends)? {
-            Closure::Closed(states) => return Ok(Some((alphabet, states))),
-            Closure::Leaves(taken) => alphabet = alphabet.without(taken),
-            Closure::TooLarge => return Ok(None),
+        match reach(automata, state, alphabet, wanted)? {
+            Reach::Closed(states) => return Ok(Some((alphabet, states))),
+            Reach::Escapes(removed) => alphabet = alphabet.without(removed),
+            Reach::TooLarge => return Ok(None),
         }
     }
     Ok(None)
 }
 
-enum Closure {
-    /// The states that are met.
+/// The states that texts over a candidate reach.
+enum Reach {
+    /// All of these are live.
     Closed(Vec<StateId>),
-    /// What to do without.
-    Leaves(Alphabet),
+    /// The candidate is not closed; without these bytes it may be.
+    Escapes(Alphabet),
     TooLarge,
 }
 
-/// The states that texts over an alphabet lead to, or what leads out.
-fn closure(
+fn reach(
     automata: &mut Automata,
     start: StateId,
     alphabet: Alphabet,
-    ends: Ends,
-) -> Result<Closure, LimitExceeded> {
+    wanted: Wanted,
+) -> Result<Reach, LimitExceeded> {
     let is_word = automata.is_accepting(start);
-    let mut met = Vec::new();
-    meet(&mut met, start, Alphabet { bytes: ByteSet::EMPTY, leads: 0 });
-    let (mut next, mut seen) = (0, 0);
-    while let Some(&Met { state, entrance, is_needed }) = met.get(next) {
+    let counts_ends = wanted == Wanted::LiveAndEnds;
+    let mut reached = Vec::new();
+    add(&mut reached, start, Alphabet { bytes: ByteSet::EMPTY, leads: 0 });
+    let (mut next, mut examined) = (0, 0);
+    while let Some(&ReachedState { state, entrance, is_needed }) = reached.get(next) {
         next += 1;
-        if ends == Ends::AreLeftOut
+        if !counts_ends
             && !is_needed
-            && let Some(other) = contained(automata, &met, state)
+            && let Some(other) = included(automata, &reached, state)
         {
-            met[other].is_needed = true;
+            reached[other].is_needed = true;
             continue;
         }
-        seen += 1;
-        let mut out = Alphabet { bytes: alphabet.bytes, leads: 0 };
+        examined += 1;
+        let mut escaping = Alphabet { bytes: alphabet.bytes, leads: 0 };
         let successors = automata.successors(state)?;
         for &(bytes, target) in &successors {
             let inside = bytes.intersection(alphabet.bytes);
-            if inside.is_empty() || ends == Ends::Count && automata.is_accepting(target) != is_word {
+            if inside.is_empty() || counts_ends && automata.is_accepting(target) != is_word {
                 continue;
             }
-            out.bytes = out.bytes.without(inside);
-            meet(&mut met, target, Alphabet { bytes: inside, leads: 0 });
+            escaping.bytes = escaping.bytes.without(inside);
+            add(&mut reached, target, Alphabet { bytes: inside, leads: 0 });
         }
         for number in 0..ByteGroups::LEADS.len() {
             if alphabet.leads >> number & 1 == 0 {
                 continue;
             }
             let own = Alphabet { bytes: ByteSet::EMPTY, leads: 1 << number };
-            match after_characters(automata, &successors, number, (ends, is_word))? {
-                Some(targets) => targets.into_iter().for_each(|target| meet(&mut met, target, own)),
-                None => out.leads |= own.leads,
+            match after_characters(automata, &successors, number, counts_ends.then_some(is_word))? {
+                Some(targets) => targets.into_iter().for_each(|target| add(&mut reached, target, own)),
+                None => escaping.leads |= own.leads,
             }
         }
-        if out.len() > 0 {
-            // What leads out of a state can be kept if the state is not met: whichever is less.
-            let is_entered = entrance.len() > 0 && entrance.len() < out.len();
-            return Ok(Closure::Leaves(if is_entered { entrance } else { out }));
+        if escaping.len() > 0 {
+            // Either the escaping bytes are removed, or those that reach the state: the smaller set.
+            let is_entrance_smaller = entrance.len() > 0 && entrance.len() < escaping.len();
+            return Ok(Reach::Escapes(if is_entrance_smaller { entrance } else { escaping }));
         }
-        if seen > MOST_STATES || met.len() > MOST_MET {
-            return Ok(Closure::TooLarge);
+        if examined > MAX_ALPHABET_STATES || reached.len() > 2 * MAX_ALPHABET_STATES {
+            return Ok(Reach::TooLarge);
         }
     }
-    Ok(Closure::Closed(met.into_iter().map(|met| met.state).collect()))
+    Ok(Reach::Closed(reached.into_iter().map(|reached| reached.state).collect()))
 }
 
-/// A state that was met, with all of whose words another one goes on too: nothing leads out of this one that does not lead out of
-/// that one. A pattern that may begin anywhere is in a state like this behind each beginning of it. Of two states that contain each other
-/// one is left out at most: the other one is needed then, or was left out for a third one before.
-fn contained(automata: &Automata, met: &[Met], state: StateId) -> Option<usize> {
+/// A reached state whose language is included in that of `state`: no byte leaves `state` that does not leave the other.
+/// A search is in such a state after each beginning of its pattern. Of two states that include each other at most one
+/// is skipped: the other is needed then, or is included in a third one.
+fn included(automata: &Automata, reached: &[ReachedState], state: StateId) -> Option<usize> {
     let term = automata.term(state);
-    met.iter().position(|other| {
+    reached.iter().position(|other| {
         other.state != state && automata.terms().includes_by_form(term, automata.term(other.state))
     })
 }
 
-fn meet(met: &mut Vec<Met>, state: StateId, entrance: Alphabet) {
-    if !met.iter().any(|known| known.state == state) {
-        met.push(Met { state, entrance, is_needed: false });
+fn add(reached: &mut Vec<ReachedState>, state: StateId, entrance: Alphabet) {
+    if !reached.iter().any(|known| known.state == state) {
+        reached.push(ReachedState { state, entrance, is_needed: false });
     }
 }
 
-/// The states after the characters that begin with the bytes of a group, if each of these goes on from the state with these
-/// successors. None too where a word ends inside a character, or not as it should behind one, if that counts.
+/// The states after the characters of a group, from the state with these successors; `None` if some character is dead.
+/// If `is_word` is given, also where a word ends inside a character, or where a state after one is accepting and
+/// `is_word` is false, or the other way round.
 fn after_characters(
     automata: &mut Automata,
     successors: &[(ByteSet, StateId)],
     group: usize,
-    (ends, is_word): (Ends, bool),
+    is_word: Option<bool>,
 ) -> Result<Option<Vec<StateId>>, LimitExceeded> {
     let mut targets = Vec::new();
-    let mut places: Vec<(Character, StateId)> = Vec::new();
+    let mut visited: Vec<(Character, StateId)> = Vec::new();
     for byte in ByteGroups::LEADS[group].clone() {
         let Some(&(_, target)) = successors.iter().find(|(bytes, _)| bytes.contains(byte)) else {
             return Ok(None);
         };
-        let place = (Character::Boundary.step(byte), target);
-        if !places.contains(&place) {
-            places.push(place);
+        let pair = (Character::Boundary.step(byte), target);
+        if !visited.contains(&pair) {
+            visited.push(pair);
         }
     }
     let mut next = 0;
-    while let Some(&(character, state)) = places.get(next) {
+    while let Some(&(character, state)) = visited.get(next) {
         next += 1;
-        if places.len() > MOST_PLACES || ends == Ends::Count && automata.is_accepting(state) {
+        if visited.len() > MAX_CHARACTER_STATES || is_word.is_some() && automata.is_accepting(state) {
             return Ok(None);
         }
         let range = match character {
@@ -290,10 +279,10 @@ fn after_characters(
             }
             missing = missing.without(inside);
             if after != Character::Boundary {
-                if !places.contains(&(after, target)) {
-                    places.push((after, target));
+                if !visited.contains(&(after, target)) {
+                    visited.push((after, target));
                 }
-            } else if ends == Ends::Count && automata.is_accepting(target) != is_word {
+            } else if is_word.is_some_and(|is_word| automata.is_accepting(target) != is_word) {
                 return Ok(None);
             } else if !targets.contains(&target) {
                 targets.push(target);
@@ -318,7 +307,7 @@ mod tests {
         text.bytes().fold(ByteGroups::default(), |groups, byte| groups.union(ByteGroups::of(byte)))
     }
 
-    /// The states of a pattern, of which "&" and "then" make one of several.
+    /// The states of a pattern; "&" is an intersection, "then" a concatenation.
     fn automata(pattern: &str) -> (Automata, Vec<StateId>) {
         let mut terms = grammask_automata::Terms::new();
         let (head, tail) = pattern.split_once(" then ").unwrap_or((pattern, ""));
@@ -341,9 +330,9 @@ mod tests {
         (automata, states)
     }
 
-    /// No text over a home leads out, and if ends count, words end behind all characters or behind none.
+    /// No text over an alphabet dies, and if ends are wanted, words end after all characters or after none.
     #[test]
-    fn texts_stay_at_home() {
+    fn no_text_leaves_the_states() {
         let mut found = 0;
         for pattern in [
             r"(?s:.)*ab(?s:.)*",
@@ -359,15 +348,18 @@ mod tests {
             r"[a-z]* & ([^b]|b[^a])*b? & [a-z]*(z7|zz)[^/]* then -",
         ] {
             let (mut automata, states) = automata(pattern);
-            for (state, ends) in
-                states.iter().flat_map(|&state| [(state, Ends::Count), (state, Ends::AreLeftOut)])
+            for (state, wanted) in
+                states.iter().flat_map(|&state| [(state, Wanted::LiveAndEnds), (state, Wanted::Live)])
             {
-                let Some(home) = home(&mut automata, state, ends).expect("within limits") else { continue };
+                let Some(alphabet) = closed_alphabet(&mut automata, state, wanted).expect("within limits")
+                else {
+                    continue;
+                };
                 found += 1;
-                assert_eq!(home.states[0], state);
+                assert_eq!(alphabet.states[0], state);
                 let is_word = automata.is_accepting(state);
                 let inside: Vec<&str> =
-                    CHARACTERS.into_iter().filter(|text| groups(text).is_within(home.groups)).collect();
+                    CHARACTERS.into_iter().filter(|text| groups(text).is_within(alphabet.groups)).collect();
                 let mut texts = vec![state];
                 for _ in 0..4 {
                     let mut longer: Vec<StateId> = Vec::new();
@@ -379,7 +371,7 @@ mod tests {
                             let next = automata.step(current, byte).expect("within limits");
                             current = next.unwrap_or_else(|| panic!("{pattern} goes on with {text}"));
                             let is_end = position + 1 == text.len();
-                            if ends == Ends::Count {
+                            if wanted == Wanted::LiveAndEnds {
                                 assert_eq!(
                                     automata.is_accepting(current),
                                     is_end && is_word,
@@ -395,29 +387,30 @@ mod tests {
                 }
             }
         }
-        assert!(found > 30, "{found} homes");
+        assert!(found > 30, "{found} alphabets");
     }
 
     #[test]
-    fn homes_are_large() {
-        let home_of = |pattern: &str, ends| {
+    fn alphabets_are_large() {
+        let alphabet_of = |pattern: &str, wanted| {
             let (mut automata, states) = automata(pattern);
-            home(&mut automata, states[0], ends).expect("within limits")
+            closed_alphabet(&mut automata, states[0], wanted).expect("within limits")
         };
-        let anywhere = home_of(r"[^\x00-\x1f]*ab[^\x00-\x1f]*", Ends::AreLeftOut).expect("goes on for ever");
+        let anywhere = alphabet_of(r"[^\x00-\x1f]*ab[^\x00-\x1f]*", Wanted::Live).expect("closed");
         assert!(groups("abc 12 é你🙂").is_within(anywhere.groups));
         assert!(!groups("\n").is_within(anywhere.groups));
         assert!(anywhere.states.len() > 2);
-        let before = home_of(r"[^\x00-\x1f]*ab[^\x00-\x1f]*", Ends::Count).expect("goes on for ever");
+        let before = alphabet_of(r"[^\x00-\x1f]*ab[^\x00-\x1f]*", Wanted::LiveAndEnds).expect("closed");
         assert!(groups("acd").is_within(before.groups) || groups("bcd").is_within(before.groups));
         assert!(!groups("ab").is_within(before.groups), "a word ends there");
-        let parts = home_of("[a-z]+(-[a-z]+)*", Ends::AreLeftOut).expect("letters");
+        let parts = alphabet_of("[a-z]+(-[a-z]+)*", Wanted::Live).expect("letters");
         assert!(groups("az").is_within(parts.groups));
         assert!(!groups("-").is_within(parts.groups));
-        assert!(home_of("[a-z]{3,40}", Ends::AreLeftOut).is_none(), "it counts");
-        let search = home_of("[^\"\n]* & [^\"\n]*[0-9a-f]{8}-[0-9a-f]{4}[^\"\n]* then \"", Ends::Count);
-        let search = search.expect("goes on for ever").groups;
-        assert!(groups("0af- é你🙂").is_within(search), "what a search has found so far takes nothing away");
+        assert!(alphabet_of("[a-z]{3,40}", Wanted::Live).is_none(), "counts");
+        let search =
+            alphabet_of("[^\"\n]* & [^\"\n]*[0-9a-f]{8}-[0-9a-f]{4}[^\"\n]* then \"", Wanted::LiveAndEnds);
+        let search = search.expect("closed").groups;
+        assert!(groups("0af- é你🙂").is_within(search), "the progress of a search removes nothing");
         assert!(!groups("\"").is_within(search));
     }
 }

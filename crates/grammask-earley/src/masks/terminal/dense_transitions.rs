@@ -1,4 +1,8 @@
-//! Transitions of a lazy automaton copied into plain rows, for walks through much of the trie: a step is one load.
+//! Transitions of a lazy automaton copied into dense rows of 256 cells, for walks through much of the trie: a step is
+//! one load.
+//!
+//! Also the test whether a subtree of the trie can be skipped: with all bytes below a node the state loops to itself
+//! ([`super::self_loops`]), or reaches only states that accept all of these bytes too ([`super::closed_alphabet`]).
 
 use rustc_hash::FxHashMap;
 
@@ -6,102 +10,174 @@ use grammask_automata::{Automata, StateId};
 use grammask_diagnostics::LimitExceeded;
 use grammask_vocabulary::{ByteGroups, Character, WhichNodes};
 
-use super::closed_alphabet::{Ends, Onward, home};
-use super::self_loops::Loops;
+use super::super::ablation::{Technique, is_enabled};
+use super::super::tuning::{MAX_ALPHABET_FAILURES, MIN_ALPHABET_NODES};
+use super::closed_alphabet::{FirstCharacters, closed_alphabet};
+use super::self_loops::SelfLoops;
+use super::walk::Wanted;
 
-/// How often no home is found for a state before no other is looked for.
-const MOST_HOMELESS: usize = 2;
-
-/// Transitions of the states that a walk meets, numbered as they are met. A cell holds twice the number of the
-/// state that it leads to, plus one if that is accepting.
-#[derive(Default)]
-pub(in crate::masks) struct Rows {
+/// The transitions of the states that a walk visits, numbered in the order of their visits.
+///
+/// A cell is twice the number of the target state, plus one if that is accepting.
+pub(crate) struct DenseTransitions {
+    wanted: Wanted,
     numbers: FxHashMap<StateId, u32>,
     states: Vec<StateId>,
     /// 256 cells per state.
-    pub(in crate::masks) cells: Vec<u32>,
-    /// What keeps each state, as far as it was asked for.
-    loops: Vec<Option<Loops>>,
-    homes: Vec<KnownHome>,
-    /// How many states have none.
-    homeless: usize,
+    cells: Vec<u32>,
+    /// Self-loops of each state, computed on demand.
+    self_loops: Vec<Option<SelfLoops>>,
+    /// Closed alphabet of each state, searched on demand.
+    alphabets: Vec<AlphabetSearch>,
+    /// Number of states for which no closed alphabet was found.
+    failures: usize,
 }
 
-/// What is known of the home of a state.
+/// The state of the search for a closed alphabet.
 #[derive(Clone, Copy)]
-enum KnownHome {
-    Nothing,
-    /// What cannot be in it.
-    Within(Onward),
-    /// What it is, or that none was found.
-    All(Option<ByteGroups>),
+enum AlphabetSearch {
+    NotBegun,
+    /// A superset of any closed alphabet.
+    Bounded(FirstCharacters),
+    Done(Option<ByteGroups>),
 }
 
-impl Rows {
-    /// Trie nodes at and below a node from which it is worth asking whether a state is left there.
-    pub(in crate::masks) const WORTH_SKIPPING: usize = 4;
-    /// The same from which it is worth finding the home of a state.
-    const WORTH_A_HOME: usize = 64;
-    /// No word goes on so.
-    pub(in crate::masks) const DEAD: u32 = u32::MAX;
-    /// Not known yet.
-    pub(in crate::masks) const OPEN: u32 = u32::MAX - 1;
+/// The part of the trie below a node.
+#[derive(Clone, Copy)]
+pub(crate) struct Subtree {
+    /// Bytes that occur below the node.
+    pub(crate) groups: ByteGroups,
+    /// Byte of the first child.
+    pub(crate) first_byte: u8,
+    /// Number of nodes, the top one included.
+    pub(crate) nodes: usize,
+}
 
-    /// The cell that leads to a state.
-    pub(in crate::masks) fn of_state(&mut self, automata: &Automata, state: StateId) -> u32 {
+impl DenseTransitions {
+    /// The target of a missing transition.
+    pub(crate) const DEAD: u32 = u32::MAX;
+    /// A transition that was not copied yet.
+    const UNKNOWN: u32 = u32::MAX - 1;
+
+    /// Without states.
+    pub(crate) fn new(wanted: Wanted) -> Self {
+        Self {
+            wanted,
+            numbers: FxHashMap::default(),
+            states: Vec::new(),
+            cells: Vec::new(),
+            self_loops: Vec::new(),
+            alphabets: Vec::new(),
+            failures: 0,
+        }
+    }
+
+    /// The cell of transitions to a state.
+    pub(crate) fn cell_to(&mut self, automata: &Automata, state: StateId) -> u32 {
         let next = self.states.len() as u32;
         let number = *self.numbers.entry(state).or_insert(next);
         if number == next {
             self.states.push(state);
-            self.loops.push(None);
-            self.homes.push(KnownHome::Nothing);
-            self.cells.resize(self.states.len() * 256, Self::OPEN);
+            self.self_loops.push(None);
+            self.alphabets.push(AlphabetSearch::NotBegun);
+            self.cells.resize(self.states.len() * 256, Self::UNKNOWN);
         }
         number << 1 | u32::from(automata.is_accepting(state))
     }
 
-    /// At which nodes of a subtree the state that `cell` leads to holds, if it is not left below the first of them; `first` is
-    /// the first byte of what is below it.
+    /// Number of visited states.
+    pub(crate) fn len(&self) -> usize {
+        self.states.len()
+    }
+
+    /// The target of a transition.
+    pub(crate) fn state(&self, cell: u32) -> StateId {
+        self.states[(cell >> 1) as usize]
+    }
+
+    /// The cell of the transition over `byte` from the target of `cell`.
     #[inline]
-    pub(in crate::masks) fn kept(
+    pub(crate) fn next(
         &mut self,
         automata: &mut Automata,
         cell: u32,
-        (first, below): (u8, ByteGroups),
+        byte: u8,
+    ) -> Result<u32, LimitExceeded> {
+        let next = self.cells[Self::index(cell, byte)];
+        if next == Self::UNKNOWN { self.copy(automata, cell, byte) } else { Ok(next) }
+    }
+
+    fn index(cell: u32, byte: u8) -> usize {
+        (cell >> 1) as usize * 256 + usize::from(byte)
+    }
+
+    #[cold]
+    fn copy(&mut self, automata: &mut Automata, cell: u32, byte: u8) -> Result<u32, LimitExceeded> {
+        let target = match automata.step(self.states[(cell >> 1) as usize], byte)? {
+            Some(state) => self.cell_to(automata, state),
+            None => Self::DEAD,
+        };
+        self.cells[Self::index(cell, byte)] = target;
+        Ok(target)
+    }
+
+    /// Whether all tokens below a node that is entered over `cell` are live, and, if ends are wanted, either all nodes
+    /// that it returns are ends or none: then the subtree can be skipped.
+    #[inline]
+    pub(crate) fn uniform_below(
+        &mut self,
+        automata: &mut Automata,
+        cell: u32,
+        below: Subtree,
     ) -> Result<Option<WhichNodes>, LimitExceeded> {
-        let number = (cell >> 1) as usize;
-        let mut next = self.cells[Self::cell(cell, first)];
-        if next == Self::OPEN {
-            next = self.fill(automata, cell, first)?;
+        if let Some(nodes) = self.looping_below(automata, cell, below)? {
+            return Ok(Some(nodes));
         }
+        let is_closed = self.is_closed_below(automata, cell, below)?;
+        Ok(is_closed.then_some(WhichNodes::WholeCharacters))
+    }
+
+    /// The nodes of a subtree at which the walk is in the target of `cell`, if that state is never left in the subtree.
+    #[inline]
+    pub(crate) fn looping_below(
+        &mut self,
+        automata: &mut Automata,
+        cell: u32,
+        below: Subtree,
+    ) -> Result<Option<WhichNodes>, LimitExceeded> {
+        if !is_enabled(Technique::SelfLoops) {
+            return Ok(None);
+        }
+        let Subtree { groups, first_byte, .. } = below;
+        let number = (cell >> 1) as usize;
+        let next = self.next(automata, cell, first_byte)?;
         if next != cell {
-            let may_be_character = first >= 0x80 && next != Self::DEAD && !below.is_broken();
-            let is_left = self.loops[number].is_some_and(|loops| loops.is_left_by(first));
-            if !may_be_character || is_left || !self.leads_back(automata, cell, first)? {
+            let may_be_character = first_byte >= 0x80 && next != Self::DEAD && !groups.is_broken();
+            let is_left = self.self_loops[number].is_some_and(|loops| loops.is_left_on(first_byte));
+            if !may_be_character || is_left || !self.returns(automata, cell, first_byte)? {
                 return Ok(None);
             }
         }
-        let mut loops = match self.loops[number] {
+        let mut loops = match self.self_loops[number] {
             Some(known) => known,
-            None => self.find_loops(automata, number)?,
+            None => self.find_self_loops(automata, number)?,
         };
-        let kept = loops.kept(below);
-        if kept.is_some() || below.is_broken() || !below.intersects(ByteGroups::ALL_LEADS) {
-            return Ok(kept);
+        let covered = loops.cover(groups);
+        if covered.is_some() || groups.is_broken() || !groups.intersects(ByteGroups::ALL_LEADS) {
+            return Ok(covered);
         }
-        loops.look_at(automata, self.states[number], below)?;
-        self.loops[number] = Some(loops);
-        Ok(loops.kept(below))
+        loops.examine(automata, self.states[number], groups)?;
+        self.self_loops[number] = Some(loops);
+        Ok(loops.cover(groups))
     }
 
-    /// Whether some character that begins with the byte `first` leads back to the state that `cell` leads to: a state that
-    /// counts is left by each, and costs a few loads in place of all its transitions.
-    fn leads_back(&mut self, automata: &mut Automata, cell: u32, first: u8) -> Result<bool, LimitExceeded> {
-        let (mut character, mut byte, mut at) = (Character::Boundary, first, cell);
+    /// Whether some character that begins with `first_byte` returns to the target of `cell`. A counting state is left
+    /// by every character, which this finds with a few loads instead of all transitions of the state.
+    fn returns(&mut self, automata: &mut Automata, cell: u32, first_byte: u8) -> Result<bool, LimitExceeded> {
+        let (mut character, mut byte, mut at) = (Character::Boundary, first_byte, cell);
         loop {
             character = character.step(byte);
-            let next = self.cells[Self::cell(at, byte)];
-            at = if next == Self::OPEN { self.fill(automata, at, byte)? } else { next };
+            at = self.next(automata, at, byte)?;
             if at == Self::DEAD || character == Character::Broken {
                 return Ok(false);
             }
@@ -113,95 +189,59 @@ impl Rows {
     }
 
     #[cold]
-    fn find_loops(&mut self, automata: &mut Automata, number: usize) -> Result<Loops, LimitExceeded> {
-        let loops = Loops::of(automata, self.states[number])?;
-        self.loops[number] = Some(loops);
-        Ok(loops)
-    }
-
-    /// Whether all that is below a node, so many nodes with it, is in the home of the state that `cell` leads to.
-    pub(in crate::masks) fn is_at_home(
-        &mut self,
-        automata: &mut Automata,
-        cell: u32,
-        (below, nodes): (ByteGroups, usize),
-        ends: Ends,
-    ) -> Result<bool, LimitExceeded> {
-        let number = (cell >> 1) as usize;
-        if below.is_broken() {
-            return Ok(false);
-        }
-        let mut onward = match self.homes[number] {
-            KnownHome::All(home) => return Ok(home.is_some_and(|home| below.is_within(home))),
-            _ if nodes < Self::WORTH_A_HOME || self.homeless >= MOST_HOMELESS => return Ok(false),
-            KnownHome::Nothing => Onward::of(automata, self.states[number])?,
-            KnownHome::Within(onward) => onward,
-        };
-        let goes_on = onward.goes_on(automata, self.states[number], below)?;
-        self.homes[number] = KnownHome::Within(onward);
-        Ok(goes_on && self.find_home(automata, number, ends)?.is_some_and(|home| below.is_within(home)))
-    }
-
-    #[cold]
-    fn find_home(
+    fn find_self_loops(
         &mut self,
         automata: &mut Automata,
         number: usize,
-        ends: Ends,
-    ) -> Result<Option<ByteGroups>, LimitExceeded> {
-        let found = home(automata, self.states[number], ends)?;
-        self.homeless += usize::from(found.is_none());
-        let groups = found.as_ref().map(|found| found.groups);
-        self.homes[number] = KnownHome::All(groups);
-        // The other states that are met have the same home, if not a larger one.
-        for &state in found.iter().flat_map(|found| &found.states) {
-            let other = (self.of_state(automata, state) >> 1) as usize;
-            if !matches!(self.homes[other], KnownHome::All(_)) {
-                self.homes[other] = KnownHome::All(groups);
-            }
-        }
-        Ok(groups)
+    ) -> Result<SelfLoops, LimitExceeded> {
+        let loops = SelfLoops::of(automata, self.states[number])?;
+        self.self_loops[number] = Some(loops);
+        Ok(loops)
     }
 
-    /// How many states were met.
-    pub(in crate::masks) fn len(&self) -> usize {
-        self.states.len()
-    }
-
-    /// The state that a cell leads to.
-    pub(in crate::masks) fn state(&self, cell: u32) -> StateId {
-        self.states[(cell >> 1) as usize]
-    }
-
-    /// The cell of the transition over `byte` from the state that `cell` leads to.
-    #[inline]
-    pub(in crate::masks) fn next(
+    /// Whether the bytes of a subtree are in a closed alphabet of the target of `cell`.
+    fn is_closed_below(
         &mut self,
         automata: &mut Automata,
         cell: u32,
-        byte: u8,
-    ) -> Result<u32, LimitExceeded> {
-        let next = self.cells[Self::cell(cell, byte)];
-        if next == Self::OPEN { self.fill(automata, cell, byte) } else { Ok(next) }
-    }
-
-    /// Where the transition over `byte` is, from the state that `cell` leads to.
-    pub(in crate::masks) fn cell(cell: u32, byte: u8) -> usize {
-        (cell >> 1) as usize * 256 + usize::from(byte)
+        below: Subtree,
+    ) -> Result<bool, LimitExceeded> {
+        let Subtree { groups, nodes, .. } = below;
+        let number = (cell >> 1) as usize;
+        if groups.is_broken() || !is_enabled(Technique::ClosedAlphabets) {
+            return Ok(false);
+        }
+        let mut first = match self.alphabets[number] {
+            AlphabetSearch::Done(found) => {
+                return Ok(found.is_some_and(|alphabet| groups.is_within(alphabet)));
+            }
+            _ if nodes < MIN_ALPHABET_NODES || self.failures >= MAX_ALPHABET_FAILURES => return Ok(false),
+            AlphabetSearch::NotBegun => FirstCharacters::of(automata, self.states[number])?,
+            AlphabetSearch::Bounded(first) => first,
+        };
+        let may_be_closed = first.include(automata, self.states[number], groups)?;
+        self.alphabets[number] = AlphabetSearch::Bounded(first);
+        Ok(may_be_closed
+            && self.find_alphabet(automata, number)?.is_some_and(|alphabet| groups.is_within(alphabet)))
     }
 
     #[cold]
-    pub(in crate::masks) fn fill(
+    fn find_alphabet(
         &mut self,
         automata: &mut Automata,
-        before: u32,
-        byte: u8,
-    ) -> Result<u32, LimitExceeded> {
-        let target = match automata.step(self.states[(before >> 1) as usize], byte)? {
-            Some(state) => self.of_state(automata, state),
-            None => Self::DEAD,
-        };
-        self.cells[Self::cell(before, byte)] = target;
-        Ok(target)
+        number: usize,
+    ) -> Result<Option<ByteGroups>, LimitExceeded> {
+        let found = closed_alphabet(automata, self.states[number], self.wanted)?;
+        self.failures += usize::from(found.is_none());
+        let groups = found.as_ref().map(|found| found.groups);
+        self.alphabets[number] = AlphabetSearch::Done(groups);
+        // The alphabet is closed for every state that it reaches; some may have a larger one.
+        for &state in found.iter().flat_map(|found| &found.states) {
+            let other = (self.cell_to(automata, state) >> 1) as usize;
+            if !matches!(self.alphabets[other], AlphabetSearch::Done(_)) {
+                self.alphabets[other] = AlphabetSearch::Done(groups);
+            }
+        }
+        Ok(groups)
     }
 }

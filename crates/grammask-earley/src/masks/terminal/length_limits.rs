@@ -1,33 +1,33 @@
-//! Summaries of intersections whose length is limited, composed from those without the limit.
+//! Summaries of intersections with a length limit, composed from those without the limit.
 //!
-//! A text with a pattern and a largest length has another state after each token, for what is left of the length; and after
-//! each word, where the pattern counts words. So the limit is taken out, and all lengths share one walk (see
-//! [`super::limited_walk`]). Bounds of what else is counted are taken out where that changes nothing: if masks cannot tell
-//! the intersection with few copies of everything from the one with any number, they are the same for all bounds between.
+//! A text with a pattern and a maximum length is in another state after each token, since its remaining length differs.
+//! So the limit is removed, and all limits share one walk ([`super::limited_walk`]). Other bounds in the pattern are
+//! generalised where that does not change the summary: languages are monotone in their bounds, so if the summary with
+//! few copies of everything equals the one with any number, it holds for all bounds in between.
 
 use std::sync::Arc;
 
 use grammask_automata::{LengthLimit, StateId};
 use grammask_vocabulary::{CountedSummary, GrowingNodeSet, LiveTokens, NodeSetRef, TerminalSummary};
 
-use super::super::compose::{ComposeError, Composition};
+use super::super::ablation::{Technique, is_enabled};
+use super::super::budget::ComposeError;
+use super::super::compose::{MaskComputation, SymbolSummary};
+use super::super::tuning::MIN_GENERALISED_COPIES;
 use super::limited_walk::{LimitedState, walk_limited};
 
-/// Copies of a wide thing, such as a word of a text, that few tokens hold.
-const FEW_COPIES: u32 = 6;
-/// What is known of intersections that are alike but for the bounds of repetitions.
+/// The result of the first walk among intersections that differ only in the bounds of repetitions.
 #[derive(Clone, Copy, Debug)]
-pub(in crate::masks) enum Clamped {
-    /// One was walked.
-    Met,
-    /// The walk of one was given up, so that of others would be too.
-    TooHard,
+pub(crate) enum FirstLimitedWalk {
+    Finished,
+    /// It gave up, so the others would too.
+    GaveUp,
 }
 
-impl Composition<'_> {
-    /// The summary of a terminal that goes on with an intersection whose length is limited; none where it does not, or
-    /// where that is no help.
-    pub(in crate::masks) fn limited(
+impl MaskComputation<'_> {
+    /// The summary of a terminal that begins with an intersection with a length limit; `None` if it does not, or if the
+    /// walk without the limit gave up.
+    pub(super) fn without_length_limit(
         &mut self,
         state: StateId,
         nodes: &NodeSetRef,
@@ -36,14 +36,14 @@ impl Composition<'_> {
         let Some((head, tail)) = self.machine.automata.terms().leading_intersection(term) else {
             return Ok(None);
         };
-        // The tail is asked for its own summary, so it must not come here again.
+        // The summary of the tail is computed separately, so this must not recurse.
         if self.machine.automata.terms().leading_intersection(tail).is_some() {
             return Ok(None);
         }
         let is_nullable = self.machine.automata.terms().is_nullable(head);
         for limit in self.machine.automata.terms_mut().length_limits(head) {
-            // What ends soon is walked soon.
-            if limit.max_units < FEW_COPIES {
+            // Short words are walked soon.
+            if limit.max_units < MIN_GENERALISED_COPIES {
                 continue;
             }
             let Some(counted) = self.all_limits(limit, nodes)? else { continue };
@@ -56,7 +56,7 @@ impl Composition<'_> {
                 let mut all_ends = GrowingNodeSet::default();
                 let starts = if is_nullable { &[ends, nodes.clone()][..] } else { &[ends] };
                 for nodes in starts {
-                    let (more, ends) = self.terminal(tail, nodes)?;
+                    let SymbolSummary { live: more, ends } = self.terminal(tail, nodes)?;
                     live.push(more);
                     let _ = all_ends.add(&ends, self.trie, self.vocabulary.summaries());
                 }
@@ -70,7 +70,7 @@ impl Composition<'_> {
         Ok(None)
     }
 
-    /// What is known of an intersection for all limits on its length.
+    /// The summary of an intersection for all limits on its length.
     fn all_limits(
         &mut self,
         limit: LengthLimit,
@@ -80,24 +80,26 @@ impl Composition<'_> {
         if let Some(known) = self.vocabulary.summaries().get_limited(languages, nodes) {
             return Ok(known);
         }
-        let Some(between) = self.machine.automata.terms_mut().clamp_maxima(limit.unlimited, FEW_COPIES)
-        else {
-            return self.walk_limited(limit, nodes);
+        let between = match is_enabled(Technique::GeneralisedBounds) {
+            true => self.machine.automata.terms_mut().clamp_maxima(limit.unlimited, MIN_GENERALISED_COPIES),
+            false => None,
         };
+        let Some(between) = between else { return self.walk_limited(limit, nodes) };
         let [lower, upper] =
             [between.lower, between.upper].map(|unlimited| LengthLimit { unlimited, ..limit });
         let key = (self.languages(upper), nodes.id());
         let mut counted = None;
-        match self.known.clamped.get(&key) {
-            // The first of those that are alike above is walked as it is: there may be no other.
+        match self.summaries.terminals.first_limited_walks.get(&key) {
+            // The first is walked with its own bounds: there may be no other.
             None => {
                 counted = self.walk_limited(limit, nodes)?;
-                let clamped = if counted.is_some() { Clamped::Met } else { Clamped::TooHard };
-                self.known.clamped.insert(key, clamped);
+                let outcome =
+                    if counted.is_some() { FirstLimitedWalk::Finished } else { FirstLimitedWalk::GaveUp };
+                self.summaries.terminals.first_limited_walks.insert(key, outcome);
                 return Ok(counted);
             }
-            Some(Clamped::TooHard) => {}
-            Some(Clamped::Met) => {
+            Some(FirstLimitedWalk::GaveUp) => {}
+            Some(FirstLimitedWalk::Finished) => {
                 let upper = self.walk_limited(upper, nodes)?;
                 let lower = if upper.is_some() { self.walk_limited(lower, nodes)? } else { None };
                 counted = upper.filter(|upper| lower.is_some_and(|lower| lower == *upper));
@@ -115,7 +117,7 @@ impl Composition<'_> {
         [limit.unlimited, limit.unit_rest, limit.unit].map(|term| terms.content_hash(term))
     }
 
-    /// What is known of an intersection for all limits on its length, by going through the trie if nothing is.
+    /// The same from the cache of the vocabulary, or by a walk.
     fn walk_limited(
         &mut self,
         limit: LengthLimit,
@@ -135,22 +137,23 @@ impl Composition<'_> {
                 None => return Ok(None),
             },
         };
-        // What comes before the copies may be anything; if some word of it begins another, there are several ways to count.
-        let is_counted_in_one_way = match inside {
+        // The rest of the current copy may be any language; if it is not a prefix code, the copies of a path are
+        // ambiguous.
+        let is_unambiguous = match inside {
             Some(inside) => self.is_prefix_code(inside)? && self.is_prefix_code(unit)?,
             None => self.is_prefix_code(unit)?,
         };
         let mut counted = None;
-        if is_counted_in_one_way {
+        if is_unambiguous {
             let state = LimitedState { unlimited, unit, inside };
             let (automata, vocabulary) = (&mut *self.machine.automata, self.vocabulary);
-            let setbacks = self.known.limited_setbacks;
+            let setbacks = self.summaries.terminals.limited_setbacks;
             match walk_limited(automata, vocabulary, state, nodes, setbacks)? {
                 Some((found, work)) => {
-                    self.spend(work)?;
+                    self.budget.spend(work)?;
                     counted = Some(Arc::new(found));
                 }
-                None => self.known.limited_setbacks += 1,
+                None => self.summaries.terminals.limited_setbacks += 1,
             }
         }
         self.vocabulary.summaries().insert_limited(languages, nodes, counted.clone());

@@ -1,7 +1,8 @@
-//! What a state of a terminal is not left by, or one copy of a code is: groups of bytes, and characters of UTF-8.
+//! Self-loops: the bytes and characters on which a state steps back to itself, or which are one copy of a prefix code.
 //!
-//! Below a node of the trie that has nothing else below it, a walk is in the same state everywhere, or inside a character
-//! and back in it after that. So the subtree is known as a whole.
+//! In a subtree of the trie whose bytes all are self-loops of a state, a walk is in that state at every node, or inside
+//! a character and back in the state after it. So the subtree need not be visited. (Regex engines call such a state
+//! accelerated.)
 
 use std::ops::RangeInclusive;
 
@@ -9,21 +10,23 @@ use grammask_automata::{Automata, ByteSet, StateId};
 use grammask_diagnostics::LimitExceeded;
 use grammask_vocabulary::{ByteGroups, Character, WhichNodes};
 
-/// What a state leads back to itself with, or one copy of a code is.
+use super::super::tuning::MAX_CHARACTER_STATES;
+
+/// The bytes and characters that return to a state, or that are one copy of a prefix code.
 #[derive(Clone, Copy, Debug)]
-pub(in crate::masks) struct Loops {
-    /// Bytes.
+pub(crate) struct SelfLoops {
+    /// Single bytes.
     bytes: ByteGroups,
-    /// The characters beyond ASCII that do so too, as far as they were looked at.
-    characters: Characters,
+    /// Characters beyond ASCII, by the group of their first byte, as far as these were examined.
+    characters: CharacterTargets,
 }
 
-impl Loops {
-    /// Finds the bytes that lead from `state` back to it; characters beyond ASCII are still to be looked at.
+impl SelfLoops {
+    /// Finds the self-loops over single bytes; those over characters beyond ASCII are still to be examined.
     ///
     /// # Errors
-    /// When the automaton passes its limit.
-    pub(in crate::masks) fn of(automata: &mut Automata, state: StateId) -> Result<Self, LimitExceeded> {
+    /// When the automaton exceeds its limit.
+    pub(crate) fn of(automata: &mut Automata, state: StateId) -> Result<Self, LimitExceeded> {
         let mut own = ByteSet::EMPTY;
         for (bytes, target) in automata.successors(state)? {
             if target == state {
@@ -31,18 +34,14 @@ impl Loops {
             }
         }
         let bytes = ByteGroups::within(|byte| own.contains(byte));
-        Ok(Self { bytes, characters: Characters::default() })
+        Ok(Self { bytes, characters: CharacterTargets::default() })
     }
 
-    /// Finds the characters, among those of ASCII and all others together, that are words of the code that `start` begins;
-    /// `None` if no character of ASCII is.
+    /// Finds the characters that are words of the prefix code with this start state; `None` if no ASCII character is.
     ///
     /// # Errors
-    /// When the automaton passes its limit.
-    pub(in crate::masks) fn of_code(
-        automata: &mut Automata,
-        start: StateId,
-    ) -> Result<Option<Self>, LimitExceeded> {
+    /// When the automaton exceeds its limit.
+    pub(crate) fn of_code(automata: &mut Automata, start: StateId) -> Result<Option<Self>, LimitExceeded> {
         let mut own = ByteSet::EMPTY;
         for (bytes, target) in automata.successors(start)? {
             if automata.is_accepting(target) {
@@ -53,40 +52,39 @@ impl Loops {
             return Ok(None);
         }
         let bytes = ByteGroups::within(|byte| own.contains(byte));
-        let mut characters = Characters::default();
+        let mut characters = CharacterTargets::default();
         for group in ByteGroups::LEADS.map(|leads| ByteGroups::of(*leads.start())) {
-            let _ = characters.all_lead(automata, start, group, Goal::Word)?;
+            let _ = characters.all_lead(automata, start, group, Goal::Accept)?;
         }
         Ok(Some(Self { bytes, characters }))
     }
 
-    /// Looks at the characters below a node, as far as it is not known whether they lead back to `state`; none of them is
-    /// broken.
+    /// Examines the groups of characters below a node that were not examined before. No character below is broken.
     ///
     /// # Errors
-    /// When the automaton passes its limit.
-    pub(in crate::masks) fn look_at(
+    /// When the automaton exceeds its limit.
+    pub(crate) fn examine(
         &mut self,
         automata: &mut Automata,
         state: StateId,
         below: ByteGroups,
     ) -> Result<(), LimitExceeded> {
         if below.is_within(self.bytes.with_characters(ByteGroups::ALL_LEADS)) {
-            let _ = self.characters.all_lead(automata, state, below, Goal::Back)?;
+            let _ = self.characters.all_lead(automata, state, below, Goal::Return)?;
         }
         Ok(())
     }
 
-    /// Whether it is known that not all characters which begin with the byte `first` lead back.
+    /// Whether some character of the group of `first` is known not to return.
     #[inline]
-    pub(in crate::masks) fn is_left_by(self, first: u8) -> bool {
-        self.characters.do_not_lead(ByteGroups::of(first))
+    pub(crate) fn is_left_on(self, first: u8) -> bool {
+        self.characters.exclude(ByteGroups::of(first))
     }
 
-    /// At which nodes of a subtree the state holds, if it is known not to be left below the first of them. At the others it
-    /// is one inside a character.
+    /// The nodes of a subtree at which the walk is in the state, if all bytes below are known self-loops. At the other
+    /// nodes it is inside a character.
     #[inline]
-    pub(in crate::masks) fn kept(self, below: ByteGroups) -> Option<WhichNodes> {
+    pub(crate) fn cover(self, below: ByteGroups) -> Option<WhichNodes> {
         if below.is_within(self.bytes) {
             Some(WhichNodes::All)
         } else if below.is_within(self.bytes.with_characters(self.characters.leading)) {
@@ -97,40 +95,41 @@ impl Loops {
     }
 }
 
-/// Where characters are to lead.
+/// Where a character should lead.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(in crate::masks) enum Goal {
-    /// Back to the state that they start from, with no word that ends inside of one.
-    Back,
-    /// To where a word ends, with none that ends inside of one.
-    Word,
-    /// Anywhere.
-    On,
+pub(crate) enum Goal {
+    /// Back to the state, without an accepting state inside the character.
+    Return,
+    /// To an accepting state, without one inside the character.
+    Accept,
+    /// To any live state.
+    Live,
 }
 
-/// For groups of characters beyond ASCII whether each leads from a state to a goal, found out when it is asked for: a class of
-/// letters has a hundred states, and most texts are in a few scripts.
+/// For groups of characters beyond ASCII, whether all of them lead from a state to a goal. Groups are examined on
+/// demand: a class of letters has a hundred states, and most texts use a few scripts.
 #[derive(Clone, Copy, Debug, Default)]
-pub(in crate::masks) struct Characters {
-    /// First bytes of the groups that were looked at.
+pub(crate) struct CharacterTargets {
+    /// First bytes of the examined groups.
     seen: ByteGroups,
-    /// Those of the groups of which all lead there.
+    /// First bytes of the groups whose characters all lead to the goal.
     leading: ByteGroups,
 }
 
-impl Characters {
-    /// Whether all characters that begin with bytes of `groups` lead from `state` to the goal, the same at each call.
+impl CharacterTargets {
+    /// Whether all characters that begin with bytes of `groups` lead from `state` to the goal. State and goal must be
+    /// the same at each call.
     ///
     /// # Errors
-    /// When the automaton passes its limit.
-    pub(in crate::masks) fn all_lead(
+    /// When the automaton exceeds its limit.
+    pub(crate) fn all_lead(
         &mut self,
         automata: &mut Automata,
         state: StateId,
         groups: ByteGroups,
         goal: Goal,
     ) -> Result<bool, LimitExceeded> {
-        if self.do_not_lead(groups) {
+        if self.exclude(groups) {
             return Ok(false);
         }
         for leads in ByteGroups::LEADS {
@@ -147,13 +146,13 @@ impl Characters {
         Ok(true)
     }
 
-    /// Whether it is known that some do not.
-    fn do_not_lead(self, groups: ByteGroups) -> bool {
+    /// Whether some character of the groups is known not to lead to the goal.
+    fn exclude(self, groups: ByteGroups) -> bool {
         groups.intersects(self.seen.without(self.leading))
     }
 }
 
-/// Whether every character that begins with a byte of `leads` leads there.
+/// Whether every character that begins with a byte of `leads` leads to the goal.
 fn all_lead(
     automata: &mut Automata,
     state: StateId,
@@ -173,28 +172,25 @@ fn all_lead(
             let Some(target) = automata.step(current, byte)? else { return Ok(false) };
             if character == Character::Boundary {
                 let is_there = match goal {
-                    Goal::Back => target == state,
-                    Goal::Word => automata.is_accepting(target),
-                    Goal::On => true,
+                    Goal::Return => target == state,
+                    Goal::Accept => automata.is_accepting(target),
+                    Goal::Live => true,
                 };
                 if !is_there {
                     return Ok(false);
                 }
-            } else if goal != Goal::On && automata.is_accepting(target) {
+            } else if goal != Goal::Live && automata.is_accepting(target) {
                 return Ok(false);
             } else if !seen.contains(&(character, target)) {
                 seen.push((character, target));
             }
         }
-        if seen.len() > MOST_PLACES {
+        if seen.len() > MAX_CHARACTER_STATES {
             return Ok(false);
         }
     }
     Ok(true)
 }
-
-/// Pairs of a place inside a character and a state after which a search is given up; plain text has three.
-const MOST_PLACES: usize = 64;
 
 #[cfg(test)]
 mod tests {
@@ -202,15 +198,15 @@ mod tests {
     use grammask_automata::regex;
     use grammask_diagnostics::Limits;
 
-    /// What keeps the first state of a pattern, after a look at some texts.
-    fn loops(pattern: &str, texts: &[&str]) -> Loops {
+    /// The self-loops of the first state of a pattern, with the characters of some texts examined.
+    fn loops(pattern: &str, texts: &[&str]) -> SelfLoops {
         let mut terms = grammask_automata::Terms::new();
         let term = regex::term(&mut terms, pattern, &Limits::default()).expect("a pattern");
         let mut automata = Automata::new(terms, 1000);
         let start = automata.start(term).expect("within limits").expect("not empty");
-        let mut loops = Loops::of(&mut automata, start).expect("within limits");
+        let mut loops = SelfLoops::of(&mut automata, start).expect("within limits");
         for text in texts {
-            loops.look_at(&mut automata, start, groups(text)).expect("within limits");
+            loops.examine(&mut automata, start, groups(text)).expect("within limits");
         }
         loops
     }
@@ -220,29 +216,29 @@ mod tests {
     }
 
     #[test]
-    fn text_is_kept() {
+    fn text_is_covered() {
         let body = r#"([^"\\\x00-\x1f]|\\n)*"#;
-        assert_eq!(loops(body, &[]).kept(groups("some text, 12 words!")), Some(WhichNodes::All));
-        assert_eq!(loops(body, &[]).kept(groups("Größe")), None, "nobody looked");
+        assert_eq!(loops(body, &[]).cover(groups("some text, 12 words!")), Some(WhichNodes::All));
+        assert_eq!(loops(body, &[]).cover(groups("Größe")), None, "not examined");
         let body = loops(body, &["Größe", "\"語"]);
-        assert_eq!(body.kept(groups("Größe")), Some(WhichNodes::WholeCharacters));
-        assert_eq!(body.kept(groups("語")), None, "not looked at, where the state is left anyway");
-        assert_eq!(body.kept(groups("Größe").union(ByteGroups::broken())), None);
-        assert_eq!(body.kept(groups("\"")), None);
-        assert_eq!(body.kept(groups("a\\n")), None);
+        assert_eq!(body.cover(groups("Größe")), Some(WhichNodes::WholeCharacters));
+        assert_eq!(body.cover(groups("語")), None, "not examined: another byte leaves the state");
+        assert_eq!(body.cover(groups("Größe").union(ByteGroups::broken())), None);
+        assert_eq!(body.cover(groups("\"")), None);
+        assert_eq!(body.cover(groups("a\\n")), None);
         let letters = loops("[a-z]*", &["ö"]);
-        assert_eq!(letters.kept(groups("word")), Some(WhichNodes::All));
-        assert_eq!(letters.kept(groups("ö")), None);
-        assert!(letters.is_left_by(0xc3) && !letters.is_left_by(0xc2), "nobody asked for the others");
-        assert_eq!(loops("[a-z]{3}", &["ö"]).kept(groups("a")), None);
+        assert_eq!(letters.cover(groups("word")), Some(WhichNodes::All));
+        assert_eq!(letters.cover(groups("ö")), None);
+        assert!(letters.is_left_on(0xc3) && !letters.is_left_on(0xc2), "the others were not examined");
+        assert_eq!(loops("[a-z]{3}", &["ö"]).cover(groups("a")), None);
         let no_space = loops(r"[^\s]*", &["Größe", "語", "\u{2014}"]);
-        assert!(no_space.kept(groups("Größe")).is_some());
-        assert!(no_space.kept(groups("語")).is_some());
-        assert!(no_space.kept(groups("\u{2014}")).is_none(), "some white space begins with the same byte");
-        assert!(loops("[^f]*", &[]).kept(groups("abcdegh")).is_some());
+        assert!(no_space.cover(groups("Größe")).is_some());
+        assert!(no_space.cover(groups("語")).is_some());
+        assert!(no_space.cover(groups("\u{2014}")).is_none(), "some white space begins with the same byte");
+        assert!(loops("[^f]*", &[]).cover(groups("abcdegh")).is_some());
     }
 
-    /// Characters may lead on where they do not lead back.
+    /// Characters may be live that do not return.
     #[test]
     fn goals_differ() {
         let mut terms = grammask_automata::Terms::new();
@@ -252,18 +248,18 @@ mod tests {
         let start = automata.start(term).expect("within limits").expect("not empty");
         let next = automata.step(start, b'a').expect("within limits").expect("goes on");
         let mut all = |state, text, goal| {
-            let mut characters = Characters::default();
+            let mut characters = CharacterTargets::default();
             let first = characters.all_lead(&mut automata, state, groups(text), goal).expect("within limits");
             let again = characters.all_lead(&mut automata, state, groups(text), goal).expect("within limits");
             assert_eq!(first, again);
             first
         };
-        assert!(!all(start, "ö", Goal::On), "not all of its group do");
+        assert!(!all(start, "ö", Goal::Live), "not all of its group do");
         for text in ["ö", "語", "🙂"] {
-            assert!(all(next, text, Goal::On));
-            assert!(all(next, text, Goal::Word));
-            assert!(!all(next, text, Goal::Back));
+            assert!(all(next, text, Goal::Live));
+            assert!(all(next, text, Goal::Accept));
+            assert!(!all(next, text, Goal::Return));
         }
-        assert!(all(next, "text", Goal::Back), "no character beyond ASCII is in it");
+        assert!(all(next, "text", Goal::Return), "no character beyond ASCII is in it");
     }
 }

@@ -1,8 +1,8 @@
-//! The summary of one of many words, by going along the table of the words and the token trie side by side.
+//! The summary of a set of literals, by walking their table and the token trie in lockstep.
 //!
-//! A large set of words is a table without dead states (see [`Table`](grammask_automata::Table)). Where both the table and the
-//! trie go on, tokens are live; nothing else is looked at, and no state of the automaton is made. So the cost is that of the
-//! places where they agree, not of the words that are left.
+//! A large set of literals is a table without dead states (see [`Table`](grammask_automata::Table)). Tokens are live
+//! where both the table and the trie have a transition; no other node is visited, and no state of the automaton is
+//! created. So the cost is the number of common paths, not of literals.
 
 use grammask_automata::{Automata, ByteSet, StateId, Table, TableState};
 use grammask_diagnostics::LimitExceeded;
@@ -10,40 +10,33 @@ use grammask_vocabulary::{
     BitOrder, ChildrenByByte, LiveTokens, NodeSet, TokenId, TokenTrie, TrieNode, Vocabulary,
 };
 
-use super::walk::{Listed, Walked, children, nodes_ahead};
+use super::super::tuning::{MAX_SCRATCH, MAX_SMALL_WALK};
+use super::walk::{SparseWalk, WalkResult, enter_children, nodes_ahead};
 
-/// Nodes that go on after which an ordinary walk is the better way: the table is no set of words, or is one of nearly everything.
-const MOST_NODES: usize = 1 << 14;
-
-/// Nodes below places where the table ends and something else goes on, after which the same holds.
-const MOST_AHEAD: usize = 1 << 13;
-
-/// More room than this is given back after a walk.
-const MOST_KEPT: usize = 1 << 11;
-
-/// What a walk writes down, kept from one to the next: most walks are short, and there are many.
+/// Buffers of a walk, reused by the next: most walks are short, and there are many.
 #[derive(Debug, Default)]
-pub(in crate::masks) struct Notes {
-    /// The nodes that words lead to, with the states after them; what lies behind the last one is room.
+pub(crate) struct TableScratch {
+    /// The nodes on paths of literals, with the states after them, and unused entries after the last one.
     entered: Vec<(TrieNode, TableState)>,
     /// The tokens of these nodes.
     tokens: Vec<TokenId>,
-    /// Nodes at which a word of the table ends and a token goes on.
+    /// Nodes at which a literal ends and a token continues.
     ended: Vec<u32>,
     order: BitOrder,
 }
 
-/// Walks the words that continue `state` below `nodes`, if these begin with those of a table. None where that is no help.
+/// Walks the words that continue `state` below `nodes`, if they begin with those of a table. `None` where an ordinary
+/// walk is faster: if most nodes are visited anyway.
 ///
 /// # Errors
-/// When the automaton passes its limit.
-pub(in crate::masks) fn walk_table(
+/// When the automaton exceeds its limit.
+pub(crate) fn walk_table(
     automata: &mut Automata,
     vocabulary: &Vocabulary,
     state: StateId,
     nodes: &NodeSet,
-    notes: &mut Notes,
-) -> Result<Option<Walked>, LimitExceeded> {
+    scratch: &mut TableScratch,
+) -> Result<Option<WalkResult>, LimitExceeded> {
     let terms = automata.terms();
     let Some((table, start, tail)) = terms.leading_table(automata.term(state)) else { return Ok(None) };
     if nodes.is_dense() {
@@ -51,38 +44,38 @@ pub(in crate::masks) fn walk_table(
     }
     let has_tail = tail != terms.epsilon();
     let trie = vocabulary.trie();
-    let most_ahead = if has_tail { MOST_AHEAD } else { usize::MAX };
-    notes.clear();
-    let mut walk = Walk { table, trie, notes, count: 0, ahead: 0, most_ahead };
-    if !walk.below(nodes, start) {
+    let max_ahead = if has_tail { MAX_SMALL_WALK } else { usize::MAX };
+    scratch.clear();
+    let mut walk = TableWalk { table, trie, scratch, count: 0, ahead: 0, max_ahead };
+    if !walk.run(nodes, start) {
         return Ok(None);
     }
     let work = nodes.len() + walk.count;
     if !has_tail {
-        let live = LiveTokens::ordered_by(&mut notes.order, &mut notes.tokens, vocabulary.size());
-        let ends = NodeSet::new(notes.ended.clone(), trie);
-        return Ok(Some(Walked { live, ends: Some(ends), work }));
+        let live = LiveTokens::ordered_by(&mut scratch.order, &mut scratch.tokens, vocabulary.size());
+        let ends = NodeSet::new(scratch.ended.clone(), trie);
+        return Ok(Some(WalkResult { live, ends: Some(ends), work }));
     }
     let start_is_word = table.is_accepting(start);
     let Some(tail) = automata.start(tail)? else { return Ok(None) };
-    let mut entries: Vec<_> = notes.ended.iter().map(|&node| (TrieNode(node), tail)).collect();
-    let mut found = Listed::new(notes.tokens.clone(), work);
+    let mut entries: Vec<_> = scratch.ended.iter().map(|&node| (TrieNode(node), tail)).collect();
+    let mut walk = SparseWalk::new(scratch.tokens.clone(), work);
     if start_is_word {
         let first_bytes = automata.first_bytes(tail)?;
         for node in nodes.iter() {
-            found.work += children(automata, trie, node, tail, first_bytes, &mut entries)?;
+            walk.work += enter_children(automata, trie, node, tail, first_bytes, &mut entries)?;
         }
     }
-    if nodes_ahead(trie, &entries) > MOST_AHEAD {
+    if nodes_ahead(trie, &entries) > MAX_SMALL_WALK {
         return Ok(None);
     }
-    found.walk(automata, trie, &entries)?;
-    Ok(Some(found.finish(vocabulary)))
+    walk.run(automata, trie, &entries)?;
+    Ok(Some(walk.finish(vocabulary)))
 }
 
-impl Notes {
+impl TableScratch {
     /// Bytes of memory.
-    pub(in crate::masks) fn memory_bytes(&self) -> usize {
+    pub(crate) fn memory_bytes(&self) -> usize {
         let Self { entered, tokens, ended, order } = self;
         entered.capacity() * size_of::<(TrieNode, TableState)>()
             + tokens.capacity() * size_of::<TokenId>()
@@ -91,7 +84,7 @@ impl Notes {
     }
 
     fn clear(&mut self) {
-        if self.entered.len() > MOST_KEPT {
+        if self.entered.len() > MAX_SCRATCH {
             *self = Self::default();
         }
         self.tokens.clear();
@@ -99,42 +92,43 @@ impl Notes {
     }
 }
 
-/// A node has no more children.
-const MOST_CHILDREN: usize = 256;
+/// Maximum number of children of a node: one per byte.
+const MAX_CHILDREN: usize = 256;
 
-struct Walk<'a> {
+struct TableWalk<'a> {
     table: &'a Table,
     trie: &'a TokenTrie,
-    notes: &'a mut Notes,
-    /// How many nodes were entered. They are far from each other in memory, and none of them has to wait for what another one leads to.
+    scratch: &'a mut TableScratch,
+    /// Number of entered nodes. They are visited breadth first, so that the loads of one do not wait for those of
+    /// another.
     count: usize,
-    /// Nodes below those where a word ends, and how many there may be.
+    /// Number of nodes below those where a literal ends, and its limit.
     ahead: usize,
-    most_ahead: usize,
+    max_ahead: usize,
 }
 
-impl Walk<'_> {
-    /// Goes on from `start` below each of `nodes`; returns whether that was not too much.
-    fn below(&mut self, nodes: &NodeSet, start: TableState) -> bool {
+impl TableWalk<'_> {
+    /// Walks from `start` below each of `nodes`; returns whether the number of nodes was within its limits.
+    fn run(&mut self, nodes: &NodeSet, start: TableState) -> bool {
         for node in nodes.iter() {
             self.enter(self.trie.children_by_byte(node), start);
         }
         let mut next = 0;
         while next < self.count {
-            let (node, state) = self.notes.entered[next];
+            let (node, state) = self.scratch.entered[next];
             next += 1;
-            // Mostly one, so this is cheaper than to copy a slice.
-            self.trie.tokens(node).iter().for_each(|&token| self.notes.tokens.push(token));
+            // Most nodes have one token, so this is cheaper than copying a slice.
+            self.trie.tokens(node).iter().for_each(|&token| self.scratch.tokens.push(token));
             let children = self.trie.children_by_byte(node);
             if children.is_empty() {
                 continue;
             }
             if self.table.is_accepting(state) {
-                self.notes.ended.push(node.0);
-                self.ahead += self.trie.subtree_end(node).index() - node.index();
+                self.scratch.ended.push(node.0);
+                self.ahead += self.trie.subtree_len(node);
             }
             self.enter(children, state);
-            if self.count > MOST_NODES || self.ahead > self.most_ahead {
+            if self.count > MAX_SMALL_WALK || self.ahead > self.max_ahead {
                 return false;
             }
         }
@@ -143,13 +137,13 @@ impl Walk<'_> {
 
     #[inline]
     fn enter(&mut self, children: ChildrenByByte<'_>, state: TableState) {
-        if self.notes.entered.len() < self.count + MOST_CHILDREN {
-            self.make_room();
+        if self.scratch.entered.len() < self.count + MAX_CHILDREN {
+            self.grow();
         }
-        let room = &mut self.notes.entered[self.count..];
+        let unused = &mut self.scratch.entered[self.count..];
         let mut added = 0;
         let mut add = |child: TrieNode, target: TableState| {
-            room[added] = (child, target);
+            unused[added] = (child, target);
             added += 1;
         };
         match children.only() {
@@ -175,15 +169,15 @@ impl Walk<'_> {
     }
 
     #[cold]
-    fn make_room(&mut self) {
-        let nowhere = (TrieNode::ROOT, TableState::default());
-        self.notes.entered.resize(2 * (self.count + MOST_CHILDREN), nowhere);
+    fn grow(&mut self) {
+        let unused = (TrieNode::ROOT, TableState::default());
+        self.scratch.entered.resize(2 * (self.count + MAX_CHILDREN), unused);
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::super::walk::{Wanted, walk_terminal};
+    use super::super::walk::{WalkRequest, Wanted, walk_terminal};
     use super::*;
     use grammask_automata::regex;
     use grammask_diagnostics::Limits;
@@ -200,7 +194,7 @@ mod tests {
         let vocabulary = Vocabulary::new(texts, vec![], vec![], None).expect("a vocabulary");
         let trie = vocabulary.trie();
         let words = ["ab", "abab", "ba", "éab", "é", "cabab", "bé,x", "a,b", "ab,ab", "b😀"];
-        let (mut found, mut notes) = (0, Notes::default());
+        let (mut found, mut scratch) = (0, TableScratch::default());
         for rest in ["", ",", "(,a|b)?", "[a-c]*"] {
             let mut terms = grammask_automata::Terms::new();
             let table = terms.literals(&words);
@@ -223,18 +217,17 @@ mod tests {
             for (state, nodes) in
                 states.iter().flat_map(|state| nodes.iter().map(move |nodes| (*state, nodes)))
             {
-                let walked =
-                    walk_table(&mut automata, &vocabulary, state, nodes, &mut notes).expect("within limits");
+                let walked = walk_table(&mut automata, &vocabulary, state, nodes, &mut scratch)
+                    .expect("within limits");
                 let Some(walked) = walked else { continue };
                 found += 1;
-                let first_bytes = automata.first_bytes(state).expect("within limits");
-                let wanted = (&[][..], Wanted::LiveAndEnds);
-                let expected = walk_terminal(&mut automata, &vocabulary, state, first_bytes, nodes, wanted);
-                let expected = expected.expect("within limits");
+                let request = WalkRequest { state, nodes, wanted: Wanted::LiveAndEnds };
+                let expected = walk_terminal(&mut automata, &vocabulary, request, &[]);
+                let (_, expected) = expected.expect("within limits");
                 assert_eq!(walked.live.to_set(vocabulary.size()), expected.live.to_set(vocabulary.size()));
                 assert_eq!(walked.ends, expected.ends);
             }
         }
-        assert!(found > 30, "{found} of the states are those of tables");
+        assert!(found > 30, "{found} states are those of tables");
     }
 }

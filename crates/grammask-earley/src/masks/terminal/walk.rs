@@ -1,216 +1,120 @@
-//! The summary of a terminal, by going through the token trie below a set of nodes.
+//! Walks along the token trie with the automaton of a terminal.
 //!
-//! Small parts of the trie are walked with the automaton as it is. Where much of the trie lies ahead (the body
-//! of a string: every token of the vocabulary), transitions are first copied into plain rows of 256 cells, as
-//! they are met: the walk is then one load per node. And where a state leads to itself with all that is below a
-//! node (letters, or any characters), everything below is live in that state, and is not looked at: free text costs what
-//! it costs to find the few tokens that leave it.
+//! Two walks compute the same summary:
 //!
-//! A state that differs from a known one only in some first bytes (the first letter of a name, and its other letters)
-//! pays only for these: below the others both are in the same state, so what is known is copied as a whole, and only what
-//! is below these is taken out and walked anew.
+//! - [`SparseWalk`] steps the lazy automaton and collects lists: for the few nodes below a narrow state, such as a
+//!   number.
+//! - [`DenseWalk`] copies transitions into dense rows (one load per node), collects ranges and bits, and skips subtrees
+//!   in which the state cannot change, so that free text costs the nodes where it can be left: for most of the
+//!   vocabulary.
+//!
+//! Before a dense walk from the root, summaries of other states of the automaton are tried as a base
+//! ([`super::similar_states`]).
 
 use std::sync::Arc;
 
 use grammask_automata::{Automata, ByteSet, StateId};
 use grammask_diagnostics::LimitExceeded;
 use grammask_vocabulary::{
-    LiveTokens, NodeSet, TerminalSummary, TokenId, TokenRanges, TokenSet, TokenTrie, TrieNode, Vocabulary,
-    WhichNodes, words_of,
+    LiveTokens, NodeSet, TerminalSummary, TokenId, TokenRanges, TokenTrie, TrieNode, Vocabulary,
 };
 
-use super::closed_alphabet::Ends;
-use super::dense_transitions::Rows;
+use super::super::ablation::{Technique, is_enabled};
+use super::super::tuning::{MAX_NARROW_BYTES, MAX_SCANNED_NODES, MIN_DENSE_NODES, MIN_SKIPPED_NODES};
+use super::dense_transitions::{DenseTransitions, Subtree};
 use super::similar_states::walk_similar;
+use super::strategy::{Strategy, WalkFacts, plan_walk};
 
-/// Trie nodes ahead from which rows are worth their making; and where nobody asks for ends, and states are not left by much of
-/// what is ahead.
-const MANY_NODES: usize = 8192;
-const MANY_LOOPED: usize = 2048;
-
-/// Where at most so many bytes go on, rows are not worth their making.
-const FEW_BYTES: usize = 12;
-
-/// Nodes that are looked at one after the other, before it is sure that much of what is ahead will be met: a large set of
-/// words meets little of it.
-const MOST_TRIED: usize = 1024;
-
-/// Bytes that keep a state of free text, which is walked soon; letters, digits and some signs are fewer.
-const FREE_BYTES: usize = 80;
-
-/// Where a known state says nothing of a larger part than this of what is ahead, it is worth finding out what tells the states
-/// apart behind their first bytes.
-const FEW_UNKNOWN: usize = 16;
-
-/// Known states that are looked at for what tells them apart, besides the one that goes on most alike.
-const MOST_OTHERS: usize = 3;
-
-/// Bytes that lead back to a state from which it is likely to go on with much of what is ahead.
-const LOOPS_WIDELY: usize = 8;
-
-/// Nodes of a subtree that are looked at one by one: more of them are mostly left out by the bytes that go on.
-const FEW_NODES: usize = 16;
-
-/// What is asked for.
+/// Which parts of a summary are asked for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(in crate::masks) enum Wanted {
-    /// What is live, where nothing can follow a word: such walks do not tell apart states that go on alike.
+pub(crate) enum Wanted {
+    /// Live tokens only: nothing can follow a word. States that differ only in where words end are then equivalent.
     Live,
-    /// Where words end, too.
+    /// Also the nodes where words end.
     LiveAndEnds,
 }
 
-/// What a walk finds.
-pub(in crate::masks) struct Walked {
-    pub(in crate::masks) live: LiveTokens,
-    /// None only where nobody asked for them.
-    pub(in crate::masks) ends: Option<NodeSet>,
-    /// Trie nodes looked at.
-    pub(in crate::masks) work: usize,
+/// A request for the words that continue `state` below `nodes`.
+#[derive(Clone, Copy)]
+pub(crate) struct WalkRequest<'a> {
+    pub(crate) state: StateId,
+    pub(crate) nodes: &'a NodeSet,
+    pub(crate) wanted: Wanted,
 }
 
-/// A state of the same automaton with what is known about it below the same nodes.
+/// A summary whose parts are not interned yet.
+pub(crate) struct WalkResult {
+    pub(crate) live: LiveTokens,
+    /// `None` only where ends were not wanted.
+    pub(crate) ends: Option<NodeSet>,
+    /// Visited trie nodes.
+    pub(crate) work: usize,
+}
+
+/// A state of the same automaton with its summary below the root.
 #[derive(Clone, Debug)]
-pub(in crate::masks) struct Known {
-    pub(in crate::masks) state: StateId,
-    pub(in crate::masks) summary: Arc<TerminalSummary>,
+pub(crate) struct BaseSummary {
+    pub(crate) state: StateId,
+    pub(crate) summary: Arc<TerminalSummary>,
 }
 
-impl Known {
-    /// Whether all that is asked for is known.
-    pub(in crate::masks) fn suffices(&self, wanted: Wanted) -> bool {
+impl BaseSummary {
+    /// Whether the summary has all wanted parts.
+    pub(crate) fn suffices(&self, wanted: Wanted) -> bool {
         wanted == Wanted::Live || self.summary.ends.is_some()
     }
 }
 
-/// Walks the words that continue `state`, of which `first_bytes` are the first bytes, below `nodes`. What `known` holds
-/// is used where the only node is the root and many nodes are ahead.
+/// Computes the summary of a state by a walk, and says which variant computed it. `bases` are used where the walk
+/// begins at the root.
 ///
 /// # Errors
-/// When the automaton passes its limit.
-pub(in crate::masks) fn walk_terminal(
+/// When the automaton exceeds its limit.
+pub(crate) fn walk_terminal(
     automata: &mut Automata,
     vocabulary: &Vocabulary,
-    state: StateId,
-    first_bytes: ByteSet,
-    nodes: &NodeSet,
-    (known, wanted): (&[Known], Wanted),
-) -> Result<Walked, LimitExceeded> {
+    request: WalkRequest<'_>,
+    bases: &[BaseSummary],
+) -> Result<(Strategy, WalkResult), LimitExceeded> {
     let trie = vocabulary.trie();
-    let mut work = 0;
-    let mut entries: Vec<(TrieNode, StateId)> = Vec::new();
-    if nodes.is_dense() {
-        for byte in first_bytes.iter() {
-            let Some(next) = automata.step(state, byte)? else { continue };
-            let edges = trie.edges_over(byte);
-            work += edges.len();
-            let inside = edges.iter().filter(|&&(parent, _)| nodes.contains(parent));
-            entries.extend(inside.map(|&(_, child)| (child, next)));
-        }
-    } else {
-        for node in nodes.iter() {
-            work += children(automata, trie, node, state, first_bytes, &mut entries)?;
-        }
-    }
-    let all_ahead = nodes_ahead(trie, &entries);
-    // What is known is known of the root.
-    let is_wide = all_ahead >= MANY_NODES && !goes_on_narrowly(automata, &entries)?;
-    let similar = match is_wide && nodes.contains(TrieNode::ROOT) {
-        true => most_similar(automata, known, state, (first_bytes, wanted))?,
-        false => None,
+    let mut entries = Vec::new();
+    let entering = enter(automata, trie, request, &mut entries)?;
+    let ahead = nodes_ahead(trie, &entries);
+    let facts = WalkFacts {
+        ahead,
+        is_narrow: !is_enabled(Technique::DenseTransitions)
+            || ahead >= MIN_DENSE_NODES && are_narrow(automata, &entries)?,
+        has_bases: !bases.is_empty() && request.nodes.contains(TrieNode::ROOT),
     };
-    // Nodes below the bytes over which both states go on differently, of which nothing is known.
-    let differs = |node: TrieNode| similar.is_some_and(|(_, differing)| differing.contains(trie.byte(node)));
-    let unknown = || trie.children(TrieNode::ROOT).filter(|&node| differs(node));
-    let unknown_ahead: usize = unknown().map(|node| trie.subtree_end(node).index() - node.index()).sum();
-    if let Some((similar, _)) = similar
-        && unknown_ahead > all_ahead / FEW_UNKNOWN
-        && kept_bytes(automata, state)? < FREE_BYTES
-    {
-        let others = known.iter().rev().filter(|last| last.state != similar.state && last.suffices(wanted));
-        let candidates = std::iter::once(similar).chain(others.take(MOST_OTHERS));
-        if let Some(mut walked) =
-            walk_similar(automata, vocabulary, state, candidates, (wanted, unknown_ahead))?
-        {
-            walked.work += work;
-            return Ok(walked);
-        }
-    }
-    let most_listed = match all_ahead {
-        ..MANY_LOOPED => usize::MAX,
-        ..MANY_NODES if wanted == Wanted::Live && loops_widely(automata, &entries)? => 0,
-        _ if !is_wide => usize::MAX,
-        _ if loops_widely(automata, &entries)? => 0,
-        _ => MOST_TRIED,
-    };
-    if most_listed > 0 {
-        let mut found = Listed::new(Vec::new(), work);
-        found.most_listed = most_listed;
-        found.walk(automata, trie, &entries)?;
-        if found.stack.is_empty() {
-            return Ok(found.finish(vocabulary));
-        }
-        work = found.work;
-    }
-    let mut found = Dense::new(trie, wanted);
-    let mut copied = None;
-    if let Some((Known { summary: similar, .. }, _)) = similar
-        && unknown_ahead < all_ahead / 2
-    {
-        let others = entries.iter().copied().filter(|&(node, _)| differs(node)).collect();
-        let mut live = TokenSet::new(vocabulary.size());
-        similar.live.add_to(&mut live);
-        if wanted == Wanted::LiveAndEnds
-            && let Some(ends) = &similar.ends
-        {
-            ends.copy_range(0..trie.len(), &mut found.ends);
-        }
-        for node in unknown() {
-            let tokens = trie.subtree_tokens(node);
-            work += tokens.len();
-            for &token in tokens {
-                live.remove(token);
+    for strategy in plan_walk(&facts).strategies() {
+        let walked = match strategy {
+            Strategy::Sparse => {
+                let mut walk = SparseWalk::new(Vec::new(), 0);
+                walk.run(automata, trie, &entries)?;
+                Some(walk.finish(vocabulary))
             }
-            if wanted == Wanted::LiveAndEnds {
-                for (word, bits) in words_of(node.index()..trie.subtree_end(node).index()) {
-                    found.ends[word] &= !bits;
+            Strategy::Similar => walk_similar(automata, vocabulary, request, ahead, bases)?,
+            _ => {
+                let mut walk = DenseWalk::new(trie, request.wanted);
+                let mut work = 0;
+                for &(node, state) in &entries {
+                    work += walk.run(automata, trie, node, state)?;
                 }
+                let ends =
+                    (request.wanted == Wanted::LiveAndEnds).then(|| NodeSet::from_bits(walk.ends, trie));
+                Some(WalkResult { live: walk.tokens.finish(vocabulary), ends, work })
             }
+        };
+        if let Some(mut walked) = walked {
+            walked.work += entering;
+            return Ok((strategy, walked));
         }
-        work += found.ends.len();
-        entries = others;
-        copied = Some(live);
     }
-    for (node, state) in entries {
-        work += found.walk(automata, trie, node, state)?;
-    }
-    let live = match copied {
-        Some(mut live) => {
-            found.tokens.add_to(&mut live, trie);
-            LiveTokens::from_set(live)
-        }
-        None => found.tokens.finish(vocabulary),
-    };
-    let ends = (wanted == Wanted::LiveAndEnds).then(|| NodeSet::from_bits(found.ends, trie));
-    Ok(Walked { live, ends, work })
+    unreachable!("a sparse or a dense walk does not decline")
 }
 
-/// How many bytes lead from a state back to it.
-pub(in crate::masks) fn kept_bytes(automata: &mut Automata, state: StateId) -> Result<usize, LimitExceeded> {
-    let mut kept = 0;
-    for byte in automata.first_bytes(state)?.iter() {
-        kept += usize::from(automata.step(state, byte)? == Some(state));
-    }
-    Ok(kept)
-}
-
-/// Goes along one word below each node, or along the beginning of it.
-pub(in crate::masks) fn walk_word(
-    vocabulary: &Vocabulary,
-    word: &[u8],
-    is_whole: bool,
-    nodes: &NodeSet,
-) -> Walked {
+/// Follows one word, or the beginning of one if it is not `whole`, below each node.
+pub(crate) fn walk_word(vocabulary: &Vocabulary, word: &[u8], is_whole: bool, nodes: &NodeSet) -> WalkResult {
     let trie = vocabulary.trie();
     let (mut tokens, mut ends, mut work) = (Vec::new(), Vec::new(), 0);
     for start in nodes.iter() {
@@ -229,12 +133,48 @@ pub(in crate::masks) fn walk_word(
         }
     }
     let live = LiveTokens::new(tokens, vocabulary.size());
-    Walked { live, ends: Some(NodeSet::new(ends, trie)), work }
+    WalkResult { live, ends: Some(NodeSet::new(ends, trie)), work }
 }
 
-/// Adds the children of `node` that are words of what `state` goes on with, each with its state; returns how many nodes
-/// it looked at.
-pub(in crate::masks) fn children(
+/// Number of bytes on which a state loops to itself.
+pub(crate) fn self_loop_bytes(automata: &mut Automata, state: StateId) -> Result<usize, LimitExceeded> {
+    let mut count = 0;
+    for byte in automata.first_bytes(state)?.iter() {
+        count += usize::from(automata.step(state, byte)? == Some(state));
+    }
+    Ok(count)
+}
+
+/// Adds the children of the start nodes that the state steps to, each with the state after it. Returns the number of
+/// visited nodes.
+fn enter(
+    automata: &mut Automata,
+    trie: &TokenTrie,
+    request: WalkRequest<'_>,
+    entries: &mut Vec<(TrieNode, StateId)>,
+) -> Result<usize, LimitExceeded> {
+    let WalkRequest { state, nodes, .. } = request;
+    let first_bytes = automata.first_bytes(state)?;
+    let mut work = 0;
+    if nodes.is_dense() {
+        for byte in first_bytes.iter() {
+            let Some(next) = automata.step(state, byte)? else { continue };
+            let edges = trie.edges_over(byte);
+            work += edges.len();
+            let inside = edges.iter().filter(|&&(parent, _)| nodes.contains(parent));
+            entries.extend(inside.map(|&(_, child)| (child, next)));
+        }
+    } else {
+        for node in nodes.iter() {
+            work += enter_children(automata, trie, node, state, first_bytes, entries)?;
+        }
+    }
+    Ok(work)
+}
+
+/// Adds the children of one node that the state steps to, each with the state after it. Returns the number of visited
+/// nodes.
+pub(crate) fn enter_children(
     automata: &mut Automata,
     trie: &TokenTrie,
     node: TrieNode,
@@ -244,7 +184,7 @@ pub(in crate::masks) fn children(
 ) -> Result<usize, LimitExceeded> {
     let bytes = first_bytes.within(trie.child_bytes(node));
     let mut work = bytes.len();
-    if work <= FEW_BYTES {
+    if work <= MAX_NARROW_BYTES {
         for byte in bytes.iter() {
             if let (Some(child), Some(next)) = (trie.child(node, byte), automata.step(state, byte)?) {
                 entries.push((child, next));
@@ -261,106 +201,65 @@ pub(in crate::masks) fn children(
     Ok(work)
 }
 
-/// How many nodes there are at and below some.
-pub(in crate::masks) fn nodes_ahead(trie: &TokenTrie, entries: &[(TrieNode, StateId)]) -> usize {
-    entries.iter().map(|&(node, _)| trie.subtree_end(node).index() - node.index()).sum()
+/// Number of nodes in the subtrees of the entries.
+pub(crate) fn nodes_ahead(trie: &TokenTrie, entries: &[(TrieNode, StateId)]) -> usize {
+    entries.iter().map(|&(node, _)| trie.subtree_len(node)).sum()
 }
 
-/// Whether few bytes go on in each state, so that little of what is ahead will be met.
-fn goes_on_narrowly(automata: &mut Automata, entries: &[(TrieNode, StateId)]) -> Result<bool, LimitExceeded> {
+/// Whether all states have few first bytes, so that most of the subtrees is dead.
+fn are_narrow(automata: &mut Automata, entries: &[(TrieNode, StateId)]) -> Result<bool, LimitExceeded> {
     let mut last = None;
     for &(_, state) in entries {
-        if last.replace(state) != Some(state) && automata.first_bytes(state)?.len() > FEW_BYTES {
+        if last.replace(state) != Some(state) && automata.first_bytes(state)?.len() > MAX_NARROW_BYTES {
             return Ok(false);
         }
     }
     Ok(true)
 }
 
-/// Whether one of the states goes on in itself with several bytes, so that much of what is ahead will be met.
-fn loops_widely(automata: &mut Automata, entries: &[(TrieNode, StateId)]) -> Result<bool, LimitExceeded> {
-    let mut last = None;
-    for &(_, state) in entries {
-        if last.replace(state) == Some(state) {
-            continue;
-        }
-        if kept_bytes(automata, state)? >= LOOPS_WIDELY {
-            return Ok(true);
-        }
-    }
-    Ok(false)
-}
-
-/// The known state that goes on as `state` does for most first bytes, if there is one, and the bytes for which it does not.
-fn most_similar<'k>(
-    automata: &mut Automata,
-    known: &'k [Known],
-    state: StateId,
-    (first_bytes, wanted): (ByteSet, Wanted),
-) -> Result<Option<(&'k Known, ByteSet)>, LimitExceeded> {
-    let mut best: Option<(&Known, ByteSet)> = None;
-    for candidate in known.iter().filter(|known| known.suffices(wanted)) {
-        let mut differing = ByteSet::EMPTY;
-        for byte in first_bytes.union(automata.first_bytes(candidate.state)?).iter() {
-            if automata.step(candidate.state, byte)? != automata.step(state, byte)? {
-                differing.insert(byte);
-            }
-        }
-        // Of equals the one that was met last is most likely to be near.
-        if best.is_none_or(|(_, least)| differing.len() <= least.len()) {
-            best = Some((candidate, differing));
-        }
-    }
-    Ok(best)
-}
-
-/// Results in lists.
-pub(in crate::masks) struct Listed {
+/// A walk that collects lists.
+pub(crate) struct SparseWalk {
     tokens: Vec<TokenId>,
     ends: Vec<u32>,
-    /// Nodes to be entered in a state.
+    /// Nodes to visit, with the state after them.
     stack: Vec<(TrieNode, StateId)>,
-    /// Nodes looked at, and how many may be.
-    pub(in crate::masks) work: usize,
-    most_listed: usize,
+    /// Visited nodes.
+    pub(crate) work: usize,
 }
 
-impl Listed {
-    /// Nothing yet but some tokens, found by `work`; any number of nodes may be looked at.
-    pub(in crate::masks) fn new(tokens: Vec<TokenId>, work: usize) -> Self {
-        Self { tokens, ends: Vec::new(), stack: Vec::new(), work, most_listed: usize::MAX }
+impl SparseWalk {
+    /// A walk that has found some tokens with some work.
+    pub(crate) fn new(tokens: Vec<TokenId>, work: usize) -> Self {
+        Self { tokens, ends: Vec::new(), stack: Vec::new(), work }
     }
 
-    pub(in crate::masks) fn finish(self, vocabulary: &Vocabulary) -> Walked {
+    pub(crate) fn finish(self, vocabulary: &Vocabulary) -> WalkResult {
         let live = LiveTokens::new(self.tokens, vocabulary.size());
-        Walked { live, ends: Some(NodeSet::new(self.ends, vocabulary.trie())), work: self.work }
+        WalkResult { live, ends: Some(NodeSet::new(self.ends, vocabulary.trie())), work: self.work }
     }
 
-    /// Goes through the subtrees of nodes that were entered in a state, unless these are too many: then some are left on the
-    /// stack.
-    pub(in crate::masks) fn walk(
+    /// Walks the subtrees of the entries.
+    pub(crate) fn run(
         &mut self,
         automata: &mut Automata,
         trie: &TokenTrie,
         entries: &[(TrieNode, StateId)],
     ) -> Result<(), LimitExceeded> {
         self.stack.extend_from_slice(entries);
-        while self.work < self.most_listed
-            && let Some((node, state)) = self.stack.pop()
-        {
-            if trie.subtree_end(node).index() - node.index() <= FEW_NODES {
-                self.work += self.walk_all(automata, trie, node, state)?;
+        while let Some((node, state)) = self.stack.pop() {
+            if trie.subtree_len(node) <= MAX_SCANNED_NODES {
+                self.work += self.scan(automata, trie, node, state)?;
                 continue;
             }
             self.visit(trie, node, automata.is_accepting(state));
             let first_bytes = automata.first_bytes(state)?;
-            self.work += 1 + children(automata, trie, node, state, first_bytes, &mut self.stack)?;
+            self.work += 1 + enter_children(automata, trie, node, state, first_bytes, &mut self.stack)?;
         }
         Ok(())
     }
 
-    /// The same, by looking at each node that is not below one where no word goes on.
-    fn walk_all(
+    /// Walks one subtree in preorder, for small subtrees, whose children are not worth looking up by byte.
+    fn scan(
         &mut self,
         automata: &mut Automata,
         trie: &TokenTrie,
@@ -369,7 +268,7 @@ impl Listed {
     ) -> Result<usize, LimitExceeded> {
         let end = trie.subtree_end(node);
         let first_depth = usize::from(trie.depth(node));
-        // The state after each node of the path from `node` on.
+        // The state after each node of the path to the current one, from `node` on.
         let mut path = vec![state];
         self.visit(trie, node, automata.is_accepting(state));
         let mut current = TrieNode(node.0 + 1);
@@ -398,30 +297,30 @@ impl Listed {
     }
 }
 
-/// Results in ranges and bits, with transitions in rows.
-pub(in crate::masks) struct Dense {
-    rows: Rows,
-    pub(in crate::masks) tokens: TokenRanges,
-    /// Empty where nobody asks for them.
-    pub(in crate::masks) ends: Vec<u64>,
-    /// The cell that led to each node of the path to the current one, by depth.
+/// A walk that collects ranges and bits.
+pub(crate) struct DenseWalk {
+    transitions: DenseTransitions,
+    pub(crate) tokens: TokenRanges,
+    /// Bits of the nodes where words end; empty where ends are not wanted.
+    pub(crate) ends: Vec<u64>,
+    /// The cell of the transition to each node of the path to the current one, by depth.
     path: Vec<u32>,
 }
 
-impl Dense {
-    /// Nothing yet.
-    pub(in crate::masks) fn new(trie: &TokenTrie, wanted: Wanted) -> Self {
+impl DenseWalk {
+    /// A walk that has not begun.
+    pub(crate) fn new(trie: &TokenTrie, wanted: Wanted) -> Self {
         let words = if wanted == Wanted::LiveAndEnds { trie.len().div_ceil(64) } else { 0 };
         Self {
-            rows: Rows::default(),
+            transitions: DenseTransitions::new(wanted),
             tokens: TokenRanges::default(),
             ends: vec![0; words],
             path: vec![0; trie.max_depth() + 1],
         }
     }
 
-    /// Goes through the subtree of `node`, which was entered in `state`; returns how many nodes it looked at.
-    pub(in crate::masks) fn walk(
+    /// Walks the subtree of `node`, which was entered in `state`. Returns the number of visited nodes.
+    pub(crate) fn run(
         &mut self,
         automata: &mut Automata,
         trie: &TokenTrie,
@@ -430,46 +329,41 @@ impl Dense {
     ) -> Result<usize, LimitExceeded> {
         let columns = trie.columns();
         let end = columns.subtree_ends[node.index()] as usize;
-        // As long as the part that is walked, so that looking at its nodes needs no further check.
+        // Sliced to the subtree, so that the accesses below need no bounds checks.
         let (subtree_ends, depths) = (&columns.subtree_ends[..end], &columns.depths[..end]);
         let (bytes, groups_below) = (&columns.bytes[..end], &columns.groups_below[..end]);
-        let Self { rows, tokens, ends: found_ends, path } = self;
-        let (found_ends, path) = (&mut found_ends[..], &mut path[..]);
-        let wants_ends = !found_ends.is_empty();
-        let ends = if wants_ends { Ends::Count } else { Ends::AreLeftOut };
-        let mut cell = rows.of_state(automata, state);
+        let Self { transitions, tokens, ends, path } = self;
+        let (ends, path) = (&mut ends[..], &mut path[..]);
+        let wants_ends = !ends.is_empty();
+        let mut cell = transitions.cell_to(automata, state);
         let mut current = node.index();
-        // From here on all nodes before the current one are live.
+        // All nodes from here to the current one are live.
         let mut live_from = current;
         let mut work = 0;
         while current < end {
             work += 1;
-            let below = subtree_ends[current] as usize;
-            if cell == Rows::DEAD {
+            let after = subtree_ends[current] as usize;
+            if cell == DenseTransitions::DEAD {
                 add_tokens(tokens, trie, live_from..current);
-                (current, live_from) = (below, below);
+                (current, live_from) = (after, after);
             } else {
-                let mut kept = None;
-                if below - current >= Rows::WORTH_SKIPPING {
-                    let groups = groups_below[current];
-                    kept = rows.kept(automata, cell, (bytes[current + 1], groups))?;
-                    if kept.is_none() {
-                        let below = (groups, below - current);
-                        let is_at_home = rows.is_at_home(automata, cell, below, ends)?;
-                        kept = is_at_home.then_some(WhichNodes::WholeCharacters);
-                    }
+                let mut uniform = None;
+                if after - current >= MIN_SKIPPED_NODES {
+                    let (groups, first_byte) = (groups_below[current], bytes[current + 1]);
+                    let subtree = Subtree { groups, first_byte, nodes: after - current };
+                    uniform = transitions.uniform_below(automata, cell, subtree)?;
                 }
-                match kept {
-                    Some(kept) => {
+                match uniform {
+                    Some(nodes) => {
                         if cell & 1 == 1 && wants_ends {
-                            work += trie.set_bits(current..below, kept, found_ends);
+                            work += trie.set_bits(current..after, nodes, ends);
                         }
-                        current = below;
+                        current = after;
                     }
                     None => {
                         path[usize::from(depths[current])] = cell;
                         if wants_ends {
-                            found_ends[current >> 6] |= u64::from(cell & 1) << (current & 63);
+                            ends[current >> 6] |= u64::from(cell & 1) << (current & 63);
                         }
                         current += 1;
                     }
@@ -477,11 +371,7 @@ impl Dense {
             }
             if current < end {
                 let before = path[usize::from(depths[current]) - 1];
-                let byte = bytes[current];
-                cell = rows.cells[Rows::cell(before, byte)];
-                if cell == Rows::OPEN {
-                    cell = rows.fill(automata, before, byte)?;
-                }
+                cell = transitions.next(automata, before, bytes[current])?;
             }
         }
         add_tokens(tokens, trie, live_from..end);
@@ -489,7 +379,7 @@ impl Dense {
     }
 }
 
-/// Adds the tokens of some nodes in a row.
+/// Adds the tokens of a range of nodes.
 #[inline]
 fn add_tokens(tokens: &mut TokenRanges, trie: &TokenTrie, nodes: std::ops::Range<usize>) {
     if !nodes.is_empty() {

@@ -5,7 +5,7 @@ use std::rc::Rc;
 use rustc_hash::FxHashSet;
 
 use super::leaves::Leaf;
-use super::productions::{PlainNonterminal, Production, ProductionId, Symbol};
+use super::productions::{PlainNonterminal, PlainProduction, PlainSymbol, ProductionId};
 use super::{Language, Reference};
 use grammask_automata::TermId;
 use grammask_vocabulary::TokenId;
@@ -15,29 +15,29 @@ use grammask_vocabulary::TokenId;
 pub struct Chart<'r> {
     reference: &'r Reference<'r>,
     /// One set per position; the positions inside a token are those between its bytes.
-    sets: Vec<Rc<[Item]>>,
-    /// How many tokens were accepted.
+    sets: Vec<Rc<[TextbookItem]>>,
+    /// Number of accepted tokens.
     tokens: usize,
 }
 
-/// A production that was recognised up to the dot, beginning at the position `origin`.
+/// A production that has been recognised up to the dot, from the position `origin` on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-struct Item {
+struct TextbookItem {
     production: ProductionId,
     dot: usize,
     origin: usize,
-    /// The terminal after the dot has been entered and this is how far it is.
+    /// The word of the terminal after the dot, if the terminal has been entered.
     word: Option<Word>,
 }
 
 /// A partly read word of a terminal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 struct Word {
-    /// What may follow.
-    rest: TermId,
-    /// How many tokens have contributed a byte.
+    /// The language of its suffixes.
+    suffixes: TermId,
+    /// Number of tokens that contributed a byte.
     tokens: u32,
-    /// The last one that did, by its number in the text.
+    /// The last of them, by its index in the text.
     last_token: Option<usize>,
 }
 
@@ -50,27 +50,26 @@ impl<'r> Chart<'r> {
         chart
     }
 
-    /// Appends a token, read as its bytes or as an event, if the result is a legal prefix. Otherwise nothing
-    /// changes.
+    /// Appends a token, read as its bytes or as an event, if the result is a viable prefix; otherwise changes nothing.
     pub fn accept_token(&mut self, id: TokenId) -> bool {
         self.accept(self.reference.vocabulary.token(id).unwrap_or_default(), Some(id))
     }
 
-    /// Appends bytes as one token that has no id, if the result is a legal prefix. Otherwise nothing changes.
+    /// Appends bytes as one token without an id, if the result is a viable prefix; otherwise changes nothing.
     pub fn accept_bytes(&mut self, bytes: &[u8]) -> bool {
         bytes.is_empty() || self.accept(bytes, None)
     }
 
-    /// Whether the text so far is a text of the language.
+    /// Whether the text so far is complete.
     #[must_use]
     pub fn is_complete(&self) -> bool {
         self.last_set().iter().any(|item| {
-            let Production { lhs, rhs } = self.production(item);
+            let PlainProduction { lhs, rhs } = self.production(item);
             item.dot == rhs.len() && item.origin == 0 && *lhs == self.reference.grammar.start
         })
     }
 
-    /// Which kinds of text the whole grammar derives.
+    /// The kinds of text that the grammar derives.
     #[must_use]
     pub fn language(&self) -> Language {
         self.reference.language()
@@ -87,9 +86,10 @@ impl<'r> Chart<'r> {
             seeds = self.after_byte(byte);
         }
         seeds.extend(event.into_iter().flat_map(|token| self.after_event(token, before - 1)));
-        // Here the token ends. A word that has no token left cannot go on; where it could end, it has ended.
+        // The token ends here. A word with its maximum number of tokens cannot continue, and its end has been
+        // processed.
         let set = self.closed(seeds);
-        let set: Rc<[Item]> = set.iter().copied().filter(|item| !self.is_exhausted(item)).collect();
+        let set: Rc<[TextbookItem]> = set.iter().copied().filter(|item| !self.is_exhausted(item)).collect();
         if set.is_empty() {
             self.sets.truncate(before);
             return false;
@@ -100,36 +100,36 @@ impl<'r> Chart<'r> {
     }
 
     /// The items of the last set that read `byte`.
-    fn after_byte(&self, byte: u8) -> Vec<Item> {
+    fn after_byte(&self, byte: u8) -> Vec<TextbookItem> {
         let mut words = self.reference.words.borrow_mut();
         let mut seeds = Vec::new();
         for item in self.last_set() {
             let Some(word) = item.word else { continue };
             let tokens = if word.last_token == Some(self.tokens) { word.tokens } else { word.tokens + 1 };
-            if self.token_limit(item).is_some_and(|most| tokens > most) {
+            if self.token_limit(item).is_some_and(|max| tokens > max) {
                 continue;
             }
-            if let Some(rest) = words.after(word.rest, byte) {
-                let word = Word { rest, tokens, last_token: Some(self.tokens) };
-                seeds.push(Item { word: Some(word), ..*item });
+            if let Some(suffixes) = words.after(word.suffixes, byte) {
+                let word = Word { suffixes, tokens, last_token: Some(self.tokens) };
+                seeds.push(TextbookItem { word: Some(word), ..*item });
             }
         }
         seeds
     }
 
     /// The items of the set at `position` that match an event of `token`.
-    fn after_event(&self, token: TokenId, position: usize) -> Vec<Item> {
-        let matches = |item: &&Item| match self.next_symbol(item) {
-            Some(Symbol::Terminal(id)) => {
+    fn after_event(&self, token: TokenId, position: usize) -> Vec<TextbookItem> {
+        let matches = |item: &&TextbookItem| match self.next_symbol(item) {
+            Some(PlainSymbol::Terminal(id)) => {
                 self.reference.leaves[id.index()].is_event_of(token, self.reference.vocabulary)
             }
-            Some(Symbol::Nonterminal(_)) | None => false,
+            Some(PlainSymbol::Nonterminal(_)) | None => false,
         };
-        self.sets[position].iter().filter(matches).map(Item::advanced).collect()
+        self.sets[position].iter().filter(matches).map(TextbookItem::advanced).collect()
     }
 
-    /// The set at the next position: `seeds` and what follows from them without reading.
-    fn closed(&self, seeds: Vec<Item>) -> Rc<[Item]> {
+    /// The set at the next position: the closure of `seeds` under prediction and completion.
+    fn closed(&self, seeds: Vec<TextbookItem>) -> Rc<[TextbookItem]> {
         let position = self.sets.len();
         let mut set = Agenda::default();
         seeds.into_iter().for_each(|seed| set.add(seed));
@@ -140,16 +140,17 @@ impl<'r> Chart<'r> {
             match self.next_symbol(&item) {
                 None => {
                     let lhs = self.production(&item).lhs;
-                    let waiting = if item.origin == position {
+                    let candidates = if item.origin == position {
                         completed_empty.insert(lhs);
                         set.items.clone()
                     } else {
                         self.sets[item.origin].to_vec()
                     };
-                    let waits = |item: &&Item| self.next_symbol(item) == Some(Symbol::Nonterminal(lhs));
-                    waiting.iter().filter(waits).for_each(|item| set.add(item.advanced()));
+                    let expects =
+                        |item: &&TextbookItem| self.next_symbol(item) == Some(PlainSymbol::Nonterminal(lhs));
+                    candidates.iter().filter(expects).for_each(|item| set.add(item.advanced()));
                 }
-                Some(Symbol::Nonterminal(nonterminal)) => {
+                Some(PlainSymbol::Nonterminal(nonterminal)) => {
                     for prediction in self.predictions(nonterminal, position) {
                         set.add(prediction);
                     }
@@ -157,14 +158,14 @@ impl<'r> Chart<'r> {
                         set.add(item.advanced());
                     }
                 }
-                Some(Symbol::Terminal(terminal)) => {
+                Some(PlainSymbol::Terminal(terminal)) => {
                     let words = self.reference.words.borrow();
                     match (&self.reference.leaves[terminal.index()], item.word) {
                         (Leaf::Word { term, .. }, None) => {
-                            let word = Word { rest: *term, tokens: 0, last_token: None };
-                            set.add(Item { word: Some(word), ..item });
+                            let word = Word { suffixes: *term, tokens: 0, last_token: None };
+                            set.add(TextbookItem { word: Some(word), ..item });
                         }
-                        (Leaf::Word { .. }, Some(word)) if words.is_nullable(word.rest) => {
+                        (Leaf::Word { .. }, Some(word)) if words.is_nullable(word.suffixes) => {
                             set.add(item.advanced())
                         }
                         _ => {}
@@ -175,29 +176,29 @@ impl<'r> Chart<'r> {
         set.items.into()
     }
 
-    fn predictions(&self, nonterminal: PlainNonterminal, position: usize) -> Vec<Item> {
+    fn predictions(&self, nonterminal: PlainNonterminal, position: usize) -> Vec<TextbookItem> {
         self.reference.grammar.by_lhs[nonterminal.index()]
             .iter()
-            .map(|&production| Item { production, dot: 0, origin: position, word: None })
+            .map(|&production| TextbookItem { production, dot: 0, origin: position, word: None })
             .collect()
     }
 
-    fn last_set(&self) -> &[Item] {
+    fn last_set(&self) -> &[TextbookItem] {
         self.sets.last().expect("a chart begins with the set of the empty text")
     }
 
-    fn production(&self, item: &Item) -> &'r Production {
+    fn production(&self, item: &TextbookItem) -> &'r PlainProduction {
         &self.reference.grammar.productions[item.production.index()]
     }
 
-    fn next_symbol(&self, item: &Item) -> Option<Symbol> {
+    fn next_symbol(&self, item: &TextbookItem) -> Option<PlainSymbol> {
         self.production(item).rhs.get(item.dot).copied()
     }
 
-    /// The most tokens that the terminal after the dot may take.
-    fn token_limit(&self, item: &Item) -> Option<u32> {
+    /// The maximum number of tokens of the terminal after the dot.
+    fn token_limit(&self, item: &TextbookItem) -> Option<u32> {
         match self.next_symbol(item) {
-            Some(Symbol::Terminal(id)) => match &self.reference.leaves[id.index()] {
+            Some(PlainSymbol::Terminal(id)) => match &self.reference.leaves[id.index()] {
                 Leaf::Word { tokens, .. } => *tokens,
                 _ => None,
             },
@@ -205,32 +206,32 @@ impl<'r> Chart<'r> {
         }
     }
 
-    /// Whether the item is in a word that may take no further token.
-    fn is_exhausted(&self, item: &Item) -> bool {
+    /// Whether the item is in a word with its maximum number of tokens.
+    fn is_exhausted(&self, item: &TextbookItem) -> bool {
         match (item.word, self.token_limit(item)) {
-            (Some(word), Some(most)) => word.tokens >= most,
+            (Some(word), Some(max)) => word.tokens >= max,
             _ => false,
         }
     }
 }
 
-impl Item {
+impl TextbookItem {
     /// The item with the symbol after the dot recognised.
     fn advanced(&self) -> Self {
         Self { dot: self.dot + 1, word: None, ..*self }
     }
 }
 
-/// Items in the order of arrival, each once.
+/// Distinct items in the order of their discovery.
 #[derive(Default)]
 struct Agenda {
-    items: Vec<Item>,
-    seen: FxHashSet<Item>,
+    items: Vec<TextbookItem>,
+    discovered: FxHashSet<TextbookItem>,
 }
 
 impl Agenda {
-    fn add(&mut self, item: Item) {
-        if self.seen.insert(item) {
+    fn add(&mut self, item: TextbookItem) {
+        if self.discovered.insert(item) {
             self.items.push(item);
         }
     }

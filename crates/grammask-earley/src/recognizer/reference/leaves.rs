@@ -1,4 +1,4 @@
-//! Terminals as the recogniser reads them: words of a language, or events of tokens.
+//! Terminals of the reference recogniser: words of a language, or events of tokens.
 
 use super::Language;
 use super::words::Words;
@@ -17,7 +17,7 @@ pub(super) enum Leaf {
     AnyEvent,
     /// One event of any of these tokens.
     OneOf(Vec<TokenId>),
-    /// A token that the vocabulary does not have.
+    /// A token that the vocabulary lacks.
     Missing,
 }
 
@@ -33,7 +33,7 @@ impl Leaf {
         }
     }
 
-    /// Which kinds of text the terminal derives.
+    /// The kinds of text that the terminal matches.
     pub(super) fn language(&self, vocabulary: &Vocabulary, words: &mut Words) -> Language {
         match self {
             Self::Word { term, tokens } => Language {
@@ -67,14 +67,15 @@ fn find(reference: &TokenReference, vocabulary: &Vocabulary) -> Option<TokenId> 
         TokenReference::Name(name) => vocabulary.special(name),
         TokenReference::Id(id) => ((*id as usize) < vocabulary.size()).then_some(TokenId(*id)),
         TokenReference::Written(text) => vocabulary.special(text).or_else(|| {
-            let mut found = token_ids(vocabulary).filter(|&id| vocabulary.token(id) == Some(text.as_bytes()));
-            let only = found.next();
-            if found.next().is_some() { None } else { only }
+            let mut matching =
+                token_ids(vocabulary).filter(|&id| vocabulary.token(id) == Some(text.as_bytes()));
+            let only = matching.next();
+            if matching.next().is_some() { None } else { only }
         }),
     }
 }
 
-/// The tokens that a grammar selects, one by one.
+/// The tokens of a selection.
 fn select(selection: &TokenSelection, vocabulary: &Vocabulary) -> Vec<TokenId> {
     let listed: Vec<TokenId> =
         selection.tokens.iter().filter_map(|reference| find(reference, vocabulary)).collect();

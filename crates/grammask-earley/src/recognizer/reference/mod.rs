@@ -1,29 +1,27 @@
 //! The plain textbook Earley recogniser: the oracle that every fast path is compared with.
 //!
-//! It works on the grammar as a front end delivers it, without lowering, and shares no code with the fast path
-//! except the derivatives of terminals ([`Terms`](grammask_automata::Terms)). It is written to be obviously right;
-//! its cost is that of the textbook (cubic in the length of the text, and a set per byte).
+//! It reads the intermediate representation, without lowering, and shares no code with the fast path except the
+//! derivatives of terminals ([`Terms`](grammask_automata::Terms)). It is written to be obviously correct; its cost is
+//! that of the textbook (cubic in the length of the text, with a set per byte).
 //!
-//! # What is in the language
-//! - The alphabet is bytes and *token events*. Each token of the model is read either as its bytes or, where a
-//!   token terminal stands, as one event of its id, each token independently of the others. A text is in the
-//!   language if and only if the start symbol derives one of its readings. Special tokens and tokens without text
-//!   are only ever events, and so are end tokens (where a grammar names one; adding them where the text is
-//!   complete is the matcher's part). [`Terminal::AnyToken`] is one event of a token that has text and is neither
-//!   special nor an end token.
-//! - A text may be infinite: `start ::= "A" start`. What derives no text at all, finite or infinite, is never
-//!   entered; the exact rule is in `pruning`. A terminal whose language is empty derives nothing, one that holds
-//!   only the empty word derives the empty text.
-//! - A text is a legal prefix if and only if the Earley set after it is not empty, where a terminal that can no
-//!   longer reach a word is not an item.
+//! # The language of a grammar
+//! - The alphabet consists of bytes and *token events*. Each token of the model is read either as its bytes or, by a
+//!   token terminal, as one event of its id, independently of other tokens. A text is in the language if and only if
+//!   the start symbol derives one of its readings. Special tokens and tokens without text are read as events only, and
+//!   so are end tokens that a grammar names (the matcher adds end tokens after complete texts). [`Terminal::AnyToken`]
+//!   is one event of a token that has text and is neither special nor an end token.
+//! - A text may be infinite: `start ::= "A" start`. Symbols that derive no text, finite or infinite, are never
+//!   predicted; `pruning` has the exact rule. A terminal with an empty language is unproductive, and one whose
+//!   language is the empty word derives the empty text.
+//! - A text is a viable prefix if and only if the Earley set after it is not empty, where items inside a terminal that
+//!   cannot reach a word are left out.
 //! - A [`Terminal::Limited`] matches a word to which at most `tokens` tokens contribute a byte. Bytes that are
-//!   accepted without a token count as one token per call. What a vocabulary can spell plays no part: while one
-//!   token is left, every rest of a word counts as reachable.
-//! - The empty text is complete where the start symbol derives it. What that means for the end of generation is
-//!   the matcher's decision.
+//!   accepted without a token count as one token per call. The spelling of the remaining text is not considered: while
+//!   one more token is admitted, every suffix of a word counts as reachable.
+//! - The empty text is complete if the start symbol derives it. The matcher decides whether generation may end there.
 //!
 //! J. Earley, "An efficient context-free parsing algorithm", CACM 13(2), 1970. Nullable symbols are handled by
-//! remembering what was completed empty in the set being made, so cycles and hidden left recursion end.
+//! recording the empty completions of the current set, so cycles and hidden left recursion terminate.
 //!
 //! [`Terminal::AnyToken`]: grammask_grammar::Terminal::AnyToken
 //! [`Terminal::Limited`]: grammask_grammar::Terminal::Limited
@@ -44,7 +42,7 @@ use self::words::Words;
 use grammask_grammar::Grammar;
 use grammask_vocabulary::Vocabulary;
 
-/// A grammar made ready for textbook recognition over one vocabulary.
+/// A grammar in plain productions, for textbook recognition over one vocabulary.
 ///
 /// ```
 /// use grammask_diagnostics::Span;
@@ -74,7 +72,7 @@ use grammask_vocabulary::Vocabulary;
 /// ```
 #[derive(Debug)]
 pub struct Reference<'v> {
-    /// Without the productions that derive nothing.
+    /// Without unproductive productions.
     grammar: PlainGrammar,
     leaves: Vec<Leaf>,
     words: RefCell<Words>,
@@ -82,17 +80,17 @@ pub struct Reference<'v> {
     start_language: Language,
 }
 
-/// Which kinds of text something derives.
+/// The kinds of text that a symbol derives.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Language {
     /// The empty text.
     pub empty: bool,
-    /// Some text that is not empty, finite or infinite.
+    /// A nonempty text, finite or infinite.
     pub nonempty: bool,
 }
 
 impl<'v> Reference<'v> {
-    /// Makes `grammar` ready. A token that the vocabulary does not have derives nothing.
+    /// Converts a grammar. Terminals of tokens that the vocabulary lacks are unproductive.
     #[must_use]
     pub fn new(grammar: &Grammar, vocabulary: &'v Vocabulary) -> Self {
         let mut words = Words::new(grammar.terms().clone());
@@ -113,7 +111,7 @@ impl<'v> Reference<'v> {
         Chart::new(self)
     }
 
-    /// Which kinds of text the grammar derives; neither kind means that its language is empty.
+    /// The kinds of text that the grammar derives; without either the language is empty.
     #[must_use]
     pub fn language(&self) -> Language {
         self.start_language

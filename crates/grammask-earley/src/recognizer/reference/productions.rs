@@ -1,7 +1,7 @@
-//! Rewrites a grammar into plain productions, one nonterminal per node.
+//! Converts a grammar to plain productions, with one nonterminal per node.
 //!
-//! A repetition becomes `min` copies and then a loop, or a chain of as many optional copies as it may have more:
-//! linear in its bounds, which is too much for a fast path and right for an oracle.
+//! A repetition becomes `min` copies followed by a loop or by a chain of optional copies: linear in its bounds, which
+//! is too expensive for the fast path and simple enough for an oracle.
 
 use std::collections::HashMap;
 
@@ -19,23 +19,23 @@ id_type! {
 
 /// A symbol of a right-hand side.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(super) enum Symbol {
+pub(super) enum PlainSymbol {
     Terminal(TerminalId),
     Nonterminal(PlainNonterminal),
 }
 
 /// `lhs ::= rhs`.
 #[derive(Clone, Debug)]
-pub(super) struct Production {
+pub(super) struct PlainProduction {
     pub(super) lhs: PlainNonterminal,
-    pub(super) rhs: Box<[Symbol]>,
+    pub(super) rhs: Box<[PlainSymbol]>,
 }
 
 /// A context-free grammar as in textbooks.
 #[derive(Clone, Debug)]
 pub(super) struct PlainGrammar {
     pub(super) start: PlainNonterminal,
-    pub(super) productions: Vec<Production>,
+    pub(super) productions: Vec<PlainProduction>,
     /// The productions of each nonterminal.
     pub(super) by_lhs: Vec<Vec<ProductionId>>,
 }
@@ -48,11 +48,11 @@ impl PlainGrammar {
             productions: Vec::new(),
             by_lhs: vec![Vec::new(); grammar.nonterminals().len()],
         };
-        let mut symbols: Vec<Symbol> = Vec::new();
+        let mut symbols: Vec<PlainSymbol> = Vec::new();
         for node in grammar.nodes() {
             let symbol = match node {
-                Node::Terminal(terminal) => Symbol::Terminal(*terminal),
-                Node::Nonterminal(id) => Symbol::Nonterminal(PlainNonterminal::new(id.index())),
+                Node::Terminal(terminal) => PlainSymbol::Terminal(*terminal),
+                Node::Nonterminal(id) => PlainSymbol::Nonterminal(PlainNonterminal::new(id.index())),
                 Node::Sequence(parts) => {
                     plain.derived([parts.iter().map(|part| symbols[part.index()]).collect()])
                 }
@@ -72,7 +72,7 @@ impl PlainGrammar {
         plain
     }
 
-    /// The same grammar with the productions that `keep` says.
+    /// The grammar with the productions for which `keep` returns true.
     pub(super) fn filtered(&self, keep: impl Fn(ProductionId) -> bool) -> Self {
         let mut filtered =
             Self { start: self.start, productions: Vec::new(), by_lhs: vec![Vec::new(); self.by_lhs.len()] };
@@ -84,30 +84,35 @@ impl PlainGrammar {
         filtered
     }
 
-    fn produce(&mut self, lhs: PlainNonterminal, rhs: Vec<Symbol>) {
+    fn produce(&mut self, lhs: PlainNonterminal, rhs: Vec<PlainSymbol>) {
         self.by_lhs[lhs.index()].push(ProductionId::new(self.productions.len()));
-        self.productions.push(Production { lhs, rhs: rhs.into() });
+        self.productions.push(PlainProduction { lhs, rhs: rhs.into() });
     }
 
     /// A new nonterminal with these right-hand sides.
-    fn derived(&mut self, alternatives: impl IntoIterator<Item = Vec<Symbol>>) -> Symbol {
+    fn derived(&mut self, alternatives: impl IntoIterator<Item = Vec<PlainSymbol>>) -> PlainSymbol {
         let lhs = PlainNonterminal::new(self.by_lhs.len());
         self.by_lhs.push(Vec::new());
         for rhs in alternatives {
             self.produce(lhs, rhs);
         }
-        Symbol::Nonterminal(lhs)
+        PlainSymbol::Nonterminal(lhs)
     }
 
-    /// A nonterminal for each list of parts that have come, in no order: exponential, and without any thought of which
-    /// of them leads to an end.
-    fn selection(&mut self, selection: &Selection, parts: Vec<Symbol>, separator: Symbol) -> Symbol {
+    /// A nonterminal for each set of parts that have been read: exponential, and without regard to whether the end
+    /// can be reached from it.
+    fn selection(
+        &mut self,
+        selection: &Selection,
+        parts: Vec<PlainSymbol>,
+        separator: PlainSymbol,
+    ) -> PlainSymbol {
         let first = self.reserve();
         let mut pending = vec![(Vec::new(), 0, first)];
-        let mut known: HashMap<(Vec<PartId>, usize), PlainNonterminal> = HashMap::new();
-        while let Some((come, last, lhs)) = pending.pop() {
+        let mut states: HashMap<(Vec<PartId>, usize), PlainNonterminal> = HashMap::new();
+        while let Some((read, last, lhs)) = pending.pop() {
             for (index, &part) in parts.iter().enumerate() {
-                let mut with: Vec<PartId> = come.clone();
+                let mut with: Vec<PartId> = read.clone();
                 with.push(PartId::new(index));
                 with.sort_unstable();
                 if !selection.may_repeat(&with) || selection.is_listed() && index < last {
@@ -117,20 +122,20 @@ impl PlainGrammar {
                     self.produce(lhs, vec![part]);
                 }
                 selection.shorten(&mut with);
-                let place = (with.clone(), if selection.is_listed() { index } else { 0 });
-                let next = match known.get(&place) {
+                let state = (with.clone(), if selection.is_listed() { index } else { 0 });
+                let next = match states.get(&state) {
                     Some(&next) => next,
                     None => {
                         let next = self.reserve();
-                        known.insert(place, next);
+                        states.insert(state, next);
                         pending.push((with, index, next));
                         next
                     }
                 };
-                self.produce(lhs, vec![part, separator, Symbol::Nonterminal(next)]);
+                self.produce(lhs, vec![part, separator, PlainSymbol::Nonterminal(next)]);
             }
         }
-        Symbol::Nonterminal(first)
+        PlainSymbol::Nonterminal(first)
     }
 
     fn reserve(&mut self) -> PlainNonterminal {
@@ -138,15 +143,15 @@ impl PlainGrammar {
         PlainNonterminal::new(self.by_lhs.len() - 1)
     }
 
-    fn repetition(&mut self, unit: Symbol, min: u32, max: Option<u32>) -> Symbol {
+    fn repetition(&mut self, unit: PlainSymbol, min: u32, max: Option<u32>) -> PlainSymbol {
         let mut rhs = vec![unit; min as usize];
         match max {
             None => {
                 let many = PlainNonterminal::new(self.by_lhs.len());
-                self.derived([vec![], vec![unit, Symbol::Nonterminal(many)]]);
-                rhs.push(Symbol::Nonterminal(many));
+                self.derived([vec![], vec![unit, PlainSymbol::Nonterminal(many)]]);
+                rhs.push(PlainSymbol::Nonterminal(many));
             }
-            // No number of copies is possible.
+            // No number of copies satisfies the bounds.
             Some(max) if max < min => return self.derived([]),
             Some(max) => {
                 let mut optional = None;

@@ -1,40 +1,41 @@
-//! Removes the productions that derive no text at all, finite or infinite.
+//! Removes the productions that derive no text, finite or infinite.
 //!
-//! Let F be the symbols that derive a finite text, the least set such that a symbol with a production all in F is
-//! in F. A *walk* goes from A through a production A ::= X1 … Xn to some Xi with X1 … Xi-1 all in F; it reads what
-//! X1 … Xi-1 derive. An infinite text is read by an infinite walk that reads something again and again, that is,
-//! by one that comes to a cycle with a step that can read a nonempty finite text.
+//! Let F be the set of symbols that derive a finite text: the least set that contains each symbol with a production of
+//! symbols in F. A *leftmost edge* leads from A, by a production A ::= X1 … Xn, to an Xi with X1 … Xi-1 in F; it reads
+//! the texts of X1 … Xi-1. An infinite text has a leftmost derivation along an infinite path that reads infinitely many
+//! bytes, that is, a path to a cycle with an edge that can read a nonempty finite text.
 //!
-//! The symbols that derive some text are the greatest set P of which each member is in F or begins such a walk
-//! through productions all in P. So `A ::= A "x"` derives nothing, and `A ::= "x" A B; B ::= B` neither. The
-//! productions that stay are those all in P.
+//! The productive symbols are the greatest set P of which each member is in F, or has such a path through productions
+//! of symbols in P. So `A ::= A "x"` is unproductive, and so is A in `A ::= "x" A B; B ::= B`. The remaining
+//! productions are those whose symbols are all in P.
 
 use super::Language;
-use super::productions::{PlainGrammar, PlainNonterminal, Production, Symbol};
+use super::productions::{PlainGrammar, PlainNonterminal, PlainProduction, PlainSymbol};
 
-/// `grammar` without the productions that derive nothing, and which kinds of text its start symbol derives.
-/// `leaves` says which kinds each terminal derives.
+/// `grammar` without unproductive productions, and the kinds of text that its start symbol derives. `leaves` holds
+/// the kinds of text of each terminal.
 pub(super) fn prune(grammar: &PlainGrammar, leaves: &[Language]) -> (PlainGrammar, Language) {
     let finite =
-        Symbols::least(grammar, leaves, |leaf| leaf.empty || leaf.nonempty, |rhs| rhs.iter().all(|&x| x));
+        SymbolSet::least(grammar, leaves, |leaf| leaf.empty || leaf.nonempty, |rhs| rhs.iter().all(|&x| x));
     let finite_nonempty = {
-        let only_finite = grammar.filtered(|id| finite.hold_all(&grammar.productions[id.index()].rhs));
-        Symbols::least(&only_finite, leaves, |leaf| leaf.nonempty, |rhs| rhs.iter().any(|&x| x))
+        let only_finite = grammar.filtered(|id| finite.contains_all(&grammar.productions[id.index()].rhs));
+        SymbolSet::least(&only_finite, leaves, |leaf| leaf.nonempty, |rhs| rhs.iter().any(|&x| x))
     };
-    let mut possible = Symbols::all(grammar, &finite);
+    let mut possible = SymbolSet::all(grammar, &finite);
     loop {
-        let kept = grammar.filtered(|id| possible.hold_all(&grammar.productions[id.index()].rhs));
-        let endless = endless(&kept, &finite, &finite_nonempty);
+        let remaining = grammar.filtered(|id| possible.contains_all(&grammar.productions[id.index()].rhs));
+        let endless = endless(&remaining, &finite, &finite_nonempty);
         let mut smaller = finite.clone();
         for (member, endless) in smaller.nonterminals.iter_mut().zip(endless) {
             *member |= endless;
         }
         if smaller == possible {
-            let empty = Symbols::least(&kept, leaves, |leaf| leaf.empty, |rhs| rhs.iter().all(|&x| x));
-            let nonempty = Symbols::least(&kept, leaves, |leaf| leaf.nonempty, |rhs| rhs.iter().any(|&x| x));
-            let start = Symbol::Nonterminal(kept.start);
-            let language = Language { empty: empty.hold(start), nonempty: nonempty.hold(start) };
-            return (kept, language);
+            let empty = SymbolSet::least(&remaining, leaves, |leaf| leaf.empty, |rhs| rhs.iter().all(|&x| x));
+            let nonempty =
+                SymbolSet::least(&remaining, leaves, |leaf| leaf.nonempty, |rhs| rhs.iter().any(|&x| x));
+            let start = PlainSymbol::Nonterminal(remaining.start);
+            let language = Language { empty: empty.contains(start), nonempty: nonempty.contains(start) };
+            return (remaining, language);
         }
         possible = smaller;
     }
@@ -42,19 +43,19 @@ pub(super) fn prune(grammar: &PlainGrammar, leaves: &[Language]) -> (PlainGramma
 
 /// A set of symbols.
 #[derive(Clone, Debug, PartialEq, Eq)]
-struct Symbols {
+struct SymbolSet {
     terminals: Vec<bool>,
     nonterminals: Vec<bool>,
 }
 
-impl Symbols {
+impl SymbolSet {
     /// The terminals of `finite` and all nonterminals.
     fn all(grammar: &PlainGrammar, finite: &Self) -> Self {
         Self { terminals: finite.terminals.clone(), nonterminals: vec![true; grammar.by_lhs.len()] }
     }
 
-    /// The least set with the terminals that `leaf` says and the nonterminals with a production of which `member`
-    /// says so, given for each symbol of its right-hand side whether that is in the set.
+    /// The least set of the terminals for which `leaf` holds and the nonterminals with a production for which
+    /// `member` holds, given the membership of the symbols of its right-hand side.
     fn least(
         grammar: &PlainGrammar,
         leaves: &[Language],
@@ -67,9 +68,9 @@ impl Symbols {
         };
         loop {
             let mut changed = false;
-            for Production { lhs, rhs } in &grammar.productions {
-                let held: Vec<bool> = rhs.iter().map(|&symbol| set.hold(symbol)).collect();
-                if !set.nonterminals[lhs.index()] && member(&held) {
+            for PlainProduction { lhs, rhs } in &grammar.productions {
+                let membership: Vec<bool> = rhs.iter().map(|&symbol| set.contains(symbol)).collect();
+                if !set.nonterminals[lhs.index()] && member(&membership) {
                     set.nonterminals[lhs.index()] = true;
                     changed = true;
                 }
@@ -80,68 +81,68 @@ impl Symbols {
         }
     }
 
-    fn hold(&self, symbol: Symbol) -> bool {
+    fn contains(&self, symbol: PlainSymbol) -> bool {
         match symbol {
-            Symbol::Terminal(id) => self.terminals[id.index()],
-            Symbol::Nonterminal(id) => self.nonterminals[id.index()],
+            PlainSymbol::Terminal(id) => self.terminals[id.index()],
+            PlainSymbol::Nonterminal(id) => self.nonterminals[id.index()],
         }
     }
 
-    fn hold_all(&self, symbols: &[Symbol]) -> bool {
-        symbols.iter().all(|&symbol| self.hold(symbol))
+    fn contains_all(&self, symbols: &[PlainSymbol]) -> bool {
+        symbols.iter().all(|&symbol| self.contains(symbol))
     }
 }
 
-/// One step of a walk.
-struct Step {
+/// A leftmost edge.
+struct LeftmostEdge {
     from: PlainNonterminal,
     to: PlainNonterminal,
     /// Whether it can read a nonempty finite text.
     reads: bool,
 }
 
-/// For each nonterminal whether a walk that reads an infinite text begins there.
-fn endless(grammar: &PlainGrammar, finite: &Symbols, finite_nonempty: &Symbols) -> Vec<bool> {
-    let mut steps = Vec::new();
-    for Production { lhs, rhs } in &grammar.productions {
+/// Whether each nonterminal has a path that reads an infinite text.
+fn endless(grammar: &PlainGrammar, finite: &SymbolSet, finite_nonempty: &SymbolSet) -> Vec<bool> {
+    let mut edges = Vec::new();
+    for PlainProduction { lhs, rhs } in &grammar.productions {
         let mut reads = false;
         for &symbol in rhs {
-            if let Symbol::Nonterminal(to) = symbol {
-                steps.push(Step { from: *lhs, to, reads });
+            if let PlainSymbol::Nonterminal(to) = symbol {
+                edges.push(LeftmostEdge { from: *lhs, to, reads });
             }
-            if !finite.hold(symbol) {
+            if !finite.contains(symbol) {
                 break;
             }
-            reads |= finite_nonempty.hold(symbol);
+            reads |= finite_nonempty.contains(symbol);
         }
     }
-    let mut graph = Graph::new(grammar.by_lhs.len());
-    let mut reversed = Graph::new(grammar.by_lhs.len());
-    for step in &steps {
-        graph.successors[step.from.index()].push(step.to);
-        reversed.successors[step.to.index()].push(step.from);
+    let mut graph = LeftmostGraph::new(grammar.by_lhs.len());
+    let mut reversed = LeftmostGraph::new(grammar.by_lhs.len());
+    for edge in &edges {
+        graph.successors[edge.from.index()].push(edge.to);
+        reversed.successors[edge.to.index()].push(edge.from);
     }
-    // A step that reads lies on a cycle if its end leads back to its beginning.
+    // An edge that reads is on a cycle if its source is reachable from its target.
     let mut cyclic: Vec<PlainNonterminal> = Vec::new();
-    for step in steps.iter().filter(|step| step.reads) {
-        if cyclic.last() != Some(&step.from) && graph.reachable(&[step.to])[step.from.index()] {
-            cyclic.push(step.from);
+    for edge in edges.iter().filter(|edge| edge.reads) {
+        if cyclic.last() != Some(&edge.from) && graph.reachable(&[edge.to])[edge.from.index()] {
+            cyclic.push(edge.from);
         }
     }
     reversed.reachable(&cyclic)
 }
 
-/// Where steps lead.
-struct Graph {
+/// The successors of each nonterminal along leftmost edges, or their predecessors.
+struct LeftmostGraph {
     successors: Vec<Vec<PlainNonterminal>>,
 }
 
-impl Graph {
+impl LeftmostGraph {
     fn new(nonterminals: usize) -> Self {
         Self { successors: vec![Vec::new(); nonterminals] }
     }
 
-    /// For each nonterminal whether steps lead to it from one of `roots`; no step is needed for a root itself.
+    /// Whether each nonterminal is reachable from one of `roots`. The roots are.
     fn reachable(&self, roots: &[PlainNonterminal]) -> Vec<bool> {
         let mut reached = vec![false; self.successors.len()];
         let mut stack = roots.to_vec();

@@ -1,10 +1,10 @@
-//! Reads words of terminals byte by byte, and tells which partial words can still become words.
+//! Reads words of terminals byte by byte, and decides which prefixes can be completed to a word.
 
 use rustc_hash::FxHashMap;
 
 use grammask_automata::{TermId, Terms};
 
-/// The terms of a grammar, with a memory of which are live (hold at least one word).
+/// The terms of a grammar, with memoised liveness (whether they hold a word).
 #[derive(Debug)]
 pub(super) struct Words {
     terms: Terms,
@@ -26,21 +26,21 @@ impl Words {
         self.terms.is_nullable(term)
     }
 
-    /// What may follow `byte` in words of `term`, if some word begins with it.
+    /// The derivative of `term` by `byte`, if some word begins with the byte.
     pub(super) fn after(&mut self, term: TermId, byte: u8) -> Option<TermId> {
-        let rest = self.terms.derivative(term, byte);
-        self.is_live(rest).then_some(rest)
+        let derivative = self.terms.derivative(term, byte);
+        self.is_live(derivative).then_some(derivative)
     }
 
-    /// Whether some word of `term` has a byte.
+    /// Whether `term` holds a nonempty word.
     pub(super) fn has_nonempty_word(&mut self, term: TermId) -> bool {
         (0..=255).any(|byte| self.after(term, byte).is_some())
     }
 
-    /// Whether `term` has a word at all: a search through its derivatives for a nullable one.
+    /// Whether `term` holds a word: a search through its derivatives for a nullable one.
     pub(super) fn is_live(&mut self, term: TermId) -> bool {
-        if let Some(&known) = self.live.get(&term) {
-            return known;
+        if let Some(&is_live) = self.live.get(&term) {
+            return is_live;
         }
         let mut reached_from = FxHashMap::from_iter([(term, None)]);
         let mut stack = vec![term];
@@ -63,7 +63,7 @@ impl Words {
         false
     }
 
-    /// Remembers that everything on the way to the live term `end` is live.
+    /// Marks the terms on the path to the live term `end` as live.
     fn mark_path(&mut self, end: TermId, reached_from: &FxHashMap<TermId, Option<TermId>>) -> bool {
         let mut next = Some(end);
         while let Some(term) = next {

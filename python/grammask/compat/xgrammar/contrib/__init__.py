@@ -1,4 +1,4 @@
-"""What xgrammar has for other libraries: the logits processor for transformers."""
+"""xgrammar's adapters for other libraries: the logits processor for transformers."""
 
 from grammask.compat.xgrammar.contrib import hf
 

@@ -1,4 +1,4 @@
-"""xgrammar's logits processor for transformers; this one may be used again, with beams and with drafts."""
+"""xgrammar's logits processor for transformers; this one is reusable, and supports beams and drafts."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ __all__ = ["LogitsProcessor"]
 
 
 class LogitsProcessor(GrammarLogitsProcessor):
-    """Lets ``generate`` choose only tokens with which the output stays on the way to a text of a grammar.
+    """Restricts ``generate`` to tokens with which the output remains a viable prefix of a grammar.
 
     Args:
         compiled_grammar: One grammar for all rows, or a list with one for each prompt of the batch.

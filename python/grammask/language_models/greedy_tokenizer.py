@@ -1,4 +1,4 @@
-"""Encodes a text with a vocabulary alone, for models that have no tokenizer: longest tokens first."""
+"""Tokenizes a text greedily with a vocabulary, for models without a tokenizer."""
 
 from __future__ import annotations
 
@@ -10,29 +10,31 @@ if TYPE_CHECKING:
     from grammask.vocabulary import Vocabulary
 
 
-class Spelling:
-    """The tokens of a vocabulary by their bytes.
+class GreedyTokenizer:
+    """A tokenizer that takes the longest token at each position, and skips bytes at which no token begins.
 
-    A text becomes the longest token that it begins with, and so on; bytes that no token begins with are left out.
+    Args:
+        vocabulary: The vocabulary.
+        max_bytes: The maximum length of a token; longer ones are not used.
     """
 
-    def __init__(self, vocabulary: Vocabulary, longest: int = 16) -> None:
+    def __init__(self, vocabulary: Vocabulary, max_bytes: int = 16) -> None:
         texts = vocabulary.tokens()
         self._ids = {
-            text: id for id, text in reversed(list(enumerate(texts))) if text and len(text) <= longest
+            text: id for id, text in reversed(list(enumerate(texts))) if text and len(text) <= max_bytes
         }
-        self._longest = longest
+        self._max_bytes = max_bytes
 
     def id_of(self, text: bytes) -> int | None:
-        """The token with this text, if there is one of at most `longest` bytes."""
+        """Returns the token with this text, if there is one."""
         return self._ids.get(text)
 
     def encode(self, text: bytes) -> list[int]:
-        """The tokens of a text."""
+        """Returns the tokens of a text."""
         ids = []
         at = 0
         while at < len(text):
-            for length in range(min(self._longest, len(text) - at), 0, -1):
+            for length in range(min(self._max_bytes, len(text) - at), 0, -1):
                 if (id := self._ids.get(text[at : at + length])) is not None:
                     ids.append(id)
                     at += length
@@ -43,6 +45,6 @@ class Spelling:
 
 
 def plain_chat(messages: Iterable[Mapping[str, Any]]) -> str:
-    """A chat as plain text, for models that were not taught a format of chats."""
+    """Returns a chat as plain text, for models without a chat template."""
     lines = [f"{message.get('role', 'user')}: {message.get('content') or ''}" for message in messages]
     return "\n".join([*lines, "assistant: "])

@@ -1,0 +1,328 @@
+//! Summaries of nonterminals, as least fixpoints over their left corners.
+
+use std::collections::VecDeque;
+use std::hash::Hash;
+use std::sync::Arc;
+
+use rustc_hash::FxHashMap;
+
+use crate::lowering::{Advance, DotId, Symbol};
+use crate::recognizer::ContinuationId;
+use grammask_automata::ByteSet;
+use grammask_diagnostics::LimitExceeded;
+use grammask_vocabulary::{GrowingNodeSet, LiveTokens, NodeSetRef};
+
+use super::budget::ComposeError;
+use super::compose::{MaskComputation, SymbolSummary};
+use super::tuning::{MAX_LINEAR_SEARCH, MAX_NESTING, MAX_SCRATCH, WORK_PER_LOOKUP, WORK_PER_UNION};
+
+/// The left-corner closure of a nonterminal: the nonterminals that can begin it.
+#[derive(Debug)]
+pub(super) struct LeftCornerClosure {
+    /// The nonterminal itself first.
+    members: Vec<usize>,
+    /// For each member the productions of members that begin with it.
+    parents: Vec<Vec<LeftCorner>>,
+    /// The terminals with which productions of members begin.
+    terminals: Vec<(LeftCorner, ByteSet)>,
+    /// Bytes with which the nonterminal can begin.
+    first_bytes: ByteSet,
+}
+
+/// The first dot of a production of a member.
+#[derive(Clone, Copy, Debug)]
+struct LeftCorner {
+    dot: DotId,
+    /// Position in the closure.
+    member: usize,
+}
+
+/// The work list of a fixpoint: dots to be advanced, and keys with new ends. A key is completed by productions: a
+/// member of a left-corner closure, or a continuation.
+#[derive(Debug)]
+pub(super) struct Agenda<K> {
+    /// Live tokens found so far, as sets to be united.
+    pub(super) live: Vec<LiveTokens>,
+    /// Dots, the keys that their productions complete, and the nodes at which the symbols after the dots begin.
+    dots: Vec<(DotId, K, NodeSetRef)>,
+    /// The completed keys, in order.
+    completed: Vec<Completed<K>>,
+    /// Their positions, once they are more than a few; empty for keys that are positions.
+    positions: FxHashMap<K, usize>,
+    /// Positions of keys with pending nodes.
+    pending: VecDeque<usize>,
+}
+
+#[derive(Debug)]
+struct Completed<K> {
+    key: K,
+    /// Nodes at which it was completed.
+    nodes: GrowingNodeSet,
+    /// Those of them that were not returned by [`Agenda::next_completed`].
+    pending: GrowingNodeSet,
+    /// Whether they are to be returned.
+    has_followers: bool,
+}
+
+/// A key of an [`Agenda`].
+pub(super) trait AgendaKey: Copy + Eq + Hash {
+    /// The position of the key, if all keys are added in advance.
+    fn position(self) -> Option<usize>;
+}
+
+/// A member of a left-corner closure, by position.
+impl AgendaKey for usize {
+    fn position(self) -> Option<usize> {
+        Some(self)
+    }
+}
+
+impl AgendaKey for ContinuationId {
+    fn position(self) -> Option<usize> {
+        None
+    }
+}
+
+impl<K> Default for Agenda<K> {
+    fn default() -> Self {
+        let (live, dots, completed, positions, pending) = Default::default();
+        Self { live, dots, completed, positions, pending }
+    }
+}
+
+impl<K: AgendaKey> Agenda<K> {
+    /// The symbol after `dot` begins at `nodes`.
+    #[inline]
+    pub(super) fn push(&mut self, dot: DotId, key: K, nodes: NodeSetRef) {
+        self.dots.push((dot, key, nodes));
+    }
+
+    /// A key with nodes at which it was completed and which were not returned before.
+    pub(super) fn next_completed(&mut self, computation: &MaskComputation<'_>) -> Option<(K, NodeSetRef)> {
+        let position = self.pending.pop_front()?;
+        let Completed { key, pending, .. } = &mut self.completed[position];
+        let nodes = std::mem::take(pending).finish(computation.trie, computation.vocabulary.summaries())?;
+        Some((*key, nodes))
+    }
+
+    /// The completed keys, in order.
+    pub(super) fn completed(&self) -> impl Iterator<Item = K> {
+        self.completed.iter().map(|completed| completed.key)
+    }
+
+    /// An empty agenda with the buffers of this one, unless they are large.
+    pub(super) fn cleared(mut self) -> Self {
+        let Self { live, dots, completed, positions, pending } = &mut self;
+        if dots.capacity().max(completed.capacity()) > MAX_SCRATCH / 32 {
+            return Self::default();
+        }
+        live.clear();
+        dots.clear();
+        completed.clear();
+        positions.clear();
+        pending.clear();
+        self
+    }
+
+    fn add_key(&mut self, key: K, has_followers: bool) {
+        let (nodes, pending) = Default::default();
+        self.completed.push(Completed { key, nodes, pending, has_followers });
+    }
+
+    /// The position of a key, which is added if it is new.
+    fn position(&mut self, key: K) -> usize {
+        if let Some(position) = key.position() {
+            return position;
+        }
+        let next = self.completed.len();
+        let position = if next < MAX_LINEAR_SEARCH {
+            self.completed.iter().position(|completed| completed.key == key).unwrap_or(next)
+        } else {
+            if self.positions.is_empty() {
+                self.positions = self.completed.iter().map(|completed| completed.key).zip(0..).collect();
+            }
+            *self.positions.entry(key).or_insert(next)
+        };
+        if position == next {
+            self.add_key(key, true);
+        }
+        position
+    }
+
+    /// A production that completes `key` ends at `ends`.
+    fn complete(&mut self, computation: &mut MaskComputation<'_>, key: K, ends: &NodeSetRef) {
+        computation.budget.add(WORK_PER_UNION);
+        let (trie, store) = (computation.trie, computation.vocabulary.summaries());
+        let position = self.position(key);
+        let completed = &mut self.completed[position];
+        if let Some(new) = completed.nodes.add(ends, trie, store)
+            && completed.has_followers
+        {
+            if completed.pending.is_empty() {
+                self.pending.push_back(position);
+            }
+            let _ = completed.pending.add(&new, trie, store);
+        }
+    }
+
+    /// The symbol after `dot` ends at `ends`.
+    pub(super) fn advance(
+        &mut self,
+        computation: &mut MaskComputation<'_>,
+        dot: DotId,
+        key: K,
+        ends: NodeSetRef,
+    ) -> Result<(), LimitExceeded> {
+        if ends.is_empty() {
+            return Ok(());
+        }
+        let Advance { completes, next } = computation.machine.form.advance(dot);
+        if completes {
+            self.complete(computation, key, &ends);
+        }
+        if let Some(next) = next {
+            for next in computation.machine.form.expanded(next)? {
+                self.dots.push((next, key, ends.clone()));
+            }
+        }
+        Ok(())
+    }
+
+    /// Processes a dot: adds the live tokens of the symbol after it, and advances it. Returns whether there was one.
+    pub(super) fn process_dot(
+        &mut self,
+        computation: &mut MaskComputation<'_>,
+        nesting: usize,
+    ) -> Result<bool, ComposeError> {
+        let Some((dot, key, nodes)) = self.dots.pop() else { return Ok(false) };
+        self.process(computation, dot, key, &nodes, nesting)?;
+        Ok(true)
+    }
+
+    fn process(
+        &mut self,
+        computation: &mut MaskComputation<'_>,
+        dot: DotId,
+        key: K,
+        nodes: &NodeSetRef,
+        nesting: usize,
+    ) -> Result<(), ComposeError> {
+        if let Some(SymbolSummary { live, ends }) = computation.repetition(dot, nodes)? {
+            self.live.push(live);
+            self.complete(computation, key, &ends);
+            return Ok(());
+        }
+        let SymbolSummary { live, ends } = computation.symbol(dot, nodes, nesting)?;
+        self.live.push(live);
+        Ok(self.advance(computation, dot, key, ends)?)
+    }
+}
+
+impl MaskComputation<'_> {
+    /// The summary of the symbol after a dot.
+    fn symbol(
+        &mut self,
+        dot: DotId,
+        nodes: &NodeSetRef,
+        nesting: usize,
+    ) -> Result<SymbolSummary, ComposeError> {
+        self.budget.spend(WORK_PER_LOOKUP)?;
+        match self.machine.form.symbol_after(dot) {
+            Symbol::Terminal(id) => match self.machine.starts[id.index()].automaton_state() {
+                Some(state) => self.terminal(state, nodes),
+                // A terminal that matches tokens as a whole.
+                None => Ok(self.empty()),
+            },
+            Symbol::Nonterminal(id) => self.nonterminal(id.index(), nodes, nesting),
+        }
+    }
+
+    /// The summary of a nonterminal.
+    fn nonterminal(
+        &mut self,
+        nonterminal: usize,
+        nodes: &NodeSetRef,
+        nesting: usize,
+    ) -> Result<SymbolSummary, ComposeError> {
+        let closure = self.closure(nonterminal)?;
+        if !closure.first_bytes.intersects(nodes.child_bytes()) {
+            return Ok(self.empty());
+        }
+        let key = (nonterminal, nodes.id());
+        if let Some(cached) = self.summaries.nonterminals.get(&key) {
+            return Ok(cached.clone());
+        }
+        if nesting >= MAX_NESTING {
+            return Err(ComposeError::TooMuchWork);
+        }
+        self.budget.spend(closure.members.len() * WORK_PER_LOOKUP / 8)?;
+        let mut agenda = Agenda::default();
+        closure
+            .parents
+            .iter()
+            .enumerate()
+            .for_each(|(member, parents)| agenda.add_key(member, !parents.is_empty()));
+        for &(LeftCorner { dot, member }, first_bytes) in &closure.terminals {
+            if first_bytes.intersects(nodes.child_bytes()) {
+                agenda.process(self, dot, member, nodes, nesting + 1)?;
+            }
+        }
+        loop {
+            if agenda.process_dot(self, nesting + 1)? {
+                continue;
+            }
+            let Some((member, nodes)) = agenda.next_completed(self) else { break };
+            for parent in &closure.parents[member] {
+                agenda.advance(self, parent.dot, parent.member, nodes.clone())?;
+            }
+        }
+        let store = self.vocabulary.summaries();
+        let live = LiveTokens::union(&agenda.live, self.vocabulary.size(), store);
+        let ends = std::mem::take(&mut agenda.completed[0].nodes).finish(self.trie, store);
+        let summary = SymbolSummary { live, ends: ends.unwrap_or_else(|| self.nothing.clone()) };
+        self.summaries.add_bytes(&summary.live, nodes.memory_bytes() + 128);
+        self.summaries.nonterminals.insert(key, summary.clone());
+        Ok(summary)
+    }
+
+    fn closure(&mut self, nonterminal: usize) -> Result<Arc<LeftCornerClosure>, ComposeError> {
+        if let Some(cached) = self.summaries.closures.get(&nonterminal) {
+            return Ok(cached.clone());
+        }
+        let left_corners = self.machine.left_corners;
+        let mut members = vec![nonterminal];
+        let mut positions: FxHashMap<usize, usize> = FxHashMap::default();
+        if !left_corners.nonterminals[nonterminal].is_empty() {
+            positions.insert(nonterminal, 0);
+        }
+        let mut parents: Vec<Vec<LeftCorner>> = vec![Vec::new()];
+        let mut next = 0;
+        while let Some(&member) = members.get(next) {
+            self.budget.spend(WORK_PER_LOOKUP)?;
+            for &(child, dot) in &left_corners.nonterminals[member] {
+                let position = *positions.entry(child).or_insert_with(|| {
+                    members.push(child);
+                    parents.push(Vec::new());
+                    members.len() - 1
+                });
+                parents[position].push(LeftCorner { dot, member: next });
+            }
+            next += 1;
+        }
+        let (mut terminals, mut first_bytes) = (Vec::new(), ByteSet::EMPTY);
+        for (position, &nonterminal) in members.iter().enumerate() {
+            for &(dot, terminal) in &left_corners.terminals[nonterminal] {
+                // Terminals that match tokens as a whole have no bytes.
+                let start = self.machine.starts[terminal.index()].automaton_state();
+                let Some(state) = start else { continue };
+                let own = self.first_bytes(state)?;
+                first_bytes = first_bytes.union(own);
+                terminals.push((LeftCorner { dot, member: position }, own));
+            }
+        }
+        let closure = Arc::new(LeftCornerClosure { members, parents, terminals, first_bytes });
+        self.summaries.bytes += closure.members.len() * 64 + closure.terminals.len() * 48;
+        self.summaries.closures.insert(nonterminal, closure.clone());
+        Ok(closure)
+    }
+}

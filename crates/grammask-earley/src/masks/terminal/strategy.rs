@@ -1,0 +1,373 @@
+//! Which strategy computes the summary of a terminal.
+//!
+//! All strategies give the same summary. [`plan`] orders the candidates by the form of the terminal and the node set; a
+//! candidate may decline once it knows more, and then the next is tried. The last candidate of a full computation, a
+//! walk of the automaton, never declines; [`plan_walk`] orders its variants by the part of the trie ahead.
+//!
+//! | strategy | applies when | cost | test |
+//! |---|---|---|---|
+//! | literal | one word continues the state, up to the length of a token | its length per node | `large_vocabulary` |
+//! | table | a set of literals, then any tail | common paths of table and trie | `table_walk` |
+//! | length limit | intersection with a limit in copies of a code | one walk for all limits | `large_vocabulary` |
+//! | exclusion | a language without some words | base summary, and paths of those words | `exclusion` |
+//! | sparse | few nodes ahead, or few first bytes | live nodes, one lookup each | all tests of this folder |
+//! | similar | below the root, with cached summaries | nodes where the states differ | `similar_states` |
+//! | dense | otherwise | live nodes outside skipped subtrees, one load each | all tests of this folder |
+//!
+//! Repetitions of a prefix code in productions are found before their terminals ([`super::repetitions`]).
+
+use std::fmt;
+use std::sync::Arc;
+
+use grammask_automata::{ByteSet, StateId};
+use grammask_engine::Effort;
+use grammask_vocabulary::{NodeSet, NodeSetRef, TerminalSummary, TrieNode};
+
+use super::super::ablation::{Technique, is_enabled};
+use super::super::budget::ComposeError;
+use super::super::compose::{MaskComputation, SymbolSummary};
+use super::super::tuning::{MAX_WIDE_SUMMARIES, MIN_DENSE_NODES, MIN_SHARED_WORK};
+use super::delta::SummaryDelta;
+use super::exclusion::walk_exclusion;
+use super::table_walk::walk_table;
+use super::walk::{BaseSummary, WalkRequest, WalkResult, Wanted, walk_terminal, walk_word};
+
+/// A strategy for the summary of a terminal, in the order in which they are tried.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Strategy {
+    /// Follows the only word ([`walk_word`]).
+    Literal,
+    /// Walks a table of literals ([`super::table_walk`]).
+    Table,
+    /// Counts copies in the intersection without its limit ([`super::length_limits`]).
+    LengthLimit,
+    /// Patches the summary without the exclusion ([`super::exclusion`]).
+    Exclusion,
+    /// Steps the lazy automaton ([`super::walk`]).
+    Sparse,
+    /// Patches the summary of a similar state ([`super::similar_states`]).
+    Similar,
+    /// Steps dense transitions, and skips subtrees ([`super::walk`]).
+    Dense,
+}
+
+/// Strategies to be tried in order, as bits.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Plan(u16);
+
+/// The facts about a state and a node set that [`plan`] needs. All of them are found without stepping the automaton.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct TerminalFacts {
+    pub(crate) effort: Effort,
+    /// The nodes are stored as bits: there are many.
+    pub(crate) is_dense: bool,
+    /// One word continues the state, up to the length of a token.
+    pub(crate) is_literal: bool,
+    /// The term begins with a table of literals.
+    pub(crate) is_table: bool,
+    /// The term begins with an intersection.
+    pub(crate) has_intersection: bool,
+    pub(crate) has_exclusion: bool,
+}
+
+/// The candidates for a terminal. If a full computation exhausts them, it walks the automaton; an immediate one gives
+/// up.
+pub(crate) fn plan(facts: &TerminalFacts) -> Plan {
+    let is_full = facts.effort == Effort::Full;
+    Plan::default()
+        .with(Strategy::Literal, facts.is_literal)
+        .with(Strategy::Table, facts.is_table && !facts.is_dense)
+        .with(Strategy::LengthLimit, is_full && facts.has_intersection)
+        .with(Strategy::Exclusion, is_full && facts.has_exclusion && !facts.is_dense)
+}
+
+/// The facts about the entries of a walk that [`plan_walk`] needs.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct WalkFacts {
+    /// Trie nodes in the subtrees of the entries.
+    pub(crate) ahead: usize,
+    /// All states have few first bytes, so most of the subtrees is dead.
+    pub(crate) is_narrow: bool,
+    /// The walk begins at the root, and summaries of other states below the root are cached.
+    pub(crate) has_bases: bool,
+}
+
+/// The variants of a walk of the automaton. The last one never declines.
+pub(crate) fn plan_walk(facts: &WalkFacts) -> Plan {
+    let is_sparse = facts.ahead < MIN_DENSE_NODES || facts.is_narrow;
+    Plan::default()
+        .with(Strategy::Sparse, is_sparse)
+        .with(Strategy::Similar, !is_sparse && facts.has_bases)
+        .with(Strategy::Dense, !is_sparse)
+}
+
+impl Plan {
+    const ALL: [Strategy; 7] = [
+        Strategy::Literal,
+        Strategy::Table,
+        Strategy::LengthLimit,
+        Strategy::Exclusion,
+        Strategy::Sparse,
+        Strategy::Similar,
+        Strategy::Dense,
+    ];
+
+    fn with(self, strategy: Strategy, applies: bool) -> Self {
+        Self(self.0 | u16::from(applies) << strategy as u16)
+    }
+
+    /// The strategies in order.
+    pub(crate) fn strategies(self) -> impl Iterator<Item = Strategy> {
+        Self::ALL.into_iter().filter(move |&strategy| self.0 >> strategy as u16 & 1 == 1)
+    }
+}
+
+/// How the summary of a terminal was computed for a mask.
+#[derive(Clone, Debug)]
+pub(in crate::masks) struct AppliedPlan {
+    /// The language that continues the state.
+    language: String,
+    /// Number of trie nodes below which the terminal is read.
+    nodes: usize,
+    /// Candidates that declined.
+    declined: Vec<Strategy>,
+    /// The strategy that succeeded; `None` if the vocabulary has cached the summary.
+    strategy: Option<Strategy>,
+    /// Work of all of them, that for base summaries included, in visited trie nodes.
+    work: usize,
+}
+
+impl fmt::Display for AppliedPlan {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let name = |strategy: &Strategy| format!("{strategy:?}").to_lowercase();
+        let Self { language, nodes, declined, strategy, work } = self;
+        let strategy = strategy.as_ref().map_or_else(|| "cached".to_owned(), name);
+        write!(f, "{strategy}: below {nodes} nodes, {work} trie nodes visited")?;
+        if !declined.is_empty() {
+            write!(f, ", declined by {}", declined.iter().map(name).collect::<Vec<_>>().join(" and "))?;
+        }
+        write!(f, ": {language}")
+    }
+}
+
+impl MaskComputation<'_> {
+    /// The summary of a terminal in a state, with ends.
+    pub(in crate::masks) fn terminal(
+        &mut self,
+        state: StateId,
+        nodes: &NodeSetRef,
+    ) -> Result<SymbolSummary, ComposeError> {
+        if let Some(cached) = self.summaries.terminals.summaries.get(&(state, nodes.id()))
+            && let Some(ends) = &cached.ends
+        {
+            return Ok(SymbolSummary { live: cached.live.clone(), ends: ends.clone() });
+        }
+        // The root has children over almost all bytes.
+        if !nodes.contains(TrieNode::ROOT)
+            && let Some(first_bytes) = self.cheap_first_bytes(state)?
+            && !first_bytes.intersects(nodes.child_bytes())
+        {
+            return Ok(self.empty());
+        }
+        let summary = self.summary(state, nodes, Wanted::LiveAndEnds)?;
+        let ends = summary.ends.clone().expect("ends are wanted");
+        Ok(SymbolSummary { live: summary.live.clone(), ends })
+    }
+
+    /// The summary of a terminal in a state.
+    pub(in crate::masks) fn summary(
+        &mut self,
+        state: StateId,
+        nodes: &NodeSetRef,
+        wanted: Wanted,
+    ) -> Result<Arc<TerminalSummary>, ComposeError> {
+        let suffices = |cached: &Arc<TerminalSummary>| wanted == Wanted::Live || cached.ends.is_some();
+        let key = (state, nodes.id());
+        if let Some(cached) = self.summaries.terminals.summaries.get(&key)
+            && suffices(cached)
+        {
+            return Ok(cached.clone());
+        }
+        let automata = &self.machine.automata;
+        let language = automata.terms().content_hash(automata.term(state));
+        let cached = self.vocabulary.summaries().get(language, nodes);
+        let summary = match cached.filter(suffices) {
+            Some(cached) => {
+                self.record(WalkRequest { state, nodes, wanted }, &[], None, self.budget.spent());
+                cached
+            }
+            None => {
+                let before = self.budget.spent();
+                let summary = Arc::new(self.compute_summary(state, nodes, wanted)?);
+                if self.is_short_table_walk(state, before) {
+                    return Ok(summary);
+                }
+                self.vocabulary.summaries().insert(language, nodes, summary.clone());
+                summary
+            }
+        };
+        if summary.live.base().is_some() && nodes.contains(TrieNode::ROOT) {
+            let bases = &mut self.summaries.terminals.bases;
+            bases.retain(|base| base.state != state);
+            if bases.len() >= MAX_WIDE_SUMMARIES {
+                bases.remove(0);
+            }
+            bases.push(BaseSummary { state, summary: summary.clone() });
+        }
+        self.summaries.add_bytes(&summary.live, 128);
+        self.summaries.terminals.summaries.insert(key, summary.clone());
+        Ok(summary)
+    }
+
+    /// Whether a summary is that of a table and took little work since `before`: there is one for each state of a long
+    /// list, and walking again is about as fast as looking it up.
+    fn is_short_table_walk(&self, state: StateId, before: usize) -> bool {
+        let automata = &*self.machine.automata;
+        is_enabled(Technique::UnsharedTables)
+            && self.budget.spent() - before < MIN_SHARED_WORK
+            && automata.terms().leading_table(automata.term(state)).is_some()
+    }
+
+    /// Computes a summary with the first strategy of its plan that does not decline.
+    fn compute_summary(
+        &mut self,
+        state: StateId,
+        nodes: &NodeSetRef,
+        wanted: Wanted,
+    ) -> Result<TerminalSummary, ComposeError> {
+        let request = WalkRequest { state, nodes, wanted };
+        let before = self.budget.spent();
+        let automata = &*self.machine.automata;
+        let (terms, term) = (automata.terms(), automata.term(state));
+        let literal = match nodes.is_dense() {
+            true => None,
+            false => terms.word_prefix(term, self.trie.max_depth()),
+        };
+        let facts = TerminalFacts {
+            effort: self.budget.effort(),
+            is_dense: nodes.is_dense(),
+            is_literal: literal.is_some() && is_enabled(Technique::Literals),
+            is_table: terms.leading_table(term).is_some() && is_enabled(Technique::Tables),
+            has_intersection: terms.leading_intersection(term).is_some()
+                && is_enabled(Technique::LengthLimits),
+            has_exclusion: terms.has_exclusion(term) && is_enabled(Technique::Exclusions),
+        };
+        let mut declined = Vec::new();
+        for strategy in plan(&facts).strategies() {
+            let summary = match strategy {
+                Strategy::Literal => {
+                    let (word, is_whole) = literal.as_ref().expect("a fact of the plan");
+                    let walked = walk_word(self.vocabulary, word, *is_whole, nodes);
+                    Some(self.finish(walked)?)
+                }
+                Strategy::Table => self.table(state, nodes)?,
+                Strategy::LengthLimit => self.without_length_limit(state, nodes)?,
+                Strategy::Exclusion => self.without_exclusion(state, nodes, wanted)?,
+                Strategy::Sparse | Strategy::Similar | Strategy::Dense => None,
+            };
+            if let Some(summary) = summary {
+                self.record(request, &declined, Some(strategy), before);
+                return Ok(summary);
+            }
+            if self.plans.is_some() {
+                declined.push(strategy);
+            }
+        }
+        self.budget.require_full_effort()?;
+        let bases = &self.summaries.terminals.bases;
+        let (strategy, walked) = walk_terminal(self.machine.automata, self.vocabulary, request, bases)?;
+        let summary = self.finish(walked)?;
+        self.record(request, &declined, Some(strategy), before);
+        Ok(summary)
+    }
+
+    /// Records a plan if they are wanted.
+    fn record(
+        &mut self,
+        request: WalkRequest<'_>,
+        declined: &[Strategy],
+        strategy: Option<Strategy>,
+        before: usize,
+    ) {
+        let Some(plans) = &mut self.plans else { return };
+        let automata = &*self.machine.automata;
+        plans.push(AppliedPlan {
+            language: automata.terms().display(automata.term(request.state)).to_string(),
+            nodes: request.nodes.len(),
+            declined: declined.to_vec(),
+            strategy,
+            work: self.budget.spent() - before,
+        });
+    }
+
+    /// The summary of a terminal that begins with a table of literals.
+    fn table(&mut self, state: StateId, nodes: &NodeSetRef) -> Result<Option<TerminalSummary>, ComposeError> {
+        let scratch = &mut self.summaries.terminals.table_scratch;
+        let walked = walk_table(self.machine.automata, self.vocabulary, state, nodes, scratch)?;
+        let Some(walked) = walked else { return Ok(None) };
+        let summary = match walked.work < MIN_SHARED_WORK {
+            true => self.finish_unshared(walked),
+            false => self.finish(walked),
+        };
+        summary.map(Some)
+    }
+
+    /// The summary of a terminal with an exclusion, from the one without.
+    fn without_exclusion(
+        &mut self,
+        state: StateId,
+        nodes: &NodeSetRef,
+        wanted: Wanted,
+    ) -> Result<Option<TerminalSummary>, ComposeError> {
+        let automata = &mut *self.machine.automata;
+        let term = automata.term(state);
+        let Some(exclusion) = automata.terms_mut().exclusion(term) else { return Ok(None) };
+        let delta = walk_exclusion(automata, self.vocabulary, &exclusion, nodes)?;
+        let (Some(delta), Some(wider)) = (delta, automata.start(exclusion.wider)?) else { return Ok(None) };
+        let base = self.summary(wider, nodes, wanted)?;
+        self.apply(delta, &base).map(Some)
+    }
+
+    /// The summary that differs from a base by a delta with ends.
+    fn apply(
+        &mut self,
+        delta: SummaryDelta,
+        base: &TerminalSummary,
+    ) -> Result<TerminalSummary, ComposeError> {
+        if delta.is_empty() {
+            self.budget.spend(delta.work)?;
+            return Ok(base.clone());
+        }
+        self.finish(delta.apply(base, Wanted::LiveAndEnds, self.vocabulary))
+    }
+
+    /// Interns the parts of a summary.
+    fn finish(&mut self, walked: WalkResult) -> Result<TerminalSummary, ComposeError> {
+        let TerminalSummary { live, ends } = self.finish_unshared(walked)?;
+        Ok(TerminalSummary { live: self.vocabulary.summaries().share(live), ends })
+    }
+
+    /// Interns only the ends.
+    fn finish_unshared(&mut self, walked: WalkResult) -> Result<TerminalSummary, ComposeError> {
+        self.budget.spend(walked.work)?;
+        let intern = |ends: NodeSet| match ends.is_empty() {
+            true => self.nothing.clone(),
+            false => self.vocabulary.summaries().intern(ends),
+        };
+        Ok(TerminalSummary { live: walked.live, ends: walked.ends.map(intern) })
+    }
+
+    pub(in crate::masks) fn first_bytes(&mut self, state: StateId) -> Result<ByteSet, ComposeError> {
+        Ok(self.machine.automata.first_bytes(state)?)
+    }
+
+    /// The first bytes of a state, unless they take long to find, as they do where words are excluded.
+    fn cheap_first_bytes(&mut self, state: StateId) -> Result<Option<ByteSet>, ComposeError> {
+        let automata = &mut *self.machine.automata;
+        let known = automata.memoised_first_bytes(state);
+        if known.is_some() || automata.terms().has_exclusion(automata.term(state)) {
+            return Ok(known);
+        }
+        Ok(Some(automata.first_bytes(state)?))
+    }
+}
