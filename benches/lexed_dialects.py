@@ -19,6 +19,7 @@ from collections import defaultdict
 from pathlib import Path
 from typing import Literal, NamedTuple
 
+from automaton_regex import regex_of_automaton
 from grammask.lark_grammars import RefusedTerminals, bundled, lark_definition
 
 CASES = Path(__file__).parent / "cases" / "lexed"
@@ -144,9 +145,13 @@ def plain(name: str, rules_instead: str = "") -> PlainGrammar:
     for left, right, _ in definition.productions:
         rules[left].append(right)
     names = {left: "text" if left == "start" else f"r{index}" for index, left in enumerate(rules)}
-    strings = {one[2]: _pattern(*one[1:4]) for one in definition.terminals if one[1] == "literal"}
+    sources = [
+        (terminal, kind, regex_of_automaton(text) if isinstance(text, bytes) else text, spellings, role)
+        for terminal, kind, text, spellings, _, role in definition.terminals
+    ]
+    strings = {one[2]: _pattern(*one[1:4]) for one in sources if one[1] == "literal"}
     terminals, ignored = [], []
-    for terminal, kind, string, spellings, _, role in definition.terminals:
+    for terminal, kind, string, spellings, role in sources:
         pattern = _pattern(kind, string, spellings)
         if role == "ignored":
             ignored.append(pattern)

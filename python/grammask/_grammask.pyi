@@ -15,10 +15,13 @@ __all__ = [
     "Composition",
     "Expectation",
     "Explanation",
+    "FirstMatches",
     "Grammar",
     "LexedGrammar",
     "Limits",
+    "MatchLanguage",
     "Matcher",
+    "OrderedPattern",
     "Parse",
     "Parser",
     "SchemaOptions",
@@ -374,14 +377,113 @@ class Composition:
         """Return the grammar of a part. The composition is empty afterwards."""
 
 @final
+class OrderedPattern:
+    """A pattern of a backtracking matcher, such as Python's ``re``.
+
+    Nodes are numbered, and added after the nodes that they contain; the last one is the pattern.
+    """
+
+    def __new__(cls) -> Self: ...
+    def characters(self, ranges: Sequence[tuple[int, int]], negated: bool) -> int:
+        """Add one character of a set, given by ranges of code points, or one that is not in it."""
+
+    def sequence(self, items: Sequence[int]) -> int:
+        """Add a concatenation."""
+
+    def choice(self, items: Sequence[int]) -> int:
+        """Add alternatives, the preferred one first."""
+
+    def repeat(self, item: int, min_count: int, max_count: int | None, greedy: bool) -> int:
+        """Add a repetition, unbounded without ``max_count``. A greedy one prefers more copies, a lazy one fewer."""
+
+    def look(self, item: int, ahead: bool, negated: bool) -> int:
+        """Add a look-ahead or look-behind at an item that must match, or must not match if ``negated``."""
+
+    def first_matches(self, name: str) -> FirstMatches:
+        """Return the leftmost-first matches of the pattern.
+
+        Args:
+            name: The terminal, for messages.
+
+        Raises:
+            UnsupportedGrammar: A look-around inspects text outside of the match, or contains a look-around; or a
+                bounded repetition has a nullable body.
+            LimitExceeded: The automaton is too large.
+        """
+
+@final
+class FirstMatches:
+    """The leftmost-first matches of a pattern."""
+
+    @property
+    def language(self) -> MatchLanguage:
+        """The texts that the matcher matches as a whole."""
+
+    @property
+    def unordered_regex(self) -> str | None:
+        """The language as a regular expression in the syntax of the Rust crate ``regex``.
+
+        None if the order of alternatives and repetitions excludes texts, or with look-around.
+        """
+
+    @property
+    def violations(self) -> MatchLanguage | None:
+        """The violations of negative look-aheads at the end: a match, and the text that must not follow it.
+
+        None without such look-aheads.
+        """
+
+    @property
+    def can_match_inside(self) -> list[tuple[int, int]]:
+        """Ranges of characters of violations that can follow a shorter match without failing its look-aheads at once.
+
+        The match may take any alternatives, in any order of preference.
+        """
+
+    @property
+    def can_match_beyond(self) -> bool:
+        """Whether the pattern can match a violation or a text that begins with one, with any alternatives."""
+
+@final
+class MatchLanguage:
+    """The language of a terminal, as a deterministic automaton over code points."""
+
+    def accepts(self, text: str) -> bool:
+        """Return whether a text is in the language."""
+
+    def includes(self, other: MatchLanguage) -> bool:
+        """Return whether all texts of another language are in this one."""
+
+    def overlaps(self, other: MatchLanguage) -> bool:
+        """Return whether both languages can match at one position.
+
+        That is, whether a text of one of them is, or begins with, a text of the other.
+        """
+
+    def begins_with(self, ranges: Sequence[tuple[int, int]]) -> bool:
+        """Return whether a text begins with a character of some ranges."""
+
+    def relation_to(self, violations: MatchLanguage) -> tuple[bool, bool, list[tuple[int, int]]]:
+        """Compare the language with violations.
+
+        Returns:
+            Whether a text is a violation or begins with one; whether all texts do; and ranges of the characters of
+            violations that follow a text of the language which is a shorter part of the violation.
+        """
+
+    def to_bytes(self) -> bytes:
+        """Return the language over UTF-8, as the pattern of an ``"automaton"`` terminal of :class:`LexedGrammar`."""
+
+@final
 class LexedGrammar:
     """A grammar with a lexer, from plain lists that a front end fills.
 
     Args:
-        terminals: Name, kind (``"literal"``, ``"regex"`` in the syntax of the Rust crate ``regex``, or
-            ``"declared"`` for terminals that indentation generates), text, other spellings of a literal as a regular
-            expression (or ``""``), priority, and role (``"parsed"``, ``"ignored"``, or ``"refused"``: matched
-            everywhere, and makes the text invalid). ``rule`` determines the meaning of their order.
+        terminals: Name, kind (``"literal"``, ``"regex"`` in the syntax of the Rust crate ``regex``, ``"automaton"``
+            as :meth:`MatchLanguage.to_bytes` serialises it, or ``"declared"`` for terminals that indentation
+            generates), pattern, other spellings of a literal as a regular expression (or ``""``), priority, and role
+            (``"parsed"``, ``"ignored"``, or ``"refused"``: matched everywhere, and makes the text invalid). ``rule``
+            determines the meaning of their order.
         productions: Left side, right side without operators, priority among rules that could end at one position.
         start: The start symbol.
         lexer: ``"basic"`` matches all terminals everywhere, ``"contextual"`` those for which the parser has an
@@ -401,7 +503,7 @@ class LexedGrammar:
 
     def __new__(
         cls,
-        terminals: Sequence[tuple[str, str, str, str, int, str]],
+        terminals: Sequence[tuple[str, str, str | bytes, str, int, str]],
         productions: Sequence[tuple[str, Sequence[str], int]],
         start: str,
         *,

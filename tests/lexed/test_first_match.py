@@ -7,9 +7,8 @@ import re
 
 import grammask
 import pytest
-from grammask.lark_grammars.first_match import Automaton, first_matches
-from grammask.lark_grammars.regex_text import text_of_automaton, text_of_tree
-from grammask.lark_grammars.regex_tree import regex_tree
+from grammask._grammask import LexedGrammar, MatchLanguage
+from grammask.lark_grammars.leftmost_first import first_matches
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -17,11 +16,7 @@ TEXTS = ["".join(letters) for length in range(6) for letters in itertools.produc
 BYTES = grammask.Vocabulary([bytes([byte]) for byte in range(256)], eos=256, size=257)
 
 
-def automaton(pattern: str) -> Automaton:
-    return first_matches(regex_tree(pattern, "T"), "T").automaton
-
-
-def longest(language: Automaton, text: str) -> int | None:
+def longest(language: MatchLanguage, text: str) -> int | None:
     lengths = [length for length in range(len(text) + 1) if language.accepts(text[:length])]
     return max(lengths, default=None)
 
@@ -50,13 +45,13 @@ PATTERNS = st.recursive(
 @settings(max_examples=400, deadline=None)
 def test_the_longest_word_is_the_match_of_re(pattern: str) -> None:
     try:
-        matches = first_matches(regex_tree(pattern, "T"), "T")
+        matches = first_matches(pattern, "T")
     except grammask.UnsupportedGrammar:
         return
-    language = matches.automaton
+    language = matches.language
     compiled = re.compile(pattern)
     for text in TEXTS:
-        if matches.trailing is not None and longest(matches.trailing.violations, text) is not None:
+        if matches.violations is not None and longest(matches.violations, text) is not None:
             continue
         found = compiled.match(text)
         assert longest(language, text) == (None if found is None else found.end()), (pattern, text)
@@ -64,21 +59,39 @@ def test_the_longest_word_is_the_match_of_re(pattern: str) -> None:
 
 @given(PATTERNS)
 @settings(max_examples=100, deadline=None)
-def test_written_out_expressions_have_the_same_words(pattern: str) -> None:
-    tree = regex_tree(pattern, "T")
+def test_serialised_languages_have_the_same_words(pattern: str) -> None:
     try:
-        matches = first_matches(tree, "T")
+        matches = first_matches(pattern, "T")
     except grammask.UnsupportedGrammar:
         return
-    texts = [text_of_automaton(matches.automaton, "T")]
-    if matches.is_plain:
-        texts.append(text_of_tree(tree, "T"))
-    words = [word for word in TEXTS if word and matches.automaton.accepts(word)]
-    for text in texts:
-        if not words:
-            continue
-        compiled = grammask.Grammar.from_regex(text).compile(BYTES)
-        assert [word for word in TEXTS if word and compiled.is_valid(word.encode())] == words, (pattern, text)
+    words = [word for word in TEXTS if matches.language.accepts(word)]
+    if not words or "" in words:
+        return
+    patterns: list[tuple[str, str | bytes]] = [("automaton", matches.language.to_bytes())]
+    if matches.unordered_regex is not None:
+        patterns.append(("regex", matches.unordered_regex))
+    for kind, text in patterns:
+        grammar = LexedGrammar([("T", kind, text, "", 0, "parsed")], [("start", ["T"], 0)], "start")
+        compiled = grammar.compile(BYTES, "eos")
+        accepted = [word for word in TEXTS if word and compiled.is_valid(word.encode())]
+        assert accepted == words, (pattern, kind)
+
+
+@given(PATTERNS, PATTERNS)
+@settings(max_examples=200, deadline=None)
+def test_languages_are_compared_word_by_word(left: str, right: str) -> None:
+    try:
+        one, other = first_matches(left, "L").language, first_matches(right, "R").language
+    except grammask.UnsupportedGrammar:
+        return
+    words = {text for text in TEXTS if one.accepts(text)}
+    other_words = {text for text in TEXTS if other.accepts(text)}
+    assert one.includes(one)
+    assert other_words <= words or not one.includes(other)
+    if any(word.startswith(tuple(other_words)) for word in words) or any(
+        word.startswith(tuple(words)) for word in other_words
+    ):
+        assert one.overlaps(other)
 
 
 @pytest.mark.parametrize(
@@ -94,8 +107,8 @@ def test_written_out_expressions_have_the_same_words(pattern: str) -> None:
         (r".", ["\r", "\u2028"], ["\n"]),
     ],
 )
-def test_what_is_special_in_python(pattern: str, accepted: list[str], refused: list[str]) -> None:
-    language = automaton(pattern)
+def test_special_features_of_python(pattern: str, accepted: list[str], refused: list[str]) -> None:
+    language = first_matches(pattern, "T").language
     assert [text for text in accepted if not language.accepts(text)] == []
     assert [text for text in refused if language.accepts(text)] == []
     for text in accepted + refused:
@@ -103,6 +116,6 @@ def test_what_is_special_in_python(pattern: str, accepted: list[str], refused: l
 
 
 @pytest.mark.parametrize("pattern", [r"if\b", r"^a", r"a$", r"(?<!a)b", r"(a)\1", r"(?:a?){2}", r"a(?=b)"])
-def test_what_no_lexeme_can_tell_is_refused(pattern: str) -> None:
+def test_context_outside_of_the_lexeme_is_refused(pattern: str) -> None:
     with pytest.raises(grammask.UnsupportedGrammar):
-        automaton(pattern)
+        first_matches(pattern, "T")

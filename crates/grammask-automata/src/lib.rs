@@ -48,6 +48,7 @@
 //! | `dfa` | the lazy DFA, liveness, tables, minimisation |
 //! | `build` | word lists, character classes, substrings, UTF-8 strings without or up to a match |
 //! | `analysis` | facts from the form of a term: cardinality, inclusion, lengths, repetition bounds, prefix codes |
+//! | `leftmost_first` | the matches of a backtracking matcher, such as Python's `re`: priorities, look-around |
 //! | `regex` | regular expressions |
 #![forbid(unsafe_code)]
 
@@ -57,6 +58,7 @@ mod byte_ranges;
 mod byte_set;
 mod derivative;
 mod dfa;
+pub mod leftmost_first;
 pub mod regex;
 #[cfg(any(test, feature = "proptest"))]
 pub mod sketch;

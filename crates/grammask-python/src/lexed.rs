@@ -7,9 +7,10 @@ use grammask::frontends::directives::Directive;
 use grammask::frontends::{gbnf, kbnf};
 use grammask::grammar::{Diagnostic, Grammar, GrammarError};
 use grammask::lexing::{
-    ConflictPolicy, EntryCounts, IndentationSource, InlinePatterns, LexedDefinition, LexedGrammar,
-    LexedOptions, LexerKind, LexingRule, PairCounts, ParserKind, PreparedGrammar, ProductionSource,
-    STREAMLINING_STEPS, TerminalPattern, TerminalRole, TerminalSource, definition_from_rules,
+    AutomatonState, ConflictPolicy, EntryCounts, IndentationSource, InlinePatterns, LexedDefinition,
+    LexedGrammar, LexedOptions, LexerKind, LexingRule, PairCounts, ParserKind, PreparedGrammar,
+    ProductionSource, STREAMLINING_STEPS, TerminalPattern, TerminalRole, TerminalSource,
+    definition_from_rules,
 };
 use grammask::{CompileOptions, CompiledGrammar, Limits};
 use pyo3::exceptions::PyValueError;
@@ -25,10 +26,11 @@ use crate::vocabulary::PyVocabulary;
 /// A grammar with a lexer, from plain lists that a front end fills.
 ///
 /// Args:
-///     terminals: Name, kind (``"literal"``, ``"regex"`` in the syntax of the Rust crate ``regex``, or
-///         ``"declared"`` for terminals that indentation generates), text, other spellings of a literal as a regular
-///         expression (or ``""``), priority, and role (``"parsed"``, ``"ignored"``, or ``"refused"``: matched
-///         everywhere, and makes the text invalid). ``rule`` determines the meaning of their order.
+///     terminals: Name, kind (``"literal"``, ``"regex"`` in the syntax of the Rust crate ``regex``, ``"automaton"``
+///         as :meth:`MatchLanguage.to_bytes` serialises it, or ``"declared"`` for terminals that indentation
+///         generates), pattern, other spellings of a literal as a regular expression (or ``""``), priority, and role
+///         (``"parsed"``, ``"ignored"``, or ``"refused"``: matched everywhere, and makes the text invalid). ``rule``
+///         determines the meaning of their order.
 ///     productions: Left side, right side without operators, priority among rules that could end at one position.
 ///     start: The start symbol.
 ///     lexer: ``"basic"`` matches all terminals everywhere, ``"contextual"`` those for which the parser has an
@@ -100,7 +102,15 @@ fn parser_kind(parser: &str) -> PyResult<ParserKind> {
 }
 
 /// Name, kind of pattern, pattern, spellings of a literal (or empty), priority, role.
-type TerminalTuple = (String, String, String, String, i32, String);
+type TerminalTuple = (String, String, PatternSource, String, i32, String);
+
+/// A literal or regular expression, or a serialised automaton.
+#[derive(FromPyObject)]
+enum PatternSource {
+    Text(String),
+    Automaton(Vec<u8>),
+}
+
 /// Left-hand side, right-hand side, priority.
 type ProductionTuple = (String, Vec<String>, i32);
 /// Newline, indent, dedent, tab length, opening and closing terminals.
@@ -125,14 +135,23 @@ impl PyLexedGrammar {
         limits: Option<&PyLimits>,
     ) -> PyResult<Self> {
         let terminals = terminals.into_iter().map(|(name, kind, pattern, spellings, priority, role)| {
-            let pattern = match &*kind {
-                "literal" if spellings.is_empty() => TerminalPattern::Literal(pattern.into_bytes()),
-                "literal" => TerminalPattern::Spelled { text: pattern.into_bytes(), spellings },
-                "regex" => TerminalPattern::Regex(pattern),
-                "declared" => TerminalPattern::Declared,
+            let pattern = match (&*kind, pattern) {
+                ("literal", PatternSource::Text(text)) if spellings.is_empty() => {
+                    TerminalPattern::Literal(text.into_bytes())
+                }
+                ("literal", PatternSource::Text(text)) => {
+                    TerminalPattern::Spelled { text: text.into_bytes(), spellings }
+                }
+                ("regex", PatternSource::Text(text)) => TerminalPattern::Regex(text),
+                ("automaton", PatternSource::Automaton(bytes)) => {
+                    let states = AutomatonState::automaton_from_bytes(&bytes);
+                    TerminalPattern::Automaton(states.unwrap_or_default())
+                }
+                ("declared", _) => TerminalPattern::Declared,
                 _ => {
                     return Err(PyValueError::new_err(format!(
-                        "{kind:?} is not one of 'literal', 'regex' and 'declared'"
+                        "{kind:?} is not one of 'literal', 'regex', 'automaton' and 'declared', or its pattern is \
+                         of another type"
                     )));
                 }
             };

@@ -20,6 +20,7 @@ mod explanation;
 mod forks;
 mod grammar;
 mod json_schema;
+mod leftmost_first;
 mod lexed;
 mod limits;
 mod mask_array;
@@ -50,6 +51,8 @@ mod _grammask {
     use crate::grammar::{PyGrammar, kbnf_syntax_tree, quote_bytes, xgrammar_expression};
     #[pymodule_export]
     use crate::json_schema::{PySchemaOptions, json_schema_grammar, missing_documents, plain_text_grammar};
+    #[pymodule_export]
+    use crate::leftmost_first::{PyFirstMatches, PyMatchLanguage, PyOrderedPattern};
     #[pymodule_export]
     use crate::lexed::{PyLexedGrammar, PyStreamliningReport, streamlining_report};
     #[pymodule_export]

@@ -6,18 +6,18 @@ import re
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from grammask.lark_grammars.errors import invalid, unsupported
-from grammask.lark_grammars.first_match import first_matches
-from grammask.lark_grammars.regex_text import text_of_automaton, text_of_tree
-from grammask.lark_grammars.regex_tree import regex_tree
+from grammask.lark_grammars.leftmost_first import first_matches
 from grammask.lark_grammars.trailing_looks import LexedTerminal, with_violations_refused
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from grammask.lark_grammars.first_match import FirstMatches
+    from grammask._grammask import FirstMatches
 
-TerminalTuple: TypeAlias = tuple[str, str, str, str, int, str]
-"""A terminal for the engine: name, kind of pattern, pattern, other spellings, priority, role."""
+TerminalTuple: TypeAlias = tuple[str, str, str | bytes, str, int, str]
+"""A terminal for the engine: name, kind of pattern, pattern, other spellings, priority, role.
+
+The pattern of an ``"automaton"`` is serialised; those of other kinds are strings."""
 
 
 def terminal_tuples(
@@ -59,14 +59,16 @@ def terminal_tuples(
         if pattern.type == "str" and not pattern.flags:
             tuples[name] = (name, kind, pattern.value, "", terminal.priority, role)
             continue
-        tree = regex_tree(pattern.to_regexp(), name)
-        languages[name] = language = first_matches(tree, name)
-        text = text_of_tree(tree, name) if language.is_plain else text_of_automaton(language.automaton, name)
+        languages[name] = matches = first_matches(pattern.to_regexp(), name)
         if pattern.type == "str":
-            tuples[name] = (name, kind, pattern.value, text, terminal.priority, role)
+            # The spellings of a literal differ in single characters only, so their order has no effect.
+            tuples[name] = (name, kind, pattern.value, matches.unordered_regex or "", terminal.priority, role)
+        elif matches.unordered_regex is not None:
+            tuples[name] = (name, kind, matches.unordered_regex, "", terminal.priority, role)
         else:
-            tuples[name] = (name, kind, text, "", terminal.priority, role)
-    looking = [name for name, language in languages.items() if language.trailing]
+            automaton = matches.language.to_bytes()
+            tuples[name] = (name, "automaton", automaton, "", terminal.priority, role)
+    looking = [name for name, matches in languages.items() if matches.violations is not None]
     if follows is None:
         if looking:
             message = f"the terminal `{looking[0]}` looks ahead at its end"
@@ -77,11 +79,11 @@ def terminal_tuples(
     _check_literals(ordered, languages, {name: role for name, _, _, _, _, role in tuples.values()})
     if not looking:
         return list(tuples.values())
-    result = []
-    for lexed in _without_trailing_looks(ordered, languages, roles, follows):
-        text = "" if lexed.name in tuples else text_of_automaton(lexed.automaton, lexed.name)
-        result.append(tuples.get(lexed.name, (lexed.name, "regex", text, "", lexed.priority, lexed.role)))
-    return result
+    return [
+        tuples.get(lexed.name)
+        or (lexed.name, "automaton", lexed.language.to_bytes(), "", lexed.priority, lexed.role)
+        for lexed in _without_trailing_looks(ordered, languages, roles, follows)
+    ]
 
 
 def _without_trailing_looks(
@@ -95,15 +97,15 @@ def _without_trailing_looks(
     for terminal in ordered:
         name = str(terminal.name)
         if name not in languages:
-            languages[name] = first_matches(regex_tree(terminal.pattern.to_regexp(), name), name)
+            languages[name] = first_matches(terminal.pattern.to_regexp(), name)
         is_literal = terminal.pattern.type == "str"
         role = roles.get(name, "parsed")
-        lexed.append(LexedTerminal(name, terminal.priority, is_literal, role, languages[name].automaton))
+        lexed.append(LexedTerminal(name, terminal.priority, is_literal, role, languages[name].language))
     # In reverse order, so that the terminals after the current one have no such looks any more.
     for terminal in reversed(ordered):
-        trailing = languages[terminal.name].trailing
-        if trailing is not None:
-            lexed = with_violations_refused(lexed, terminal.name, trailing, follows)
+        matches = languages[terminal.name]
+        if matches.violations is not None:
+            lexed = with_violations_refused(lexed, terminal.name, matches, matches.violations, follows)
     return lexed
 
 
@@ -120,7 +122,7 @@ def _check_literals(ordered: list[Any], languages: dict[str, FirstMatches], role
         for pattern_position, pattern in enumerate(ordered):
             if pattern.pattern.type != "re" or pattern.priority != literal.priority:
                 continue
-            language = languages[pattern.name].automaton
+            language = languages[pattern.name].language
             if not language.accepts(literal.pattern.value):
                 continue
             conflict = f"the literal `{literal.name}` is read by the pattern `{pattern.name}`"
@@ -134,6 +136,6 @@ def _check_literals(ordered: list[Any], languages: dict[str, FirstMatches], role
             if not literal.pattern.flags:
                 continue
             is_tried_later = literal.pattern.flags <= pattern.pattern.flags or pattern_position < position
-            if not is_tried_later or not language.includes(languages[literal.name].automaton):
+            if not is_tried_later or not language.includes(languages[literal.name].language):
                 message = f"{conflict}, and has spellings of its own"
                 raise unsupported(message, found=literal.pattern.to_regexp(), advice=advice)

@@ -19,14 +19,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from grammask.lark_grammars.code_points import CodePoints
 from grammask.lark_grammars.errors import unsupported
-from grammask.lark_grammars.first_match import WITHOUT_LOOKS
+from grammask.lark_grammars.leftmost_first import WITHOUT_LOOKS
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from grammask.lark_grammars.first_match import Automaton, TrailingLooks
+    from grammask._grammask import FirstMatches, MatchLanguage
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,25 +37,30 @@ class LexedTerminal:
         priority: Its priority.
         is_literal: Whether it is a literal.
         role: ``"parsed"``, ``"ignored"`` or ``"refused"``, or ``"newline"`` for that of an indentation.
-        automaton: Its language.
+        language: Its language.
     """
 
     name: str
     priority: int
     is_literal: bool
     role: str
-    automaton: Automaton
+    language: MatchLanguage
 
 
 def with_violations_refused(
-    terminals: list[LexedTerminal], name: str, looks: TrailingLooks, follows: Callable[[str, str], bool]
+    terminals: list[LexedTerminal],
+    name: str,
+    matches: FirstMatches,
+    violations: MatchLanguage,
+    follows: Callable[[str, str], bool],
 ) -> list[LexedTerminal]:
     """Returns the terminals in their order, with a refused one named :func:`violation_name`.
 
     Args:
         terminals: All terminals in their order.
-        name: The terminal with the looks.
-        looks: Its looks.
+        name: The terminal with the look-ahead.
+        matches: Its matches.
+        violations: The violations of its look-ahead.
         follows: Whether the second terminal can come after the first by the productions.
 
     Raises:
@@ -64,34 +68,34 @@ def with_violations_refused(
     """
     place = next(index for index, terminal in enumerate(terminals) if terminal.name == name)
     own, later = terminals[place], terminals[place + 1 :]
-    if looks.can_match_beyond or own.role != "parsed":
+    if matches.can_match_beyond or own.role != "parsed":
         raise _refusal(name, name)
-    _check_rest(own, own, looks.can_match_inside, terminals, follows)
+    _check_next_terminals(own, own, matches.can_match_inside, terminals, follows)
     moved = []
     # The library may rename a match of a later pattern to a literal, whatever the position of the literal.
     others = [*later, *(terminal for terminal in terminals[:place] if terminal.is_literal)]
     for index, terminal in enumerate(others):
         if terminal.role == "refused":
             continue
-        is_beyond, inside, is_contained = _lockstep(terminal.automaton, looks.violations)
-        if not is_beyond:
-            _check_rest(own, terminal, inside, terminals, follows)
+        matches_beyond, matches_only_beyond, inside = terminal.language.relation_to(violations)
+        if not matches_beyond:
+            _check_next_terminals(own, terminal, inside, terminals, follows)
             continue
         is_movable = (
-            is_contained
-            and not looks.can_match_inside.ranges
+            matches_only_beyond
+            and not matches.can_match_inside
             and terminal.priority == own.priority
             and not terminal.is_literal
-            and not any(_overlap(terminal.automaton, between.automaton) for between in later[:index])
+            and not any(terminal.language.overlaps(between.language) for between in later[:index])
         )
         if not is_movable:
             raise _refusal(name, terminal.name)
         moved.append(terminal)
     refused = LexedTerminal(
-        violation_name(name), own.priority, is_literal=False, role="refused", automaton=looks.violations
+        violation_name(name), own.priority, is_literal=False, role="refused", language=violations
     )
-    kept = [terminal for terminal in later if terminal not in moved]
-    return [*terminals[:place], *moved, refused, own, *kept]
+    unmoved = [terminal for terminal in later if terminal not in moved]
+    return [*terminals[:place], *moved, refused, own, *unmoved]
 
 
 def violation_name(name: str) -> str:
@@ -107,78 +111,20 @@ def _refusal(name: str, *others: str) -> Exception:
     return unsupported(message, advice=WITHOUT_LOOKS)
 
 
-def _check_rest(
+def _check_next_terminals(
     own: LexedTerminal,
     terminal: LexedTerminal,
-    inside: CodePoints,
+    inside: list[tuple[int, int]],
     terminals: list[LexedTerminal],
     follows: Callable[[str, str], bool],
 ) -> None:
     """Checks condition 2 for a terminal that matches a prefix of a violation of `own`, before some characters."""
-    if not inside.ranges:
+    if not inside:
         return
     for after in terminals:
         if after.role == "refused":
             continue
-        begins = [after.automaton.parts[part] for part in after.automaton.edges[0]]
-        if any(inside.intersection(part).ranges for part in begins) and not (
+        if after.language.begins_with(inside) and not (
             terminal.role == after.role == "parsed" and not follows(terminal.name, after.name)
         ):
             raise _refusal(own.name, terminal.name, after.name)
-
-
-def _lockstep(language: Automaton, violations: Automaton) -> tuple[bool, CodePoints, bool]:
-    """Runs a language in lockstep with the violations.
-
-    Returns:
-        Whether some word begins with a violation; the characters that follow words inside violations; whether all words
-        begin with a violation.
-    """
-    seen = {(0, 0)}
-    pending = [(0, 0)]
-    is_beyond = False
-    is_contained = True
-    inside: list[tuple[int, int]] = []
-    while pending:
-        own, other = pending.pop()
-        if violations.accepting[other]:
-            is_beyond = True
-            continue
-        row = violations.edges[other]
-        if language.accepting[own]:
-            is_contained = False
-            # Longest match: a character that extends the word to a longer one does not follow it.
-            longer = [part for part, target in language.edges[own].items() if language.accepting[target]]
-            shorter = CodePoints.of(
-                found for part in longer for found in language.parts[part].ranges
-            ).complement()
-            for part in row:
-                inside.extend(violations.parts[part].intersection(shorter).ranges)
-        for part, target in language.edges[own].items():
-            left = language.parts[part]
-            for other_part, other_target in row.items():
-                common = left.intersection(violations.parts[other_part])
-                if common.ranges and (target, other_target) not in seen:
-                    seen.add((target, other_target))
-                    pending.append((target, other_target))
-                left = left.intersection(violations.parts[other_part].complement())
-            # The automaton has no dead states, so a path that leaves the violations reaches a word.
-            is_contained = is_contained and not left.ranges
-    return is_beyond, CodePoints.of(inside), is_contained
-
-
-def _overlap(left: Automaton, right: Automaton) -> bool:
-    """Whether a word of one begins with a word of the other, so that both can match at one position."""
-    seen = {(0, 0)}
-    pending = [(0, 0)]
-    while pending:
-        one, other = pending.pop()
-        if left.accepting[one] or right.accepting[other]:
-            return True
-        for part, target in left.edges[one].items():
-            for other_part, other_target in right.edges[other].items():
-                place = (target, other_target)
-                if place not in seen and left.parts[part].intersection(right.parts[other_part]).ranges:
-                    seen.add(place)
-                    pending.append(place)
-    return False

@@ -2,7 +2,7 @@
 
 use rustc_hash::FxHashMap;
 
-use grammask_automata::{TableBuilder, TableState, TermId, Terms};
+use grammask_automata::{Table, TableBuilder, TableState, TermId, Terms};
 
 /// A state of a deterministic automaton over bytes. The first state of a list is the start state.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
@@ -14,26 +14,34 @@ pub struct AutomatonState {
     pub edges: Vec<(u8, u8, u32)>,
 }
 
+impl AutomatonState {
+    /// The states of a table in breadth-first order; one state that does not accept if the language is empty.
+    #[must_use]
+    pub fn of_table(table: &Table) -> Vec<Self> {
+        let Some(start) = table.start() else { return vec![Self::default()] };
+        let mut positions: FxHashMap<TableState, u32> = FxHashMap::from_iter([(start, 0)]);
+        let mut reached = vec![start];
+        let mut states = Vec::new();
+        while let Some(&state) = reached.get(states.len()) {
+            let mut edges = Vec::new();
+            for (low, high, target) in table.edges(state) {
+                let position = *positions.entry(target).or_insert_with(|| {
+                    reached.push(target);
+                    u32::try_from(reached.len() - 1).expect("a table has fewer than four billion states")
+                });
+                edges.push((low, high, position));
+            }
+            states.push(Self { accepting: table.is_accepting(state), edges });
+        }
+        states
+    }
+}
+
 /// The minimal automaton of a term; `None` if its language is empty or determinisation exceeds `max_states` states.
 pub(crate) fn states(terms: &Terms, term: TermId, max_states: usize) -> Option<Vec<AutomatonState>> {
     let table = terms.determinize(term, max_states)?;
-    let start = table.start()?;
-    let mut positions: FxHashMap<TableState, u32> = FxHashMap::from_iter([(start, 0)]);
-    let mut reached = vec![start];
-    let mut states = Vec::new();
-    while let Some(&state) = reached.get(states.len()) {
-        let mut edges = Vec::new();
-        for (low, high, target) in table.edges(state) {
-            let next = u32::try_from(reached.len()).ok()?;
-            let position = *positions.entry(target).or_insert_with(|| {
-                reached.push(target);
-                next
-            });
-            edges.push((low, high, position));
-        }
-        states.push(AutomatonState { accepting: table.is_accepting(state), edges });
-    }
-    Some(states)
+    table.start()?;
+    Some(AutomatonState::of_table(&table))
 }
 
 /// The language of an automaton; `None` if the list is empty or a transition is malformed.

@@ -22,14 +22,7 @@ impl LexedDefinition {
                 TerminalPattern::Spelled { text, spellings } => bytes.kind(1).blob(text).text(spellings),
                 TerminalPattern::Regex(pattern) => bytes.kind(2).text(pattern),
                 TerminalPattern::Declared => bytes.kind(3),
-                TerminalPattern::Automaton(states) => bytes.kind(4).list(states, |bytes, state| {
-                    bytes.kind(u8::from(state.accepting)).list(
-                        &state.edges,
-                        |bytes, &(low, high, target)| {
-                            bytes.kind(low).kind(high).number(target);
-                        },
-                    );
-                }),
+                TerminalPattern::Automaton(states) => bytes.kind(4).automaton(states),
             };
             bytes.number(terminal.priority.cast_unsigned());
             bytes.kind(match terminal.role {
@@ -90,17 +83,7 @@ impl LexedDefinition {
                         },
                         2 => TerminalPattern::Regex(bytes.text()?),
                         3 => TerminalPattern::Declared,
-                        4 => TerminalPattern::Automaton(bytes.list(|bytes| {
-                            let accepting = match bytes.kind()? {
-                                0 => false,
-                                1 => true,
-                                _ => return None,
-                            };
-                            let edge = |bytes: &mut DefinitionReader<'_>| {
-                                Some((bytes.kind()?, bytes.kind()?, bytes.number()?))
-                            };
-                            Some(AutomatonState { accepting, edges: bytes.list(edge)? })
-                        })?),
+                        4 => TerminalPattern::Automaton(bytes.automaton()?),
                         _ => return None,
                     },
                     priority: bytes.number()?.cast_signed(),
@@ -159,6 +142,25 @@ impl LexedDefinition {
     }
 }
 
+impl AutomatonState {
+    /// Serialises an automaton.
+    #[must_use]
+    pub fn automaton_to_bytes(states: &[Self]) -> Vec<u8> {
+        let mut bytes = DefinitionWriter(Vec::new());
+        bytes.automaton(states);
+        bytes.0
+    }
+
+    /// Reads an automaton that [`automaton_to_bytes`](Self::automaton_to_bytes) wrote; `None` if the bytes are
+    /// malformed.
+    #[must_use]
+    pub fn automaton_from_bytes(bytes: &[u8]) -> Option<Vec<Self>> {
+        let mut bytes = DefinitionReader(bytes);
+        let states = bytes.automaton()?;
+        bytes.0.is_empty().then_some(states)
+    }
+}
+
 struct DefinitionWriter(Vec<u8>);
 
 impl DefinitionWriter {
@@ -197,6 +199,14 @@ impl DefinitionWriter {
     fn texts(&mut self, texts: &[String]) -> &mut Self {
         self.list(texts, |bytes, text| {
             bytes.text(text);
+        })
+    }
+
+    fn automaton(&mut self, states: &[AutomatonState]) -> &mut Self {
+        self.list(states, |bytes, state| {
+            bytes.kind(u8::from(state.accepting)).list(&state.edges, |bytes, &(low, high, target)| {
+                bytes.kind(low).kind(high).number(target);
+            });
         })
     }
 }
@@ -246,6 +256,18 @@ impl<'a> DefinitionReader<'a> {
 
     fn texts(&mut self) -> Option<Vec<String>> {
         self.list(Self::text)
+    }
+
+    fn automaton(&mut self) -> Option<Vec<AutomatonState>> {
+        self.list(|bytes| {
+            let accepting = match bytes.kind()? {
+                0 => false,
+                1 => true,
+                _ => return None,
+            };
+            let edges = bytes.list(|bytes| Some((bytes.kind()?, bytes.kind()?, bytes.number()?)))?;
+            Some(AutomatonState { accepting, edges })
+        })
     }
 }
 
