@@ -119,3 +119,11 @@ def test_special_features_of_python(pattern: str, accepted: list[str], refused: 
 def test_context_outside_of_the_lexeme_is_refused(pattern: str) -> None:
     with pytest.raises(grammask.UnsupportedGrammar):
         first_matches(pattern, "T")
+
+
+@pytest.mark.parametrize("serialised", [b"", b"\1", first_matches("a", "T").language.to_bytes() + b"\0"])
+def test_damaged_automata_are_refused(serialised: bytes) -> None:
+    with pytest.raises(grammask.GrammarError, match="is no automaton"):
+        LexedGrammar([("T", "automaton", serialised, "", 0, "parsed")], [("start", ["T"], 0)], "start")
+    with pytest.raises(ValueError, match="automaton"):
+        LexedGrammar([("T", "automaton", "a", "", 0, "parsed")], [("start", ["T"], 0)], "start")

@@ -2,7 +2,7 @@
 
 The library loads the text (imports, templates, ``%extend``, ``%override``, ``%declare``), so no code here depends on
 its syntax. The library leaves the matching of terminals to Python's ``re``, which takes the *first* match of a regular
-expression and not the longest; the code here computes the texts of first matches as regular languages.
+expression and not the longest; the engine computes the texts of first matches as regular languages.
 """
 
 from grammask.lark_grammars.bundled import BUNDLED, BundledGrammar, bundled
