@@ -127,3 +127,12 @@ def test_damaged_automata_are_refused(serialised: bytes) -> None:
         LexedGrammar([("T", "automaton", serialised, "", 0, "parsed")], [("start", ["T"], 0)], "start")
     with pytest.raises(ValueError, match="automaton"):
         LexedGrammar([("T", "automaton", "a", "", 0, "parsed")], [("start", ["T"], 0)], "start")
+
+
+@pytest.mark.parametrize("pattern", ["b(?<=a{100000000}b)", "b(?<=(?:){100000000}b)"])
+def test_long_look_behinds_end_in_bounded_time(pattern: str) -> None:
+    if "a" in pattern:
+        with pytest.raises(grammask.LimitExceeded, match="look behind"):
+            first_matches(pattern, "T")
+    else:
+        assert longest(first_matches(pattern, "T").language, "b") == 1

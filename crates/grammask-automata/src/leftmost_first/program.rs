@@ -13,6 +13,8 @@ use super::pattern::{
 const MAX_INSTRUCTIONS: usize = 20_000;
 /// Maximum number of character sequences of one look-behind.
 const MAX_LOOK_BEHIND_SEQUENCES: usize = 4_000;
+/// Maximum number of code points that a look-behind examines; each is part of the states of the automaton.
+const MAX_LOOK_BEHIND_LENGTH: usize = 4_000;
 
 id_type! {
     /// An instruction of a [`ThreadProgram`].
@@ -268,7 +270,10 @@ impl Compiler<'_> {
                 }
                 OrderedNode::Sequence(items) => products(items.iter().map(|item| &*sequences[item.index()]))?,
                 OrderedNode::Repeat { item, min, .. } => {
-                    products((0..*min).map(|_| &*sequences[item.index()]))?
+                    let operand = &*sequences[item.index()];
+                    // Copies of the empty sequence are the empty sequence.
+                    let copies = if operand.iter().all(Vec::is_empty) { (*min).min(1) } else { *min };
+                    products((0..copies).map(|_| operand))?
                 }
                 OrderedNode::Look { .. } => return Err(FirstMatchError::NestedLook),
             };
@@ -300,6 +305,9 @@ fn products<'a>(lists: impl Iterator<Item = &'a [SetSequence]>) -> Result<Vec<Se
     let mut result: Vec<SetSequence> = vec![Vec::new()];
     for list in lists {
         if result.len() * list.len() > MAX_LOOK_BEHIND_SEQUENCES {
+            return Err(FirstMatchError::LookBehindTooLarge);
+        }
+        if result.iter().any(|sequence| sequence.len() > MAX_LOOK_BEHIND_LENGTH) {
             return Err(FirstMatchError::LookBehindTooLarge);
         }
         result = result

@@ -31,7 +31,7 @@ use grammask_vocabulary::{
 
 use super::budget::{ComposeError, WorkBudget, setbacks_after};
 use super::equivalence_cache::{EquivalenceCache, Observation, ObservedParts};
-use super::fixpoint::{Agenda, LeftCornerClosure};
+use super::fixpoint::{LeftCornerClosure, Worklist};
 use super::terminal::length_limits::FirstLimitedWalk;
 use super::terminal::strategy::AppliedPlan;
 use super::terminal::table_walk::TableScratch;
@@ -58,7 +58,7 @@ pub(crate) struct RuleSummaries {
     /// The nonterminals that nothing can follow; computed on demand.
     last_nonterminals: Option<Box<[bool]>>,
     equivalent: EquivalenceCache,
-    agenda: Agenda<ContinuationId>,
+    worklist: Worklist<ContinuationId>,
     /// The last set without an equivalent cached mask, while no mask was added.
     last_miss: Option<SetId>,
     /// Addresses of the token sets counted in `bytes`. The summaries keep the sets alive.
@@ -199,41 +199,41 @@ impl MaskComputation<'_> {
     /// The parts of the mask, and the continuations that it resumed, in order.
     fn mask(&mut self, items: &[Item]) -> Result<(Vec<LiveTokens>, Vec<ContinuationId>), ComposeError> {
         let root = self.root;
-        let mut agenda = std::mem::take(&mut self.summaries.agenda);
+        let mut worklist = std::mem::take(&mut self.summaries.worklist);
         // With room for the continuations of an item, and for the end of the text.
-        agenda.live = Vec::with_capacity(items.len() + 3);
+        worklist.live = Vec::with_capacity(items.len() + 3);
         for item in items {
             match item.state.automaton_state() {
                 Some(state) => {
                     if self.is_last(item.dot) {
-                        agenda.live.push(self.summary(state, root, Wanted::Live)?.live.clone());
+                        worklist.live.push(self.summary(state, root, Wanted::Live)?.live.clone());
                         continue;
                     }
                     let SymbolSummary { live, ends } = self.terminal(state, root)?;
-                    agenda.live.push(live);
-                    agenda.advance(self, item.dot, item.continuation, ends)?;
+                    worklist.live.push(live);
+                    worklist.advance(self, item.dot, item.continuation, ends)?;
                 }
                 None => {
                     for dot in self.machine.form.expanded(item.dot)? {
-                        agenda.push(dot, item.continuation, root.clone());
+                        worklist.push(dot, item.continuation, root.clone());
                     }
                 }
             }
         }
         loop {
-            if agenda.process_dot(self, 0)? {
+            if worklist.process_dot(self, 0)? {
                 continue;
             }
-            let Some((continuation, nodes)) = agenda.next_completed(self) else { break };
+            let Some((continuation, nodes)) = worklist.next_completed(self) else { break };
             for (dot, next) in self.machine.continuations.get(continuation).entries() {
                 for dot in self.machine.form.expanded(dot)? {
-                    agenda.push(dot, next, nodes.clone());
+                    worklist.push(dot, next, nodes.clone());
                 }
             }
         }
-        let live = std::mem::take(&mut agenda.live);
-        let resumed = agenda.completed().collect();
-        self.summaries.agenda = agenda.cleared();
+        let live = std::mem::take(&mut worklist.live);
+        let resumed = worklist.completed().collect();
+        self.summaries.worklist = worklist.cleared();
         Ok((live, resumed))
     }
 

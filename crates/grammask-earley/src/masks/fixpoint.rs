@@ -40,7 +40,7 @@ struct LeftCorner {
 /// The work list of a fixpoint: dots to be advanced, and keys with new ends. A key is completed by productions: a
 /// member of a left-corner closure, or a continuation.
 #[derive(Debug)]
-pub(super) struct Agenda<K> {
+pub(super) struct Worklist<K> {
     /// Live tokens found so far, as sets to be united.
     pub(super) live: Vec<LiveTokens>,
     /// Dots, the keys that their productions complete, and the nodes at which the symbols after the dots begin.
@@ -58,39 +58,39 @@ struct Completed<K> {
     key: K,
     /// Nodes at which it was completed.
     nodes: GrowingNodeSet,
-    /// Those of them that were not returned by [`Agenda::next_completed`].
+    /// Those of them that were not returned by [`Worklist::next_completed`].
     pending: GrowingNodeSet,
     /// Whether they are to be returned.
     has_followers: bool,
 }
 
-/// A key of an [`Agenda`].
-pub(super) trait AgendaKey: Copy + Eq + Hash {
+/// A key of an [`Worklist`].
+pub(super) trait WorklistKey: Copy + Eq + Hash {
     /// The position of the key, if all keys are added in advance.
     fn position(self) -> Option<usize>;
 }
 
 /// A member of a left-corner closure, by position.
-impl AgendaKey for usize {
+impl WorklistKey for usize {
     fn position(self) -> Option<usize> {
         Some(self)
     }
 }
 
-impl AgendaKey for ContinuationId {
+impl WorklistKey for ContinuationId {
     fn position(self) -> Option<usize> {
         None
     }
 }
 
-impl<K> Default for Agenda<K> {
+impl<K> Default for Worklist<K> {
     fn default() -> Self {
         let (live, dots, completed, positions, pending) = Default::default();
         Self { live, dots, completed, positions, pending }
     }
 }
 
-impl<K: AgendaKey> Agenda<K> {
+impl<K: WorklistKey> Worklist<K> {
     /// The symbol after `dot` begins at `nodes`.
     #[inline]
     pub(super) fn push(&mut self, dot: DotId, key: K, nodes: NodeSetRef) {
@@ -110,7 +110,7 @@ impl<K: AgendaKey> Agenda<K> {
         self.completed.iter().map(|completed| completed.key)
     }
 
-    /// An empty agenda with the buffers of this one, unless they are large.
+    /// An empty worklist with the buffers of this one, unless they are large.
     pub(super) fn cleared(mut self) -> Self {
         let Self { live, dots, completed, positions, pending } = &mut self;
         if dots.capacity().max(completed.capacity()) > MAX_SCRATCH / 32 {
@@ -256,29 +256,29 @@ impl MaskComputation<'_> {
             return Err(ComposeError::TooMuchWork);
         }
         self.budget.spend(closure.members.len() * WORK_PER_LOOKUP / 8)?;
-        let mut agenda = Agenda::default();
+        let mut worklist = Worklist::default();
         closure
             .parents
             .iter()
             .enumerate()
-            .for_each(|(member, parents)| agenda.add_key(member, !parents.is_empty()));
+            .for_each(|(member, parents)| worklist.add_key(member, !parents.is_empty()));
         for &(LeftCorner { dot, member }, first_bytes) in &closure.terminals {
             if first_bytes.intersects(nodes.child_bytes()) {
-                agenda.process(self, dot, member, nodes, nesting + 1)?;
+                worklist.process(self, dot, member, nodes, nesting + 1)?;
             }
         }
         loop {
-            if agenda.process_dot(self, nesting + 1)? {
+            if worklist.process_dot(self, nesting + 1)? {
                 continue;
             }
-            let Some((member, nodes)) = agenda.next_completed(self) else { break };
+            let Some((member, nodes)) = worklist.next_completed(self) else { break };
             for parent in &closure.parents[member] {
-                agenda.advance(self, parent.dot, parent.member, nodes.clone())?;
+                worklist.advance(self, parent.dot, parent.member, nodes.clone())?;
             }
         }
         let store = self.vocabulary.summaries();
-        let live = LiveTokens::union(&agenda.live, self.vocabulary.size(), store);
-        let ends = std::mem::take(&mut agenda.completed[0].nodes).finish(self.trie, store);
+        let live = LiveTokens::union(&worklist.live, self.vocabulary.size(), store);
+        let ends = std::mem::take(&mut worklist.completed[0].nodes).finish(self.trie, store);
         let summary = SymbolSummary { live, ends: ends.unwrap_or_else(|| self.nothing.clone()) };
         self.summaries.add_bytes(&summary.live, nodes.memory_bytes() + 128);
         self.summaries.nonterminals.insert(key, summary.clone());

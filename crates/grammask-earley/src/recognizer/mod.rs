@@ -51,7 +51,7 @@ use kernel::Kernel;
 use prediction::{ByteWithClass, Predictor};
 use set::{Set, Sets};
 use set_core::{hash_of, intern_kernel};
-use stepping::{LimitedState, Stepper};
+use stepping::{Stepper, TokenLimitedState};
 use trace::{Recorder, Replay, TraceKey, Traces};
 
 pub(crate) use continuation::Continuations;
@@ -158,7 +158,7 @@ impl Recognizer {
             };
             starts.push(match definition.terminal {
                 Terminal::Limited { tokens, .. } => {
-                    limited.push(LimitedState { state, tokens_left: tokens, is_counted: false });
+                    limited.push(TokenLimitedState { state, tokens_left: tokens, is_counted: false });
                     ItemState(ItemState::FIRST_LIMITED + index_u32(limited.len() - 1))
                 }
                 _ => ItemState(index_u32(state.index())),

@@ -27,7 +27,7 @@ struct TerminalStep {
 
 /// The state of a terminal that counts tokens.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(super) struct LimitedState {
+pub(super) struct TokenLimitedState {
     pub(super) state: StateId,
     /// Number of further tokens that may contribute a byte.
     pub(super) tokens_left: u32,
@@ -40,8 +40,8 @@ pub(super) struct LimitedState {
 pub(super) struct Stepper {
     pub(super) automata: Automata,
     pub(super) predictor: Predictor,
-    pub(super) limited: Vec<LimitedState>,
-    limited_ids: FxHashMap<LimitedState, u32>,
+    pub(super) limited: Vec<TokenLimitedState>,
+    limited_ids: FxHashMap<TokenLimitedState, u32>,
     limits: Limits,
     /// Direct-mapped cache of recent automaton steps, by state and class.
     recent: Box<[Option<RecentStep>]>,
@@ -67,7 +67,7 @@ impl Stepper {
     pub(super) fn new(
         automata: Automata,
         predictor: Predictor,
-        limited: Vec<LimitedState>,
+        limited: Vec<TokenLimitedState>,
         limits: &Limits,
     ) -> Self {
         let limited_ids =
@@ -88,7 +88,7 @@ impl Stepper {
     pub(super) fn memory_bytes(&self) -> usize {
         self.automata.memory_bytes()
             + self.predictor.memory_bytes()
-            + self.limited.len() * 3 * size_of::<LimitedState>()
+            + self.limited.len() * 3 * size_of::<TokenLimitedState>()
     }
 
     /// Adds to `scans` the items of a kernel before or inside a terminal, predicted ones included. With a byte, items
@@ -227,7 +227,7 @@ impl Stepper {
         let continues = self.automata.continues(next)?;
         let state = match limited {
             None => ItemState(index_u32(next.index())),
-            Some(limited) => self.limited_state(LimitedState { state: next, ..limited }),
+            Some(limited) => self.limited_state(TokenLimitedState { state: next, ..limited }),
         };
         Ok(Some(TerminalStep { state, is_accepting, continues }))
     }
@@ -236,10 +236,11 @@ impl Stepper {
     pub(super) fn end_token(&mut self, state: ItemState) -> Option<ItemState> {
         let Some(index) = state.0.checked_sub(ItemState::FIRST_LIMITED) else { return Some(state) };
         let limited = self.limited[index as usize];
-        (limited.tokens_left > 0).then(|| self.limited_state(LimitedState { is_counted: false, ..limited }))
+        (limited.tokens_left > 0)
+            .then(|| self.limited_state(TokenLimitedState { is_counted: false, ..limited }))
     }
 
-    fn limited_state(&mut self, limited: LimitedState) -> ItemState {
+    fn limited_state(&mut self, limited: TokenLimitedState) -> ItemState {
         let next = index_u32(self.limited.len());
         let index = *self.limited_ids.entry(limited).or_insert(next);
         if index == next {
