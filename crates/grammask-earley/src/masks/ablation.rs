@@ -17,11 +17,10 @@ pub(crate) enum Technique {
     SimilarFirstBytes,
     SimilarPairs,
     SimilarBlind,
-    UnsharedTables,
 }
 
 #[cfg(feature = "ablation")]
-const ALL: [Technique; 13] = [
+const ALL: [Technique; 12] = [
     Technique::Literals,
     Technique::Tables,
     Technique::LengthLimits,
@@ -34,7 +33,6 @@ const ALL: [Technique; 13] = [
     Technique::SimilarFirstBytes,
     Technique::SimilarPairs,
     Technique::SimilarBlind,
-    Technique::UnsharedTables,
 ];
 
 /// Whether a technique is used: always, except for those named in the environment variable `GRAMMASK_DISABLED` with the

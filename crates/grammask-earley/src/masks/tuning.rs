@@ -49,8 +49,6 @@ pub(super) const MAX_PAIRS: usize = 32;
 pub(super) const MAX_DIFFERING_BYTES: usize = 48;
 /// Changed tokens above which a summary gets a bit set of its own in place of a delta.
 pub(super) const MAX_DELTA_TOKENS: usize = 256;
-/// Work from which the summary of a table is cached; a shorter walk is repeated as fast. `compare`: 200,000 words.
-pub(super) const MIN_SHARED_WORK: usize = 64;
 
 // Skipping subtrees.
 

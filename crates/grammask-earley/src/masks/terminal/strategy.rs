@@ -26,7 +26,7 @@ use grammask_vocabulary::{NodeSet, NodeSetRef, TerminalSummary, TrieNode};
 use super::super::ablation::{Technique, is_enabled};
 use super::super::budget::ComposeError;
 use super::super::compose::{MaskComputation, SymbolSummary};
-use super::super::tuning::{MAX_WIDE_SUMMARIES, MIN_DENSE_NODES, MIN_SHARED_WORK};
+use super::super::tuning::{MAX_WIDE_SUMMARIES, MIN_DENSE_NODES};
 use super::delta::SummaryDelta;
 use super::exclusion::walk_exclusion;
 use super::table_walk::walk_table;
@@ -197,11 +197,7 @@ impl MaskComputation<'_> {
                 cached
             }
             None => {
-                let before = self.budget.spent();
                 let summary = Arc::new(self.compute_summary(state, nodes, wanted)?);
-                if self.is_short_table_walk(state, before) {
-                    return Ok(summary);
-                }
                 self.vocabulary.summaries().insert(language, nodes, summary.clone());
                 summary
             }
@@ -217,15 +213,6 @@ impl MaskComputation<'_> {
         self.summaries.add_bytes(&summary.live, 128);
         self.summaries.terminals.summaries.insert(key, summary.clone());
         Ok(summary)
-    }
-
-    /// Whether a summary is that of a table and took little work since `before`: there is one for each state of a long
-    /// list, and walking again is about as fast as looking it up.
-    fn is_short_table_walk(&self, state: StateId, before: usize) -> bool {
-        let automata = &*self.machine.automata;
-        is_enabled(Technique::UnsharedTables)
-            && self.budget.spent() - before < MIN_SHARED_WORK
-            && automata.terms().leading_table(automata.term(state)).is_some()
     }
 
     /// Computes a summary with the first strategy of its plan that does not decline.
@@ -304,12 +291,7 @@ impl MaskComputation<'_> {
     fn table(&mut self, state: StateId, nodes: &NodeSetRef) -> Result<Option<TerminalSummary>, ComposeError> {
         let scratch = &mut self.summaries.terminals.table_scratch;
         let walked = walk_table(self.machine.automata, self.vocabulary, state, nodes, scratch)?;
-        let Some(walked) = walked else { return Ok(None) };
-        let summary = match walked.work < MIN_SHARED_WORK {
-            true => self.finish_unshared(walked),
-            false => self.finish(walked),
-        };
-        summary.map(Some)
+        walked.map(|walked| self.finish(walked)).transpose()
     }
 
     /// The summary of a terminal with an exclusion, from the one without.
@@ -343,18 +325,13 @@ impl MaskComputation<'_> {
 
     /// Interns the parts of a summary.
     fn finish(&mut self, walked: WalkResult) -> Result<TerminalSummary, ComposeError> {
-        let TerminalSummary { live, ends } = self.finish_unshared(walked)?;
-        Ok(TerminalSummary { live: self.vocabulary.summaries().share(live), ends })
-    }
-
-    /// Interns only the ends.
-    fn finish_unshared(&mut self, walked: WalkResult) -> Result<TerminalSummary, ComposeError> {
         self.budget.spend(walked.work)?;
+        let store = self.vocabulary.summaries();
         let intern = |ends: NodeSet| match ends.is_empty() {
             true => self.nothing.clone(),
-            false => self.vocabulary.summaries().intern(ends),
+            false => store.intern(ends),
         };
-        Ok(TerminalSummary { live: walked.live, ends: walked.ends.map(intern) })
+        Ok(TerminalSummary { live: store.share(walked.live), ends: walked.ends.map(intern) })
     }
 
     pub(in crate::masks) fn first_bytes(&mut self, state: StateId) -> Result<ByteSet, ComposeError> {
