@@ -52,6 +52,35 @@ fn masks_of_sets_of_tokens_equal_brute_force() {
     run_on(generators::token_grammar(), 1000, false);
 }
 
+/// `a` requires `c`, which must not occur. Further members may follow `a` for ever, but finitely many parts complete a
+/// selection, so no text begins with `a`.
+#[test]
+fn selections_are_completed_by_finitely_many_parts() {
+    let schema = r#"{"type": "object", "properties": {"a": {"const": 1}, "c": {"const": 1}},
+        "dependentRequired": {"a": ["c"]}, "not": {"required": ["c"]}}"#;
+    let mut options = SchemaOptions::default();
+    options.whitespace = Whitespace::Compact;
+    options.key_order = KeyOrder::Any;
+    let made = json_schema::grammar(schema, &options, &Limits::default()).expect("a supported schema");
+    let tokens = ["{", "\"", "\"a\":", "\"c\":", "\"b\":", "1", "}"];
+    let texts: TokenTexts = tokens.iter().map(|text| Some(text.as_bytes().to_vec())).chain([None]).collect();
+    let vocabulary = Vocabulary::new(texts, vec![], vec![tokens.len() as u32], None).expect("a vocabulary");
+    let vocabulary = Arc::new(vocabulary);
+    let reference = Reference::new(&made.grammar, &vocabulary);
+    let mut chart = reference.chart();
+    assert!(chart.accept_token(TokenId(0)));
+    let expected: Vec<u32> = brute_force::mask(&chart, &vocabulary).iter().map(|id| id.0).collect();
+    // `"`, `"b":` and `}`.
+    assert_eq!(expected, [1, 4, 6]);
+    let mut options = CompileOptions::default();
+    options.end = EndMode::Eos;
+    let compiled = CompiledGrammar::new(&made.grammar, vocabulary, options).expect("a supported grammar");
+    let mut matcher = compiled.matcher();
+    assert!(matcher.accept(TokenId(0)).expect("no limit"));
+    let found: Vec<u32> = matcher.mask().expect("no limit").iter().map(|id| id.0).collect();
+    assert_eq!(found, expected);
+}
+
 /// Members in any order, and dependent members, are selections.
 #[test]
 fn masks_of_selections_equal_brute_force() {

@@ -4,6 +4,7 @@
 //! is too expensive for the fast path and simple enough for an oracle.
 
 use std::collections::HashMap;
+use std::ops::Range;
 
 use grammask_collections::id_type;
 use grammask_grammar::{Grammar, Node, PartId, Selection, TerminalId};
@@ -38,6 +39,8 @@ pub(super) struct PlainGrammar {
     pub(super) productions: Vec<PlainProduction>,
     /// The productions of each nonterminal.
     pub(super) by_lhs: Vec<Vec<ProductionId>>,
+    /// The nonterminals that are the states of each selection.
+    pub(super) selections: Vec<Range<usize>>,
 }
 
 impl PlainGrammar {
@@ -47,6 +50,7 @@ impl PlainGrammar {
             start: PlainNonterminal::new(grammar.start().index()),
             productions: Vec::new(),
             by_lhs: vec![Vec::new(); grammar.nonterminals().len()],
+            selections: Vec::new(),
         };
         let mut symbols: Vec<PlainSymbol> = Vec::new();
         for node in grammar.nodes() {
@@ -74,8 +78,12 @@ impl PlainGrammar {
 
     /// The grammar with the productions for which `keep` returns true.
     pub(super) fn filtered(&self, keep: impl Fn(ProductionId) -> bool) -> Self {
-        let mut filtered =
-            Self { start: self.start, productions: Vec::new(), by_lhs: vec![Vec::new(); self.by_lhs.len()] };
+        let mut filtered = Self {
+            start: self.start,
+            productions: Vec::new(),
+            by_lhs: vec![Vec::new(); self.by_lhs.len()],
+            selections: self.selections.clone(),
+        };
         for (index, production) in self.productions.iter().enumerate() {
             if keep(ProductionId::new(index)) {
                 filtered.produce(production.lhs, production.rhs.to_vec());
@@ -100,7 +108,7 @@ impl PlainGrammar {
     }
 
     /// A nonterminal for each set of parts that have been read: exponential, and without regard to whether the end
-    /// can be reached from it.
+    /// can be reached from it, which [`prune`](super::pruning::prune) decides.
     fn selection(
         &mut self,
         selection: &Selection,
@@ -135,6 +143,7 @@ impl PlainGrammar {
                 self.produce(lhs, vec![part, separator, PlainSymbol::Nonterminal(next)]);
             }
         }
+        self.selections.push(first.index()..self.by_lhs.len());
         PlainSymbol::Nonterminal(first)
     }
 

@@ -8,6 +8,9 @@
 //! The productive symbols are the greatest set P of which each member is in F, or has such a path through productions
 //! of symbols in P. So `A ::= A "x"` is unproductive, and so is A in `A ::= "x" A B; B ::= B`. The remaining
 //! productions are those whose symbols are all in P.
+//!
+//! A selection has finitely many parts, although one of them may be infinite: a state of a selection is in P only if
+//! further parts in P complete the selection.
 
 use super::Language;
 use super::productions::{PlainGrammar, PlainNonterminal, PlainProduction, PlainSymbol};
@@ -26,8 +29,9 @@ pub(super) fn prune(grammar: &PlainGrammar, leaves: &[Language]) -> (PlainGramma
         let remaining = grammar.filtered(|id| possible.contains_all(&grammar.productions[id.index()].rhs));
         let endless = endless(&remaining, &finite, &finite_nonempty);
         let mut smaller = finite.clone();
-        for (member, endless) in smaller.nonterminals.iter_mut().zip(endless) {
-            *member |= endless;
+        let completable = completable(&remaining);
+        for (index, member) in smaller.nonterminals.iter_mut().enumerate() {
+            *member = completable[index] && (*member || endless[index]);
         }
         if smaller == possible {
             let empty = SymbolSet::least(&remaining, leaves, |leaf| leaf.empty, |rhs| rhs.iter().all(|&x| x));
@@ -90,6 +94,30 @@ impl SymbolSet {
 
     fn contains_all(&self, symbols: &[PlainSymbol]) -> bool {
         symbols.iter().all(|&symbol| self.contains(symbol))
+    }
+}
+
+/// Whether each nonterminal is a state from which finitely many parts complete its selection, or is no such state.
+fn completable(grammar: &PlainGrammar) -> Vec<bool> {
+    let mut completable = vec![true; grammar.by_lhs.len()];
+    for states in &grammar.selections {
+        completable[states.clone()].fill(false);
+    }
+    loop {
+        let mut changed = false;
+        for PlainProduction { lhs, rhs } in &grammar.productions {
+            // A part alone ends the selection; a separator and the next state may follow it.
+            let completes = match rhs[..] {
+                [_, _, PlainSymbol::Nonterminal(next)] => completable[next.index()],
+                _ => true,
+            };
+            if completes && !std::mem::replace(&mut completable[lhs.index()], true) {
+                changed = true;
+            }
+        }
+        if !changed {
+            return completable;
+        }
     }
 }
 
