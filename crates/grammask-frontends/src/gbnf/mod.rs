@@ -60,7 +60,7 @@ pub fn grammar(
 }
 
 /// Like [`grammar`], for a grammar with a lexer in llama.cpp's notation: also returns its
-/// [directives](super::directives).
+/// [directives](grammask_grammar::directives).
 ///
 /// # Errors
 /// All errors of the source, in source order.

@@ -77,7 +77,7 @@ pub fn grammar(
     Ok((grammar, warnings))
 }
 
-/// Like [`grammar`], for a grammar with a lexer: also returns its [directives](super::directives).
+/// Like [`grammar`], for a grammar with a lexer: also returns its [directives](grammask_grammar::directives).
 ///
 /// # Errors
 /// All errors of the source, in source order.
