@@ -31,8 +31,8 @@ __all__ = [
 
 
 @dataclass(frozen=True, slots=True, repr=False)
-class JsonSchemaSource:
-    """A JSON Schema whose values are written as JSON.
+class _SchemaSource:
+    """A JSON Schema.
 
     Attributes:
         text: The schema as JSON.
@@ -44,6 +44,14 @@ class JsonSchemaSource:
     options: _grammask.SchemaOptions
     limits: Limits | None = field(default=None, compare=False)
 
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self.text!r}, {self.options.__getnewargs_ex__()[1]})"
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class JsonSchemaSource(_SchemaSource):
+    """A JSON Schema whose values are written as JSON."""
+
     def build(self) -> _grammask.Grammar:
         """Builds the grammar.
 
@@ -52,23 +60,10 @@ class JsonSchemaSource:
         """
         return _grammask.json_schema_grammar(self.text, self.options, self.limits)
 
-    def __repr__(self) -> str:
-        return f"JsonSchemaSource({self.text!r}, {self.options.__getnewargs_ex__()[1]})"
-
 
 @dataclass(frozen=True, slots=True, repr=False)
-class StringSchemaSource:
-    """A JSON Schema whose strings are written as they are, without quotes and escapes.
-
-    Attributes:
-        text: The schema as JSON.
-        options: The options of the engine.
-        limits: Budgets for reading.
-    """
-
-    text: str
-    options: _grammask.SchemaOptions
-    limits: Limits | None = field(default=None, compare=False)
+class StringSchemaSource(_SchemaSource):
+    """A JSON Schema whose strings are written as they are, without quotes and escapes."""
 
     def build(self) -> _grammask.Grammar:
         """Builds the grammar.
@@ -77,9 +72,6 @@ class StringSchemaSource:
             GrammarError: As of :meth:`grammask.Grammar.from_string_schema`.
         """
         return _grammask.plain_text_grammar(self.text, self.options, self.limits)
-
-    def __repr__(self) -> str:
-        return f"StringSchemaSource({self.text!r}, {self.options.__getnewargs_ex__()[1]})"
 
 
 def json_schema_source(
