@@ -9,6 +9,7 @@
 //! | module | contents |
 //! |---|---|
 //! | `recognition` | [`Engine`]: steps over bytes and tokens |
+//! | `completion` | [`ShortestCompletion`]: how a text can end soonest |
 //! | `tokens` | [`TokenEvent`], [`TokenMatch`]: tokens that a grammar names |
 //! | `masks` | [`MaskSource`]: masks of states, computed for a [`MaskRequest`] |
 //! | `mask_cache` | [`MaskCache`]: finished masks by state |
@@ -20,12 +21,14 @@
 //! bytes, and completeness; everything else has a default. Steps are memoised, and a memoised step takes no lock.
 #![forbid(unsafe_code)]
 
+mod completion;
 mod mask_cache;
 mod masks;
 mod recognition;
 mod tokens;
 mod walk;
 
+pub use completion::{CompletionStep, ShortestCompletion};
 pub use mask_cache::{CacheStatistics, CachedMask, MaskCache};
 pub use masks::{Effort, MaskCounts, MaskOutcome, MaskRequest, MaskSource, MaskStrategy, PrecomputeBudget};
 pub use recognition::{Engine, Expectation};

@@ -4,7 +4,9 @@ use std::fmt;
 
 use grammask_diagnostics::{Deadline, LimitExceeded};
 
-use crate::{SetId, TokenEvent, TokenMatch};
+use grammask_vocabulary::Vocabulary;
+
+use crate::{SetId, ShortestCompletion, TokenEvent, TokenMatch};
 
 /// A terminal that can come next or has begun.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -172,5 +174,40 @@ pub trait Engine: fmt::Debug + Send + Sync {
             }
         }
         Ok(only)
+    }
+
+    /// The shortest completion of a state whose bytes are all tokens of the vocabulary by themselves, or named by the
+    /// grammar; `None` if there is none. Of several shortest ones it is the same in every process. The vocabulary is
+    /// that for which the engine was made.
+    ///
+    /// Cost: results are memoised by state, and by the parts that states share.
+    ///
+    /// # Errors
+    /// When a limit is exceeded.
+    fn shortest_completion(
+        &self,
+        set: SetId,
+        vocabulary: &Vocabulary,
+        deadline: &Deadline,
+    ) -> Result<Option<ShortestCompletion>, LimitExceeded>;
+
+    /// An upper bound of the length of the shortest completion of every state; `None` if there is no bound, or it is
+    /// not known.
+    ///
+    /// # Errors
+    /// When a limit is exceeded.
+    fn longest_shortest_completion(&self, vocabulary: &Vocabulary) -> Result<Option<u32>, LimitExceeded> {
+        let _ = vocabulary;
+        Ok(None)
+    }
+
+    /// An upper bound of the number of steps by which at most `bytes` bytes can lengthen the shortest completion of
+    /// a state; `None` if it is not known.
+    ///
+    /// # Errors
+    /// When a limit is exceeded.
+    fn completion_growth(&self, vocabulary: &Vocabulary, bytes: usize) -> Result<Option<u32>, LimitExceeded> {
+        let _ = (vocabulary, bytes);
+        Ok(None)
     }
 }

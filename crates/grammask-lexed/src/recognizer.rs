@@ -348,6 +348,15 @@ impl Engine for LexedRecognizer {
         }
         text
     }
+
+    fn shortest_completion(
+        &self,
+        _set: SetId,
+        _vocabulary: &grammask_vocabulary::Vocabulary,
+        _deadline: &Deadline,
+    ) -> Result<Option<grammask_engine::ShortestCompletion>, LimitExceeded> {
+        todo!("issue 28")
+    }
 }
 
 impl MaskSource for LexedRecognizer {

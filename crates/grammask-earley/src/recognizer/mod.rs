@@ -444,6 +444,15 @@ impl Engine for Recognizer {
     fn describe(&self, set: SetId) -> String {
         self.describe_set(set)
     }
+
+    fn shortest_completion(
+        &self,
+        _set: SetId,
+        _vocabulary: &grammask_vocabulary::Vocabulary,
+        _deadline: &Deadline,
+    ) -> Result<Option<grammask_engine::ShortestCompletion>, LimitExceeded> {
+        todo!("issue 28")
+    }
 }
 
 /// A set with the parts of the recogniser, under its lock. Masks are composed through it.
