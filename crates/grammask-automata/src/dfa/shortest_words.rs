@@ -14,7 +14,7 @@ use rustc_hash::FxHashMap;
 
 use crate::byte_set::ByteSet;
 use crate::dfa::lazy::{Automata, StateId};
-use grammask_collections::graph::AdjacencyList;
+use grammask_collections::graph::{AdjacencyList, components_of};
 use grammask_diagnostics::{Deadline, LimitExceeded};
 
 /// Number of expanded states between two checks of the deadline.
@@ -100,66 +100,82 @@ impl ShortestWords {
         Ok(word)
     }
 
-    /// The maximum, over all states that nonempty words of the `starts` reach with any bytes, of the number of bytes to
-    /// acceptance. `None` if a word begins that cannot be completed, or if there are more than `max_states` states.
+    /// For each of `starts` the maximum number of bytes to acceptance, over the states that nonempty words reach with
+    /// any bytes; `None` for a start from which a word begins that cannot be completed. `None` for all if there are more
+    /// than `max_states` states.
+    ///
+    /// Cost: linear in the states and their transitions, which are made.
     ///
     /// # Errors
     /// When the number of states exceeds its limit, or the deadline has passed.
-    pub fn longest_completion(
+    pub fn longest_completions(
         &self,
         automata: &mut Automata,
         starts: &[StateId],
         max_states: usize,
         deadline: &Deadline,
-    ) -> Result<Option<u32>, LimitExceeded> {
-        let mut positions: FxHashMap<StateId, u32> = FxHashMap::default();
-        let mut states: Vec<StateId> = Vec::new();
-        // Pairs of target and source.
-        let mut edges: Vec<(u32, u32)> = Vec::new();
-        let mut position = |target: StateId, states: &mut Vec<StateId>| {
-            *positions.entry(target).or_insert_with(|| {
-                states.push(target);
-                states.len() as u32 - 1
-            })
-        };
-        for &start in starts {
-            for (_, target) in automata.successors(start)? {
-                position(target, &mut states);
-            }
-        }
-        let mut next = 0;
-        while let Some(&state) = states.get(next) {
-            if states.len() > max_states {
+    ) -> Result<Option<Vec<Option<u32>>>, LimitExceeded> {
+        // The starts are nodes of their own before all states, since nonempty words need not reach them again.
+        let mut states: Vec<StateId> = starts.to_vec();
+        let mut nodes: FxHashMap<StateId, usize> = FxHashMap::default();
+        let mut successors = AdjacencyList::with_capacity(starts.len());
+        // Pairs of target and source, over the bytes with which words are spelled.
+        let mut spelled: Vec<(u32, u32)> = Vec::new();
+        let mut node = 0;
+        while let Some(&state) = states.get(node) {
+            if states.len() - starts.len() > max_states {
                 return Ok(None);
             }
-            if next.is_multiple_of(STATES_PER_CHECK) {
+            if node.is_multiple_of(STATES_PER_CHECK) {
                 deadline.check()?;
             }
             for (bytes, target) in automata.successors(state)? {
-                let target = position(target, &mut states);
+                let target = *nodes.entry(target).or_insert_with(|| {
+                    states.push(target);
+                    states.len() - 1
+                });
+                successors.push(target);
                 if !bytes.intersection(self.bytes).is_empty() {
-                    edges.push((target, next as u32));
+                    spelled.push((target as u32, node as u32));
                 }
             }
-            next += 1;
+            successors.end_node();
+            node += 1;
         }
-        let sources = AdjacencyList::from_pairs(states.len(), &edges);
-        let mut reached: Vec<usize> =
-            (0..states.len()).filter(|&index| automata.is_accepting(states[index])).collect();
+        let sources = AdjacencyList::from_pairs(states.len(), &spelled);
         let mut distances: Vec<Option<u32>> = vec![None; states.len()];
-        reached.iter().for_each(|&index| distances[index] = Some(0));
-        let (mut next, mut longest) = (0, 0);
-        while let Some(&index) = reached.get(next) {
+        let mut reached: Vec<usize> =
+            (0..states.len()).filter(|&node| automata.is_accepting(states[node])).collect();
+        reached.iter().for_each(|&node| distances[node] = Some(0));
+        let mut next = 0;
+        while let Some(&node) = reached.get(next) {
             next += 1;
-            longest = distances[index].unwrap_or(longest);
-            for &source in sources.of(index) {
+            for &source in sources.of(node) {
                 if distances[source as usize].is_none() {
-                    distances[source as usize] = Some(longest + 1);
+                    distances[source as usize] = distances[node].map(|distance| distance + 1);
                     reached.push(source as usize);
                 }
             }
         }
-        Ok((reached.len() == states.len()).then_some(longest))
+        // Successors have lower component numbers, so one ascending pass suffices.
+        let components = components_of(&successors);
+        let mut longest: Vec<Option<u32>> = vec![Some(0); components.count];
+        let mut order: Vec<usize> = (starts.len()..states.len()).collect();
+        order.sort_unstable_by_key(|&node| components.of_node[node]);
+        let greater = |left: Option<u32>, right: Option<u32>| Some(left?.max(right?));
+        for node in order {
+            let component = components.of_node[node];
+            longest[component] = greater(longest[component], distances[node]);
+            for &next in successors.of(node) {
+                let next = longest[components.of_node[next as usize]];
+                longest[component] = greater(longest[component], next);
+            }
+        }
+        let of_start = |start: usize| {
+            let targets = successors.of(start).iter();
+            targets.fold(Some(0), |all, &next| greater(all, longest[components.of_node[next as usize]]))
+        };
+        Ok(Some((0..starts.len()).map(of_start).collect()))
     }
 
     /// Estimated memory, in bytes.
@@ -346,7 +362,8 @@ mod tests {
             };
             let longest = reached.iter().map(|&state| distance(&automata, &transitions, bytes, state))
                 .try_fold(0, |longest, distance| Some(longest.max(distance?)));
-            prop_assert_eq!(words.longest_completion(&mut automata, &[start], 100_000, &deadline).unwrap(), longest);
+            let found = words.longest_completions(&mut automata, &[start], 100_000, &deadline).unwrap();
+            prop_assert_eq!(found, Some(vec![longest]));
             let count = explored.len();
             explored.rotate_left(order as usize % count);
             for (state, next) in &explored {
@@ -385,6 +402,6 @@ mod tests {
             state = automata.step(state, b'y').unwrap().unwrap();
         }
         assert!(automata.len() < 1_200, "{}", automata.len());
-        assert_eq!(words.longest_completion(&mut automata, &[start], 100, &deadline), Ok(None));
+        assert_eq!(words.longest_completions(&mut automata, &[start], 100, &deadline), Ok(None));
     }
 }
