@@ -5,6 +5,10 @@
 //! on the order of the calls: lengths are minima, and of the first steps of the shortest texts the smallest is taken.
 //! Nothing is computed before the first call.
 //!
+//! Steps are bytes, so the counting of tokens has no part in them: after a token, the items inside a terminal that
+//! counts tokens are those of which the completion can be spelled with the tokens that are left (see
+//! [`super::token_ends`]).
+//!
 //! | module | contents |
 //! |---|---|
 //! | `shortest` | lengths, and the order of texts |
@@ -32,6 +36,7 @@ use super::kernel::{Item, ItemState};
 use super::left_corner::LeftCorners;
 use super::set_core::CoreId;
 use super::stepping::{Stepper, TokenLimitedState};
+use super::token_ends::spelled_bytes;
 use super::{Builder, Recognizer};
 
 use bounds::{CompletionBounds, GrowthBound};
@@ -191,7 +196,7 @@ impl Builder {
 
 impl Completions {
     fn new(parts: &mut Parts<'_>, vocabulary: &Vocabulary) -> Result<Self, LimitExceeded> {
-        let bytes: ByteSet = (0..=u8::MAX).filter(|&byte| !vocabulary.ids_of(&[byte]).is_empty()).collect();
+        let bytes = spelled_bytes(vocabulary);
         let mut words = ShortestWords::new(bytes);
         let mut terminals = Vec::with_capacity(parts.starts.len());
         for index in 0..parts.starts.len() {
