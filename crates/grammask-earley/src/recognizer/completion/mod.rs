@@ -41,7 +41,7 @@ use super::{Builder, Recognizer};
 
 use bounds::{CompletionBounds, GrowthBound};
 use continuations::ContinuationLengths;
-use dots::DotLengths;
+use dots::{DotMemo, DotReader};
 use shortest::{FirstStep, Length, Shortest};
 use symbols::ShortestTexts;
 
@@ -52,7 +52,7 @@ pub(super) struct Completions {
     /// Whether every byte is a token by itself.
     spells_all_bytes: bool,
     texts: ShortestTexts,
-    dots: DotLengths,
+    dots: DotMemo,
     continuations: ContinuationLengths,
     /// For each core, by number of continuation, the completions of the items with it up to the continuation.
     cores: FxHashMap<CoreId, Box<[CoreCompletion]>>,
@@ -184,8 +184,8 @@ impl Builder {
             for (number, continuation) in of_set.into_iter().enumerate() {
                 let Completions { continuations, texts, dots, cores, .. } = completions;
                 let of_items = cores[&core][number];
-                let context = (parts.form, &*texts, dots);
-                let rest = continuations.get(continuation, parts.continuations, context, deadline)?;
+                let dots = DotReader { form: parts.form, texts, memo: dots };
+                let rest = continuations.get(continuation, parts.continuations, dots, deadline)?;
                 shortest = shortest.min(of_items.shortest.then(rest.shortest));
                 longest = longest.max(of_items.longest.plus(rest.shortest)).max(rest.longest);
             }
@@ -215,7 +215,7 @@ impl Completions {
             words,
             spells_all_bytes: bytes == ByteSet::ALL,
             texts,
-            dots: DotLengths::default(),
+            dots: DotMemo::default(),
             continuations: ContinuationLengths::default(),
             cores: FxHashMap::default(),
             core_entries: 0,
@@ -247,7 +247,8 @@ impl Completions {
 
     /// The shortest text from an item to the end of its production.
     fn item(&mut self, item: Item, parts: &mut Parts<'_>) -> Result<Shortest, LimitExceeded> {
-        let dot = self.dots.get(parts.form, &self.texts, item.dot);
+        let mut dots = DotReader { form: parts.form, texts: &self.texts, memo: &mut self.dots };
+        let dot = dots.get(item.dot);
         match parts.state_of(item.state) {
             Some(state) => Ok(shortest_word(&mut self.words, state, parts)?.then(dot.after_symbol)),
             None => Ok(dot.from),
