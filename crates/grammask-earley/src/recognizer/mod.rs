@@ -12,13 +12,16 @@
 //! | `set`, `set_core` | interned sets, as a core (items with numbered continuations) and a list of continuations |
 //! | `continuation` | continuations, interned by content, cyclic ones by strongly connected component |
 //! | `left_corner`, `prediction` | the static and the dynamic part of prediction |
+//! | `token_ends` | how many tokens end a terminal that counts tokens |
 //! | `stepping`, `step_budget` | a step over a byte, and the bound of its work |
+//! | `completion` | shortest completions of sets |
 //! | `trace` | recorded steps, replayed for sets of one core |
 //! | `describe` | sets as text |
 //! | [`mod@reference`] | a plain textbook recogniser, the oracle |
 //!
 //! A memoised step takes no lock. Other steps run under the one lock of the recogniser.
 
+mod completion;
 mod continuation;
 mod describe;
 mod kernel;
@@ -29,9 +32,11 @@ mod set;
 mod set_core;
 mod step_budget;
 mod stepping;
+mod token_ends;
 mod trace;
 
 pub use continuation::ContinuationId;
+pub use token_ends::terminals_without_end;
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -43,15 +48,18 @@ use grammask_automata::Automata;
 use grammask_collections::incremental_hash_table::IncrementalHashTable;
 use grammask_collections::state_table::MemoTransition;
 use grammask_diagnostics::{Deadline, LimitExceeded, Limits};
-use grammask_engine::{Engine, Expectation, SetId, TokenEvent, TokenMatch};
+use grammask_engine::{Engine, Expectation, SetId, ShortestCompletion, TokenEvent, TokenMatch};
 use grammask_grammar::Terminal;
+use grammask_vocabulary::Vocabulary;
 
+use completion::Completions;
 use continuation::{Content, InternContinuations};
 use kernel::Kernel;
 use prediction::{ByteWithClass, Predictor};
 use set::{Set, Sets};
 use set_core::{hash_of, intern_kernel};
 use stepping::{Stepper, TokenLimitedState};
+use token_ends::TokenEnds;
 use trace::{Recorder, Replay, TraceKey, Traces};
 
 pub(crate) use continuation::Continuations;
@@ -92,6 +100,8 @@ struct Builder {
     stepper: Stepper,
     continuations: Continuations,
     traces: Traces,
+    /// Memo tables of shortest completions, once one was asked for.
+    completions: Option<Box<Completions>>,
     /// The continuations of all sets, one list after the other.
     set_parts: Vec<ContinuationId>,
     /// Interning table of sets, by core and continuations.
@@ -180,6 +190,7 @@ impl Recognizer {
             stepper: Stepper::new(automata, predictor, limited, limits),
             continuations,
             traces: Traces::default(),
+            completions: None,
             set_parts: Vec::new(),
             set_ids: IncrementalHashTable::default(),
             set_bytes: 0,
@@ -203,6 +214,17 @@ impl Recognizer {
             new_steps: AtomicUsize::new(0),
             builder: Mutex::new(builder),
         })
+    }
+
+    /// The recogniser for a vocabulary, in which terminals that count tokens stay open only as long as its tokens can
+    /// end them. Without a vocabulary, they stay open until they have their maximum number of tokens.
+    #[must_use]
+    pub fn with_vocabulary(self, vocabulary: &Arc<Vocabulary>) -> Self {
+        if self.counts_tokens {
+            let mut builder = self.lock();
+            builder.stepper.token_ends = Some(TokenEnds::new(vocabulary.clone(), &builder.limits));
+        }
+        self
     }
 
     /// The grammar.
@@ -317,14 +339,14 @@ impl Recognizer {
         }
         let mut builder = self.lock();
         self.count_step();
-        let mut items = builder.items(self.set(set));
-        items.retain_mut(|item| {
+        let mut items = Vec::new();
+        for item in builder.items(self.set(set)) {
             if item.state == ItemState::FRESH {
-                return true;
+                items.push(item);
+            } else if let Some(state) = builder.stepper.end_token(item.state)? {
+                items.push(Item { state, ..item });
             }
-            let state = builder.stepper.end_token(item.state);
-            state.inspect(|&state| item.state = state).is_some()
-        });
+        }
         let mut kernel = Kernel { ends: self.is_complete(set), items };
         let next = builder.intern_live(&self.sets, &mut kernel)?;
         builder.set_bytes += self.set(set).memoise(class, next.map(SetId::index), self.class_count());
@@ -447,11 +469,35 @@ impl Engine for Recognizer {
 
     fn shortest_completion(
         &self,
-        _set: SetId,
-        _vocabulary: &grammask_vocabulary::Vocabulary,
-        _deadline: &Deadline,
-    ) -> Result<Option<grammask_engine::ShortestCompletion>, LimitExceeded> {
-        todo!("issue 28")
+        set: SetId,
+        vocabulary: &Vocabulary,
+        deadline: &Deadline,
+    ) -> Result<Option<ShortestCompletion>, LimitExceeded> {
+        self.compute_shortest_completion(set, vocabulary, deadline)
+    }
+
+    fn longest_shortest_completion(&self, vocabulary: &Vocabulary) -> Result<Option<u32>, LimitExceeded> {
+        self.compute_longest_completion(vocabulary)
+    }
+
+    fn completion_growth(
+        &self,
+        vocabulary: &Vocabulary,
+        _bytes: usize,
+    ) -> Result<Option<u32>, LimitExceeded> {
+        // Two readings of a text may be at different depths of nesting, so without a bound over all sets the growth
+        // depends on the set.
+        self.compute_longest_completion(vocabulary)
+    }
+
+    fn longest_completion_after(
+        &self,
+        set: SetId,
+        bytes: usize,
+        vocabulary: &Vocabulary,
+        deadline: &Deadline,
+    ) -> Result<Option<u32>, LimitExceeded> {
+        self.compute_longest_completion_after(set, bytes, vocabulary, deadline)
     }
 }
 
@@ -512,6 +558,7 @@ impl Builder {
             + self.stepper.memory_bytes()
             + self.continuations.memory_bytes()
             + self.traces.memory_bytes()
+            + self.completions.as_ref().map_or(0, |completions| completions.memory_bytes())
     }
 
     /// The continuations of a set, in the order in which its core numbers them.
