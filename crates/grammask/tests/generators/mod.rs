@@ -7,6 +7,8 @@
 
 #![allow(dead_code, reason = "each test crate uses a part of this module")]
 
+pub mod lexed;
+
 use std::fmt;
 
 use grammask::Limits;

@@ -1,0 +1,177 @@
+//! Property: shortest completions of lexed grammars equal those of a breadth-first search over bytes.
+
+mod generators;
+
+use std::collections::{HashMap, HashSet, VecDeque};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+
+use generators::lexed::{BLOCK_CASES, blocks_definition, definition};
+use grammask::lexing::{LexedDefinition, LexedGrammar, LexedRecognizer, PreparedGrammar};
+use grammask::vocabulary::Vocabulary;
+use grammask::{CompletionStep, Deadline, Engine, Limits, SetId, ShortestCompletion};
+use proptest::sample::select;
+
+/// Maximum number of sets that one search expands.
+const MAX_SETS: usize = 1000;
+
+/// Spellable bytes.
+const SPELLABLE: &[&[u8]] = &[b" ab", b" ab", b" ab", b"ab", b" b", b"a"];
+
+static COMPLETED: AtomicU64 = AtomicU64::new(0);
+static INCOMPLETABLE: AtomicU64 = AtomicU64::new(0);
+static UNDECIDED: AtomicU64 = AtomicU64::new(0);
+static BOUNDED: AtomicU64 = AtomicU64::new(0);
+
+/// The result of a search by brute force.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Distance {
+    Found(u32),
+    /// No completion exists.
+    Infinite,
+    /// The search ended without a result, so a completion is at least this long.
+    AtLeast(u32),
+}
+
+/// The fewest bytes to a complete text.
+fn distance(recognizer: &LexedRecognizer, set: SetId, bytes: &[u8]) -> Distance {
+    let mut seen = HashSet::from([set]);
+    let mut queue = VecDeque::from([(set, 0)]);
+    while let Some((set, length)) = queue.pop_front() {
+        if recognizer.is_complete(set) {
+            return Distance::Found(length);
+        }
+        if seen.len() > MAX_SETS {
+            return Distance::AtLeast(length);
+        }
+        for &byte in bytes {
+            if let Some(next) = recognizer.step(set, byte).expect("no limit")
+                && seen.insert(next)
+            {
+                queue.push_back((next, length + 1));
+            }
+        }
+    }
+    Distance::Infinite
+}
+
+/// The sets that texts up to a length reach from a set.
+fn reachable_sets(recognizer: &LexedRecognizer, from: SetId, alphabet: &[u8], longest: usize) -> Vec<SetId> {
+    let mut seen = HashSet::from([from]);
+    let mut sets = vec![(from, 0)];
+    let mut next = 0;
+    while let Some(&(set, length)) = sets.get(next) {
+        next += 1;
+        for &byte in alphabet.iter().filter(|_| length < longest) {
+            if let Some(after) = recognizer.step(set, byte).expect("no limit")
+                && seen.insert(after)
+            {
+                sets.push((after, length + 1));
+            }
+        }
+    }
+    sets.into_iter().map(|(set, _)| set).collect()
+}
+
+/// Compares all sets that short texts reach. `bytes` are the spellable ones, ascending.
+fn check(definition: &LexedDefinition, alphabet: &[u8], bytes: &[u8], longest: usize) {
+    let limits = Limits::default();
+    let Ok(grammar) = LexedGrammar::new(definition, &limits) else { return };
+    let Ok(prepared) = PreparedGrammar::new(grammar, &limits) else { return };
+    let tokens = bytes.iter().map(|&byte| vec![byte]).chain([alphabet.to_vec()]);
+    let vocabulary = Vocabulary::new(tokens.map(Some).collect(), vec![], vec![], None).expect("it is small");
+    let recognizer = || LexedRecognizer::new(&prepared, vocabulary.size(), &limits).expect("it is small");
+    let (forwards, backwards) = (recognizer(), recognizer());
+    let completion = |recognizer: &LexedRecognizer, set| {
+        recognizer.shortest_completion(set, &vocabulary, &Deadline::after(Duration::from_secs(5)))
+    };
+    let sets = reachable_sets(&forwards, forwards.start(), alphabet, longest);
+    assert_eq!(sets, reachable_sets(&backwards, backwards.start(), alphabet, longest));
+    for &set in sets.iter().rev() {
+        // Results do not depend on the order of calls.
+        if !matches!(distance(&backwards, set, bytes), Distance::AtLeast(_)) {
+            completion(&backwards, set).expect("no limit");
+        }
+    }
+    let mut distances = HashMap::new();
+    for &set in sets.iter().step_by(4) {
+        check_upper_bound(&forwards, set, &vocabulary, alphabet, &mut |set| {
+            *distances.entry(set).or_insert_with(|| distance(&forwards, set, bytes))
+        });
+    }
+    for &set in &sets {
+        let expected = distance(&forwards, set, bytes);
+        match expected {
+            Distance::Infinite => {
+                assert_eq!(completion(&forwards, set), Ok(None));
+                INCOMPLETABLE.fetch_add(1, Ordering::Relaxed);
+            }
+            Distance::AtLeast(_) => {
+                UNDECIDED.fetch_add(1, Ordering::Relaxed);
+            }
+            Distance::Found(length) => {
+                let is_next = |&&byte: &&u8| {
+                    let next = forwards.step(set, byte).expect("no limit");
+                    next.is_some_and(|next| distance(&forwards, next, bytes) == Distance::Found(length - 1))
+                };
+                let first = bytes.iter().filter(|_| length > 0).find(is_next);
+                let first = first.map(|&byte| CompletionStep::Byte(byte));
+                let expected = Some(ShortestCompletion { length, first });
+                assert_eq!(completion(&forwards, set), Ok(expected), "{}", forwards.describe(set));
+                assert_eq!(completion(&backwards, set), Ok(expected));
+                COMPLETED.fetch_add(1, Ordering::Relaxed);
+            }
+        }
+    }
+}
+
+/// The upper bound holds for all sets within its reach.
+fn check_upper_bound(
+    recognizer: &LexedRecognizer,
+    set: SetId,
+    vocabulary: &Vocabulary,
+    alphabet: &[u8],
+    distance: &mut dyn FnMut(SetId) -> Distance,
+) {
+    let deadline = Deadline::after(Duration::from_secs(5));
+    let longest =
+        recognizer.longest_completion_after(set, alphabet.len(), vocabulary, &deadline).expect("no limit");
+    let Some(longest) = longest else { return };
+    for next in reachable_sets(recognizer, set, alphabet, alphabet.len()) {
+        let is_within = match distance(next) {
+            Distance::Found(length) | Distance::AtLeast(length) => length <= longest,
+            Distance::Infinite => false,
+        };
+        assert!(is_within, "{longest} is too small for {}", recognizer.describe(next));
+    }
+    BOUNDED.fetch_add(1, Ordering::Relaxed);
+}
+
+#[test]
+fn completions_equal_brute_force() {
+    let bytes = select(SPELLABLE);
+    let mut runner = proptest::test_runner::TestRunner::new(generators::config(1000));
+    let result = runner.run(&(definition(), bytes), |(definition, bytes)| {
+        check(&definition, b"ab ", bytes, 4);
+        Ok(())
+    });
+    println!(
+        "{} completions, {} sets without one, {} undecided, {} with an upper bound",
+        COMPLETED.load(Ordering::Relaxed),
+        INCOMPLETABLE.load(Ordering::Relaxed),
+        UNDECIDED.load(Ordering::Relaxed),
+        BOUNDED.load(Ordering::Relaxed)
+    );
+    if let Err(error) = result {
+        panic!("{error}");
+    }
+}
+
+#[test]
+fn completions_of_blocks_equal_brute_force() {
+    for (lexer, parser, newline) in BLOCK_CASES {
+        let definition = blocks_definition(lexer, parser, newline);
+        check(&definition, b"\n :x()", b"\n :x()", 6);
+        check(&definition, b"\t\n #:x", b"\t\n #:x", 6);
+    }
+}
