@@ -1,0 +1,141 @@
+//! The lower bound of the length of a run's completion: the bytes that its open lexeme misses, and those of the stack.
+//!
+//! The bound is consistent: a byte decreases it by at most one. It is the minimum over the terminals that the lexeme
+//! can become. A newline costs at least the bytes to a column that the layout accepts.
+
+use std::sync::Arc;
+
+use rustc_hash::FxHashMap;
+
+use crate::completion::lexeme_costs::{FREE, LexemeCosts, ProfileId};
+use crate::completion::sentence_costs::SentenceCosts;
+use crate::completion::stack_costs::{OpenStack, StackCosts};
+use crate::completion::{UNREACHABLE, sum};
+use crate::lexer::lexer_automaton::Lexer;
+use crate::masks::token_set_store::hash_map_bytes;
+use crate::parser::stacks::{ParseState, TerminalParser};
+use crate::prepared::PreparedGrammar;
+use crate::recognizer::Run;
+use grammask_diagnostics::LimitExceeded;
+use grammask_grammar::TerminalId;
+
+/// Memoised lower bounds of runs.
+#[derive(Debug)]
+pub(crate) struct RunBounds {
+    lexemes: Arc<LexemeCosts>,
+    stacks: StackCosts,
+    bounds: FxHashMap<(ProfileId, ParseState, u32), u32>,
+}
+
+impl RunBounds {
+    /// Bounds of completions that consist of `bytes`.
+    ///
+    /// # Errors
+    /// When a limit is exceeded.
+    pub(crate) fn new(
+        prepared: &PreparedGrammar,
+        lexer: &mut Lexer,
+        bytes: &[u8],
+    ) -> Result<Self, LimitExceeded> {
+        let lexemes = Arc::new(LexemeCosts::new(prepared, lexer, bytes)?);
+        let tab_length =
+            prepared.grammar.indentation.as_ref().map_or(1, |indentation| indentation.tab_length);
+        let stacks =
+            StackCosts::new(SentenceCosts::new(prepared.grammar.clone(), lexemes.clone()), tab_length);
+        Ok(Self { lexemes, stacks, bounds: FxHashMap::default() })
+    }
+
+    /// A lower bound of the length of the run's shortest completion; `UNREACHABLE` if it surely has none.
+    ///
+    /// # Errors
+    /// When a limit is exceeded.
+    pub(crate) fn of(
+        &mut self,
+        prepared: &PreparedGrammar,
+        lexer: &Lexer,
+        parser: &mut TerminalParser,
+        run: Run,
+    ) -> Result<u32, LimitExceeded> {
+        let Some(profile) = self.lexemes.profile_of(run.configuration) else { return Ok(UNREACHABLE) };
+        let key = (profile, run.parse, run.column);
+        // Before the first byte the stack decides alone.
+        let is_start = lexer.is_start(run.configuration);
+        if let Some(&cached) = self.bounds.get(&key).filter(|_| !is_start) {
+            return Ok(cached);
+        }
+        let blocks = self.stacks.blocks.of_layout(parser, run.parse.layout, &mut self.stacks.sentences);
+        let open = OpenStack { stack: run.parse.stack, blocks };
+        if is_start {
+            let bound = self.stacks.of(prepared, parser, open)[usize::from(FREE)];
+            return parser.check().map(|()| bound);
+        }
+        let lexemes = self.lexemes.clone();
+        let mut bound = UNREACHABLE;
+        for &(distance, terminal) in lexemes.profile(profile) {
+            if distance >= bound {
+                break;
+            }
+            bound = self.by_terminal(prepared, parser, (run, open), distance, terminal).min(bound);
+        }
+        parser.check()?;
+        self.bounds.insert(key, bound);
+        Ok(bound)
+    }
+
+    /// The bound if the open lexeme becomes one of `terminal`, to which it misses `distance` bytes.
+    fn by_terminal(
+        &mut self,
+        prepared: &PreparedGrammar,
+        parser: &mut TerminalParser,
+        (run, open): (Run, OpenStack),
+        distance: u32,
+        terminal: TerminalId,
+    ) -> u32 {
+        let is_newline =
+            prepared.grammar.indentation.as_ref().is_some_and(|indentation| indentation.newline == terminal);
+        let is_ignored = prepared.grammar.terminals[terminal.index()].is_ignored();
+        if is_ignored || (is_newline && parser.is_in_brackets(run.parse.layout)) {
+            return sum(distance, self.stacks.of(prepared, parser, open)[usize::from(FREE)]);
+        }
+        if !is_newline {
+            return sum(distance, self.stacks.after_terminal(prepared, parser, open, terminal));
+        }
+        let steps = self.stacks.blocks.steps();
+        let columns = parser.block_columns(run.parse.layout).to_vec();
+        let innermost = columns.last().copied().unwrap_or(0);
+        let mut bound = UNREACHABLE;
+        for column in [0].into_iter().chain(columns) {
+            if let Some(parse) = parser.feed_lexeme(run.parse, terminal, column) {
+                let blocks = self.stacks.blocks.of_layout(parser, parse.layout, &mut self.stacks.sentences);
+                let bytes = distance.max(steps.to(run.column, column));
+                bound = self
+                    .after_newline(prepared, parser, OpenStack { stack: parse.stack, blocks }, bytes)
+                    .min(bound);
+            }
+        }
+        if let Some(parse) = parser.feed_lexeme(run.parse, terminal, innermost.saturating_add(1)) {
+            let blocks = self.stacks.blocks.begin_beyond(open.blocks, innermost, &mut self.stacks.sentences);
+            let bytes = distance.max(steps.beyond(run.column, innermost));
+            bound = self
+                .after_newline(prepared, parser, OpenStack { stack: parse.stack, blocks }, bytes)
+                .min(bound);
+        }
+        bound
+    }
+
+    /// The bound after a newline whose column costs `bytes` bytes.
+    fn after_newline(
+        &mut self,
+        prepared: &PreparedGrammar,
+        parser: &mut TerminalParser,
+        open: OpenStack,
+        bytes: u32,
+    ) -> u32 {
+        sum(bytes, self.stacks.of(prepared, parser, open)[usize::from(FREE)])
+    }
+
+    /// Memory in bytes, estimated.
+    pub(crate) fn memory_bytes(&self) -> usize {
+        self.lexemes.memory_bytes() + self.stacks.memory_bytes() + hash_map_bytes(&self.bounds)
+    }
+}

@@ -1,0 +1,222 @@
+//! The lengths of the shortest completions of parser stacks, in bytes.
+//!
+//! A stack is completed by completing an item of its top state: the rest of the item's production is written, the
+//! production is reduced, and the stack after the reduction is completed. The reduced stack is shorter, or it has the
+//! same stack below its top state. The cost is therefore a fold over the stack, memoised by stack; stacks with the same
+//! lower part are solved together, by relaxation, because their items can reduce into each other.
+//!
+//! The cost of a stack is the minimum over all texts that the LR(0) automaton accepts. Look-aheads and resolved
+//! conflicts only exclude texts, so it is a lower bound.
+//!
+//! The Earley recogniser has no static stacks; the cost of its sets is zero.
+
+use rustc_hash::FxHashMap;
+
+use crate::completion::UNREACHABLE;
+use crate::completion::block_levels::{BlockLevels, BlocksId};
+use crate::completion::lexeme_costs::CLASSES;
+use crate::completion::sentence_costs::{ClassCosts, SentenceCosts};
+use crate::definition::grammar::LexedSymbol;
+use crate::masks::token_set_store::hash_map_bytes;
+use crate::parser::lalr::LalrTable;
+use crate::parser::lr_automaton::{LrItem, LrState};
+use crate::parser::stacks::{Attempt, StackId, TerminalParser};
+use crate::prepared::PreparedGrammar;
+use grammask_grammar::TerminalId;
+
+/// A parser stack with its open blocks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct OpenStack {
+    pub(crate) stack: StackId,
+    pub(crate) blocks: BlocksId,
+}
+
+/// The stack after an item of the top state is completed and reduced.
+#[derive(Clone, Copy)]
+enum AfterItem {
+    /// The text ends.
+    End,
+    Reduced(OpenStack),
+}
+
+/// An item of one of the stacks that are solved together.
+struct PendingItem {
+    /// The index of its stack.
+    of: usize,
+    item: LrItem,
+    after: AfterItem,
+}
+
+/// Memoised costs of stacks.
+#[derive(Debug)]
+pub(crate) struct StackCosts {
+    pub(crate) sentences: SentenceCosts,
+    pub(crate) blocks: BlockLevels,
+    /// By the left class of the last terminal before the completion.
+    costs: FxHashMap<OpenStack, ClassCosts>,
+    /// The costs after feeding a terminal.
+    after_terminal: FxHashMap<(OpenStack, TerminalId), u32>,
+}
+
+impl StackCosts {
+    pub(crate) fn new(mut sentences: SentenceCosts, tab_length: u32) -> Self {
+        Self {
+            blocks: BlockLevels::new(tab_length, &mut sentences),
+            sentences,
+            costs: FxHashMap::default(),
+            after_terminal: FxHashMap::default(),
+        }
+    }
+
+    /// The cost of completing a stack after a lexeme of `terminal`, other than a newline, is fed to it; `UNREACHABLE`
+    /// if it is refused.
+    pub(crate) fn after_terminal(
+        &mut self,
+        prepared: &PreparedGrammar,
+        parser: &mut TerminalParser,
+        open: OpenStack,
+        terminal: TerminalId,
+    ) -> u32 {
+        if let Some(&cached) = self.after_terminal.get(&(open, terminal)) {
+            return cached;
+        }
+        let cost = match parser.feed(open.stack, terminal) {
+            Attempt::Accepted(stack) => {
+                let costs = self.of(prepared, parser, OpenStack { stack, ..open });
+                costs[self.sentences.left_class(terminal)]
+            }
+            Attempt::Refused | Attempt::Open(_) => UNREACHABLE,
+        };
+        if !parser.has_failed() {
+            self.after_terminal.insert((open, terminal), cost);
+        }
+        cost
+    }
+
+    /// The costs of completing a stack, by the left class of the last terminal.
+    pub(crate) fn of(
+        &mut self,
+        prepared: &PreparedGrammar,
+        parser: &mut TerminalParser,
+        open: OpenStack,
+    ) -> ClassCosts {
+        if let Some(&cached) = self.costs.get(&open) {
+            return cached;
+        }
+        let Some(table) = prepared.table() else { return [0; CLASSES] };
+        let mut pending = vec![open];
+        while let Some(&next) = pending.last() {
+            if self.costs.contains_key(&next) || self.solve(prepared, table, parser, next, &mut pending) {
+                pending.pop();
+            }
+        }
+        self.costs.get(&open).copied().unwrap_or([0; CLASSES])
+    }
+
+    /// Computes the costs of a stack and of the stacks with the same lower part that it reduces to. If costs of
+    /// shorter stacks are missing, adds these to `pending` instead and returns false.
+    fn solve(
+        &mut self,
+        prepared: &PreparedGrammar,
+        table: &LalrTable,
+        parser: &mut TerminalParser,
+        open: OpenStack,
+        pending: &mut Vec<OpenStack>,
+    ) -> bool {
+        let below = parser.state_and_below(open.stack).1;
+        let mut together = vec![open];
+        let mut items: Vec<PendingItem> = Vec::new();
+        let known = pending.len();
+        let mut of = 0;
+        while let Some(&current) = together.get(of) {
+            let (state, _) = parser.state_and_below(current.stack);
+            for &item in &table.automaton.kernels[state.index()] {
+                let Some(after) = self.after_item(prepared, table, parser, current, item) else { continue };
+                if let AfterItem::Reduced(reduced) = after
+                    && !self.costs.contains_key(&reduced)
+                    && !together.contains(&reduced)
+                {
+                    if item.dot == 1 && parser.state_and_below(reduced.stack).1 == below {
+                        together.push(reduced);
+                    } else {
+                        pending.push(reduced);
+                    }
+                }
+                items.push(PendingItem { of, item, after });
+            }
+            of += 1;
+        }
+        if pending.len() > known {
+            return false;
+        }
+        let mut costs = vec![[UNREACHABLE; CLASSES]; together.len()];
+        let mut levels = Vec::new();
+        loop {
+            let mut has_changed = false;
+            for &PendingItem { of, item, after } in &items {
+                let after = match after {
+                    AfterItem::End => [0; CLASSES],
+                    AfterItem::Reduced(reduced) => match self.costs.get(&reduced) {
+                        Some(&cost) => cost,
+                        None => match together.iter().position(|&other| other == reduced) {
+                            Some(index) => costs[index],
+                            None => continue,
+                        },
+                    },
+                };
+                let rest = &table.automaton.productions[item.production as usize].rhs[item.dot as usize..];
+                let blocks = together[of].blocks;
+                let mut outside = |ends| self.blocks.level(self.blocks.outside(blocks, ends));
+                self.sentences.levels_of(rest, self.blocks.level(blocks), &mut outside, &mut levels);
+                let item_costs = self.sentences.before(rest, &levels, after);
+                for (cost, &other) in costs[of].iter_mut().zip(&item_costs) {
+                    has_changed |= other < *cost;
+                    *cost = other.min(*cost);
+                }
+            }
+            if !has_changed {
+                break;
+            }
+        }
+        self.costs.extend(together.into_iter().zip(costs));
+        true
+    }
+
+    /// The stack after an item of the top state is completed and reduced; `None` if the tables have no such stack.
+    fn after_item(
+        &self,
+        prepared: &PreparedGrammar,
+        table: &LalrTable,
+        parser: &mut TerminalParser,
+        open: OpenStack,
+        item: LrItem,
+    ) -> Option<AfterItem> {
+        if item.production as usize == table.automaton.productions.len() - 1 {
+            return Some(AfterItem::End);
+        }
+        let production = &table.automaton.productions[item.production as usize];
+        let mut base = open.stack;
+        for _ in 0..item.dot {
+            base = parser.state_and_below(base).1?;
+        }
+        let state: LrState = parser.state_and_below(base).0;
+        let stack = parser.push(base, table.goto(state, production.lhs)?);
+        let mut blocks = open.blocks;
+        if let Some(indentation) = &prepared.grammar.indentation {
+            // Blocks are balanced in a production, so the rest ends those that were begun before the dot.
+            let read = &production.rhs[..item.dot as usize];
+            let count =
+                |terminal| read.iter().filter(|&&symbol| symbol == LexedSymbol::Terminal(terminal)).count();
+            blocks = self.blocks.outside(blocks, count(indentation.indent) - count(indentation.dedent));
+        }
+        Some(AfterItem::Reduced(OpenStack { stack, blocks }))
+    }
+
+    /// Memory in bytes, estimated.
+    pub(crate) fn memory_bytes(&self) -> usize {
+        self.sentences.memory_bytes()
+            + self.blocks.memory_bytes()
+            + hash_map_bytes(&self.costs)
+            + hash_map_bytes(&self.after_terminal)
+    }
+}
