@@ -19,7 +19,7 @@ use grammask::{
 use proptest::prelude::*;
 
 /// Maximum number of states that the oracle explores.
-const MAX_STATES: usize = 300;
+const MAX_STATES: usize = 100;
 
 /// Number of compared masks.
 static COMPARED: AtomicU64 = AtomicU64::new(0);
@@ -351,7 +351,7 @@ fn run(grammars: impl Strategy<Value = generators::GrammarSketch>, cases: u32) {
 
 #[test]
 fn budgets_of_grammars_equal_the_oracle() {
-    run(generators::grammar(), 600);
+    run(generators::grammar(), 400);
 }
 
 #[test]
