@@ -128,7 +128,8 @@ impl GrammarCache {
     fn completions_are_shortest(&self) -> bool {
         *self.costs().facts.completions_are_shortest.get_or_init(|| {
             let trie = self.vocabulary().trie();
-            let is_token = |byte| trie.child(TrieNode::ROOT, byte).is_some_and(|node| !trie.tokens(node).is_empty());
+            let is_token =
+                |byte| trie.child(TrieNode::ROOT, byte).is_some_and(|node| !trie.tokens(node).is_empty());
             !self.counts_tokens() && (1..trie.len() as u32).all(|node| is_token(trie.byte(TrieNode(node))))
         })
     }
