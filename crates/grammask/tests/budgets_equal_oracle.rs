@@ -374,7 +374,7 @@ fn budgets_of_rules_equal_the_oracle() {
 fn budgets_of_lexed_grammars_equal_the_oracle() {
     let strategy =
         (generators::lexed::definition(), generators::lexed::vocabulary(), generators::walk(12), 0_u32..6);
-    let mut runner = proptest::test_runner::TestRunner::new(generators::config(300));
+    let mut runner = proptest::test_runner::TestRunner::new(generators::config(100));
     let result = runner.run(&strategy, |(definition, vocabulary, walk, slack)| {
         let Ok(grammar) = LexedGrammar::new(&definition, &Limits::default()) else { return Ok(()) };
         let vocabulary = Arc::new(vocabulary.build());
