@@ -10,6 +10,7 @@ use std::time::{Duration, Instant};
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
+use crate::budget::{BudgetStatistics, CostCache};
 use crate::options::{CompileOptions, EndMode, MaskStatistics};
 use grammask_diagnostics::{Code, Deadline, Diagnostic, GrammarError, LimitExceeded, Limits};
 use grammask_earley::lowering::NormalForm;
@@ -18,6 +19,7 @@ use grammask_earley::recognizer::Recognizer;
 use grammask_engine::{
     Effort, Engine, MaskCache, MaskOutcome, MaskRequest, MaskSource, PrecomputeBudget, SetId, TokenMatch,
 };
+use grammask_grammar::Terminal;
 use grammask_lexed::{LexedRecognizer, PreparedGrammar};
 use grammask_vocabulary::{LiveTokens, Mask, Vocabulary};
 
@@ -38,6 +40,18 @@ pub(crate) enum CompiledLanguage {
     },
     /// A lexed grammar.
     Lexed(Box<PreparedGrammar>),
+}
+
+impl CompiledLanguage {
+    /// Whether the grammar has a terminal with a property that those of lexed grammars do not have.
+    fn has_terminal(&self, property: impl Fn(&Terminal) -> bool) -> bool {
+        match self {
+            Self::ContextFree { form, .. } => {
+                form.terminals().iter().any(|definition| property(&definition.terminal))
+            }
+            Self::Lexed(_) => false,
+        }
+    }
 }
 
 /// Memo table of forced bytes: for a state, the only byte that can follow and the state after it.
@@ -82,10 +96,15 @@ pub struct GrammarCache {
     source: Arc<dyn MaskSource>,
     masks: MaskCache,
     forced: ForcedBytes,
+    costs: CostCache,
     vocabulary: Arc<Vocabulary>,
     options: CompileOptions,
     text: Arc<str>,
     end_mask: Arc<Mask>,
+    /// Whether parts of the grammar are limited to a number of tokens.
+    counts_tokens: bool,
+    /// Whether the grammar names or counts tokens.
+    reads_tokens: bool,
     /// Memory, in bytes, above which the grammar begins fresh caches.
     soft_limit: AtomicUsize,
 }
@@ -109,10 +128,14 @@ impl GrammarCache {
             source,
             masks: MaskCache::default(),
             forced: ForcedBytes::default(),
+            costs: CostCache::default(),
             vocabulary,
             options: options.clone(),
             text,
             end_mask,
+            counts_tokens: language.has_terminal(|terminal| matches!(terminal, Terminal::Limited { .. })),
+            reads_tokens: language
+                .has_terminal(|terminal| !matches!(terminal, Terminal::Literal(_) | Terminal::Regular(_))),
             soft_limit: AtomicUsize::new(options.limits.memory_bytes / 2),
         })
     }
@@ -188,7 +211,8 @@ impl GrammarCache {
     /// Estimated memory, in bytes.
     #[must_use]
     pub fn memory_bytes(&self) -> usize {
-        self.engine.memory_bytes() + self.masks.memory_bytes() + self.source.summary_bytes()
+        let masks = self.masks.memory_bytes() + self.source.summary_bytes();
+        self.engine.memory_bytes() + masks + self.costs.memory_bytes()
     }
 
     /// Whether the grammar should begin fresh caches.
@@ -200,6 +224,41 @@ impl GrammarCache {
     /// soon.
     pub(crate) fn raise_soft_limit(&self) {
         self.soft_limit.fetch_max(self.memory_bytes().saturating_mul(2), Ordering::Relaxed);
+    }
+
+    pub(crate) fn costs(&self) -> &CostCache {
+        &self.costs
+    }
+
+    pub(crate) fn vocabulary(&self) -> &Vocabulary {
+        &self.vocabulary
+    }
+
+    pub(crate) fn end(&self) -> EndMode {
+        self.options.end
+    }
+
+    pub(crate) fn counts_tokens(&self) -> bool {
+        self.counts_tokens
+    }
+
+    pub(crate) fn reads_tokens(&self) -> bool {
+        self.reads_tokens
+    }
+
+    pub(crate) fn limits(&self) -> &Limits {
+        &self.options.limits
+    }
+
+    /// The deadline of a call that begins at its first check.
+    pub(crate) fn deadline(&self) -> Deadline {
+        Deadline::after_first_check(self.options.limits.time)
+    }
+
+    /// Numbers of masks under token budgets, and the memory of budgets.
+    #[must_use]
+    pub fn budget_statistics(&self) -> BudgetStatistics {
+        self.costs.statistics()
     }
 
     pub(crate) fn forced_bytes(&self) -> &ForcedBytes {
@@ -237,7 +296,7 @@ impl GrammarCache {
     /// # Errors
     /// `dead-end` if no token is legal; an exceeded limit.
     pub fn compute(&self, set: SetId, effort: Effort) -> Result<Option<Arc<Mask>>, GrammarError> {
-        let deadline = Deadline::after_first_check(self.options.limits.time);
+        let deadline = self.deadline();
         let outcome = self.source.compute(&self.request(set), effort, &deadline);
         if !matches!(outcome, Ok(MaskOutcome::Declined)) {
             self.masks.count_miss();
@@ -267,7 +326,7 @@ impl GrammarCache {
     /// # Errors
     /// A limit that was passed.
     pub fn describe_plans(&self, set: SetId) -> Result<String, GrammarError> {
-        let deadline = Deadline::after_first_check(self.options.limits.time);
+        let deadline = self.deadline();
         let plans = self.source.describe_plans(&self.vocabulary, set, &deadline);
         plans.map_err(|limit| self.limit_error(limit))
     }
@@ -290,10 +349,14 @@ impl GrammarCache {
     }
 
     pub(crate) fn limit_error(&self, limit: LimitExceeded) -> GrammarError {
-        GrammarError::new(vec![limit.diagnostic()], self.text.clone())
+        self.grammar_error(limit.diagnostic())
     }
 
-    fn dead_end(&self, set: SetId) -> GrammarError {
+    pub(crate) fn grammar_error(&self, diagnostic: Diagnostic) -> GrammarError {
+        GrammarError::new(vec![diagnostic], self.text.clone())
+    }
+
+    pub(crate) fn dead_end(&self, set: SetId) -> GrammarError {
         let expected = self.engine.expectations(set).unwrap_or_default();
         let mut labels: Vec<String> = expected.into_iter().map(|expectation| expectation.terminal).collect();
         labels.dedup();
@@ -307,6 +370,6 @@ impl GrammarCache {
             "check that the vocabulary is the model's own and complete: byte-level vocabularies can spell \
                      everything",
         );
-        GrammarError::new(vec![diagnostic], self.text.clone())
+        self.grammar_error(diagnostic)
     }
 }

@@ -1,5 +1,6 @@
 //! Random lexed grammars.
 
+use super::VocabularySketch;
 use grammask::lexing::{
     ConflictPolicy, IndentationSource, LexedDefinition, LexerKind, LexingRule, ParserKind, ProductionSource,
     TerminalPattern, TerminalRole, TerminalSource,
@@ -157,4 +158,16 @@ pub fn blocks_definition(lexer: LexerKind, parser: ParserKind, newline: &str) ->
         definition.productions.push(ProductionSource { lhs, rhs: names.collect(), priority: 0 });
     }
     definition
+}
+
+/// Vocabularies over the bytes of [`definition`], most of which are tokens by themselves, with an end token.
+pub fn vocabulary() -> impl Strategy<Value = VocabularySketch> {
+    let singles = proptest::sample::subsequence(vec![b"a", b"b", b" "], 2..=3);
+    let longer = vec(vec(select(&b"ab "[..]), 2..5), 0..6);
+    (singles, longer).prop_map(|(singles, longer)| {
+        let singles = singles.into_iter().map(|text| Some(text.to_vec()));
+        let texts: Vec<_> = singles.chain(longer.into_iter().map(Some)).chain([None]).collect();
+        let size = texts.len();
+        VocabularySketch { texts, special: Vec::new(), eos: vec![size as u32 - 1], size }
+    })
 }

@@ -1,0 +1,126 @@
+//! The number of tokens that finish the text of a state.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use grammask_diagnostics::{Deadline, LimitExceeded};
+use grammask_engine::SetId;
+use grammask_vocabulary::TokenId;
+
+use super::ample::AmpleFacts;
+use super::memo::Memo;
+use super::profile::ProfileCache;
+use super::search::FewestTokens;
+use super::spelling::SpellingCost;
+use crate::GrammarCache;
+use crate::options::EndMode;
+
+/// Maximum number of ids of a vocabulary for which the fewest tokens are searched for.
+const MAX_SEARCHED_SIZE: usize = 1024;
+
+/// The caches of token budgets.
+#[derive(Debug, Default)]
+pub(crate) struct CostCache {
+    pub(super) fewest: Memo<FewestTokens>,
+    pub(super) spellings: Memo<SpellingCost>,
+    /// Facts about the vocabulary and the grammar.
+    pub(super) facts: AmpleFacts,
+    pub(super) profiles: ProfileCache,
+    /// Number of masks whose costs are the fewest tokens.
+    pub(super) exact_masks: AtomicU64,
+    /// Number of masks without some tokens whose costs are upper bounds.
+    pub(super) bounded_masks: AtomicU64,
+}
+
+/// Numbers of masks under scarce budgets.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct BudgetStatistics {
+    /// Masks with every token after which the text can be finished within the budget.
+    pub exact_masks: u64,
+    /// Masks from which an upper bound excluded a token; a shorter completion may exist.
+    pub bounded_masks: u64,
+    /// Memory of the costs and of the tokens by cost, in bytes.
+    pub bytes: usize,
+}
+
+impl CostCache {
+    pub(crate) fn statistics(&self) -> BudgetStatistics {
+        BudgetStatistics {
+            exact_masks: self.exact_masks.load(Ordering::Relaxed),
+            bounded_masks: self.bounded_masks.load(Ordering::Relaxed),
+            bytes: self.memory_bytes(),
+        }
+    }
+
+    /// Estimated memory, in bytes.
+    pub(crate) fn memory_bytes(&self) -> usize {
+        self.fewest.memory_bytes() + self.spellings.memory_bytes() + self.profiles.memory_bytes()
+    }
+}
+
+impl GrammarCache {
+    /// The number of tokens that finish the text of a state to which a token led; `None` if no such number is known.
+    ///
+    /// If it is `n` and not zero, some legal token leads to a state of a cost less than `n`.
+    pub(super) fn cost(&self, set: SetId, deadline: &Deadline) -> Result<Option<u32>, LimitExceeded> {
+        if self.engine().is_complete(set) {
+            return Ok(Some(self.end_cost()));
+        }
+        if self.searches() {
+            match self.fewest_tokens(set, deadline)? {
+                FewestTokens::Exactly(tokens) => return Ok(Some(tokens)),
+                FewestTokens::Unreachable => return Ok(None),
+                FewestTokens::NotFound => {}
+            }
+        }
+        self.spelling_cost(set, deadline)
+    }
+
+    /// Whether the fewest tokens are searched for: a property of the vocabulary, so that masks do not depend on what was
+    /// computed before.
+    pub(super) fn searches(&self) -> bool {
+        self.vocabulary().size() <= MAX_SEARCHED_SIZE
+    }
+
+    /// The number of tokens that finish the text of a state in which the text has not ended.
+    pub(super) fn unfinished_cost(
+        &self,
+        set: SetId,
+        deadline: &Deadline,
+    ) -> Result<Option<u32>, LimitExceeded> {
+        if self.end() == EndMode::Eager && self.engine().is_complete(set) {
+            // The beginning of a text, which has at least one token.
+            let profile = self.profile(set, deadline)?;
+            let by_cost = self.refined(&profile, deadline)?;
+            return Ok(by_cost.least_cost().map(|cost| cost + 1));
+        }
+        self.cost(set, deadline)
+    }
+
+    /// The first token of a completion of the least known cost, the end token included.
+    pub(super) fn cheapest_token(
+        &self,
+        set: SetId,
+        deadline: &Deadline,
+    ) -> Result<Option<TokenId>, LimitExceeded> {
+        let is_complete = self.engine().is_complete(set);
+        if self.end() == EndMode::Eos && is_complete {
+            return Ok(self.vocabulary().eos().first().copied());
+        }
+        if !is_complete && !self.searches() {
+            return self.first_token_of_spelling(set, deadline);
+        }
+        let profile = self.profile(set, deadline)?;
+        Ok(self.refined(&profile, deadline)?.cheapest())
+    }
+
+    /// The number of tokens that finish a complete text.
+    pub(super) fn end_cost(&self) -> u32 {
+        u32::from(self.end() == EndMode::Eos)
+    }
+
+    /// Whether the text of a state to which a token led can be finished with `tokens` tokens.
+    pub(super) fn fits(&self, set: SetId, tokens: u32, deadline: &Deadline) -> Result<bool, LimitExceeded> {
+        let fits = |cost: Option<u32>| cost.is_some_and(|cost| cost <= tokens);
+        Ok(fits(self.spelling_cost(set, deadline)?) || (self.searches() && fits(self.cost(set, deadline)?)))
+    }
+}

@@ -1,0 +1,264 @@
+//! The legal tokens of a state, grouped by the cost of the state after them.
+//!
+//! A mask under a budget is the union of the groups of sufficiently small costs. One profile serves all budgets; it
+//! costs a walk along the trie, and is cached by state.
+
+use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+
+use rustc_hash::FxHashMap;
+
+use grammask_collections::append_only_vec::AppendOnlyVec;
+use grammask_collections::segmented_array::SegmentedArray;
+use grammask_diagnostics::{Deadline, GrammarError, LimitExceeded};
+use grammask_engine::SetId;
+use grammask_vocabulary::{LiveTokens, Mask, TokenId, TokenSet};
+
+use super::successors;
+use crate::GrammarCache;
+use crate::options::EndMode;
+
+/// The legal tokens of a state by cost.
+#[derive(Debug)]
+pub(super) struct CostProfile {
+    /// By the cost of a spelling, which is an upper bound.
+    by_spelling: TokensByCost,
+    /// The tokens by the state after them, for vocabularies with a search for the fewest tokens.
+    by_successor: Box<[(SetId, LiveTokens)]>,
+    /// By the fewest tokens. Computed when a budget is smaller than a spelling.
+    by_fewest: OnceLock<TokensByCost>,
+}
+
+/// Tokens, grouped by cost.
+#[derive(Debug)]
+pub(super) struct TokensByCost {
+    /// Ascending by cost.
+    groups: Box<[CostGroup]>,
+    /// Whether some tokens are in no group, since no completion is known after them.
+    has_endless: bool,
+    /// Whether all costs are the fewest tokens.
+    is_exact: bool,
+}
+
+/// Tokens of one cost.
+#[derive(Debug)]
+struct CostGroup {
+    cost: u32,
+    tokens: LiveTokens,
+    /// The tokens of this and of all smaller costs.
+    mask: OnceLock<Arc<Mask>>,
+}
+
+/// Tokens while they are being grouped.
+#[derive(Default)]
+struct Grouping {
+    groups: Vec<(u32, Vec<TokenId>)>,
+    /// Index of the group to which tokens were added last; usually they go to it again.
+    last: usize,
+    has_endless: bool,
+    is_bounded: bool,
+}
+
+/// Profiles by state.
+#[derive(Debug, Default)]
+pub(super) struct ProfileCache {
+    /// For each state the index of its profile plus one; zero if it is not cached.
+    by_set: SegmentedArray<AtomicU32>,
+    profiles: AppendOnlyVec<Arc<CostProfile>>,
+    writers: Mutex<()>,
+    bytes: Arc<AtomicUsize>,
+}
+
+impl ProfileCache {
+    fn find(&self, set: SetId) -> Option<&Arc<CostProfile>> {
+        let number = self.by_set.get(set.index())?.load(Ordering::Acquire).checked_sub(1)?;
+        Some(self.profiles.get(number as usize))
+    }
+
+    fn insert(&self, set: SetId, profile: Arc<CostProfile>, max_bytes: usize) -> Arc<CostProfile> {
+        let bytes = profile.memory_bytes() + size_of::<AtomicU32>();
+        let _writer = self.writers.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(known) = self.find(set) {
+            return known.clone();
+        }
+        if self.memory_bytes() + bytes <= max_bytes {
+            self.bytes.fetch_add(bytes, Ordering::Relaxed);
+            // There are at most as many profiles as states, whose ids have 32 bits.
+            let number = self.profiles.push(profile.clone()) as u32;
+            self.by_set.get_or_alloc(set.index()).store(number + 1, Ordering::Release);
+        }
+        profile
+    }
+
+    /// Estimated memory, in bytes.
+    pub(super) fn memory_bytes(&self) -> usize {
+        self.bytes.load(Ordering::Relaxed)
+    }
+}
+
+impl CostProfile {
+    /// The costs that decide about the tokens of a budget; `None` if they have not been computed.
+    fn find(&self, tokens: u32) -> Option<&TokensByCost> {
+        if self.by_successor.is_empty() || self.by_spelling.is_ample(tokens) {
+            return Some(&self.by_spelling);
+        }
+        self.by_fewest.get()
+    }
+
+    fn memory_bytes(&self) -> usize {
+        let successors =
+            self.by_successor.iter().map(|(_, tokens)| size_of::<SetId>() + tokens.memory_bytes());
+        // Both groupings have the same tokens.
+        size_of::<Self>() + 2 * self.by_spelling.memory_bytes() + successors.sum::<usize>()
+    }
+}
+
+impl TokensByCost {
+    /// The least cost of a state after a token.
+    pub(super) fn least_cost(&self) -> Option<u32> {
+        self.groups.first().map(|group| group.cost)
+    }
+
+    /// The token of the smallest id among those of the least cost.
+    pub(super) fn cheapest(&self) -> Option<TokenId> {
+        self.groups.first().and_then(|group| group.tokens.iter().next())
+    }
+
+    /// Number of groups with a cost below `tokens`.
+    fn affordable(&self, tokens: u32) -> usize {
+        self.groups.partition_point(|group| group.cost < tokens)
+    }
+
+    /// Whether every legal token has a cost below `tokens`.
+    fn is_ample(&self, tokens: u32) -> bool {
+        !self.has_endless && self.affordable(tokens) == self.groups.len()
+    }
+
+    fn memory_bytes(&self) -> usize {
+        self.groups.iter().map(|group| size_of::<CostGroup>() + group.tokens.memory_bytes()).sum()
+    }
+}
+
+impl Grouping {
+    fn add(&mut self, cost: Option<u32>, tokens: &[TokenId]) {
+        let Some(cost) = cost else {
+            self.has_endless = true;
+            return;
+        };
+        if self.groups.get(self.last).is_none_or(|group| group.0 != cost) {
+            let position = self.groups.iter().position(|group| group.0 == cost);
+            self.last = position.unwrap_or_else(|| {
+                self.groups.push((cost, Vec::new()));
+                self.groups.len() - 1
+            });
+        }
+        self.groups[self.last].1.extend_from_slice(tokens);
+    }
+
+    fn finish(mut self, size: usize) -> TokensByCost {
+        self.groups.sort_unstable_by_key(|group| group.0);
+        let groups = self.groups.into_iter().map(|(cost, tokens)| CostGroup {
+            cost,
+            tokens: LiveTokens::new(tokens, size),
+            mask: OnceLock::new(),
+        });
+        TokensByCost { groups: groups.collect(), has_endless: self.has_endless, is_exact: !self.is_bounded }
+    }
+}
+
+impl GrammarCache {
+    /// The mask of a state under a scarce budget, if it takes only lookups.
+    pub(crate) fn lookup_scarce(&self, set: SetId, tokens: u32) -> Option<&Arc<Mask>> {
+        let by_cost = self.costs().profiles.find(set)?.find(tokens)?;
+        if by_cost.is_ample(tokens) {
+            return self.lookup(set);
+        }
+        by_cost.groups[by_cost.affordable(tokens).checked_sub(1)?].mask.get()
+    }
+
+    /// The mask of a state under a scarce budget. It is not empty if the budget is at least the state's cost.
+    pub(crate) fn scarce_mask(&self, set: SetId, tokens: u32) -> Result<Arc<Mask>, GrammarError> {
+        let deadline = self.deadline();
+        let profile = self.profile(set, &deadline).map_err(|limit| self.limit_error(limit))?;
+        let by_cost = match profile.find(tokens) {
+            Some(by_cost) => by_cost,
+            None => self.refined(&profile, &deadline).map_err(|limit| self.limit_error(limit))?,
+        };
+        if by_cost.is_ample(tokens) {
+            return self.mask(set);
+        }
+        let Some(last) = by_cost.affordable(tokens).checked_sub(1) else {
+            return Err(self.dead_end(set));
+        };
+        Ok(by_cost.groups[last].mask.get_or_init(|| self.mask_of(by_cost, last)).clone())
+    }
+
+    /// The tokens of all groups up to the last one.
+    fn mask_of(&self, by_cost: &TokensByCost, last: usize) -> Arc<Mask> {
+        let size = self.vocabulary().size();
+        let mut tokens = TokenSet::new(size);
+        by_cost.groups[..=last].iter().for_each(|group| group.tokens.add_to(&mut tokens));
+        let tokens = LiveTokens::from_set(tokens);
+        let costs = self.costs();
+        let bytes = &costs.profiles.bytes;
+        bytes.fetch_add(size_of::<Mask>() + tokens.memory_bytes(), Ordering::Relaxed);
+        let count = if by_cost.is_exact { &costs.exact_masks } else { &costs.bounded_masks };
+        count.fetch_add(1, Ordering::Relaxed);
+        Arc::new(Mask::counted(tokens, size, bytes.clone()))
+    }
+
+    /// The legal tokens of a state by cost. Cached.
+    pub(super) fn profile(&self, set: SetId, deadline: &Deadline) -> Result<Arc<CostProfile>, LimitExceeded> {
+        let profiles = &self.costs().profiles;
+        if let Some(profile) = profiles.find(set) {
+            return Ok(profile.clone());
+        }
+        let (engine, vocabulary) = (self.engine(), self.vocabulary());
+        let ends = self.end() == EndMode::Eos && engine.is_complete(set);
+        let mut grouping = Grouping { is_bounded: true, ..Grouping::default() };
+        if ends {
+            grouping.add(Some(0), vocabulary.eos());
+        }
+        let mut by_successor: FxHashMap<SetId, Vec<TokenId>> = FxHashMap::default();
+        let searches = self.searches();
+        successors::visit(engine, vocabulary, set, !ends, deadline, &mut |next, tokens| {
+            grouping.add(self.spelling_cost(next, deadline)?, tokens);
+            if searches {
+                by_successor.entry(next).or_default().extend_from_slice(tokens);
+            }
+            Ok(())
+        })?;
+        let size = vocabulary.size();
+        let by_successor =
+            by_successor.into_iter().map(|(next, tokens)| (next, LiveTokens::new(tokens, size)));
+        let profile = CostProfile {
+            by_spelling: grouping.finish(size),
+            by_successor: by_successor.collect(),
+            by_fewest: OnceLock::new(),
+        };
+        Ok(profiles.insert(set, Arc::new(profile), self.limits().memory_bytes))
+    }
+
+    /// The tokens of a profile by the least known cost.
+    pub(super) fn refined<'p>(
+        &self,
+        profile: &'p CostProfile,
+        deadline: &Deadline,
+    ) -> Result<&'p TokensByCost, LimitExceeded> {
+        if profile.by_successor.is_empty() {
+            return Ok(&profile.by_spelling);
+        }
+        if let Some(refined) = profile.by_fewest.get() {
+            return Ok(refined);
+        }
+        let mut grouping = Grouping::default();
+        if let Some(ending) = profile.by_spelling.groups.first().filter(|group| group.cost == 0) {
+            grouping.add(Some(0), &ending.tokens.iter().collect::<Vec<_>>());
+        }
+        for (next, tokens) in &profile.by_successor {
+            grouping.is_bounded |= !self.has_fewest_tokens(*next, deadline)?;
+            grouping.add(self.cost(*next, deadline)?, &tokens.iter().collect::<Vec<_>>());
+        }
+        Ok(profile.by_fewest.get_or_init(|| grouping.finish(self.vocabulary().size())))
+    }
+}
