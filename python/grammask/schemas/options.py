@@ -41,8 +41,8 @@ Draft: TypeAlias = Literal["4", "6", "7", "2019-09", "2020-12"]
 KeyOrder: TypeAlias = Literal["declared", "any"]
 Escapes: TypeAlias = Literal["natural", "any", "ascii", "raw"]
 Numbers: TypeAlias = Literal["natural", "any", "plain"]
-Whitespace: TypeAlias = Literal["natural", "flexible", "compact"] | str
-"""A name, or :data:`REGEX` and a regular expression."""
+Whitespace: TypeAlias = str
+"""``"natural"``, ``"flexible"``, ``"compact"``, or :data:`REGEX` and a regular expression."""
 
 REGEX = "regex:"
 """The beginning of a regular expression as a value of ``whitespace``."""
@@ -67,8 +67,8 @@ class SchemaOptions:
             their meaning.
         whitespace: White space wherever JSON allows it inside a value. ``"natural"``: none, a space, or a line end and
             at most 64 spaces or tabs. ``"flexible"``: spaces, tabs and line ends, at most ``max_whitespace`` in a row.
-            ``"compact"``: none. ``"regex:..."``: what the expression matches, in the syntax of the Rust crate ``regex``,
-            as a whole at each place: ``"regex:[ ]?"``.
+            ``"compact"``: none. ``"regex:..."``: what the expression, in the syntax of the Rust crate ``regex``,
+            matches as a whole at each place: ``"regex:[ ]?"``.
         max_whitespace: The bound of ``"flexible"`` in characters, 32 if None. A bound alone chooses ``"flexible"``.
         indent: As of ``json.dumps``: every member on a line of its own. Takes precedence over ``whitespace``.
         separators: As of ``json.dumps``: exactly these between items and after names. Takes precedence over
