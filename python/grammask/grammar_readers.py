@@ -432,7 +432,7 @@ class GrammarReaders:
         """
         from grammask.schemas import python_types
 
-        return cls.from_json_schema(python_types.model_schema(model), options=options, **keywords)
+        return cls.from_json_schema(python_types.validated_schema(model), options=options, **keywords)
 
     @classmethod
     def from_type(
