@@ -5,16 +5,14 @@
 
 from __future__ import annotations
 
-
 import os
 import random
 from typing import Any
 
-import numpy as np
 import pydantic
 import pytest
-from grammask import CompiledGrammar, Grammar, Vocabulary
-from typed_cases import CASES
+from grammask import Grammar, Vocabulary
+from typed_cases import CASES, sampled
 
 LONG = os.environ.get("GRAMMASK_PROFILE") == "long"
 COUNT = 1000 if LONG else 8
@@ -30,38 +28,6 @@ VOCABULARIES = {
     "uniform": Vocabulary(SMALL, eos=len(SMALL), size=len(SMALL) + 1),
     "short": Vocabulary(BYTES, eos=256, size=257),
 }
-CLOSING = b'":0123456789abcdefghijklmnopqrstuvwxyzTZPDHMSY./@-ABCDEFGHIJKLNOQRUVWXE+eun,{['
-MAX_STEPS = 5000
-
-
-def sampled(compiled: CompiledGrammar, tokens: list[bytes], r: random.Random, *, prefers_short: bool) -> bytes:
-    """Return a random text; after a while, it ends as soon as a fixed order of preferred bytes ends it."""
-    matcher = compiled.matcher()
-    eos = len(tokens)
-    pieces: list[bytes] = []
-    long = r.choice((4, 16, 40))
-    for step in range(MAX_STEPS):
-        mask = np.unpackbits(matcher.mask().view(np.uint8), bitorder="little")
-        if mask[eos] and (step >= long or r.random() < 0.3 or prefers_short):
-            return b"".join(pieces)
-        if step >= long or (prefers_short and r.random() < 0.5):
-            closing = [byte for byte in b'"}]' if mask[byte]]
-            allowed = [byte for byte in CLOSING if mask[byte]]
-            if closing and r.random() < 0.6:
-                token = r.choice(closing)
-            else:
-                token = r.choice((allowed[0], r.choice(allowed))) if allowed else int(np.flatnonzero(mask[:eos])[0])
-        else:
-            choices = np.flatnonzero(mask[:eos])
-            if not len(choices):
-                return b"".join(pieces)
-            token = int(choices[r.randrange(len(choices))])
-        assert matcher.accept(token)
-        pieces.append(tokens[token])
-    msg = f"no end: {b''.join(pieces)[:200]!r}"
-    raise AssertionError(msg)
-
-
 @pytest.fixture(scope="module")
 def grammars() -> dict[str, Grammar]:
     return {}

@@ -25,7 +25,8 @@ TEXTS = ("title", "description")
 """Keywords that describe values."""
 _HARMLESS = {
     "alias", "alias_priority", "annotation", "default", "default_factory", "deprecated", "description", "discriminator",
-    "documentation", "evaluated", "examples", "exclude", "exclude_if", "field_title_generator", "frozen", "init",
+    "documentation", "evaluated", "examples", "exclude", "exclude_if", "extra", "extra_json_schema",
+    "field_title_generator", "frozen", "init",
     "init_var", "json_schema_extra", "kw_only", "metadata", "repr", "serialization_alias", "title", "validate_default",
     "validation_alias",
 }  # fmt: skip
@@ -144,6 +145,8 @@ def _attributes(item: Any) -> Iterator[tuple[str, Any]]:
     for kind in type(item).__mro__:
         slots = kind.__dict__.get("__slots__", ())
         names += [slots] if isinstance(slots, str) else list(slots)
+    # Classes of C extensions have members only.
+    names = names or [name for name in dir(item) if not callable(getattr(item, name))]
     for name in dict.fromkeys(names):
         if not name.startswith("_") and hasattr(item, name):
             yield name, getattr(item, name)

@@ -45,7 +45,7 @@ _TRANSPARENT_FUNCTIONS = (
 """Functions of Pydantic that accept all values of the schema that they wrap."""
 _FUNCTIONS: dict[str, Callable[[], _Schema]] = {
     "ByteSize._validate": lambda: scalar({"type": "int", "ge": 0}, {}) or {},
-    "EmailStr._validate": lambda: matching(addresses.EMAIL, maxLength=254),
+    "EmailStr._validate": lambda: matching(addresses.EMAIL),
     "IPvAnyAddress._validate": lambda: matching(f"{addresses.IPV4}|{addresses.IPV6}"),
     "IPvAnyInterface._validate": lambda: matching(f"{addresses.IPV4_INTERFACE}|{addresses.IPV6_INTERFACE}"),
     "IPvAnyNetwork._validate": lambda: matching(

@@ -159,8 +159,6 @@ class _SchemaWriter:
             return _PATTERNS[tp]()
         origin = typing.get_origin(tp)
         arguments = typing.get_args(tp)
-        if origin is typing.Literal or special_name(origin) == "Literal":
-            return enumeration(list(arguments), path)
         if origin in _UNIONS:
             return self._union(arguments, path, variables)
         if special_name(origin) in TRANSPARENT:

@@ -318,6 +318,15 @@ def _fraction(node: _Node, config: dict[str, Any]) -> _Schema:
     return unenforceable(schema, "the bounds of a fraction") if bounded else schema
 
 
+def _literal(node: _Node, config: dict[str, Any]) -> _Schema:
+    del config
+    schema = enumeration(list(node["expected"]), "Literal")
+    members = [value for value in node["expected"] if isinstance(value, enum.Enum) and not isinstance(value, (str, int))]
+    if not members:
+        return schema
+    return unenforceable(schema, f"Pydantic reads {members[0]} in a Literal only if its class inherits from str or int")
+
+
 _SCALARS: dict[str, Any] = {
     "none": lambda node, config: {"type": "null"},
     "bool": lambda node, config: {"type": "boolean"},
@@ -333,6 +342,6 @@ _SCALARS: dict[str, Any] = {
     "uuid": _uuid,
     "url": _url,
     "fraction": _fraction,
-    "literal": lambda node, config: enumeration(list(node["expected"]), "Literal"),
+    "literal": _literal,
     "enum": lambda node, config: enumeration(list(node["members"]), node["cls"].__name__),
 }

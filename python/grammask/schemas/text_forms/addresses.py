@@ -97,14 +97,30 @@ def uuid_pattern(version: int | None) -> str:
     return f"{digit}{{8}}-{digit}{{4}}-{third}-{fourth}-{digit}{{12}}"
 
 
-_LABEL = "[0-9a-z](?:[0-9a-z-]{0,61}[0-9a-z])?"
-EMAIL = (
-    r"(?=[^@]{1,64}@)[0-9A-Za-z!#$%&'*+/=?^_`{|}~-]+(?:\.[0-9A-Za-z!#$%&'*+/=?^_`{|}~-]+)*@"
-    # Names that the library email-validator takes for reserved, and encodings of other alphabets.
-    r"(?!(?:.*\.)?(?:arpa|invalid|local|localhost|onion|test)$)(?!(?:.*\.)?[0-9a-z]{2}--)"
-    # Every top-level domain ends with a letter.
-    rf"(?:{_LABEL}\.)+(?:[a-z]|[0-9a-z][0-9a-z-]{{0,61}}[a-z])"
-)
+
+
+def _email() -> str:
+    """Returns mail addresses in ASCII: at most 64 characters before ``@``, and at most 254 in all.
+
+    The total length follows from the lengths of the parts of a domain, because counting both makes a large automaton:
+    domains with 4 and more parts have parts of at most 37 characters, with 6 and more of at most 15.
+    """
+    atom = "[0-9A-Za-z!#$%&'*+/=?^_`{|}~-]+"
+    domains = []
+    for least, most, size, last in ((1, 2, 63, 61), (3, 4, 37, 37), (5, 10, 15, 15)):
+        part = f"[0-9a-z](?:[0-9a-z-]{{0,{size - 2}}}[0-9a-z])?"
+        # Every top-level domain ends with a letter.
+        top = f"(?:[a-z]|[0-9a-z][0-9a-z-]{{0,{last - 2}}}[a-z])"
+        domains.append(rf"(?:{part}\.){{{least},{most}}}{top}")
+    return (
+        rf"(?=[^@]{{1,64}}@){atom}(?:\.{atom})*@"
+        # Names that the library email-validator takes for reserved, and encodings of other alphabets.
+        r"(?!(?:.*\.)?(?:arpa|invalid|local|localhost|onion|test)$)(?!(?:.*\.)?[0-9a-z]{2}--)"
+        + alternatives(domains)
+    )
+
+
+EMAIL = _email()
 
 _SPECIAL = ("http", "https", "ws", "wss", "ftp")
 """Schemes whose URLs have a host (WHATWG URL standard), except for ``file``."""

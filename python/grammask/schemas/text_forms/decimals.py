@@ -233,7 +233,7 @@ def double_pattern() -> str:
     small = r"-[0-9]{1,3}"
     large = rf"\+?0*{at_least_zero(0, 307, 3)}"
     maximum = Decimal("1.7976931348623157")
-    fraction = _fraction_at_most(_Bound(maximum, is_open=False).fraction, False, free="[0-9]{0,10}", zeros="0{0,9}")
+    fraction = _fraction_at_most(_Bound(maximum, is_open=False).fraction, False, free="[0-9]{0,24}", zeros="0{0,9}")
     largest = rf"(?:0(?:\.[0-9]{{1,25}})?|1{fraction})[eE]\+?0*308"
     return rf"{sign}(?:{plain}|{mantissa}[eE](?:{small}|{large})|{largest})"
 
