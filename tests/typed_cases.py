@@ -1,211 +1,65 @@
-"""Annotated types with random values of them, and random texts of grammars, for the tests in ``tests/schemas``."""
+"""Annotated types with random values of them, for the tests in ``tests/schemas``."""
 
 from __future__ import annotations
 
 import collections
 import dataclasses
 import datetime as dt
-import decimal
 import enum
 import fractions
 import ipaddress
 import json
 import math
 import pathlib
-import random
-import struct
+import random  # noqa: TC003 - Pydantic resolves annotations.
 import uuid
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from decimal import Decimal
-from typing import Annotated, Any, Generic, Literal, NamedTuple, NewType, Optional, TypeVar, Union
+from typing import (
+    Annotated,
+    Any,
+    Generic,
+    Literal,
+    NamedTuple,
+    NewType,
+    Optional,
+    TypeVar,
+    Union,
+)
 
 import annotated_types as at
-import numpy as np
 import pydantic
-from grammask import CompiledGrammar
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints
 from typing_extensions import NotRequired, Required, TypeAliasType, TypedDict
+from value_generators import (
+    ALPHABET,
+    Make,
+    aware,
+    between,
+    clock,
+    date,
+    double,
+    email,
+    exact,
+    fields,
+    integer,
+    ipv4,
+    ipv6,
+    listed,
+    mapped,
+    moment,
+    naive,
+    nested,
+    network,
+    one_of,
+    short_span,
+    span,
+    text,
+    url,
+    word,
+)
 
-CLOSING = b'":0123456789abcdefghijklmnopqrstuvwxyzTZPDHMSY./@-ABCDEFGHIJKLNOQRUVWXE+eun,{[\\'
-MAX_STEPS = 5000
-
-
-def sampled(compiled: CompiledGrammar, tokens: list[bytes], r: random.Random, *, prefers_short: bool) -> bytes:
-    """Return a random text; after a while, it ends as soon as a fixed order of preferred bytes ends it."""
-    matcher = compiled.matcher()
-    eos = len(tokens)
-    pieces: list[bytes] = []
-    long = r.choice((4, 16, 40))
-    for step in range(MAX_STEPS):
-        mask = np.unpackbits(matcher.mask().view(np.uint8), bitorder="little")
-        if mask[eos] and (step >= long or r.random() < 0.3 or prefers_short):
-            return b"".join(pieces)
-        if step >= long or (prefers_short and r.random() < 0.5):
-            closing = [byte for byte in b'"}]' if mask[byte]]
-            allowed = [byte for byte in CLOSING if mask[byte]]
-            if closing and r.random() < 0.6:
-                token = r.choice(closing)
-            else:
-                token = r.choice((allowed[0], r.choice(allowed))) if allowed else int(np.flatnonzero(mask[:eos])[0])
-        else:
-            choices = np.flatnonzero(mask[:eos])
-            if not len(choices):
-                return b"".join(pieces)
-            token = int(choices[r.randrange(len(choices))])
-        assert matcher.accept(token)
-        pieces.append(tokens[token])
-    msg = f"no end: {b''.join(pieces)[:200]!r}"
-    raise AssertionError(msg)
-
-
-Make = Callable[[random.Random], Any]
 T = TypeVar("T")
-
-ALPHABET = "abzAZ019 _-.\n\t\"\\/éß٣中😀\x00\x7f\u2028"
-
-
-def integer(r: random.Random) -> int:
-    bits = r.choice((1, 4, 16, 63, 64, 200))
-    return r.randint(-(1 << bits), 1 << bits)
-
-
-def between(low: int, high: int) -> Make:
-    return lambda r: r.choice((low, high, r.randint(low, high), r.randint(low, min(high, low + 9))))
-
-
-def double(r: random.Random) -> float:
-    while True:
-        value = r.choice(
-            (
-                r.uniform(-10, 10),
-                float(r.randint(-100, 100)),
-                r.choice((0.0, -0.0, 5e-324, 1e16, 1e22, 1e-7, 1.7976931348623157e308, 0.1, 1e15, 123456789012345680.0)),
-                struct.unpack("d", r.randbytes(8))[0],
-            )
-        )
-        if math.isfinite(value):
-            return value
-
-
-def text(r: random.Random) -> str:
-    return "".join(r.choice(ALPHABET) for _ in range(r.choice((0, 1, 2, 3, 5, 12))))
-
-
-def word(alphabet: str, low: int, high: int) -> Make:
-    return lambda r: "".join(r.choice(alphabet) for _ in range(r.randint(low, high)))
-
-
-def exact(r: random.Random) -> Decimal:
-    return r.choice(
-        (
-            Decimal(r.randint(-1000, 1000)),
-            Decimal(r.randint(-(10**6), 10**6)).scaleb(r.randint(-12, 4)),
-            Decimal(r.choice(("0", "-0", "0.00", "0E-10", "0E+3", "1E+3", "1E-7", "123456789.123456789123456789", "-2.50"))),
-        )
-    )
-
-
-def date(r: random.Random) -> dt.date:
-    return r.choice((dt.date.min, dt.date.max, dt.date(2024, 2, 29), dt.date.fromordinal(r.randint(1, 3_652_059))))
-
-
-def clock(r: random.Random) -> dt.time:
-    micros = r.choice((0, 1, 500_000, r.randint(0, 999_999)))
-    return dt.time(r.randint(0, 23), r.randint(0, 59), r.randint(0, 59), micros, tzinfo=zone(r))
-
-
-def zone(r: random.Random) -> dt.timezone | None:
-    minutes = r.randint(-1439, 1439)
-    return r.choice((None, dt.timezone.utc, dt.timezone(dt.timedelta(minutes=minutes))))
-
-
-def moment(r: random.Random) -> dt.datetime:
-    return dt.datetime.combine(date(r), clock(r))
-
-
-def aware(r: random.Random) -> dt.datetime:
-    return moment(r).replace(tzinfo=zone(r) or dt.timezone.utc)
-
-
-def naive(r: random.Random) -> dt.datetime:
-    return moment(r).replace(tzinfo=None)
-
-
-def span(r: random.Random) -> dt.timedelta:
-    return r.choice(
-        (
-            dt.timedelta(0),
-            dt.timedelta(days=r.randint(-1000, 1000)),
-            dt.timedelta(microseconds=r.randint(-(10**12), 10**12)),
-            dt.timedelta(days=r.randint(-999_999_999, 999_999_998), microseconds=r.randint(0, 10**10)),
-            dt.timedelta(seconds=r.randint(-100_000, 100_000)),
-            dt.timedelta.min,
-        )
-    )
-
-
-def short_span(r: random.Random) -> dt.timedelta:
-    return dt.timedelta(microseconds=r.randint(-(10**13), 10**13))
-
-
-def listed(make: Make, low: int = 0, high: int = 4) -> Make:
-    return lambda r: [make(r) for _ in range(r.randint(low, high))]
-
-
-def mapped(keys: Make, values: Make, low: int = 0, high: int = 4) -> Make:
-    return lambda r: {keys(r): values(r) for _ in range(r.randint(low, high))}
-
-
-def one_of(*makes: Any) -> Make:
-    return lambda r: (lambda made: made(r) if callable(made) else made)(r.choice(makes))
-
-
-def fields(**makes: Any) -> Make:
-    """Return objects with some of the members; names that end with ``_`` are always there, without it."""
-
-    def make(r: random.Random) -> dict[str, Any]:
-        return {
-            name.rstrip("_"): each(r) for name, each in makes.items() if name.endswith("_") or r.random() < 0.6
-        }
-
-    return make
-
-
-def nested(leaf: Make, key: str, depth: int = 4) -> Make:
-    def make(r: random.Random, left: int = depth) -> Any:
-        value = leaf(r)
-        if left and r.random() < 0.6:
-            value[key] = make(r, left - 1)
-        return value
-
-    return make
-
-
-def ipv4(r: random.Random) -> ipaddress.IPv4Address:
-    return ipaddress.IPv4Address(r.choice((0, 2**32 - 1, r.getrandbits(32))))
-
-
-def ipv6(r: random.Random) -> ipaddress.IPv6Address:
-    groups = [r.choice((0, 0, r.getrandbits(16))) for _ in range(8)]
-    return ipaddress.IPv6Address(":".join(f"{group:x}" for group in groups))
-
-
-def network(make: Make, bits: int) -> Make:
-    def result(r: random.Random) -> Any:
-        return ipaddress.ip_network((int(make(r)) if bits == 32 else make(r), r.randint(0, bits)), strict=False)
-
-    return result
-
-
-def url(*schemes: str) -> Make:
-    host = one_of("example.com", "a.b-c.de", "10.0.0.1", "[2001:db8::1]", "user:pw@x.org", "x.org:8080", "münchen".encode("ascii", "ignore").decode() + ".de")
-    rest = one_of("", "/", "/a/b%20c", "/ä", "?q=1&r=ü", "/p?x#frag", "/a b", "/{x}|y^z`", "#a'b\"c")
-    return lambda r: f"{r.choice(schemes)}://{host(r)}{rest(r)}"
-
-
-def email(r: random.Random) -> str:
-    local = word("abcXYZ019!#$%&'*+/=?^_`{|}~-", 1, 12)(r) + r.choice(("", ".x"))
-    return f"{local}@{r.choice(('example.com', 'a.b-c.org', 'X.Y.Z', '1a.b2.info', 'mail.test.de'))}"
 
 
 class Colour(enum.Enum):
@@ -376,7 +230,10 @@ tree = nested(lambda r: {"value": abs(integer(r)), "children": []}, "unused", 0)
 
 
 def trees(r: random.Random, depth: int = 3) -> dict[str, Any]:
-    return {"value": abs(integer(r)), "children": [trees(r, depth - 1) for _ in range(r.randint(0, 2) if depth else 0)]}
+    return {
+        "value": abs(integer(r)),
+        "children": [trees(r, depth - 1) for _ in range(r.randint(0, 2) if depth else 0)],
+    }
 
 
 def limited(**limits: Any) -> Any:
@@ -399,44 +256,98 @@ CASES: dict[str, tuple[Any, Make]] = {
     "FiniteFloat": (pydantic.FiniteFloat, double),
     "PositiveFloat": (pydantic.PositiveFloat, lambda r: abs(double(r)) or 5e-324),
     "NegativeFloat": (pydantic.NegativeFloat, lambda r: -abs(double(r)) or -5e-324),
-    "float lt 1": (Annotated[float, Field(ge=-1, lt=1)], one_of(0.9999999999999999, -1.0, lambda r: r.uniform(-1, 1))),
-    "float gt 0.1": (Annotated[float, at.Gt(0.1)], one_of(0.10000000000000002, lambda r: 0.2 + abs(double(r)))),
+    "float lt 1": (
+        Annotated[float, Field(ge=-1, lt=1)],
+        one_of(0.9999999999999999, -1.0, lambda r: r.uniform(-1, 1)),
+    ),
+    "float gt 0.1": (
+        Annotated[float, at.Gt(0.1)],
+        one_of(0.10000000000000002, lambda r: 0.2 + abs(double(r))),
+    ),
     "confloat multiple_of": (pydantic.confloat(multiple_of=0.5), lambda r: r.randint(-1000, 1000) / 2),
-    "float with nan strings": (NanStrings, lambda r: {"a": r.choice((math.inf, -math.inf, math.nan, double(r)))}),
+    "float with nan strings": (
+        NanStrings,
+        lambda r: {"a": r.choice((math.inf, -math.inf, math.nan, double(r)))},
+    ),
     "Decimal": (Decimal, exact),
-    "condecimal digits": (limited(max_digits=8, decimal_places=2), lambda r: Decimal(r.randint(-(10**8) + 1, 10**8 - 1)).scaleb(-2)),
-    "condecimal places": (limited(decimal_places=3), lambda r: Decimal(r.randint(-(10**9), 10**9)).scaleb(r.randint(-3, 5))),
+    "condecimal digits": (
+        limited(max_digits=8, decimal_places=2),
+        lambda r: Decimal(r.randint(-(10**8) + 1, 10**8 - 1)).scaleb(-2),
+    ),
+    "condecimal places": (
+        limited(decimal_places=3),
+        lambda r: Decimal(r.randint(-(10**9), 10**9)).scaleb(r.randint(-3, 5)),
+    ),
     "condecimal max_digits": (limited(max_digits=5), exact),
     "Decimal gt 0": (limited(gt=0), lambda r: abs(exact(r)) or Decimal("1E-9")),
     "Decimal range": (limited(ge=Decimal("-1.5"), lt=10), lambda r: Decimal(r.randint(-150, 999)).scaleb(-2)),
-    "Decimal multiple_of": (limited(multiple_of=Decimal("0.25"), ge=0), lambda r: Decimal(r.randint(0, 10**6)) / 4),
-    "Decimal cents": (limited(multiple_of=Decimal("0.01")), lambda r: Decimal(r.randint(-(10**6), 10**6)).scaleb(-2)),
+    "Decimal multiple_of": (
+        limited(multiple_of=Decimal("0.25"), ge=0),
+        lambda r: Decimal(r.randint(0, 10**6)) / 4,
+    ),
+    "Decimal cents": (
+        limited(multiple_of=Decimal("0.01")),
+        lambda r: Decimal(r.randint(-(10**6), 10**6)).scaleb(-2),
+    ),
     "Fraction": (fractions.Fraction, lambda r: fractions.Fraction(r.randint(-99, 99), r.randint(1, 99))),
     "str": (str, text),
     "StrictStr": (pydantic.StrictStr, text),
     "constr lengths": (pydantic.constr(min_length=2, max_length=4), word(ALPHABET, 2, 4)),
     "str pattern": (Annotated[str, Field(pattern=r"^[A-Z][a-z]+(?: [A-Z]\.)?$")], one_of("Ab", "Xyz Q.")),
-    "str pattern \\d": (Annotated[str, StringConstraints(pattern=r"^\d{2,3}\w?$")], one_of("12", "٣٣", "123é", "00_")),
-    "str pattern not anchored": (Annotated[str, Field(pattern=r"a.c|[^x\s]+z")], one_of("xxabcxx", "a\rc", "qz ")),
-    "str strip": (Annotated[str, StringConstraints(strip_whitespace=True, min_length=1)], lambda r: "x" + text(r)),
+    "str pattern \\d": (
+        Annotated[str, StringConstraints(pattern=r"^\d{2,3}\w?$")],
+        one_of("12", "٣٣", "123é", "00_"),
+    ),
+    "str pattern not anchored": (
+        Annotated[str, Field(pattern=r"a.c|[^x\s]+z")],
+        one_of("xxabcxx", "a\rc", "qz "),
+    ),
+    "str strip": (
+        Annotated[str, StringConstraints(strip_whitespace=True, min_length=1)],
+        lambda r: "x" + text(r),
+    ),
     "str to_lower": (Annotated[str, StringConstraints(to_lower=True, max_length=5)], lambda r: text(r)[:5]),
     "str Len": (Annotated[str, at.Len(1, 3)], word(ALPHABET, 1, 3)),
     "bytes": (bytes, lambda r: text(r).encode()),
-    "bytes base64": (Binary, fields(a_=lambda r: r.randbytes(r.randint(0, 7)), b=lambda r: r.randbytes(r.randint(2, 5)))),
+    "bytes base64": (
+        Binary,
+        fields(a_=lambda r: r.randbytes(r.randint(0, 7)), b=lambda r: r.randbytes(r.randint(2, 5))),
+    ),
     "bytes hex": (Hexadecimal, fields(a_=lambda r: r.randbytes(r.randint(0, 3)))),
-    "Base64Bytes": (pydantic.Base64Bytes, lambda r: __import__("base64").b64encode(r.randbytes(r.randint(0, 9)))),
+    "Base64Bytes": (
+        pydantic.Base64Bytes,
+        lambda r: __import__("base64").b64encode(r.randbytes(r.randint(0, 9))),
+    ),
     "datetime": (dt.datetime, moment),
     "AwareDatetime": (pydantic.AwareDatetime, aware),
     "NaiveDatetime": (pydantic.NaiveDatetime, naive),
-    "datetime range": (Annotated[dt.datetime, at.Ge(dt.datetime(1000, 1, 1)), at.Lt(dt.datetime(3000, 6, 1, 12))], naive),
+    "datetime range": (
+        Annotated[dt.datetime, at.Ge(dt.datetime(1000, 1, 1)), at.Lt(dt.datetime(3000, 6, 1, 12))],
+        naive,
+    ),
     "date": (dt.date, date),
-    "date range": (pydantic.condate(ge=dt.date(1999, 12, 31), lt=dt.date(2030, 2, 1)), lambda r: dt.date(1999, 12, 31) + dt.timedelta(r.randint(0, 10_000))),
+    "date range": (
+        pydantic.condate(ge=dt.date(1999, 12, 31), lt=dt.date(2030, 2, 1)),
+        lambda r: dt.date(1999, 12, 31) + dt.timedelta(r.randint(0, 10_000)),
+    ),
     "time": (dt.time, clock),
-    "time range": (Annotated[dt.time, at.Ge(dt.time(9)), at.Le(dt.time(17, 30, 0, 500_000))], lambda r: clock(r).replace(hour=r.randint(9, 17))),
+    "time range": (
+        Annotated[dt.time, at.Ge(dt.time(9)), at.Le(dt.time(17, 30, 0, 500_000))],
+        lambda r: clock(r).replace(hour=r.randint(9, 17)),
+    ),
     "timedelta": (dt.timedelta, span),
     "timedelta positive": (Annotated[dt.timedelta, Field(gt=dt.timedelta(0))], lambda r: abs(short_span(r))),
-    "timedelta range": (Annotated[dt.timedelta, Field(ge=-dt.timedelta(days=2, seconds=5), lt=dt.timedelta(days=500, hours=7, microseconds=3))], lambda r: short_span(r) / 10),
-    "timedelta float": (Durations, fields(a_=span, b=lambda r: dt.timedelta(microseconds=r.randint(1, 86_400 * 10**6)))),
+    "timedelta range": (
+        Annotated[
+            dt.timedelta,
+            Field(ge=-dt.timedelta(days=2, seconds=5), lt=dt.timedelta(days=500, hours=7, microseconds=3)),
+        ],
+        lambda r: short_span(r) / 10,
+    ),
+    "timedelta float": (
+        Durations,
+        fields(a_=span, b=lambda r: dt.timedelta(microseconds=r.randint(1, 86_400 * 10**6))),
+    ),
     "UUID": (uuid.UUID, lambda r: uuid.UUID(int=r.getrandbits(128))),
     "UUID4": (pydantic.UUID4, lambda r: uuid.UUID(int=r.getrandbits(128), version=4)),
     "UUID1": (pydantic.UUID1, lambda r: uuid.UUID(int=r.getrandbits(128), version=1)),
@@ -446,20 +357,32 @@ CASES: dict[str, tuple[Any, Make]] = {
     "IntEnum": (Level, lambda r: r.choice(list(Level))),
     "mixed Enum": (Mixed, lambda r: r.choice(list(Mixed))),
     "str Enum": (Word, lambda r: r.choice(list(Word))),
-    "Literal": (Literal["a", 0, True, None, 'q"'], one_of("a", 0, True, None, 'q"')),  # noqa: PYI061
+    "Literal": (Literal["a", 0, True, None, 'q"'], one_of("a", 0, True, None, 'q"')),  # noqa: FBT003, PYI061
     "Literal of members": (Literal[Word.A, Level.HIGH], one_of(Word.A, Level.HIGH)),
     "Optional": (Optional[int], one_of(None, integer)),  # noqa: UP045
     "Union": (Union[int, str, list[bool]], one_of(integer, text, listed(lambda r: True))),  # noqa: UP007
-    "union left_to_right": (Annotated[int | dt.date | str, Field(union_mode="left_to_right")], one_of(integer, date, text)),
+    "union left_to_right": (
+        Annotated[int | dt.date | str, Field(union_mode="left_to_right")],
+        one_of(integer, date, text),
+    ),
     "discriminated union": (Annotated[Cat | Dog, Field(discriminator="kind")], pet),
-    "union of three models": (Annotated[Union[Cat, Dog, Bird], Field(discriminator="kind")], one_of(pet, {"kind": 1_000_000})),  # noqa: UP007
-    "recursive discriminated": (Dog, lambda r: {"kind": "dog", "friends": [pet(r) for _ in range(r.randint(0, 3))]}),
+    "union of three models": (
+        Annotated[Union[Cat, Dog, Bird], Field(discriminator="kind")],  # noqa: UP007
+        one_of(pet, {"kind": 1_000_000}),
+    ),
+    "recursive discriminated": (
+        Dog,
+        lambda r: {"kind": "dog", "friends": [pet(r) for _ in range(r.randint(0, 3))]},
+    ),
     "model": (Plain, plain),
     "nested model": (Wrapper[Plain], fields(item_=plain, more=listed(plain))),
     "alias or name": (Aliased, fields(number_=integer, text=text)),
     "alias only": (OnlyAlias, fields(n_=integer, o=integer)),
     "computed and excluded": (Computed, fields(width_=integer, hidden=text, fixed=integer)),
-    "extra allow": (Open, fields(a=integer, other=lambda r: [text(r), {"x": double(r)}], more=one_of(None, 10**30))),
+    "extra allow": (
+        Open,
+        fields(a=integer, other=lambda r: [text(r), {"x": double(r)}], more=one_of(None, 10**30)),
+    ),
     "extra typed": (OpenTyped, fields(a=integer, other=integer)),
     "extra forbid": (Closed, fields(a_=word("ab \t", 0, 3))),
     "recursive model": (Chain, nested(lambda r: {"value": r.choice(list(Colour))}, "next")),
@@ -468,21 +391,33 @@ CASES: dict[str, tuple[Any, Make]] = {
     "frozen model": (Frozen, fields(a_=integer, b=text)),
     "list": (list[int], listed(integer)),
     "bare list": (list, listed(one_of(integer, text, None, lambda r: {"a": [double(r)]}))),
-    "conlist": (pydantic.conlist(bool, min_length=1, max_length=3), listed(lambda r: False, 1, 3)),
+    "conlist": (pydantic.conlist(bool, min_length=1, max_length=3), listed(one_of(False), 1, 3)),  # noqa: FBT003
     "Sequence": (Sequence[str], listed(text)),
     "Iterable": (Iterable[int], listed(integer)),
     "deque": (collections.deque[int], lambda r: collections.deque(listed(integer)(r))),
     "set[str]": (set[str], lambda r: set(listed(text)(r))),
     "set of enum": (set[Colour], lambda r: {r.choice(list(Colour))}),
-    "set with lengths": (Annotated[set[Literal["a", "b", "c"]], Field(min_length=2)], lambda r: set(r.sample("abc", r.randint(2, 3)))),
-    "set with max": (Annotated[set[int], Field(min_length=1, max_length=3)], lambda r: set(listed(integer, 1, 3)(r))),
+    "set with lengths": (
+        Annotated[set[Literal["a", "b", "c"]], Field(min_length=2)],
+        lambda r: set(r.sample("abc", r.randint(2, 3))),
+    ),
+    "set with max": (
+        Annotated[set[int], Field(min_length=1, max_length=3)],
+        lambda r: set(listed(integer, 1, 3)(r)),
+    ),
     "bare set": (set, lambda r: set(listed(one_of(integer, text, None, double))(r))),
-    "frozenset": (frozenset[tuple[int, str]], lambda r: frozenset((integer(r), text(r)) for _ in range(r.randint(0, 3)))),
+    "frozenset": (
+        frozenset[tuple[int, str]],
+        lambda r: frozenset((integer(r), text(r)) for _ in range(r.randint(0, 3))),
+    ),
     "frozenset of models": (frozenset[Frozen], lambda r: frozenset(Frozen(a=integer(r)) for _ in range(2))),
     "tuple": (tuple[int, str, float], lambda r: (integer(r), text(r), double(r))),
     "tuple ...": (tuple[int, ...], lambda r: tuple(listed(integer)(r))),
     "empty tuple": (tuple[()], lambda r: ()),
-    "tuple with lengths": (Annotated[tuple[int, ...], Field(min_length=1, max_length=2)], lambda r: tuple(listed(integer, 1, 2)(r))),
+    "tuple with lengths": (
+        Annotated[tuple[int, ...], Field(min_length=1, max_length=2)],
+        lambda r: tuple(listed(integer, 1, 2)(r)),
+    ),
     "dict": (dict[str, int], mapped(text, integer)),
     "dict int": (dict[int, str], mapped(integer, text)),
     "dict bounded int": (dict[Annotated[int, Field(ge=-3, le=120)], str], mapped(between(-3, 120), text)),
@@ -494,9 +429,15 @@ CASES: dict[str, tuple[Any, Make]] = {
     "dict Enum": (dict[Colour, int], mapped(lambda r: r.choice(list(Colour)), integer)),
     "dict IntEnum": (dict[Level, int], mapped(lambda r: r.choice(list(Level)), integer)),
     "dict Literal": (dict[Literal["a", "b"], int], mapped(one_of("a", "b"), integer)),
-    "dict pattern": (dict[Annotated[str, StringConstraints(pattern="^[a-c]+$")], int], mapped(word("abc", 1, 3), integer)),
+    "dict pattern": (
+        dict[Annotated[str, StringConstraints(pattern="^[a-c]+$")], int],
+        mapped(word("abc", 1, 3), integer),
+    ),
     "dict int | str": (dict[int | str, int], mapped(one_of(integer, text), integer)),
-    "dict with lengths": (Annotated[dict[str, int], Field(min_length=1, max_length=2)], mapped(text, integer, 1, 2)),
+    "dict with lengths": (
+        Annotated[dict[str, int], Field(min_length=1, max_length=2)],
+        mapped(text, integer, 1, 2),
+    ),
     "Mapping": (Mapping[str, bool], mapped(text, lambda r: True)),
     "defaultdict": (collections.defaultdict[str, list[int]], mapped(text, listed(integer))),
     "OrderedDict": (collections.OrderedDict[str, int], mapped(text, integer)),
@@ -511,7 +452,10 @@ CASES: dict[str, tuple[Any, Make]] = {
     "IPv6Interface": (ipaddress.IPv6Interface, lambda r: f"{ipv6(r)}/{r.randint(0, 128)}"),
     "IPvAnyAddress": (pydantic.IPvAnyAddress, one_of(ipv4, ipv6)),
     "IPvAnyNetwork": (pydantic.IPvAnyNetwork, one_of(network(ipv4, 32), network(ipv6, 128))),
-    "AnyUrl": (pydantic.AnyUrl, one_of(url("http", "https", "ftp", "foo", "git+ssh"), "mailto:a@b.c", "urn:x y", "file:///tmp/x")),
+    "AnyUrl": (
+        pydantic.AnyUrl,
+        one_of(url("http", "https", "ftp", "foo", "git+ssh"), "mailto:a@b.c", "urn:x y", "file:///tmp/x"),
+    ),
     "HttpUrl": (pydantic.HttpUrl, url("http", "https")),
     "AnyHttpUrl": (pydantic.AnyHttpUrl, url("http", "https")),
     "WebsocketUrl": (pydantic.WebsocketUrl, url("ws", "wss")),
@@ -531,8 +475,11 @@ CASES: dict[str, tuple[Any, Make]] = {
     "NewType": (UserId, integer),
     "type alias": (IntList, listed(integer)),
     "InstanceOf": (pydantic.InstanceOf[int], integer),
-    "list of unions": (list[int | None | Plain], listed(one_of(integer, None, plain))),
-    "dict of lists": (dict[str, list[tuple[int, Colour]]], mapped(text, listed(lambda r: (integer(r), r.choice(list(Colour)))))),
+    "list of unions": (list[int | None | Plain], listed(one_of(integer, None, plain))),  # noqa: RUF036
+    "dict of lists": (
+        dict[str, list[tuple[int, Colour]]],
+        mapped(text, listed(lambda r: (integer(r), r.choice(list(Colour))))),
+    ),
 }
 """Types by name, with functions that make inputs of their validators from Python."""
 

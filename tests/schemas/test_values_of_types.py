@@ -12,7 +12,8 @@ from typing import Any
 import pydantic
 import pytest
 from grammask import Grammar, Vocabulary
-from typed_cases import CASES, sampled
+from typed_cases import CASES
+from value_generators import sampled
 
 LONG = os.environ.get("GRAMMASK_PROFILE") == "long"
 COUNT = 1000 if LONG else 8
@@ -21,13 +22,45 @@ VALUES = 1000 if LONG else 40
 BYTES = [bytes([byte]) for byte in range(256)]
 SMALL = [
     *BYTES,
-    *(b'"}', b'":', b'", "', b"null", b"true", b"false", b"12", b"99", b"60", b"31", b"00", b"e3", b".5", b"-1", b"T2"),
-    *(b"20", b"2024-02-", b":59", b"+05", b"Z", b"[1", b"{}", b"[]", b"http://", b".com", b"P1", b"\\u", b"\xc3\xa9"),
+    *(
+        b'"}',
+        b'":',
+        b'", "',
+        b"null",
+        b"true",
+        b"false",
+        b"12",
+        b"99",
+        b"60",
+        b"31",
+        b"00",
+        b"e3",
+        b".5",
+        b"-1",
+        b"T2",
+    ),
+    *(
+        b"20",
+        b"2024-02-",
+        b":59",
+        b"+05",
+        b"Z",
+        b"[1",
+        b"{}",
+        b"[]",
+        b"http://",
+        b".com",
+        b"P1",
+        b"\\u",
+        b"\xc3\xa9",
+    ),
 ]
 VOCABULARIES = {
     "uniform": Vocabulary(SMALL, eos=len(SMALL), size=len(SMALL) + 1),
     "short": Vocabulary(BYTES, eos=256, size=257),
 }
+
+
 @pytest.fixture(scope="module")
 def grammars() -> dict[str, Grammar]:
     return {}
@@ -76,5 +109,3 @@ def test_the_grammar_has_every_dumped_value(name: str, grammars: dict[str, Gramm
             assert compiled.is_valid(text), text
             accepted += 1
     assert accepted + unread > VALUES / 4
-
-

@@ -73,7 +73,9 @@ def need_pydantic(metadata: Iterable[Any]) -> bool:
         (_library(item) in ("pydantic", "pydantic_core") or hasattr(item, "__get_pydantic_core_schema__"))
         and not (_is_field(item) and getattr(item, "discriminator", None) is None)
         for item in _flat(metadata)
-    ) or any(getattr(item, "__module__", "").startswith("pydantic") for item in metadata if isinstance(item, type))
+    ) or any(
+        getattr(item, "__module__", "").startswith("pydantic") for item in metadata if isinstance(item, type)
+    )
 
 
 def alias(hint: Any) -> str | None:

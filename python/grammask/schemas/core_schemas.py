@@ -8,27 +8,33 @@ user are not considered.
 from __future__ import annotations
 
 import functools
-import json
 from typing import TYPE_CHECKING, Any
 
 from grammask.errors import UnsupportedType
-from grammask.schemas.objects import Member, fixed_array, object_schema
+from grammask.schemas.containers import (
+    Member,
+    fixed_array,
+    items_schema,
+    mapping_schema,
+    object_schema,
+    set_schema,
+)
+from grammask.schemas.json_strings import json_pattern
 from grammask.schemas.scalar_values import (
-    MAX_INTEGER_DIGITS,
     base64_text,
     key_schema,
     matching,
     scalar,
     unenforceable,
 )
-from grammask.schemas.text_forms import addresses, decimals, integers
+from grammask.schemas.text_forms import addresses
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from grammask.schemas.definitions import Definitions
 
-__all__ = ["CoreSchemaReader", "items_schema", "mapping_schema", "set_schema"]
+__all__ = ["CoreSchemaReader"]
 
 _Schema = dict[str, Any]
 _Node = dict[str, Any]
@@ -59,8 +65,17 @@ _FUNCTIONS: dict[str, Callable[[], _Schema]] = {
     "ip_v6_network_validator": lambda: matching(addresses.ipv6_network_pattern()),
 }
 """Functions of Pydantic that make values of texts."""
-_UNHASHABLE = {"counter", "deque", "defaultdict", "dict", "generator", "list", "ordered-dict", "set", "typed-dict"}
-_JSON_STRING = r'"(?:[^"\\\x00-\x1f]|\\["\\/bfnrt])*"'
+_UNHASHABLE = {
+    "counter",
+    "deque",
+    "defaultdict",
+    "dict",
+    "generator",
+    "list",
+    "ordered-dict",
+    "set",
+    "typed-dict",
+}
 
 
 class CoreSchemaReader:
@@ -87,12 +102,18 @@ class CoreSchemaReader:
                 msg = f"{path}: the core schema lacks the definition {node['schema_ref']!r}"
                 raise UnsupportedType(msg)
             return self._named(target, path, config or {})
-        return self._named(node, path, config or {}) if "ref" in node else self._anonymous(node, path, config or {})
+        return (
+            self._named(node, path, config or {})
+            if "ref" in node
+            else self._anonymous(node, path, config or {})
+        )
 
     def _named(self, node: _Node, path: str, config: dict[str, Any]) -> _Schema:
         name = getattr(node.get("cls"), "__name__", None) or node["ref"].split(":")[0].rpartition(".")[2]
         return self._definitions.reference(
-            ("core", node["ref"]), name, lambda: self._anonymous(node, name if "cls" in node else path, config)
+            ("core", node["ref"]),
+            name,
+            lambda: self._anonymous(node, name if "cls" in node else path, config),
         )
 
     def _anonymous(self, node: _Node, path: str, config: dict[str, Any]) -> _Schema:
@@ -132,7 +153,8 @@ class CoreSchemaReader:
 
     def _chain(self, node: _Node, path: str, config: dict[str, Any]) -> _Schema:
         first, *others = node["steps"]
-        if first["type"] == "any" and [getattr(each.get("cls"), "__name__", "") for each in others] == ["Hashable"]:
+        classes = [getattr(each.get("cls"), "__name__", "") for each in others]
+        if first["type"] == "any" and classes == ["Hashable"]:
             return {"anyOf": [{"type": ["string", "boolean", "null"]}, scalar({"type": "float"}, {})]}
         schema = self.schema(first, path, config)
         return unenforceable(schema, f"{path}: further steps check the value") if others else schema
@@ -158,7 +180,8 @@ class CoreSchemaReader:
         if name in _FUNCTIONS:
             return _FUNCTIONS[name]()
         return unenforceable(
-            self._definitions.anything(), f"{path}: the function {_function_name(function)} may refuse a value"
+            self._definitions.anything(),
+            f"{path}: the function {_function_name(function)} may refuse a value",
         )
 
     def _multi_host_url(self, node: _Node, path: str, config: dict[str, Any]) -> _Schema:
@@ -188,13 +211,17 @@ class CoreSchemaReader:
             schema = self.schema(target, path, config)
             value = getattr(tag, "value", tag)
             tagged = [{"properties": {name: {"const": value}}, "required": [name]} for name in names]
-            choices.append({"allOf": [schema, tagged[0] if len(tagged) == 1 else {"anyOf": tagged}]} if tagged else schema)
+            choices.append({"allOf": [schema, {"anyOf": tagged}]} if tagged else schema)
         schema = {"anyOf": choices}
-        return schema if names else unenforceable(schema, f"{path}: a function selects the member of the union")
+        return (
+            schema if names else unenforceable(schema, f"{path}: a function selects the member of the union")
+        )
 
     def _list(self, node: _Node, path: str, config: dict[str, Any]) -> _Schema:
         items = node.get("items_schema")
-        schema = self.schema(items, f"{path}[]", config) if items is not None else self._definitions.anything()
+        schema = (
+            self.schema(items, f"{path}[]", config) if items is not None else self._definitions.anything()
+        )
         return items_schema(schema, node.get("min_length"), node.get("max_length"))
 
     _generator = _deque = _list
@@ -202,7 +229,10 @@ class CoreSchemaReader:
     def _set(self, node: _Node, path: str, config: dict[str, Any]) -> _Schema:
         items = node.get("items_schema") or {"type": "any"}
         if items["type"] == "any":
-            items = {"type": "union", "choices": [{"type": kind} for kind in ("none", "bool", "int", "float", "str")]}
+            items = {
+                "type": "union",
+                "choices": [{"type": kind} for kind in ("none", "bool", "int", "float", "str")],
+            }
         schema = set_schema(self.schema(items, f"{path}[]", config), node, path)
         if self._is_hashable(items, ()):
             return schema
@@ -220,7 +250,9 @@ class CoreSchemaReader:
             parts = node["cls"].__hash__ is not None
             fields = _fields_of(node["schema"])
             return parts and all(self._is_hashable(each["schema"], seen) for _, each in fields)
-        inner = [node[name] for name in ("schema", "json_schema", "lax_schema") if isinstance(node.get(name), dict)]
+        inner = [
+            node[name] for name in ("schema", "json_schema", "lax_schema") if isinstance(node.get(name), dict)
+        ]
         items = node.get("items_schema") or []
         inner += [items] if isinstance(items, dict) else items
         inner += [choice[0] if isinstance(choice, tuple) else choice for choice in node.get("choices") or ()]
@@ -296,7 +328,8 @@ class CoreSchemaReader:
 
     def _dataclass(self, node: _Node, path: str, config: dict[str, Any]) -> _Schema:
         schema = self.schema(node["schema"], path, node.get("config") or config)
-        return self._after_init({**schema}, {**node, "post_init": "__post_init__" if node.get("post_init") else None}, path)
+        name = "__post_init__" if node.get("post_init") else None
+        return self._after_init(schema, {**node, "post_init": name}, path)
 
     def _after_init(self, schema: _Schema, node: _Node, path: str) -> _Schema:
         name = node.get("post_init")
@@ -351,10 +384,12 @@ class CoreSchemaReader:
         if any(member.names[2] is None for member in members):
             # The serializer writes names that the validator does not read.
             members = [
-                Member(schema=each.schema, is_required=each.is_required, names=(*each.names[:2], each.names[0]))
+                Member(
+                    schema=each.schema, is_required=each.is_required, names=(*each.names[:2], each.names[0])
+                )
                 for each in members
             ]
-        return object_schema(members, others)
+        return object_schema(members, others=others)
 
     def _computed(self, node: _Node, path: str, config: dict[str, Any]) -> list[Member]:
         """Returns the computed fields, which the serializer writes and the validator ignores."""
@@ -371,55 +406,12 @@ class CoreSchemaReader:
 
     def _json(self, node: _Node, path: str, config: dict[str, Any]) -> _Schema:
         inner = node.get("schema") or {"type": "any"}
-        pattern = _json_pattern(inner)
+        pattern = json_pattern(inner)
         if pattern is not None:
             return matching(pattern)
         del config
-        return unenforceable({"type": "string"}, f"{path}: JSON inside of a string nests, so it has no regular expression")
-
-
-def items_schema(items: _Schema, low: int | None, high: int | None) -> _Schema:
-    """Returns the schema of an array of ``low`` to ``high`` items."""
-    schema: _Schema = {"type": "array", "items": items}
-    if low:
-        schema["minItems"] = low
-    if high is not None:
-        schema["maxItems"] = high
-    return schema
-
-
-def set_schema(items: _Schema, node: _Node, path: str) -> _Schema:
-    """Returns the schema of a set as an array.
-
-    Equal items are read as one, so they may be repeated unless a minimum of 2 or more counts them. Few values are never
-    repeated.
-    """
-    low = node.get("min_length") or 0
-    schema = items_schema(items, low, node.get("max_length"))
-    values = items.get("enum") or [items["const"]] if "const" in items or "enum" in items else None
-    is_distinct = values is not None and len({json.dumps(value) for value in values}) == len(set(values))
-    if items == {"type": "boolean"} or is_distinct or (low > 1 and items.get("type") in ("string", "integer")):
-        schema["uniqueItems"] = True
-    elif low > 1:
-        return unenforceable(schema, f"{path}: the minimum of {low} counts different items only")
-    return schema
-
-
-def mapping_schema(keys: _Schema, values: _Schema, node: _Node, path: str) -> _Schema:
-    """Returns the schema of an object whose names and values have a schema each."""
-    schema: _Schema = {"type": "object"}
-    if keys != {"type": "string"}:
-        schema["propertyNames"] = keys
-    schema["additionalProperties"] = values
-    low, high = node.get("min_length"), node.get("max_length")
-    if high is not None:
-        schema["maxProperties"] = high
-    if not low:
-        return schema
-    schema["minProperties"] = low
-    if low == 1:
-        return schema
-    return unenforceable(schema, f"{path}: the minimum of {low} counts different names only")
+        message = f"{path}: JSON inside of a string nests, so it has no regular expression"
+        return unenforceable({"type": "string"}, message)
 
 
 def _fields_of(node: _Node) -> list[tuple[str, _Node]]:
@@ -438,10 +430,14 @@ def _names(name: str, field: _Node, config: dict[str, Any]) -> tuple[str | None,
     """
     alias = field.get("validation_alias")
     reads_alias = config.get("validate_by_alias", True) is not False and alias is not None
-    reads_name = alias is None or config.get("validate_by_name", False) or config.get("populate_by_name", False)
+    reads_name = (
+        alias is None or config.get("validate_by_name", False) or config.get("populate_by_name", False)
+    )
     accepted: list[str] = []
     if reads_alias:
-        paths = alias if isinstance(alias, list) and alias and isinstance(alias[0], list) else [alias]
+        paths: list[Any] = (
+            alias if isinstance(alias, list) and alias and isinstance(alias[0], list) else [alias]
+        )
         for each in paths:
             if isinstance(each, str):
                 accepted.append(each)
@@ -468,31 +464,3 @@ def _pydantic_name(function: Any) -> str | None:
 
 def _function_name(function: Any) -> str:
     return getattr(function, "__qualname__", None) or repr(function)
-
-
-def _json_pattern(node: _Node) -> str | None:
-    """Returns the JSON texts of values that do not nest without bound; None for other types."""
-    kind = node["type"]
-    bounds = [name for name in ("multiple_of", "ge", "gt", "le", "lt", "min_length", "max_length") if node.get(name) is not None]
-    plain = {
-        "none": "null",
-        "bool": "(?:true|false)",
-        "float": decimals.double_pattern(),
-        "int": integers.signed(None, None, MAX_INTEGER_DIGITS),
-        "str": _JSON_STRING,
-    }
-    if kind in plain:
-        return None if bounds or node.get("pattern") else plain[kind]
-    if kind in ("nullable", "list"):
-        inner_node = node["schema"] if kind == "nullable" else node.get("items_schema") or {"type": "any"}
-        inner = None if bounds else _json_pattern(inner_node)
-        if inner is None:
-            return None
-        return f"(?:{inner}|null)" if kind == "nullable" else rf"\[(?:{inner}(?:, ?{inner})*)?\]"
-    if kind == "dict" and (node.get("keys_schema") or {}).get("type") == "str" and not bounds:
-        inner = _json_pattern(node.get("values_schema") or {"type": "any"})
-        if inner is None or _json_pattern(node["keys_schema"]) is None:
-            return None
-        member = f"{_JSON_STRING}: ?{inner}"
-        return rf"\{{(?:{member}(?:, ?{member})*)?\}}"
-    return None

@@ -19,7 +19,7 @@ _ANY_NUMBER = rf"^(?:{double_pattern()}|-?[1-9][0-9]{{0,4299}})$"
 
 
 class Definitions:
-    """Schemas by name. Types that are equal share a definition; different types of the same name have different ones."""
+    """Schemas by name. Equal types share a definition; different types of the same name have different ones."""
 
     def __init__(self) -> None:
         self.schemas: dict[str, _Schema] = {}

@@ -26,9 +26,16 @@ from typing import Any, TypeVar
 from grammask.errors import UnsupportedType
 from grammask.schemas import constraints
 from grammask.schemas.annotations import TRANSPARENT, is_hashable, name_of, resolved_hints, special_name
-from grammask.schemas.core_schemas import CoreSchemaReader, items_schema, mapping_schema, set_schema
+from grammask.schemas.containers import (
+    Member,
+    fixed_array,
+    items_schema,
+    mapping_schema,
+    object_schema,
+    set_schema,
+)
+from grammask.schemas.core_schemas import CoreSchemaReader
 from grammask.schemas.definitions import Definitions
-from grammask.schemas.objects import Member, fixed_array, object_schema
 from grammask.schemas.record_classes import DeclaredMember, RecordClass, record_class
 from grammask.schemas.scalar_values import enumeration, key_schema, matching, scalar, unenforceable
 from grammask.schemas.text_forms import addresses
@@ -178,14 +185,11 @@ class _SchemaWriter:
             texts = constraints.texts(tp.__metadata__)
             return {**schema, **texts} if "$ref" not in schema else schema
         limits, keywords = constraints.read(tp.__metadata__, path)
-        schema = None
-        if limits:
-            schema = self._constrained(tp.__origin__, limits, path, variables)
-            if schema is None:
-                msg = f"{path}: the constraints {', '.join(limits)} have no JSON Schema form that grammask knows here"
-                raise UnsupportedType(msg)
-        if schema is None:
-            schema = self.schema(tp.__origin__, path, variables)
+        constrained = self._constrained(tp.__origin__, limits, path, variables) if limits else None
+        if limits and constrained is None:
+            msg = f"{path}: the constraints {', '.join(limits)} have no JSON Schema form that grammask knows here"
+            raise UnsupportedType(msg)
+        schema = self.schema(tp.__origin__, path, variables) if constrained is None else constrained
         for each in keywords:
             if each.keys() & schema.keys() - set(constraints.TEXTS):
                 # Both values of a repeated keyword apply.
@@ -236,7 +240,11 @@ class _SchemaWriter:
             return None
         low, high = limits.get("min_length"), limits.get("max_length")
         if kind is tuple:
-            return None if limits and arguments[1:] != (...,) else self._tuple(arguments, low, high, path, variables)
+            return (
+                None
+                if limits and arguments[1:] != (...,)
+                else self._tuple(arguments, low, high, path, variables)
+            )
         if kind in _ARRAYS:
             items = self.schema(arguments[0] if arguments else Any, f"{path}[]", variables)
             return items_schema(items, low, high)
@@ -253,11 +261,10 @@ class _SchemaWriter:
     ) -> _Schema:
         items = arguments[0] if arguments else Any
         if items in (Any, object):
-            items = typing.Union[str, int, float, bool, None]
+            items = str | int | float | bool | None
         schema = set_schema(self.schema(items, f"{path}[]", variables), limits, path)
         inner = typing.get_origin(items) or items
-        is_hashable_item = inner in _SETS and inner is not set or inner not in (*_ARRAYS, *_MAPPINGS, set)
-        if is_hashable_item and getattr(inner, "__hash__", None) is not None:
+        if inner not in (*_ARRAYS, *_MAPPINGS, set) and getattr(inner, "__hash__", None) is not None:
             return schema
         return unenforceable(schema, f"{path}: items of a set are hashable")
 
@@ -369,7 +376,9 @@ class _SchemaWriter:
         try:
             if record.is_array:
                 tags = [] if record.tag is None else [enumeration([record.tag[1]], path)]
-                items = tags + [self.schema(each.hint, f"{path}.{each.name}", variables) for each in record.members]
+                items = tags + [
+                    self.schema(each.hint, f"{path}.{each.name}", variables) for each in record.members
+                ]
                 schema = fixed_array(items, len(tags) + sum(each.is_required for each in record.members))
             else:
                 schema = object_schema(self._members(record.members, path, variables, record.tag))
@@ -415,7 +424,7 @@ class _SchemaWriter:
                 raise UnsupportedType(msg)
             else:
                 declared.append(DeclaredMember(parameter.name, hint, parameter.default is parameter.empty))
-        return object_schema(self._members(declared, path, {}), others)
+        return object_schema(self._members(declared, path, {}), others=others)
 
 
 def _node(tp: Any) -> dict[str, Any] | None:

@@ -51,7 +51,8 @@ def record_class(kind: Any) -> RecordClass | None:
     if issubclass(kind, tuple) and hasattr(kind, "_fields"):
         hints = resolved_hints(kind)
         members = [
-            DeclaredMember(name, hints.get(name, Any), name not in kind._field_defaults) for name in kind._fields
+            DeclaredMember(name, hints.get(name, Any), name not in kind._field_defaults)
+            for name in kind._fields
         ]
         return RecordClass(members=members, is_array=True)
     if hasattr(kind, "__attrs_attrs__"):
@@ -65,7 +66,9 @@ def _dataclass(kind: Any) -> RecordClass:
     for field in dataclasses.fields(kind):
         if not field.init:
             continue
-        has_default = field.default is not dataclasses.MISSING or field.default_factory is not dataclasses.MISSING
+        has_default = (
+            field.default is not dataclasses.MISSING or field.default_factory is not dataclasses.MISSING
+        )
         members.append(DeclaredMember(field.name, hints[field.name], not has_default))
     return RecordClass(members=members, checks=("__post_init__",) if hasattr(kind, "__post_init__") else ())
 
@@ -103,9 +106,10 @@ def _struct(kind: Any) -> RecordClass:
 
     config = kind.__struct_config__
     hints = resolved_hints(kind)
-    members = []
-    for field in msgspec.structs.fields(kind):
-        members.append(DeclaredMember(field.encode_name, hints.get(field.name, field.type), field.required))
+    members = [
+        DeclaredMember(field.encode_name, hints.get(field.name, field.type), field.required)
+        for field in msgspec.structs.fields(kind)
+    ]
     tag = None if config.tag is None else (config.tag_field, config.tag)
     checks = ("__post_init__",) if hasattr(kind, "__post_init__") else ()
     return RecordClass(members=members, is_array=config.array_like, tag=tag, checks=checks, is_msgspec=True)

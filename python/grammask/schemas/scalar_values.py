@@ -8,16 +8,26 @@ writes; msgspec's differ for a few types.
 from __future__ import annotations
 
 import enum
-import json
 import math
 import re
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from grammask.errors import UnsupportedType
 from grammask.schemas.keywords import NUMBER_TEXTS, UNENFORCEABLE
 from grammask.schemas.text_forms import addresses, decimals, integers, regular_expressions, temporal
 
-__all__ = ["MAX_INTEGER_DIGITS", "enumeration", "key_schema", "matching", "scalar", "unenforceable"]
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+__all__ = [
+    "MAX_INTEGER_DIGITS",
+    "base64_text",
+    "enumeration",
+    "key_schema",
+    "matching",
+    "scalar",
+    "unenforceable",
+]
 
 _Schema = dict[str, Any]
 _Node = dict[str, Any]
@@ -44,7 +54,7 @@ def scalar(node: _Node, config: dict[str, Any], *, is_msgspec: bool = False) -> 
     Raises:
         UnsupportedType: A literal has no JSON form.
     """
-    make = _SCALARS.get(node["type"])
+    make: Callable[[_Node, dict[str, Any]], _Schema] | None = _SCALARS.get(node["type"])
     if make is None:
         return None
     if is_msgspec and node["type"] in ("bytes", "timedelta"):
@@ -54,7 +64,8 @@ def scalar(node: _Node, config: dict[str, Any], *, is_msgspec: bool = False) -> 
 
 def unenforceable(schema: _Schema, message: str) -> _Schema:
     """Returns a schema with a constraint that no schema expresses."""
-    return {"allOf": [schema], UNENFORCEABLE: message} if UNENFORCEABLE in schema else {**schema, UNENFORCEABLE: message}
+    marked = {"allOf": [schema]} if UNENFORCEABLE in schema else schema
+    return {**marked, UNENFORCEABLE: message}
 
 
 def matching(pattern: str, **keywords: Any) -> _Schema:
@@ -148,7 +159,10 @@ def _has_long_bound(*bounds: int | None) -> bool:
 
 
 def _float(node: _Node, config: dict[str, Any]) -> _Schema:
-    """Returns finite doubles. A number beyond an open bound would be rounded onto it, so bounds are the next doubles."""
+    """Returns finite doubles.
+
+    A number beyond an open bound may be rounded onto it, so the next double is the bound.
+    """
     schema: _Schema = {"type": "number", NUMBER_TEXTS: _DOUBLE}
     lows = [float(node["ge"])] if node.get("ge") is not None else []
     lows += [math.nextafter(float(node["gt"]), math.inf)] if node.get("gt") is not None else []
@@ -163,8 +177,9 @@ def _float(node: _Node, config: dict[str, Any]) -> _Schema:
         schema["maximum"] = high
     if node.get("multiple_of") is not None:
         schema["multipleOf"] = node["multiple_of"]
-    if config.get("ser_json_inf_nan") == "strings" and node.get("allow_inf_nan", config.get("allow_inf_nan", True)):
-        return {"anyOf": [schema, {"enum": ["NaN", "Infinity", "-Infinity"]}]} if not lows and not highs else schema
+    has_others = node.get("allow_inf_nan", config.get("allow_inf_nan", True)) and not lows and not highs
+    if config.get("ser_json_inf_nan") == "strings" and has_others:
+        return {"anyOf": [schema, {"enum": ["NaN", "Infinity", "-Infinity"]}]}
     return schema
 
 
@@ -176,7 +191,9 @@ def _decimal(node: _Node, config: dict[str, Any]) -> _Schema:
         number = {"type": "number", NUMBER_TEXTS: f"^{constraints.number_pattern()}$"}
         return {"anyOf": [number, matching(constraints.string_pattern())]}
     except decimals.Undecided:
-        return unenforceable({"type": ["number", "string"]}, "no regular expression is known for the constraints")
+        return unenforceable(
+            {"type": ["number", "string"]}, "no regular expression is known for the constraints"
+        )
 
 
 def _text(node: _Node, config: dict[str, Any]) -> _Schema:
@@ -186,32 +203,37 @@ def _text(node: _Node, config: dict[str, Any]) -> _Schema:
         if value is not None and value != default:
             schema[keyword] = value
     if node.get("strip_whitespace", config.get("str_strip_whitespace")):
-        schema = {"allOf": [{"type": "string", "pattern": f"^(?:[^{_SPACE}](?:[\\s\\S]*[^{_SPACE}])?)?$"}, schema]}
+        schema = {
+            "allOf": [{"type": "string", "pattern": f"^(?:[^{_SPACE}](?:[\\s\\S]*[^{_SPACE}])?)?$"}, schema]
+        }
     if node.get("ascii_only"):
         schema = {"allOf": [matching(r"[\x00-\x7f]*"), schema]}
     pattern = node.get("pattern")
     if pattern is None:
         return schema
-    is_python = isinstance(pattern, re.Pattern) or node.get("regex_engine", config.get("regex_engine")) == "python-re"
+    is_python = (
+        isinstance(pattern, re.Pattern) or node.get("regex_engine", config.get("regex_engine")) == "python-re"
+    )
     expression = pattern.pattern if isinstance(pattern, re.Pattern) else pattern
     has_flags = isinstance(pattern, re.Pattern) and pattern.flags & ~re.UNICODE
     translated = None if has_flags else regular_expressions.ecmascript(expression, is_python=is_python)
     if translated is None:
-        return unenforceable(schema, f"the pattern {expression!r} has no certain translation to ECMAScript's syntax")
+        return unenforceable(
+            schema, f"the pattern {expression!r} has no certain translation to ECMAScript's syntax"
+        )
     if "allOf" in schema:
         return {"allOf": [*schema["allOf"], {"type": "string", "pattern": translated}]}
     return {**schema, "pattern": translated}
 
 
 def _bytes(node: _Node, config: dict[str, Any]) -> _Schema:
-    written, read = config.get("ser_json_bytes", "utf8"), config.get("val_json_bytes", "utf8")
+    read = config.get("val_json_bytes", "utf8")
     low, high = node.get("min_length") or 0, node.get("max_length")
     if read == "base64":
         return matching(_base64(_URL_SAFE_BASE64, low, high))
     if read == "hex":
         count = f"{{{low},{'' if high is None else high}}}"
         return matching(f"(?:[0-9a-f]{{2}}){count}")
-    del written
     schema = {"type": "string"}
     if low or high is not None:
         return unenforceable(schema, "the length of bytes in UTF-8 is not that of the text")
@@ -263,7 +285,9 @@ def _datetime(node: _Node, config: dict[str, Any]) -> _Schema:
         return unenforceable({"type": "number"}, "points in time are written as numbers")
     zone = node.get("tz_constraint")
     if isinstance(zone, int):
-        return unenforceable(matching(temporal.datetime_pattern(node, "aware")), "the time zone has one offset")
+        return unenforceable(
+            matching(temporal.datetime_pattern(node, "aware")), "the time zone has one offset"
+        )
     return _now(matching(temporal.datetime_pattern(node, zone)), node)
 
 
@@ -279,7 +303,7 @@ def _zone(node: _Node) -> str | None:
 
 
 def _seconds(config: dict[str, Any]) -> bool:
-    return config.get("ser_json_temporal", "iso8601") != "iso8601"
+    return bool(config.get("ser_json_temporal", "iso8601") != "iso8601")
 
 
 def _timedelta(node: _Node, config: dict[str, Any]) -> _Schema:
@@ -321,15 +345,21 @@ def _fraction(node: _Node, config: dict[str, Any]) -> _Schema:
 def _literal(node: _Node, config: dict[str, Any]) -> _Schema:
     del config
     schema = enumeration(list(node["expected"]), "Literal")
-    members = [value for value in node["expected"] if isinstance(value, enum.Enum) and not isinstance(value, (str, int))]
+    members = [
+        value
+        for value in node["expected"]
+        if isinstance(value, enum.Enum) and not isinstance(value, (str, int))
+    ]
     if not members:
         return schema
-    return unenforceable(schema, f"Pydantic reads {members[0]} in a Literal only if its class inherits from str or int")
+    return unenforceable(
+        schema, f"Pydantic reads {members[0]} in a Literal only if its class inherits from str or int"
+    )
 
 
 _SCALARS: dict[str, Any] = {
-    "none": lambda node, config: {"type": "null"},
-    "bool": lambda node, config: {"type": "boolean"},
+    "none": lambda _node, _config: {"type": "null"},
+    "bool": lambda _node, _config: {"type": "boolean"},
     "int": _integer,
     "float": _float,
     "decimal": _decimal,
@@ -343,5 +373,5 @@ _SCALARS: dict[str, Any] = {
     "url": _url,
     "fraction": _fraction,
     "literal": _literal,
-    "enum": lambda node, config: enumeration(list(node["members"]), node["cls"].__name__),
+    "enum": lambda node, _config: enumeration(list(node["members"]), node["cls"].__name__),
 }

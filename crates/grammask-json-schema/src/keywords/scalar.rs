@@ -69,7 +69,7 @@ pub(super) fn number_texts(
 ) -> Option<NumberSet> {
     let texts = pattern_at(reader, languages, place)?;
     let terms = languages.automata.terms_mut();
-    Some(NumberSet { yes: texts, no: terms.nothing() })
+    Some(NumberSet::of_texts(terms, texts))
 }
 
 /// Reports the constraint that the extension `x-grammask-unenforceable` describes.

@@ -82,7 +82,11 @@ def _multiples_of_power(bits: int) -> str:
     """Returns the groups of 16 bits whose last ``bits`` bits are zero."""
     digits, rest = divmod(bits, 4)
     step = 1 << rest
-    last = "[" + "".join(f"{value:x}" + (f"{value:X}" if value > 9 else "") for value in range(0, 16, step)) + "]"
+    last = (
+        "["
+        + "".join(f"{value:x}" + (f"{value:X}" if value > 9 else "") for value in range(0, 16, step))
+        + "]"
+    )
     zeros = "0" * digits
     free = 3 - digits
     return alternatives(["0{1,4}", f"[0-9A-Fa-f]{{0,{free}}}{last}{zeros}" if free else f"{last}{zeros}"])
@@ -95,8 +99,6 @@ def uuid_pattern(version: int | None) -> str:
     if version is not None:
         third, fourth = f"{version}{digit}{{3}}", f"[89ABab]{digit}{{3}}"
     return f"{digit}{{8}}-{digit}{{4}}-{third}-{fourth}-{digit}{{12}}"
-
-
 
 
 def _email() -> str:

@@ -43,7 +43,7 @@ class _Bound:
 
     @property
     def fraction(self) -> str:
-        sign, digits, exponent = self.value.as_tuple()
+        _, digits, exponent = self.value.as_tuple()
         if not isinstance(exponent, int) or exponent >= 0:
             return ""
         text = "".join(map(str, digits)).rjust(-exponent, "0")
@@ -109,7 +109,9 @@ class DecimalConstraints:
         Raises:
             Undecided: The divisor is not decidable on the last digits.
         """
-        return self._signed(lambda low, high: alternatives([*self._plain(low, high), *self._scientific(low, high)]))
+        return self._signed(
+            lambda low, high: alternatives([*self._plain(low, high), *self._scientific(low, high)])
+        )
 
     def number_pattern(self) -> str:
         """Returns the JSON numbers that Pydantic reads without rounding: up to 15 digits if there is a point.
@@ -163,8 +165,8 @@ class DecimalConstraints:
         if digits is None or digits > 2 * _MAX_ENUMERATED_EXPONENT:
             raise Undecided
         parts = ["0" + _fraction(digits)]
-        for whole in range(1, digits + 1):
-            parts.append(f"[1-9][0-9]{{{whole - 1}}}" + _fraction(digits - whole))
+        wholes_and_fractions = ((whole, digits - whole) for whole in range(1, digits + 1))
+        parts += [f"[1-9][0-9]{{{whole - 1}}}{_fraction(rest)}" for whole, rest in wholes_and_fractions]
         return alternatives(parts)
 
     def _scientific(self, low: _Bound | None, high: _Bound | None) -> list[str]:
@@ -187,11 +189,9 @@ class DecimalConstraints:
             parts.append(rf"{looks}[1-9]{_ANY_FRACTION}E{exponent}")
             return parts
         largest, places = self._enumerated()
-        for power in range(1, largest + 1):
-            parts.append(rf"{looks}[1-9](?:\.[0-9]{{1,{power}}})?E\+{power}")
-        for power in range(7, (places or 0) + 1):
-            parts.append(rf"{looks}[1-9]{_fraction((places or 0) - power)}E-{power}")
-        return parts
+        parts += [rf"{looks}[1-9](?:\.[0-9]{{1,{power}}})?E\+{power}" for power in range(1, largest + 1)]
+        small = range(7, (places or 0) + 1)
+        return parts + [rf"{looks}[1-9]{_fraction((places or 0) - power)}E-{power}" for power in small]
 
     @property
     def _excludes_whole_zero(self) -> bool:
@@ -233,7 +233,9 @@ def double_pattern() -> str:
     small = r"-[0-9]{1,3}"
     large = rf"\+?0*{at_least_zero(0, 307, 3)}"
     maximum = Decimal("1.7976931348623157")
-    fraction = _fraction_at_most(_Bound(maximum, is_open=False).fraction, False, free="[0-9]{0,24}", zeros="0{0,9}")
+    fraction = _fraction_at_most(
+        _Bound(maximum, is_open=False).fraction, is_open=False, free="[0-9]{0,24}", zeros="0{0,9}"
+    )
     largest = rf"(?:0(?:\.[0-9]{{1,25}})?|1{fraction})[eE]\+?0*308"
     return rf"{sign}(?:{plain}|{mantissa}[eE](?:{small}|{large})|{largest})"
 
@@ -260,7 +262,9 @@ def _decimal(value: Any) -> Decimal:
 
 def _strongest(closed: Any, open_: Any, choose: Any) -> tuple[Decimal | None, bool]:
     """Returns the bound that counts, and whether it is open."""
-    bounds = [(_decimal(value), is_open) for value, is_open in ((closed, False), (open_, True)) if value is not None]
+    bounds = [
+        (_decimal(value), is_open) for value, is_open in ((closed, False), (open_, True)) if value is not None
+    ]
     if not bounds:
         return None, False
     if len(bounds) == 2 and bounds[0][0] == bounds[1][0]:
@@ -279,7 +283,7 @@ def _fraction(places: int) -> str:
 
 def _plain_at_least(bound: _Bound) -> str:
     larger = at_least_zero(int(bound.whole) + 1, None, None) + _ANY_FRACTION
-    return alternatives([larger, bound.whole + _fraction_at_least(bound.fraction, bound.is_open)])
+    return alternatives([larger, bound.whole + _fraction_at_least(bound.fraction, is_open=bound.is_open)])
 
 
 def _plain_at_most(bound: _Bound) -> str:
@@ -287,11 +291,11 @@ def _plain_at_most(bound: _Bound) -> str:
     if int(bound.whole) > 0:
         parts.append(at_least_zero(0, int(bound.whole) - 1, None) + _ANY_FRACTION)
     if bound.fraction or not bound.is_open:
-        parts.append(bound.whole + _fraction_at_most(bound.fraction, bound.is_open))
+        parts.append(bound.whole + _fraction_at_most(bound.fraction, is_open=bound.is_open))
     return alternatives(parts)
 
 
-def _fraction_at_least(digits: str, is_open: bool) -> str:  # noqa: FBT001
+def _fraction_at_least(digits: str, *, is_open: bool) -> str:
     """Returns the fractions, from the point, that are at least ``0.digits``."""
     if not digits:
         return r"\.[0-9]*[1-9][0-9]*" if is_open else _ANY_FRACTION
@@ -304,8 +308,8 @@ def _fraction_at_least(digits: str, is_open: bool) -> str:  # noqa: FBT001
 
 def _fraction_at_most(
     digits: str,
-    is_open: bool,  # noqa: FBT001
     *,
+    is_open: bool,
     free: str = "[0-9]*",
     zeros: str = "0*",
 ) -> str:
@@ -319,7 +323,9 @@ def _fraction_at_most(
     """
     if not digits:
         return r"(?:\.0+)?"
-    parts = [f"{digits[:index]}[0-{int(digit) - 1}]{free}" for index, digit in enumerate(digits) if digit != "0"]
+    parts = [
+        f"{digits[:index]}[0-{int(digit) - 1}]{free}" for index, digit in enumerate(digits) if digit != "0"
+    ]
     parts += [digits[:length] for length in range(1, len(digits))]
     if not is_open:
         parts.append(digits + zeros)
@@ -329,7 +335,7 @@ def _fraction_at_most(
 def _scientific_at_least(bound: _Bound) -> str:
     first, rest = bound.mantissa[0], bound.mantissa[1:]
     parts = [f"[1-9]{_ANY_FRACTION}E{_exponents(bound.power + 1, None)}"]
-    mantissas = [first + _fraction_at_least(rest, bound.is_open)]
+    mantissas = [first + _fraction_at_least(rest, is_open=bound.is_open)]
     if first != "9":
         mantissas.append(f"[{int(first) + 1}-9]{_ANY_FRACTION}")
     parts.append(f"{alternatives(mantissas)}E{_exponents(bound.power, bound.power)}")
@@ -343,7 +349,7 @@ def _scientific_at_most(bound: _Bound) -> str:
     parts = [f"[1-9]{_ANY_FRACTION}E{_exponents(None, bound.power - 1)}"]
     mantissas = []
     if rest or not bound.is_open:
-        mantissas.append(first + _fraction_at_most(rest, bound.is_open))
+        mantissas.append(first + _fraction_at_most(rest, is_open=bound.is_open))
     if first != "1":
         mantissas.append(f"[1-{int(first) - 1}]{_ANY_FRACTION}")
     parts.append(f"{alternatives(mantissas)}E{_exponents(bound.power, bound.power)}")
@@ -385,6 +391,6 @@ def _plain_multiples(divisor: Decimal) -> str:
         return wholes + _fraction(-power)
     free = -power - period
     parts = [f"[0-9]{{0,{free}}}0*" if free else "0*"]
-    for rest in range(factor, 10**period, factor):
-        parts.append(f"[0-9]{{{free}}}{str(rest).rjust(period, '0').rstrip('0')}0*")
+    rests = (str(rest).rjust(period, "0").rstrip("0") for rest in range(factor, 10**period, factor))
+    parts += [f"[0-9]{{{free}}}{rest}0*" for rest in rests]
     return rf"{wholes}(?:\.(?=[0-9]){alternatives(parts)})?"

@@ -1,6 +1,6 @@
-"""Regular expressions of Pydantic (of the Rust crate ``regex``, or of Python) in the syntax of ECMAScript.
+r"""Regular expressions of Pydantic (of the Rust crate ``regex``, or of Python) in the syntax of ECMAScript.
 
-Only expressions whose translation is certain to have the same meaning are translated: classes such as ``\\d`` stand for
+Only expressions whose translation is certain to have the same meaning are translated: classes such as ``\d`` stand for
 characters of all alphabets there.
 """
 
@@ -60,10 +60,10 @@ def ecmascript(expression: str, *, is_python: bool) -> str | None:
         token = _TOKEN.match(expression, at)
         if token is None:
             return None
-        text = _translated(token, is_python=is_python)
-        if text is None:
+        piece = _translated(token, is_python=is_python)
+        if piece is None:
             return None
-        translated.append(text)
+        translated.append(piece)
         at = token.end()
     whole = "".join(translated)
     return f"^(?:{whole})" if is_python else whole

@@ -91,7 +91,7 @@ def datetime_pattern(bounds: Bounds, zone: str | None) -> str:
         zone: ``"aware"`` or ``"naive"`` if an offset is required or forbidden.
     """
     parts = []
-    offsets = {"naive": [""], "aware": [_UTC, _OFFSET], None: ["", _UTC, _OFFSET]}[zone]
+    offsets: list[str] = {"naive": [""], "aware": [_UTC, _OFFSET], None: ["", _UTC, _OFFSET]}[zone]
     for offset in offsets:
         looks = ""
         for name, bound in _given(bounds):
@@ -160,12 +160,13 @@ def _clock_look(name: str, stamp: str) -> str:
     whole, _, fraction = stamp.partition(".")
     fraction = fraction.rstrip("0")
     is_open = name in ("gt", "lt")
+    rest: str | None
     if name in ("ge", "gt"):
         larger = _compared(whole, is_more=True)
-        rest = _fraction_more(fraction, is_open)
+        rest = _fraction_more(fraction, is_open=is_open)
     else:
         larger = _compared(whole, is_more=False)
-        rest = _fraction_less(fraction, is_open)
+        rest = _fraction_less(fraction, is_open=is_open)
     same = [] if rest is None else [whole + rest]
     return f"(?={alternatives([*larger, *same])})"
 
@@ -183,7 +184,7 @@ def _compared(stamp: str, *, is_more: bool) -> list[str]:
     return parts
 
 
-def _fraction_more(digits: str, is_open: bool) -> str:  # noqa: FBT001
+def _fraction_more(digits: str, *, is_open: bool) -> str:
     if not digits:
         return r"\.[0-9]*[1-9]" if is_open else ""
     parts = [f"{digits[:index]}[{int(each) + 1}-9]" for index, each in enumerate(digits) if each != "9"]
@@ -191,7 +192,7 @@ def _fraction_more(digits: str, is_open: bool) -> str:  # noqa: FBT001
     return r"\." + alternatives(parts)
 
 
-def _fraction_less(digits: str, is_open: bool) -> str | None:  # noqa: FBT001
+def _fraction_less(digits: str, *, is_open: bool) -> str | None:
     """Returns fractions up to ``0.digits`` with a look-ahead at their end; None if there are none."""
     end = "(?![0-9.])"
     if not digits:
@@ -201,7 +202,6 @@ def _fraction_less(digits: str, is_open: bool) -> str | None:  # noqa: FBT001
     if not is_open:
         parts.append(digits + "0*")
     return rf"(?:\.{alternatives(parts)})?{end}"
-
 
 
 class _Units(NamedTuple):
