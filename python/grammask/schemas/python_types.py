@@ -98,8 +98,8 @@ _Schema = dict[str, Any]
 def schema_of(tp: Any) -> dict[str, Any]:
     """Returns a schema (draft 2020-12) of the JSON form of a type's values.
 
-    >>> schema_of(tuple[int, str])["prefixItems"]
-    [{'type': 'integer'}, {'type': 'string'}]
+    >>> schema_of(tuple[bool, str])["prefixItems"]
+    [{'type': 'boolean'}, {'type': 'string'}]
 
     Objects of dataclasses, typed dictionaries and callables have exactly the declared names; names with a default are
     optional. The schema of a callable is that of an object of its arguments. Tuples and named tuples are arrays.
