@@ -65,6 +65,11 @@ _FUNCTIONS: dict[str, Callable[[], _Schema]] = {
     "ip_v6_network_validator": lambda: matching(addresses.ipv6_network_pattern()),
 }
 """Functions of Pydantic that make values of texts."""
+_LENGTHS = {
+    "min_length_validator": ("minLength", "minItems"),
+    "max_length_validator": ("maxLength", "maxItems"),
+}
+"""Functions of Pydantic that check the length of a text or sequence."""
 _UNHASHABLE = {
     "counter",
     "deque",
@@ -169,6 +174,13 @@ class CoreSchemaReader:
         schema = self.schema(node["schema"], path, config)
         if name in _TRANSPARENT_FUNCTIONS:
             return schema
+        is_list = schema.get("type") == "array" and "set" not in node["schema"]["type"]
+        if name in _LENGTHS and (is_list or _is_secret_text(node["schema"])):
+            keyword = _LENGTHS[name][is_list]
+            return {
+                "type": schema["type"],
+                "allOf": [schema, {keyword: next(iter(function.keywords.values()))}],
+            }
         return unenforceable(schema, f"{path}: the function {_function_name(function)} may refuse a value")
 
     _function_before = _function_wrap = _function_after
@@ -293,7 +305,7 @@ class CoreSchemaReader:
         return fixed_array(items, sum(not _has_default(inner) for _, inner in fields))
 
     def _dict(self, node: _Node, path: str, config: dict[str, Any]) -> _Schema:
-        keys = self._keys(node.get("keys_schema") or {"type": "any"}, path, config)
+        keys = self.keys(node.get("keys_schema") or {"type": "any"}, path, config)
         values = node.get("values_schema") or {"type": "any"}
         return mapping_schema(keys, self.schema(values, f"{path}{{}}", config), node, path)
 
@@ -302,16 +314,23 @@ class CoreSchemaReader:
     def _counter(self, node: _Node, path: str, config: dict[str, Any]) -> _Schema:
         return self._dict({"values_schema": {"type": "int"}, **node}, path, config)
 
-    def _keys(self, node: _Node, path: str, config: dict[str, Any]) -> _Schema:
-        """Returns the schema of names."""
+    def keys(self, node: _Node, path: str, config: dict[str, Any]) -> _Schema:
+        """Returns the schema of the names of an object whose keys have the type of a node.
+
+        Raises:
+            UnsupportedType: The texts of the keys are unknown.
+        """
         kind = node["type"]
+        if kind == "definitions":
+            self._nodes.update((each["ref"], each) for each in node["definitions"])
+            return self.keys(node["schema"], path, config)
         if kind == "definition-ref":
-            return self._keys(self._nodes[node["schema_ref"]], path, config)
+            return self.keys(self._nodes[node["schema_ref"]], path, config)
         if kind in ("default", "nullable", "custom-error"):
-            return self._keys(node["schema"], path, config)
+            return self.keys(node["schema"], path, config)
         if kind == "union":
             choices = [choice[0] if isinstance(choice, tuple) else choice for choice in node["choices"]]
-            return {"anyOf": [self._keys(choice, path, config) for choice in choices]}
+            return {"anyOf": [self.keys(choice, path, config) for choice in choices]}
         if kind in ("function-after", "function-plain", "function-wrap", "lax-or-strict", "json-or-python"):
             schema = self._anonymous(node, path, config)
             if schema.get("type") == "string":
@@ -449,6 +468,14 @@ def _names(name: str, field: _Node, config: dict[str, Any]) -> tuple[str | None,
         return None
     written = field.get("serialization_alias") or name
     return accepted[0], name if reads_name else accepted[0], written if written in accepted else None
+
+
+def _is_secret_text(node: _Node) -> bool:
+    """Whether a node, or the innermost one that functions of Pydantic check, is that of ``SecretStr``."""
+    while node["type"] in ("function-after", "default"):
+        node = node["schema"]
+    inner = node.get("lax_schema", node).get("json_schema", {})
+    return _pydantic_name(inner.get("function", {}).get("function")) == "SecretStr"
 
 
 def _pydantic_name(function: Any) -> str | None:

@@ -180,7 +180,7 @@ class _SchemaWriter:
         return constrained if constrained is not None else self._class_or_callable(tp, path, variables)
 
     def _annotated(self, tp: Any, path: str, variables: dict[Any, Any]) -> _Schema:
-        if constraints.need_pydantic(tp.__metadata__):
+        if constraints.need_pydantic(tp.__metadata__) or _is_of_pydantic(tp.__origin__):
             schema = self._of_pydantic(tp, path)
             texts = constraints.texts(tp.__metadata__)
             return {**schema, **texts} if "$ref" not in schema else schema
@@ -293,7 +293,9 @@ class _SchemaWriter:
             return {"type": "string"}
         limits: dict[str, Any] = {}
         inner = tp
-        if hasattr(tp, "__metadata__") and not constraints.need_pydantic(tp.__metadata__):
+        if hasattr(tp, "__metadata__") and constraints.need_pydantic(tp.__metadata__):
+            return self._core_schemas.keys(_core_schema(tp, path), path, {})
+        if hasattr(tp, "__metadata__"):
             limits, keywords = constraints.read(tp.__metadata__, path)
             inner = tp.__origin__ if not keywords else tp
         node = _node(inner)
@@ -319,7 +321,7 @@ class _SchemaWriter:
         if isinstance(kind, type):
             if issubclass(kind, enum.Enum):
                 return self._defined(tp, kind.__name__, lambda: enumeration(list(kind), path))
-            if any(hasattr(kind, name) for name in _PYDANTIC_ATTRIBUTES):
+            if _is_of_pydantic(kind):
                 return self._of_pydantic(tp, path)
             if hasattr(kind, "model_json_schema"):
                 return self._described(kind)
@@ -335,20 +337,7 @@ class _SchemaWriter:
 
     def _of_pydantic(self, tp: Any, path: str) -> _Schema:
         """Returns the schema of a type that only Pydantic knows."""
-        try:
-            import pydantic
-        except ImportError:
-            pydantic = None  # type: ignore[assignment]
-        if pydantic is None or not hasattr(pydantic, "TypeAdapter"):
-            msg = f"{path}: {name_of(tp)} has no JSON form that grammask knows"
-            raise UnsupportedType(msg)
-        try:
-            core_schema = pydantic.TypeAdapter(tp).core_schema
-            core_schema["type"]  # Raises if the schema was deferred because a name is unknown.
-        except (pydantic.errors.PydanticUserError, pydantic.errors.PydanticUndefinedAnnotation) as error:
-            msg = f"{path}: {name_of(tp)} has no JSON form that grammask knows: {str(error).splitlines()[0]}"
-            raise UnsupportedType(msg) from error
-        return self._core_schemas.schema(typing.cast("dict[str, Any]", core_schema), path)
+        return self._core_schemas.schema(_core_schema(tp, path), path)
 
     def _defined(self, tp: Any, name: str, write: typing.Callable[[], _Schema]) -> _Schema:
         """Returns a reference to the definition of a named type, which is written at its first use."""
@@ -425,6 +414,30 @@ class _SchemaWriter:
             else:
                 declared.append(DeclaredMember(parameter.name, hint, parameter.default is parameter.empty))
         return object_schema(self._members(declared, path, {}), others=others)
+
+
+def _core_schema(tp: Any, path: str) -> dict[str, Any]:
+    """Returns the core schema that Pydantic makes of a type.
+
+    Raises:
+        UnsupportedType: It makes none, or is not installed.
+    """
+    try:
+        from pydantic import TypeAdapter, errors
+    except ImportError as error:
+        msg = f"{path}: {name_of(tp)} has no JSON form that grammask knows"
+        raise UnsupportedType(msg) from error
+    try:
+        core_schema = TypeAdapter(tp).core_schema
+        core_schema["type"]  # Raises if the schema was deferred because a name is unknown.
+    except (errors.PydanticUserError, errors.PydanticUndefinedAnnotation) as error:
+        msg = f"{path}: {name_of(tp)} has no JSON form that grammask knows: {str(error).splitlines()[0]}"
+        raise UnsupportedType(msg) from error
+    return typing.cast("dict[str, Any]", core_schema)
+
+
+def _is_of_pydantic(kind: Any) -> bool:
+    return isinstance(kind, type) and any(hasattr(kind, name) for name in _PYDANTIC_ATTRIBUTES)
 
 
 def _node(tp: Any) -> dict[str, Any] | None:
