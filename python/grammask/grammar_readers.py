@@ -421,7 +421,10 @@ class GrammarReaders:
     def from_pydantic(
         cls, model: type, *, options: SchemaOptions | None = None, **keywords: Unpack[SchemaKeywords]
     ) -> Self:
-        """Makes the grammar of the JSON texts that a model of Pydantic validates, with aliases.
+        """Makes the grammar of the JSON texts of a model of Pydantic, with aliases.
+
+        Every text validates, and what the model dumps and validates is a text; see ``docs/json_schema.md``. Objects have
+        the declared names only, unless the model allows others.
 
         Args:
             model: A subclass of ``pydantic.BaseModel``, or another class with ``model_json_schema``.
@@ -429,18 +432,22 @@ class GrammarReaders:
             keywords: As of :meth:`from_json_schema`.
 
         Raises:
-            UnsupportedType: It is no such class.
-            GrammarError: As of :meth:`from_json_schema`.
+            UnsupportedType: It is no such class, or the type of a field has no JSON form.
+            GrammarError: As of :meth:`from_json_schema`. ``UnsupportedSchema`` names the fields whose constraints cannot
+                be enforced, such as validators written in Python.
         """
         from grammask.schemas import python_types
 
-        return cls.from_json_schema(python_types.model_schema(model), options=options, **keywords)
+        return cls.from_json_schema(python_types.validated_schema(model), options=options, **keywords)
 
     @classmethod
     def from_type(
         cls, tp: Any, *, options: SchemaOptions | None = None, **keywords: Unpack[SchemaKeywords]
     ) -> Self:
         """Makes the grammar of the JSON texts of the values of a Python type; see ``docs/json_schema.md``.
+
+        Every text is read by Pydantic's validator of the type (msgspec's for a struct), and what the validator reads of
+        the dumped values is a text.
 
         >>> import dataclasses, grammask
         >>> @dataclasses.dataclass
@@ -453,8 +460,8 @@ class GrammarReaders:
         True
 
         Args:
-            tp: A dataclass, TypedDict, NamedTuple, enumeration, Literal, union, container, ``Annotated`` type, model of
-                Pydantic or simple type; or a callable, for objects of its arguments.
+            tp: A dataclass, TypedDict, NamedTuple, enumeration, Literal, union, container, ``Annotated`` type, class of
+                attrs or msgspec, type of Pydantic or simple type; or a callable, for objects of its arguments.
             options: As of :meth:`from_json_schema`.
             keywords: As of :meth:`from_json_schema`.
 

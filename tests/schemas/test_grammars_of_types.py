@@ -2,15 +2,22 @@
 
 import dataclasses
 import datetime as dt
+import decimal
 import enum
 import json
+import random
 from typing import Annotated, Any, Literal
 
 import annotated_types
+import attrs
 import pydantic
 import pytest
 from grammask import Grammar, SchemaNotStrict, UnsupportedSchema, Vocabulary
+from grammask.schemas.core_schemas import CoreSchemaReader
+from grammask.schemas.definitions import Definitions
+from typed_cases import CASES
 from typing_extensions import NotRequired, TypedDict
+from value_generators import sampled
 
 BYTES = Vocabulary([bytes([byte]) for byte in range(256)], eos=256, size=257)
 
@@ -88,9 +95,104 @@ def test_options_are_passed_on() -> None:
     assert not compiled.is_valid(b'{"x": 1}')
     with pytest.raises(SchemaNotStrict):
         Grammar.from_type(Point, strict=True)
-    with pytest.raises(UnsupportedSchema):
-        Grammar.from_type(set[str])
-    assert len(Grammar.from_type(set[str], on_unsupported="relax").relaxations) == 1
+
+
+def not_bad(value: str) -> str:
+    if value == "bad":
+        raise ValueError
+    return value
+
+
+class Validated(pydantic.BaseModel):
+    free: int = 0
+    name: Annotated[str, pydantic.AfterValidator(not_bad)]
+    born: pydantic.PastDate | None = None
+    inner: "Initialised | None" = None
+
+
+class Initialised(pydantic.BaseModel):
+    a: int
+
+    def model_post_init(self, context: Any, /) -> None:
+        assert self.a > 0
+
+
+@dataclasses.dataclass
+class Checked:
+    a: int
+
+    def __post_init__(self) -> None:
+        assert self.a > 0
+
+
+def test_functions_that_may_refuse_a_value_are_named() -> None:
+    with pytest.raises(UnsupportedSchema) as error:
+        Grammar.from_pydantic(Validated)
+    places = {diagnostic.pointer: diagnostic.message for diagnostic in error.value.diagnostics}
+    assert sorted(pointer.split("/")[-2] for pointer in places) == ["0", "Initialised", "name"]
+    assert any("not_bad may refuse a value" in message for message in places.values())
+    grammar = Grammar.from_pydantic(Validated, on_unsupported="relax")
+    assert len(grammar.relaxations) == 3
+    assert grammar.compile(BYTES).is_valid(b'{"name": "bad", "inner": {"a": 0}}')
+    with pytest.raises(UnsupportedSchema, match="__post_init__"):
+        Grammar.from_type(Checked)
+
+
+@pytest.mark.parametrize(
+    ("tp", "named"),
+    [
+        (Annotated[set[float], pydantic.Field(min_length=2)], "different items"),
+        (Annotated[dict[str, int], pydantic.Field(min_length=2)], "different names"),
+        (set[list[int]], "hashable"),
+        (pydantic.FutureDate, "future"),
+        (Annotated[str, pydantic.StringConstraints(pattern=r"\bword\b")], "pattern"),
+        (Annotated[bytes, pydantic.Field(max_length=3)], "UTF-8"),
+        (pydantic.Json, "nests"),
+        (pydantic.PostgresDsn, "hosts"),
+        (Literal[Size.SMALL], "Literal"),
+        (Annotated[decimal.Decimal, pydantic.Field(multiple_of=decimal.Decimal(3))], "expression"),
+        (pydantic.FilePath, "validate_file"),
+    ],
+    ids=str,
+)
+def test_what_cannot_be_guaranteed_is_an_error(tp: Any, named: str) -> None:
+    with pytest.raises(UnsupportedSchema, match=named):
+        Grammar.from_type(tp)
+    assert Grammar.from_type(tp, on_unsupported="relax").relaxations
+
+
+def test_pydantic_and_the_annotations_agree() -> None:
+    """Plain types are read without Pydantic, and mean the same."""
+    for name, (tp, _) in CASES.items():
+        core_schema: Any = pydantic.TypeAdapter(tp).core_schema
+        definitions = Definitions()
+        schema = CoreSchemaReader(definitions).schema(core_schema, name)
+        grammar = Grammar.from_json_schema(definitions.root(schema)).compile(BYTES)
+        own = Grammar.from_type(tp).compile(BYTES)
+        adapter: pydantic.TypeAdapter[Any] = pydantic.TypeAdapter(tp)
+        rng = random.Random(name)
+        for _ in range(10):
+            try:
+                text = adapter.dump_json(adapter.validate_python(CASES[name][1](rng)))
+            except pydantic.ValidationError:
+                continue
+            assert grammar.is_valid(text) == own.is_valid(text), (name, text)
+
+
+@attrs.define
+class Shelf:
+    name: str
+    _size: int = 0
+    books: list[str] = attrs.field(factory=list, alias="titles")
+    used: bool = attrs.field(init=False, default=False)
+
+
+def test_classes_of_attrs() -> None:
+    compiled = Grammar.from_type(Shelf).compile(BYTES)
+    text = b'{"name": "a", "size": 3, "titles": ["x"]}'
+    assert compiled.is_valid(text)
+    assert Shelf(**json.loads(text)).books == ["x"]
+    assert not compiled.is_valid(b'{"name": "a", "used": true}')
 
 
 def weather(city: str, unit: Literal["C", "F"] = "C") -> str:
@@ -104,3 +206,39 @@ def test_a_callable_is_the_object_of_its_arguments() -> None:
     assert weather(**json.loads(arguments)) == "Rome F"
     assert not compiled.is_valid(b'{"unit": "F"}')
     assert not compiled.is_valid(b'{"city": "Rome", "country": "Italy"}')
+
+
+def test_structs_of_msgspec() -> None:
+    """Texts of structs are decoded by msgspec, and encoded structs are texts."""
+    msgspec = pytest.importorskip("msgspec")
+
+    class Size(msgspec.Struct, tag="size", rename="camel", forbid_unknown_fields=True):  # type: ignore[name-defined]
+        item_count: Annotated[int, msgspec.Meta(ge=0, lt=100)]
+        took: dt.timedelta = dt.timedelta(0)
+        data: bytes = b""
+        price: decimal.Decimal | None = None
+        ratio: Annotated[float, msgspec.Meta(gt=0)] = msgspec.field(default=1.0, name="r")
+        when: Annotated[dt.datetime, msgspec.Meta(tz=True)] | None = None
+
+    class Item(msgspec.Struct, array_like=True):  # type: ignore[name-defined]
+        size: Size
+        names: dict[int, Annotated[str, msgspec.Meta(pattern="^a")]]
+
+    compiled = Grammar.from_type(Item).compile(BYTES)
+    rng = random.Random(5)
+    for _ in range(100):
+        size = Size(
+            rng.randrange(100),
+            dt.timedelta(microseconds=rng.randint(-(10**13), 10**13)),
+            rng.randbytes(rng.randrange(5)),
+            rng.choice((None, decimal.Decimal(rng.randrange(10**6)).scaleb(-3))),
+            rng.random() + 5e-324,
+            rng.choice((None, dt.datetime(2020, 1, 1, tzinfo=dt.timezone.utc))),
+        )
+        text = msgspec.json.encode(Item(size, {rng.randint(-5, 5): "ab"}))
+        assert compiled.is_valid(text), text
+    for _ in range(100):
+        text = sampled(
+            compiled, [bytes([byte]) for byte in range(256)], rng, prefers_short=rng.random() < 0.5
+        )
+        msgspec.json.decode(text, type=Item)

@@ -28,6 +28,10 @@ class Colour(enum.Enum):
     BLUE = "blue"
 
 
+class Word(str, enum.Enum):
+    A = "a"
+
+
 @dataclasses.dataclass
 class Node:
     value: int
@@ -75,6 +79,25 @@ def object_of(properties: dict[str, Any], *required: str) -> dict[str, Any]:
 
 
 INTEGER, STRING = {"type": "integer"}, {"type": "string"}
+TEXTS = "x-grammask-number-texts"
+"""Keywords about the texts of values, which ``test_values_of_types.py`` tests with Pydantic."""
+
+
+def plain(schema: Any) -> Any:
+    """Return a schema without the regular expressions of texts."""
+    if isinstance(schema, list):
+        return [plain(item) for item in schema]
+    if not isinstance(schema, dict):
+        return schema
+    is_any = schema.get("$ref") == "#/$defs/Any"
+    kept = {key: plain(value) for key, value in schema.items() if key not in (TEXTS, "$defs")}
+    if is_any:
+        return ANY
+    return {key: value for key, value in kept.items() if key != "pattern" or not value.startswith("^(?:")}
+
+
+ANY = {"$ref": "any value"}
+DECIMAL = {"anyOf": [{"type": "number"}, STRING]}
 
 
 @pytest.mark.parametrize(
@@ -83,27 +106,29 @@ INTEGER, STRING = {"type": "integer"}, {"type": "string"}
         (int, INTEGER),
         (bool, {"type": "boolean"}),
         (None, {"type": "null"}),
-        (Any, {}),
-        (decimal.Decimal, {"type": "number"}),
-        (dt.datetime, {"type": "string", "format": "date-time"}),
-        (dt.date, {"type": "string", "format": "date"}),
-        (dt.time, {"type": "string", "format": "time"}),
-        (uuid.UUID, {"type": "string", "format": "uuid"}),
+        (list[Any], {"type": "array", "items": ANY}),
+        (decimal.Decimal, DECIMAL),
+        (dt.datetime, STRING),
+        (dt.date, STRING),
+        (dt.time, STRING),
+        (uuid.UUID, STRING),
+        (bytes, STRING),
         (Literal["a", 1, None], {"enum": ["a", 1, None]}),  # noqa: PYI061
-        (Literal[Colour.RED], {"const": "red"}),
+        (Literal[Word.A], {"const": "a"}),
         (Colour, {"enum": ["red", "blue"]}),
         (int | None, {"anyOf": [INTEGER, {"type": "null"}]}),
         (Optional[int], {"anyOf": [INTEGER, {"type": "null"}]}),  # noqa: UP045
         (Union[int, str], {"anyOf": [INTEGER, STRING]}),  # noqa: UP007
-        (list, {"type": "array"}),
+        (list, {"type": "array", "items": ANY}),
         (list[int], {"type": "array", "items": INTEGER}),
         (collections.abc.Sequence[str], {"type": "array", "items": STRING}),
-        (set[int], {"type": "array", "items": INTEGER, "uniqueItems": True}),
-        (tuple, {"type": "array"}),
+        (set[int], {"type": "array", "items": INTEGER}),
+        (set[bool], {"type": "array", "items": {"type": "boolean"}, "uniqueItems": True}),
+        (tuple, {"type": "array", "items": ANY}),
         (tuple[int, ...], {"type": "array", "items": INTEGER}),
         (tuple[()], {"type": "array", "maxItems": 0}),
         (tuple[int, str], {"type": "array", "prefixItems": [INTEGER, STRING], "items": False, "minItems": 2}),
-        (dict, {"type": "object"}),
+        (dict, {"type": "object", "additionalProperties": ANY}),
         (dict[str, int], {"type": "object", "additionalProperties": INTEGER}),
         (
             dict[Literal["a", "b"], int],
@@ -138,13 +163,13 @@ INTEGER, STRING = {"type": "integer"}, {"type": "string"}
 )
 def test_types(tp: Any, schema: dict[str, Any] | None) -> None:
     if schema is not None:
-        assert schema_of(tp) == schema
+        assert plain(schema_of(tp)) == schema
     jsonschema.Draft202012Validator.check_schema(schema_of(tp))
 
 
 def test_recursive_types_refer_to_themselves() -> None:
     schema = schema_of(Node)
-    assert schema["properties"] == {
+    assert plain(schema["properties"]) == {
         "value": INTEGER,
         "children": {"type": "array", "items": {"$ref": "#/$defs/Node"}},
         "colour": {"anyOf": [{"$ref": "#/$defs/Colour"}, {"type": "null"}]},
@@ -268,11 +293,12 @@ class Broken:
 @pytest.mark.parametrize(
     ("tp", "named"),
     [
-        (bytes, "bytes"),
         (list[complex], r"list\[complex\]\[\]: complex"),
-        (dict[int, str], "keys of JSON objects are strings, not int"),
+        (dict[tuple[int, int], str], "keys of JSON objects are strings, not tuple"),
         (Annotated[int, annotated_types.Predicate(bool)], "Predicate"),
-        (Annotated[dt.datetime, annotated_types.Timezone(None)], "Timezone"),
+        (Annotated[dt.datetime, annotated_types.Timezone("Europe/Rome")], "Timezone"),
+        (Annotated[uuid.UUID, annotated_types.Predicate(bool)], "Predicate"),
+        (Annotated[Node, annotated_types.Ge(1)], "ge"),
         (positional, "the parameter a cannot be given by name"),
         (spread, "the parameter values cannot be given by name"),
         (Broken, "'Missing'"),

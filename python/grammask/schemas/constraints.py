@@ -1,13 +1,12 @@
-"""Metadata of ``Annotated`` as keywords of a schema.
+"""Metadata of ``Annotated``: constraints by their names in core schemas, and keywords of a schema.
 
-The classes of ``annotated_types``, ``Field`` and ``StringConstraints`` of Pydantic, and ``Doc`` are recognised by their
+The classes of ``annotated_types``, ``Field`` of Pydantic, ``Meta`` of msgspec and ``Doc`` are recognised by their
 attributes, without an import. Strings are descriptions, and dictionaries are keywords. Other metadata is ignored, as
 PEP 593 requires, except for that of libraries of constraints, which is an error.
 """
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -16,47 +15,67 @@ from grammask.errors import UnsupportedType
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-__all__ = ["alias", "apply"]
+__all__ = ["TEXTS", "alias", "need_pydantic", "read", "texts"]
 
 _LIBRARIES = {"annotated_types", "msgspec", "pydantic"}
 """Packages whose metadata constrains values, so unknown metadata of them is an error."""
 
-_NUMBERS = {
-    "gt": "exclusiveMinimum",
-    "ge": "minimum",
-    "lt": "exclusiveMaximum",
-    "le": "maximum",
-    "multiple_of": "multipleOf",
-}
-_SIZES = {
-    "string": ("minLength", "maxLength"),
-    "array": ("minItems", "maxItems"),
-    "object": ("minProperties", "maxProperties"),
-}
-_TEXTS = ("title", "description")
+_LIMITS = ("gt", "ge", "lt", "le", "multiple_of", "min_length", "max_length", "pattern", "regex", "tz")
+TEXTS = ("title", "description")
+"""Keywords that describe values."""
 _HARMLESS = {
     "alias", "alias_priority", "annotation", "default", "default_factory", "deprecated", "description", "discriminator",
-    "documentation", "evaluated", "examples", "exclude", "exclude_if", "field_title_generator", "frozen", "init",
+    "documentation", "evaluated", "examples", "exclude", "exclude_if", "extra", "extra_json_schema",
+    "field_title_generator", "frozen", "init",
     "init_var", "json_schema_extra", "kw_only", "metadata", "repr", "serialization_alias", "title", "validate_default",
     "validation_alias",
 }  # fmt: skip
 """Attributes of Pydantic's ``Field`` and of ``Doc`` that do not constrain values."""
 
 
-def apply(schema: dict[str, Any], metadata: Iterable[Any], path: str) -> dict[str, Any]:
-    """Returns a schema with the keywords of metadata.
+def read(metadata: Iterable[Any], path: str) -> tuple[dict[str, Any], list[dict[str, Any]]]:
+    """Returns the constraints in metadata as attributes of a core schema, and keywords of a schema.
 
     Raises:
-        UnsupportedType: A constraint is unknown, or does not apply to the type.
+        UnsupportedType: A constraint is unknown, or contradicts another.
     """
-    result = dict(schema)
-    for keywords in [_keywords(item, schema, path) for item in _flat(metadata)]:
-        if keywords.keys() & result.keys() - set(_TEXTS):
-            # Both values of a repeated keyword apply.
-            result = {"allOf": [result, keywords]}
-        else:
-            result.update(keywords)
+    limits: dict[str, Any] = {}
+    keywords: list[dict[str, Any]] = []
+    for item in _flat(metadata):
+        if isinstance(item, str):
+            keywords.append({"description": item})
+        elif isinstance(item, Mapping):
+            keywords.append(dict(item))
+        elif hasattr(item, "documentation"):
+            keywords.append({"description": item.documentation})
+        elif _is_field(item):
+            keywords.append(_field_texts(item))
+        elif _library(item) in _LIBRARIES:
+            _add_limits(limits, item, path)
+            keywords.append(_field_texts(item))
+    return limits, [each for each in keywords if each]
+
+
+def texts(metadata: Iterable[Any]) -> dict[str, Any]:
+    """Returns titles and descriptions in metadata."""
+    result: dict[str, Any] = {}
+    for item in _flat(metadata):
+        if isinstance(item, str):
+            result["description"] = item
+        elif _is_field(item):
+            result.update(_field_texts(item))
     return result
+
+
+def need_pydantic(metadata: Iterable[Any]) -> bool:
+    """Whether metadata has a meaning that only Pydantic knows."""
+    return any(
+        (_library(item) in ("pydantic", "pydantic_core") or hasattr(item, "__get_pydantic_core_schema__"))
+        and not (_is_field(item) and getattr(item, "discriminator", None) is None)
+        for item in _flat(metadata)
+    ) or any(
+        getattr(item, "__module__", "").startswith("pydantic") for item in metadata if isinstance(item, type)
+    )
 
 
 def alias(hint: Any) -> str | None:
@@ -81,46 +100,45 @@ def _flat(metadata: Iterable[Any]) -> Iterator[Any]:
             yield item
 
 
-def _keywords(item: Any, schema: dict[str, Any], path: str) -> dict[str, Any]:
-    if isinstance(item, str):
-        return {"description": item}
-    if isinstance(item, Mapping):
-        return dict(item)
-    if hasattr(item, "documentation"):
-        return {"description": item.documentation}
-    if _is_field(item):
-        return {name: getattr(item, name) for name in _TEXTS if isinstance(getattr(item, name, None), str)}
-    if _library(item) not in _LIBRARIES:
-        return {}
-    keywords: dict[str, Any] = {}
+def _field_texts(item: Any) -> dict[str, Any]:
+    return {name: getattr(item, name) for name in TEXTS if isinstance(getattr(item, name, None), str)}
+
+
+def _add_limits(limits: dict[str, Any], item: Any, path: str) -> None:
     unknown = []
     for name, value in _attributes(item):
         if name in _HARMLESS:
             continue
-        keyword = _keyword(name, schema)
-        if keyword is None:
+        if name not in _LIMITS:
             # An attribute that is None or False in a group of constraints has no effect.
             if _library(item) == "annotated_types" or value not in (None, False):
                 unknown.append(name)
-        elif value is not None and (keyword, value) not in (
-            ("minLength", 0),
-            ("minItems", 0),
-            ("minProperties", 0),
-        ):
-            keywords[keyword] = value.pattern if isinstance(value, re.Pattern) else value
+        elif name == "tz" and _library(item) == "annotated_types":
+            if value is not None and value is not ...:
+                unknown.append(name)
+            limits["tz_constraint"] = "naive" if value is None else "aware"
+        elif name == "tz":
+            if value is not None:
+                limits["tz_constraint"] = "aware" if value else "naive"
+        elif value is not None and (name, value) != ("min_length", 0):
+            _add_limit(limits, "pattern" if name == "regex" else name, value, path)
     if unknown or not any(True for _ in _attributes(item)):
         names = f" ({', '.join(unknown)})" if unknown else ""
         msg = f"{path}: the constraint {item!r} has no JSON Schema form that grammask knows{names}"
         raise UnsupportedType(msg)
-    return keywords
 
 
-def _keyword(name: str, schema: dict[str, Any]) -> str | None:
-    """Returns the keyword for an attribute of a constraint; None if it is unknown."""
-    if name in ("min_length", "max_length"):
-        sizes = _SIZES.get(schema.get("type", ""))
-        return sizes and sizes[name == "max_length"]
-    return "pattern" if name in ("pattern", "regex") else _NUMBERS.get(name)
+def _add_limit(limits: dict[str, Any], name: str, value: Any, path: str) -> None:
+    """Adds a limit; of two limits, the stronger one applies."""
+    if name not in limits or limits[name] == value:
+        limits[name] = value
+    elif name in ("gt", "ge", "min_length"):
+        limits[name] = max(limits[name], value)
+    elif name in ("lt", "le", "max_length"):
+        limits[name] = min(limits[name], value)
+    else:
+        msg = f"{path}: {name} is given twice"
+        raise UnsupportedType(msg)
 
 
 def _attributes(item: Any) -> Iterator[tuple[str, Any]]:
@@ -129,6 +147,8 @@ def _attributes(item: Any) -> Iterator[tuple[str, Any]]:
     for kind in type(item).__mro__:
         slots = kind.__dict__.get("__slots__", ())
         names += [slots] if isinstance(slots, str) else list(slots)
+    # Classes of C extensions have members only.
+    names = names or [name for name in dir(item) if not callable(getattr(item, name))]
     for name in dict.fromkeys(names):
         if not name.startswith("_") and hasattr(item, name):
             yield name, getattr(item, name)

@@ -129,6 +129,12 @@ fn of_keyword(
         "required" | "minProperties" | "maxProperties" | "dependentRequired" if validation => {
             object(sets, context, keyword, place)?
         }
+        "x-grammask-number-texts" => scalar::number_texts(&mut sets.reader, &mut sets.languages, place)
+            .map(|number| ValueSet { number, ..sets.any() }),
+        "x-grammask-unenforceable" => {
+            scalar::unenforceable(&mut sets.reader, place);
+            None
+        }
         _ => None,
     })
 }

@@ -59,6 +59,32 @@ pub(super) fn number_keyword(
     Some(if numbers == Numbers::Natural { set.with_digits(reader.written_digits(place)) } else { set })
 }
 
+/// The numbers whose JSON texts match the regular expression of the extension `x-grammask-number-texts`.
+///
+/// It is about the encoding of a number, so no text is surely outside: under negation it admits no number.
+pub(super) fn number_texts(
+    reader: &mut SchemaReader<'_>,
+    languages: &mut ScalarLanguages,
+    place: Location,
+) -> Option<NumberSet> {
+    let texts = pattern_at(reader, languages, place)?;
+    let terms = languages.automata.terms_mut();
+    Some(NumberSet::of_texts(terms, texts))
+}
+
+/// Reports the constraint that the extension `x-grammask-unenforceable` describes.
+///
+/// Generated schemas use it for constraints without a JSON Schema form, such as functions that check a value.
+pub(super) fn unenforceable(reader: &mut SchemaReader<'_>, place: Location) {
+    match reader.library.get(place) {
+        Value::String(message) => {
+            let message = message.to_string();
+            reader.unsupported(place, message, "");
+        }
+        _ => reader.invalid(place, "expected a message"),
+    }
+}
+
 /// The strings that `pattern`, `minLength` and `maxLength` of the schema admit.
 pub(super) fn text_keywords(
     reader: &mut SchemaReader<'_>,

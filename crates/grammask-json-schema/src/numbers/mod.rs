@@ -95,6 +95,13 @@ impl NumberSet {
         }
     }
 
+    /// The numbers whose encoding is in `texts`. No encoding is surely outside.
+    pub(super) fn of_texts(terms: &mut Terms, texts: TermId) -> Self {
+        let all = all_encodings(terms);
+        let yes = terms.intersection(&[all, texts]);
+        Self::new(yes, terms.nothing()).with_digits(PlainDigits::UNLIMITED)
+    }
+
     /// The numbers `>= bound`.
     pub(super) fn at_least(terms: &mut Terms, numbers: Numbers, bound: &Decimal) -> Self {
         Self::less(terms, numbers, bound).not()

@@ -4,7 +4,7 @@ use std::sync::{LazyLock, Mutex, PoisonError};
 
 use rustc_hash::FxHashMap;
 
-use crate::numbers::NumberSet;
+use crate::numbers::{NumberSet, PlainDigits};
 use crate::strings::excluded_words::ExcludedWords;
 use crate::strings::string_encoding::{EncodingKind, StringEncoding};
 use crate::values::value_set::StringSet;
@@ -108,7 +108,7 @@ impl ScalarLanguages {
 
     /// The texts of a nonempty set of numbers.
     pub(crate) fn number_texts(&mut self, set: NumberSet) -> Result<TermId, LimitExceeded> {
-        if self.numbers != Numbers::Natural {
+        if self.numbers != Numbers::Natural || set.digits == PlainDigits::UNLIMITED {
             return Ok(set.yes);
         }
         let mut digits = Some(set.digits);
