@@ -16,10 +16,12 @@ use crate::values::derivative::{Monomial, linear_form};
 use crate::values::formula::{FoldedNode, Formula, falsehood, truth};
 use crate::values::formulas::{Formulas, MemberConstraints, NameId};
 use crate::values::literals::{NameSet, ObjectAssertion, ObjectFormula, ValueFormula};
+use crate::values::simplification::simplified;
 use crate::values::value_sets::ValueSets;
 use grammask_diagnostics::LimitExceeded;
 use grammask_grammar::quote_text;
 use rustc_hash::{FxHashMap, FxHashSet};
+use std::rc::Rc;
 
 /// The constraints on the members from a position on.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -89,7 +91,12 @@ pub(crate) fn object_alternatives(
     if formula == falsehood() {
         return Ok(Vec::new());
     }
+    // The order of members is that of the whole formula.
     let names = declared_names(&sets.formulas, formula);
+    let formula = simplified(sets, formula, Rc::default())?;
+    if formula == falsehood() {
+        return Ok(Vec::new());
+    }
     let (declared, between) = split_by_name(&mut sets.formulas, formula, &names);
     let classes = name_classes(&mut sets.languages, &sets.formulas, sets.reader.limits, between, &names)?;
     let punctuation = emitter.punctuation(&mut sets.languages, depth);

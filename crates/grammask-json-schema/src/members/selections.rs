@@ -14,10 +14,13 @@ use crate::members::objects::{ClassMonomial, ObjectShape, class_forms, declared_
 use crate::values::formula::{Formula, falsehood, truth};
 use crate::values::formulas::{Formulas, MemberConstraints, NameId};
 use crate::values::literals::{NameSet, ObjectAssertion, ObjectFormula, ValueFormula};
+use crate::values::simplification::{MemberFacts, simplified};
 use crate::values::value_sets::ValueSets;
 use grammask_diagnostics::LimitExceeded;
 use grammask_grammar::{Clause, PartId, PartOrder, Selection};
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
+use std::cmp::Reverse;
+use std::rc::Rc;
 
 /// Number of declared names in any order up to which rules are used.
 const MAX_RULE_NAMES: usize = 1;
@@ -84,7 +87,11 @@ pub(super) fn selected_members(
     Ok(Some(alternatives))
 }
 
-/// The conjunctions of a disjunctive normal form of `formula`; `None` if they are too many or of another form.
+/// Conjunctions whose disjunction is `formula`; `None` if they are too many or of another form.
+///
+/// A disjunction of conjunctions, such as a `oneOf`, is split by its branches, because each decides much about the
+/// members. Otherwise the most frequent literal is split on, as in the procedure of M. Davis, G. Logemann and D. Loveland
+/// (1962): it holds, or it does not. The formula is simplified after each decision.
 fn object_cases(
     sets: &mut ValueSets<'_>,
     shape: ObjectShape<'_>,
@@ -93,62 +100,181 @@ fn object_cases(
     let mut cases = Vec::new();
     let mut pending: Vec<(ObjectFormula, Option<Witness>)> = vec![(formula, None)];
     let mut examined = 0;
+    let mut facts = MemberFacts::default();
+    for member in shape.declared {
+        facts.add_member(member.name, member.value, member.required);
+    }
+    let facts = Rc::new(facts);
     while let Some((formula, witness)) = pending.pop() {
         examined += 1;
         if examined > MAX_EXAMINED_CASES || cases.len() > MAX_CASES {
             return Ok(None);
         }
+        let formula = simplified(sets, formula, facts.clone())?;
         let parts = sets.formulas.objects.conjuncts(formula);
         if formula == falsehood() || is_unsatisfiable(sets, shape, &parts)? {
             continue;
         }
         let formulas = &sets.formulas;
         let mut case = ObjectCase { witness, ..ObjectCase::default() };
-        let mut choice = None;
-        for (index, &part) in parts.iter().enumerate() {
+        let (mut disjunctions, mut assertion) = (Vec::new(), None);
+        for &part in &parts {
             match *formulas.objects.get(part) {
                 Formula::True | Formula::Literal(ObjectAssertion::Declares(_) | ObjectAssertion::Relaxed) => {
                 }
                 Formula::Literal(ObjectAssertion::AtLeast(count)) => case.count.require_at_least(count),
                 Formula::Literal(ObjectAssertion::AtMost(count)) => case.count.require_at_most(count),
-                Formula::Literal(ObjectAssertion::Some(..)) => choice = choice.or(Some(index)),
+                Formula::Literal(ObjectAssertion::Some(set, value)) => {
+                    assertion = assertion.or(Some((part, Witness { set, value })));
+                }
                 Formula::Literal(_) => case.literals.push(part),
                 _ => match name_clause(formulas, part) {
                     Some(clause) => case.clauses.push(clause),
-                    None => choice = choice.or(Some(index)),
+                    None => disjunctions.push(part),
                 },
             }
         }
-        let Some(index) = choice else {
-            cases.push(case);
-            continue;
-        };
-        let others = parts.iter().enumerate().filter(|&(other, _)| other != index).map(|(_, &part)| part);
-        let others = sets.formulas.objects.and(others.collect::<Vec<_>>());
-        let mut branches = sets.formulas.objects.disjuncts(parts[index]);
-        if let Formula::Literal(ObjectAssertion::Some(set, value)) = *sets.formulas.objects.get(parts[index])
-        {
-            branches.clear();
-            for member in shape.declared {
-                if sets.formulas.has_name(&mut sets.languages, set, member.name)? {
-                    branches.push(sets.formulas.objects.literal(ObjectAssertion::Has(member.name, value)));
-                }
-            }
-            let names = sets.formulas.name_sets.get(set);
-            if shape.classes.iter().any(|class| class.is_in(names)) {
-                // One member can be the witness of two assertions, which is not a selection.
-                if witness.is_some() {
-                    return Ok(None);
-                }
-                pending.push((others, Some(Witness { set, value })));
-            }
-        }
         // In reverse, so that alternatives keep the order of the branches.
-        for branch in branches.into_iter().rev() {
-            pending.push((sets.formulas.objects.and([others, branch]), witness));
+        if !disjunctions.is_empty() {
+            let branches = branches(sets, &parts, &disjunctions)?;
+            pending.extend(branches.into_iter().rev().map(|branch| (branch, witness)));
+        } else if let Some((part, assertion)) = assertion {
+            let others = parts.iter().copied().filter(|&other| other != part).collect::<Vec<_>>();
+            let others = sets.formulas.objects.and(others);
+            let Some(branches) = witnessed(sets, shape, assertion, witness)? else { return Ok(None) };
+            for (branch, witness) in branches {
+                pending.push((sets.formulas.objects.and([others, branch]), witness));
+            }
+        } else {
+            cases.push(case);
         }
     }
     Ok(Some(cases))
+}
+
+/// Formulas whose disjunction is the conjunction of `parts`, each with one of the `disjunctions` among them decided.
+fn branches(
+    sets: &mut ValueSets<'_>,
+    parts: &[ObjectFormula],
+    disjunctions: &[ObjectFormula],
+) -> Result<Vec<ObjectFormula>, LimitExceeded> {
+    let objects = &sets.formulas.objects;
+    // The disjunction whose branches decide most, if each of them is a conjunction.
+    let mut most: Option<(usize, ObjectFormula)> = None;
+    let mut occurrences: FxHashMap<ObjectFormula, usize> = FxHashMap::default();
+    let mut shortest = disjunctions[0];
+    for &disjunction in disjunctions {
+        let parts = objects.disjuncts(disjunction);
+        let fewest = parts.iter().map(|&part| objects.conjuncts(part).len()).min().unwrap_or(0);
+        if fewest > most.map_or(1, |(fewest, _)| fewest) {
+            most = Some((fewest, disjunction));
+        }
+        for &part in &parts {
+            if matches!(objects.get(part), Formula::Literal(_)) {
+                *occurrences.entry(part).or_default() += 1;
+            }
+        }
+        if parts.len() < objects.disjuncts(shortest).len() {
+            shortest = disjunction;
+        }
+    }
+    let literal = match most {
+        Some(_) => None,
+        None => {
+            let frequent = occurrences.into_iter().max_by_key(|&(part, count)| (count, Reverse(part)));
+            let first = |disjunction| {
+                let is_literal = |part: &ObjectFormula| matches!(objects.get(*part), Formula::Literal(_));
+                objects.disjuncts(disjunction).into_iter().find(is_literal)
+            };
+            frequent.filter(|&(_, count)| count > 1).map(|(part, _)| part).or_else(|| first(shortest))
+        }
+    };
+    let Some(literal) = literal else {
+        let disjunction = most.map_or(shortest, |(_, disjunction)| disjunction);
+        let others: Vec<ObjectFormula> = parts.iter().copied().filter(|&part| part != disjunction).collect();
+        let branches = objects.disjuncts(disjunction);
+        let objects = &mut sets.formulas.objects;
+        return Ok(branches
+            .into_iter()
+            .map(|branch| objects.and(others.iter().copied().chain([branch])))
+            .collect());
+    };
+    // Where the literal does not hold, each disjunction holds by another of its parts.
+    let mut without = Vec::with_capacity(parts.len() + 1);
+    for &part in parts {
+        let disjuncts = sets.formulas.objects.disjuncts(part);
+        let is_decided = disjuncts.len() > 1 && disjuncts.contains(&literal);
+        without.push(if is_decided {
+            sets.formulas.objects.or(disjuncts.into_iter().filter(|&disjunct| disjunct != literal))
+        } else {
+            part
+        });
+    }
+    without.extend(decided_negation(sets, literal)?);
+    let objects = &mut sets.formulas.objects;
+    Ok(vec![objects.and(parts.iter().copied().chain([literal])), objects.and(without)])
+}
+
+/// The negation of a literal about one member, if each text of the member's value surely satisfies one of the two, and
+/// the negation adds no constraint on the children of arrays and objects.
+fn decided_negation(
+    sets: &mut ValueSets<'_>,
+    literal: ObjectFormula,
+) -> Result<Option<ObjectFormula>, LimitExceeded> {
+    let Formula::Literal(assertion) = *sets.formulas.objects.get(literal) else { return Ok(None) };
+    let (name, value, requires) = match assertion {
+        ObjectAssertion::If(name, value) => (name, value, false),
+        ObjectAssertion::Has(name, value) => (name, value, true),
+        _ => return Ok(None),
+    };
+    let set = sets.of_formula(value)?;
+    let is_flat = (set.array == truth() || set.array == falsehood())
+        && (set.object == truth() || set.object == falsehood());
+    if !is_flat || !sets.languages.is_decided(set.number, set.string)? {
+        return Ok(None);
+    }
+    let negated = sets.formulas.negated_value(value);
+    let formulas = &mut sets.formulas;
+    Ok(Some(if requires { formulas.if_present(name, negated) } else { formulas.has_member(name, negated) }))
+}
+
+/// The ways in which some member satisfies `assertion`: a declared one, or one that is not declared, the witness. `None`
+/// if this needs a second witness, because one member can be the witness of two assertions, which is not a selection.
+fn witnessed(
+    sets: &mut ValueSets<'_>,
+    shape: ObjectShape<'_>,
+    assertion: Witness,
+    witness: Option<Witness>,
+) -> Result<Option<Vec<(ObjectFormula, Option<Witness>)>>, LimitExceeded> {
+    let mut branches = Vec::new();
+    for member in shape.declared {
+        if sets.formulas.has_name(&mut sets.languages, assertion.set, member.name)? {
+            let has = sets.formulas.has_member(member.name, assertion.value);
+            branches.push((has, witness));
+        }
+    }
+    let classes = |set: Id<NameSet>| {
+        let set = sets.formulas.name_sets.get(set);
+        shape.classes.iter().enumerate().filter(|(_, class)| class.is_in(set)).map(|(index, _)| index)
+    };
+    let candidates: FxHashSet<usize> = classes(assertion.set).collect();
+    if candidates.is_empty() {
+        return Ok(Some(branches));
+    }
+    let Some(known) = witness else {
+        branches.push((truth(), Some(assertion)));
+        return Ok(Some(branches));
+    };
+    let of_known: FxHashSet<usize> = classes(known.set).collect();
+    if of_known.is_subset(&candidates) && (assertion.value == truth() || assertion.value == known.value) {
+        // The witness satisfies this assertion as well.
+        return Ok(Some(vec![(truth(), witness)]));
+    }
+    if candidates.is_subset(&of_known) && known.value == truth() {
+        branches.push((truth(), Some(assertion)));
+        return Ok(Some(branches));
+    }
+    Ok(None)
 }
 
 /// Whether certainly no value satisfies the constraints on some required member.

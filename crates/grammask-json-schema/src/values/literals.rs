@@ -3,7 +3,7 @@
 
 use crate::document::resources::{Location, Scope};
 use crate::interner::Id;
-use crate::values::formula::{FormulaId, Literal};
+use crate::values::formula::{FormulaId, Literal, falsehood, truth};
 use grammask_automata::TermId;
 
 /// A schema that a value may satisfy.
@@ -72,7 +72,17 @@ pub(crate) enum ObjectAssertion {
     AtMost(u32),
 }
 
-impl Literal for ObjectAssertion {}
+impl Literal for ObjectAssertion {
+    fn opposite(&self) -> Option<Self> {
+        match *self {
+            Self::If(name, value) if value == falsehood() => Some(Self::Has(name, truth())),
+            Self::Has(name, value) if value == truth() => Some(Self::If(name, falsehood())),
+            Self::AtLeast(min) => Some(Self::AtMost(min.checked_sub(1)?)),
+            Self::AtMost(max) => Some(Self::AtLeast(max.checked_add(1)?)),
+            _ => None,
+        }
+    }
+}
 
 /// A formula about an object.
 pub(crate) type ObjectFormula = FormulaId<ObjectAssertion>;
@@ -105,7 +115,15 @@ pub(crate) enum ArrayAssertion {
     Repeated(Location, Id<SeenItems>),
 }
 
-impl Literal for ArrayAssertion {}
+impl Literal for ArrayAssertion {
+    fn opposite(&self) -> Option<Self> {
+        match *self {
+            Self::AtLeast(min) => Some(Self::AtMost(min.checked_sub(1)?)),
+            Self::AtMost(max) => Some(Self::AtLeast(max.checked_add(1)?)),
+            _ => None,
+        }
+    }
+}
 
 /// A formula about an array.
 pub(crate) type ArrayFormula = FormulaId<ArrayAssertion>;

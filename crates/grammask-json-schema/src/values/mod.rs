@@ -6,5 +6,6 @@ pub(crate) mod formula;
 pub(crate) mod formulas;
 pub(crate) mod literals;
 pub(crate) mod scalar_languages;
+pub(crate) mod simplification;
 pub(crate) mod value_set;
 pub(crate) mod value_sets;

@@ -120,6 +120,28 @@ impl ScalarLanguages {
         StringSet { yes: terms.intersection(&[a.yes, b.yes]), no: terms.union(&[a.no, b.no]) }
     }
 
+    /// Whether each text of a number or string is surely in the set or surely outside.
+    pub(crate) fn is_decided(&mut self, number: NumberSet, string: StringSet) -> Result<bool, LimitExceeded> {
+        let any_number = number == self.any_number || number == NumberSet::not(self.any_number);
+        let any_string = string == self.any_string || string == self.any_string.complement();
+        let all = [
+            (self.any_number.yes, number.yes, number.no, any_number),
+            (self.any_string.yes, string.yes, string.no, any_string),
+        ];
+        for (all, yes, no, is_trivial) in all {
+            if is_trivial {
+                continue;
+            }
+            let terms = self.automata.terms_mut();
+            let outside = [yes, no].map(|part| self.encoding.outside(terms, part));
+            let undecided = terms.intersection(&[all, outside[0], outside[1]]);
+            if !self.is_empty(undecided)? {
+                return Ok(false);
+            }
+        }
+        Ok(true)
+    }
+
     /// The decided set of the strings encoded by `yes`.
     pub(crate) fn string_set(&mut self, yes: TermId) -> StringSet {
         StringSet { yes, no: self.encoding.complement(self.automata.terms_mut(), yes) }
