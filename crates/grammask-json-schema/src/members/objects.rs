@@ -16,6 +16,7 @@ use crate::values::derivative::{Monomial, linear_form};
 use crate::values::formula::{FoldedNode, Formula, falsehood, truth};
 use crate::values::formulas::{Formulas, MemberConstraints, NameId};
 use crate::values::literals::{NameSet, ObjectAssertion, ObjectFormula, ValueFormula};
+use crate::values::member_cells::form_by_cells;
 use crate::values::simplification::simplified;
 use crate::values::value_sets::ValueSets;
 use grammask_diagnostics::LimitExceeded;
@@ -647,6 +648,9 @@ fn object_form(
         && !concerns(sets, literal)?
     {
         return Ok(vec![monomial(truth(), formula)]);
+    }
+    if let Some(form) = form_by_cells(sets, formula, &concerns)? {
+        return Ok(form);
     }
     linear_form(sets, formula, |sets, id, literal| {
         let applies = concerns(sets, literal)?;

@@ -227,10 +227,7 @@ fn decided_negation(
         ObjectAssertion::Has(name, value) => (name, value, true),
         _ => return Ok(None),
     };
-    let set = sets.of_formula(value)?;
-    let is_flat = (set.array == truth() || set.array == falsehood())
-        && (set.object == truth() || set.object == falsehood());
-    if !is_flat || !sets.languages.is_decided(set.number, set.string)? {
+    if !sets.has_flat_complement(value)? {
         return Ok(None);
     }
     let negated = sets.formulas.negated_value(value);

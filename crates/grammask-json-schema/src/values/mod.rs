@@ -5,6 +5,7 @@ pub(crate) mod disjointness;
 pub(crate) mod formula;
 pub(crate) mod formulas;
 pub(crate) mod literals;
+pub(crate) mod member_cells;
 pub(crate) mod scalar_languages;
 pub(crate) mod simplification;
 pub(crate) mod value_set;

@@ -306,7 +306,7 @@ fn is_subset(one: &NameSet, other: &NameSet) -> bool {
 
 impl ValueSets<'_> {
     /// The relation of `known` to `other`; memoised.
-    fn relation(&mut self, known: ValueFormula, other: ValueFormula) -> Result<Relation, LimitExceeded> {
+    pub(crate) fn relation(&mut self, known: ValueFormula, other: ValueFormula) -> Result<Relation, LimitExceeded> {
         if known == truth() && !matches!(self.formulas.values.get(other), Formula::True | Formula::False) {
             return Ok(Relation::Unknown);
         }

@@ -39,6 +39,8 @@ pub(crate) struct ValueSets<'o> {
     pub(crate) relations: FxHashMap<(ValueFormula, ValueFormula), Relation>,
     /// Whether certainly no value satisfies a formula, for `values::simplification`.
     pub(crate) impossible: FxHashMap<ValueFormula, bool>,
+    /// Whether the complement of a formula is cheap to emit, for `values::member_cells`.
+    pub(crate) flat_complements: FxHashMap<ValueFormula, bool>,
     /// The elements of finite formulas, for `members::unique_items`.
     pub(crate) listed_values: FxHashMap<ValueFormula, Option<Vec<ListedValue>>>,
     /// Singletons among the listed values; equal values have equal sets and so equal ids.
@@ -64,6 +66,7 @@ impl<'o> ValueSets<'o> {
             string_exclusions: FxHashMap::default(),
             relations: FxHashMap::default(),
             impossible: FxHashMap::default(),
+            flat_complements: FxHashMap::default(),
             listed_values: FxHashMap::default(),
             singletons: Interner::new(),
             emitted_size: 0,
