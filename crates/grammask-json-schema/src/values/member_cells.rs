@@ -6,10 +6,10 @@
 //! smaller ones, and the values outside of all. In a cell each literal about the member is true or false, so there is
 //! one monomial per cell, and the form is deterministic.
 
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::values::derivative::Monomial;
-use crate::values::formula::{Formula, falsehood, truth};
+use crate::values::formula::{Formula, FormulaArena, falsehood, truth};
 use crate::values::literals::{ObjectAssertion, ObjectFormula, ValueFormula};
 use crate::values::simplification::Relation;
 use crate::values::value_sets::ValueSets;
@@ -23,15 +23,15 @@ const MAX_CONSTRAINTS: usize = 1024;
 
 /// Values with the constraints that they satisfy.
 #[derive(Debug)]
-pub(crate) struct Cell {
-    pub(crate) value: ValueFormula,
+struct Cell {
+    value: ValueFormula,
     /// For each constraint, whether the values satisfy it.
-    pub(crate) satisfies: Vec<bool>,
+    satisfies: Vec<bool>,
 }
 
 /// The cells of all values under `constraints`, that of the values outside of all constraints last; `None` if two of
 /// them overlap, or if the complement of one is not decided by its texts alone.
-pub(crate) fn cells(
+fn cells(
     sets: &mut ValueSets<'_>,
     constraints: &[ValueFormula],
 ) -> Result<Option<Vec<Cell>>, LimitExceeded> {
@@ -83,65 +83,119 @@ pub(crate) fn cells(
     Ok(Some(cells))
 }
 
-/// The linear form of `formula` for a member that its literals in `applies` concern, by cells; `None` if cells are not
-/// worthwhile or not possible.
+/// The constraints of a formula on one member, as cells of its values.
+pub(crate) struct MemberCells {
+    cells: Vec<Cell>,
+    /// For each value formula of a literal: the index of its constraint, and whether it is the constraint or its negation.
+    polarity: FxHashMap<ValueFormula, (usize, bool)>,
+}
+
+impl MemberCells {
+    /// The cells of the member that the literals in `concerned` are about; `None` if cells are not worthwhile, or if the
+    /// constraints overlap.
+    pub(crate) fn new(
+        sets: &mut ValueSets<'_>,
+        concerned: impl IntoIterator<Item = ObjectAssertion>,
+    ) -> Result<Option<Self>, LimitExceeded> {
+        let mut constraints: Vec<ValueFormula> = Vec::new();
+        let mut indices: FxHashMap<ValueFormula, usize> = FxHashMap::default();
+        let mut polarity: FxHashMap<ValueFormula, (usize, bool)> = FxHashMap::default();
+        for literal in concerned {
+            let Some(value) = constrained_value(literal) else { continue };
+            if value == truth() || value == falsehood() || polarity.contains_key(&value) {
+                continue;
+            }
+            // A constraint and its negation make the same cells.
+            let is_negated =
+                matches!(sets.formulas.values.get(value), Formula::Literal(satisfies) if satisfies.negated);
+            let negated = sets.formulas.negated_value(value);
+            let is_positive = !is_negated && !indices.contains_key(&negated);
+            let constraint = if is_positive { value } else { negated };
+            let index = *indices.entry(constraint).or_insert_with(|| {
+                constraints.push(constraint);
+                constraints.len() - 1
+            });
+            polarity.insert(value, (index, is_positive));
+        }
+        if constraints.len() < MIN_CONSTRAINTS || constraints.len() > MAX_CONSTRAINTS {
+            return Ok(None);
+        }
+        Ok(cells(sets, &constraints)?.map(|cells| Self { cells, polarity }))
+    }
+
+    /// The values of a union of cells, and the formula under the assumption that the member has one of them, which
+    /// `substituted` computes from a decision about the constraints on the member. Formulas are pairwise different, and
+    /// cells in which the formula is unsatisfiable are absent.
+    pub(crate) fn split(
+        &self,
+        sets: &mut ValueSets<'_>,
+        mut substituted: impl FnMut(&mut ValueSets<'_>, &dyn Fn(ValueFormula) -> bool) -> ObjectFormula,
+    ) -> Result<Vec<(ValueFormula, ObjectFormula)>, LimitExceeded> {
+        let mut groups: Vec<(ObjectFormula, Vec<ValueFormula>)> = Vec::new();
+        let mut indices: FxHashMap<ObjectFormula, usize> = FxHashMap::default();
+        for cell in &self.cells {
+            sets.check_limits()?;
+            let formula = substituted(sets, &|value| match self.polarity.get(&value) {
+                Some(&(index, is_positive)) => cell.satisfies[index] == is_positive,
+                None => value == truth(),
+            });
+            if formula == falsehood() {
+                continue;
+            }
+            let group = *indices.entry(formula).or_insert_with(|| {
+                groups.push((formula, Vec::new()));
+                groups.len() - 1
+            });
+            groups[group].1.push(cell.value);
+        }
+        let values = &mut sets.formulas.values;
+        Ok(groups.into_iter().map(|(formula, cells)| (values.or(cells), formula)).collect())
+    }
+}
+
+/// The linear form of `formula` for a member that its literals concern where `concerns` says so, by cells; `None` if
+/// cells are not worthwhile, or not possible.
 pub(crate) fn form_by_cells(
     sets: &mut ValueSets<'_>,
     formula: ObjectFormula,
-    mut applies: impl FnMut(&mut ValueSets<'_>, ObjectAssertion) -> Result<bool, LimitExceeded>,
+    concerns: impl Fn(&mut ValueSets<'_>, ObjectAssertion) -> Result<bool, LimitExceeded>,
 ) -> Result<Option<Vec<Monomial<ObjectAssertion>>>, LimitExceeded> {
-    let mut constraints: Vec<ValueFormula> = Vec::new();
-    let mut indices: FxHashMap<ValueFormula, usize> = FxHashMap::default();
-    let mut polarity: FxHashMap<ValueFormula, (usize, bool)> = FxHashMap::default();
-    let mut of_literals: FxHashMap<ObjectAssertion, bool> = FxHashMap::default();
-    for literal in sets.formulas.objects.literals(formula) {
-        let concerned = applies(sets, literal)?;
-        of_literals.insert(literal, concerned);
-        let Some(value) = constrained_value(literal).filter(|_| concerned) else { continue };
-        if value == truth() || value == falsehood() || polarity.contains_key(&value) {
-            continue;
+    let mut concerned = FxHashSet::default();
+    let mut literals = sets.formulas.objects.literals(formula);
+    for &literal in &literals {
+        if concerns(sets, literal)? {
+            concerned.insert(literal);
         }
-        // A constraint and its negation make the same cells.
-        let negated = sets.formulas.negated_value(value);
-        let (constraint, is_positive) = match indices.get(&negated) {
-            Some(_) => (negated, false),
-            None if is_negation(sets, value) => (negated, false),
-            None => (value, true),
-        };
-        let index = *indices.entry(constraint).or_insert_with(|| {
-            constraints.push(constraint);
-            constraints.len() - 1
-        });
-        polarity.insert(value, (index, is_positive));
     }
-    if constraints.len() < MIN_CONSTRAINTS || constraints.len() > MAX_CONSTRAINTS {
-        return Ok(None);
+    literals.retain(|literal| concerned.contains(literal));
+    let Some(cells) = MemberCells::new(sets, literals)? else { return Ok(None) };
+    let form = cells.split(sets, |sets, holds| {
+        substituted(sets, formula, |objects, id, literal| match literal {
+            ObjectAssertion::AtLeast(0 | 1) => truth(),
+            ObjectAssertion::AtLeast(count) => objects.literal(ObjectAssertion::AtLeast(count - 1)),
+            ObjectAssertion::AtMost(0) => falsehood(),
+            ObjectAssertion::AtMost(count) => objects.literal(ObjectAssertion::AtMost(count - 1)),
+            _ if !concerned.contains(&literal) => id,
+            _ => decided(id, literal, holds),
+        })
+    })?;
+    Ok(Some(form.into_iter().map(|(value, residual)| Monomial { value, residual }).collect()))
+}
+
+/// The literal `id` about a member that satisfies the constraints that `holds` says. Assertions about all or some members
+/// are about the other members too.
+pub(crate) fn decided(
+    id: ObjectFormula,
+    literal: ObjectAssertion,
+    holds: impl Fn(ValueFormula) -> bool,
+) -> ObjectFormula {
+    match literal {
+        ObjectAssertion::If(_, value) | ObjectAssertion::Has(_, value) if holds(value) => truth(),
+        ObjectAssertion::If(..) | ObjectAssertion::Has(..) => falsehood(),
+        ObjectAssertion::Each(_, value) if !holds(value) => falsehood(),
+        ObjectAssertion::Some(_, value) if holds(value) => truth(),
+        _ => id,
     }
-    let Some(cells) = cells(sets, &constraints)? else { return Ok(None) };
-    let mut by_residual: FxHashMap<ObjectFormula, usize> = FxHashMap::default();
-    let mut groups: Vec<(ObjectFormula, Vec<ValueFormula>)> = Vec::new();
-    for cell in cells {
-        sets.check_limits()?;
-        let residual = residual_in_cell(sets, formula, &of_literals, |value| match polarity.get(&value) {
-            Some(&(index, is_positive)) => cell.satisfies[index] == is_positive,
-            None => value == truth(),
-        });
-        if residual == falsehood() {
-            continue;
-        }
-        let group = *by_residual.entry(residual).or_insert_with(|| {
-            groups.push((residual, Vec::new()));
-            groups.len() - 1
-        });
-        groups[group].1.push(cell.value);
-    }
-    let values = &mut sets.formulas.values;
-    Ok(Some(
-        groups
-            .into_iter()
-            .map(|(residual, cells)| Monomial { value: values.or(cells), residual })
-            .collect(),
-    ))
 }
 
 /// The constraint of a literal on one member.
@@ -155,42 +209,24 @@ fn constrained_value(literal: ObjectAssertion) -> Option<ValueFormula> {
     }
 }
 
-/// Whether a formula is a negated literal.
-fn is_negation(sets: &ValueSets<'_>, value: ValueFormula) -> bool {
-    matches!(sets.formulas.values.get(value), Formula::Literal(satisfies) if satisfies.negated)
-}
-
-/// What the members after one satisfy, where `holds` decides the constraints on that member.
-fn residual_in_cell(
+/// `formula` with its literals replaced.
+pub(crate) fn substituted(
     sets: &mut ValueSets<'_>,
     formula: ObjectFormula,
-    applies: &FxHashMap<ObjectAssertion, bool>,
-    holds: impl Fn(ValueFormula) -> bool,
+    mut replacement: impl FnMut(
+        &mut FormulaArena<ObjectAssertion>,
+        ObjectFormula,
+        ObjectAssertion,
+    ) -> ObjectFormula,
 ) -> ObjectFormula {
     let objects = &mut sets.formulas.objects;
     let mut results: FxHashMap<ObjectFormula, ObjectFormula> = FxHashMap::default();
     for id in objects.descendants(formula) {
-        let decided = |holds: bool| if holds { truth() } else { falsehood() };
         let result = match objects.get(id).clone() {
             Formula::True | Formula::False => id,
             Formula::And(parts) => objects.and(parts.iter().map(|part| results[part])),
             Formula::Or(parts) => objects.or(parts.iter().map(|part| results[part])),
-            Formula::Literal(literal) => match literal {
-                ObjectAssertion::AtLeast(0 | 1) => truth(),
-                ObjectAssertion::AtLeast(count) => objects.literal(ObjectAssertion::AtLeast(count - 1)),
-                ObjectAssertion::AtMost(0) => falsehood(),
-                ObjectAssertion::AtMost(count) => objects.literal(ObjectAssertion::AtMost(count - 1)),
-                ObjectAssertion::If(_, value) | ObjectAssertion::Has(_, value) if applies[&literal] => {
-                    decided(holds(value))
-                }
-                ObjectAssertion::Each(_, value) if applies[&literal] => {
-                    if holds(value) { id } else { falsehood() }
-                }
-                ObjectAssertion::Some(_, value) if applies[&literal] => {
-                    if holds(value) { truth() } else { id }
-                }
-                _ => id,
-            },
+            Formula::Literal(literal) => replacement(objects, id, literal),
         };
         results.insert(id, result);
     }
