@@ -3,7 +3,7 @@
 
 use crate::document::resources::{Location, Scope};
 use crate::interner::Id;
-use crate::values::formula::{FormulaId, Literal, falsehood, truth};
+use crate::values::formula::{FormulaId, Literal};
 use grammask_automata::TermId;
 
 /// A schema that a value may satisfy.
@@ -75,8 +75,7 @@ pub(crate) enum ObjectAssertion {
 impl Literal for ObjectAssertion {
     fn opposite(&self) -> Option<Self> {
         match *self {
-            Self::If(name, value) if value == falsehood() => Some(Self::Has(name, truth())),
-            Self::Has(name, value) if value == truth() => Some(Self::If(name, falsehood())),
+            // Not those about names: the order in which a formula mentions names is that of the members.
             Self::AtLeast(min) => Some(Self::AtMost(min.checked_sub(1)?)),
             Self::AtMost(max) => Some(Self::AtLeast(max.checked_add(1)?)),
             _ => None,

@@ -1,25 +1,30 @@
 //! Linear forms by cells: the values of the next member, split by all constraints of a formula on it at once.
 //!
 //! The product of the linear forms of n conjuncts (`values::derivative`) has up to 2^n monomials before it is
-//! simplified, and each step decides a larger intersection of languages. Where the constraints are pairwise disjoint or
-//! contained in each other, as those on a discriminator are, the values have n + 1 cells: each constraint without the
-//! smaller ones, and the values outside of all. In a cell each literal about the member is true or false, so there is
-//! one monomial per cell, and the form is deterministic.
+//! simplified, and each step decides a larger intersection of languages. The cells are the classes of values that satisfy
+//! the same constraints. Those on a discriminator are pairwise disjoint or contained in each other, and have n + 1 cells.
+//! In a cell each literal about the member is true or false, so there is one monomial per cell, and the form is
+//! deterministic.
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::values::derivative::Monomial;
 use crate::values::formula::{Formula, FormulaArena, falsehood, truth};
+use crate::values::joint_membership::LanguageSet;
 use crate::values::literals::{ObjectAssertion, ObjectFormula, ValueFormula};
-use crate::values::simplification::Relation;
+use crate::values::value_set::ValueSet;
 use crate::values::value_sets::ValueSets;
+use grammask_automata::TermId;
 use grammask_diagnostics::LimitExceeded;
 
 /// Number of different constraints on a member from which cells are used.
 const MIN_CONSTRAINTS: usize = 3;
 
-/// Bound on the number of different constraints; each pair is compared.
+/// Bound on the number of different constraints.
 const MAX_CONSTRAINTS: usize = 1024;
+
+/// Bound on the number of cells per constraint: where constraints overlap there may be 2^n of them.
+const MAX_CELLS_PER_CONSTRAINT: usize = 2;
 
 /// Values with the constraints that they satisfy.
 #[derive(Debug)]
@@ -29,58 +34,83 @@ struct Cell {
     satisfies: Vec<bool>,
 }
 
-/// The cells of all values under `constraints`, that of the values outside of all constraints last; `None` if two of
-/// them overlap, or if the complement of one is not decided by its texts alone.
-fn cells(
+/// The cells of all values under `constraints`, that of the values outside of all constraints last; `None` if there are too
+/// many, or if the complement of a constraint is not flat.
+fn cells(sets: &mut ValueSets<'_>, constraints: &[ValueFormula]) -> Result<Option<Vec<Cell>>, LimitExceeded> {
+    let Some(memberships) = memberships(sets, constraints)? else { return Ok(None) };
+    let count = constraints.len();
+    // By pair of constraints: the number of cells in both.
+    let mut common = vec![0_u32; count * count];
+    for membership in &memberships {
+        for &one in membership {
+            for &other in membership {
+                common[one as usize * count + other as usize] += 1;
+            }
+        }
+    }
+    let common = |one: usize, other: usize| common[one * count + other];
+    let implies = |one: usize, other: usize| common(one, other) == common(one, one);
+    let mut cells = Vec::with_capacity(memberships.len() + 1);
+    for membership in memberships {
+        let inside: Vec<usize> = membership.iter().map(|&index| index as usize).collect();
+        // Of equal constraints the first is written.
+        let is_implied = |index: usize| {
+            inside.iter().any(|&other| {
+                other != index && implies(other, index) && (other < index || !implies(index, other))
+            })
+        };
+        let smallest: Vec<usize> = inside.iter().copied().filter(|&index| !is_implied(index)).collect();
+        let mut satisfies = vec![false; count];
+        inside.iter().for_each(|&index| satisfies[index] = true);
+        let mut value: Vec<ValueFormula> = smallest.iter().map(|&index| constraints[index]).collect();
+        for other in (0..count).filter(|&other| !satisfies[other]) {
+            if smallest.iter().all(|&index| common(index, other) > 0) {
+                value.push(sets.formulas.negated_value(constraints[other]));
+            }
+        }
+        cells.push(Cell { value: sets.formulas.values.and(value), satisfies });
+    }
+    let outside: Vec<ValueFormula> =
+        constraints.iter().map(|&value| sets.formulas.negated_value(value)).collect();
+    let value = sets.formulas.values.and(outside);
+    cells.push(Cell { value, satisfies: vec![false; count] });
+    Ok(Some(cells))
+}
+
+/// For each value that satisfies one of `constraints`: the constraints that it satisfies, in ascending order and without
+/// duplicates; `None` if there are too many, or if the complement of a constraint is not flat.
+fn memberships(
     sets: &mut ValueSets<'_>,
     constraints: &[ValueFormula],
-) -> Result<Option<Vec<Cell>>, LimitExceeded> {
-    let count = constraints.len();
+) -> Result<Option<Vec<LanguageSet>>, LimitExceeded> {
+    let mut values = Vec::with_capacity(constraints.len());
     for &value in constraints {
         if !sets.has_flat_complement(value)? {
             return Ok(None);
         }
+        values.push(sets.of_formula(value)?);
     }
-    // Whether the first of two constraints implies the second.
-    let mut implies = vec![vec![false; count]; count];
-    for one in 0..count {
-        implies[one][one] = true;
-        for other in 0..count {
-            if one == other {
-                continue;
-            }
-            match sets.relation(constraints[one], constraints[other])? {
-                Relation::Implies => implies[one][other] = true,
-                Relation::Excludes => {}
-                // The second may be a proper subset of the first.
-                Relation::Unknown => {
-                    if sets.relation(constraints[other], constraints[one])? != Relation::Implies {
-                        return Ok(None);
-                    }
-                }
-            }
-        }
+    let satisfying = |is_in: &dyn Fn(&ValueSet) -> bool| -> LanguageSet {
+        (0..).zip(&values).filter(|(_, set)| is_in(set)).map(|(index, _)| index).collect()
+    };
+    let mut found: Vec<LanguageSet> = vec![
+        satisfying(&|set| set.null),
+        satisfying(&|set| set.booleans.falsehood),
+        satisfying(&|set| set.booleans.truth),
+        satisfying(&|set| set.array == truth()),
+        satisfying(&|set| set.object == truth()),
+    ];
+    let strings: Vec<TermId> = values.iter().map(|set| set.string.yes).collect();
+    let numbers: Vec<TermId> = values.iter().map(|set| set.number.yes).collect();
+    for terms in [strings, numbers] {
+        let max_sets = MAX_CELLS_PER_CONSTRAINT * constraints.len();
+        let Some(sets) = sets.languages.joint_membership(&terms, max_sets)? else { return Ok(None) };
+        found.extend(sets);
     }
-    let mut cells = Vec::with_capacity(count + 1);
-    for one in 0..count {
-        // Of equal constraints the first has the cell.
-        if (0..one).any(|other| implies[one][other] && implies[other][one]) {
-            continue;
-        }
-        let mut value = vec![constraints[one]];
-        for smaller in (0..count).filter(|&other| implies[other][one] && !implies[one][other]) {
-            value.push(sets.formulas.negated_value(constraints[smaller]));
-        }
-        let value = sets.formulas.values.and(value);
-        cells.push(Cell { value, satisfies: implies[one].clone() });
-    }
-    let mut outside = Vec::with_capacity(count);
-    for &value in constraints {
-        outside.push(sets.formulas.negated_value(value));
-    }
-    let value = sets.formulas.values.and(outside);
-    cells.push(Cell { value, satisfies: vec![false; count] });
-    Ok(Some(cells))
+    found.retain(|membership| !membership.is_empty());
+    found.sort_unstable();
+    found.dedup();
+    Ok(Some(found))
 }
 
 /// The constraints of a formula on one member, as cells of its values.

@@ -80,6 +80,10 @@ impl ScalarLanguages {
     /// Whether two languages have no word in common.
     pub(crate) fn are_disjoint(&mut self, a: TermId, b: TermId) -> Result<bool, LimitExceeded> {
         let terms = self.automata.terms_mut();
+        // Two different words are equal in no state, however long their common beginning is.
+        if a != b && terms.word(a).is_some() && terms.word(b).is_some() {
+            return Ok(true);
+        }
         let common = terms.intersection(&[a, b]);
         self.is_empty(common)
     }

@@ -101,9 +101,26 @@ impl Simplifier<'_, '_> {
                     }
                     simplified.push(part);
                 }
+                if self.is_tautology(&simplified) {
+                    return Ok(truth());
+                }
                 Ok(self.sets.formulas.objects.or(simplified))
             }
         }
+    }
+
+    /// Whether a disjunction holds whether a member is absent or present.
+    fn is_tautology(&self, parts: &[ObjectFormula]) -> bool {
+        let objects = &self.sets.formulas.objects;
+        parts.iter().any(|&part| match *objects.get(part) {
+            Formula::Literal(ObjectAssertion::If(name, value)) if value == falsehood() => parts.iter().any(
+                |&other| {
+                    matches!(*objects.get(other), Formula::Literal(ObjectAssertion::Has(present, value))
+                        if present == name && value == truth())
+                },
+            ),
+            _ => false,
+        })
     }
 
     fn conjunction(
