@@ -111,6 +111,36 @@ pub(super) fn object_cases(
     Ok(Some(cases))
 }
 
+/// Conjunctions whose disjunction is `formula`, in which only Horn clauses are disjunctions; `None` if they are too many.
+pub(super) fn cases_without_disjunctions(
+    sets: &mut ValueSets<'_>,
+    formula: ObjectFormula,
+) -> Result<Option<Vec<ObjectFormula>>, LimitExceeded> {
+    let mut cases = Vec::new();
+    let mut pending = vec![formula];
+    let mut examined = 0;
+    while let Some(formula) = pending.pop() {
+        examined += 1;
+        if examined > MAX_EXAMINED_CASES || cases.len() > MAX_CASES {
+            return Ok(None);
+        }
+        let formula = simplified(sets, formula, Rc::default())?;
+        let parts = sets.formulas.objects.conjuncts(formula);
+        let objects = &sets.formulas.objects;
+        let is_choice = |part: &ObjectFormula| {
+            matches!(objects.get(*part), Formula::Or(_)) && name_clause(&sets.formulas, *part).is_none()
+        };
+        let disjunctions: Vec<ObjectFormula> = parts.iter().copied().filter(is_choice).collect();
+        if formula == falsehood() {
+        } else if disjunctions.is_empty() {
+            cases.push(formula);
+        } else {
+            pending.extend(branches(sets, &parts, &disjunctions)?.into_iter().rev());
+        }
+    }
+    Ok(Some(cases))
+}
+
 /// Formulas whose disjunction is the conjunction of `parts`, each with one of the `disjunctions` among them decided.
 fn branches(
     sets: &mut ValueSets<'_>,
