@@ -24,9 +24,10 @@ from typing import Any
 _BENCHES = Path(__file__).parents[1]
 sys.path.insert(0, str(_BENCHES))
 
+from suite_results import Section, Stamp, SuiteResults, Table, add_record_option  # noqa: E402
+
 from json_schema.collection_files import Collection, Entry  # noqa: E402
 from json_schema.collection_worker import KEY_ORDERS  # noqa: E402
-from suite_results import Section, Stamp, SuiteResults, Table, add_record_option  # noqa: E402
 
 _MAX_NAMES = 12
 """Number of schemas that are listed per reason."""
@@ -240,7 +241,7 @@ def _verdicts(findings: list[Findings], collection: Collection) -> Table:
         verdicts = one.by_order["any"].get("verdicts", [])
         unjudged += len(one.entry.samples) - len(verdicts)
         oracle = one.oracle or [None] * len(one.entry.samples)
-        counts.update(zip((sample.is_valid for sample in one.entry.samples), verdicts, oracle))
+        counts.update(zip((sample.is_valid for sample in one.entry.samples), verdicts, oracle, strict=False))
     rows = []
     for is_valid in (True, False):
         total = sum(count for key, count in counts.items() if key[0] == is_valid)
@@ -259,7 +260,8 @@ def _wrong(findings: list[Findings]) -> str:
     lines = []
     for one in findings:
         oracle = one.oracle or [None] * len(one.entry.samples)
-        for sample, verdict, known in zip(one.entry.samples, one.by_order["any"].get("verdicts", []), oracle):
+        verdicts = one.by_order["any"].get("verdicts", [])
+        for sample, verdict, known in zip(one.entry.samples, verdicts, oracle, strict=False):
             if verdict != sample.is_valid or (known is not None and known != verdict):
                 library = {True: "valid", False: "invalid", None: "without verdict"}[known]
                 ours = "accepted" if verdict else "rejected"

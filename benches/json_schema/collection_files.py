@@ -5,11 +5,11 @@ from __future__ import annotations
 import json
 import math
 import re
-import tomllib
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
+import tomllib
 import yaml
 
 if TYPE_CHECKING:
@@ -138,7 +138,7 @@ def _value(path: Path) -> str | None:
         if path.suffix == ".json":
             value = json.loads(_without_comments(text))
         elif path.suffix in (".yaml", ".yml"):
-            value = yaml.load(text, _Loader)  # noqa: S506 - a subclass of the safe loader
+            value = yaml.load(text, _Loader)
         elif path.suffix == ".toml":
             value = tomllib.loads(text)
         else:
