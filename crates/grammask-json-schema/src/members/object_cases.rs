@@ -46,6 +46,12 @@ pub(super) struct ObjectCase {
     pub(super) count: ChildCount,
 }
 
+/// A formula that is not a case yet, with the witness that was chosen for it.
+struct OpenCase {
+    formula: ObjectFormula,
+    witness: Option<Witness>,
+}
+
 /// Conjunctions whose disjunction is `formula`; `None` if they are too many or of another form.
 ///
 /// A disjunction of conjunctions, such as a `oneOf`, is split by its branches, because each decides much about the
@@ -57,14 +63,14 @@ pub(super) fn object_cases(
     formula: ObjectFormula,
 ) -> Result<Option<Vec<ObjectCase>>, LimitExceeded> {
     let mut cases = Vec::new();
-    let mut pending: Vec<(ObjectFormula, Option<Witness>)> = vec![(formula, None)];
+    let mut pending = vec![OpenCase { formula, witness: None }];
     let mut examined = 0;
     let mut facts = MemberFacts::default();
     for member in shape.declared {
         facts.add_member(member.name, member.value, member.required);
     }
     let facts = Rc::new(facts);
-    while let Some((formula, witness)) = pending.pop() {
+    while let Some(OpenCase { formula, witness }) = pending.pop() {
         examined += 1;
         if examined > MAX_EXAMINED_CASES || cases.len() > MAX_CASES {
             return Ok(None);
@@ -96,13 +102,14 @@ pub(super) fn object_cases(
         // In reverse, so that alternatives keep the order of the branches.
         if !disjunctions.is_empty() {
             let branches = branches(sets, &parts, &disjunctions)?;
-            pending.extend(branches.into_iter().rev().map(|branch| (branch, witness)));
+            pending.extend(branches.into_iter().rev().map(|formula| OpenCase { formula, witness }));
         } else if let Some((part, assertion)) = assertion {
             let others = parts.iter().copied().filter(|&other| other != part).collect::<Vec<_>>();
             let others = sets.formulas.objects.and(others);
             let Some(branches) = witnessed(sets, shape, assertion, witness)? else { return Ok(None) };
-            for (branch, witness) in branches {
-                pending.push((sets.formulas.objects.and([others, branch]), witness));
+            for OpenCase { formula, witness } in branches {
+                let formula = sets.formulas.objects.and([others, formula]);
+                pending.push(OpenCase { formula, witness });
             }
         } else {
             cases.push(case);
@@ -231,18 +238,20 @@ fn branches_by_cells(
         let formula = sets.formulas.objects.and(disjunctions.iter().copied());
         let others: Vec<ObjectFormula> =
             parts.iter().copied().filter(|part| !disjunctions.contains(part)).collect();
-        let is_about = |literal: ObjectAssertion| {
-            matches!(literal, ObjectAssertion::If(about, _) | ObjectAssertion::Has(about, _) if about == name)
-        };
+        let is_about = |literal: ObjectAssertion| matches!(literal, ObjectAssertion::If(about, _) | ObjectAssertion::Has(about, _) if about == name);
         let absent = substituted(sets, formula, |_, id, literal| match literal {
             ObjectAssertion::If(about, _) if about == name => truth(),
             ObjectAssertion::Has(about, _) if about == name => falsehood(),
             _ => id,
         });
         let split = cells.split(sets, |sets, holds| {
-            substituted(sets, formula, |_, id, literal| {
-                if is_about(literal) { decided(id, literal, holds) } else { id }
-            })
+            substituted(
+                sets,
+                formula,
+                |_, id, literal| {
+                    if is_about(literal) { decided(id, literal, holds) } else { id }
+                },
+            )
         })?;
         let mut branches = Vec::with_capacity(split.len() + 1);
         let mut is_absence_covered = absent == falsehood();
@@ -293,12 +302,12 @@ fn witnessed(
     shape: ObjectShape<'_>,
     assertion: Witness,
     witness: Option<Witness>,
-) -> Result<Option<Vec<(ObjectFormula, Option<Witness>)>>, LimitExceeded> {
+) -> Result<Option<Vec<OpenCase>>, LimitExceeded> {
     let mut branches = Vec::new();
     for member in shape.declared {
         if sets.formulas.has_name(&mut sets.languages, assertion.set, member.name)? {
             let has = sets.formulas.has_member(member.name, assertion.value);
-            branches.push((has, witness));
+            branches.push(OpenCase { formula: has, witness });
         }
     }
     let classes = |set: Id<NameSet>| {
@@ -310,16 +319,16 @@ fn witnessed(
         return Ok(Some(branches));
     }
     let Some(known) = witness else {
-        branches.push((truth(), Some(assertion)));
+        branches.push(OpenCase { formula: truth(), witness: Some(assertion) });
         return Ok(Some(branches));
     };
     let of_known: FxHashSet<usize> = classes(known.set).collect();
     if of_known.is_subset(&candidates) && (assertion.value == truth() || assertion.value == known.value) {
         // The witness satisfies this assertion as well.
-        return Ok(Some(vec![(truth(), witness)]));
+        return Ok(Some(vec![OpenCase { formula: truth(), witness }]));
     }
     if candidates.is_subset(&of_known) && known.value == truth() {
-        branches.push((truth(), Some(assertion)));
+        branches.push(OpenCase { formula: truth(), witness: Some(assertion) });
         return Ok(Some(branches));
     }
     Ok(None)
@@ -385,4 +394,3 @@ pub(super) fn name_clause(formulas: &Formulas, formula: ObjectFormula) -> Option
     }
     (!clause.given.is_empty()).then_some(clause)
 }
-

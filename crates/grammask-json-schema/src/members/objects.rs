@@ -128,8 +128,7 @@ pub(crate) fn object_alternatives(
     let mut alternatives = Vec::new();
     for case in cases {
         let (declared, between) = split_by_name(&mut sets.formulas, case, &names);
-        let classes =
-            name_classes(&mut sets.languages, &sets.formulas, sets.reader.limits, between, &names)?;
+        let classes = name_classes(&mut sets.languages, &sets.formulas, sets.reader.limits, between, &names)?;
         let shape = ObjectShape { declared: &declared, classes: &classes, ..shape };
         let texts = rules_by_residual(sets, emitter, shape, between, usize::MAX)?.unwrap_or_default();
         alternatives.extend(texts);

@@ -113,12 +113,12 @@ impl Simplifier<'_, '_> {
     fn is_tautology(&self, parts: &[ObjectFormula]) -> bool {
         let objects = &self.sets.formulas.objects;
         parts.iter().any(|&part| match *objects.get(part) {
-            Formula::Literal(ObjectAssertion::If(name, value)) if value == falsehood() => parts.iter().any(
-                |&other| {
+            Formula::Literal(ObjectAssertion::If(name, value)) if value == falsehood() => {
+                parts.iter().any(|&other| {
                     matches!(*objects.get(other), Formula::Literal(ObjectAssertion::Has(present, value))
                         if present == name && value == truth())
-                },
-            ),
+                })
+            }
             _ => false,
         })
     }
@@ -294,7 +294,8 @@ impl Simplifier<'_, '_> {
     ) -> Result<bool, LimitExceeded> {
         let mut required = Vec::new();
         for layer in &self.layers {
-            required.extend(layer.members.iter().filter(|(_, member)| member.required).map(|(&name, _)| name));
+            required
+                .extend(layer.members.iter().filter(|(_, member)| member.required).map(|(&name, _)| name));
         }
         for name in required {
             if !self.sets.formulas.has_name(&mut self.sets.languages, names, name)? {
@@ -323,7 +324,11 @@ fn is_subset(one: &NameSet, other: &NameSet) -> bool {
 
 impl ValueSets<'_> {
     /// The relation of `known` to `other`; memoised.
-    pub(crate) fn relation(&mut self, known: ValueFormula, other: ValueFormula) -> Result<Relation, LimitExceeded> {
+    pub(crate) fn relation(
+        &mut self,
+        known: ValueFormula,
+        other: ValueFormula,
+    ) -> Result<Relation, LimitExceeded> {
         if known == truth() && !matches!(self.formulas.values.get(other), Formula::True | Formula::False) {
             return Ok(Relation::Unknown);
         }
