@@ -3,6 +3,7 @@
 import json
 import pickle
 import time
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -190,6 +191,50 @@ def test_documents_are_asked_for_until_none_is_missing() -> None:
     assert again.compile(BYTES) is compiled
     with pytest.raises(GrammarSemanticError, match="nowhere"):
         Grammar.from_json_schema({"$ref": "https://example.org/nowhere"}, resolver=resolver)
+
+
+def test_documents_of_a_mapping() -> None:
+    documents = {"https://example.org/a.json": {"$ref": "b.json"}, "item.json": {"type": "integer"}}
+    asked: list[str] = []
+
+    def resolver(uri: str) -> Any:
+        asked.append(uri)
+        return {"type": "boolean"}
+
+    schema = {"prefixItems": [{"$ref": "https://example.org/a.json"}, {"$ref": "item.json"}], "type": "array"}
+    compiled = Grammar.from_json_schema(schema, documents=documents, resolver=resolver).compile(BYTES)
+    assert asked == ["https://example.org/b.json"]
+    assert compiled.is_valid(b"[true, 1]")
+    assert not compiled.is_valid(b"[1, 1]")
+    assert not compiled.is_valid(b"[true, true]")
+
+
+def test_documents_of_a_folder(tmp_path: Path) -> None:
+    (tmp_path / "parts").mkdir()
+    (tmp_path / "parts" / "a.json").write_text(
+        '{"$id": "https://example.org/s/parts/a.json", "type": "integer"}'
+    )
+    (tmp_path / "parts" / "b.json").write_text('{"$id": "urn:other", "type": "boolean"}')
+    (tmp_path / "c.json").write_text('{"type": "null"}')
+    (tmp_path / "broken.json").write_text("{")
+    for reference, text in (
+        ("https://example.org/s/parts/a.json", b"1"),
+        ("urn:other", b"true"),
+        ("https://example.org/s/c.json", b"null"),
+        ("https://example.org/s/parts/b", b"true"),
+        ("parts/b.json", b"true"),
+        ("c.json", b"null"),
+    ):
+        grammar = Grammar.from_json_schema({"$ref": reference}, documents=tmp_path)
+        compiled = grammar.compile(BYTES)
+        assert [value for value in (b"1", b"true", b"null") if compiled.is_valid(value)] == [text]
+    for reference in ("../c.json", "d.json", "https://example.org/c.json"):
+        with pytest.raises(GrammarSemanticError, match="there is no document"):
+            Grammar.from_json_schema({"$ref": reference}, documents=tmp_path / "parts")
+    with pytest.raises(NotADirectoryError):
+        Grammar.from_json_schema({"$ref": "x"}, documents=tmp_path / "nowhere")
+    with pytest.raises(TypeError, match="a mapping or a folder"):
+        Grammar.from_json_schema({"$ref": "x"}, documents=1)  # type: ignore[arg-type]
 
 
 def test_a_resolver_without_end_is_stopped() -> None:

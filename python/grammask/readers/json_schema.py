@@ -90,10 +90,10 @@ def json_schema_source(
     if options.strict:
         check_strict(schema, text)
     engine_options = options.for_engine()
-    if options.resolver is not None:
+    if options.resolver is not None or options.documents is not None:
         from grammask.schemas import documents
 
-        engine_options = documents.resolve(text, engine_options, options.resolver, limits)
+        engine_options = documents.resolve(text, engine_options, documents.lookup(options), limits)
     return JsonSchemaSource(text, engine_options, limits)
 
 

@@ -1,4 +1,4 @@
-"""The documents that a schema refers to, from the caller's resolver."""
+"""The documents that a schema refers to, from the caller's documents and resolver."""
 
 from __future__ import annotations
 
@@ -7,15 +7,31 @@ from typing import TYPE_CHECKING
 from grammask import _grammask
 from grammask.diagnostics import error_diagnostic
 from grammask.errors import LimitExceeded
+from grammask.schemas.document_store import finder
 from grammask.schemas.json_text import Schema, schema_text
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-__all__ = ["resolve"]
+    from grammask.schemas.options import SchemaOptions
+
+__all__ = ["lookup", "resolve"]
 
 _MAX_DOCUMENTS = 1000
 """A bound is needed because a resolver may return a document with a new reference every time."""
+
+
+def lookup(options: SchemaOptions) -> Callable[[str], Schema | None]:
+    """Returns a function that finds a document by its URI: in ``options.documents``, then by ``options.resolver``.
+
+    Raises:
+        TypeError: The documents are neither a mapping nor a path.
+        NotADirectoryError: There is no such folder.
+    """
+    sources = [finder(options.documents)] if options.documents is not None else []
+    if options.resolver is not None:
+        sources.append(options.resolver)
+    return lambda uri: next((found for find in sources if (found := find(uri)) is not None), None)
 
 
 def resolve(

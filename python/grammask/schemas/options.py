@@ -12,6 +12,7 @@ if TYPE_CHECKING:
 
     from typing_extensions import TypedDict
 
+    from grammask.schemas.document_store import Documents
     from grammask.schemas.json_text import Schema
 
     class SchemaKeywords(TypedDict, total=False):
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
         numbers: Numbers
         on_unsupported: Literal["error", "relax"]
         resolver: Callable[[str], Schema | None] | None
+        documents: Documents | None
         formats: bool
         openapi_nullable: bool
         excludes: Sequence[str]
@@ -86,6 +88,9 @@ class SchemaOptions:
             lists it in :attr:`grammask.Grammar.relaxations`.
         resolver: Returns the document with an absolute URI as a schema, or None. Called for each document that the
             schema refers to, except for the meta-schemas of all drafts.
+        documents: Schemas that references may name: a mapping from URIs, or from names relative to a schema without
+            ``$id``; or a folder, whose files are found by their ``$id``, by their path relative to a schema without
+            ``$id``, or beside the address of a file of the folder. Asked before ``resolver``.
         formats: Whether ``format`` constrains strings.
         openapi_nullable: Whether ``nullable`` of OpenAPI 3.0 has its meaning there.
         excludes: Words that no string and no name contains as written between its quotes.
@@ -108,6 +113,7 @@ class SchemaOptions:
     numbers: Numbers = "natural"
     on_unsupported: Literal["error", "relax"] = "error"
     resolver: Callable[[str], Schema | None] | None = None
+    documents: Documents | None = None
     formats: bool = True
     openapi_nullable: bool = False
     excludes: Sequence[str] = ()
@@ -159,7 +165,7 @@ class SchemaOptions:
         object.__setattr__(self, "_engine_options", engine_options)
 
     def for_engine(self) -> _grammask.SchemaOptions:
-        """Returns the options in the engine's form, without the resolver's documents."""
+        """Returns the options in the engine's form, without documents."""
         return self._engine_options
 
 

@@ -4,7 +4,7 @@ use rustc_hash::FxHashMap;
 
 use crate::Whitespace;
 use crate::emit::punctuation::{Punctuation, PunctuationTable};
-use crate::emit::rules::{PartSequence, RuleId, RulePart, Rules};
+use crate::emit::rules::{PartSequence, RuleId, RulePart, Rules, RulesCheckpoint};
 use crate::members::arrays::array_alternatives;
 use crate::members::objects::object_alternatives;
 use crate::values::formula::truth;
@@ -31,6 +31,13 @@ struct PendingValue {
     rule: RuleId,
 }
 
+/// The rules of an [`Emitter`] at some time.
+#[derive(Debug)]
+pub(crate) struct Checkpoint {
+    rules: RulesCheckpoint,
+    pending: usize,
+}
+
 impl Emitter {
     pub(crate) fn new(whitespace: Whitespace) -> Self {
         Self {
@@ -55,6 +62,19 @@ impl Emitter {
             self.rules.define(rule, alternatives);
         }
         Ok(start)
+    }
+
+    /// The rules so far. Only rules may be added before [`Self::restore`], none defined.
+    pub(crate) fn checkpoint(&self) -> Checkpoint {
+        Checkpoint { rules: self.rules.checkpoint(), pending: self.pending.len() }
+    }
+
+    /// Drops the rules since a checkpoint, to which nothing may refer.
+    pub(crate) fn restore(&mut self, checkpoint: Checkpoint) {
+        self.pending.truncate(checkpoint.pending);
+        self.rules.restore(checkpoint.rules);
+        let rules = &self.rules;
+        self.value_rules.retain(|_, rule| rules.contains(*rule));
     }
 
     /// Fails if the translation has exceeded a limit.

@@ -73,7 +73,30 @@ pub(crate) struct Rules {
     labels: FxHashMap<TermId, Box<str>>,
 }
 
+/// The number and the size of rules at some time.
+#[derive(Debug)]
+pub(crate) struct RulesCheckpoint {
+    count: usize,
+    size: usize,
+}
+
 impl Rules {
+    /// The number and the size of the rules.
+    pub(crate) fn checkpoint(&self) -> RulesCheckpoint {
+        RulesCheckpoint { count: self.rules.len(), size: self.size }
+    }
+
+    /// Drops the rules that were added since a checkpoint.
+    pub(crate) fn restore(&mut self, checkpoint: RulesCheckpoint) {
+        self.rules.truncate(checkpoint.count);
+        self.size = checkpoint.size;
+    }
+
+    /// Whether the rule was not dropped.
+    pub(crate) fn contains(&self, rule: RuleId) -> bool {
+        rule.index() < self.rules.len()
+    }
+
     /// Sets the display text of a language, unless it has one.
     pub(crate) fn label(&mut self, term: TermId, label: impl FnOnce() -> String) {
         self.labels.entry(term).or_insert_with(|| label().into());

@@ -3,6 +3,7 @@
 pub(crate) mod arrays;
 mod child_count;
 mod name_classes;
+mod object_cases;
 pub(crate) mod objects;
 mod selections;
 pub(crate) mod unique_items;

@@ -11,15 +11,19 @@ use crate::emit::punctuation::Punctuation;
 use crate::emit::rules::{PartSequence, RuleId, RulePart};
 use crate::members::child_count::ChildCount;
 use crate::members::name_classes::{NameClass, name_classes};
+use crate::members::object_cases::cases_without_disjunctions;
 use crate::members::selections::selected_members;
 use crate::values::derivative::{Monomial, linear_form};
 use crate::values::formula::{FoldedNode, Formula, falsehood, truth};
 use crate::values::formulas::{Formulas, MemberConstraints, NameId};
 use crate::values::literals::{NameSet, ObjectAssertion, ObjectFormula, ValueFormula};
+use crate::values::member_cells::form_by_cells;
+use crate::values::simplification::simplified;
 use crate::values::value_sets::ValueSets;
 use grammask_diagnostics::LimitExceeded;
 use grammask_grammar::quote_text;
 use rustc_hash::{FxHashMap, FxHashSet};
+use std::rc::Rc;
 
 /// The constraints on the members from a position on.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -79,6 +83,12 @@ struct PendingResidual {
 /// Bound on the number of declared names in any order without a selection: the bits of [`ObjectResidual::unused`].
 const MAX_UNORDERED_NAMES: usize = 64;
 
+/// Number of rules of residuals, beyond two for each declared name, above which the cases of a formula are preferred.
+const MAX_RESIDUALS: usize = 1024;
+
+/// Size of the formulas that residuals may add, likewise.
+const MAX_FORMULA_GROWTH: usize = 50_000;
+
 /// The right-hand sides of the objects that satisfy `formula`; their members are at `depth`.
 pub(crate) fn object_alternatives(
     sets: &mut ValueSets<'_>,
@@ -89,7 +99,12 @@ pub(crate) fn object_alternatives(
     if formula == falsehood() {
         return Ok(Vec::new());
     }
+    // The order of members is that of the whole formula.
     let names = declared_names(&sets.formulas, formula);
+    let formula = simplified(sets, formula, Rc::default())?;
+    if formula == falsehood() {
+        return Ok(Vec::new());
+    }
     let (declared, between) = split_by_name(&mut sets.formulas, formula, &names);
     let classes = name_classes(&mut sets.languages, &sets.formulas, sets.reader.limits, between, &names)?;
     let punctuation = emitter.punctuation(&mut sets.languages, depth);
@@ -97,6 +112,40 @@ pub(crate) fn object_alternatives(
     if let Some(alternatives) = selected_members(sets, emitter, shape, between)? {
         return Ok(alternatives);
     }
+    let checkpoint = emitter.checkpoint();
+    let max_residuals = match sets.reader.options.key_order {
+        KeyOrder::Declared => MAX_RESIDUALS,
+        KeyOrder::Any => usize::MAX,
+    };
+    if let Some(alternatives) = rules_by_residual(sets, emitter, shape, between, max_residuals)? {
+        return Ok(alternatives);
+    }
+    // Few of these rules would be shared: without disjunctions each residual is a chain.
+    let Some(cases) = cases_without_disjunctions(sets, formula)? else {
+        return Ok(rules_by_residual(sets, emitter, shape, between, usize::MAX)?.unwrap_or_default());
+    };
+    emitter.restore(checkpoint);
+    let mut alternatives = Vec::new();
+    for case in cases {
+        let (declared, between) = split_by_name(&mut sets.formulas, case, &names);
+        let classes = name_classes(&mut sets.languages, &sets.formulas, sets.reader.limits, between, &names)?;
+        let shape = ObjectShape { declared: &declared, classes: &classes, ..shape };
+        let texts = rules_by_residual(sets, emitter, shape, between, usize::MAX)?.unwrap_or_default();
+        alternatives.extend(texts);
+    }
+    Ok(alternatives)
+}
+
+/// The right-hand sides of the objects of a shape that satisfy `formula`, with a rule for each residual; `None` if there
+/// are more than `max_residuals`.
+fn rules_by_residual(
+    sets: &mut ValueSets<'_>,
+    emitter: &mut Emitter,
+    shape: ObjectShape<'_>,
+    between: ObjectFormula,
+    max_residuals: usize,
+) -> Result<Option<Vec<PartSequence>>, LimitExceeded> {
+    let ObjectShape { declared, punctuation, .. } = shape;
     let order = sets.reader.options.key_order;
     if order == KeyOrder::Any && declared.len() > MAX_UNORDERED_NAMES {
         return Err(LimitExceeded::new("grammar_size", sets.reader.limits.grammar_size));
@@ -114,9 +163,10 @@ pub(crate) fn object_alternatives(
         KeyOrder::Any => declared.len(),
     };
     let (rules, pending) = (FxHashMap::default(), Vec::new());
+    let size_before = sets.formulas.size();
     let mut object = ObjectRules { sets, emitter, shape, order, required_from, rules, pending };
     let first = ObjectResidual { formula: between, count: ChildCount::default(), next, unused };
-    let Some(first) = object.without_counts(first) else { return Ok(Vec::new()) };
+    let Some(first) = object.without_counts(first) else { return Ok(Some(Vec::new())) };
     let mut alternatives = Vec::new();
     if object.can_end(&first) {
         alternatives.push(vec![punctuation.object.empty]);
@@ -126,6 +176,12 @@ pub(crate) fn object_alternatives(
     }
     while let Some(PendingResidual { residual, position, rule }) = object.pending.pop() {
         object.emitter.check_limits(object.sets)?;
+        let growth = object.sets.formulas.size() - size_before;
+        if object.rules.len() > max_residuals.saturating_add(2 * declared.len())
+            || (max_residuals < usize::MAX && growth > MAX_FORMULA_GROWTH)
+        {
+            return Ok(None);
+        }
         let mut alternatives = Vec::new();
         match position {
             MemberPosition::BeforeMember => object.add_members(residual, Vec::new(), &mut alternatives)?,
@@ -133,7 +189,7 @@ pub(crate) fn object_alternatives(
         }
         object.emitter.rules.define(rule, alternatives);
     }
-    Ok(alternatives)
+    Ok(Some(alternatives))
 }
 
 /// The names that a formula mentions, in the order of the members.
@@ -640,6 +696,9 @@ fn object_form(
         && !concerns(sets, literal)?
     {
         return Ok(vec![monomial(truth(), formula)]);
+    }
+    if let Some(form) = form_by_cells(sets, formula, &concerns)? {
+        return Ok(form);
     }
     linear_form(sets, formula, |sets, id, literal| {
         let applies = concerns(sets, literal)?;

@@ -8,12 +8,11 @@
 use crate::KeyOrder;
 use crate::emit::emitter::Emitter;
 use crate::emit::rules::{PartSequence, RulePart};
-use crate::interner::Id;
-use crate::members::child_count::ChildCount;
+use crate::members::object_cases::{ObjectCase, name_clause, object_cases};
 use crate::members::objects::{ClassMonomial, ObjectShape, class_forms, declared_member, other_member};
-use crate::values::formula::{Formula, falsehood, truth};
-use crate::values::formulas::{Formulas, MemberConstraints, NameId};
-use crate::values::literals::{NameSet, ObjectAssertion, ObjectFormula, ValueFormula};
+use crate::values::formula::Formula;
+use crate::values::formulas::NameId;
+use crate::values::literals::{ObjectAssertion, ObjectFormula, ValueFormula};
 use crate::values::value_sets::ValueSets;
 use grammask_diagnostics::LimitExceeded;
 use grammask_grammar::{Clause, PartId, PartOrder, Selection};
@@ -23,34 +22,6 @@ use rustc_hash::FxHashMap;
 const MAX_RULE_NAMES: usize = 1;
 /// Number of clauses in declared order up to which rules are used.
 const MAX_RULE_CLAUSES: usize = 5;
-/// Bound on the number of conjunctions.
-const MAX_CASES: usize = 256;
-/// Bound on the number of conjunctions examined, including unsatisfiable ones.
-const MAX_EXAMINED_CASES: usize = 4096;
-
-/// "If all of `given` are present, so are all of `then`"; with `then` absent: "not all of `given` are present".
-struct NameClause {
-    given: Vec<NameId>,
-    then: Option<Vec<NameId>>,
-}
-
-/// "Some member with an undeclared name in `set` satisfies `value`."
-#[derive(Clone, Copy)]
-struct Witness {
-    set: Id<NameSet>,
-    value: ValueFormula,
-}
-
-/// A conjunction of constraints on members.
-#[derive(Default)]
-struct ObjectCase {
-    /// Constraints on single members, and on all members with names in a set.
-    literals: Vec<ObjectFormula>,
-    clauses: Vec<NameClause>,
-    witness: Option<Witness>,
-    count: ChildCount,
-}
-
 /// The right-hand sides of the objects of a shape that satisfy `formula`; `None` if rules are preferable, or necessary.
 pub(super) fn selected_members(
     sets: &mut ValueSets<'_>,
@@ -82,134 +53,6 @@ pub(super) fn selected_members(
         }
     }
     Ok(Some(alternatives))
-}
-
-/// The conjunctions of a disjunctive normal form of `formula`; `None` if they are too many or of another form.
-fn object_cases(
-    sets: &mut ValueSets<'_>,
-    shape: ObjectShape<'_>,
-    formula: ObjectFormula,
-) -> Result<Option<Vec<ObjectCase>>, LimitExceeded> {
-    let mut cases = Vec::new();
-    let mut pending: Vec<(ObjectFormula, Option<Witness>)> = vec![(formula, None)];
-    let mut examined = 0;
-    while let Some((formula, witness)) = pending.pop() {
-        examined += 1;
-        if examined > MAX_EXAMINED_CASES || cases.len() > MAX_CASES {
-            return Ok(None);
-        }
-        let parts = sets.formulas.objects.conjuncts(formula);
-        if formula == falsehood() || is_unsatisfiable(sets, shape, &parts)? {
-            continue;
-        }
-        let formulas = &sets.formulas;
-        let mut case = ObjectCase { witness, ..ObjectCase::default() };
-        let mut choice = None;
-        for (index, &part) in parts.iter().enumerate() {
-            match *formulas.objects.get(part) {
-                Formula::True | Formula::Literal(ObjectAssertion::Declares(_) | ObjectAssertion::Relaxed) => {
-                }
-                Formula::Literal(ObjectAssertion::AtLeast(count)) => case.count.require_at_least(count),
-                Formula::Literal(ObjectAssertion::AtMost(count)) => case.count.require_at_most(count),
-                Formula::Literal(ObjectAssertion::Some(..)) => choice = choice.or(Some(index)),
-                Formula::Literal(_) => case.literals.push(part),
-                _ => match name_clause(formulas, part) {
-                    Some(clause) => case.clauses.push(clause),
-                    None => choice = choice.or(Some(index)),
-                },
-            }
-        }
-        let Some(index) = choice else {
-            cases.push(case);
-            continue;
-        };
-        let others = parts.iter().enumerate().filter(|&(other, _)| other != index).map(|(_, &part)| part);
-        let others = sets.formulas.objects.and(others.collect::<Vec<_>>());
-        let mut branches = sets.formulas.objects.disjuncts(parts[index]);
-        if let Formula::Literal(ObjectAssertion::Some(set, value)) = *sets.formulas.objects.get(parts[index])
-        {
-            branches.clear();
-            for member in shape.declared {
-                if sets.formulas.has_name(&mut sets.languages, set, member.name)? {
-                    branches.push(sets.formulas.objects.literal(ObjectAssertion::Has(member.name, value)));
-                }
-            }
-            let names = sets.formulas.name_sets.get(set);
-            if shape.classes.iter().any(|class| class.is_in(names)) {
-                // One member can be the witness of two assertions, which is not a selection.
-                if witness.is_some() {
-                    return Ok(None);
-                }
-                pending.push((others, Some(Witness { set, value })));
-            }
-        }
-        // In reverse, so that alternatives keep the order of the branches.
-        for branch in branches.into_iter().rev() {
-            pending.push((sets.formulas.objects.and([others, branch]), witness));
-        }
-    }
-    Ok(Some(cases))
-}
-
-/// Whether certainly no value satisfies the constraints on some required member.
-fn is_unsatisfiable(
-    sets: &mut ValueSets<'_>,
-    shape: ObjectShape<'_>,
-    parts: &[ObjectFormula],
-) -> Result<bool, LimitExceeded> {
-    let mut constraints: FxHashMap<NameId, MemberConstraints> = FxHashMap::default();
-    for &part in parts {
-        if let Formula::Literal(ObjectAssertion::If(name, value)) = *sets.formulas.objects.get(part) {
-            constraints.entry(name).or_default().constrain(value);
-        }
-        if let Formula::Literal(ObjectAssertion::Has(name, value)) = *sets.formulas.objects.get(part) {
-            constraints.entry(name).or_default().require(value);
-        }
-    }
-    for member in shape.declared {
-        let Some(MemberConstraints { mut values, required }) = constraints.remove(&member.name) else {
-            continue;
-        };
-        if !required && !member.required {
-            continue;
-        }
-        values.push(member.value);
-        let value = sets.formulas.values.and(values);
-        if value == falsehood() {
-            return Ok(true);
-        }
-        if matches!(sets.formulas.values.get(value), Formula::And(_)) {
-            let set = sets.of_formula(value)?;
-            if sets.is_plainly_empty(set)? {
-                return Ok(true);
-            }
-        }
-    }
-    Ok(false)
-}
-
-/// A disjunction as a clause, if it has the form "not a, or not b, or c".
-fn name_clause(formulas: &Formulas, formula: ObjectFormula) -> Option<NameClause> {
-    let Formula::Or(parts) = formulas.objects.get(formula) else { return None };
-    let mut clause = NameClause { given: Vec::new(), then: None };
-    let present = |part: ObjectFormula| match *formulas.objects.get(part) {
-        Formula::Literal(ObjectAssertion::Has(name, value)) if value == truth() => Some(name),
-        _ => None,
-    };
-    for &part in parts {
-        match *formulas.objects.get(part) {
-            Formula::Literal(ObjectAssertion::If(name, value)) if value == falsehood() => {
-                clause.given.push(name);
-            }
-            _ if clause.then.is_none() => {
-                let required =
-                    formulas.objects.conjuncts(part).into_iter().map(present).collect::<Option<_>>()?;
-                clause.then = Some(required);
-            }
-            _ => return None,
-        }
-    }
-    (!clause.given.is_empty()).then_some(clause)
 }
 
 /// The parts of a selection and the clauses on them.

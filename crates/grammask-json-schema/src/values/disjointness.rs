@@ -205,7 +205,7 @@ fn arrays_are_disjoint(
 }
 
 /// Whether certainly no value satisfies all of `values`.
-fn is_unsatisfiable(
+pub(crate) fn is_unsatisfiable(
     sets: &mut ValueSets<'_>,
     values: &[ValueFormula],
     depth: usize,

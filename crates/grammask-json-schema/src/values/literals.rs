@@ -72,7 +72,16 @@ pub(crate) enum ObjectAssertion {
     AtMost(u32),
 }
 
-impl Literal for ObjectAssertion {}
+impl Literal for ObjectAssertion {
+    fn opposite(&self) -> Option<Self> {
+        match *self {
+            // Not those about names: the order in which a formula mentions names is that of the members.
+            Self::AtLeast(min) => Some(Self::AtMost(min.checked_sub(1)?)),
+            Self::AtMost(max) => Some(Self::AtLeast(max.checked_add(1)?)),
+            _ => None,
+        }
+    }
+}
 
 /// A formula about an object.
 pub(crate) type ObjectFormula = FormulaId<ObjectAssertion>;
@@ -105,7 +114,15 @@ pub(crate) enum ArrayAssertion {
     Repeated(Location, Id<SeenItems>),
 }
 
-impl Literal for ArrayAssertion {}
+impl Literal for ArrayAssertion {
+    fn opposite(&self) -> Option<Self> {
+        match *self {
+            Self::AtLeast(min) => Some(Self::AtMost(min.checked_sub(1)?)),
+            Self::AtMost(max) => Some(Self::AtLeast(max.checked_add(1)?)),
+            _ => None,
+        }
+    }
+}
 
 /// A formula about an array.
 pub(crate) type ArrayFormula = FormulaId<ArrayAssertion>;

@@ -82,6 +82,10 @@ impl ScalarLanguages {
     /// Whether two languages have no word in common.
     pub(crate) fn are_disjoint(&mut self, a: TermId, b: TermId) -> Result<bool, LimitExceeded> {
         let terms = self.automata.terms_mut();
+        // Two different words are equal in no state, however long their common beginning is.
+        if a != b && terms.word(a).is_some() && terms.word(b).is_some() {
+            return Ok(true);
+        }
         let common = terms.intersection(&[a, b]);
         self.is_empty(common)
     }
@@ -136,6 +140,28 @@ impl ScalarLanguages {
         }
         let terms = self.automata.terms_mut();
         StringSet { yes: terms.intersection(&[a.yes, b.yes]), no: terms.union(&[a.no, b.no]) }
+    }
+
+    /// Whether each text of a number or string is surely in the set or surely outside.
+    pub(crate) fn is_decided(&mut self, number: NumberSet, string: StringSet) -> Result<bool, LimitExceeded> {
+        let any_number = number == self.any_number || number == NumberSet::not(self.any_number);
+        let any_string = string == self.any_string || string == self.any_string.complement();
+        let all = [
+            (self.any_number.yes, number.yes, number.no, any_number),
+            (self.any_string.yes, string.yes, string.no, any_string),
+        ];
+        for (all, yes, no, is_trivial) in all {
+            if is_trivial {
+                continue;
+            }
+            let terms = self.automata.terms_mut();
+            let outside = [yes, no].map(|part| self.encoding.outside(terms, part));
+            let undecided = terms.intersection(&[all, outside[0], outside[1]]);
+            if !self.is_empty(undecided)? {
+                return Ok(false);
+            }
+        }
+        Ok(true)
     }
 
     /// The decided set of the strings encoded by `yes`.

@@ -13,6 +13,7 @@ use crate::values::formula::Formula;
 use crate::values::formulas::Formulas;
 use crate::values::literals::{Satisfies, Schema, ValueFormula};
 use crate::values::scalar_languages::ScalarLanguages;
+use crate::values::simplification::Relation;
 use crate::values::value_set::ValueSet;
 use grammask_diagnostics::{LimitExceeded, Limits};
 
@@ -34,6 +35,12 @@ pub(crate) struct ValueSets<'o> {
     pub(crate) simplified: FxHashMap<ValueFormula, ValueFormula>,
     /// Whether the first schema admits only strings, and the second none of them; for `values::derivative`.
     pub(crate) string_exclusions: FxHashMap<(Id<Schema>, Id<Schema>), bool>,
+    /// Relations of constraints on a value, for `values::simplification`.
+    pub(crate) relations: FxHashMap<(ValueFormula, ValueFormula), Relation>,
+    /// Whether certainly no value satisfies a formula, for `values::simplification`.
+    pub(crate) impossible: FxHashMap<ValueFormula, bool>,
+    /// Whether the complement of a formula is cheap to emit, for `values::member_cells`.
+    pub(crate) flat_complements: FxHashMap<ValueFormula, bool>,
     /// The elements of finite formulas, for `members::unique_items`.
     pub(crate) listed_values: FxHashMap<ValueFormula, Option<Vec<ListedValue>>>,
     /// Singletons among the listed values; equal values have equal sets and so equal ids.
@@ -57,6 +64,9 @@ impl<'o> ValueSets<'o> {
             of_formulas: FxHashMap::default(),
             simplified: FxHashMap::default(),
             string_exclusions: FxHashMap::default(),
+            relations: FxHashMap::default(),
+            impossible: FxHashMap::default(),
+            flat_complements: FxHashMap::default(),
             listed_values: FxHashMap::default(),
             singletons: Interner::new(),
             emitted_size: 0,

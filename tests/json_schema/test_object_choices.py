@@ -1,0 +1,118 @@
+"""Random choices between objects that constrain the same members, against the ``jsonschema`` library.
+
+The branches share a few names and values, so most of them overlap, and a member or its absence decides between them.
+"""
+
+from __future__ import annotations
+
+import itertools
+import json
+import random
+from typing import Any
+
+import jsonschema
+import pytest
+from grammask import Grammar, GrammarError, Vocabulary
+from schema_oracle import LONG
+
+NAMES = "abcd"
+CONSTANTS = ["x", "y", "z", "xy", 1, 2, True, None]
+VOCABULARY = Vocabulary([bytes([byte]) for byte in range(256)], eos=256, size=257)
+SCHEMAS = 5_000 if LONG else 150
+
+
+def member(draw: random.Random, depth: int) -> Any:
+    """A schema for a member: a constant, a type, a pattern, a bound, or an object or array of such."""
+    kind = draw.randrange(10)
+    if kind < 3:
+        return {"const": draw.choice(CONSTANTS)}
+    if kind < 5:
+        return {"enum": draw.sample(CONSTANTS, draw.randint(1, 3))}
+    if kind == 5:
+        return {"type": draw.choice(["string", "integer", "boolean", "object", "array", "null"])}
+    if kind == 6:
+        return {"pattern": draw.choice(["^x", "y$", "z"])}
+    if kind == 7:
+        return draw.choice([{"minimum": 2}, {"multipleOf": 2}, True, {"not": {"const": "x"}}])
+    if kind == 8 and depth:
+        return choice(draw, depth - 1)
+    return {"type": "array", "items": {"const": draw.choice(CONSTANTS)}, "maxItems": 2}
+
+
+def branch(draw: random.Random, depth: int) -> dict[str, Any]:
+    """An object schema about some of the names."""
+    names = draw.sample(NAMES, draw.randint(0, 3))
+    schema: dict[str, Any] = {"properties": {name: member(draw, depth) for name in names}}
+    if draw.random() < 0.5:
+        schema["required"] = draw.sample(NAMES, draw.randint(0, 2))
+    if draw.random() < 0.15:
+        schema["additionalProperties"] = draw.choice([False, member(draw, 0)])
+    if draw.random() < 0.1:
+        schema["patternProperties"] = {"[ae]": member(draw, 0)}
+    if draw.random() < 0.1:
+        schema[draw.choice(["minProperties", "maxProperties"])] = draw.randint(1, 3)
+    if draw.random() < 0.1:
+        schema["dependentRequired"] = {draw.choice(NAMES): [draw.choice(NAMES)]}
+    return schema
+
+
+def choice(draw: random.Random, depth: int = 1) -> dict[str, Any]:
+    """An object schema with a choice between branches."""
+    schema = branch(draw, depth) | {"type": "object"}
+    branches = [branch(draw, depth) for _ in range(draw.randint(2, 7))]
+    kind = draw.randrange(5)
+    if kind < 2:
+        schema["oneOf"] = branches
+    elif kind == 2:
+        schema["anyOf"] = branches
+    elif kind == 3:
+        schema["allOf"] = [{"if": part, "then": branch(draw, depth)} for part in branches]
+    else:
+        schema["not"] = {draw.choice(["anyOf", "oneOf"]): branches[:3]}
+    return schema
+
+
+def value(draw: random.Random, depth: int = 1) -> Any:
+    if depth and draw.random() < 0.2:
+        return instance(draw, depth - 1)
+    if draw.random() < 0.15:
+        return draw.choices(CONSTANTS, k=draw.randint(0, 2))
+    return draw.choice([*CONSTANTS, 3, "w"])
+
+
+def instance(draw: random.Random, depth: int = 1) -> dict[str, Any]:
+    names = draw.sample([*NAMES, "e"], draw.randint(0, 4))
+    return {name: value(draw, depth) for name in names}
+
+
+@pytest.mark.parametrize("key_order", ["declared", "any"])
+def test_choices_between_objects(key_order: Any) -> None:
+    compiled_schemas = valid = 0
+    for seed in range(SCHEMAS):
+        draw = random.Random(seed)
+        schema = choice(draw)
+        library = jsonschema.Draft202012Validator(schema)
+        instances = [instance(draw) for _ in range(30)]
+        verdicts = [library.is_valid(each) for each in instances]
+        try:
+            grammar = Grammar.from_json_schema(schema, key_order=key_order, whitespace="compact")
+        except GrammarError as error:
+            if error.code != "unsatisfiable-schema" or any(verdicts):
+                pytest.fail(f"{error.code}: {seed} {schema}")
+            continue
+        compiled = grammar.compile(VOCABULARY, cache=False)
+        compiled_schemas += 1
+        for each, is_valid in zip(instances, verdicts, strict=True):
+            orders = list(itertools.permutations(each.items()))
+            texts = [json.dumps(dict(order), separators=(",", ":")).encode() for order in orders]
+            if key_order == "any":
+                accepted = {compiled.is_valid(text) for text in texts}
+                # Members of nested objects keep their order, any of which is allowed.
+                assert accepted == {is_valid}, (seed, schema, each)
+            elif not any(isinstance(part, dict) for part in each.values()):
+                assert any(compiled.is_valid(text) for text in texts) == is_valid, (seed, schema, each)
+            elif any(compiled.is_valid(text) for text in texts):
+                assert is_valid, (seed, schema, each)
+            valid += is_valid
+    assert compiled_schemas > SCHEMAS // 2
+    assert valid > SCHEMAS
