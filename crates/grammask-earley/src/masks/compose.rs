@@ -33,7 +33,6 @@ use super::budget::{ComposeError, WorkBudget, setbacks_after};
 use super::equivalence_cache::{EquivalenceCache, Observation, ObservedParts};
 use super::fixpoint::{LeftCornerClosure, Worklist};
 use super::terminal::length_limits::FirstLimitedWalk;
-use super::terminal::strategy::AppliedPlan;
 use super::terminal::table_walk::TableScratch;
 use super::terminal::walk::{BaseSummary, Wanted};
 
@@ -138,7 +137,7 @@ impl RuleSummaries {
         Ok((live, observation))
     }
 
-    /// Computes the mask of the reader's set, and returns the plans of the terminals that it reads.
+    /// Computes the mask of the reader's set, and describes the plans of the terminals that it reads, a line each.
     ///
     /// # Errors
     /// As for [`Self::compose`].
@@ -147,11 +146,11 @@ impl RuleSummaries {
         reader: &mut SetReader<'_>,
         vocabulary: &Vocabulary,
         deadline: &Deadline,
-    ) -> Result<Vec<AppliedPlan>, ComposeError> {
+    ) -> Result<String, ComposeError> {
         let items = reader.items();
         let budget = WorkBudget::new(Effort::Full, 0, deadline);
         let mut computation = self.computation(reader, vocabulary, budget);
-        computation.plans = Some(Vec::new());
+        computation.plans = Some(String::new());
         computation.mask(&items)?;
         Ok(computation.plans.unwrap_or_default())
     }
@@ -191,8 +190,8 @@ pub(super) struct MaskComputation<'a> {
     root: &'a NodeSetRef,
     pub(super) summaries: &'a mut RuleSummaries,
     pub(super) budget: WorkBudget<'a>,
-    /// The plans of terminals, recorded for `grammask debug plans`.
-    pub(super) plans: Option<Vec<AppliedPlan>>,
+    /// A line for the plan of each terminal, recorded for `grammask debug plans`.
+    pub(super) plans: Option<String>,
 }
 
 impl MaskComputation<'_> {

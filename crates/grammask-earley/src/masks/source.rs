@@ -144,9 +144,8 @@ impl MaskSource for ContextFreeMasks {
         if self.recognizer.counts_tokens() {
             return Ok("walk along the trie: the grammar counts tokens\n".to_owned());
         }
-        let plans = RuleSummaries::default().plans(&mut self.recognizer.read(set), vocabulary, deadline);
-        match plans {
-            Ok(plans) => Ok(plans.iter().map(|plan| format!("{plan}\n")).collect()),
+        match RuleSummaries::default().plans(&mut self.recognizer.read(set), vocabulary, deadline) {
+            Ok(plans) => Ok(plans),
             Err(ComposeError::Limit(limit)) => Err(limit),
             Err(ComposeError::TooMuchWork) => {
                 Ok("walk along the trie: composing takes too much work\n".to_owned())

@@ -11,12 +11,10 @@
 
 use grammask_automata::{Automata, ByteSet, StateId};
 use grammask_diagnostics::LimitExceeded;
-use grammask_vocabulary::{ByteGroups, Character};
+use grammask_vocabulary::ByteGroups;
 
-use super::super::tuning::{
-    MAX_ALPHABET_STATES, MAX_ALPHABET_STEPS, MAX_CHARACTER_STATES, MIN_ALPHABET_BYTES,
-};
-use super::self_loops::{CharacterTargets, Goal};
+use super::super::tuning::{MAX_ALPHABET_STATES, MAX_ALPHABET_STEPS, MIN_ALPHABET_BYTES};
+use super::self_loops::{CharacterTargets, Goal, all_lead};
 use super::walk::Wanted;
 
 /// A closed alphabet, and the states for which it is closed.
@@ -193,8 +191,7 @@ fn reach(
         }
         examined += 1;
         let mut escaping = Alphabet { bytes: alphabet.bytes, leads: 0 };
-        let successors = automata.successors(state)?;
-        for &(bytes, target) in &successors {
+        for (bytes, target) in automata.successors(state)? {
             let inside = bytes.intersection(alphabet.bytes);
             if inside.is_empty() || counts_ends && automata.is_accepting(target) != is_word {
                 continue;
@@ -207,9 +204,18 @@ fn reach(
                 continue;
             }
             let own = Alphabet { bytes: ByteSet::EMPTY, leads: 1 << number };
-            match after_characters(automata, &successors, number, counts_ends.then_some(is_word))? {
-                Some(targets) => targets.into_iter().for_each(|target| add(&mut reached, target, own)),
-                None => escaping.leads |= own.leads,
+            let leads = ByteGroups::LEADS[number].clone();
+            let mut targets = Vec::new();
+            let lead = all_lead(automata, state, leads, !counts_ends, |automata, target| {
+                if targets.last() != Some(&target) {
+                    targets.push(target);
+                }
+                !counts_ends || automata.is_accepting(target) == is_word
+            })?;
+            if lead {
+                targets.into_iter().for_each(|target| add(&mut reached, target, own));
+            } else {
+                escaping.leads |= own.leads;
             }
         }
         if escaping.len() > 0 {
@@ -238,61 +244,6 @@ fn add(reached: &mut Vec<ReachedState>, state: StateId, entrance: Alphabet) {
     if !reached.iter().any(|known| known.state == state) {
         reached.push(ReachedState { state, entrance, is_needed: false });
     }
-}
-
-/// The states after the characters of a group, from the state with these successors; `None` if some character is dead.
-/// If `is_word` is given, also where a word ends inside a character, or where a state after one is accepting and
-/// `is_word` is false, or the other way round.
-fn after_characters(
-    automata: &mut Automata,
-    successors: &[(ByteSet, StateId)],
-    group: usize,
-    is_word: Option<bool>,
-) -> Result<Option<Vec<StateId>>, LimitExceeded> {
-    let mut targets = Vec::new();
-    let mut visited: Vec<(Character, StateId)> = Vec::new();
-    for byte in ByteGroups::LEADS[group].clone() {
-        let Some(&(_, target)) = successors.iter().find(|(bytes, _)| bytes.contains(byte)) else {
-            return Ok(None);
-        };
-        let pair = (Character::Boundary.step(byte), target);
-        if !visited.contains(&pair) {
-            visited.push(pair);
-        }
-    }
-    let mut next = 0;
-    while let Some(&(character, state)) = visited.get(next) {
-        next += 1;
-        if visited.len() > MAX_CHARACTER_STATES || is_word.is_some() && automata.is_accepting(state) {
-            return Ok(None);
-        }
-        let range = match character {
-            Character::Narrow(low, high, _) => low..=high,
-            _ => 0x80..=0xbf,
-        };
-        let mut missing = ByteSet::range(*range.start(), *range.end());
-        let after = character.step(*range.start());
-        for (bytes, target) in automata.successors(state)? {
-            let inside = bytes.intersection(missing);
-            if inside.is_empty() {
-                continue;
-            }
-            missing = missing.without(inside);
-            if after != Character::Boundary {
-                if !visited.contains(&(after, target)) {
-                    visited.push((after, target));
-                }
-            } else if is_word.is_some_and(|is_word| automata.is_accepting(target) != is_word) {
-                return Ok(None);
-            } else if !targets.contains(&target) {
-                targets.push(target);
-            }
-        }
-        if !missing.is_empty() {
-            return Ok(None);
-        }
-    }
-    Ok(Some(targets))
 }
 
 #[cfg(test)]

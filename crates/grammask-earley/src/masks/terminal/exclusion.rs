@@ -4,9 +4,7 @@
 //! infinite set, so the summaries differ only after a whole excluded word: the excluded words are walked alone, and no
 //! state of the automaton that distinguishes them from other strings is created.
 
-use std::sync::Arc;
-
-use grammask_automata::{Automata, ByteSet, Exclusion, StateId, Table, TableState, TermId};
+use grammask_automata::{Automata, Exclusion, StateId, TermId};
 use grammask_diagnostics::LimitExceeded;
 use grammask_vocabulary::{NodeSet, TokenTrie, TrieNode, Vocabulary};
 
@@ -17,13 +15,6 @@ use super::delta::SummaryDelta;
 fn are_apart(nodes: &NodeSet, trie: &TokenTrie) -> bool {
     let mut end = TrieNode(0);
     nodes.iter().all(|node| node >= std::mem::replace(&mut end, trie.subtree_end(node)))
-}
-
-/// The suffixes of the excluded words with a common prefix.
-#[derive(Clone)]
-enum ExcludedSuffixes {
-    Table(Arc<Table>, TableState),
-    Term(TermId),
 }
 
 /// Finds the delta from the summary of the wider term of `exclusion`, below `nodes`. `None` where it takes long to
@@ -54,22 +45,16 @@ pub(crate) fn walk_exclusion(
     let (Some(head), Some(tail)) = (head, tail) else { return Ok(None) };
     let first_bytes = automata.first_bytes(tail)?;
     let mut delta = SummaryDelta::default();
-    let mut stack: Vec<(TrieNode, StateId, ExcludedSuffixes)> = Vec::new();
-    let mut next: Vec<(TrieNode, ExcludedSuffixes)> = Vec::new();
+    // Nodes, with the state of the head and the suffixes of the excluded words after them.
+    let mut stack: Vec<(TrieNode, StateId, TermId)> = Vec::new();
     for part in parts {
-        let suffixes = match automata.terms().leading_table(part) {
-            Some((table, state, after)) if after == automata.terms().epsilon() => {
-                ExcludedSuffixes::Table(table.clone(), state)
-            }
-            _ => ExcludedSuffixes::Term(part),
-        };
-        stack.extend(nodes.iter().map(|node| (node, head, suffixes.clone())));
+        stack.extend(nodes.iter().map(|node| (node, head, part)));
         while let Some((node, head, suffixes)) = stack.pop() {
             if delta.work > MAX_SMALL_WALK {
                 return Ok(None);
             }
             let is_word = automata.is_accepting(head);
-            if is_word && suffixes.is_nullable(automata) {
+            if is_word && automata.terms().is_nullable(suffixes) {
                 if automata.is_accepting(tail) {
                     delta.set_end(node, false);
                 }
@@ -80,12 +65,16 @@ pub(crate) fn walk_exclusion(
                     delta.remove_subtree(trie.child(node, byte).expect("a child over this byte"), trie);
                 }
             }
-            if !suffixes.children(automata, trie, node, &mut next) {
-                return Ok(None);
-            }
-            delta.work += 1 + next.len();
-            for (child, suffixes) in next.drain(..) {
-                let byte = trie.byte(child);
+            let Some(bytes) = automata.terms().possible_first_bytes(suffixes) else { return Ok(None) };
+            delta.work += 1;
+            for byte in bytes.within(trie.child_bytes(node)).iter() {
+                // No state for the suffixes: the other paths need none.
+                let suffixes = automata.terms_mut().derivative(suffixes, byte);
+                let Some(child) = trie.child(node, byte) else { continue };
+                if suffixes == automata.terms().nothing() {
+                    continue;
+                }
+                delta.work += 1;
                 let Some(head) = automata.step(head, byte)? else { continue };
                 let is_unambiguous = automata.terms().is_infinite_by_form(automata.term(head))
                     && !(is_word && first_bytes.contains(byte));
@@ -99,48 +88,6 @@ pub(crate) fn walk_exclusion(
         }
     }
     Ok(Some(delta))
-}
-
-impl ExcludedSuffixes {
-    fn is_nullable(&self, automata: &Automata) -> bool {
-        match self {
-            Self::Table(table, state) => table.is_accepting(*state),
-            Self::Term(term) => automata.terms().is_nullable(*term),
-        }
-    }
-
-    /// Adds the children of `node` that are on the path of a word, each with the suffixes after it. Returns false if
-    /// the first bytes are unknown.
-    fn children(
-        &self,
-        automata: &mut Automata,
-        trie: &TokenTrie,
-        node: TrieNode,
-        children: &mut Vec<(TrieNode, Self)>,
-    ) -> bool {
-        match self {
-            Self::Table(table, state) => {
-                for (low, high, target) in table.edges(*state) {
-                    let after = |child| (child, Self::Table(table.clone(), target));
-                    if low == high {
-                        children.extend(trie.child(node, low).map(after));
-                        continue;
-                    }
-                    let bytes = ByteSet::range(low, high).within(trie.child_bytes(node));
-                    children.extend(bytes.iter().filter_map(|byte| trie.child(node, byte)).map(after));
-                }
-            }
-            Self::Term(term) => {
-                let Some(bytes) = automata.terms().possible_first_bytes(*term) else { return false };
-                for byte in bytes.within(trie.child_bytes(node)).iter() {
-                    let after = automata.terms_mut().derivative(*term, byte);
-                    let child = trie.child(node, byte).filter(|_| after != automata.terms().nothing());
-                    children.extend(child.map(|child| (child, Self::Term(after))));
-                }
-            }
-        }
-        true
-    }
 }
 
 #[cfg(test)]

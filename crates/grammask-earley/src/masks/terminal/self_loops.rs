@@ -138,7 +138,12 @@ impl CharacterTargets {
                 continue;
             }
             self.seen = self.seen.union(group);
-            if !all_lead(automata, state, leads, goal)? {
+            let lead = all_lead(automata, state, leads, goal == Goal::Live, |automata, target| match goal {
+                Goal::Return => target == state,
+                Goal::Accept => automata.is_accepting(target),
+                Goal::Live => true,
+            });
+            if !lead? {
                 return Ok(false);
             }
             self.leading = self.leading.union(group);
@@ -152,40 +157,53 @@ impl CharacterTargets {
     }
 }
 
-/// Whether every character that begins with a byte of `leads` leads to the goal.
-fn all_lead(
+/// Whether every character that begins with a byte of `leads` leads to a live state that `is_goal` accepts. Unless
+/// `ends_inside`, also whether no word ends inside such a character.
+///
+/// # Errors
+/// When the automaton exceeds its limit.
+pub(super) fn all_lead(
     automata: &mut Automata,
     state: StateId,
     leads: RangeInclusive<u8>,
-    goal: Goal,
+    ends_inside: bool,
+    mut is_goal: impl FnMut(&Automata, StateId) -> bool,
 ) -> Result<bool, LimitExceeded> {
-    let mut seen = vec![(Character::Boundary, state)];
+    let mut seen: Vec<(Character, StateId)> = Vec::new();
+    for byte in leads {
+        let Some(target) = automata.step(state, byte)? else { return Ok(false) };
+        let inside = (Character::Boundary.step(byte), target);
+        if !seen.contains(&inside) {
+            seen.push(inside);
+        }
+    }
     let mut next = 0;
     while let Some(&(character, current)) = seen.get(next) {
         next += 1;
-        let bytes = if character == Character::Boundary { leads.clone() } else { 0x80..=0xbf };
-        for byte in bytes {
-            let character = character.step(byte);
-            if character == Character::Broken {
+        if seen.len() > MAX_CHARACTER_STATES || !ends_inside && automata.is_accepting(current) {
+            return Ok(false);
+        }
+        let (low, high) = match character {
+            Character::Narrow(low, high, _) => (low, high),
+            _ => (0x80, 0xbf),
+        };
+        let after = character.step(low);
+        let mut missing = ByteSet::range(low, high);
+        for (bytes, target) in automata.successors(current)? {
+            let bytes = bytes.intersection(missing);
+            if bytes.is_empty() {
                 continue;
             }
-            let Some(target) = automata.step(current, byte)? else { return Ok(false) };
-            if character == Character::Boundary {
-                let is_there = match goal {
-                    Goal::Return => target == state,
-                    Goal::Accept => automata.is_accepting(target),
-                    Goal::Live => true,
-                };
-                if !is_there {
+            missing = missing.without(bytes);
+            if after == Character::Boundary {
+                if !is_goal(automata, target) {
                     return Ok(false);
                 }
-            } else if goal != Goal::Live && automata.is_accepting(target) {
-                return Ok(false);
-            } else if !seen.contains(&(character, target)) {
-                seen.push((character, target));
+            } else if !seen.contains(&(after, target)) {
+                seen.push((after, target));
             }
         }
-        if seen.len() > MAX_CHARACTER_STATES {
+        if !missing.is_empty() {
             return Ok(false);
         }
     }

@@ -16,7 +16,6 @@
 //!
 //! Repetitions of a prefix code in productions are found before their terminals ([`super::repetitions`]).
 
-use std::fmt;
 use std::sync::Arc;
 
 use grammask_automata::{ByteSet, StateId};
@@ -35,6 +34,8 @@ use super::walk::{BaseSummary, WalkRequest, WalkResult, Wanted, walk_terminal, w
 /// A strategy for the summary of a terminal, in the order in which they are tried.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Strategy {
+    /// Reads the vocabulary's cache of summaries.
+    Cached,
     /// Follows the only word ([`walk_word`]).
     Literal,
     /// Walks a table of literals ([`super::table_walk`]).
@@ -51,10 +52,6 @@ pub(crate) enum Strategy {
     Dense,
 }
 
-/// Strategies to be tried in order, as bits.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Plan(u16);
-
 /// The facts about a state and a node set that [`plan`] needs. All of them are found without stepping the automaton.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct TerminalFacts {
@@ -70,15 +67,16 @@ pub(crate) struct TerminalFacts {
     pub(crate) has_exclusion: bool,
 }
 
-/// The candidates for a terminal. If a full computation exhausts them, it walks the automaton; an immediate one gives
-/// up.
-pub(crate) fn plan(facts: &TerminalFacts) -> Plan {
+/// The candidates for a terminal, in order. If a full computation exhausts them, it walks the automaton; an immediate
+/// one gives up.
+pub(crate) fn plan(facts: &TerminalFacts) -> impl Iterator<Item = Strategy> + use<> {
     let is_full = facts.effort == Effort::Full;
-    Plan::default()
-        .with(Strategy::Literal, facts.is_literal)
-        .with(Strategy::Table, facts.is_table && !facts.is_dense)
-        .with(Strategy::LengthLimit, is_full && facts.has_intersection)
-        .with(Strategy::Exclusion, is_full && facts.has_exclusion && !facts.is_dense)
+    applicable([
+        (Strategy::Literal, facts.is_literal),
+        (Strategy::Table, facts.is_table && !facts.is_dense),
+        (Strategy::LengthLimit, is_full && facts.has_intersection),
+        (Strategy::Exclusion, is_full && facts.has_exclusion && !facts.is_dense),
+    ])
 }
 
 /// The facts about the entries of a walk that [`plan_walk`] needs.
@@ -92,62 +90,18 @@ pub(crate) struct WalkFacts {
     pub(crate) has_bases: bool,
 }
 
-/// The variants of a walk of the automaton. The last one never declines.
-pub(crate) fn plan_walk(facts: &WalkFacts) -> Plan {
+/// The variants of a walk of the automaton, in order. The last one never declines.
+pub(crate) fn plan_walk(facts: &WalkFacts) -> impl Iterator<Item = Strategy> + use<> {
     let is_sparse = facts.ahead < MIN_DENSE_NODES || facts.is_narrow;
-    Plan::default()
-        .with(Strategy::Sparse, is_sparse)
-        .with(Strategy::Similar, !is_sparse && facts.has_bases)
-        .with(Strategy::Dense, !is_sparse)
+    applicable([
+        (Strategy::Sparse, is_sparse),
+        (Strategy::Similar, !is_sparse && facts.has_bases),
+        (Strategy::Dense, !is_sparse),
+    ])
 }
 
-impl Plan {
-    const ALL: [Strategy; 7] = [
-        Strategy::Literal,
-        Strategy::Table,
-        Strategy::LengthLimit,
-        Strategy::Exclusion,
-        Strategy::Sparse,
-        Strategy::Similar,
-        Strategy::Dense,
-    ];
-
-    fn with(self, strategy: Strategy, applies: bool) -> Self {
-        Self(self.0 | u16::from(applies) << strategy as u16)
-    }
-
-    /// The strategies in order.
-    pub(crate) fn strategies(self) -> impl Iterator<Item = Strategy> {
-        Self::ALL.into_iter().filter(move |&strategy| self.0 >> strategy as u16 & 1 == 1)
-    }
-}
-
-/// How the summary of a terminal was computed for a mask.
-#[derive(Clone, Debug)]
-pub(in crate::masks) struct AppliedPlan {
-    /// The language that continues the state.
-    language: String,
-    /// Number of trie nodes below which the terminal is read.
-    nodes: usize,
-    /// Candidates that declined.
-    declined: Vec<Strategy>,
-    /// The strategy that succeeded; `None` if the vocabulary has cached the summary.
-    strategy: Option<Strategy>,
-    /// Work of all of them, that for base summaries included, in visited trie nodes.
-    work: usize,
-}
-
-impl fmt::Display for AppliedPlan {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let name = |strategy: &Strategy| format!("{strategy:?}").to_lowercase();
-        let Self { language, nodes, declined, strategy, work } = self;
-        let strategy = strategy.as_ref().map_or_else(|| "cached".to_owned(), name);
-        write!(f, "{strategy}: below {nodes} nodes, {work} trie nodes visited")?;
-        if !declined.is_empty() {
-            write!(f, ", declined by {}", declined.iter().map(name).collect::<Vec<_>>().join(" and "))?;
-        }
-        write!(f, ": {language}")
-    }
+fn applicable<const N: usize>(candidates: [(Strategy, bool); N]) -> impl Iterator<Item = Strategy> {
+    candidates.into_iter().filter_map(|(strategy, applies)| applies.then_some(strategy))
 }
 
 impl MaskComputation<'_> {
@@ -193,7 +147,7 @@ impl MaskComputation<'_> {
         let cached = self.vocabulary.summaries().get(language, nodes);
         let summary = match cached.filter(suffices) {
             Some(cached) => {
-                self.record(WalkRequest { state, nodes, wanted }, &[], None, self.budget.spent());
+                self.record(state, nodes, self.budget.spent(), Strategy::Cached, std::iter::empty());
                 cached
             }
             None => {
@@ -222,7 +176,6 @@ impl MaskComputation<'_> {
         nodes: &NodeSetRef,
         wanted: Wanted,
     ) -> Result<TerminalSummary, ComposeError> {
-        let request = WalkRequest { state, nodes, wanted };
         let before = self.budget.spent();
         let automata = &*self.machine.automata;
         let (terms, term) = (automata.terms(), automata.term(state));
@@ -239,59 +192,61 @@ impl MaskComputation<'_> {
                 && is_enabled(Technique::LengthLimits),
             has_exclusion: terms.has_exclusion(term) && is_enabled(Technique::Exclusions),
         };
-        let mut declined = Vec::new();
-        for strategy in plan(&facts).strategies() {
+        let mut candidates = plan(&facts);
+        let (strategy, summary) = loop {
+            let Some(strategy) = candidates.next() else {
+                self.budget.require_full_effort()?;
+                let bases = &self.summaries.terminals.bases;
+                let request = WalkRequest { state, nodes, wanted };
+                let (strategy, walked) =
+                    walk_terminal(self.machine.automata, self.vocabulary, request, bases)?;
+                break (strategy, self.finish(walked)?);
+            };
             let summary = match strategy {
                 Strategy::Literal => {
                     let (word, is_whole) = literal.as_ref().expect("a fact of the plan");
-                    let walked = walk_word(self.vocabulary, word, *is_whole, nodes);
-                    Some(self.finish(walked)?)
+                    Some(self.finish(walk_word(self.vocabulary, word, *is_whole, nodes))?)
                 }
-                Strategy::Table => self.table(state, nodes)?,
+                Strategy::Table => {
+                    let scratch = &mut self.summaries.terminals.table_scratch;
+                    let walked = walk_table(self.machine.automata, self.vocabulary, state, nodes, scratch)?;
+                    walked.map(|walked| self.finish(walked)).transpose()?
+                }
                 Strategy::LengthLimit => self.without_length_limit(state, nodes)?,
                 Strategy::Exclusion => self.without_exclusion(state, nodes, wanted)?,
-                Strategy::Sparse | Strategy::Similar | Strategy::Dense => None,
+                _ => unreachable!("no candidate of a plan for a terminal"),
             };
             if let Some(summary) = summary {
-                self.record(request, &declined, Some(strategy), before);
-                return Ok(summary);
+                break (strategy, summary);
             }
-            if self.plans.is_some() {
-                declined.push(strategy);
-            }
-        }
-        self.budget.require_full_effort()?;
-        let bases = &self.summaries.terminals.bases;
-        let (strategy, walked) = walk_terminal(self.machine.automata, self.vocabulary, request, bases)?;
-        let summary = self.finish(walked)?;
-        self.record(request, &declined, Some(strategy), before);
+        };
+        self.record(state, nodes, before, strategy, plan(&facts).take_while(|other| *other != strategy));
         Ok(summary)
     }
 
-    /// Records a plan if they are wanted.
+    /// Adds a line to the recorded plans, if they are wanted: the strategy that succeeded, those that declined before
+    /// it, and the work since `before`, that for base summaries included.
     fn record(
         &mut self,
-        request: WalkRequest<'_>,
-        declined: &[Strategy],
-        strategy: Option<Strategy>,
+        state: StateId,
+        nodes: &NodeSetRef,
         before: usize,
+        strategy: Strategy,
+        declined: impl Iterator<Item = Strategy>,
     ) {
         let Some(plans) = &mut self.plans else { return };
+        let name = |strategy: Strategy| format!("{strategy:?}").to_lowercase();
+        let declined: Vec<String> = declined.map(name).collect();
+        let declined = match declined.is_empty() {
+            true => String::new(),
+            false => format!(", declined by {}", declined.join(" and ")),
+        };
+        let (strategy, nodes, work) = (name(strategy), nodes.len(), self.budget.spent() - before);
         let automata = &*self.machine.automata;
-        plans.push(AppliedPlan {
-            language: automata.terms().display(automata.term(request.state)).to_string(),
-            nodes: request.nodes.len(),
-            declined: declined.to_vec(),
-            strategy,
-            work: self.budget.spent() - before,
-        });
-    }
-
-    /// The summary of a terminal that begins with a table of literals.
-    fn table(&mut self, state: StateId, nodes: &NodeSetRef) -> Result<Option<TerminalSummary>, ComposeError> {
-        let scratch = &mut self.summaries.terminals.table_scratch;
-        let walked = walk_table(self.machine.automata, self.vocabulary, state, nodes, scratch)?;
-        walked.map(|walked| self.finish(walked)).transpose()
+        let language = automata.terms().display(automata.term(state));
+        let line =
+            format!("{strategy}: below {nodes} nodes, {work} trie nodes visited{declined}: {language}\n");
+        plans.push_str(&line);
     }
 
     /// The summary of a terminal with an exclusion, from the one without.

@@ -86,7 +86,7 @@ pub(crate) fn walk_terminal(
             || ahead >= MIN_DENSE_NODES && are_narrow(automata, &entries)?,
         has_bases: !bases.is_empty() && request.nodes.contains(TrieNode::ROOT),
     };
-    for strategy in plan_walk(&facts).strategies() {
+    for strategy in plan_walk(&facts) {
         let walked = match strategy {
             Strategy::Sparse => {
                 let mut walk = SparseWalk::new(Vec::new(), 0);
