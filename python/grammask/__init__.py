@@ -18,9 +18,10 @@ True
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from grammask._grammask import CompiledGrammar, Expectation, Explanation, Limits, Matcher
+from grammask._grammask import CompiledGrammar, Completion, Expectation, Explanation, Limits, Matcher
 from grammask.compile_cache import CompileCache, default_compile_cache
 from grammask.errors import (
+    BudgetTooSmall,
     DeadEnd,
     Diagnostic,
     GrammarError,
@@ -51,8 +52,10 @@ if TYPE_CHECKING:
     from grammask.templates import Template, TemplateMismatch, TemplateResult, TemplateStream
 
 __all__ = [
+    "BudgetTooSmall",
     "CompileCache",
     "CompiledGrammar",
+    "Completion",
     "DeadEnd",
     "Diagnostic",
     "Expectation",

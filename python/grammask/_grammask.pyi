@@ -12,6 +12,7 @@ from grammask.errors import Diagnostic
 
 __all__ = [
     "CompiledGrammar",
+    "Completion",
     "Composition",
     "Expectation",
     "Explanation",
@@ -703,8 +704,15 @@ class CompiledGrammar:
     States and masks are computed when a matcher first needs them, and cached for all matchers.
     """
 
-    def matcher(self) -> Matcher:
-        """Return a new matcher at the beginning of a text. Cheap: make one per text."""
+    def matcher(self, max_tokens: int | None = None) -> Matcher:
+        """Return a new matcher at the beginning of a text. Cheap: make one per text.
+
+        Args:
+            max_tokens: The budget of the text, see :attr:`Matcher.budget`; none by default.
+
+        Raises:
+            BudgetTooSmall, GrammarSemanticError, LimitExceeded: As for :attr:`Matcher.budget`.
+        """
 
     @property
     def end(self) -> str:
@@ -816,7 +824,10 @@ class CompiledGrammar:
         distinct cached masks; ``mask_bytes``: their memory; ``masks_composed``, ``masks_recalled`` and
         ``masks_walked``: masks that were computed from summaries, found by the equivalence cache, or computed by a
         walk along the token trie; ``summary_bytes`` and ``vocabulary_bytes``: memory of the summaries of this grammar,
-        and of the summaries and masks that are cached with the vocabulary for all grammars.
+        and of the summaries and masks that are cached with the vocabulary for all grammars; ``budget_masks_exact`` and
+        ``budget_masks_bounded``: distinct masks under scarce budgets, with all tokens after which the text can be
+        finished within the budget, or without some of them, which an upper bound excluded; ``budget_bytes``: memory of
+        the costs of states.
         """
 
 @final
@@ -979,6 +990,49 @@ class Matcher:
     def is_finished(self) -> bool:
         """Whether the text has ended: with an end token or, with ``end="eager"``, by becoming complete."""
 
+    @property
+    def budget(self) -> int | None:
+        """The number of tokens that the text may still have, its end token included; None without a budget.
+
+        It can be set. From then on a token is legal only if the text after it can be finished within the remaining
+        budget, so the text always ends within it. A fork has the same budget, and ``rollback`` restores that of the
+        earlier state. ``accept_bytes`` costs nothing, and refuses bytes after which the text cannot be finished within
+        the budget.
+
+        Raises:
+            BudgetTooSmall: The text cannot be finished with this number of tokens; ``minimum`` suffices.
+            GrammarSemanticError: No completion is known (code ``no-completion``): the grammar never ends here, or the
+                vocabulary cannot spell what is missing.
+            LimitExceeded: A limit was exceeded.
+            ValueError: The number is negative.
+
+        Cost: that of :attr:`tokens_to_finish`. Masks cost the same as without a budget until it approaches the length
+        of the shortest completion.
+        """
+
+    @budget.setter
+    def budget(self, budget: int | None) -> None: ...
+    @property
+    def tokens_to_finish(self) -> int:
+        """The number of tokens with which the text can be finished: the least sufficient budget. 0 after the end.
+
+        For vocabularies of at most 1,024 ids it is the smallest possible number, unless the search takes too much work;
+        for others it is the fewest tokens that spell the shortest completion in bytes.
+
+        Raises:
+            GrammarSemanticError: No completion is known (code ``no-completion``).
+            LimitExceeded: A limit was exceeded.
+
+        Cost: cached by state.
+        """
+
+    def shortest_completion(self) -> Completion:
+        """Return a completion with :attr:`tokens_to_finish` tokens. Does not depend on the budget.
+
+        Raises:
+            GrammarSemanticError, LimitExceeded: As :attr:`tokens_to_finish`.
+        """
+
     def forced_bytes(self, limit: int = 4096) -> bytes:
         """Return the longest common prefix of all continuations of the text, at most ``limit`` bytes.
 
@@ -1025,6 +1079,21 @@ class Matcher:
         """
 
 @final
+class Completion:
+    """A completion of a text: ``text``, its bytes, and ``tokens``, its tokens with an end token where one is required."""
+
+    @property
+    def text(self) -> bytes:
+        """The bytes of the tokens that have text."""
+
+    @property
+    def tokens(self) -> tuple[int, ...]:
+        """The ids of the tokens."""
+
+    def __eq__(self, other: object, /) -> bool: ...
+    def __ne__(self, other: object, /) -> bool: ...
+
+@final
 class Expectation:
     """A terminal that the grammar expects."""
 
@@ -1061,11 +1130,19 @@ class Explanation:
 
     @property
     def reason(self) -> str:
-        """One of ``allowed``, ``refused-byte``, ``too-many-tokens``, ``incomplete``, ``no-text``, ``finished``."""
+        """Stable identifier of the reason.
+
+        One of ``allowed``, ``refused-byte``, ``too-many-tokens``, ``over-budget``, ``incomplete``, ``no-text``,
+        ``finished``.
+        """
 
     @property
     def position(self) -> int | None:
         """For ``refused-byte``, the position of the first illegal byte of the token."""
+
+    @property
+    def needed_budget(self) -> int | None:
+        """For ``over-budget``, the least budget with which the token would be legal, if one is known."""
 
     @property
     def expected(self) -> list[Expectation]:

@@ -116,5 +116,23 @@ class LimitExceeded(GrammarError):
     """A budget of :class:`grammask.Limits` is exceeded."""
 
 
+class BudgetTooSmall(GrammarError):
+    """A text cannot be finished within a token budget.
+
+    Attributes:
+        budget: The budget, in tokens.
+        minimum: The least budget that suffices.
+    """
+
+    budget: int
+    minimum: int
+
+    def __init__(self, message: str, diagnostics: list[Diagnostic], budget: int, minimum: int) -> None:
+        super().__init__(message, diagnostics)
+        self.args = (message, diagnostics, budget, minimum)
+        self.budget = budget
+        self.minimum = minimum
+
+
 class DeadEnd(GrammarError):
     """No token of the vocabulary can continue an incomplete text."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from typing import TYPE_CHECKING, Literal
 
 from grammask import _grammask
@@ -132,6 +133,17 @@ class Grammar(GrammarAlgebra, GrammarReaders):
             lambda: self._core.compile(vocabulary, end, limits, finite),
         )
 
+    def shortest_text(self, limits: Limits | None = None) -> bytes:
+        """Returns a shortest text of the grammar, in bytes. Deterministic.
+
+        Raises:
+            GrammarSemanticError: No text matches, all texts are infinite (code ``no-completion``), or the grammar names
+                tokens.
+            LimitExceeded: A budget is exceeded.
+        """
+        compiled = self.compile(_byte_vocabulary(), limits=limits, cache=False)
+        return compiled.matcher().shortest_completion().text
+
     def check(self, limits: Limits | None = None) -> list[Diagnostic]:
         """Returns warnings: unused rules, rules that derive nothing, never end, or derive themselves.
 
@@ -157,6 +169,11 @@ class Grammar(GrammarAlgebra, GrammarReaders):
     def __repr__(self) -> str:
         first_line = self.source.strip().split("\n", 1)[0]
         return f"<Grammar {first_line[:60]!r}>"
+
+
+@cache
+def _byte_vocabulary() -> Vocabulary:
+    return _grammask.Vocabulary([*(bytes([byte]) for byte in range(256)), None], eos=256)
 
 
 def _restore(source: Source) -> Grammar:

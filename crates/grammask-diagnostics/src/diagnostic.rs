@@ -47,6 +47,8 @@ pub enum ErrorKind {
     Limit,
     /// No token of the vocabulary can continue a text that the grammar requires to continue.
     DeadEnd,
+    /// A token budget within which the text cannot be finished.
+    Budget,
 }
 
 codes! {
@@ -114,6 +116,10 @@ codes! {
     LimitExceeded = "limit-exceeded", Limit;
     /// No token of the vocabulary can continue an incomplete text.
     DeadEnd = "dead-end", DeadEnd;
+    /// A token budget is smaller than the number of tokens that finish the text.
+    BudgetTooSmall = "budget-too-small", Budget;
+    /// A token budget, or a completion, for a text of which no completion is known.
+    NoCompletion = "no-completion", Semantic;
     /// The data is not a saved grammar, or damaged.
     InvalidSavedGrammar = "invalid-saved-grammar", Syntax;
     /// A saved grammar was compiled for another vocabulary.

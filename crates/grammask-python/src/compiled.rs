@@ -12,6 +12,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyBytes, PyDict};
 
 use crate::allocator::PurgeOnDrop;
+use crate::budget::budget;
 use crate::errors::{diagnostics, grammar_error};
 use crate::forks::OutsideForks;
 use crate::limits::{PyLimits, or_default};
@@ -40,8 +41,23 @@ impl PyCompiledGrammar {
 #[pymethods]
 impl PyCompiledGrammar {
     /// Return a new matcher at the beginning of a text. Cheap: make one per text.
-    fn matcher(&self) -> PyMatcher {
-        PyMatcher::new(self.compiled.matcher())
+    ///
+    /// Args:
+    ///     max_tokens: The budget of the text, see :attr:`Matcher.budget`; none by default.
+    ///
+    /// Raises:
+    ///     BudgetTooSmall, GrammarSemanticError, LimitExceeded: As for :attr:`Matcher.budget`.
+    #[pyo3(signature = (max_tokens=None))]
+    fn matcher(
+        &self,
+        py: Python<'_>,
+        #[pyo3(from_py_with = budget)] max_tokens: Option<u32>,
+    ) -> PyResult<PyMatcher> {
+        let mut matcher = PyMatcher::new(self.compiled.matcher());
+        if max_tokens.is_some() {
+            matcher.limit(py, max_tokens)?;
+        }
+        Ok(matcher)
     }
 
     /// When a text ends: ``"eos"``, with an end token, or ``"eager"``, as soon as it is complete.
@@ -233,7 +249,10 @@ impl PyCompiledGrammar {
     /// distinct cached masks; ``mask_bytes``: their memory; ``masks_composed``, ``masks_recalled`` and
     /// ``masks_walked``: masks that were computed from summaries, found by the equivalence cache, or computed by a
     /// walk along the token trie; ``summary_bytes`` and ``vocabulary_bytes``: memory of the summaries of this grammar,
-    /// and of the summaries and masks that are cached with the vocabulary for all grammars.
+    /// and of the summaries and masks that are cached with the vocabulary for all grammars; ``budget_masks_exact`` and
+    /// ``budget_masks_bounded``: distinct masks under scarce budgets, with all tokens after which the text can be
+    /// finished within the budget, or without some of them, which an upper bound excluded; ``budget_bytes``: memory of
+    /// the costs of states.
     fn stats<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let masks = self.compiled.cache().statistics();
         let stats = PyDict::new(py);
@@ -248,6 +267,10 @@ impl PyCompiledGrammar {
         stats.set_item("masks_walked", masks.walked)?;
         stats.set_item("summary_bytes", masks.rule_bytes)?;
         stats.set_item("vocabulary_bytes", masks.vocabulary_bytes)?;
+        let budgets = self.compiled.cache().budget_statistics();
+        stats.set_item("budget_masks_exact", budgets.exact_masks)?;
+        stats.set_item("budget_masks_bounded", budgets.bounded_masks)?;
+        stats.set_item("budget_bytes", budgets.bytes)?;
         Ok(stats)
     }
 

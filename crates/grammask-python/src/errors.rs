@@ -7,6 +7,8 @@ use pyo3::prelude::*;
 
 mod python {
     pyo3::import_exception!(grammask.errors, VocabularyError);
+    pyo3::import_exception!(grammask.errors, GrammarError);
+    pyo3::import_exception!(grammask.errors, BudgetTooSmall);
     pyo3::import_exception!(grammask.errors, GrammarSyntaxError);
     pyo3::import_exception!(grammask.errors, GrammarSemanticError);
     pyo3::import_exception!(grammask.errors, UnsupportedGrammar);
@@ -41,6 +43,17 @@ pub(crate) fn grammar_error(py: Python<'_>, error: &GrammarError) -> PyErr {
         ErrorKind::Unsupported => python::UnsupportedGrammar::new_err(arguments),
         ErrorKind::Limit => python::LimitExceeded::new_err(arguments),
         ErrorKind::DeadEnd => python::DeadEnd::new_err(arguments),
+        ErrorKind::Budget => python::GrammarError::new_err(arguments),
+    }
+}
+
+/// The error of a token budget as `BudgetTooSmall`.
+pub(crate) fn budget_too_small(py: Python<'_>, error: &GrammarError, budget: u32, minimum: u32) -> PyErr {
+    match diagnostics(py, error.diagnostics(), error.source_text()) {
+        Ok(diagnostics) => {
+            python::BudgetTooSmall::new_err((error.to_string(), diagnostics, budget, minimum))
+        }
+        Err(failure) => failure,
     }
 }
 

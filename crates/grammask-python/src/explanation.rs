@@ -76,12 +76,16 @@ impl PyExplanation {
         self.explanation == Explanation::Allowed
     }
 
-    /// One of ``allowed``, ``refused-byte``, ``too-many-tokens``, ``incomplete``, ``no-text``, ``finished``.
+    /// Stable identifier of the reason.
+    ///
+    /// One of ``allowed``, ``refused-byte``, ``too-many-tokens``, ``over-budget``, ``incomplete``, ``no-text``,
+    /// ``finished``.
     #[getter]
     fn reason(&self) -> &'static str {
         match self.explanation {
             Explanation::Allowed => "allowed",
             Explanation::RefusedByte { .. } => "refused-byte",
+            Explanation::OverBudget { .. } => "over-budget",
             Explanation::TooManyTokens { .. } => "too-many-tokens",
             Explanation::RefusedToken { is_end_token: true, .. } => "incomplete",
             Explanation::RefusedToken { .. } => "no-text",
@@ -94,6 +98,15 @@ impl PyExplanation {
     fn position(&self) -> Option<usize> {
         match self.explanation {
             Explanation::RefusedByte { position, .. } => Some(position),
+            _ => None,
+        }
+    }
+
+    /// For ``over-budget``, the least budget with which the token would be legal, if one is known.
+    #[getter]
+    fn needed_budget(&self) -> Option<u32> {
+        match self.explanation {
+            Explanation::OverBudget { needed } => needed,
             _ => None,
         }
     }
@@ -112,6 +125,12 @@ impl PyExplanation {
         let reason = match &self.explanation {
             Explanation::Allowed => return format!("{text} is allowed"),
             Explanation::Finished => return format!("{text} is refused: the text has ended"),
+            Explanation::OverBudget { needed: Some(needed) } => {
+                return format!("{text} is refused: with it the text would need a budget of {needed} tokens");
+            }
+            Explanation::OverBudget { needed: None } => {
+                return format!("{text} is refused: no completion is known after it, and there is a budget");
+            }
             Explanation::RefusedByte { position, is_complete, .. } => {
                 let byte =
                     self.text.as_ref().and_then(|text| text.get(*position).copied()).unwrap_or_default();
@@ -149,7 +168,7 @@ impl PyExplanation {
             Explanation::RefusedByte { expected, .. }
             | Explanation::TooManyTokens { expected }
             | Explanation::RefusedToken { expected, .. } => expected,
-            Explanation::Allowed | Explanation::Finished => &[],
+            Explanation::Allowed | Explanation::Finished | Explanation::OverBudget { .. } => &[],
         }
     }
 }

@@ -10,6 +10,7 @@
 #[cfg_attr(target_family = "wasm", path = "system_allocator.rs")]
 mod allocator;
 mod batch;
+mod budget;
 mod captures;
 mod compiled;
 mod composition;
@@ -37,6 +38,8 @@ mod _grammask {
 
     #[pymodule_export]
     use crate::batch::{fill_masks, set_threads, threads};
+    #[pymodule_export]
+    use crate::budget::PyCompletion;
     #[pymodule_export]
     use crate::captures::{PyParse, PyParser};
     #[pymodule_export]

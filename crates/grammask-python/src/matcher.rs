@@ -11,6 +11,7 @@ use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 
 use crate::allocator::PurgeOnDrop;
+use crate::budget::{PyCompletion, budget, budget_error};
 use crate::counts::count;
 use crate::errors::{grammar_error, row_error};
 use crate::explanation::{PyExpectation, PyExplanation};
@@ -31,6 +32,11 @@ pub(crate) struct PyMatcher {
 impl PyMatcher {
     pub(crate) fn new(matcher: Matcher) -> Self {
         Self { matcher, _purge: PurgeOnDrop }
+    }
+
+    /// Sets the budget.
+    pub(crate) fn limit(&mut self, py: Python<'_>, budget: Option<u32>) -> PyResult<()> {
+        py.outside_forks(|| self.matcher.set_budget(budget)).map_err(|error| budget_error(py, error))
     }
 }
 
@@ -269,6 +275,44 @@ impl PyMatcher {
     #[getter]
     fn is_finished(&self) -> bool {
         self.matcher.is_finished()
+    }
+
+    #[getter]
+    fn budget(&self) -> Option<u32> {
+        self.matcher.budget()
+    }
+
+    #[setter]
+    fn set_budget(
+        &mut self,
+        py: Python<'_>,
+        #[pyo3(from_py_with = budget)] budget: Option<u32>,
+    ) -> PyResult<()> {
+        self.limit(py, budget)
+    }
+
+    /// The number of tokens with which the text can be finished: the least sufficient budget. 0 after the end.
+    ///
+    /// For vocabularies of at most 1,024 ids it is the smallest possible number, unless the search takes too much work;
+    /// for others it is the fewest tokens that spell the shortest completion in bytes.
+    ///
+    /// Raises:
+    ///     GrammarSemanticError: No completion is known (code ``no-completion``).
+    ///     LimitExceeded: A limit was exceeded.
+    ///
+    /// Cost: cached by state.
+    #[getter]
+    fn tokens_to_finish(&self, py: Python<'_>) -> PyResult<u32> {
+        py.outside_forks(|| self.matcher.tokens_to_finish()).map_err(|error| grammar_error(py, &error))
+    }
+
+    /// Return a completion with :attr:`tokens_to_finish` tokens. Does not depend on the budget.
+    ///
+    /// Raises:
+    ///     GrammarSemanticError, LimitExceeded: As :attr:`tokens_to_finish`.
+    fn shortest_completion(&self, py: Python<'_>) -> PyResult<PyCompletion> {
+        let completion = py.outside_forks(|| self.matcher.shortest_completion());
+        Ok(PyCompletion::new(completion.map_err(|error| grammar_error(py, &error))?))
     }
 
     /// Return the longest common prefix of all continuations of the text, at most ``limit`` bytes.

@@ -14,8 +14,8 @@ use rustc_hash::FxHashMap;
 
 use crate::Matcher;
 use crate::cache::CacheId;
+use crate::matcher::MatcherState;
 use grammask_diagnostics::GrammarError;
-use grammask_engine::SetId;
 use grammask_vocabulary::Mask;
 
 /// Minimum size of a batch, in bytes, that several threads copy. Copying a smaller one takes less time than waking
@@ -46,12 +46,12 @@ impl std::error::Error for RowError {}
 pub fn masks(matchers: &[&Matcher]) -> Result<Vec<Arc<Mask>>, RowError> {
     let mut row_masks = Vec::with_capacity(matchers.len());
     let mut missing: Vec<&Matcher> = Vec::new();
-    let mut indices: FxHashMap<(CacheId, SetId), usize> = FxHashMap::default();
+    let mut indices: FxHashMap<(CacheId, MatcherState), usize> = FxHashMap::default();
     for &matcher in matchers {
         row_masks.push(match matcher.lookup_mask() {
             Some(mask) => RowMask::Cached(mask.clone()),
             None => {
-                let key = (matcher.cache().id(), matcher.set());
+                let key = (matcher.cache().id(), matcher.state().of_mask());
                 RowMask::Computed(*indices.entry(key).or_insert_with(|| {
                     missing.push(matcher);
                     missing.len() - 1

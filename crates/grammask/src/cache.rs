@@ -10,6 +10,7 @@ use std::time::{Duration, Instant};
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
+use crate::budget::{BudgetStatistics, CostCache};
 use crate::options::{CompileOptions, EndMode, MaskStatistics};
 use grammask_diagnostics::{Code, Deadline, Diagnostic, GrammarError, LimitExceeded, Limits};
 use grammask_earley::lowering::NormalForm;
@@ -81,6 +82,7 @@ pub struct GrammarCache {
     source: Arc<dyn MaskSource>,
     masks: MaskCache,
     forced: ForcedBytes,
+    costs: CostCache,
     vocabulary: Arc<Vocabulary>,
     options: CompileOptions,
     text: Arc<str>,
@@ -108,6 +110,7 @@ impl GrammarCache {
             source,
             masks: MaskCache::default(),
             forced: ForcedBytes::default(),
+            costs: CostCache::default(),
             vocabulary,
             options: options.clone(),
             text,
@@ -187,7 +190,8 @@ impl GrammarCache {
     /// Estimated memory, in bytes.
     #[must_use]
     pub fn memory_bytes(&self) -> usize {
-        self.engine.memory_bytes() + self.masks.memory_bytes() + self.source.summary_bytes()
+        let masks = self.masks.memory_bytes() + self.source.summary_bytes();
+        self.engine.memory_bytes() + masks + self.costs.memory_bytes()
     }
 
     /// Whether the grammar should begin fresh caches.
@@ -199,6 +203,33 @@ impl GrammarCache {
     /// soon.
     pub(crate) fn raise_soft_limit(&self) {
         self.soft_limit.fetch_max(self.memory_bytes().saturating_mul(2), Ordering::Relaxed);
+    }
+
+    pub(crate) fn costs(&self) -> &CostCache {
+        &self.costs
+    }
+
+    pub(crate) fn vocabulary(&self) -> &Vocabulary {
+        &self.vocabulary
+    }
+
+    pub(crate) fn end(&self) -> EndMode {
+        self.options.end
+    }
+
+    pub(crate) fn limits(&self) -> &Limits {
+        &self.options.limits
+    }
+
+    /// The deadline of a call that begins at its first check.
+    pub(crate) fn deadline(&self) -> Deadline {
+        Deadline::after_first_check(self.options.limits.time)
+    }
+
+    /// Numbers of masks under token budgets, and the memory of budgets.
+    #[must_use]
+    pub fn budget_statistics(&self) -> BudgetStatistics {
+        self.costs.statistics()
     }
 
     pub(crate) fn forced_bytes(&self) -> &ForcedBytes {
@@ -236,7 +267,7 @@ impl GrammarCache {
     /// # Errors
     /// `dead-end` if no token is legal; an exceeded limit.
     pub fn compute(&self, set: SetId, effort: Effort) -> Result<Option<Arc<Mask>>, GrammarError> {
-        let deadline = Deadline::after_first_check(self.options.limits.time);
+        let deadline = self.deadline();
         let outcome = self.source.compute(&self.request(set), effort, &deadline);
         if !matches!(outcome, Ok(MaskOutcome::Declined)) {
             self.masks.count_miss();
@@ -266,7 +297,7 @@ impl GrammarCache {
     /// # Errors
     /// A limit that was passed.
     pub fn describe_plans(&self, set: SetId) -> Result<String, GrammarError> {
-        let deadline = Deadline::after_first_check(self.options.limits.time);
+        let deadline = self.deadline();
         let plans = self.source.describe_plans(&self.vocabulary, set, &deadline);
         plans.map_err(|limit| self.limit_error(limit))
     }
@@ -289,10 +320,14 @@ impl GrammarCache {
     }
 
     pub(crate) fn limit_error(&self, limit: LimitExceeded) -> GrammarError {
-        GrammarError::new(vec![limit.diagnostic()], self.text.clone())
+        self.grammar_error(limit.diagnostic())
     }
 
-    fn dead_end(&self, set: SetId) -> GrammarError {
+    pub(crate) fn grammar_error(&self, diagnostic: Diagnostic) -> GrammarError {
+        GrammarError::new(vec![diagnostic], self.text.clone())
+    }
+
+    pub(crate) fn dead_end(&self, set: SetId) -> GrammarError {
         let expected = self.engine.expectations(set).unwrap_or_default();
         let mut labels: Vec<String> = expected.into_iter().map(|expectation| expectation.terminal).collect();
         labels.dedup();
@@ -306,6 +341,6 @@ impl GrammarCache {
             "check that the vocabulary is the model's own and complete: byte-level vocabularies can spell \
                      everything",
         );
-        GrammarError::new(vec![diagnostic], self.text.clone())
+        self.grammar_error(diagnostic)
     }
 }

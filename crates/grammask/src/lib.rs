@@ -20,7 +20,8 @@
 //! | captures | [`captures`] | the values of named parts of a text |
 //!
 //! The engines implement [`Engine`] and [`MaskSource`]. The facade adds the cache of a grammar ([`GrammarCache`]),
-//! drafts for speculative decoding ([`DraftTree`]), forced text ([`Matcher::forced_bytes`]), validation
+//! drafts for speculative decoding ([`DraftTree`]), forced text ([`Matcher::forced_bytes`]), token budgets
+//! ([`Matcher::set_budget`]), validation
 //! ([`CompiledGrammar::first_error`]) and serialisation ([`CompiledGrammar::to_bytes`]).
 //!
 //! Limits. Masks are exact for context-free grammars over bytes; with a lexer, for LALR(1) grammars and, more slowly,
@@ -33,6 +34,7 @@
 #![forbid(unsafe_code)]
 
 pub mod batch;
+mod budget;
 mod cache;
 pub mod captures;
 mod compiled;
@@ -64,6 +66,7 @@ pub mod grammar {
 }
 
 pub use batch::RowError;
+pub use budget::{BudgetError, BudgetStatistics, Completion};
 pub use cache::GrammarCache;
 pub use compiled::CompiledGrammar;
 pub use drafts::{DraftTree, DraftTreeError};

@@ -5,10 +5,11 @@
 
 use std::sync::Arc;
 
+use crate::budget::TokensLeft;
 use crate::options::EndMode;
 use crate::{CompiledGrammar, GrammarCache};
 use grammask_collections::segmented_vec::SegmentedVec;
-use grammask_diagnostics::{Deadline, GrammarError};
+use grammask_diagnostics::GrammarError;
 use grammask_engine::{Effort, Expectation, SetId, TokenEvent};
 use grammask_vocabulary::{Mask, TokenId};
 
@@ -37,11 +38,23 @@ const STEPS_PER_CHECK: usize = 512;
 /// Assumed maximum memory of a new step, in bytes: with a small budget the size is checked more often.
 const MAX_BYTES_PER_STEP: usize = 1 << 14;
 
-/// The state of a matcher: that of the engine, and whether the text has ended.
+/// The state of a matcher: that of the engine, whether the text has ended, and its budget.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct MatcherState {
     pub(crate) set: SetId,
     pub(crate) is_finished: bool,
+    pub(crate) tokens_left: TokensLeft,
+}
+
+impl MatcherState {
+    /// The state without the differences that do not matter for its mask.
+    pub(crate) fn of_mask(self) -> Self {
+        Self { tokens_left: self.tokens_left.of_mask(), ..self }
+    }
+
+    fn start(cache: &GrammarCache) -> Self {
+        Self { set: cache.engine().start(), is_finished: false, tokens_left: TokensLeft::UNLIMITED }
+    }
 }
 
 /// An entry of the history: the accepted token or bytes, and the state before it.
@@ -54,8 +67,8 @@ struct HistoryEntry {
 #[derive(Clone, Debug)]
 enum Accepted {
     Token(TokenId),
-    /// Bytes, accepted as such.
-    Bytes(Arc<[u8]>),
+    /// Bytes, accepted as such. Boxed, since they are rare and tokens are frequent.
+    Bytes(Arc<Box<[u8]>>),
     /// A text whose history was dropped, with its last bytes.
     Dropped(Tail),
 }
@@ -97,6 +110,11 @@ pub enum Explanation {
         /// Whether the text with the bytes before it is complete.
         is_complete: bool,
     },
+    /// The grammar admits it, but the text after it cannot be finished within the budget of the matcher.
+    OverBudget {
+        /// The least budget with which the token would be legal; `None` if no completion is known.
+        needed: Option<u32>,
+    },
     /// Its text is legal, but a part of the grammar has reached its maximum number of tokens.
     TooManyTokens {
         /// The terminals that the grammar expects before the token.
@@ -116,12 +134,16 @@ pub enum Explanation {
 impl Matcher {
     pub(crate) fn new(compiled: Arc<CompiledGrammar>) -> Self {
         let cache = compiled.cache();
-        let state = MatcherState { set: cache.engine().start(), is_finished: false };
+        let state = MatcherState::start(&cache);
         Self { compiled, cache, state, history: SegmentedVec::new(), steps_at_check: 0 }
     }
 
     pub(crate) fn state(&self) -> MatcherState {
         self.state
+    }
+
+    pub(crate) fn set_state(&mut self, state: MatcherState) {
+        self.state = state;
     }
 
     /// A matcher with the same state and no history, which cannot be rolled back.
@@ -203,7 +225,7 @@ impl Matcher {
         self.migrate_to_fresh_cache()?;
         let next = self.after_bytes(self.state, bytes)?;
         if let Some(next) = next {
-            self.history.push(HistoryEntry { before: self.state, accepted: Accepted::Bytes(bytes.into()) });
+            self.history.push(HistoryEntry { before: self.state, accepted: Accepted::Bytes(Arc::new(bytes.into())) });
             self.state = next;
         }
         Ok(next.is_some())
@@ -221,7 +243,7 @@ impl Matcher {
             return Ok(());
         }
         let cache = self.compiled.fresh_cache(&self.cache).map_err(|limit| self.cache.limit_error(limit))?;
-        let state = MatcherState { set: cache.engine().start(), is_finished: false };
+        let state = MatcherState::start(&cache);
         let mut migrated = Self {
             compiled: self.compiled.clone(),
             cache,
@@ -230,6 +252,8 @@ impl Matcher {
             steps_at_check: 0,
         };
         for step in self.history.iter() {
+            // The tokens were legal within their budgets, which are copied.
+            let before = MatcherState { tokens_left: step.before.tokens_left, ..migrated.state };
             let next = match &step.accepted {
                 Accepted::Token(token) => migrated.next_state(migrated.state, *token)?,
                 Accepted::Bytes(bytes) => migrated.after_bytes(migrated.state, bytes)?,
@@ -237,9 +261,10 @@ impl Matcher {
             };
             // Without its history a text cannot be read again, so the matcher keeps its caches.
             let Some(next) = next else { return Ok(()) };
-            migrated.history.push(HistoryEntry { before: migrated.state, accepted: step.accepted.clone() });
+            migrated.history.push(HistoryEntry { before, accepted: step.accepted.clone() });
             migrated.state = next;
         }
+        migrated.state.tokens_left = self.state.tokens_left;
         migrated.cache.raise_soft_limit();
         migrated.steps_at_check = migrated.cache.engine().new_steps();
         *self = migrated;
@@ -316,8 +341,14 @@ impl Matcher {
     /// The mask, if it takes only lookups. See [`GrammarCache::lookup`].
     #[must_use]
     pub fn lookup_mask(&self) -> Option<&Arc<Mask>> {
-        let MatcherState { set, is_finished } = self.state;
-        if is_finished { Some(self.cache.end_mask()) } else { self.cache.lookup(set) }
+        let MatcherState { set, is_finished, tokens_left } = self.state;
+        if is_finished {
+            return Some(self.cache.end_mask());
+        }
+        match tokens_left.scarce() {
+            None => self.cache.lookup(set),
+            Some(tokens) => self.cache.lookup_scarce(set, tokens),
+        }
     }
 
     /// Computes a mask that [`lookup_mask`](Self::lookup_mask) did not find; `None` if it takes more than `effort`.
@@ -325,12 +356,25 @@ impl Matcher {
     /// # Errors
     /// As [`mask`](Self::mask).
     pub fn compute_mask(&self, effort: Effort) -> Result<Option<Arc<Mask>>, GrammarError> {
-        let MatcherState { set, is_finished } = self.state;
-        if is_finished { Ok(Some(self.cache.end_mask().clone())) } else { self.cache.compute(set, effort) }
+        let MatcherState { set, is_finished, tokens_left } = self.state;
+        if is_finished {
+            return Ok(Some(self.cache.end_mask().clone()));
+        }
+        match (tokens_left.scarce(), effort) {
+            (None, effort) => self.cache.compute(set, effort),
+            (Some(_), Effort::Immediate) => Ok(None),
+            (Some(tokens), Effort::Full) => self.cache.scarce_mask(set, tokens).map(Some),
+        }
     }
 
     pub(crate) fn mask_at(&self, state: MatcherState) -> Result<Arc<Mask>, GrammarError> {
-        if state.is_finished { Ok(self.cache.end_mask().clone()) } else { self.cache.mask(state.set) }
+        if state.is_finished {
+            return Ok(self.cache.end_mask().clone());
+        }
+        match state.tokens_left.scarce() {
+            None => self.cache.mask(state.set),
+            Some(tokens) => self.cache.scarce_mask(state.set, tokens),
+        }
     }
 
     /// Why `token` is legal or illegal.
@@ -343,6 +387,10 @@ impl Matcher {
         }
         if self.state.is_finished {
             return Ok(Explanation::Finished);
+        }
+        let unlimited = MatcherState { tokens_left: TokensLeft::UNLIMITED, ..self.state };
+        if let Some(next) = self.next_state(unlimited, token)? {
+            return Ok(Explanation::OverBudget { needed: self.cache.needed_budget(next.set)? });
         }
         let engine = self.cache.engine();
         let expected = |set| engine.expectations(set).map_err(|limit| self.cache.limit_error(limit));
@@ -383,32 +431,38 @@ impl Matcher {
             return Ok(is_end_token.then_some(state));
         }
         let engine = self.cache.engine();
-        if is_end_token && self.compiled.options().end == EndMode::Eos && engine.is_complete(state.set) {
-            return Ok(Some(MatcherState { is_finished: true, ..state }));
-        }
-        let text = vocabulary.token(token);
-        let event = TokenEvent { id: token, has_text: text.is_some() };
-        let deadline = Deadline::after_first_check(self.compiled.options().limits.time);
-        let next = engine.read_token(state.set, event, text, &deadline);
-        let next = next.map_err(|limit| self.cache.limit_error(limit))?;
-        Ok(next.map(|set| self.state_of(set)))
+        let (set, is_finished) =
+            if is_end_token && self.compiled.options().end == EndMode::Eos && engine.is_complete(state.set) {
+                (state.set, true)
+            } else {
+                let text = vocabulary.token(token);
+                let event = TokenEvent { id: token, has_text: text.is_some() };
+                let next = engine.read_token(state.set, event, text, &self.cache.deadline());
+                match next.map_err(|limit| self.cache.limit_error(limit))? {
+                    Some(set) => (set, self.ends_eagerly(set)),
+                    None => return Ok(None),
+                }
+            };
+        let tokens_left = self.cache.spend_token(state.tokens_left, set, is_finished)?;
+        Ok(tokens_left.map(|tokens_left| MatcherState { set, is_finished, tokens_left }))
     }
 
     fn after_bytes(&self, state: MatcherState, bytes: &[u8]) -> Result<Option<MatcherState>, GrammarError> {
         if state.is_finished {
             return Ok(None);
         }
-        let engine = self.cache.engine();
-        let deadline = Deadline::after_first_check(self.compiled.options().limits.time);
-        let next = engine.read_bytes(state.set, bytes, &deadline);
-        let next = next.map_err(|limit| self.cache.limit_error(limit))?;
-        Ok(next.map(|set| self.state_of(set)))
+        let next = self.cache.engine().read_bytes(state.set, bytes, &self.cache.deadline());
+        let Some(set) = next.map_err(|limit| self.cache.limit_error(limit))? else { return Ok(None) };
+        let is_finished = self.ends_eagerly(set);
+        let tokens_left = match state.tokens_left.tokens() {
+            None => Some(state.tokens_left),
+            Some(tokens) => self.cache.left_if_fits(tokens, set, is_finished)?,
+        };
+        Ok(tokens_left.map(|tokens_left| MatcherState { set, is_finished, tokens_left }))
     }
 
-    /// The matcher's state after a token, given the engine's state `set`.
-    fn state_of(&self, set: SetId) -> MatcherState {
-        let is_finished =
-            self.compiled.options().end == EndMode::Eager && self.cache.engine().is_complete(set);
-        MatcherState { set, is_finished }
+    /// Whether a text ends when a token leads to the engine's state `set`.
+    fn ends_eagerly(&self, set: SetId) -> bool {
+        self.compiled.options().end == EndMode::Eager && self.cache.engine().is_complete(set)
     }
 }

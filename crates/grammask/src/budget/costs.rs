@@ -1,0 +1,99 @@
+//! The number of tokens that finish the text of a state.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use grammask_diagnostics::{Deadline, LimitExceeded};
+use grammask_engine::SetId;
+
+use super::TokensLeft;
+use super::memo::Memo;
+use super::profile::ProfileCache;
+use super::search::FewestTokens;
+use crate::GrammarCache;
+use crate::options::EndMode;
+
+/// The caches of token budgets.
+#[derive(Debug, Default)]
+pub(crate) struct CostCache {
+    pub(super) fewest: Memo<FewestTokens>,
+    pub(super) profiles: ProfileCache,
+    /// Number of masks whose costs are the fewest tokens.
+    pub(super) exact_masks: AtomicU64,
+    /// Number of masks without some tokens whose costs are upper bounds.
+    pub(super) bounded_masks: AtomicU64,
+}
+
+/// Numbers of masks under scarce budgets.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct BudgetStatistics {
+    /// Masks with every token after which the text can be finished within the budget.
+    pub exact_masks: u64,
+    /// Masks from which an upper bound excluded a token; a shorter completion may exist.
+    pub bounded_masks: u64,
+    /// Memory of the costs and of the tokens by cost, in bytes.
+    pub bytes: usize,
+}
+
+impl CostCache {
+    pub(crate) fn statistics(&self) -> BudgetStatistics {
+        BudgetStatistics {
+            exact_masks: self.exact_masks.load(Ordering::Relaxed),
+            bounded_masks: self.bounded_masks.load(Ordering::Relaxed),
+            bytes: self.memory_bytes(),
+        }
+    }
+
+    /// Estimated memory, in bytes.
+    pub(crate) fn memory_bytes(&self) -> usize {
+        self.fewest.memory_bytes() + self.profiles.memory_bytes()
+    }
+}
+
+impl GrammarCache {
+    /// The number of tokens that finish the text of a state to which a token led; `None` if no such number is known.
+    ///
+    /// If it is `n` and not zero, some legal token leads to a state of a cost less than `n`.
+    pub(super) fn cost(&self, set: SetId, deadline: &Deadline) -> Result<Option<u32>, LimitExceeded> {
+        if self.engine().is_complete(set) {
+            return Ok(Some(self.end_cost()));
+        }
+        Ok(match self.fewest_tokens(set, deadline)? {
+            FewestTokens::Exactly(tokens) => Some(tokens),
+            FewestTokens::Unreachable | FewestTokens::NotFound => None,
+        })
+    }
+
+    /// The number of tokens that finish the text of a state in which the text has not ended.
+    pub(super) fn unfinished_cost(
+        &self,
+        set: SetId,
+        deadline: &Deadline,
+    ) -> Result<Option<u32>, LimitExceeded> {
+        if self.end() == EndMode::Eager && self.engine().is_complete(set) {
+            // The beginning of a text, which has at least one token.
+            let profile = self.profile(set, deadline)?;
+            return Ok(profile.least_cost().map(|cost| cost + 1));
+        }
+        self.cost(set, deadline)
+    }
+
+    /// The number of tokens that finish a complete text.
+    pub(super) fn end_cost(&self) -> u32 {
+        u32::from(self.end() == EndMode::Eos)
+    }
+
+    /// Whether the text of a state to which a token led can be finished with `tokens` tokens.
+    pub(super) fn fits(&self, set: SetId, tokens: u32, deadline: &Deadline) -> Result<bool, LimitExceeded> {
+        Ok(self.cost(set, deadline)?.is_some_and(|cost| cost <= tokens))
+    }
+
+    /// The budget of `tokens` in a state.
+    pub(super) fn tokens_left(
+        &self,
+        _set: SetId,
+        tokens: u32,
+        _deadline: &Deadline,
+    ) -> Result<TokensLeft, LimitExceeded> {
+        Ok(TokensLeft::new(tokens, u32::MAX))
+    }
+}

@@ -1,0 +1,28 @@
+//! Token budgets: masks under which a text always ends within a number of tokens.
+//!
+//! With `b` tokens left, a token is legal if it is legal without a budget, and if the text after it can be finished
+//! with `b - 1` tokens of the vocabulary. So a text never becomes longer than its budget, and never has to be cut off,
+//! whatever is sampled.
+//!
+//! | module | contents |
+//! |---|---|
+//! | `tokens_left` | [`TokensLeft`]: the remaining budget, a part of the state of a matcher |
+//! | `costs` | the number of tokens that finish the text of a state |
+//! | `memo` | memo tables by state |
+//! | `search` | the fewest tokens, by A* search over states |
+//! | `successors` | the states after each legal token |
+//! | `profile` | the legal tokens of a state, grouped by the cost of the state after them |
+//! | `budgeted` | the methods of a [`Matcher`](crate::Matcher) that set and read its budget |
+
+mod budgeted;
+mod costs;
+mod memo;
+mod profile;
+mod search;
+mod successors;
+mod tokens_left;
+
+pub use budgeted::{BudgetError, Completion};
+pub use costs::BudgetStatistics;
+pub(crate) use costs::CostCache;
+pub(crate) use tokens_left::TokensLeft;

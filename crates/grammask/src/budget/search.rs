@@ -1,0 +1,128 @@
+//! The fewest tokens that finish a text, by A* search over interned states.
+//!
+//! Hart, Nilsson and Raphael, "A Formal Basis for the Heuristic Determination of Minimum Cost Paths", 1968. States are
+//! expanded in the order of the sum of tokens so far and a lower bound of the tokens still needed, all states of one
+//! sum before the next. The search gives up after a number of transitions, counted over whole sums: if a search from a
+//! state succeeds, one from the state after the first token of a shortest path counts a subset of these transitions and
+//! succeeds too. So the states whose cost is exact are closed under their shortest completions, and the result depends
+//! on the state alone.
+
+use std::collections::BTreeMap;
+
+use rustc_hash::FxHashMap;
+
+use grammask_diagnostics::{Deadline, LimitExceeded};
+use grammask_engine::SetId;
+
+use super::memo::Encoded;
+use super::successors;
+use crate::GrammarCache;
+use crate::options::EndMode;
+
+/// Maximum number of transitions of a search.
+const MAX_TRANSITIONS: usize = 1 << 14;
+
+/// The result of a search.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum FewestTokens {
+    /// The number of tokens.
+    Exactly(u32),
+    /// No sequence of tokens finishes the text.
+    Unreachable,
+    /// The search gave up.
+    NotFound,
+}
+
+impl GrammarCache {
+    /// The fewest tokens that finish the text of a state to which a token led. Memoised.
+    pub(super) fn fewest_tokens(
+        &self,
+        set: SetId,
+        deadline: &Deadline,
+    ) -> Result<FewestTokens, LimitExceeded> {
+        let memo = &self.costs().fewest;
+        if let Some(known) = memo.get(set) {
+            return Ok(known);
+        }
+        let found = self.search(set, deadline)?;
+        memo.insert(set, found);
+        Ok(found)
+    }
+
+    fn search(&self, start: SetId, deadline: &Deadline) -> Result<FewestTokens, LimitExceeded> {
+        let mut tokens_to: FxHashMap<SetId, u32> = FxHashMap::default();
+        let mut open: BTreeMap<u32, Vec<(SetId, u32)>> = BTreeMap::new();
+        let mut transitions = 0;
+        let Some(estimate) = self.fewest_at_least(start, deadline)? else {
+            return Ok(FewestTokens::Unreachable);
+        };
+        tokens_to.insert(start, 0);
+        open.entry(estimate).or_default().push((start, 0));
+        while let Some((&total, _)) = open.first_key_value() {
+            let mut is_found = false;
+            while let Some((set, tokens)) = open.get_mut(&total).and_then(Vec::pop) {
+                if tokens_to[&set] < tokens {
+                    continue;
+                }
+                if self.engine().is_complete(set) {
+                    is_found = true;
+                    continue;
+                }
+                deadline.check()?;
+                let mut next_sets: Vec<SetId> = Vec::new();
+                let (engine, vocabulary) = (self.engine(), self.vocabulary());
+                successors::visit(engine, vocabulary, set, true, deadline, &mut |next, group| {
+                    transitions += group.len();
+                    next_sets.push(next);
+                    Ok(())
+                })?;
+                next_sets.sort_unstable();
+                next_sets.dedup();
+                if transitions > MAX_TRANSITIONS {
+                    return Ok(FewestTokens::NotFound);
+                }
+                for next in next_sets {
+                    let tokens = tokens + 1;
+                    let known = tokens_to.entry(next).or_insert(u32::MAX);
+                    if *known <= tokens {
+                        continue;
+                    }
+                    *known = tokens;
+                    if let Some(estimate) = self.fewest_at_least(next, deadline)? {
+                        open.entry(tokens + estimate).or_default().push((next, tokens));
+                    }
+                }
+            }
+            open.remove(&total);
+            if is_found {
+                return Ok(FewestTokens::Exactly(total));
+            }
+        }
+        Ok(FewestTokens::Unreachable)
+    }
+
+    /// A lower bound of the tokens that finish the text of a state: a consistent heuristic. `None` if no sequence of
+    /// tokens does.
+    fn fewest_at_least(&self, set: SetId, _deadline: &Deadline) -> Result<Option<u32>, LimitExceeded> {
+        let end_token = u32::from(self.end() == EndMode::Eos);
+        Ok(Some(u32::from(!self.engine().is_complete(set)) + end_token))
+    }
+}
+
+impl Encoded for FewestTokens {
+    fn encode(self) -> u32 {
+        match self {
+            Self::Unreachable => 1,
+            Self::NotFound => 2,
+            Self::Exactly(tokens) => tokens.saturating_add(3),
+        }
+    }
+
+    fn decode(code: u32) -> Self {
+        match code {
+            1 => Self::Unreachable,
+            2 => Self::NotFound,
+            code => Self::Exactly(code - 3),
+        }
+    }
+}

@@ -1,0 +1,83 @@
+//! The states after each legal token.
+
+use rustc_hash::FxHashMap;
+
+use grammask_diagnostics::{Deadline, LimitExceeded};
+use grammask_engine::{Engine, SetId, TokenEvent};
+use grammask_vocabulary::{TokenId, TrieNode, Vocabulary};
+
+/// Calls `visit` with the legal tokens of a state and the state after them, several times for a state that several
+/// groups of tokens lead to. End tokens are visited only if `reads_end_tokens`, and then as any other token.
+///
+/// Cost: a memoised step per node of the trie whose prefix is legal.
+///
+/// # Errors
+/// When a limit is exceeded, or when `visit` fails.
+pub(super) fn visit(
+    engine: &dyn Engine,
+    vocabulary: &Vocabulary,
+    set: SetId,
+    reads_end_tokens: bool,
+    deadline: &Deadline,
+    visit: &mut dyn FnMut(SetId, &[TokenId]) -> Result<(), LimitExceeded>,
+) -> Result<(), LimitExceeded> {
+    if engine.token_matches(set)?.is_empty() {
+        return visit_by_bytes(engine, vocabulary, set, deadline, visit);
+    }
+    // Tokens that the grammar names are read by their bytes and as such.
+    let mut by_bytes: FxHashMap<TokenId, SetId> = FxHashMap::default();
+    visit_by_bytes(engine, vocabulary, set, deadline, &mut |next, tokens| {
+        by_bytes.extend(tokens.iter().map(|&token| (token, next)));
+        Ok(())
+    })?;
+    for token in (0..vocabulary.size() as u32).map(TokenId) {
+        if !reads_end_tokens && vocabulary.is_eos(token) {
+            continue;
+        }
+        let event = TokenEvent { id: token, has_text: vocabulary.token(token).is_some() };
+        let next = match (by_bytes.get(&token).copied(), engine.step_token(set, event)?) {
+            (Some(by_bytes), Some(by_token)) => Some(engine.union(by_bytes, by_token)?),
+            (by_bytes, by_token) => by_bytes.or(by_token),
+        };
+        if let Some(next) = next {
+            visit(next, &[token])?;
+        }
+    }
+    Ok(())
+}
+
+/// Visits the tokens that are legal by their bytes.
+fn visit_by_bytes(
+    engine: &dyn Engine,
+    vocabulary: &Vocabulary,
+    set: SetId,
+    deadline: &Deadline,
+    visit: &mut dyn FnMut(SetId, &[TokenId]) -> Result<(), LimitExceeded>,
+) -> Result<(), LimitExceeded> {
+    let trie = vocabulary.trie();
+    // The state at each depth of the path to the current node; the root is at depth 0.
+    let mut path: Vec<SetId> = vec![set];
+    let mut node = TrieNode(1);
+    let mut new_steps = engine.new_steps();
+    while node.index() < trie.len() {
+        if new_steps != engine.new_steps() {
+            new_steps = engine.new_steps();
+            deadline.check()?;
+        }
+        let depth = usize::from(trie.depth(node));
+        let Some(next) = engine.step(path[depth - 1], trie.byte(node))? else {
+            node = trie.subtree_end(node);
+            continue;
+        };
+        let tokens = trie.tokens(node);
+        if !tokens.is_empty()
+            && let Some(after) = engine.end_token(next)?
+        {
+            visit(after, tokens)?;
+        }
+        path.truncate(depth);
+        path.push(next);
+        node = TrieNode(node.0 + 1);
+    }
+    Ok(())
+}

@@ -1,0 +1,396 @@
+//! Property: under a token budget a token is legal exactly if the text after it can be finished within the budget.
+//!
+//! The oracle is a graph of states with all legal tokens as edges, explored with matchers without a budget, and the
+//! distance of each state to the end of the text. `GRAMMASK_CASES=50` is the long profile.
+
+mod generators;
+
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use generators::Step;
+use grammask::grammar::{Code, Grammar};
+use grammask::vocabulary::{TokenId, TokenTexts, Vocabulary};
+use grammask::{
+    BudgetError, CompileOptions, CompiledGrammar, DraftTree, EndMode, Explanation, Limits, Matcher, SetId, batch,
+    frontends,
+};
+use proptest::prelude::*;
+
+/// Maximum number of states that the oracle explores.
+const MAX_STATES: usize = 300;
+
+/// Number of compared masks.
+static COMPARED: AtomicU64 = AtomicU64::new(0);
+
+/// A state of a text: that of the engine, and whether the text has ended.
+type State = (SetId, bool);
+
+/// The states within reach of a text, and the fewest tokens that finish each.
+struct Oracle {
+    next: BTreeMap<State, BTreeMap<TokenId, State>>,
+    fewest: BTreeMap<State, u32>,
+    /// For each state the distance to a state that was not explored; absent if there is none.
+    unexplored: BTreeMap<State, u32>,
+}
+
+/// The cost of a state.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Cost {
+    Fewest(u32),
+    Endless,
+    Unknown,
+}
+
+fn state(matcher: &Matcher) -> State {
+    (matcher.set(), matcher.is_finished())
+}
+
+impl Oracle {
+    /// Explores the states after a matcher, which has no budget.
+    fn new(matcher: &Matcher) -> Self {
+        let size = matcher.compiled().vocabulary().size() as u32;
+        let mut next: BTreeMap<State, BTreeMap<TokenId, State>> = BTreeMap::new();
+        let mut seen = BTreeSet::from([state(matcher)]);
+        let mut queue = VecDeque::from([matcher.clone()]);
+        while let Some(text) = queue.pop_front() {
+            if next.len() >= MAX_STATES {
+                break;
+            }
+            let mut after = BTreeMap::new();
+            for token in (0..size).map(TokenId) {
+                let mut longer = text.clone();
+                if longer.accept(token).expect("no limit is exceeded") {
+                    after.insert(token, state(&longer));
+                    if seen.insert(state(&longer)) {
+                        queue.push_back(longer);
+                    }
+                }
+            }
+            next.insert(state(&text), after);
+        }
+        let ends = seen.iter().copied().filter(|state| state.1).map(|state| (state, 0)).collect();
+        let open = seen.iter().copied().filter(|state| !next.contains_key(state)).map(|state| (state, 0));
+        let unexplored = distances(&next, open.collect());
+        Self { fewest: distances(&next, ends), unexplored, next }
+    }
+
+    fn cost(&self, state: State) -> Cost {
+        if state.1 {
+            return Cost::Fewest(0);
+        }
+        match (self.fewest.get(&state), self.unexplored.get(&state)) {
+            (Some(&tokens), None) => Cost::Fewest(tokens),
+            (Some(&tokens), Some(&open)) if tokens <= open => Cost::Fewest(tokens),
+            (None, None) => Cost::Endless,
+            _ => Cost::Unknown,
+        }
+    }
+
+    /// The legal tokens under a budget; `None` if the graph does not determine them.
+    fn mask(&self, state: State, budget: u32) -> Option<Vec<TokenId>> {
+        let mut mask = Vec::new();
+        for (&token, &after) in self.next.get(&state)? {
+            match self.cost(after) {
+                Cost::Fewest(tokens) if state.1 || tokens < budget => mask.push(token),
+                Cost::Unknown => return None,
+                Cost::Fewest(_) | Cost::Endless => {}
+            }
+        }
+        Some(mask)
+    }
+}
+
+/// Shortest distances to some states, along the edges of a graph.
+fn distances(
+    next: &BTreeMap<State, BTreeMap<TokenId, State>>,
+    targets: BTreeMap<State, u32>,
+) -> BTreeMap<State, u32> {
+    let mut found = targets;
+    loop {
+        let mut changed = false;
+        for (&state, after) in next {
+            let Some(best) = after.values().filter_map(|after| found.get(after)).min() else { continue };
+            let best = best + 1;
+            if found.get(&state).is_none_or(|&known| known > best) {
+                found.insert(state, best);
+                changed = true;
+            }
+        }
+        if !changed {
+            return found;
+        }
+    }
+}
+
+fn tokens(matcher: &Matcher) -> Vec<TokenId> {
+    matcher.mask().unwrap_or_else(|error| panic!("{error}")).iter().collect()
+}
+
+/// A matcher in the state of `matcher` with a budget, without a history of budgets.
+fn with_budget(matcher: &Matcher, budget: u32) -> Matcher {
+    let mut fresh = matcher.clone();
+    fresh.set_budget(Some(budget)).unwrap_or_else(|error| panic!("{error}"));
+    fresh
+}
+
+/// Compares a budgeted matcher with the oracle in its present state; returns whether the oracle knows the answer.
+fn compare(matcher: &Matcher, oracle: &Oracle) -> bool {
+    let (here, budget) = (state(matcher), matcher.budget().expect("it has a budget"));
+    let Some(expected) = oracle.mask(here, budget) else { return false };
+    if !here.1 {
+        assert!(!expected.is_empty(), "a text with a budget can always continue");
+    }
+    let looked_up = matcher.lookup_mask().map(|mask| mask.iter().collect::<Vec<_>>());
+    assert!(looked_up.is_none_or(|found| found == expected));
+    assert_eq!(tokens(matcher), expected, "budget {budget} after {:?}", matcher.tokens());
+    let again = matcher.lookup_mask().expect("the mask is cached");
+    assert!(again.iter().eq(expected.iter().copied()));
+    for token in (0..matcher.compiled().vocabulary().size() as u32).map(TokenId) {
+        let is_legal = matcher.validate(&[token]).expect("no limit") == 1;
+        assert_eq!(is_legal, expected.contains(&token));
+        let explanation = matcher.explain(token).expect("no limit");
+        assert_eq!(explanation == Explanation::Allowed, is_legal);
+        if let Some(&after) = oracle.next[&here].get(&token)
+            && !is_legal
+        {
+            let needed = match oracle.cost(after) {
+                Cost::Fewest(tokens) => Some(tokens + 1),
+                Cost::Endless | Cost::Unknown => None,
+            };
+            assert_eq!(explanation, Explanation::OverBudget { needed });
+        }
+    }
+    COMPARED.fetch_add(1, Ordering::Relaxed);
+    true
+}
+
+/// Compares the minimum with the oracle, and a shortest completion with the minimum; returns the minimum.
+fn compare_minimum(matcher: &Matcher, oracle: &Oracle) -> Option<u32> {
+    let minimum = match oracle.cost(state(matcher)) {
+        Cost::Unknown => return None,
+        Cost::Endless => {
+            let error = matcher.tokens_to_finish().expect_err("it is endless");
+            assert_eq!(error.code(), Code::NoCompletion);
+            let error = matcher.clone().set_budget(Some(1000)).expect_err("it is endless");
+            assert_eq!(error.into_grammar_error().code(), Code::NoCompletion);
+            return None;
+        }
+        Cost::Fewest(tokens) => tokens,
+    };
+    assert_eq!(matcher.tokens_to_finish().expect("it can be finished"), minimum);
+    for budget in 0..minimum {
+        match matcher.clone().set_budget(Some(budget)) {
+            Err(BudgetError::TooSmall { budget: given, minimum: needed }) => {
+                assert_eq!((given, needed), (budget, minimum));
+            }
+            result => panic!("a budget of {budget} of {minimum} gives {result:?}"),
+        }
+    }
+    let completion = matcher.shortest_completion().expect("it can be finished");
+    assert_eq!(completion.tokens.len(), minimum as usize);
+    let mut finished = with_budget(matcher, minimum);
+    let mut text = Vec::new();
+    for &token in &completion.tokens {
+        assert!(finished.accept(token).expect("no limit"));
+        text.extend_from_slice(finished.compiled().vocabulary().token(token).unwrap_or_default());
+    }
+    assert!(finished.is_finished());
+    assert_eq!((text, finished.budget()), (completion.text, Some(0)));
+    Some(minimum)
+}
+
+/// Spends a budget on the legal tokens of the greatest cost, or on the last ones; the text ends within it.
+fn spend(matcher: &Matcher, oracle: &Oracle, by_cost: bool) {
+    let mut text = matcher.clone();
+    let budget = text.budget().expect("it has a budget");
+    for spent in 0..=budget {
+        if text.is_finished() {
+            return;
+        }
+        assert_eq!(text.budget(), Some(budget - spent));
+        let legal = tokens(&text);
+        let cost = |token: &TokenId| match oracle.next.get(&state(&text)).and_then(|next| next.get(token)) {
+            Some(&after) if by_cost => match oracle.cost(after) {
+                Cost::Fewest(tokens) => tokens,
+                Cost::Endless | Cost::Unknown => u32::MAX,
+            },
+            _ => u32::from(!text.compiled().vocabulary().is_eos(*token)),
+        };
+        let token = *legal.iter().max_by_key(|token| (cost(token), token.0)).expect("it can continue");
+        assert!(text.accept(token).expect("no limit"));
+    }
+    assert!(text.is_finished(), "over the budget");
+}
+
+/// Masks of drafts, trees and batches equal those of single matchers.
+fn compare_together(matcher: &Matcher) {
+    let mut along = vec![matcher.clone()];
+    let mut draft = Vec::new();
+    while draft.len() < 4 {
+        let last = &along[along.len() - 1];
+        let legal = tokens(last);
+        let Some(&token) = legal.get(draft.len() % legal.len().max(1)) else { break };
+        let mut longer = last.clone();
+        assert!(longer.accept(token).expect("no limit"));
+        draft.push(token);
+        along.push(longer);
+    }
+    let singles: Vec<_> = along.iter().map(|text| text.mask().expect("no limit")).collect();
+    assert_eq!(matcher.draft_masks(&draft).expect("no limit"), singles);
+    assert_eq!(matcher.validate(&draft).expect("no limit"), draft.len());
+    let nodes: Vec<TokenId> = [TokenId(0)].into_iter().chain(draft.iter().copied()).collect();
+    let children: Vec<Option<usize>> = (1..=nodes.len()).map(|node| (node < nodes.len()).then_some(node)).collect();
+    let tree = DraftTree::new(nodes.clone(), &children, &vec![None; nodes.len()]).expect("a tree");
+    let of_tree: Vec<_> = matcher.draft_tree_masks(&tree).expect("no limit").into_iter().flatten().collect();
+    assert_eq!(of_tree, singles);
+    let rows: Vec<&Matcher> = along.iter().collect();
+    assert_eq!(batch::masks(&rows).expect("no limit"), singles);
+    let mut back = along[along.len() - 1].clone();
+    assert!(back.rollback(draft.len()));
+    assert_eq!((state(&back), back.budget()), (state(matcher), matcher.budget()));
+    let forced = matcher.forced_tokens(8).expect("no limit");
+    assert_eq!(matcher.validate(&forced).expect("no limit"), forced.len());
+}
+
+/// Walks through texts under budgets. `memory` limits the caches.
+fn check(grammar: &Grammar, vocabulary: Vocabulary, walk: &[Step], slack: u32, end: EndMode, memory: Option<usize>) {
+    let vocabulary = Arc::new(vocabulary);
+    let mut options = CompileOptions::default();
+    options.end = end;
+    let Ok(compiled) = CompiledGrammar::new(grammar, vocabulary.clone(), options.clone()) else { return };
+    let oracle = Oracle::new(&compiled.matcher());
+    // The oracle's states belong to its caches, so the text is read by a grammar with the same ones.
+    let mut text = compiled.matcher();
+    let Some(minimum) = compare_minimum(&text, &oracle) else { return };
+    text.set_budget(Some(minimum + slack)).expect("it suffices");
+    let first = text.clone();
+    let mut kept = vec![text];
+    let mut current = 0;
+    for step in walk {
+        let text = &mut kept[current];
+        if !compare(text, &oracle) {
+            continue;
+        }
+        match step {
+            Step::Accept(index) => {
+                let legal = tokens(text);
+                if !legal.is_empty() {
+                    assert!(text.accept(*index.get(&legal)).expect("no limit"));
+                }
+            }
+            Step::Try(index) => {
+                let token = TokenId(index.index(vocabulary.size()) as u32);
+                let is_legal = tokens(text).contains(&token);
+                assert_eq!(text.accept(token).expect("no limit"), is_legal);
+            }
+            Step::Rollback(index) => assert!(text.rollback(index.index(text.step_count() + 1))),
+            Step::Fork => {
+                kept.push(kept[current].clone());
+                current = kept.len() - 1;
+            }
+            Step::Switch(index) => current = index.index(kept.len()),
+            Step::Reset => {
+                text.reset();
+                assert_eq!(text.budget(), first.budget());
+            }
+        }
+    }
+    for text in &kept {
+        if text.is_finished() || compare_minimum(text, &oracle).is_none() {
+            continue;
+        }
+        let minimum = text.tokens_to_finish().expect("it can be finished");
+        for budget in minimum..minimum + 4 {
+            let limited = with_budget(text, budget);
+            compare(&limited, &oracle);
+            spend(&limited, &oracle, true);
+            spend(&limited, &oracle, false);
+            compare_together(&limited);
+        }
+        // A grammar without cached states, and one that forgets them, have the same masks.
+        for bytes in [None, memory] {
+            let mut options = options.clone();
+            options.limits.memory_bytes = bytes.unwrap_or(options.limits.memory_bytes);
+            let Ok(fresh) = CompiledGrammar::new(grammar, vocabulary.clone(), options) else { continue };
+            let mut again = fresh.matcher();
+            let left = text.budget().expect("it has a budget") + text.step_count() as u32;
+            if again.set_budget(Some(left)).is_err() {
+                continue;
+            }
+            if text.tokens().iter().all(|&token| again.accept(token).is_ok_and(|accepted| accepted))
+                && let Ok(mask) = again.mask()
+            {
+                assert_eq!(again.budget(), text.budget());
+                assert_eq!(mask.iter().collect::<Vec<_>>(), tokens(text));
+            }
+        }
+    }
+}
+
+fn run(grammars: impl Strategy<Value = generators::GrammarSketch>, cases: u32) {
+    let strategy = (
+        grammars,
+        generators::vocabulary(),
+        generators::walk(12),
+        0_u32..6,
+        prop_oneof![Just(EndMode::Eos), Just(EndMode::Eager)],
+    );
+    let mut runner = proptest::test_runner::TestRunner::new(generators::config(cases));
+    let result = runner.run(&strategy, |(grammar, vocabulary, walk, slack, end)| {
+        check(&grammar.build(), vocabulary.build(), &walk, slack, end, Some(48 << 10));
+        Ok(())
+    });
+    println!("compared {} masks", COMPARED.load(Ordering::Relaxed));
+    if let Err(error) = result {
+        panic!("{error}");
+    }
+    assert!(COMPARED.load(Ordering::Relaxed) > u64::from(cases));
+}
+
+#[test]
+fn budgets_of_grammars_equal_the_oracle() {
+    run(generators::grammar(), 600);
+}
+
+#[test]
+fn budgets_of_token_grammars_equal_the_oracle() {
+    run(generators::token_grammar(), 300);
+}
+
+#[test]
+fn budgets_of_rules_equal_the_oracle() {
+    run(generators::literal_grammar(), 300);
+}
+
+/// A budget that is set in the middle of a text is a part of the states from there on.
+#[test]
+fn budgets_are_set_and_removed_in_the_middle() {
+    let text = br#"start ::= "[" start "]" | "x";"#;
+    let (grammar, _) = frontends::kbnf::grammar(text, "start", &Limits::default()).expect("a grammar");
+    let texts: TokenTexts = [Some("["), Some("]"), Some("x"), Some("x]"), None].into_iter().collect();
+    let vocabulary = Arc::new(Vocabulary::new(texts, vec![], vec![4], None).expect("a vocabulary"));
+    let compiled = CompiledGrammar::new(&grammar, vocabulary, CompileOptions::default()).expect("it compiles");
+    let mut matcher = compiled.matcher();
+    assert_eq!(matcher.budget(), None);
+    assert!(matcher.accept(TokenId(0)).expect("no limit"));
+    assert_eq!(matcher.tokens_to_finish().expect("it ends"), 2);
+    matcher.set_budget(Some(2)).expect("it suffices");
+    assert_eq!(tokens(&matcher), [TokenId(3)]);
+    // `x` fits as bytes, since `]` and the end token remain; `[` does not.
+    let mut bytes = matcher.clone();
+    assert!(!bytes.accept_bytes(b"[").expect("no limit"));
+    assert!(bytes.accept_bytes(b"x").expect("no limit"));
+    assert_eq!((bytes.budget(), tokens(&bytes)), (Some(2), vec![TokenId(1)]));
+    assert!(matcher.rollback(1));
+    assert_eq!(matcher.budget(), None);
+    matcher.set_budget(Some(9)).expect("it suffices");
+    matcher.set_budget(None).expect("no budget is always possible");
+    assert_eq!((matcher.budget(), matcher.step_count()), (None, 0));
+    assert!(matcher.accept(TokenId(2)).expect("no limit") && matcher.accept(TokenId(4)).expect("no limit"));
+    matcher.set_budget(Some(0)).expect("a finished text needs nothing");
+    assert!(matcher.accept(TokenId(4)).expect("no limit"));
+    assert_eq!((matcher.budget(), matcher.tokens_to_finish().expect("it has ended")), (Some(0), 0));
+    assert!(matcher.shortest_completion().expect("it has ended").tokens.is_empty());
+}
