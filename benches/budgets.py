@@ -2,10 +2,10 @@
 
 Usage: ``python benches/budgets.py [--cases FOLDER] [--every N] [--model-schemas N] [--record]``
 
-Every schema of MaskBench that compiles is sampled with budgets of its minimum, the minimum + 5 and twice the minimum, by
-a uniform sampler and by one that prefers tokens that open brackets. A text has to be complete, valid and within its
-budget. The part with a model (``budgets_model.py``) runs if the dependency group ``smollm2`` is installed, and takes an
-hour; its outputs are cached under ``--cache``, so an interrupted run resumes.
+Every schema of MaskBench that compiles is sampled with budgets of its minimum, the minimum + 5 and twice the
+minimum, by a uniform sampler and by one that prefers tokens that open brackets. A text has to be complete, valid and
+within its budget. The part with a model (``budgets_model.py``) runs if the dependency group ``smollm2`` is installed,
+and takes an hour; its outputs are cached under ``--cache``, so an interrupted run resumes.
 """
 
 from __future__ import annotations
@@ -136,7 +136,7 @@ class Samples:
 
         def compiled() -> CompiledGrammar:
             return Grammar.from_json_schema(schema, limits=_LIMITS).compile(
-                self.vocabulary, limits=_LIMITS, cache=None
+                self.vocabulary, limits=_LIMITS, cache=False
             )
 
         try:
@@ -284,11 +284,11 @@ def main() -> None:
     samplers = {"uniform": uniform, "opens brackets": opening(samples.vocabulary)}
     for name, schema in cases_of(options.cases, options.every):
         samples.add(name, schema, samplers)
-    skipped = ", ".join(f"{reason} {count}" for reason, count in sorted(samples.skipped.items()))
+    skipped = ", ".join(f"{reason} {count}" for reason, count in sorted(samples.skipped.items())) or "none"
     sections = [
         Section(
             "Samplers",
-            f"{samples.schemas} schemas of {options.cases.name}, vocabulary {table.name}. Skipped: {skipped or 'none'}.",
+            f"{samples.schemas} schemas of {options.cases.name}, vocabulary {table.name}. Skipped: {skipped}.",
             samples.table(),
             "samplers",
         ),
@@ -306,8 +306,8 @@ def main() -> None:
     if outputs:
         text = (
             f"SmolLM2-135M-Instruct (Q4_1), {len({each.case for each in outputs})} schemas with prompts of at most "
-            f"{budgets_model.MAX_PROMPT} tokens, temperature {budgets_model.TEMPERATURE}. A budget below the minimum of "
-            "a schema is refused before the first token."
+            f"{budgets_model.MAX_PROMPT} tokens, temperature {budgets_model.TEMPERATURE}. A budget below the minimum "
+            "of a schema is refused before the first token."
         )
         sections.append(Section("A real model", text, budgets_model.table(outputs), "model"))
     for section in sections:

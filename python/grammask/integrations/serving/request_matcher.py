@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from grammask.diagnostics import error_diagnostic
-from grammask.errors import BudgetTooSmall, DeadEnd
+from grammask.errors import DeadEnd, GrammarError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable
@@ -27,7 +27,7 @@ __all__ = ["RequestMatcher"]
 @dataclass(frozen=True, slots=True)
 class _LateBudget:
     remaining: Callable[[], int]
-    report: Callable[[BudgetTooSmall], None]
+    report: Callable[[GrammarError], None]
 
 
 class RequestMatcher:
@@ -96,6 +96,7 @@ class RequestMatcher:
 
         Raises:
             BudgetTooSmall: The number does not suffice; the budget is unchanged.
+            GrammarError: No completion is known, or a limit was exceeded.
             ValueError: An end token of the request has a text.
         """
         if max_tokens is not None and not self.can_have_budget:
@@ -103,13 +104,13 @@ class RequestMatcher:
             raise ValueError(msg)
         self._matcher.budget = max_tokens
 
-    def set_late_budget(self, remaining: Callable[[], int], report: Callable[[BudgetTooSmall], None]) -> None:
+    def set_late_budget(self, remaining: Callable[[], int], report: Callable[[GrammarError], None]) -> None:
         """Sets a budget that is known only when the text begins, because other tokens precede it.
 
         Args:
             remaining: Returns the number of tokens that remain. It is called for each mask and each draft at the
                 beginning of the text.
-            report: Receives the error if the number is too small; the text has no budget then.
+            report: Receives the error if the number does not suffice; the text has no budget then.
         """
         self._late_budget = _LateBudget(remaining, report)
 
@@ -213,7 +214,7 @@ class RequestMatcher:
             return
         try:
             self._matcher.budget = self._late_budget.remaining()
-        except BudgetTooSmall as error:
+        except GrammarError as error:
             self._matcher.budget = None
             self._late_budget.report(error)
 
