@@ -45,7 +45,7 @@
 //! |---|---|
 //! | `term` | the arena, smart constructors, content hashes, import of terms from another arena |
 //! | `derivative` | derivatives with their memo tables; byte classes |
-//! | `dfa` | the lazy DFA, liveness, tables, minimisation |
+//! | `dfa` | the lazy DFA, liveness, shortest words, tables, minimisation |
 //! | `build` | word lists, character classes, substrings, UTF-8 strings without or up to a match |
 //! | `analysis` | facts from the form of a term: cardinality, inclusion, lengths, repetition bounds, prefix codes |
 //! | `leftmost_first` | the matches of a backtracking matcher, such as Python's `re`: priorities, look-around |
@@ -67,6 +67,7 @@ mod term;
 pub use analysis::length_limit::{Exclusion, LengthLimit};
 pub use byte_set::ByteSet;
 pub use dfa::lazy::{Automata, StateId};
+pub use dfa::shortest_words::{ShortestWord, ShortestWords};
 pub use dfa::table::{Table, TableBuilder, TableState};
 pub use term::arena::{Structure, TermId, Terms};
 pub use term::content_hash::ContentHasher;

@@ -210,4 +210,21 @@ pub trait Engine: fmt::Debug + Send + Sync {
         let _ = (vocabulary, bytes);
         Ok(None)
     }
+
+    /// An upper bound of the length of the shortest completion of every state that one token, or at most `bytes` bytes,
+    /// reach from a state; `None` if it is not known, or if one of these states may have no completion.
+    ///
+    /// # Errors
+    /// When a limit is exceeded.
+    fn longest_completion_after(
+        &self,
+        set: SetId,
+        bytes: usize,
+        vocabulary: &Vocabulary,
+        deadline: &Deadline,
+    ) -> Result<Option<u32>, LimitExceeded> {
+        let Some(growth) = self.completion_growth(vocabulary, bytes)? else { return Ok(None) };
+        let shortest = self.shortest_completion(set, vocabulary, deadline)?;
+        Ok(shortest.and_then(|shortest| shortest.length.checked_add(growth)))
+    }
 }

@@ -284,6 +284,54 @@ impl Selection {
             && self.open_clauses(state.next).all(is_satisfied)
     }
 
+    /// The minimum total cost of the parts that must follow in a state that `after` returned, where `cost` is that of
+    /// one part; `None` if they include a part without a cost.
+    ///
+    /// Every completion has the other parts of the least model. They suffice unless there is a minimum number of parts;
+    /// then the cheapest others are added, which no clause prevents.
+    pub fn min_cost(&self, state: &SelectionState, cost: impl Fn(PartId) -> Option<u64>) -> Option<u64> {
+        let model = self.needs(&state.used, state.next, state.next, state.count)?;
+        let mut following = model.clone();
+        following.0.iter_mut().zip(&state.used.0).for_each(|(word, used)| *word &= !used);
+        let mut total: u64 = 0;
+        for part in following.parts() {
+            total = total.saturating_add(cost(part)?);
+        }
+        let mut missing = u64::from(self.bounds.min.saturating_sub(state.count));
+        missing = missing.saturating_sub(following.len() as u64);
+        if missing == 0 {
+            return Some(total);
+        }
+        let optional = || self.parts().skip(state.next).filter(|&part| !model.has(part));
+        let repeated = optional().filter(|&part| self.repeatable.has(part)).filter_map(&cost).min();
+        let single = optional().filter(|&part| !self.repeatable.has(part)).filter_map(&cost);
+        let mut single: Vec<u64> =
+            single.filter(|&own| repeated.is_none_or(|repeated| own < repeated)).collect();
+        single.sort_unstable();
+        for own in single.into_iter().take(usize::try_from(missing).unwrap_or(usize::MAX)) {
+            total = total.saturating_add(own);
+            missing -= 1;
+        }
+        match (missing, repeated) {
+            (0, _) => Some(total),
+            (_, Some(repeated)) => Some(total.saturating_add(repeated.saturating_mul(missing))),
+            (_, None) => None,
+        }
+    }
+
+    /// An upper bound of [`min_cost`](Self::min_cost) over all states; `None` if some part has no cost.
+    pub fn max_min_cost(&self, cost: impl Fn(PartId) -> Option<u64>) -> Option<u64> {
+        let mut forced = self.required.clone();
+        self.clauses.iter().filter_map(|clause| clause.then).for_each(|part| forced.add(part));
+        let (mut total, mut maximum): (u64, u64) = (0, 0);
+        for part in self.parts() {
+            let own = cost(part)?;
+            maximum = maximum.max(own);
+            total = total.saturating_add(if forced.has(part) { own } else { 0 });
+        }
+        Some(total.saturating_add(maximum.saturating_mul(u64::from(self.bounds.min))))
+    }
+
     fn parts(&self) -> impl Iterator<Item = PartId> + use<> {
         (0..self.count).map(PartId::new)
     }
@@ -468,6 +516,18 @@ mod tests {
                 continue;
             }
             assert_eq!(selection.can_end(&state), allowed(selection, text), "{text:?} of {selection:?}");
+            // With repeatable parts, completions of longer texts can be longer than all of `texts`.
+            if selection.repeatable.is_empty() || text.len() == 1 {
+                let cost = |part: usize| [Some(3), Some(1), None, Some(5)][part];
+                let costs = complete
+                    .iter()
+                    .filter_map(|whole| whole.strip_prefix(&text[..]))
+                    .filter_map(|rest| rest.iter().try_fold(0, |total, &part| Some(total + cost(part)?)));
+                let found = selection.min_cost(&state, |part| cost(part.index()));
+                assert_eq!(found, costs.min(), "{text:?} of {selection:?}");
+                let bound = selection.max_min_cost(|part| cost(part.index()));
+                assert!(bound.is_none_or(|bound| found.is_some_and(|found| found <= bound)));
+            }
             if selection.repeatable.is_empty() {
                 let first_rests = futures.entry(state).or_insert_with(|| rests.clone());
                 assert_eq!(*first_rests, rests, "{text:?} of {selection:?}");

@@ -73,7 +73,8 @@ pub use drafts::{DraftTree, DraftTreeError};
 pub use forced::TokenizeError;
 pub use grammask_diagnostics::{Deadline, LimitExceeded, Limits};
 pub use grammask_engine::{
-    Effort, Engine, Expectation, MaskSource, MaskStrategy, PrecomputeBudget, SetId, TokenEvent,
+    CompletionStep, Effort, Engine, Expectation, MaskSource, MaskStrategy, PrecomputeBudget, SetId,
+    ShortestCompletion, TokenEvent,
 };
 pub use matcher::{Explanation, Matcher};
 pub use options::{CompileOptions, EndMode, EndlessRules, MaskStatistics};

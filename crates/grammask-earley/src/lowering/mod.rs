@@ -44,6 +44,8 @@ pub use remove_unit_rules::remove_unit_rules;
 pub use resolve_names::resolve_names;
 pub use split_counters::split_counters;
 
+pub(crate) use selection_dots::SelectionNext;
+
 use std::borrow::Cow;
 
 use grammask_diagnostics::{Deadline, Diagnostic, GrammarError, LimitExceeded, Limits, Severity};

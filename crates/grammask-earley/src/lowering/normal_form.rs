@@ -12,7 +12,7 @@ use grammask_diagnostics::LimitExceeded;
 use grammask_grammar::{NonterminalId, Selection, Terminal, TerminalDefinition, TerminalId};
 
 use super::productions::{Body, Productions, Symbol};
-use super::selection_dots::{Expanded, SelectionDots};
+use super::selection_dots::{Expanded, SelectionDots, SelectionNext};
 
 id_type! {
     /// A production of a [`NormalForm`].
@@ -227,6 +227,11 @@ impl NormalForm {
             return Ok(Expanded::One(Some(dot)));
         }
         self.selections.expanded(&self.productions, dot)
+    }
+
+    /// The symbol after a dot of a selection, and the state.
+    pub(crate) fn selection_next(&self, dot: DotId) -> SelectionNext {
+        self.selections.next(&self.productions, dot)
     }
 
     /// Number of nonterminals.

@@ -35,6 +35,17 @@ enum SelectionDot {
     AfterPart(PartId),
 }
 
+/// The symbol after a dot of a selection, with the state that determines the symbols after it.
+#[derive(Clone, Debug)]
+pub(crate) enum SelectionNext {
+    /// This part; the state is that after it.
+    Part(PartId, SelectionState),
+    /// Any part that can come next in the state.
+    AnyPart(SelectionState),
+    /// The separator; then any part that can come next in the state.
+    Separator(SelectionState),
+}
+
 /// The lazily numbered dots of all selections. See the documentation of the module.
 #[derive(Debug)]
 pub(crate) struct SelectionDots {
@@ -152,6 +163,20 @@ impl SelectionDots {
                 Expanded::One(Some(DotId(next + 1)))
             }
         })
+    }
+
+    /// The symbol after a dot, and the state. Creates no states.
+    pub(super) fn next(&self, productions: &[Production], dot: DotId) -> SelectionNext {
+        let NumberedState { production, progress, .. } = self.state_of(dot);
+        let RightHandSide::Selection { selection, parts, .. } = &productions[*production as usize].rhs else {
+            return SelectionNext::AnyPart(progress.clone());
+        };
+        match position_of(self.state_of(dot), parts.len(), dot) {
+            SelectionDot::BeforeParts => SelectionNext::AnyPart(progress.clone()),
+            SelectionDot::BeforeSeparator => SelectionNext::Separator(progress.clone()),
+            SelectionDot::BeforePart(part) => SelectionNext::Part(part, selection.after(progress, part)),
+            SelectionDot::AfterPart(part) => SelectionNext::Separator(selection.after(progress, part)),
+        }
     }
 
     /// The symbol after a dot, or after one of the dots that it represents.

@@ -13,12 +13,14 @@
 //! | `continuation` | continuations, interned by content, cyclic ones by strongly connected component |
 //! | `left_corner`, `prediction` | the static and the dynamic part of prediction |
 //! | `stepping`, `step_budget` | a step over a byte, and the bound of its work |
+//! | `completion` | shortest completions of sets |
 //! | `trace` | recorded steps, replayed for sets of one core |
 //! | `describe` | sets as text |
 //! | [`mod@reference`] | a plain textbook recogniser, the oracle |
 //!
 //! A memoised step takes no lock. Other steps run under the one lock of the recogniser.
 
+mod completion;
 mod continuation;
 mod describe;
 mod kernel;
@@ -43,9 +45,11 @@ use grammask_automata::Automata;
 use grammask_collections::incremental_hash_table::IncrementalHashTable;
 use grammask_collections::state_table::MemoTransition;
 use grammask_diagnostics::{Deadline, LimitExceeded, Limits};
-use grammask_engine::{Engine, Expectation, SetId, TokenEvent, TokenMatch};
+use grammask_engine::{Engine, Expectation, SetId, ShortestCompletion, TokenEvent, TokenMatch};
 use grammask_grammar::Terminal;
+use grammask_vocabulary::Vocabulary;
 
+use completion::Completions;
 use continuation::{Content, InternContinuations};
 use kernel::Kernel;
 use prediction::{ByteWithClass, Predictor};
@@ -92,6 +96,8 @@ struct Builder {
     stepper: Stepper,
     continuations: Continuations,
     traces: Traces,
+    /// Memo tables of shortest completions, once one was asked for.
+    completions: Option<Box<Completions>>,
     /// The continuations of all sets, one list after the other.
     set_parts: Vec<ContinuationId>,
     /// Interning table of sets, by core and continuations.
@@ -180,6 +186,7 @@ impl Recognizer {
             stepper: Stepper::new(automata, predictor, limited, limits),
             continuations,
             traces: Traces::default(),
+            completions: None,
             set_parts: Vec::new(),
             set_ids: IncrementalHashTable::default(),
             set_bytes: 0,
@@ -447,11 +454,35 @@ impl Engine for Recognizer {
 
     fn shortest_completion(
         &self,
-        _set: SetId,
-        _vocabulary: &grammask_vocabulary::Vocabulary,
-        _deadline: &Deadline,
-    ) -> Result<Option<grammask_engine::ShortestCompletion>, LimitExceeded> {
-        todo!("issue 28")
+        set: SetId,
+        vocabulary: &Vocabulary,
+        deadline: &Deadline,
+    ) -> Result<Option<ShortestCompletion>, LimitExceeded> {
+        self.compute_shortest_completion(set, vocabulary, deadline)
+    }
+
+    fn longest_shortest_completion(&self, vocabulary: &Vocabulary) -> Result<Option<u32>, LimitExceeded> {
+        self.compute_longest_completion(vocabulary)
+    }
+
+    fn completion_growth(
+        &self,
+        vocabulary: &Vocabulary,
+        _bytes: usize,
+    ) -> Result<Option<u32>, LimitExceeded> {
+        // Two readings of a text may be at different depths of nesting, so without a bound over all sets the growth
+        // depends on the set.
+        self.compute_longest_completion(vocabulary)
+    }
+
+    fn longest_completion_after(
+        &self,
+        set: SetId,
+        bytes: usize,
+        vocabulary: &Vocabulary,
+        deadline: &Deadline,
+    ) -> Result<Option<u32>, LimitExceeded> {
+        self.compute_longest_completion_after(set, bytes, vocabulary, deadline)
     }
 }
 
@@ -512,6 +543,7 @@ impl Builder {
             + self.stepper.memory_bytes()
             + self.continuations.memory_bytes()
             + self.traces.memory_bytes()
+            + self.completions.as_ref().map_or(0, |completions| completions.memory_bytes())
     }
 
     /// The continuations of a set, in the order in which its core numbers them.

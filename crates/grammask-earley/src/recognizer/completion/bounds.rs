@@ -1,0 +1,317 @@
+//! Bounds of the lengths of shortest completions: over all sets, and over the sets that some bytes reach.
+//!
+//! A text inside a production is inside one of its symbols; to complete it, complete that symbol, then read the symbols
+//! after it. So the lengths are bounded by the longest paths of a graph with an edge from each nonterminal to each
+//! symbol of its productions, weighted by the shortest text of the symbols after it.
+//!
+//! - *Over all sets*: a cycle of positive weight is nesting, and then there is no bound.
+//! - *Over the sets that some bytes reach*: an edge also has the number of bytes before its symbol, which a text has
+//!   read before it is inside the symbol. If no cycle weighs more than `a` per byte, paths that read n bytes weigh at
+//!   most `a n` more than the longest path under the weights less `a` per byte.
+//!
+//! Left recursion is no nesting. Inside a left corner of X that is an X again, a text is also inside the first X, since
+//! both begin at the same position. So a chain of left corners visits each nonterminal of a component of the
+//! left-corner relation at most once, and the edges between them are replaced by a constant of the component.
+
+use crate::lowering::{RightHandSide, Symbol};
+use grammask_automata::StateId;
+use grammask_collections::graph::{AdjacencyList, components_of};
+use grammask_diagnostics::LimitExceeded;
+use grammask_grammar::{NonterminalId, PartId, TerminalId};
+
+use super::super::left_corner::LeftCorners;
+use super::shortest::Length;
+use super::{Completions, Parts};
+
+/// Maximum number of automaton states, over all terminals, whose distances are computed.
+const MAX_STATES: usize = 1 << 14;
+/// Candidates for the growth per byte.
+const GROWTHS: [u32; 14] = [1, 2, 3, 4, 6, 8, 12, 16, 32, 64, 128, 256, 1024, 4096];
+/// Maximum number of rounds in which the longest paths under one candidate are searched.
+const MAX_ROUNDS: usize = 64;
+
+/// Bounds of the lengths of shortest completions.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct CompletionBounds {
+    longest: Length,
+    growth: Option<GrowthBound>,
+}
+
+/// The maximum length of the completions of items that descend from one item, more than the completion of that item.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct GrowthBound {
+    pub(super) per_byte: u32,
+    pub(super) once: Length,
+}
+
+/// An edge from a component of the left-corner relation to a symbol of one of its productions.
+#[derive(Clone, Copy, Debug)]
+struct NestingEdge {
+    from: usize,
+    to: usize,
+    /// The shortest text after the symbol.
+    weight: Length,
+    /// A lower bound of the bytes before the symbol.
+    bytes: u32,
+}
+
+/// The graph of a grammar. Its nodes are the terminals, then the components of the left-corner relation.
+#[derive(Debug)]
+struct NestingGraph {
+    edges: Vec<NestingEdge>,
+    /// For each terminal the longest of the shortest completions inside it.
+    longest_in_terminals: Vec<Length>,
+    /// For each node the shortest text of its symbols; the longest of these in a component.
+    shortest: Vec<Length>,
+    /// For each component the maximum weight of a chain of left corners inside it.
+    slacks: Vec<Length>,
+}
+
+impl CompletionBounds {
+    /// A bound over all sets.
+    pub(super) fn longest(self) -> Length {
+        self.longest
+    }
+
+    /// A bound over the sets that some bytes reach, relative to the longest item of a set.
+    pub(super) fn growth(self) -> Option<GrowthBound> {
+        self.growth
+    }
+}
+
+impl Completions {
+    /// The bounds, computed by the first call.
+    pub(super) fn bounds(&mut self, parts: &mut Parts<'_>) -> Result<CompletionBounds, LimitExceeded> {
+        if let Some(bounds) = self.bounds {
+            return Ok(bounds);
+        }
+        let bounds = match parts.form.start {
+            Some(dot) => {
+                let graph = self.nesting_graph(parts)?;
+                let start = Symbol::Nonterminal(parts.form.production_of(dot).lhs);
+                let inside = graph.longest_path(graph.node(parts.left_corners, start));
+                let longest = self.texts.of(start).length.max(inside);
+                // Without nesting, the bound over all sets is better.
+                let growth = if longest == Length::INFINITE { graph.growth() } else { None };
+                CompletionBounds { longest, growth }
+            }
+            None => CompletionBounds { longest: Length::ZERO, growth: None },
+        };
+        self.bounds = Some(bounds);
+        Ok(bounds)
+    }
+
+    /// The graph of the grammar. Linear in the grammar, and in the states of the terminals.
+    fn nesting_graph(&self, parts: &mut Parts<'_>) -> Result<NestingGraph, LimitExceeded> {
+        let longest_in_terminals = self.longest_in_terminals(parts)?;
+        let Parts { form, left_corners, .. } = parts;
+        let terminals = longest_in_terminals.len();
+        let components = left_corners.components.len();
+        let mut graph = NestingGraph {
+            edges: Vec::new(),
+            longest_in_terminals,
+            shortest: vec![Length::INFINITE; terminals],
+            slacks: vec![Length::ZERO; components],
+        };
+        for (index, shortest) in graph.shortest.iter_mut().enumerate() {
+            *shortest = self.texts.of(Symbol::Terminal(TerminalId::new(index))).length;
+        }
+        graph.shortest.resize(terminals + components, Length::ZERO);
+        for nonterminal in (0..form.nonterminal_count()).map(NonterminalId::new) {
+            let component = terminals + left_corners.component_of[nonterminal.index()];
+            let own = self.texts.of(Symbol::Nonterminal(nonterminal)).length;
+            graph.shortest[component] = graph.shortest[component].max(own);
+        }
+        // For each component the maximum weight of the left corners inside it, by nonterminal.
+        let mut inner: Vec<Vec<Length>> = vec![Vec::new(); components];
+        for nonterminal in 0..form.nonterminal_count() {
+            let component = left_corners.component_of[nonterminal];
+            let mut heaviest = Length::ZERO;
+            for production in form.productions_of(NonterminalId::new(nonterminal)) {
+                self.for_each_position(&production.rhs, |symbol, bytes, weight| {
+                    let to = graph.node(left_corners, symbol);
+                    if bytes == 0 && to == terminals + component {
+                        heaviest = heaviest.max(weight);
+                    } else {
+                        graph.edges.push(NestingEdge { from: terminals + component, to, weight, bytes });
+                    }
+                });
+            }
+            inner[component].push(heaviest);
+        }
+        for (slack, inner) in graph.slacks.iter_mut().zip(inner) {
+            // A chain of left corners visits each member at most once, and does not leave the last one.
+            let lightest = inner.iter().copied().min().unwrap_or(Length::ZERO);
+            let mut is_left_out = false;
+            for weight in inner {
+                if weight != lightest || std::mem::replace(&mut is_left_out, true) {
+                    *slack = slack.plus(weight);
+                }
+            }
+        }
+        Ok(graph)
+    }
+
+    /// Calls `add` with the symbols of a right-hand side, a lower bound of the number of bytes before each, and an upper
+    /// bound of the shortest text after it, for all of its positions that differ in them.
+    fn for_each_position(&self, rhs: &RightHandSide, mut add: impl FnMut(Symbol, u32, Length)) {
+        let length = |symbol: Symbol| self.texts.of(symbol).length;
+        match rhs {
+            RightHandSide::Sequence(symbols) => {
+                let mut weights = vec![Length::ZERO];
+                for &symbol in symbols[1..].iter().rev() {
+                    weights.push(weights[weights.len() - 1].plus(length(symbol)));
+                }
+                let mut bytes: u32 = 0;
+                for (&symbol, weight) in symbols.iter().zip(weights.into_iter().rev()) {
+                    add(symbol, bytes, weight);
+                    bytes = bytes.saturating_add(self.min_bytes(symbol));
+                }
+            }
+            RightHandSide::Repeat { symbol, min, max } => {
+                add(*symbol, 0, length(*symbol).times(min.saturating_sub(1)));
+                if *max != Some(1) {
+                    let weight = length(*symbol).times(min.saturating_sub(2));
+                    add(*symbol, self.min_bytes(*symbol), weight);
+                }
+            }
+            RightHandSide::Selection { selection, parts, separator } => {
+                let cost = |part: PartId| {
+                    let length = length(*separator).plus(length(parts[part.index()]));
+                    length.finite().map(u64::from)
+                };
+                let after_part = selection.max_min_cost(cost).map_or(Length::INFINITE, Length::new);
+                let mut longest = Length::ZERO;
+                let mut bytes = u32::MAX;
+                for &part in parts {
+                    add(part, 0, after_part);
+                    longest = longest.max(length(part));
+                    bytes = bytes.min(self.min_bytes(part));
+                }
+                for &part in parts {
+                    add(part, bytes.saturating_add(self.min_bytes(*separator)), after_part);
+                }
+                add(*separator, bytes, longest.plus(after_part));
+            }
+        }
+    }
+
+    /// A lower bound of the number of bytes of a text of a symbol. A token is at least one byte here, which is sound:
+    /// a token that a token terminal reads is the only one.
+    fn min_bytes(&self, symbol: Symbol) -> u32 {
+        match self.texts.of(symbol).length.finite() {
+            // Texts of other bytes may be shorter.
+            Some(length) if self.spells_all_bytes => length,
+            _ => 1,
+        }
+    }
+
+    /// For each terminal the longest of the shortest completions inside it.
+    fn longest_in_terminals(&self, parts: &mut Parts<'_>) -> Result<Vec<Length>, LimitExceeded> {
+        // A token terminal has no inside.
+        let mut longest = vec![Length::ZERO; parts.starts.len()];
+        let states = |index: usize| parts.state_of(parts.starts[index]).map(|state| (index, state));
+        let (terminals, states): (Vec<usize>, Vec<StateId>) =
+            (0..parts.starts.len()).filter_map(states).unzip();
+        let of_states =
+            self.words.longest_completions(parts.automata, &states, MAX_STATES, parts.deadline)?;
+        for (position, terminal) in terminals.into_iter().enumerate() {
+            let own = of_states.as_ref().and_then(|of_states| of_states[position]);
+            longest[terminal] = own.map_or(Length::INFINITE, |own| Length::new(u64::from(own)));
+        }
+        Ok(longest)
+    }
+}
+
+impl NestingGraph {
+    /// The node of a symbol.
+    fn node(&self, left_corners: &LeftCorners, symbol: Symbol) -> usize {
+        match symbol {
+            Symbol::Terminal(id) => id.index(),
+            Symbol::Nonterminal(id) => {
+                self.longest_in_terminals.len() + left_corners.component_of[id.index()]
+            }
+        }
+    }
+
+    fn node_count(&self) -> usize {
+        self.longest_in_terminals.len() + self.slacks.len()
+    }
+
+    fn slack(&self, node: usize) -> Length {
+        node.checked_sub(self.longest_in_terminals.len())
+            .map_or(Length::ZERO, |component| self.slacks[component])
+    }
+
+    /// The weight of the longest path from a node.
+    fn longest_path(&self, from: usize) -> Length {
+        let pairs: Vec<(u32, u32)> =
+            self.edges.iter().map(|edge| (edge.from as u32, edge.to as u32)).collect();
+        let components = components_of(&AdjacencyList::from_pairs(self.node_count(), &pairs));
+        let mut longest = vec![Length::ZERO; components.count];
+        for (terminal, &inside) in self.longest_in_terminals.iter().enumerate() {
+            longest[components.of_node[terminal]] = inside;
+        }
+        let mut edges: Vec<&NestingEdge> = self.edges.iter().collect();
+        // Successors have lower component numbers, so one ascending pass suffices.
+        edges.sort_unstable_by_key(|edge| components.of_node[edge.from]);
+        for edge in edges {
+            let (source, target) = (components.of_node[edge.from], components.of_node[edge.to]);
+            let weight = edge.weight.plus(self.slack(edge.from));
+            let through = match source == target {
+                true if weight > Length::ZERO => Length::INFINITE,
+                true => Length::ZERO,
+                false => weight.plus(longest[target]),
+            };
+            longest[source] = longest[source].max(through);
+        }
+        longest[components.of_node[from]]
+    }
+
+    /// The maximum growth of a completion by some bytes, if there is one.
+    fn growth(&self) -> Option<GrowthBound> {
+        let weights = self.edges.iter().map(|edge| edge.weight).chain(self.slacks.iter().copied());
+        let lengths = self.longest_in_terminals.iter().chain(&self.shortest).copied();
+        if weights.chain(lengths).any(|length| length == Length::INFINITE) {
+            return None;
+        }
+        GROWTHS.iter().find_map(|&per_byte| {
+            let longest = self.longest_paths(per_byte)?;
+            // A production that was begun before the bytes has no bytes to its credit.
+            let once = self.edges.iter().map(|edge| {
+                let inside = longest[edge.to].max(value(self.shortest[edge.to]));
+                value(edge.weight) + value(self.slack(edge.from)) + inside
+            });
+            let once = u64::try_from(once.max()?).ok()?;
+            Some(GrowthBound { per_byte, once: Length::new(once) })
+        })
+    }
+
+    /// The longest path from each node under the weights less `per_byte` for each byte; `None` if there is a cycle of
+    /// positive weight, or the paths are too long.
+    fn longest_paths(&self, per_byte: u32) -> Option<Vec<i64>> {
+        let mut longest: Vec<i64> = self.longest_in_terminals.iter().map(|&inside| value(inside)).collect();
+        longest.resize(self.node_count(), 0);
+        for _ in 0..MAX_ROUNDS {
+            let mut is_stable = true;
+            // Reversed, because nonterminals often occur before their rules.
+            for edge in self.edges.iter().rev() {
+                let weight = value(edge.weight) + value(self.slack(edge.from));
+                let through = weight - i64::from(per_byte) * i64::from(edge.bytes) + longest[edge.to];
+                if through > longest[edge.from] {
+                    longest[edge.from] = through;
+                    is_stable = false;
+                }
+            }
+            if is_stable {
+                return Some(longest);
+            }
+        }
+        None
+    }
+}
+
+/// A finite length as a summand.
+fn value(length: Length) -> i64 {
+    length.finite().map_or(i64::from(u32::MAX), i64::from)
+}

@@ -1,0 +1,77 @@
+//! The shortest text from each dot to the end of its production.
+
+use rustc_hash::FxHashMap;
+
+use crate::lowering::{DotId, NormalForm, RightHandSide, SelectionNext};
+
+use super::shortest::{Length, Shortest};
+use super::symbols::{SelectionSymbols, ShortestTexts};
+
+/// The shortest texts at a dot.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct DotTexts {
+    /// From the dot to the end of the production.
+    pub(super) from: Shortest,
+    /// After the symbol after the dot, to the end of the production.
+    pub(super) after_symbol: Length,
+}
+
+/// The shortest texts at the dots, memoised except in repetitions, where they are a product.
+#[derive(Debug, Default)]
+pub(super) struct DotLengths {
+    memo: FxHashMap<DotId, DotTexts>,
+}
+
+impl DotLengths {
+    /// The shortest texts at a dot. Amortised cost: constant, and in selections that of a step.
+    pub(super) fn get(&mut self, form: &NormalForm, texts: &ShortestTexts, dot: DotId) -> DotTexts {
+        if let Some(&known) = self.memo.get(&dot) {
+            return known;
+        }
+        let production = form.production_of(dot);
+        // Dots of selections are numbered independently of their production's.
+        let read = dot.0.saturating_sub(production.first_dot.0);
+        match &production.rhs {
+            RightHandSide::Sequence(symbols) => {
+                let mut after_symbol = Length::ZERO;
+                let mut known = DotTexts { from: Shortest::NONE, after_symbol };
+                for (position, &symbol) in symbols.iter().enumerate().skip(read as usize).rev() {
+                    known = DotTexts { from: texts.of(symbol).then(after_symbol), after_symbol };
+                    // There are fewer than 2^32 dots.
+                    self.memo.insert(DotId(production.first_dot.0 + position as u32), known);
+                    after_symbol = known.from.length;
+                }
+                known
+            }
+            RightHandSide::Repeat { symbol, min, .. } => {
+                let text = texts.of(*symbol);
+                let after_symbol = text.length.times(min.saturating_sub(read.saturating_add(1)));
+                DotTexts { from: text.then(after_symbol), after_symbol }
+            }
+            RightHandSide::Selection { selection, parts, separator } => {
+                let symbols = SelectionSymbols { selection, parts, separator: *separator };
+                let known = match form.selection_next(dot) {
+                    SelectionNext::Part(part, after) => {
+                        let after_symbol = texts.after_part(symbols, &after);
+                        DotTexts { from: texts.of(parts[part.index()]).then(after_symbol), after_symbol }
+                    }
+                    SelectionNext::Separator(state) => {
+                        let after_symbol = texts.of_parts(symbols, &state).length;
+                        DotTexts { from: texts.of(*separator).then(after_symbol), after_symbol }
+                    }
+                    SelectionNext::AnyPart(state) => {
+                        let from = texts.of_parts(symbols, &state);
+                        DotTexts { from, after_symbol: Length::INFINITE }
+                    }
+                };
+                self.memo.insert(dot, known);
+                known
+            }
+        }
+    }
+
+    /// Estimated memory in bytes.
+    pub(super) fn memory_bytes(&self) -> usize {
+        self.memo.capacity() * (size_of::<(DotId, DotTexts)>() + 1)
+    }
+}

@@ -1,0 +1,296 @@
+//! Shortest completions of sets, and bounds of their lengths.
+//!
+//! The completion of an item is the shortest rest of its terminal, then that of its production, then that of its
+//! continuation, and the completion of a set is that of one of its items. All parts are memoised, and no part depends
+//! on the order of the calls: lengths are minima, and of the first steps of the shortest texts the smallest is taken.
+//! Nothing is computed before the first call.
+//!
+//! | module | contents |
+//! |---|---|
+//! | `shortest` | lengths, and the order of texts |
+//! | `symbols` | the shortest text of each symbol (Knuth 1977) |
+//! | `dots` | the shortest text from each dot to the end of its production |
+//! | `continuations` | the shortest text of each continuation |
+//! | `bounds` | bounds of the lengths over all sets, and over the sets that some bytes reach |
+
+mod bounds;
+mod continuations;
+mod dots;
+mod shortest;
+mod symbols;
+
+use rustc_hash::FxHashMap;
+
+use crate::lowering::NormalForm;
+use grammask_automata::{Automata, ByteSet, ShortestWords, StateId};
+use grammask_diagnostics::{Deadline, LimitExceeded};
+use grammask_engine::{SetId, ShortestCompletion, TokenMatch};
+use grammask_vocabulary::{TokenId, Vocabulary};
+
+use super::continuation::Continuations;
+use super::kernel::{Item, ItemState};
+use super::left_corner::LeftCorners;
+use super::set_core::CoreId;
+use super::stepping::{Stepper, TokenLimitedState};
+use super::{Builder, Recognizer};
+
+use bounds::{CompletionBounds, GrowthBound};
+use continuations::ContinuationLengths;
+use dots::DotLengths;
+use shortest::{FirstStep, Length, Shortest};
+use symbols::ShortestTexts;
+
+/// The memo tables of shortest completions, for one vocabulary.
+#[derive(Debug)]
+pub(super) struct Completions {
+    words: ShortestWords,
+    /// Whether every byte is a token by itself.
+    spells_all_bytes: bool,
+    texts: ShortestTexts,
+    dots: DotLengths,
+    continuations: ContinuationLengths,
+    /// For each core, by number of continuation, the completions of the items with it up to the continuation.
+    cores: FxHashMap<CoreId, Box<[CoreCompletion]>>,
+    core_entries: usize,
+    bounds: Option<CompletionBounds>,
+}
+
+/// The completions of the items of a core that have one continuation, up to the continuation.
+#[derive(Clone, Copy, Debug)]
+struct CoreCompletion {
+    shortest: Shortest,
+    /// The length of the longest of the items' shortest completions.
+    longest: Length,
+}
+
+/// The parts of a recogniser from which completions are computed.
+struct Parts<'a> {
+    form: &'a NormalForm,
+    automata: &'a mut Automata,
+    limited: &'a [TokenLimitedState],
+    left_corners: &'a LeftCorners,
+    /// The initial state of each terminal.
+    starts: &'a [ItemState],
+    continuations: &'a Continuations,
+    token_matches: &'a [Option<TokenMatch>],
+    deadline: &'a Deadline,
+}
+
+/// The completions of all items of a set.
+struct SetCompletion {
+    shortest: Shortest,
+    /// The maximum over all items, and all continuations that they refer to.
+    longest: Length,
+}
+
+impl Recognizer {
+    /// As [`Engine::shortest_completion`](grammask_engine::Engine::shortest_completion).
+    pub(super) fn compute_shortest_completion(
+        &self,
+        set: SetId,
+        vocabulary: &Vocabulary,
+        deadline: &Deadline,
+    ) -> Result<Option<ShortestCompletion>, LimitExceeded> {
+        if self.set(set).data.ends() {
+            return Ok(Some(ShortestCompletion { length: 0, first: None }));
+        }
+        let mut builder = self.lock();
+        let of_set = builder.set_completion(self, set, vocabulary, deadline)?.shortest;
+        let completion = |length| ShortestCompletion { length, first: Some(of_set.first.step()) };
+        Ok(of_set.length.finite().map(completion))
+    }
+
+    /// As [`Engine::longest_shortest_completion`](grammask_engine::Engine::longest_shortest_completion).
+    pub(super) fn compute_longest_completion(
+        &self,
+        vocabulary: &Vocabulary,
+    ) -> Result<Option<u32>, LimitExceeded> {
+        let mut builder = self.lock();
+        let deadline = Deadline::after_first_check(builder.limits.time);
+        builder.with_completions(self, vocabulary, &deadline, |completions, parts| {
+            Ok(completions.bounds(parts)?.longest().finite())
+        })
+    }
+
+    /// As [`Engine::longest_completion_after`](grammask_engine::Engine::longest_completion_after).
+    pub(super) fn compute_longest_completion_after(
+        &self,
+        set: SetId,
+        bytes: usize,
+        vocabulary: &Vocabulary,
+        deadline: &Deadline,
+    ) -> Result<Option<u32>, LimitExceeded> {
+        let mut builder = self.lock();
+        let (longest, growth) =
+            builder.with_completions(self, vocabulary, deadline, |completions, parts| {
+                let bounds = completions.bounds(parts)?;
+                Ok((bounds.longest(), bounds.growth()))
+            })?;
+        let Some(GrowthBound { per_byte, once }) = growth else { return Ok(longest.finite()) };
+        let own = builder.set_completion(self, set, vocabulary, deadline)?.longest;
+        let growth = Length::new(bytes.max(1) as u64).times(per_byte).plus(once);
+        Ok(longest.min(own.plus(growth)).finite())
+    }
+}
+
+impl Builder {
+    /// Calls `compute` with the memo tables, which the first call creates.
+    fn with_completions<T>(
+        &mut self,
+        recognizer: &Recognizer,
+        vocabulary: &Vocabulary,
+        deadline: &Deadline,
+        compute: impl FnOnce(&mut Completions, &mut Parts<'_>) -> Result<T, LimitExceeded>,
+    ) -> Result<T, LimitExceeded> {
+        let Self {
+            stepper: Stepper { automata, predictor, limited, .. }, continuations, completions, ..
+        } = self;
+        let (left_corners, starts) = predictor.parts();
+        let mut parts = Parts {
+            form: &recognizer.form,
+            automata,
+            limited,
+            left_corners,
+            starts,
+            continuations,
+            token_matches: &recognizer.token_matches,
+            deadline,
+        };
+        let completions = match completions {
+            Some(completions) => completions,
+            None => completions.insert(Box::new(Completions::new(&mut parts, vocabulary)?)),
+        };
+        compute(completions, &mut parts)
+    }
+
+    fn set_completion(
+        &mut self,
+        recognizer: &Recognizer,
+        set: SetId,
+        vocabulary: &Vocabulary,
+        deadline: &Deadline,
+    ) -> Result<SetCompletion, LimitExceeded> {
+        let set = recognizer.set(set);
+        let core = set.data.core();
+        let of_set = self.parts(set).to_vec();
+        self.with_completions(recognizer, vocabulary, deadline, |completions, parts| {
+            completions.add_core(core, parts)?;
+            let (mut shortest, mut longest) = (Shortest::NONE, Length::ZERO);
+            for (number, continuation) in of_set.into_iter().enumerate() {
+                let Completions { continuations, texts, dots, cores, .. } = completions;
+                let of_items = cores[&core][number];
+                let context = (parts.form, &*texts, dots);
+                let rest = continuations.get(continuation, parts.continuations, context, deadline)?;
+                shortest = shortest.min(of_items.shortest.then(rest.shortest));
+                longest = longest.max(of_items.longest.plus(rest.shortest)).max(rest.longest);
+            }
+            Ok(SetCompletion { shortest, longest })
+        })
+    }
+}
+
+impl Completions {
+    fn new(parts: &mut Parts<'_>, vocabulary: &Vocabulary) -> Result<Self, LimitExceeded> {
+        let bytes: ByteSet = (0..=u8::MAX).filter(|&byte| !vocabulary.ids_of(&[byte]).is_empty()).collect();
+        let mut words = ShortestWords::new(bytes);
+        let mut terminals = Vec::with_capacity(parts.starts.len());
+        for index in 0..parts.starts.len() {
+            terminals.push(match parts.state_of(parts.starts[index]) {
+                Some(state) => shortest_word(&mut words, state, parts)?,
+                None => {
+                    match parts.token_matches[index].as_ref().and_then(|of| first_token(of, vocabulary)) {
+                        Some(token) => Shortest { length: Length::new(1), first: FirstStep::token(token) },
+                        None => Shortest::NONE,
+                    }
+                }
+            });
+        }
+        let texts = ShortestTexts::new(parts.form, terminals.into(), parts.deadline)?;
+        Ok(Self {
+            words,
+            spells_all_bytes: bytes == ByteSet::ALL,
+            texts,
+            dots: DotLengths::default(),
+            continuations: ContinuationLengths::default(),
+            cores: FxHashMap::default(),
+            core_entries: 0,
+            bounds: None,
+        })
+    }
+
+    /// Computes the completions of the items of a core.
+    fn add_core(&mut self, core: CoreId, parts: &mut Parts<'_>) -> Result<(), LimitExceeded> {
+        if self.cores.contains_key(&core) {
+            return Ok(());
+        }
+        let of_core = parts.continuations.core(core);
+        let none = CoreCompletion { shortest: Shortest::NONE, longest: Length::ZERO };
+        let mut completions = vec![none; of_core.count];
+        for (position, item) in of_core.items_with_numbers().into_iter().enumerate() {
+            if position % 256 == 255 {
+                parts.deadline.check()?;
+            }
+            let own = self.item(item, parts)?;
+            let completion = &mut completions[item.continuation.index()];
+            completion.shortest = completion.shortest.min(own);
+            completion.longest = completion.longest.max(own.length);
+        }
+        self.core_entries += completions.len();
+        self.cores.insert(core, completions.into());
+        Ok(())
+    }
+
+    /// The shortest text from an item to the end of its production.
+    fn item(&mut self, item: Item, parts: &mut Parts<'_>) -> Result<Shortest, LimitExceeded> {
+        let dot = self.dots.get(parts.form, &self.texts, item.dot);
+        match parts.state_of(item.state) {
+            Some(state) => Ok(shortest_word(&mut self.words, state, parts)?.then(dot.after_symbol)),
+            None => Ok(dot.from),
+        }
+    }
+
+    pub(super) fn memory_bytes(&self) -> usize {
+        self.words.memory_bytes()
+            + self.texts.memory_bytes()
+            + self.dots.memory_bytes()
+            + self.continuations.memory_bytes()
+            + self.cores.capacity() * (size_of::<(CoreId, Box<[CoreCompletion]>)>() + 1)
+            + self.core_entries * size_of::<CoreCompletion>()
+    }
+}
+
+impl Parts<'_> {
+    /// The automaton state of an item inside a terminal, or of the beginning of one; `None` if it is fresh or before a
+    /// token terminal.
+    fn state_of(&self, state: ItemState) -> Option<StateId> {
+        if state == ItemState::FRESH || state == ItemState::TOKEN {
+            return None;
+        }
+        match state.0.checked_sub(ItemState::FIRST_LIMITED) {
+            None => state.automaton_state(),
+            Some(index) => Some(self.limited[index as usize].state),
+        }
+    }
+}
+
+/// The shortest nonempty word of a state.
+fn shortest_word(
+    words: &mut ShortestWords,
+    state: StateId,
+    parts: &mut Parts<'_>,
+) -> Result<Shortest, LimitExceeded> {
+    let word = words.shortest_word(parts.automata, state, parts.deadline)?;
+    Ok(word.map_or(Shortest::NONE, |word| Shortest {
+        length: Length::new(u64::from(word.length)),
+        first: FirstStep::byte(word.first),
+    }))
+}
+
+/// The smallest token that a token terminal matches.
+fn first_token(of: &TokenMatch, vocabulary: &Vocabulary) -> Option<TokenId> {
+    match of {
+        TokenMatch::Only(token) => Some(*token),
+        TokenMatch::AnyWithText => vocabulary.tokens_with_text().iter().next(),
+        TokenMatch::OneOf(tokens) => tokens.iter().next(),
+    }
+}
