@@ -66,6 +66,7 @@
 #![forbid(unsafe_code)]
 
 mod analysis;
+mod completion;
 mod definition;
 mod lexer;
 mod masks;

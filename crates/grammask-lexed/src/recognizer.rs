@@ -9,6 +9,8 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use rustc_hash::FxHashMap;
 
+use crate::completion::lexeme_costs::spellable_bytes;
+use crate::completion::search::{SearchSources, ShortestCompletions};
 use crate::definition::grammar::{LexedProduction, LexedSymbol};
 use crate::lexer::lexer_automaton::{ConfigurationId, GuardsId, LexModeId, Lexer};
 use crate::lexer::open_lexemes::OpenTerminalsId;
@@ -25,7 +27,7 @@ use grammask_collections::state_table::{MemoTransition, StateTable};
 use grammask_diagnostics::{Deadline, LimitExceeded, Limits};
 use grammask_engine::{
     Effort, Engine, Expectation, MaskCounts, MaskOutcome, MaskRequest, MaskSource, MaskStrategy,
-    PrecomputeBudget, SetId, walk,
+    PrecomputeBudget, SetId, ShortestCompletion, walk,
 };
 use grammask_grammar::TerminalId;
 use grammask_vocabulary::{LiveTokens, Mask, TokenSet, TokenSetId, TokenSetRef, Vocabulary};
@@ -37,11 +39,11 @@ const MAX_RUNS: usize = 1 << 10;
 
 /// A way to read the text so far.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-struct Run {
-    parse: ParseState,
-    configuration: ConfigurationId,
+pub(crate) struct Run {
+    pub(crate) parse: ParseState,
+    pub(crate) configuration: ConfigurationId,
     /// The column of the lexeme if it may become a newline; otherwise 0.
-    column: u32,
+    pub(crate) column: u32,
 }
 
 /// An interned set of runs.
@@ -71,6 +73,8 @@ struct RecognizerTables {
     mask_counts: (u64, u64),
     /// Masks with end tokens, by the identity of the mask without them.
     masks_with_end: FxHashMap<TokenSetId, TokenSetRef>,
+    /// Shortest completions; `None` until one is asked for.
+    completions: Option<Box<ShortestCompletions>>,
     memory_bytes: usize,
     limits: Limits,
 }
@@ -116,6 +120,7 @@ impl LexedRecognizer {
             liveness: FxHashMap::default(),
             mask_counts: (0, 0),
             masks_with_end: FxHashMap::default(),
+            completions: None,
             memory_bytes: 0,
             limits: limits.clone(),
         };
@@ -351,11 +356,11 @@ impl Engine for LexedRecognizer {
 
     fn shortest_completion(
         &self,
-        _set: SetId,
-        _vocabulary: &grammask_vocabulary::Vocabulary,
-        _deadline: &Deadline,
-    ) -> Result<Option<grammask_engine::ShortestCompletion>, LimitExceeded> {
-        todo!("issue 28")
+        set: SetId,
+        vocabulary: &Vocabulary,
+        deadline: &Deadline,
+    ) -> Result<Option<ShortestCompletion>, LimitExceeded> {
+        self.lock().shortest_completion(self, set, vocabulary, deadline)
     }
 }
 
@@ -561,6 +566,34 @@ impl RecognizerTables {
         Ok(id)
     }
 
+    fn shortest_completion(
+        &mut self,
+        recognizer: &LexedRecognizer,
+        set: SetId,
+        vocabulary: &Vocabulary,
+        deadline: &Deadline,
+    ) -> Result<Option<ShortestCompletion>, LimitExceeded> {
+        let memory_elsewhere = self.memory_without_completions() - self.parser.memory_bytes();
+        let completions = match &mut self.completions {
+            Some(completions) => completions,
+            None => {
+                let bytes = spellable_bytes(vocabulary, self.lexer.class_of_byte());
+                let completions = ShortestCompletions::new(&recognizer.prepared, &mut self.lexer, bytes)?;
+                self.completions.insert(Box::new(completions))
+            }
+        };
+        let mut sources = SearchSources {
+            prepared: &recognizer.prepared,
+            columns: recognizer.columns,
+            lexer: &mut self.lexer,
+            parser: &mut self.parser,
+            deadline,
+            memory_limit: self.limits.memory_bytes,
+            memory_elsewhere,
+        };
+        completions.of_set(&mut sources, set, &recognizer.set(set).runs)
+    }
+
     fn can_end(&mut self, run: &Run) -> bool {
         if self.lexer.is_start(run.configuration) {
             return self.parser.can_end(run.parse, None);
@@ -572,6 +605,11 @@ impl RecognizerTables {
     }
 
     fn total_memory(&self) -> usize {
+        self.memory_without_completions()
+            + self.completions.as_ref().map_or(0, |completions| completions.memory_bytes())
+    }
+
+    fn memory_without_completions(&self) -> usize {
         self.memory_bytes
             + self.liveness.capacity() * 20
             + self.parser.memory_bytes()

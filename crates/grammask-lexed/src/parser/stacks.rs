@@ -206,6 +206,11 @@ impl TerminalParser {
         self.layouts[layout.index()].brackets > 0
     }
 
+    /// The columns of the open blocks, ascending.
+    pub(crate) fn block_columns(&self, layout: LayoutId) -> &[u32] {
+        &self.layouts[layout.index()].blocks
+    }
+
     /// The state after a lexeme; `None` if it is not accepted. `column` is used for newlines only, and is a valid
     /// column for newlines outside brackets.
     pub(crate) fn feed_lexeme(

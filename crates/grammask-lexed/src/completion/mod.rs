@@ -1,0 +1,32 @@
+//! Shortest completions: the fewest bytes that end a text.
+//!
+//! A completion closes the open lexeme and then the parser's stack, with separators between lexemes that would fuse.
+//! The search is A* over runs with bytes as edges (P. Hart, N. Nilsson and B. Raphael, "A Formal Basis for the Heuristic
+//! Determination of Minimum Cost Paths", 1968). Its lower bound is the length of a cheapest sequence of lexemes that
+//! closes the stack, which is exact unless lexemes interact in other ways than in pairs.
+//!
+//! | file | contents |
+//! |---|---|
+//! | `lexeme_costs` | bytes from each lexer configuration to the end of each terminal; pairs that need a separator |
+//! | `sentence_costs` | lengths of the shortest sentences of nonterminals, by the classes of their outer terminals |
+//! | `stack_costs` | lengths of the shortest completions of parser stacks: a memoised fold |
+//! | `run_bounds` | the lower bound of a run |
+//! | `search` | A* over runs, with what earlier searches learned |
+//!
+//! Nothing is computed before the first completion is asked for. All tables depend on the vocabulary only by the set
+//! of *spellable* bytes, which are tokens by themselves.
+
+pub(crate) mod lexeme_costs;
+pub(crate) mod run_bounds;
+pub(crate) mod search;
+pub(crate) mod sentence_costs;
+pub(crate) mod stack_costs;
+
+/// The cost of what has no text. Sums of two costs do not overflow.
+pub(crate) const UNREACHABLE: u32 = 1 << 30;
+
+/// The sum of two costs.
+#[inline]
+pub(crate) fn sum(left: u32, right: u32) -> u32 {
+    (left + right).min(UNREACHABLE)
+}

@@ -1,0 +1,307 @@
+//! A* over runs, with bytes as edges.
+//!
+//! The completion of a set of runs is the shortest one of its runs. Lengths of runs are exact; the first byte of a
+//! completion is the smallest one after which the completion is shorter by one, so it depends on the run only and not
+//! on the order of searches.
+//!
+//! A search leaves behind what it learned: exact lengths along its path, where later searches end, and better lower
+//! bounds of all runs that it expanded (S. Koenig and M. Likhachev, "Adaptive A*", 2005). Most searches therefore end
+//! after the open lexeme.
+
+use rustc_hash::FxHashMap;
+
+use crate::completion::UNREACHABLE;
+use crate::completion::run_bounds::RunBounds;
+use crate::lexer::lexer_automaton::Lexer;
+use crate::masks::spanner_table::{ColumnTracker, LexemeColumn};
+use crate::masks::token_set_store::hash_map_bytes;
+use crate::parser::stacks::{ParseState, TerminalParser};
+use crate::prepared::PreparedGrammar;
+use crate::recognizer::Run;
+use grammask_diagnostics::{Deadline, LimitExceeded};
+use grammask_engine::{CompletionStep, SetId, ShortestCompletion};
+
+/// The number of expanded runs between two checks of the limits.
+const RUNS_PER_CHECK: usize = 64;
+
+/// The tables that a search reads and extends.
+pub(crate) struct SearchSources<'a> {
+    pub(crate) prepared: &'a PreparedGrammar,
+    pub(crate) columns: ColumnTracker,
+    pub(crate) lexer: &'a mut Lexer,
+    pub(crate) parser: &'a mut TerminalParser,
+    pub(crate) deadline: &'a Deadline,
+    /// The maximum memory of the recogniser, in bytes.
+    pub(crate) memory_limit: usize,
+    /// The memory of its other tables, in bytes, without those of the parser.
+    pub(crate) memory_elsewhere: usize,
+}
+
+/// A run that a search reached.
+struct ReachedRun {
+    /// The number of bytes from the first run.
+    bytes: u32,
+    previous: Option<Run>,
+}
+
+/// Shortest completions of runs and of sets of runs.
+#[derive(Debug)]
+pub(crate) struct ShortestCompletions {
+    /// A spellable byte of each byte class that has one, ascending.
+    bytes: Box<[u8]>,
+    bounds: RunBounds,
+    /// Lower bounds that searches raised.
+    raised: FxHashMap<Run, u32>,
+    lengths: FxHashMap<Run, u32>,
+    first_bytes: FxHashMap<Run, u8>,
+    of_set: FxHashMap<SetId, Option<ShortestCompletion>>,
+    successors: Vec<(u8, Run)>,
+}
+
+impl ShortestCompletions {
+    /// Completions that consist of `bytes`.
+    ///
+    /// # Errors
+    /// When a limit is exceeded.
+    pub(crate) fn new(
+        prepared: &PreparedGrammar,
+        lexer: &mut Lexer,
+        bytes: Box<[u8]>,
+    ) -> Result<Self, LimitExceeded> {
+        Ok(Self {
+            bounds: RunBounds::new(prepared, lexer, &bytes)?,
+            bytes,
+            raised: FxHashMap::default(),
+            lengths: FxHashMap::default(),
+            first_bytes: FxHashMap::default(),
+            of_set: FxHashMap::default(),
+            successors: Vec::new(),
+        })
+    }
+
+    /// The shortest completion of a set of runs; `None` if it has none.
+    ///
+    /// # Errors
+    /// When a limit is exceeded.
+    pub(crate) fn of_set(
+        &mut self,
+        sources: &mut SearchSources<'_>,
+        set: SetId,
+        runs: &[Run],
+    ) -> Result<Option<ShortestCompletion>, LimitExceeded> {
+        if let Some(&cached) = self.of_set.get(&set) {
+            return Ok(cached);
+        }
+        let mut shortest = UNREACHABLE - 1;
+        let mut best: Vec<Run> = Vec::new();
+        for &run in runs {
+            if let Some(length) = self.length(sources, run, shortest)? {
+                if length < shortest {
+                    best.clear();
+                }
+                shortest = length;
+                best.push(run);
+            }
+        }
+        let mut first = None;
+        if shortest > 0 {
+            for run in best.iter().copied() {
+                let byte = self.first_byte(sources, run, shortest)?;
+                first = Some(first.map_or(byte, |first: u8| first.min(byte)));
+            }
+        }
+        let completion = (!best.is_empty())
+            .then_some(ShortestCompletion { length: shortest, first: first.map(CompletionStep::Byte) });
+        self.of_set.insert(set, completion);
+        Ok(completion)
+    }
+
+    /// The length of a run's shortest completion; `None` if it is longer than `maximum`, which is less than
+    /// `UNREACHABLE`.
+    fn length(
+        &mut self,
+        sources: &mut SearchSources<'_>,
+        run: Run,
+        maximum: u32,
+    ) -> Result<Option<u32>, LimitExceeded> {
+        let least = self.bound(sources, run)?;
+        if least > maximum || self.lengths.contains_key(&run) {
+            return Ok((least <= maximum).then_some(least));
+        }
+        let mut reached: FxHashMap<Run, ReachedRun> = FxHashMap::default();
+        reached.insert(run, ReachedRun { bytes: 0, previous: None });
+        let mut expanded: Vec<(Run, u32)> = Vec::new();
+        // The open runs by the estimated length of a completion through them, counted from `least`.
+        let mut open: Vec<Vec<(Run, u32)>> = vec![vec![(run, 0)]];
+        let mut successors = std::mem::take(&mut self.successors);
+        let mut level = 0;
+        // The last run of a shortest completion, or of the part of it that is not yet known; and its length.
+        let (last, length) = loop {
+            while open.get(level).is_some_and(Vec::is_empty) {
+                level += 1;
+            }
+            let estimate = least + level as u32;
+            let Some((current, bytes)) =
+                open.get_mut(level).filter(|_| estimate <= maximum).and_then(Vec::pop)
+            else {
+                break (None, if level < open.len() { estimate } else { UNREACHABLE });
+            };
+            if reached[&current].bytes < bytes {
+                continue;
+            }
+            if self.lengths.contains_key(&current) {
+                break (Some(current), estimate);
+            }
+            if estimate == bytes && sources.can_end(current)? {
+                self.lengths.insert(current, 0);
+                break (Some(current), estimate);
+            }
+            expanded.push((current, bytes));
+            if expanded.len().is_multiple_of(RUNS_PER_CHECK) {
+                sources.deadline.check()?;
+                self.check_memory(sources, &reached)?;
+            }
+            self.successors_of(sources, current, &mut successors)?;
+            for &(_, next) in successors.iter().rev() {
+                if reached.get(&next).is_some_and(|reached| reached.bytes <= bytes + 1) {
+                    continue;
+                }
+                let bound = self.bound(sources, next)?;
+                if bound >= UNREACHABLE {
+                    continue;
+                }
+                let next_level = (bytes + 1 + bound).saturating_sub(least).max(level as u32) as usize;
+                if open.len() <= next_level {
+                    open.resize_with(next_level + 1, Vec::new);
+                }
+                open[next_level].push((next, bytes + 1));
+                reached.insert(next, ReachedRun { bytes: bytes + 1, previous: Some(current) });
+            }
+        };
+        self.successors = successors;
+        for (run, bytes) in expanded {
+            let raised = self.raised.entry(run).or_insert(0);
+            *raised = length.saturating_sub(bytes).max(*raised);
+        }
+        let mut current = last;
+        while let Some(run) = current {
+            let ReachedRun { bytes, previous } = reached[&run];
+            self.lengths.insert(run, length - bytes);
+            current = previous;
+        }
+        Ok(last.map(|_| length))
+    }
+
+    /// The first byte of the completion of a run whose length is known and positive.
+    fn first_byte(
+        &mut self,
+        sources: &mut SearchSources<'_>,
+        run: Run,
+        length: u32,
+    ) -> Result<u8, LimitExceeded> {
+        if let Some(&cached) = self.first_bytes.get(&run) {
+            return Ok(cached);
+        }
+        let mut successors = Vec::new();
+        self.successors_of(sources, run, &mut successors)?;
+        for (byte, next) in successors {
+            if self.length(sources, next, length - 1)?.is_some() {
+                self.first_bytes.insert(run, byte);
+                return Ok(byte);
+            }
+        }
+        unreachable!("a run with a completion has a first byte")
+    }
+
+    /// A lower bound of the length of a run's completion; the length itself if it is known.
+    fn bound(&mut self, sources: &mut SearchSources<'_>, run: Run) -> Result<u32, LimitExceeded> {
+        if let Some(&length) = self.lengths.get(&run) {
+            return Ok(length);
+        }
+        let bound = self.bounds.of(sources.prepared, sources.lexer, sources.parser, run)?;
+        Ok(self.raised.get(&run).map_or(bound, |&raised| raised.max(bound)))
+    }
+
+    /// The runs after each byte, with the smallest byte of each, ascending by byte.
+    fn successors_of(
+        &self,
+        sources: &mut SearchSources<'_>,
+        run: Run,
+        successors: &mut Vec<(u8, Run)>,
+    ) -> Result<(), LimitExceeded> {
+        successors.clear();
+        // The parser state after the lexeme, if it can end here.
+        let mut committed: Option<Option<ParseState>> = None;
+        for &byte in &self.bytes {
+            let step = sources.lexer.step(run.configuration, byte)?;
+            if let Some(configuration) = step.extended {
+                let column = sources.column(configuration, run.column, byte, run.parse);
+                successors.push((byte, Run { configuration, column, ..run }));
+            }
+            if let (Some(guards), Some(terminal)) = (step.commit, sources.lexer.label(run.configuration)) {
+                let parser = &mut *sources.parser;
+                let parse =
+                    *committed.get_or_insert_with(|| parser.feed_lexeme(run.parse, terminal, run.column));
+                let Some(parse) = parse else { continue };
+                let mode = sources.prepared.lex_modes.of_state[sources.parser.top(parse.stack).index()];
+                for configuration in sources.lexer.enter(mode, byte, guards)? {
+                    let column = sources.column(configuration, LexemeColumn::NO_BREAK, byte, parse);
+                    successors.push((byte, Run { parse, configuration, column }));
+                }
+            }
+        }
+        sources.parser.check()?;
+        successors.sort_unstable_by_key(|&(byte, run)| (run, byte));
+        successors.dedup_by_key(|&mut (_, run)| run);
+        successors.sort_unstable_by_key(|&(byte, run)| (byte, run));
+        Ok(())
+    }
+
+    fn check_memory(
+        &self,
+        sources: &SearchSources<'_>,
+        reached: &FxHashMap<Run, ReachedRun>,
+    ) -> Result<(), LimitExceeded> {
+        let elsewhere = sources.memory_elsewhere + sources.parser.memory_bytes();
+        if elsewhere + self.memory_bytes() + 2 * hash_map_bytes(reached) > sources.memory_limit {
+            return Err(LimitExceeded::new("memory_bytes", sources.memory_limit));
+        }
+        Ok(())
+    }
+
+    /// Memory in bytes, estimated.
+    pub(crate) fn memory_bytes(&self) -> usize {
+        self.bounds.memory_bytes()
+            + hash_map_bytes(&self.raised)
+            + hash_map_bytes(&self.lengths)
+            + hash_map_bytes(&self.first_bytes)
+            + hash_map_bytes(&self.of_set)
+    }
+}
+
+impl SearchSources<'_> {
+    /// Whether the text may end after a run.
+    fn can_end(&mut self, run: Run) -> Result<bool, LimitExceeded> {
+        let can_end = if self.lexer.is_start(run.configuration) {
+            self.parser.can_end(run.parse, None)
+        } else {
+            let label = self.lexer.label(run.configuration);
+            label.is_some_and(|terminal| self.parser.can_end(run.parse, Some((terminal, run.column))))
+        };
+        self.parser.check().map(|()| can_end)
+    }
+
+    /// The column of a lexeme after a byte, as in the runs of the recogniser.
+    fn column(
+        &self,
+        configuration: crate::lexer::lexer_automaton::ConfigurationId,
+        column: u32,
+        byte: u8,
+        parse: ParseState,
+    ) -> u32 {
+        if self.parser.is_in_brackets(parse.layout) {
+            return 0;
+        }
+        self.columns.step(self.lexer, configuration, LexemeColumn::At(column), byte).resolve(0)
+    }
+}
