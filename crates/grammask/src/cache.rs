@@ -19,6 +19,7 @@ use grammask_earley::recognizer::Recognizer;
 use grammask_engine::{
     Effort, Engine, MaskCache, MaskOutcome, MaskRequest, MaskSource, PrecomputeBudget, SetId, TokenMatch,
 };
+use grammask_grammar::Terminal;
 use grammask_lexed::{LexedRecognizer, PreparedGrammar};
 use grammask_vocabulary::{LiveTokens, Mask, Vocabulary};
 
@@ -39,6 +40,19 @@ pub(crate) enum CompiledLanguage {
     },
     /// A lexed grammar.
     Lexed(Box<PreparedGrammar>),
+}
+
+impl CompiledLanguage {
+    /// Whether parts of the grammar are limited to a number of tokens.
+    fn counts_tokens(&self) -> bool {
+        match self {
+            Self::ContextFree { form, .. } => form
+                .terminals()
+                .iter()
+                .any(|definition| matches!(definition.terminal, Terminal::Limited { .. })),
+            Self::Lexed(_) => false,
+        }
+    }
 }
 
 /// Memo table of forced bytes: for a state, the only byte that can follow and the state after it.
@@ -87,6 +101,8 @@ pub struct GrammarCache {
     options: CompileOptions,
     text: Arc<str>,
     end_mask: Arc<Mask>,
+    /// Whether parts of the grammar are limited to a number of tokens.
+    counts_tokens: bool,
     /// Memory, in bytes, above which the grammar begins fresh caches.
     soft_limit: AtomicUsize,
 }
@@ -115,6 +131,7 @@ impl GrammarCache {
             options: options.clone(),
             text,
             end_mask,
+            counts_tokens: language.counts_tokens(),
             soft_limit: AtomicUsize::new(options.limits.memory_bytes / 2),
         })
     }
@@ -215,6 +232,10 @@ impl GrammarCache {
 
     pub(crate) fn end(&self) -> EndMode {
         self.options.end
+    }
+
+    pub(crate) fn counts_tokens(&self) -> bool {
+        self.counts_tokens
     }
 
     pub(crate) fn limits(&self) -> &Limits {

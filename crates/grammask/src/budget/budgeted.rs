@@ -2,12 +2,11 @@
 
 use std::fmt;
 
-use grammask_diagnostics::{Code, Diagnostic, GrammarError, LimitExceeded};
+use grammask_diagnostics::{Code, Diagnostic, GrammarError};
 use grammask_engine::SetId;
 use grammask_vocabulary::TokenId;
 
 use super::TokensLeft;
-use crate::options::EndMode;
 use crate::{GrammarCache, Matcher};
 
 /// The error of [`Matcher::set_budget`].
@@ -149,7 +148,7 @@ impl Matcher {
         let (vocabulary, mut state) = (self.compiled().vocabulary(), self.state());
         state.tokens_left = TokensLeft::UNLIMITED;
         while !state.is_finished {
-            let step = cache.cheapest_token(state.set).map_err(|limit| cache.limit_error(limit))?;
+            let step = cache.cheapest_token(state.set, &cache.deadline()).map_err(|limit| cache.limit_error(limit))?;
             let token = step.ok_or_else(|| cache.no_completion())?;
             state = self.next_state(state, token)?.ok_or_else(|| cache.no_completion())?;
             completion.tokens.push(token);
@@ -195,14 +194,6 @@ impl GrammarCache {
     pub(crate) fn needed_budget(&self, set: SetId) -> Result<Option<u32>, GrammarError> {
         let cost = self.cost(set, &self.deadline()).map_err(|limit| self.limit_error(limit))?;
         Ok(cost.map(|cost| cost + 1))
-    }
-
-    /// The first token of a completion of the least known cost, the end token included.
-    fn cheapest_token(&self, set: SetId) -> Result<Option<TokenId>, LimitExceeded> {
-        if self.end() == EndMode::Eos && self.engine().is_complete(set) {
-            return Ok(self.vocabulary().eos().first().copied());
-        }
-        Ok(self.profile(set, &self.deadline())?.cheapest())
     }
 
     fn no_completion(&self) -> GrammarError {

@@ -4,18 +4,26 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use grammask_diagnostics::{Deadline, LimitExceeded};
 use grammask_engine::SetId;
+use grammask_vocabulary::TokenId;
 
-use super::TokensLeft;
+use super::ample::AmpleFacts;
 use super::memo::Memo;
 use super::profile::ProfileCache;
 use super::search::FewestTokens;
+use super::spelling::SpellingCost;
 use crate::GrammarCache;
 use crate::options::EndMode;
+
+/// Maximum number of ids of a vocabulary for which the fewest tokens are searched for.
+const MAX_SEARCHED_SIZE: usize = 1024;
 
 /// The caches of token budgets.
 #[derive(Debug, Default)]
 pub(crate) struct CostCache {
     pub(super) fewest: Memo<FewestTokens>,
+    pub(super) spellings: Memo<SpellingCost>,
+    /// Facts about the vocabulary and the grammar.
+    pub(super) facts: AmpleFacts,
     pub(super) profiles: ProfileCache,
     /// Number of masks whose costs are the fewest tokens.
     pub(super) exact_masks: AtomicU64,
@@ -45,7 +53,7 @@ impl CostCache {
 
     /// Estimated memory, in bytes.
     pub(crate) fn memory_bytes(&self) -> usize {
-        self.fewest.memory_bytes() + self.profiles.memory_bytes()
+        self.fewest.memory_bytes() + self.spellings.memory_bytes() + self.profiles.memory_bytes()
     }
 }
 
@@ -57,10 +65,20 @@ impl GrammarCache {
         if self.engine().is_complete(set) {
             return Ok(Some(self.end_cost()));
         }
-        Ok(match self.fewest_tokens(set, deadline)? {
-            FewestTokens::Exactly(tokens) => Some(tokens),
-            FewestTokens::Unreachable | FewestTokens::NotFound => None,
-        })
+        if self.searches() {
+            match self.fewest_tokens(set, deadline)? {
+                FewestTokens::Exactly(tokens) => return Ok(Some(tokens)),
+                FewestTokens::Unreachable => return Ok(None),
+                FewestTokens::NotFound => {}
+            }
+        }
+        self.spelling_cost(set, deadline)
+    }
+
+    /// Whether the fewest tokens are searched for: a property of the vocabulary, so that masks do not depend on what was
+    /// computed before.
+    pub(super) fn searches(&self) -> bool {
+        self.vocabulary().size() <= MAX_SEARCHED_SIZE
     }
 
     /// The number of tokens that finish the text of a state in which the text has not ended.
@@ -72,9 +90,27 @@ impl GrammarCache {
         if self.end() == EndMode::Eager && self.engine().is_complete(set) {
             // The beginning of a text, which has at least one token.
             let profile = self.profile(set, deadline)?;
-            return Ok(profile.least_cost().map(|cost| cost + 1));
+            let by_cost = self.refined(&profile, deadline)?;
+            return Ok(by_cost.least_cost().map(|cost| cost + 1));
         }
         self.cost(set, deadline)
+    }
+
+    /// The first token of a completion of the least known cost, the end token included.
+    pub(super) fn cheapest_token(
+        &self,
+        set: SetId,
+        deadline: &Deadline,
+    ) -> Result<Option<TokenId>, LimitExceeded> {
+        let is_complete = self.engine().is_complete(set);
+        if self.end() == EndMode::Eos && is_complete {
+            return Ok(self.vocabulary().eos().first().copied());
+        }
+        if !is_complete && !self.searches() {
+            return self.first_token_of_spelling(set, deadline);
+        }
+        let profile = self.profile(set, deadline)?;
+        Ok(self.refined(&profile, deadline)?.cheapest())
     }
 
     /// The number of tokens that finish a complete text.
@@ -84,16 +120,7 @@ impl GrammarCache {
 
     /// Whether the text of a state to which a token led can be finished with `tokens` tokens.
     pub(super) fn fits(&self, set: SetId, tokens: u32, deadline: &Deadline) -> Result<bool, LimitExceeded> {
-        Ok(self.cost(set, deadline)?.is_some_and(|cost| cost <= tokens))
-    }
-
-    /// The budget of `tokens` in a state.
-    pub(super) fn tokens_left(
-        &self,
-        _set: SetId,
-        tokens: u32,
-        _deadline: &Deadline,
-    ) -> Result<TokensLeft, LimitExceeded> {
-        Ok(TokensLeft::new(tokens, u32::MAX))
+        let fits = |cost: Option<u32>| cost.is_some_and(|cost| cost <= tokens);
+        Ok(fits(self.spelling_cost(set, deadline)?) || (self.searches() && fits(self.cost(set, deadline)?)))
     }
 }

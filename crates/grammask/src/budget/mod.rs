@@ -10,15 +10,19 @@
 //! | `costs` | the number of tokens that finish the text of a state |
 //! | `memo` | memo tables by state |
 //! | `search` | the fewest tokens, by A* search over states |
+//! | `spelling` | an upper bound: the fewest tokens that spell the shortest completion in bytes |
+//! | `ample` | how long a budget needs no checks |
 //! | `successors` | the states after each legal token |
 //! | `profile` | the legal tokens of a state, grouped by the cost of the state after them |
 //! | `budgeted` | the methods of a [`Matcher`](crate::Matcher) that set and read its budget |
 
+mod ample;
 mod budgeted;
 mod costs;
 mod memo;
 mod profile;
 mod search;
+mod spelling;
 mod successors;
 mod tokens_left;
 

@@ -7,6 +7,8 @@ use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
+use rustc_hash::FxHashMap;
+
 use grammask_collections::append_only_vec::AppendOnlyVec;
 use grammask_collections::segmented_array::SegmentedArray;
 use grammask_diagnostics::{Deadline, GrammarError, LimitExceeded};
@@ -20,19 +22,40 @@ use crate::options::EndMode;
 /// The legal tokens of a state by cost.
 #[derive(Debug)]
 pub(super) struct Profile {
-    /// Ascending by cost.
-    groups: Box<[CostGroup]>,
-    /// Whether no completion is known after some legal token.
-    has_endless: bool,
+    /// By the cost of a spelling, which is an upper bound.
+    by_spelling: TokensByCost,
+    /// The tokens by the state after them, for vocabularies with a search for the fewest tokens.
+    by_successor: Box<[(SetId, LiveTokens)]>,
+    /// By the fewest tokens. Computed when a budget is smaller than a spelling.
+    by_fewest: OnceLock<TokensByCost>,
 }
 
-/// The legal tokens of one cost.
+/// Tokens, grouped by cost.
+#[derive(Debug)]
+pub(super) struct TokensByCost {
+    /// Ascending by cost.
+    groups: Box<[CostGroup]>,
+    /// Whether some tokens are in no group, since no completion is known after them.
+    has_endless: bool,
+    /// Whether all costs are the fewest tokens.
+    is_exact: bool,
+}
+
+/// Tokens of one cost.
 #[derive(Debug)]
 struct CostGroup {
     cost: u32,
     tokens: LiveTokens,
     /// The tokens of this and of all smaller costs.
     mask: OnceLock<Arc<Mask>>,
+}
+
+/// Tokens while they are being grouped.
+#[derive(Default)]
+struct Grouping {
+    by_cost: BTreeMap<u32, Vec<TokenId>>,
+    has_endless: bool,
+    is_bounded: bool,
 }
 
 /// Profiles by state.
@@ -73,6 +96,22 @@ impl ProfileCache {
 }
 
 impl Profile {
+    /// The costs that decide about the tokens of a budget; `None` if they have not been computed.
+    fn find(&self, tokens: u32) -> Option<&TokensByCost> {
+        if self.by_successor.is_empty() || self.by_spelling.is_ample(tokens) {
+            return Some(&self.by_spelling);
+        }
+        self.by_fewest.get()
+    }
+
+    fn memory_bytes(&self) -> usize {
+        let successors = self.by_successor.iter().map(|(_, tokens)| size_of::<SetId>() + tokens.memory_bytes());
+        // Both groupings have the same tokens.
+        size_of::<Self>() + 2 * self.by_spelling.memory_bytes() + successors.sum::<usize>()
+    }
+}
+
+impl TokensByCost {
     /// The least cost of a state after a token.
     pub(super) fn least_cost(&self) -> Option<u32> {
         self.groups.first().map(|group| group.cost)
@@ -94,42 +133,66 @@ impl Profile {
     }
 
     fn memory_bytes(&self) -> usize {
-        let groups = self.groups.iter().map(|group| size_of::<CostGroup>() + group.tokens.memory_bytes());
-        size_of::<Self>() + groups.sum::<usize>()
+        self.groups.iter().map(|group| size_of::<CostGroup>() + group.tokens.memory_bytes()).sum()
+    }
+}
+
+impl Grouping {
+    fn add(&mut self, cost: Option<u32>, tokens: &[TokenId]) {
+        match cost {
+            Some(cost) => self.by_cost.entry(cost).or_default().extend_from_slice(tokens),
+            None => self.has_endless = true,
+        }
+    }
+
+    fn finish(self, size: usize) -> TokensByCost {
+        let groups = self.by_cost.into_iter().map(|(cost, tokens)| CostGroup {
+            cost,
+            tokens: LiveTokens::new(tokens, size),
+            mask: OnceLock::new(),
+        });
+        TokensByCost { groups: groups.collect(), has_endless: self.has_endless, is_exact: !self.is_bounded }
     }
 }
 
 impl GrammarCache {
     /// The mask of a state under a scarce budget, if it takes only lookups.
     pub(crate) fn lookup_scarce(&self, set: SetId, tokens: u32) -> Option<&Arc<Mask>> {
-        let profile = self.costs().profiles.find(set)?;
-        if profile.is_ample(tokens) {
+        let by_cost = self.costs().profiles.find(set)?.find(tokens)?;
+        if by_cost.is_ample(tokens) {
             return self.lookup(set);
         }
-        profile.groups[profile.affordable(tokens).checked_sub(1)?].mask.get()
+        by_cost.groups[by_cost.affordable(tokens).checked_sub(1)?].mask.get()
     }
 
     /// The mask of a state under a scarce budget. It is not empty if the budget is at least the state's cost.
     pub(crate) fn scarce_mask(&self, set: SetId, tokens: u32) -> Result<Arc<Mask>, GrammarError> {
-        let deadline = Deadline::after_first_check(self.limits().time);
+        let deadline = self.deadline();
         let profile = self.profile(set, &deadline).map_err(|limit| self.limit_error(limit))?;
-        if profile.is_ample(tokens) {
+        let by_cost = match profile.find(tokens) {
+            Some(by_cost) => by_cost,
+            None => self.refined(&profile, &deadline).map_err(|limit| self.limit_error(limit))?,
+        };
+        if by_cost.is_ample(tokens) {
             return self.mask(set);
         }
-        let Some(last) = profile.affordable(tokens).checked_sub(1) else {
+        let Some(last) = by_cost.affordable(tokens).checked_sub(1) else {
             return Err(self.dead_end(set));
         };
-        Ok(profile.groups[last].mask.get_or_init(|| self.mask_of(&profile.groups[..=last])).clone())
+        Ok(by_cost.groups[last].mask.get_or_init(|| self.mask_of(by_cost, last)).clone())
     }
 
-    fn mask_of(&self, groups: &[CostGroup]) -> Arc<Mask> {
+    /// The tokens of all groups up to the last one.
+    fn mask_of(&self, by_cost: &TokensByCost, last: usize) -> Arc<Mask> {
         let size = self.vocabulary().size();
         let mut tokens = TokenSet::new(size);
-        groups.iter().for_each(|group| group.tokens.add_to(&mut tokens));
+        by_cost.groups[..=last].iter().for_each(|group| group.tokens.add_to(&mut tokens));
         let tokens = LiveTokens::from_set(tokens);
-        let bytes = &self.costs().profiles.bytes;
+        let costs = self.costs();
+        let bytes = &costs.profiles.bytes;
         bytes.fetch_add(size_of::<Mask>() + tokens.memory_bytes(), Ordering::Relaxed);
-        self.costs().exact_masks.fetch_add(1, Ordering::Relaxed);
+        let count = if by_cost.is_exact { &costs.exact_masks } else { &costs.bounded_masks };
+        count.fetch_add(1, Ordering::Relaxed);
         Arc::new(Mask::counted(tokens, size, bytes.clone()))
     }
 
@@ -141,24 +204,49 @@ impl GrammarCache {
         }
         let (engine, vocabulary) = (self.engine(), self.vocabulary());
         let ends = self.end() == EndMode::Eos && engine.is_complete(set);
-        let mut by_cost: BTreeMap<u32, Vec<TokenId>> = BTreeMap::new();
+        let mut grouping = Grouping { is_bounded: true, ..Grouping::default() };
         if ends {
-            by_cost.insert(0, vocabulary.eos().to_vec());
+            grouping.add(Some(0), vocabulary.eos());
         }
-        let mut has_endless = false;
+        let mut by_successor: FxHashMap<SetId, Vec<TokenId>> = FxHashMap::default();
+        let searches = self.searches();
         successors::visit(engine, vocabulary, set, !ends, deadline, &mut |next, tokens| {
-            match self.cost(next, deadline)? {
-                Some(cost) => by_cost.entry(cost).or_default().extend_from_slice(tokens),
-                None => has_endless = true,
+            grouping.add(self.spelling_cost(next, deadline)?, tokens);
+            if searches {
+                by_successor.entry(next).or_default().extend_from_slice(tokens);
             }
             Ok(())
         })?;
-        let groups = by_cost.into_iter().map(|(cost, tokens)| CostGroup {
-            cost,
-            tokens: LiveTokens::new(tokens, vocabulary.size()),
-            mask: OnceLock::new(),
-        });
-        let profile = Profile { groups: groups.collect(), has_endless };
+        let size = vocabulary.size();
+        let by_successor = by_successor.into_iter().map(|(next, tokens)| (next, LiveTokens::new(tokens, size)));
+        let profile = Profile {
+            by_spelling: grouping.finish(size),
+            by_successor: by_successor.collect(),
+            by_fewest: OnceLock::new(),
+        };
         Ok(profiles.insert(set, Arc::new(profile), self.limits().memory_bytes))
+    }
+
+    /// The tokens of a profile by the least known cost.
+    pub(super) fn refined<'p>(
+        &self,
+        profile: &'p Profile,
+        deadline: &Deadline,
+    ) -> Result<&'p TokensByCost, LimitExceeded> {
+        if profile.by_successor.is_empty() {
+            return Ok(&profile.by_spelling);
+        }
+        if let Some(refined) = profile.by_fewest.get() {
+            return Ok(refined);
+        }
+        let mut grouping = Grouping::default();
+        if let Some(ending) = profile.by_spelling.groups.first().filter(|group| group.cost == 0) {
+            grouping.add(Some(0), &ending.tokens.iter().collect::<Vec<_>>());
+        }
+        for (next, tokens) in &profile.by_successor {
+            grouping.is_bounded |= !self.has_fewest_tokens(*next, deadline)?;
+            grouping.add(self.cost(*next, deadline)?, &tokens.iter().collect::<Vec<_>>());
+        }
+        Ok(profile.by_fewest.get_or_init(|| grouping.finish(self.vocabulary().size())))
     }
 }

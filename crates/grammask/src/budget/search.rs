@@ -13,11 +13,11 @@ use rustc_hash::FxHashMap;
 
 use grammask_diagnostics::{Deadline, LimitExceeded};
 use grammask_engine::SetId;
+use grammask_vocabulary::TrieNode;
 
 use super::memo::Encoded;
 use super::successors;
 use crate::GrammarCache;
-use crate::options::EndMode;
 
 /// Maximum number of transitions of a search.
 const MAX_TRANSITIONS: usize = 1 << 14;
@@ -47,6 +47,11 @@ impl GrammarCache {
         let found = self.search(set, deadline)?;
         memo.insert(set, found);
         Ok(found)
+    }
+
+    /// Whether the cost of a state is the fewest tokens.
+    pub(super) fn has_fewest_tokens(&self, set: SetId, deadline: &Deadline) -> Result<bool, LimitExceeded> {
+        Ok(self.engine().is_complete(set) || self.fewest_tokens(set, deadline)? != FewestTokens::NotFound)
     }
 
     fn search(&self, start: SetId, deadline: &Deadline) -> Result<FewestTokens, LimitExceeded> {
@@ -103,9 +108,25 @@ impl GrammarCache {
 
     /// A lower bound of the tokens that finish the text of a state: a consistent heuristic. `None` if no sequence of
     /// tokens does.
-    fn fewest_at_least(&self, set: SetId, _deadline: &Deadline) -> Result<Option<u32>, LimitExceeded> {
-        let end_token = u32::from(self.end() == EndMode::Eos);
-        Ok(Some(u32::from(!self.engine().is_complete(set)) + end_token))
+    fn fewest_at_least(&self, set: SetId, deadline: &Deadline) -> Result<Option<u32>, LimitExceeded> {
+        if self.engine().is_complete(set) {
+            return Ok(Some(self.end_cost()));
+        }
+        if !self.completions_are_shortest() {
+            return Ok(Some(1 + self.end_cost()));
+        }
+        let Some(completion) = self.completion(set, deadline)? else { return Ok(None) };
+        Ok(Some(completion.length.div_ceil(self.longest_token()) + self.end_cost()))
+    }
+
+    /// Whether no sequence of tokens is shorter, in bytes, than the engine's shortest completion: each byte of a token
+    /// is a token by itself, and tokens are not counted.
+    fn completions_are_shortest(&self) -> bool {
+        *self.costs().facts.completions_are_shortest.get_or_init(|| {
+            let trie = self.vocabulary().trie();
+            let is_token = |byte| trie.child(TrieNode::ROOT, byte).is_some_and(|node| !trie.tokens(node).is_empty());
+            !self.counts_tokens() && (1..trie.len() as u32).all(|node| is_token(trie.byte(TrieNode(node))))
+        })
     }
 }
 

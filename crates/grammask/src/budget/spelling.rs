@@ -1,0 +1,158 @@
+//! The fewest tokens that spell a state's shortest completion: an upper bound of the tokens that finish its text.
+//!
+//! The engine's shortest completion is measured in bytes, and consists of bytes that are tokens by themselves, so it can
+//! always be spelled. The bound is the least number of tokens in a spelling, by dynamic programming over the states
+//! between the tokens. After each token the completion of the new state is used, so the recursion follows what the
+//! engine reads, and a text that follows the bound reaches its end: the bound decreases with each token.
+
+use grammask_diagnostics::{Deadline, LimitExceeded};
+use grammask_engine::{CompletionStep, SetId, ShortestCompletion, TokenEvent};
+use grammask_vocabulary::{TokenId, TrieNode};
+
+use super::memo::Encoded;
+use crate::GrammarCache;
+
+/// An upper bound of the tokens that finish a text; `None` if its shortest completion cannot be spelled.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct SpellingCost(pub(super) Option<u32>);
+
+impl Encoded for SpellingCost {
+    fn encode(self) -> u32 {
+        self.0.map_or(1, |tokens| tokens.saturating_add(2))
+    }
+
+    fn decode(code: u32) -> Self {
+        Self(code.checked_sub(2))
+    }
+}
+
+/// A token with which a spelling of a completion begins, and the state after it.
+#[derive(Clone, Copy, Debug)]
+struct FirstToken {
+    token: TokenId,
+    next: SetId,
+}
+
+impl GrammarCache {
+    /// The engine's shortest completion of a state.
+    pub(super) fn completion(
+        &self,
+        set: SetId,
+        deadline: &Deadline,
+    ) -> Result<Option<ShortestCompletion>, LimitExceeded> {
+        self.engine().shortest_completion(set, self.vocabulary(), deadline)
+    }
+
+    /// The fewest tokens that spell the shortest completion of a state to which a token led. Memoised by state.
+    ///
+    /// Cost of a new state: a few steps per byte of the completion whose states are new.
+    pub(super) fn spelling_cost(&self, set: SetId, deadline: &Deadline) -> Result<Option<u32>, LimitExceeded> {
+        if let Some(cost) = self.known_spelling_cost(set) {
+            return Ok(cost);
+        }
+        // Not recursive, since completions may be long.
+        let mut pending = vec![set];
+        while let Some(&set) = pending.last() {
+            if self.known_spelling_cost(set).is_some() {
+                pending.pop();
+                continue;
+            }
+            deadline.check()?;
+            let before = pending.len();
+            let mut least = None;
+            for FirstToken { next, .. } in self.first_tokens(set, deadline)? {
+                match self.known_spelling_cost(next) {
+                    Some(cost) => least = least.into_iter().chain(cost).min(),
+                    None => pending.push(next),
+                }
+            }
+            if pending.len() == before {
+                self.costs().spellings.insert(set, SpellingCost(least.map(|tokens| tokens + 1)));
+                pending.pop();
+            }
+        }
+        Ok(self.known_spelling_cost(set).flatten())
+    }
+
+    #[inline]
+    fn known_spelling_cost(&self, set: SetId) -> Option<Option<u32>> {
+        if let Some(SpellingCost(cost)) = self.costs().spellings.get(set) {
+            return Some(cost);
+        }
+        self.engine().is_complete(set).then(|| Some(self.end_cost()))
+    }
+
+    /// The first token of a spelling with the fewest tokens: the longest, then the one of the smallest id.
+    pub(super) fn first_token_of_spelling(
+        &self,
+        set: SetId,
+        deadline: &Deadline,
+    ) -> Result<Option<TokenId>, LimitExceeded> {
+        let mut best: Option<(u32, TokenId)> = None;
+        // Longer tokens come later.
+        for FirstToken { token, next } in self.first_tokens(set, deadline)? {
+            let Some(cost) = self.spelling_cost(next, deadline)? else { continue };
+            let is_better = best.is_none_or(|(least, other)| {
+                let is_longer = self.token_len(token) > self.token_len(other);
+                cost < least || (cost == least && is_longer)
+            });
+            if is_better {
+                best = Some((cost, token));
+            }
+        }
+        Ok(best.map(|(_, token)| token))
+    }
+
+    fn token_len(&self, token: TokenId) -> usize {
+        self.vocabulary().token(token).map_or(0, <[u8]>::len)
+    }
+
+    /// The tokens with which a spelling of a state's completion begins. A token is left out if the completion after it
+    /// is not shorter, which bounds the recursion.
+    fn first_tokens(&self, set: SetId, deadline: &Deadline) -> Result<Vec<FirstToken>, LimitExceeded> {
+        let (engine, trie) = (self.engine(), self.vocabulary().trie());
+        let mut first_tokens = Vec::new();
+        let Some(completion) = self.completion(set, deadline)? else { return Ok(first_tokens) };
+        let mut add = |token, next: Option<SetId>| -> Result<(), LimitExceeded> {
+            if let Some(next) = next
+                && self.completion(next, deadline)?.is_some_and(|rest| rest.length < completion.length)
+            {
+                first_tokens.push(FirstToken { token, next });
+            }
+            Ok(())
+        };
+        let read = |token| {
+            let text = self.vocabulary().token(token);
+            engine.read_token(set, TokenEvent { id: token, has_text: text.is_some() }, text, deadline)
+        };
+        // Tokens with the same text differ only to token terminals.
+        let names_tokens = !engine.token_matches(set)?.is_empty();
+        let (mut here, mut step, mut node) = (set, completion.first, TrieNode::ROOT);
+        while let Some(next_step) = step {
+            let byte = match next_step {
+                CompletionStep::Byte(byte) => byte,
+                CompletionStep::Token(token) => {
+                    if here == set && node == TrieNode::ROOT {
+                        add(token, read(token)?)?;
+                    }
+                    break;
+                }
+            };
+            let (Some(child), Some(next)) = (trie.child(node, byte), engine.step(here, byte)?) else { break };
+            (node, here) = (child, next);
+            let tokens = trie.tokens(node);
+            if names_tokens {
+                for &token in tokens {
+                    add(token, read(token)?)?;
+                }
+            } else if let Some(&token) = tokens.first() {
+                add(token, engine.end_token(here)?)?;
+            }
+            if !trie.has_children(node) {
+                break;
+            }
+            step = self.completion(here, deadline)?.and_then(|rest| rest.first);
+        }
+        Ok(first_tokens)
+    }
+}
