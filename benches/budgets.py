@@ -53,10 +53,9 @@ def uniform(rng: np.random.Generator, allowed: npt.NDArray[np.integer]) -> int:
 
 def opening(vocabulary: Vocabulary) -> Sampler:
     """Return a sampler that chooses, with 9 of 10 probability, among the allowed tokens that open the most brackets."""
-    texts = [text or b"" for text in vocabulary.tokens()]
-    depth = np.array(
-        [sum(byte in b"{[" for byte in text) - sum(byte in b"}]" for byte in text) for text in texts]
-    )
+    depth = np.zeros(vocabulary.size, np.int64)
+    for token, text in enumerate(vocabulary.tokens()):
+        depth[token] = sum((byte in b"{[") - (byte in b"}]") for byte in text or b"")
 
     def choose(rng: np.random.Generator, allowed: npt.NDArray[np.integer]) -> int:
         deepest = allowed[depth[allowed] == depth[allowed].max()]
@@ -77,34 +76,23 @@ class Tally:
 
 @dataclass
 class Times:
-    """CPU time of mask and accept in nanoseconds, per token, over all texts with twice the minimum.
+    """CPU time of mask and accept in nanoseconds, per token.
 
-    The texts are replayed without a budget and with an ample one by matchers of a grammar compiled anew.
+    Attributes:
+        new: In states that were not visited before, of grammars that are compiled anew.
+        visited: In the same states again.
     """
 
-    near_new: list[int] = field(default_factory=list)
-    near: list[int] = field(default_factory=list)
-    without_new: list[int] = field(default_factory=list)
-    without: list[int] = field(default_factory=list)
-    ample_new: list[int] = field(default_factory=list)
-    ample: list[int] = field(default_factory=list)
+    new: list[int] = field(default_factory=list)
+    visited: list[int] = field(default_factory=list)
 
 
-def sample(
-    matcher: Matcher, choose: Sampler, rng: np.random.Generator, mask: npt.NDArray[np.int32], times: list[int]
-) -> list[int]:
-    """Sample until the text ends; append the time of each token."""
+def sample(matcher: Matcher, choose: Sampler, rng: np.random.Generator) -> list[int]:
+    """Sample until the text ends."""
     tokens = []
     while not matcher.is_finished:
-        begin = thread_time_ns()
-        matcher.fill_mask(mask)
-        seconds = thread_time_ns() - begin
-        allowed = np.flatnonzero(np.unpackbits(mask[0].view(np.uint8), bitorder="little"))
-        token = choose(rng, allowed)
-        begin = thread_time_ns()
-        is_accepted = matcher.accept(token)
-        times.append(seconds + thread_time_ns() - begin)
-        if not is_accepted:
+        token = choose(rng, matcher.allowed_ids())
+        if not matcher.accept(token):
             raise AssertionError(token)
         tokens.append(token)
     return tokens
@@ -127,7 +115,7 @@ class Samples:
 
     vocabulary: Vocabulary
     tallies: dict[tuple[str, str], Tally] = field(default_factory=dict)
-    times: Times = field(default_factory=Times)
+    times: dict[str, Times] = field(default_factory=dict)
     schemas: int = 0
     skipped: dict[str, int] = field(default_factory=dict)
 
@@ -156,15 +144,12 @@ class Samples:
                 raise AssertionError(name) from error
         else:
             raise AssertionError(name)
-        mask = allocate_mask(1, self.vocabulary.size)
         for sampler, choose in samplers.items():
             for kind, of_minimum in BUDGETS.items():
                 budget = of_minimum(minimum)
                 tally = self.tallies.setdefault((sampler, kind), Tally())
                 rng = np.random.default_rng(self.schemas)
-                grammar = compiled() if sampler == "uniform" and kind == "2 x minimum" else grammar
-                times: list[int] = []
-                tokens = sample(grammar.matcher(max_tokens=budget), choose, rng, mask, times)
+                tokens = sample(grammar.matcher(max_tokens=budget), choose, rng)
                 tally.texts += 1
                 tally.tokens += len(tokens)
                 text = b"".join(self.vocabulary.token(token) or b"" for token in tokens)
@@ -173,26 +158,16 @@ class Samples:
                 else:
                     tally.failures.append(f"{name}: {len(tokens)} of {budget} tokens")
                 if sampler == "uniform" and kind == "2 x minimum":
-                    self._measure(compiled, grammar, budget, tokens, times, mask)
+                    self._measure(compiled, budget, tokens)
 
-    def _measure(
-        self,
-        compiled: Callable[[], CompiledGrammar],
-        grammar: CompiledGrammar,
-        budget: int,
-        tokens: list[int],
-        times: list[int],
-        mask: npt.NDArray[np.int32],
-    ) -> None:
-        self.times.near_new += times
-        replay(grammar.matcher(max_tokens=budget), tokens, mask, self.times.near)
-        for budget_of_replay, new, again in (
-            (None, self.times.without_new, self.times.without),
-            (_AMPLE, self.times.ample_new, self.times.ample),
-        ):
-            other = compiled()
-            replay(other.matcher(max_tokens=budget_of_replay), tokens, mask, new)
-            replay(other.matcher(max_tokens=budget_of_replay), tokens, mask, again)
+    def _measure(self, compiled: Callable[[], CompiledGrammar], budget: int, tokens: list[int]) -> None:
+        """Measure a text whose terminals are in the cache of the vocabulary."""
+        mask = allocate_mask(1, self.vocabulary.size)
+        for name, of_text in (("no budget", None), ("ample budget", _AMPLE), ("2 x minimum", budget)):
+            times = self.times.setdefault(name, Times())
+            grammar = compiled()
+            replay(grammar.matcher(max_tokens=of_text), tokens, mask, times.new)
+            replay(grammar.matcher(max_tokens=of_text), tokens, mask, times.visited)
 
     def _skip(self, reason: str) -> None:
         self.skipped[reason] = self.skipped.get(reason, 0) + 1
@@ -208,30 +183,17 @@ class Samples:
     def times_table(self) -> Table:
         """Return the times of mask and accept."""
         rows = []
-        for name, new, again in (
-            ("no budget", self.times.without_new, self.times.without),
-            ("ample budget", self.times.ample_new, self.times.ample),
-            ("2 x minimum", self.times.near_new, self.times.near),
-        ):
-            for state, times, base in (
-                ("new states", new, self.times.without_new),
-                ("visited states", again, self.times.without),
+        for name, times in self.times.items():
+            base = self.times["no budget"]
+            for state, of_state, of_base in (
+                ("new", times.new, base.new),
+                ("visited", times.visited, base.visited),
             ):
-                micros = np.array(times) / 1000
-                mean = micros.mean()
+                micros = np.array(of_state) / 1000
                 p50, p99 = np.percentile(micros, (50, 99))
-                ratio = mean / (np.array(base).mean() / 1000)
-                rows.append(
-                    (
-                        name,
-                        state,
-                        f"{len(times):,}",
-                        f"{mean:.2f}",
-                        f"{p50:.2f}",
-                        f"{p99:.1f}",
-                        f"{ratio:.2f}",
-                    )
-                )
+                ratio = np.mean(of_state) / np.mean(of_base)
+                figures = (f"{micros.mean():.2f}", f"{p50:.2f}", f"{p99:.1f}", f"{ratio:.2f}")
+                rows.append((name, state, f"{len(of_state):,}", *figures))
         return Table(("budget", "states", "tokens", "mean us", "p50 us", "p99 us", "ratio of means"), rows)
 
 
