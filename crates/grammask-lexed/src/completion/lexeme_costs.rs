@@ -32,6 +32,8 @@ id_type! {
 pub(crate) const CLASSES: usize = 8;
 /// The left class after ignored text, and at the beginning of a text: nothing needs a separator.
 pub(crate) const FREE: u8 = 0;
+/// The left class of the newline of a language with indentation, whose separators are columns.
+pub(crate) const AFTER_NEWLINE: usize = CLASSES - 1;
 
 /// The bytes that are tokens by themselves: one byte for each byte class of the lexer that has one, ascending.
 pub(crate) fn spellable_bytes(vocabulary: &Vocabulary, class_of_byte: &[u8; 256]) -> Box<[u8]> {
@@ -41,7 +43,9 @@ pub(crate) fn spellable_bytes(vocabulary: &Vocabulary, class_of_byte: &[u8; 256]
         |byte: &u8| trie.child(TrieNode::ROOT, *byte).is_some_and(|node| !trie.tokens(node).is_empty());
     (0..=u8::MAX)
         .filter(is_spellable)
-        .filter(|&byte| !std::mem::replace(&mut is_taken[usize::from(class_of_byte[usize::from(byte)])], true))
+        .filter(|&byte| {
+            !std::mem::replace(&mut is_taken[usize::from(class_of_byte[usize::from(byte)])], true)
+        })
         .collect()
 }
 
@@ -111,7 +115,7 @@ impl LexemeCosts {
         usize::from(self.right_class[terminal.index()])
     }
 
-    /// The cost of a separator, by left and right class.
+    /// The cost of a separator, by left and right class; zero after a newline.
     pub(crate) fn separators(&self) -> &[[u32; CLASSES]; CLASSES] {
         &self.separator
     }
@@ -209,10 +213,10 @@ impl LexemeCosts {
         let count = grammar.terminals.len();
         // Other terminals are in no sentence, or have no text.
         let is_relevant = |terminal: TerminalId| {
-            self.shortest[terminal.index()] < UNREACHABLE
-                && !grammar.terminals[terminal.index()].is_ignored()
+            self.shortest[terminal.index()] < UNREACHABLE && !grammar.terminals[terminal.index()].is_ignored()
         };
-        let relevant: Vec<TerminalId> = (0..count).map(TerminalId::new).filter(|&id| is_relevant(id)).collect();
+        let relevant: Vec<TerminalId> =
+            (0..count).map(TerminalId::new).filter(|&id| is_relevant(id)).collect();
         let mut all = TerminalSet::new(count + 1);
         for &terminal in &relevant {
             all.insert(terminal);
@@ -222,12 +226,17 @@ impl LexemeCosts {
             all.without(&missing)
         };
         let rows: Vec<TerminalSet> = relevant.iter().map(|&terminal| row(terminal)).collect();
-        let (left, left_rows) = partition(&rows, &all, |union, row| {
+        let newline = grammar.indentation.as_ref().map(|indentation| indentation.newline);
+        let max_left = CLASSES - usize::from(newline.is_some());
+        let (left, left_rows) = partition(&rows, &all, max_left, |union, row| {
             union.union_with(row);
         });
         self.left_class = vec![FREE; count];
         for (&terminal, class) in relevant.iter().zip(left) {
             self.left_class[terminal.index()] = class;
+        }
+        if let Some(newline) = newline {
+            self.left_class[newline.index()] = AFTER_NEWLINE as u8;
         }
         let column = |terminal: TerminalId| -> u32 {
             let members = left_rows.iter().enumerate().filter(|(_, row)| row.contains(terminal));
@@ -235,15 +244,14 @@ impl LexemeCosts {
         };
         let columns: Vec<u32> = relevant.iter().map(|&terminal| column(terminal)).collect();
         let everywhere = u32::MAX >> (32 - left_rows.len() as u32);
-        let (right, right_columns) = partition(&columns, &everywhere, |union, column| *union |= column);
+        let (right, right_columns) =
+            partition(&columns, &everywhere, CLASSES, |union, column| *union |= column);
         self.right_class = vec![0; count];
         for (&terminal, class) in relevant.iter().zip(right) {
             self.right_class[terminal.index()] = class;
         }
         let separators = (0..count).map(TerminalId::new).filter(|&terminal| {
-            let is_newline =
-                grammar.indentation.as_ref().is_some_and(|indentation| indentation.newline == terminal);
-            grammar.terminals[terminal.index()].is_ignored() || is_newline
+            grammar.terminals[terminal.index()].is_ignored() || newline == Some(terminal)
         });
         let cheapest = separators.map(|terminal| self.shortest(terminal)).min().unwrap_or(UNREACHABLE);
         for (right, column) in right_columns.iter().enumerate() {
@@ -262,7 +270,12 @@ impl LexemeCosts {
 
 /// Numbers the values by their classes: class 0 has the value `first`, and the rarest values share the last class,
 /// whose value is their union.
-fn partition<T: Clone + Ord>(values: &[T], first: &T, unite: impl Fn(&mut T, &T)) -> (Vec<u8>, Vec<T>) {
+fn partition<T: Clone + Ord>(
+    values: &[T],
+    first: &T,
+    max_classes: usize,
+    unite: impl Fn(&mut T, &T),
+) -> (Vec<u8>, Vec<T>) {
     let mut counts: Vec<(usize, &T)> = Vec::new();
     let mut sorted: Vec<&T> = values.iter().filter(|&value| value != first).collect();
     sorted.sort_unstable();
@@ -273,15 +286,16 @@ fn partition<T: Clone + Ord>(values: &[T], first: &T, unite: impl Fn(&mut T, &T)
     let mut classes: Vec<T> = vec![first.clone()];
     let mut class_of: Vec<(&T, u8)> = vec![(first, 0)];
     for (_, value) in counts {
-        if classes.len() < CLASSES {
+        if classes.len() < max_classes {
             classes.push(value.clone());
         } else {
-            unite(&mut classes[CLASSES - 1], value);
+            unite(&mut classes[max_classes - 1], value);
         }
         class_of.push((value, classes.len() as u8 - 1));
     }
     class_of.sort_unstable();
-    let class = |value: &T| class_of.binary_search_by_key(&value, |&(value, _)| value).map(|index| class_of[index].1);
+    let class =
+        |value: &T| class_of.binary_search_by_key(&value, |&(value, _)| value).map(|index| class_of[index].1);
     (values.iter().map(|value| class(value).unwrap_or(FREE)).collect(), classes)
 }
 
@@ -289,8 +303,10 @@ fn partition<T: Clone + Ord>(values: &[T], first: &T, unite: impl Fn(&mut T, &T)
 fn modes_after(prepared: &PreparedGrammar) -> Vec<BTreeSet<LexModeId>> {
     let mut states = prepared.tables.states_after(&prepared.grammar);
     if let Some(indentation) = &prepared.grammar.indentation {
-        let after_blocks: Vec<LrState> =
-            [indentation.indent, indentation.dedent].iter().flat_map(|id| states[id.index()].clone()).collect();
+        let after_blocks: Vec<LrState> = [indentation.indent, indentation.dedent]
+            .iter()
+            .flat_map(|id| states[id.index()].clone())
+            .collect();
         states[indentation.newline.index()].extend(after_blocks);
     }
     let mode = |state: &LrState| prepared.lex_modes.of_state[state.index()];
@@ -306,7 +322,8 @@ fn profiles(
     bytes: &[u8],
     configurations: &[(ConfigurationId, LexModeId)],
 ) -> Result<Profiles, LimitExceeded> {
-    let mut known: Vec<ConfigurationId> = configurations.iter().map(|&(configuration, _)| configuration).collect();
+    let mut known: Vec<ConfigurationId> =
+        configurations.iter().map(|&(configuration, _)| configuration).collect();
     known.dedup();
     let mut edges: Vec<(u32, u32)> = Vec::new();
     let mut ends: Vec<Vec<u32>> = vec![Vec::new(); prepared.grammar.terminals.len()];

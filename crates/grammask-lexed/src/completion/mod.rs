@@ -9,6 +9,7 @@
 //! |---|---|
 //! | `lexeme_costs` | bytes from each lexer configuration to the end of each terminal; pairs that need a separator |
 //! | `sentence_costs` | lengths of the shortest sentences of nonterminals, by the classes of their outer terminals |
+//! | `block_levels` | the white space that lines of open blocks need |
 //! | `stack_costs` | lengths of the shortest completions of parser stacks: a memoised fold |
 //! | `run_bounds` | the lower bound of a run |
 //! | `search` | A* over runs, with what earlier searches learned |
@@ -16,6 +17,7 @@
 //! Nothing is computed before the first completion is asked for. All tables depend on the vocabulary only by the set
 //! of *spellable* bytes, which are tokens by themselves.
 
+pub(crate) mod block_levels;
 pub(crate) mod lexeme_costs;
 pub(crate) mod run_bounds;
 pub(crate) mod search;

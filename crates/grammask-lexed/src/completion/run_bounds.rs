@@ -9,10 +9,9 @@ use rustc_hash::FxHashMap;
 
 use crate::completion::lexeme_costs::{FREE, LexemeCosts, ProfileId};
 use crate::completion::sentence_costs::SentenceCosts;
-use crate::completion::stack_costs::StackCosts;
+use crate::completion::stack_costs::{OpenStack, StackCosts};
 use crate::completion::{UNREACHABLE, sum};
 use crate::lexer::lexer_automaton::Lexer;
-use crate::masks::spanner_table::LexemeColumn;
 use crate::masks::token_set_store::hash_map_bytes;
 use crate::parser::stacks::{ParseState, TerminalParser};
 use crate::prepared::PreparedGrammar;
@@ -39,7 +38,10 @@ impl RunBounds {
         bytes: &[u8],
     ) -> Result<Self, LimitExceeded> {
         let lexemes = Arc::new(LexemeCosts::new(prepared, lexer, bytes)?);
-        let stacks = StackCosts::new(SentenceCosts::new(&prepared.grammar, lexemes.clone()));
+        let tab_length =
+            prepared.grammar.indentation.as_ref().map_or(1, |indentation| indentation.tab_length);
+        let stacks =
+            StackCosts::new(SentenceCosts::new(prepared.grammar.clone(), lexemes.clone()), tab_length);
         Ok(Self { lexemes, stacks, bounds: FxHashMap::default() })
     }
 
@@ -55,14 +57,17 @@ impl RunBounds {
         run: Run,
     ) -> Result<u32, LimitExceeded> {
         let Some(profile) = self.lexemes.profile_of(run.configuration) else { return Ok(UNREACHABLE) };
-        // Before the first byte the stack decides alone.
-        if lexer.is_start(run.configuration) {
-            let bound = self.after_ignored(prepared, parser, run.parse);
-            return parser.check().map(|()| bound);
-        }
         let key = (profile, run.parse, run.column);
-        if let Some(&cached) = self.bounds.get(&key) {
+        // Before the first byte the stack decides alone.
+        let is_start = lexer.is_start(run.configuration);
+        if let Some(&cached) = self.bounds.get(&key).filter(|_| !is_start) {
             return Ok(cached);
+        }
+        let blocks = self.stacks.blocks.of_layout(parser, run.parse.layout, &mut self.stacks.sentences);
+        let open = OpenStack { stack: run.parse.stack, blocks };
+        if is_start {
+            let bound = self.stacks.of(prepared, parser, open)[usize::from(FREE)];
+            return parser.check().map(|()| bound);
         }
         let lexemes = self.lexemes.clone();
         let mut bound = UNREACHABLE;
@@ -70,7 +75,7 @@ impl RunBounds {
             if distance >= bound {
                 break;
             }
-            bound = self.by_terminal(prepared, parser, run, distance, terminal).min(bound);
+            bound = self.by_terminal(prepared, parser, (run, open), distance, terminal).min(bound);
         }
         parser.check()?;
         self.bounds.insert(key, bound);
@@ -82,77 +87,55 @@ impl RunBounds {
         &mut self,
         prepared: &PreparedGrammar,
         parser: &mut TerminalParser,
-        run: Run,
+        (run, open): (Run, OpenStack),
         distance: u32,
         terminal: TerminalId,
     ) -> u32 {
-        let grammar = &prepared.grammar;
-        if grammar.terminals[terminal.index()].is_ignored() {
-            return sum(distance, self.after_ignored(prepared, parser, run.parse));
+        let is_newline =
+            prepared.grammar.indentation.as_ref().is_some_and(|indentation| indentation.newline == terminal);
+        let is_ignored = prepared.grammar.terminals[terminal.index()].is_ignored();
+        if is_ignored || (is_newline && parser.is_in_brackets(run.parse.layout)) {
+            return sum(distance, self.stacks.of(prepared, parser, open)[usize::from(FREE)]);
         }
-        match &grammar.indentation {
-            Some(indentation) if indentation.newline == terminal => {
-                if parser.is_in_brackets(run.parse.layout) {
-                    return sum(distance, self.after_ignored(prepared, parser, run.parse));
-                }
-                let columns = ColumnSteps { tab_length: indentation.tab_length.max(1) };
-                let blocks = parser.block_columns(run.parse.layout).to_vec();
-                let innermost = blocks.last().copied().unwrap_or(0);
-                let mut bound = UNREACHABLE;
-                let known = [0].into_iter().chain(blocks).map(|column| (column, columns.to(run.column, column)));
-                let deeper = (innermost.saturating_add(1), columns.beyond(run.column, innermost));
-                for (column, bytes) in known.chain([deeper]) {
-                    if let Some(parse) = parser.feed_lexeme(run.parse, terminal, column) {
-                        let rest = self.stacks.of(parser, prepared.table(), parse.stack);
-                        let rest = rest[self.lexemes.left_class(terminal)];
-                        bound = sum(distance.max(bytes), rest).min(bound);
-                    }
-                }
-                bound
-            }
-            _ => {
-                let rest = self.stacks.after_terminal(parser, prepared.table(), run.parse.stack, terminal);
-                sum(distance, rest)
+        if !is_newline {
+            return sum(distance, self.stacks.after_terminal(prepared, parser, open, terminal));
+        }
+        let steps = self.stacks.blocks.steps();
+        let columns = parser.block_columns(run.parse.layout).to_vec();
+        let innermost = columns.last().copied().unwrap_or(0);
+        let mut bound = UNREACHABLE;
+        for column in [0].into_iter().chain(columns) {
+            if let Some(parse) = parser.feed_lexeme(run.parse, terminal, column) {
+                let blocks = self.stacks.blocks.of_layout(parser, parse.layout, &mut self.stacks.sentences);
+                let bytes = distance.max(steps.to(run.column, column));
+                bound = self
+                    .after_newline(prepared, parser, OpenStack { stack: parse.stack, blocks }, bytes)
+                    .min(bound);
             }
         }
+        if let Some(parse) = parser.feed_lexeme(run.parse, terminal, innermost.saturating_add(1)) {
+            let blocks = self.stacks.blocks.begin_beyond(open.blocks, innermost, &mut self.stacks.sentences);
+            let bytes = distance.max(steps.beyond(run.column, innermost));
+            bound = self
+                .after_newline(prepared, parser, OpenStack { stack: parse.stack, blocks }, bytes)
+                .min(bound);
+        }
+        bound
     }
 
-    /// The cost of the stack where nothing needs a separator.
-    fn after_ignored(&mut self, prepared: &PreparedGrammar, parser: &mut TerminalParser, parse: ParseState) -> u32 {
-        self.stacks.of(parser, prepared.table(), parse.stack)[usize::from(FREE)]
+    /// The bound after a newline whose column costs `bytes` bytes.
+    fn after_newline(
+        &mut self,
+        prepared: &PreparedGrammar,
+        parser: &mut TerminalParser,
+        open: OpenStack,
+        bytes: u32,
+    ) -> u32 {
+        sum(bytes, self.stacks.of(prepared, parser, open)[usize::from(FREE)])
     }
 
     /// Memory in bytes, estimated.
     pub(crate) fn memory_bytes(&self) -> usize {
         self.lexemes.memory_bytes() + self.stacks.memory_bytes() + hash_map_bytes(&self.bounds)
-    }
-}
-
-/// The bytes between columns: a space is one column, a tab several, and a line break returns to column 0.
-struct ColumnSteps {
-    tab_length: u32,
-}
-
-impl ColumnSteps {
-    /// The fewest bytes from a column to exactly another.
-    fn to(&self, from: u32, column: u32) -> u32 {
-        let spaces = |columns: u32| columns / self.tab_length + columns % self.tab_length;
-        self.fewest(from, column, spaces)
-    }
-
-    /// The fewest bytes from a column to one that is larger than `column`.
-    fn beyond(&self, from: u32, column: u32) -> u32 {
-        if from != LexemeColumn::NO_BREAK && from > column {
-            return 0;
-        }
-        self.fewest(from, column.saturating_add(1), |columns| columns.div_ceil(self.tab_length))
-    }
-
-    fn fewest(&self, from: u32, column: u32, bytes: impl Fn(u32) -> u32) -> u32 {
-        let after_break = sum(1, bytes(column).min(UNREACHABLE));
-        match column.checked_sub(from) {
-            Some(columns) if from != LexemeColumn::NO_BREAK => bytes(columns).min(after_break),
-            _ => after_break,
-        }
     }
 }

@@ -8,59 +8,87 @@
 //! The cost of a stack is the minimum over all texts that the LR(0) automaton accepts. Look-aheads and resolved
 //! conflicts only exclude texts, so it is a lower bound.
 //!
-//! The Earley recogniser has no static stacks; the cost of its sets is the number of missing terminals.
+//! The Earley recogniser has no static stacks; the cost of its sets is zero.
 
 use rustc_hash::FxHashMap;
 
+use crate::completion::UNREACHABLE;
+use crate::completion::block_levels::{BlockLevels, BlocksId};
 use crate::completion::lexeme_costs::CLASSES;
 use crate::completion::sentence_costs::{ClassCosts, SentenceCosts};
-use crate::completion::UNREACHABLE;
+use crate::definition::grammar::LexedSymbol;
 use crate::masks::token_set_store::hash_map_bytes;
 use crate::parser::lalr::LalrTable;
 use crate::parser::lr_automaton::{LrItem, LrState};
 use crate::parser::stacks::{Attempt, StackId, TerminalParser};
+use crate::prepared::PreparedGrammar;
 use grammask_grammar::TerminalId;
 
-/// What remains of an item: the costs of its rest, and the stack after its reduction.
-enum ItemRest {
+/// A parser stack with its open blocks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct OpenStack {
+    pub(crate) stack: StackId,
+    pub(crate) blocks: BlocksId,
+}
+
+/// The stack after an item of the top state is completed and reduced.
+#[derive(Clone, Copy)]
+enum AfterItem {
     /// The text ends.
-    Accept,
-    /// The stack after the reduction.
-    Reduced(StackId),
+    End,
+    Reduced(OpenStack),
+}
+
+/// An item of one of the stacks that are solved together.
+struct PendingItem {
+    /// The index of its stack.
+    of: usize,
+    item: LrItem,
+    after: AfterItem,
 }
 
 /// Memoised costs of stacks.
 #[derive(Debug)]
 pub(crate) struct StackCosts {
-    sentences: SentenceCosts,
+    pub(crate) sentences: SentenceCosts,
+    pub(crate) blocks: BlockLevels,
     /// By the left class of the last terminal before the completion.
-    costs: FxHashMap<StackId, ClassCosts>,
+    costs: FxHashMap<OpenStack, ClassCosts>,
     /// The costs after feeding a terminal.
-    after_terminal: FxHashMap<(StackId, TerminalId), u32>,
+    after_terminal: FxHashMap<(OpenStack, TerminalId), u32>,
 }
 
 impl StackCosts {
-    pub(crate) fn new(sentences: SentenceCosts) -> Self {
-        Self { sentences, costs: FxHashMap::default(), after_terminal: FxHashMap::default() }
+    pub(crate) fn new(mut sentences: SentenceCosts, tab_length: u32) -> Self {
+        Self {
+            blocks: BlockLevels::new(tab_length, &mut sentences),
+            sentences,
+            costs: FxHashMap::default(),
+            after_terminal: FxHashMap::default(),
+        }
     }
 
-    /// The cost of completing a stack after a lexeme of `terminal` is fed to it; `UNREACHABLE` if it is refused.
+    /// The cost of completing a stack after a lexeme of `terminal`, other than a newline, is fed to it; `UNREACHABLE`
+    /// if it is refused.
     pub(crate) fn after_terminal(
         &mut self,
+        prepared: &PreparedGrammar,
         parser: &mut TerminalParser,
-        table: Option<&LalrTable>,
-        stack: StackId,
+        open: OpenStack,
         terminal: TerminalId,
     ) -> u32 {
-        if let Some(&cached) = self.after_terminal.get(&(stack, terminal)) {
+        if let Some(&cached) = self.after_terminal.get(&(open, terminal)) {
             return cached;
         }
-        let cost = match parser.feed(stack, terminal) {
-            Attempt::Accepted(next) => self.of(parser, table, next)[self.sentences.left_class(terminal)],
+        let cost = match parser.feed(open.stack, terminal) {
+            Attempt::Accepted(stack) => {
+                let costs = self.of(prepared, parser, OpenStack { stack, ..open });
+                costs[self.sentences.left_class(terminal)]
+            }
             Attempt::Refused | Attempt::Open(_) => UNREACHABLE,
         };
         if !parser.has_failed() {
-            self.after_terminal.insert((stack, terminal), cost);
+            self.after_terminal.insert((open, terminal), cost);
         }
         cost
     }
@@ -68,76 +96,80 @@ impl StackCosts {
     /// The costs of completing a stack, by the left class of the last terminal.
     pub(crate) fn of(
         &mut self,
+        prepared: &PreparedGrammar,
         parser: &mut TerminalParser,
-        table: Option<&LalrTable>,
-        stack: StackId,
+        open: OpenStack,
     ) -> ClassCosts {
-        if let Some(&cached) = self.costs.get(&stack) {
+        if let Some(&cached) = self.costs.get(&open) {
             return cached;
         }
-        let Some(table) = table else { return [0; CLASSES] };
-        let mut pending = vec![stack];
+        let Some(table) = prepared.table() else { return [0; CLASSES] };
+        let mut pending = vec![open];
         while let Some(&next) = pending.last() {
-            if self.costs.contains_key(&next) || self.solve(parser, table, next, &mut pending) {
+            if self.costs.contains_key(&next) || self.solve(prepared, table, parser, next, &mut pending) {
                 pending.pop();
             }
         }
-        self.costs.get(&stack).copied().unwrap_or([0; CLASSES])
+        self.costs.get(&open).copied().unwrap_or([0; CLASSES])
     }
 
     /// Computes the costs of a stack and of the stacks with the same lower part that it reduces to. If costs of
     /// shorter stacks are missing, adds these to `pending` instead and returns false.
     fn solve(
         &mut self,
-        parser: &mut TerminalParser,
+        prepared: &PreparedGrammar,
         table: &LalrTable,
-        stack: StackId,
-        pending: &mut Vec<StackId>,
+        parser: &mut TerminalParser,
+        open: OpenStack,
+        pending: &mut Vec<OpenStack>,
     ) -> bool {
-        let below = parser.state_and_below(stack).1;
-        // The stacks to solve together, and their items: the rest of the production and the stack after it.
-        let mut together = vec![stack];
-        let mut items: Vec<(usize, LrItem, ItemRest)> = Vec::new();
+        let below = parser.state_and_below(open.stack).1;
+        let mut together = vec![open];
+        let mut items: Vec<PendingItem> = Vec::new();
         let known = pending.len();
-        let mut next = 0;
-        while let Some(&current) = together.get(next) {
-            let (state, _) = parser.state_and_below(current);
+        let mut of = 0;
+        while let Some(&current) = together.get(of) {
+            let (state, _) = parser.state_and_below(current.stack);
             for &item in &table.automaton.kernels[state.index()] {
-                let Some(rest) = reduced_stack(parser, table, current, item) else { continue };
-                if let ItemRest::Reduced(reduced) = rest
+                let Some(after) = self.after_item(prepared, table, parser, current, item) else { continue };
+                if let AfterItem::Reduced(reduced) = after
                     && !self.costs.contains_key(&reduced)
                     && !together.contains(&reduced)
                 {
-                    if item.dot == 1 && parser.state_and_below(reduced).1 == below {
+                    if item.dot == 1 && parser.state_and_below(reduced.stack).1 == below {
                         together.push(reduced);
                     } else {
                         pending.push(reduced);
                     }
                 }
-                items.push((next, item, rest));
+                items.push(PendingItem { of, item, after });
             }
-            next += 1;
+            of += 1;
         }
         if pending.len() > known {
             return false;
         }
         let mut costs = vec![[UNREACHABLE; CLASSES]; together.len()];
+        let mut levels = Vec::new();
         loop {
             let mut has_changed = false;
-            for (of, item, rest) in &items {
-                let after = match rest {
-                    ItemRest::Accept => [0; CLASSES],
-                    ItemRest::Reduced(reduced) => match self.costs.get(reduced) {
+            for &PendingItem { of, item, after } in &items {
+                let after = match after {
+                    AfterItem::End => [0; CLASSES],
+                    AfterItem::Reduced(reduced) => match self.costs.get(&reduced) {
                         Some(&cost) => cost,
-                        None => match together.iter().position(|other| other == reduced) {
+                        None => match together.iter().position(|&other| other == reduced) {
                             Some(index) => costs[index],
                             None => continue,
                         },
                     },
                 };
-                let rhs = &table.automaton.productions[item.production as usize].rhs;
-                let item_costs = self.sentences.before(&rhs[item.dot as usize..], after);
-                for (cost, &other) in costs[*of].iter_mut().zip(&item_costs) {
+                let rest = &table.automaton.productions[item.production as usize].rhs[item.dot as usize..];
+                let blocks = together[of].blocks;
+                let mut outside = |ends| self.blocks.level(self.blocks.outside(blocks, ends));
+                self.sentences.levels_of(rest, self.blocks.level(blocks), &mut outside, &mut levels);
+                let item_costs = self.sentences.before(rest, &levels, after);
+                for (cost, &other) in costs[of].iter_mut().zip(&item_costs) {
                     has_changed |= other < *cost;
                     *cost = other.min(*cost);
                 }
@@ -150,27 +182,41 @@ impl StackCosts {
         true
     }
 
+    /// The stack after an item of the top state is completed and reduced; `None` if the tables have no such stack.
+    fn after_item(
+        &self,
+        prepared: &PreparedGrammar,
+        table: &LalrTable,
+        parser: &mut TerminalParser,
+        open: OpenStack,
+        item: LrItem,
+    ) -> Option<AfterItem> {
+        if item.production as usize == table.automaton.productions.len() - 1 {
+            return Some(AfterItem::End);
+        }
+        let production = &table.automaton.productions[item.production as usize];
+        let mut base = open.stack;
+        for _ in 0..item.dot {
+            base = parser.state_and_below(base).1?;
+        }
+        let state: LrState = parser.state_and_below(base).0;
+        let stack = parser.push(base, table.goto(state, production.lhs)?);
+        let mut blocks = open.blocks;
+        if let Some(indentation) = &prepared.grammar.indentation {
+            // Blocks are balanced in a production, so the rest ends those that were begun before the dot.
+            let read = &production.rhs[..item.dot as usize];
+            let count =
+                |terminal| read.iter().filter(|&&symbol| symbol == LexedSymbol::Terminal(terminal)).count();
+            blocks = self.blocks.outside(blocks, count(indentation.indent) - count(indentation.dedent));
+        }
+        Some(AfterItem::Reduced(OpenStack { stack, blocks }))
+    }
+
     /// Memory in bytes, estimated.
     pub(crate) fn memory_bytes(&self) -> usize {
-        self.sentences.memory_bytes() + hash_map_bytes(&self.costs) + hash_map_bytes(&self.after_terminal)
+        self.sentences.memory_bytes()
+            + self.blocks.memory_bytes()
+            + hash_map_bytes(&self.costs)
+            + hash_map_bytes(&self.after_terminal)
     }
-}
-
-/// The stack after an item of the top state is completed and reduced; `None` if the tables have no such stack.
-fn reduced_stack(
-    parser: &mut TerminalParser,
-    table: &LalrTable,
-    stack: StackId,
-    item: LrItem,
-) -> Option<ItemRest> {
-    if item.production as usize == table.automaton.productions.len() - 1 {
-        return Some(ItemRest::Accept);
-    }
-    let mut base = stack;
-    for _ in 0..item.dot {
-        base = parser.state_and_below(base).1?;
-    }
-    let state: LrState = parser.state_and_below(base).0;
-    let next = table.goto(state, table.automaton.productions[item.production as usize].lhs)?;
-    Some(ItemRest::Reduced(parser.push(base, next)))
 }

@@ -6,6 +6,9 @@ use grammask_diagnostics::{Deadline, LimitExceeded};
 use grammask_engine::{Engine, SetId, TokenEvent};
 use grammask_vocabulary::{TokenId, TrieNode, Vocabulary};
 
+/// Minimum number of nodes of a subtree that is compared with the bytes on which a state loops to itself.
+const MIN_LOOP_NODES: usize = 16;
+
 /// Calls `visit` with the legal tokens of a state and the state after them, several times for a state that several
 /// groups of tokens lead to. End tokens are visited only if `reads_end_tokens`, and then as any other token.
 ///
@@ -55,6 +58,7 @@ fn visit_by_bytes(
     visit: &mut dyn FnMut(SetId, &[TokenId]) -> Result<(), LimitExceeded>,
 ) -> Result<(), LimitExceeded> {
     let trie = vocabulary.trie();
+    let mut self_loops = SelfLoops { engine, bytes: FxHashMap::default() };
     // The state at each depth of the path to the current node; the root is at depth 0.
     let mut path: Vec<SetId> = vec![set];
     let mut node = TrieNode(1);
@@ -69,15 +73,59 @@ fn visit_by_bytes(
             node = trie.subtree_end(node);
             continue;
         };
-        let tokens = trie.tokens(node);
+        let below = trie.bytes_below(node).filter(|_| trie.subtree_len(node) >= MIN_LOOP_NODES);
+        let loops = match below {
+            Some(below) => self_loops.include(next, below)?,
+            None => false,
+        };
+        let tokens = if loops { trie.subtree_tokens(node) } else { trie.tokens(node) };
         if !tokens.is_empty()
             && let Some(after) = engine.end_token(next)?
         {
             visit(after, tokens)?;
+        }
+        if loops {
+            node = trie.subtree_end(node);
+            continue;
         }
         path.truncate(depth);
         path.push(next);
         node = TrieNode(node.0 + 1);
     }
     Ok(())
+}
+
+/// For each state the bytes on which it loops to itself.
+struct SelfLoops<'a> {
+    engine: &'a dyn Engine,
+    bytes: FxHashMap<SetId, [u64; 4]>,
+}
+
+impl SelfLoops<'_> {
+    /// Whether a state loops to itself on all bytes of a set.
+    fn include(&mut self, set: SetId, bytes: &[u64; 4]) -> Result<bool, LimitExceeded> {
+        let loops = match self.bytes.get(&set) {
+            Some(loops) => *loops,
+            None => {
+                let loops = self.find(set)?;
+                self.bytes.insert(set, loops);
+                loops
+            }
+        };
+        Ok(bytes.iter().zip(loops).all(|(bytes, loops)| bytes & !loops == 0))
+    }
+
+    fn find(&self, set: SetId) -> Result<[u64; 4], LimitExceeded> {
+        let of_byte = self.engine.class_of_byte();
+        let mut is_loop = vec![false; self.engine.byte_of_class().len()];
+        for (is_loop, &byte) in is_loop.iter_mut().zip(self.engine.byte_of_class()) {
+            *is_loop = self.engine.step(set, byte)? == Some(set);
+        }
+        let mut loops = [0; 4];
+        for byte in 0..=u8::MAX {
+            let word: &mut u64 = &mut loops[usize::from(byte >> 6)];
+            *word |= u64::from(is_loop[usize::from(of_byte[usize::from(byte)])]) << (byte & 63);
+        }
+        Ok(loops)
+    }
 }

@@ -1,0 +1,159 @@
+//! Property: with upper bounds in place of the fewest tokens, texts still end within their budgets, and masks consist
+//! of the tokens after which the bound fits.
+//!
+//! Padding makes the vocabularies too large for the search of the fewest tokens.
+
+mod generators;
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use generators::Step;
+use grammask::grammar::{Code, Grammar};
+use grammask::vocabulary::{TokenId, Vocabulary};
+use grammask::{BudgetError, CompileOptions, CompiledGrammar, EndMode, Limits, Matcher, batch, frontends};
+use proptest::prelude::*;
+
+/// Number of ids, more than those for which the fewest tokens are searched for.
+const SIZE: usize = 1025;
+
+/// Number of compared masks that are smaller than without a budget.
+static NARROWED: AtomicU64 = AtomicU64::new(0);
+
+fn cost(matcher: &Matcher) -> Option<u32> {
+    match matcher.tokens_to_finish() {
+        Ok(tokens) => Some(tokens),
+        Err(error) => {
+            assert_eq!(error.code(), Code::NoCompletion, "{error}");
+            None
+        }
+    }
+}
+
+/// The legal tokens with the costs of the states after them, of a matcher without a budget.
+fn costs(matcher: &Matcher) -> Vec<(TokenId, Option<u32>)> {
+    let mut free = matcher.clone();
+    free.set_budget(None).expect("no budget is always possible");
+    let mut costs = Vec::new();
+    for token in free.mask().map_or(Vec::new(), |mask| mask.iter().collect()) {
+        let mut longer = free.clone();
+        assert!(longer.accept(token).expect("no limit"));
+        costs.push((token, cost(&longer)));
+    }
+    costs
+}
+
+/// Compares the mask of a matcher with its definition; returns the legal tokens.
+fn compare(matcher: &Matcher) -> Vec<(TokenId, Option<u32>)> {
+    let budget = matcher.budget().expect("it has a budget");
+    let all = costs(matcher);
+    let fits = |cost: Option<u32>| matcher.is_finished() || cost.is_some_and(|cost| cost < budget);
+    let expected: Vec<_> = all.iter().copied().filter(|&(_, cost)| fits(cost)).collect();
+    let found = matcher.mask().unwrap_or_else(|error| panic!("{error} with a budget of {budget}"));
+    assert!(found.iter().eq(expected.iter().map(|&(token, _)| token)), "budget {budget}: {found:?}, not {expected:?}");
+    for (token, cost) in &all {
+        assert_eq!(matcher.validate(&[*token]).expect("no limit") == 1, fits(*cost));
+    }
+    let batched = batch::masks(&[matcher, matcher]).expect("no limit");
+    assert!(batched[0] == found && batched[1] == found);
+    if expected.len() < all.len() {
+        NARROWED.fetch_add(1, Ordering::Relaxed);
+    }
+    if !matcher.is_finished() {
+        let here = cost(matcher).expect("a budget was accepted");
+        assert!(here <= budget && expected.iter().any(|&(_, cost)| cost.is_some_and(|cost| cost < here)));
+    }
+    expected
+}
+
+fn check(grammar: &Grammar, vocabulary: Vocabulary, walk: &[Step], slack: u32, end: EndMode) {
+    let mut options = CompileOptions::default();
+    options.end = end;
+    let Ok(compiled) = CompiledGrammar::new(grammar, Arc::new(vocabulary), options) else { return };
+    let mut text = compiled.matcher();
+    let Some(minimum) = cost(&text) else {
+        assert!(text.set_budget(Some(1 << 20)).is_err());
+        return;
+    };
+    if let Some(less) = minimum.checked_sub(1) {
+        match text.set_budget(Some(less)) {
+            Err(BudgetError::TooSmall { minimum: needed, .. }) => assert_eq!(needed, minimum),
+            result => panic!("{result:?}"),
+        }
+    }
+    text.set_budget(Some(minimum + slack)).expect("it suffices");
+    for step in walk {
+        let legal = compare(&text);
+        match step {
+            Step::Accept(index) | Step::Try(index) if !legal.is_empty() && !text.is_finished() => {
+                assert!(text.accept(index.get(&legal).0).expect("no limit"));
+            }
+            Step::Rollback(index) => assert!(text.rollback(index.index(text.step_count() + 1))),
+            _ => {}
+        }
+    }
+    // The completion is as long as it was said to be.
+    let completion = text.shortest_completion().expect("a budget was accepted");
+    assert_eq!(Some(completion.tokens.len()), cost(&text).map(|tokens| tokens as usize));
+    let mut finished = text.clone();
+    for &token in &completion.tokens {
+        assert!(finished.accept(token).expect("no limit"));
+    }
+    assert!(finished.is_finished());
+    // The most expensive tokens, as long as possible.
+    while !text.is_finished() {
+        let legal = compare(&text);
+        let token = legal.iter().max_by_key(|(token, cost)| (*cost, token.0)).expect("it can continue").0;
+        assert!(text.accept(token).expect("no limit"));
+    }
+}
+
+fn run(grammars: impl Strategy<Value = generators::GrammarSketch>, cases: u32, slack: u32) {
+    let end = prop_oneof![Just(EndMode::Eos), Just(EndMode::Eager)];
+    let strategy = (grammars, generators::vocabulary(), generators::walk(10), 0..=slack, end);
+    let mut runner = proptest::test_runner::TestRunner::new(generators::config(cases));
+    let result = runner.run(&strategy, |(grammar, mut vocabulary, walk, slack, end)| {
+        vocabulary.size = SIZE;
+        check(&grammar.build(), vocabulary.build(), &walk, slack, end);
+        Ok(())
+    });
+    if let Err(error) = result {
+        panic!("{error}");
+    }
+    assert!(NARROWED.load(Ordering::Relaxed) > u64::from(cases) / 4);
+}
+
+#[test]
+fn texts_end_within_small_budgets() {
+    run(generators::grammar(), 600, 5);
+}
+
+#[test]
+fn texts_end_within_large_budgets() {
+    run(generators::grammar(), 200, 60);
+}
+
+#[test]
+fn texts_with_named_tokens_end_within_budgets() {
+    run(generators::token_grammar(), 300, 5);
+}
+
+/// A budget far from the end has the ordinary masks, and does not compute costs.
+#[test]
+fn ample_budgets_compute_nothing() {
+    let text = br##"start ::= "{" pair ("," pair)* "}"; pair ::= #'"[a-z]*"' ":" value;
+        value ::= #"[0-9]+" | "[" #"[a-z]*" "]";"##;
+    let (grammar, _) = frontends::kbnf::grammar(text, "start", &Limits::default()).expect("a grammar");
+    let texts = (0..=255_u8).map(|byte| Some(vec![byte])).chain([None]).collect();
+    let vocabulary = Arc::new(Vocabulary::new(texts, vec![], vec![256], Some(SIZE)).expect("a vocabulary"));
+    let compiled = CompiledGrammar::new(&grammar, vocabulary, CompileOptions::default()).expect("it compiles");
+    let mut matcher = compiled.matcher();
+    matcher.set_budget(Some(100)).expect("it suffices");
+    let bytes = compiled.cache().budget_statistics().bytes;
+    for &byte in br#"{"ab":12,"c":[x],"":0"# {
+        assert!(matcher.mask().is_ok());
+        assert!(matcher.accept(TokenId(u32::from(byte))).expect("no limit"));
+    }
+    assert_eq!(compiled.cache().budget_statistics().bytes, bytes);
+    assert_eq!(matcher.budget(), Some(79));
+}
