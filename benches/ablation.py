@@ -71,7 +71,7 @@ def _inputs(every: int) -> Iterator[tuple[str, Callable[[], tuple[Any, list[str]
         def schema(name: str = name) -> tuple[Any, list[str]]:
             case = schema_cases.load(folder, name, "ascii")
             texts = [instance.text for instance in case.instances]
-            return grammask.Grammar.from_json_schema(case.schema), texts
+            return grammask.Grammar.from_json_schema(case.schema, whitespace="flexible", numbers="any"), texts
 
         yield f"maskbench/{name}", schema
     program = sorted((_ROOT / "testdata" / "languages").glob("*.c"))[0].read_text("utf-8")

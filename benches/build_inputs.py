@@ -7,7 +7,7 @@ import os
 import sysconfig
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import grammask
 from comparison import cases as comparison_cases
@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 ROOT = Path(__file__).parents[1]
 """The repository, whose test data and cases are read whatever build is examined."""
 _DATA = Path(os.environ.get("GRAMMASK_DATA", ROOT.parent / "shared" / "data"))
+_OPTIONS: dict[str, Any] = {"whitespace": "flexible", "numbers": "any"}
+"""Options of schemas, with which fingerprints of all builds are comparable."""
 _TEXT_BYTES = 48 * 1024
 """Amount of text per programming language, which takes some seconds for each."""
 
@@ -39,7 +41,7 @@ def maskbench() -> Iterator[Input]:
         case = schema_cases.load(folder, name, "ascii")
         yield Input(
             name,
-            lambda case=case: grammask.Grammar.from_json_schema(case.schema),
+            lambda case=case: grammask.Grammar.from_json_schema(case.schema, **_OPTIONS),
             lambda case=case: [instance.text for instance in case.instances],
         )
 
@@ -53,7 +55,7 @@ def schema_suite() -> Iterator[Input]:
                 schema = {"$schema": "https://json-schema.org/draft/2020-12/schema"} | schema
             yield Input(
                 f"{path.stem} {number}",
-                lambda schema=schema: grammask.Grammar.from_json_schema(json.dumps(schema)),
+                lambda schema=schema: grammask.Grammar.from_json_schema(json.dumps(schema), **_OPTIONS),
                 lambda group=group: [json.dumps(test["data"]) for test in group["tests"]],
             )
 

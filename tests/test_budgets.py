@@ -10,7 +10,15 @@ from typing import TYPE_CHECKING, Literal
 import pytest
 
 import grammask
-from grammask import BudgetTooSmall, Grammar, GrammarSemanticError, Matcher, Vocabulary, allocate_mask, fill_masks
+from grammask import (
+    BudgetTooSmall,
+    Grammar,
+    GrammarSemanticError,
+    Matcher,
+    Vocabulary,
+    allocate_mask,
+    fill_masks,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -60,7 +68,11 @@ def test_explains_what_the_budget_refuses(nested: CompiledGrammar) -> None:
     assert (explanation.reason, explanation.is_allowed, explanation.needed_budget) == ("allowed", True, None)
     assert matcher.accept(0)
     explanation = matcher.explain(2)
-    assert (explanation.reason, explanation.is_allowed, explanation.needed_budget) == ("over-budget", False, 3)
+    assert (explanation.reason, explanation.is_allowed, explanation.needed_budget) == (
+        "over-budget",
+        False,
+        3,
+    )
     assert "a budget of 3 tokens" in str(explanation)
     assert explanation.expected == []
 

@@ -131,6 +131,8 @@ class Suite:
             grammar = grammask.Grammar.from_json_schema(
                 group.schema,
                 draft=DRAFTS[draft],
+                whitespace="flexible",
+                numbers="any",
                 formats=formats,
                 key_order=key_order,
                 resolver=self._remote,

@@ -671,6 +671,7 @@ class SchemaOptions:
         cls,
         *,
         draft: str | None,
+        whitespace_pattern: str | None,
         max_whitespace: int | None,
         separators: tuple[str, str] | None,
         indent: int | None,
@@ -683,9 +684,13 @@ class SchemaOptions:
         resources: list[tuple[str, str]],
         excludes: list[str],
     ) -> Self:
-        """Make options. Of ``indent``, ``separators`` and ``max_whitespace``, the first that is not None applies.
+        """Make options.
+
+        White space is as of the first of ``indent``, ``separators``, ``whitespace_pattern`` and ``max_whitespace`` that
+        is not None, and natural if all are. A maximum of 0 is no white space.
 
         Raises:
+            GrammarError: The pattern is no regular expression, or matches more than white space.
             ValueError: An option has an unknown value.
         """
 

@@ -123,6 +123,8 @@ class GrammarReaders:
     def bundled(cls, name: str, *, limits: Limits | None = None) -> Self:
         """Reads a grammar of the package, as ``grammask grammars`` lists them. Needs the lark library.
 
+        JSON has white space and digits of any length; ``from_json_schema({})`` has natural ones, which end.
+
         Raises:
             ImportError: The lark library is not installed.
             ValueError: There is no such grammar.

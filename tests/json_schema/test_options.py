@@ -52,10 +52,19 @@ def test_the_order_of_keys_is_that_of_the_schema() -> None:
     [
         (
             {},
-            ['{ "x"\n:\t1 }', '{"x":1}', '{"x": 1e0}', '{"x": 1.0}', '{"x":' + " " * 32 + "1}"],
-            [' {"x":1}'],
+            ['{ "x"\n:\n\t1 }', '{"x":1}', '{"x":\n' + " \t" * 32 + '1, "y":1.0}', '{"x": 1, "y": 1e+16}'],
+            [' {"x":1}', '{"x":  1}', '{"x":\t1}', '{"x": 1.0}', '{"x": 1e0}', '{"x":\n' + " " * 65 + "1}"],
         ),
-        ({}, [], ['{"x":' + " " * 33 + "1}"]),
+        (
+            {"whitespace": "flexible", "numbers": "any"},
+            ['{ "x"\n:\t1 }', '{"x":1}', '{"x": 1e0}', '{"x": 1.0}', '{"x":' + " " * 32 + "1}"],
+            [' {"x":1}', '{"x":' + " " * 33 + "1}"],
+        ),
+        (
+            {"whitespace": "regex:[ ]{2}|\\n"},
+            ['{  "x":\n1\n}'.replace(":", "  :")],
+            ['{"x":1}', '{ "x" : 1 }'],
+        ),
         ({"max_whitespace": 1}, ['{"x": 1}'], ['{"x":  1}']),
         ({"whitespace": "compact"}, ['{"x":1,"y":2}'], ['{"x": 1}', '{"x":1, "y":2}']),
         ({"separators": (", ", ": ")}, ['{"x": 1, "y": 2}'], ['{"x":1}', '{"x": 1,"y": 2}']),
@@ -104,6 +113,8 @@ def test_nullable_and_formats_are_options() -> None:
         ({"draft": "5"}, "draft"),
         ({"whitespace": "none"}, "whitespace"),
         ({"max_whitespace": -1}, "max_whitespace"),
+        ({"max_whitespace": 1, "whitespace": "regex:[ ]?"}, "exclude"),
+        ({"whitespace": "[ ]?"}, "whitespace"),
         ({"indent": -1}, "indent"),
         ({"indent": 2, "separators": (",", ":")}, "exclude"),
         ({"separators": (";", ":")}, "item separator"),
@@ -196,14 +207,60 @@ def test_the_compile_cache_tells_options_apart() -> None:
             {"key_order": "any"},
             {"indent": 2},
             {"numbers": "plain"},
+            {"numbers": "any"},
+            {"whitespace": "flexible"},
+            {"whitespace": "regex:[ ]?"},
+            {"whitespace": "regex:[ ]{0,2}"},
             {"excludes": ["z"]},
         )
     ]
-    assert len({id(compiled) for compiled in made}) == 6
+    assert len({id(compiled) for compiled in made}) == 10
     assert Grammar.from_json_schema(dict(POINT)).compile(BYTES, cache=cache) is made[0]
 
 
+@pytest.mark.parametrize(
+    ("pattern", "message"),
+    [
+        ("[ x]?", 'also matches "x"'),
+        (r"\s?", 'also matches "\\u'),
+        ("[ ", "unclosed"),
+        (r"[^\s\S]", "nothing"),
+    ],
+)
+def test_patterns_of_white_space_match_only_white_space(pattern: str, message: str) -> None:
+    with pytest.raises(GrammarSyntaxError) as error:
+        Grammar.from_json_schema({}, whitespace="regex:" + pattern)
+    assert message in str(error.value)
+    assert error.value.code == "invalid-regex"
+    assert error.value.location == (1, 1)
+
+
+def test_patterns_of_white_space_that_are_too_large_are_refused() -> None:
+    with pytest.raises(LimitExceeded):
+        Grammar.from_json_schema({}, whitespace="regex:[ ]{0,100000}")
+
+
+def test_a_schema_can_carry_the_white_space_of_a_request() -> None:
+    from grammask.integrations.serving import request_grammars
+
+    for schema in (POINT, json.dumps(POINT), True):
+        carried = request_grammars.with_whitespace_pattern(schema, "[ ]{2}")
+        for additional_properties in (False, True):
+            compiled = request_grammars.json_schema(
+                carried, additional_properties=additional_properties, whitespace="compact"
+            ).compile(BYTES)
+            assert compiled.is_valid(b'{  "x"  :  1  }')
+            assert not compiled.is_valid(b'{"x":1}')
+    with pytest.raises(ValueError, match="a schema is"):
+        request_grammars.with_whitespace_pattern("1", " ?")
+
+
 def test_schemas_can_be_pickled() -> None:
+    for options in ({}, {"whitespace": "regex:[ ]?"}, {"whitespace": "compact"}, {"max_whitespace": 3}):
+        grammar = Grammar.from_json_schema(POINT, **options)  # type: ignore[arg-type]
+        again = pickle.loads(pickle.dumps(grammar))
+        assert again.source == grammar.source
+        assert again.compile(BYTES) is grammar.compile(BYTES)
     grammar = Grammar.from_json_schema(POINT, separators=(", ", ": "), on_unsupported="relax")
     again = pickle.loads(pickle.dumps(grammar))
     assert again.source == grammar.source

@@ -9,6 +9,7 @@ import grammask
 import jsonschema
 import pytest
 from grammask import Grammar
+from grammask.compat.xgrammar import Grammar as XGrammarGrammar
 from grammask.structural_tags.diagnostics import StructuralTagError
 from grammask.structural_tags.parameters import NESTED_STYLES
 from nested_samples import COHERE, MINIMAX, STYLES, Samples, cohere, minimax, tag
@@ -26,7 +27,8 @@ def test_texts_are_those_of_xgrammar(style: str) -> None:
     counts = {True: 0, False: 0}
     for seed in range(16):
         samples = Samples(style, seed)
-        ours = Grammar.from_structural_tag(tag(samples.schema, style)).compile(BYTES)
+        # The module of XGrammar's interface admits XGrammar's white space and numbers.
+        ours = XGrammarGrammar.from_structural_tag(tag(samples.schema, style)).grammar.compile(BYTES)
         theirs = xgrammar.Grammar.from_structural_tag(tag(samples.schema, style))
         for _ in range(12):
             text = samples.text()
@@ -91,8 +93,22 @@ def test_differences(style: str, schema: dict[str, Any], text: str, ours: bool) 
     testing = pytest.importorskip("xgrammar.testing")
     schema = {"type": "object", **schema}
     matcher = testing._get_matcher_from_grammar(xgrammar.Grammar.from_structural_tag(tag(schema, style)))
-    assert is_valid(schema, style, text) is ours
+    compiled = XGrammarGrammar.from_structural_tag(tag(schema, style)).grammar.compile(BYTES)
+    assert compiled.is_valid(text.encode()) is ours
     assert (matcher.accept_string(text) and matcher.is_completed()) is not ours
+
+
+def test_white_space_and_numbers_are_natural_by_default() -> None:
+    for style, one, float_ in (
+        (COHERE, cohere("a", "json", "1"), cohere("a", "json", "1.0")),
+        (MINIMAX, minimax("a", "1"), minimax("a", "1.0")),
+    ):
+        for space in ("", " ", "\n", "\n\t  "):
+            assert is_valid(WORDS, style, space + one + space)
+        for space in ("  ", " \n", "\n\n", "\t"):
+            assert not is_valid(WORDS, style, space + one)
+            assert is_valid(WORDS, style, space + one, max_whitespace_cnt=2)
+        assert not is_valid(WORDS, style, float_)
 
 
 def test_limits_of_strings_and_white_space() -> None:

@@ -9,6 +9,7 @@ from typing import Any
 import grammask
 import pytest
 from grammask import Grammar
+from grammask.compat.xgrammar import Grammar as XGrammarGrammar
 from grammask.structural_tags.parameters import FLAT_STYLES, NESTED_STYLES
 from nested_samples import COHERE, MINIMAX, cohere, minimax, tag
 from peer_verdicts import BYTES
@@ -146,7 +147,7 @@ def test_parameters_in_any_order(style: str) -> None:
     xgrammar = pytest.importorskip("xgrammar")
     testing = pytest.importorskip("xgrammar.testing")
     described = tag(schema, style, any_order=True)
-    ours = Grammar.from_structural_tag(described).compile(BYTES)
+    ours = XGrammarGrammar.from_structural_tag(described).grammar.compile(BYTES)
     theirs = xgrammar.Grammar.from_structural_tag(described)
     for count in range(5):
         for chosen in itertools.product([*names, "z"], repeat=count):

@@ -47,12 +47,14 @@ mod plain_texts;
 mod strings;
 mod unsatisfiable;
 mod values;
+mod whitespace_pattern;
 
 pub use options::{
     Draft, Escapes, Formats, KeyOrder, Numbers, OnUnsupported, OpenApi, SchemaOptions, Whitespace,
 };
 pub use plain_texts::grammar as plain_text_grammar;
 pub use strings::pattern::grammar as pattern_grammar;
+pub use whitespace_pattern::WhitespacePattern;
 
 use std::sync::Arc;
 

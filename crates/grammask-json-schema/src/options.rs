@@ -1,5 +1,7 @@
 //! The options of a caller: the draft, the encoding of values, and the treatment of unsupported keywords.
 
+use crate::whitespace_pattern::WhitespacePattern;
+
 /// A version of JSON Schema.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Draft {
@@ -18,6 +20,8 @@ pub enum Draft {
 /// The white space between the tokens of a JSON text.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Whitespace {
+    /// Wherever JSON allows it, except around the text: nothing, one space, or a line end and up to 64 spaces or tabs.
+    Natural,
     /// Nothing.
     Compact,
     /// Up to a number of spaces, tabs and line ends wherever JSON allows them, except around the text.
@@ -32,6 +36,8 @@ pub enum Whitespace {
         /// Between a name and its value, for example `": "`: a colon with white space around it.
         key: Box<str>,
     },
+    /// A text of this pattern wherever JSON allows white space, except around the text.
+    Pattern(WhitespacePattern),
     /// Each item and member on its own line, indented by this number of spaces relative to its container. Empty arrays
     /// and objects are `[]` and `{}`.
     Indent(u32),
@@ -65,12 +71,26 @@ pub enum Escapes {
 /// The encodings of numbers. A schema constrains the value, in any encoding.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Numbers {
+    /// Those that programs write: decimals with at most 20 digits on each side of the point, integers without a point
+    /// or an exponent, and normalised scientific notation of finite doubles. A number that the schema writes with more
+    /// digits admits as many; if no value has such an encoding, the bound on digits is raised until one has.
+    #[default]
+    Natural,
     /// Decimals and, where the constraints of the schema can be decided on it, normalised scientific notation; an
     /// integer may be written `1.0` or `1e3`.
-    #[default]
     Any,
     /// Decimals without an exponent; integers without a decimal point.
     Plain,
+}
+
+impl Numbers {
+    /// The notation in which constraints are decided: that of [`Numbers::Natural`] is a subset of [`Numbers::Any`].
+    pub(crate) fn classified(self) -> Self {
+        match self {
+            Self::Natural | Self::Any => Self::Any,
+            Self::Plain => Self::Plain,
+        }
+    }
 }
 
 /// The treatment of keywords that cannot be enforced exactly.
@@ -135,7 +155,7 @@ impl Default for SchemaOptions {
     fn default() -> Self {
         Self {
             draft: None,
-            whitespace: Whitespace::Flexible { max: 32 },
+            whitespace: Whitespace::Natural,
             key_order: KeyOrder::default(),
             escapes: Escapes::default(),
             numbers: Numbers::default(),

@@ -2,6 +2,7 @@
 
 use grammask::frontends::json_schema::{
     self, Draft, Escapes, Formats, KeyOrder, Numbers, OnUnsupported, OpenApi, SchemaOptions, Whitespace,
+    WhitespacePattern,
 };
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
@@ -11,6 +12,7 @@ use crate::errors::grammar_error;
 use crate::forks::OutsideForks;
 use crate::grammar::PyGrammar;
 use crate::limits::{PyLimits, or_default};
+use grammask::Limits;
 
 /// Options of the JSON Schema front end. Use :meth:`grammask.Grammar.from_json_schema`.
 ///
@@ -27,12 +29,14 @@ impl Eq for PySchemaOptions {}
 impl PySchemaOptions {
     #[new]
     #[pyo3(signature = (
-        *, draft, max_whitespace, separators, indent, key_order, escapes, numbers, on_unsupported, formats,
-        openapi_nullable, resources, excludes
+        *, draft, whitespace_pattern, max_whitespace, separators, indent, key_order, escapes, numbers,
+        on_unsupported, formats, openapi_nullable, resources, excludes
     ))]
     #[expect(clippy::too_many_arguments, reason = "they are keywords in Python")]
     fn new(
+        py: Python<'_>,
         draft: Option<&str>,
+        whitespace_pattern: Option<&str>,
         max_whitespace: Option<u32>,
         separators: Option<(String, String)>,
         indent: Option<u32>,
@@ -47,11 +51,19 @@ impl PySchemaOptions {
     ) -> PyResult<Self> {
         let mut options = SchemaOptions::default();
         options.draft = draft.map(|draft| choose("draft", draft, DRAFTS)).transpose()?;
-        options.whitespace = match (indent, separators, max_whitespace) {
-            (Some(width), _, _) => Whitespace::Indent(width),
-            (_, Some((item, key)), _) => Whitespace::Separators { item: item.into(), key: key.into() },
-            (_, _, Some(max)) => Whitespace::Flexible { max },
-            (None, None, None) => Whitespace::Compact,
+        options.whitespace = if let Some(width) = indent {
+            Whitespace::Indent(width)
+        } else if let Some((item, key)) = separators {
+            Whitespace::Separators { item: item.into(), key: key.into() }
+        } else if let Some(pattern) = whitespace_pattern {
+            let pattern = WhitespacePattern::new(pattern, &Limits::default());
+            Whitespace::Pattern(pattern.map_err(|error| grammar_error(py, &error))?)
+        } else {
+            match max_whitespace {
+                None => Whitespace::Natural,
+                Some(0) => Whitespace::Compact,
+                Some(max) => Whitespace::Flexible { max },
+            }
         };
         options.key_order = choose("key_order", key_order, KEY_ORDERS)?;
         options.escapes = choose("escapes", escapes, ESCAPES)?;
@@ -73,14 +85,18 @@ impl PySchemaOptions {
 
     fn __getnewargs_ex__<'py>(&self, py: Python<'py>) -> PyResult<(Bound<'py, PyTuple>, Bound<'py, PyDict>)> {
         let options = &self.options;
-        let (max_whitespace, separators, indent) = match &options.whitespace {
-            Whitespace::Compact => (None, None, None),
-            Whitespace::Flexible { max } => (Some(*max), None, None),
-            Whitespace::Separators { item, key } => (None, Some((&**item, &**key)), None),
-            Whitespace::Indent(width) => (None, None, Some(*width)),
-        };
+        let (mut pattern, mut max_whitespace, mut separators, mut indent) = (None, None, None, None);
+        match &options.whitespace {
+            Whitespace::Natural => {}
+            Whitespace::Compact => max_whitespace = Some(0),
+            Whitespace::Flexible { max } => max_whitespace = Some(*max),
+            Whitespace::Pattern(of_gaps) => pattern = Some(of_gaps.as_str()),
+            Whitespace::Separators { item, key } => separators = Some((&**item, &**key)),
+            Whitespace::Indent(width) => indent = Some(*width),
+        }
         let fields = PyDict::new(py);
         fields.set_item("draft", options.draft.and_then(|draft| name_of(draft, DRAFTS)))?;
+        fields.set_item("whitespace_pattern", pattern)?;
         fields.set_item("max_whitespace", max_whitespace)?;
         fields.set_item("separators", separators)?;
         fields.set_item("indent", indent)?;
@@ -106,7 +122,8 @@ const DRAFTS: &[(&str, Draft)] = &[
 
 const KEY_ORDERS: &[(&str, KeyOrder)] = &[("declared", KeyOrder::Declared), ("any", KeyOrder::Any)];
 
-const NUMBERS: &[(&str, Numbers)] = &[("any", Numbers::Any), ("plain", Numbers::Plain)];
+const NUMBERS: &[(&str, Numbers)] = 
+    &[("natural", Numbers::Natural), ("any", Numbers::Any), ("plain", Numbers::Plain)];
 
 const REFUSALS: &[(&str, OnUnsupported)] =
     &[("error", OnUnsupported::Refuse), ("relax", OnUnsupported::Relax)];

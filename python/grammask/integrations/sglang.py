@@ -31,6 +31,7 @@ from grammask.integrations.serving.request_budget import BudgetPolicy, set_reque
 from grammask.integrations.serving.request_matcher import RequestMatcher
 from grammask.integrations.serving.server_vocabulary import vocabulary_of
 from grammask.masks import apply_mask, fill_masks
+from grammask.schemas.options import REGEX, SchemaOptions
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -153,8 +154,8 @@ class GrammaskGrammarBackend(BaseGrammarBackend):  # type: ignore[misc, unused-i
         tokenizer: The tokenizer of the model.
         vocab_size: The width of its logits.
         eos_token_ids: The tokens that end a text; the tokenizer's own if None or empty.
-        whitespace: Whether white space is permitted between the tokens of JSON.
-        max_whitespace: The maximum number of consecutive characters of white space; grammask's default if None.
+        whitespace: White space between the tokens of JSON, as of :class:`grammask.SchemaOptions`.
+        max_whitespace: The maximum number of consecutive characters of white space; natural white space if None.
     """
 
     def __init__(
@@ -163,7 +164,7 @@ class GrammaskGrammarBackend(BaseGrammarBackend):  # type: ignore[misc, unused-i
         vocab_size: int,
         eos_token_ids: Iterable[int] | None = None,
         *,
-        whitespace: bool = True,
+        whitespace: str = "natural",
         max_whitespace: int | None = None,
     ) -> None:
         super().__init__()
@@ -282,21 +283,25 @@ def make_backend(
 
     Raises:
         VocabularyError: The tokenizer's tokens cannot be mapped to bytes.
-        ValueError: The server was started with ``--constrained-json-whitespace-pattern``, or ``GRAMMASK_BUDGET`` has an
-            unknown value.
+        GrammarError: The argument ``--constrained-json-whitespace-pattern`` is no regular expression, or matches more
+            than white space.
+        ValueError: ``GRAMMASK_BUDGET`` has an unknown value.
     """
     BudgetPolicy.of_environment()
     GrammarManager._apply_request_reasoning_config = configure_request  # noqa: SLF001
     serving = get_serving()
+    whitespace, max_whitespace = "natural", serving.constrained_json_max_whitespace_cnt
     if serving.constrained_json_whitespace_pattern is not None:
-        msg = "grammask does not enforce --constrained-json-whitespace-pattern"
-        raise ValueError(msg)
+        whitespace, max_whitespace = REGEX + serving.constrained_json_whitespace_pattern, None
+        SchemaOptions(whitespace=whitespace)
+    elif serving.constrained_json_disable_any_whitespace:
+        whitespace = "compact"
     backend = GrammaskGrammarBackend(
         tokenizer,
         vocab_size,
         [eos_token_ids] if isinstance(eos_token_ids, int) else eos_token_ids,
-        whitespace=not serving.constrained_json_disable_any_whitespace,
-        max_whitespace=serving.constrained_json_max_whitespace_cnt,
+        whitespace=whitespace,
+        max_whitespace=max_whitespace,
     )
     if not serving.reasoning_parser:
         return backend

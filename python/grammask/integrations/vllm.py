@@ -31,10 +31,11 @@ from grammask.integrations.serving.request_matcher import RequestMatcher
 from grammask.integrations.serving.server_vocabulary import vocabulary_of
 
 if TYPE_CHECKING:
-    from vllm.sampling_params import SamplingParams
+    from vllm.sampling_params import SamplingParams, StructuredOutputsParams
     from vllm.v1.request import Request
 
     from grammask._grammask import Vocabulary
+    from grammask.schemas.options import SchemaKeywords
 
 __all__ = ["GrammaskBackend", "GrammaskGrammar", "create_grammar", "validate_request"]
 
@@ -130,7 +131,7 @@ class GrammaskBackend(StructuredOutputBackend):  # type: ignore[misc, unused-ign
     def __init__(self, vllm_config: Any, tokenizer: Any, vocab_size: int) -> None:
         super().__init__(vllm_config, tokenizer, vocab_size)
         options = vllm_config.structured_outputs_config
-        self._whitespace = not options.disable_any_whitespace
+        self._options: SchemaKeywords = {"whitespace": "compact"} if options.disable_any_whitespace else {}
         self._additional_properties = not options.disable_additional_properties
         self._vocabulary: Vocabulary = vocabulary_of(tokenizer, vocab_size)
 
@@ -157,7 +158,7 @@ class GrammaskBackend(StructuredOutputBackend):  # type: ignore[misc, unused-ign
         grammar = _grammar(
             request_type,
             grammar_spec,
-            whitespace=self._whitespace,
+            self._options,
             additional_properties=self._additional_properties,
         )
         compiled = grammar.compile(self._vocabulary)
@@ -210,6 +211,8 @@ def create_grammar(manager: StructuredOutputManager, request: Request) -> Struct
 def validate_request(sampling_params: SamplingParams, tokenizer: Any = None) -> None:  # noqa: ARG001
     """Checks the constraint of a request before it reaches the engine.
 
+    vLLM passes only the schema to :meth:`GrammaskBackend.compile_grammar`, so this moves ``whitespace_pattern`` into it.
+
     Args:
         sampling_params: The request.
         tokenizer: Not used: the engine makes the checks that depend on the vocabulary.
@@ -220,31 +223,43 @@ def validate_request(sampling_params: SamplingParams, tokenizer: Any = None) -> 
     constraint = sampling_params.structured_outputs
     if constraint is None:
         return
-    if constraint.whitespace_pattern is not None:
-        msg = (
-            "grammask does not enforce whitespace_pattern; use disable_any_whitespace in the engine's config"
-        )
-        raise VLLMValidationError(msg)
     try:
-        _grammar(*get_structured_output_key(constraint), whitespace=True, additional_properties=True)
+        if constraint.whitespace_pattern is not None:
+            _carry_whitespace_pattern(constraint)
+        _grammar(*get_structured_output_key(constraint), {}, additional_properties=True)
     except ValueError as error:
         raise VLLMValidationError(str(error)) from error
+
+
+def _carry_whitespace_pattern(constraint: StructuredOutputsParams) -> None:
+    """Replaces the schema of a request by one that carries the request's pattern of white space.
+
+    Raises:
+        ValueError: The constraint is no schema, or is not readable.
+    """
+    if constraint.json is not None:
+        schema: Any = constraint.json
+    elif constraint.json_object:
+        schema = {"type": "object"}
+    else:
+        msg = "whitespace_pattern is for json and json_object"
+        raise ValueError(msg)
+    constraint.json = request_grammars.with_whitespace_pattern(schema, constraint.whitespace_pattern)
+    constraint.json_object = None
 
 
 def _grammar(
     request_type: StructuredOutputOptions,
     spec: str,
+    options: SchemaKeywords,
     *,
-    whitespace: bool,
     additional_properties: bool,
 ) -> Grammar:
     match request_type:
         case StructuredOutputOptions.JSON:
-            return request_grammars.json_schema(
-                spec, whitespace=whitespace, additional_properties=additional_properties
-            )
+            return request_grammars.json_schema(spec, additional_properties=additional_properties, **options)
         case StructuredOutputOptions.JSON_OBJECT:
-            return request_grammars.json_schema({"type": "object"}, whitespace=whitespace)
+            return request_grammars.json_schema({"type": "object"}, **options)
         case StructuredOutputOptions.REGEX:
             return Grammar.from_regex(spec)
         case StructuredOutputOptions.CHOICE:

@@ -585,7 +585,8 @@ class _Scope:
 
     def schema(self, node: Node) -> int:
         schema = node.value
-        options: dict[str, Any] = {"limits": self.limits}
+        # The defaults of llguidance.
+        options: dict[str, Any] = {"limits": self.limits, "whitespace": "flexible", "numbers": "any"}
         if isinstance(schema, dict) and "x-guidance" in schema:
             own = schema["x-guidance"]
             schema = {name: value for name, value in schema.items() if name != "x-guidance"}

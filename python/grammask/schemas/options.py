@@ -18,14 +18,14 @@ if TYPE_CHECKING:
         """The fields of :class:`SchemaOptions` as keywords, with the limits of reading."""
 
         draft: Draft | None
-        whitespace: Literal["flexible", "compact"]
-        max_whitespace: int
+        whitespace: Whitespace
+        max_whitespace: int | None
         indent: int | None
         separators: tuple[str, str] | None
         key_order: KeyOrder
         escapes: Escapes
         ensure_ascii: bool | None
-        numbers: Literal["any", "plain"]
+        numbers: Numbers
         on_unsupported: Literal["error", "relax"]
         resolver: Callable[[str], Schema | None] | None
         formats: bool
@@ -35,11 +35,20 @@ if TYPE_CHECKING:
         limits: _grammask.Limits | None
 
 
-__all__ = ["SchemaOptions", "with_keywords"]
+__all__ = ["FLEXIBLE_WHITESPACE", "REGEX", "SchemaOptions", "with_keywords"]
 
 Draft: TypeAlias = Literal["4", "6", "7", "2019-09", "2020-12"]
 KeyOrder: TypeAlias = Literal["declared", "any"]
 Escapes: TypeAlias = Literal["natural", "any", "ascii", "raw"]
+Numbers: TypeAlias = Literal["natural", "any", "plain"]
+Whitespace: TypeAlias = str
+"""``"natural"``, ``"flexible"``, ``"compact"``, or :data:`REGEX` and a regular expression."""
+
+REGEX = "regex:"
+"""The beginning of a regular expression as a value of ``whitespace``."""
+
+FLEXIBLE_WHITESPACE = 32
+"""The default bound of flexible white space, in characters."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -56,9 +65,11 @@ class SchemaOptions:
     Attributes:
         draft: The draft of schemas without ``$schema``. None is 2020-12, where forms of older drafts that it lacks keep
             their meaning.
-        whitespace: ``"flexible"``: spaces, tabs and line ends wherever JSON allows them inside a value, at most
-            ``max_whitespace`` in a row. ``"compact"``: none.
-        max_whitespace: The bound of ``"flexible"``, in characters.
+        whitespace: White space wherever JSON allows it inside a value. ``"natural"``: none, a space, or a line end and
+            at most 64 spaces or tabs. ``"flexible"``: spaces, tabs and line ends, at most ``max_whitespace`` in a row.
+            ``"compact"``: none. ``"regex:..."``: what the expression, in the syntax of the Rust crate ``regex``,
+            matches as a whole at each place: ``"regex:[ ]?"``.
+        max_whitespace: The bound of ``"flexible"`` in characters, 32 if None. A bound alone chooses ``"flexible"``.
         indent: As of ``json.dumps``: every member on a line of its own. Takes precedence over ``whitespace``.
         separators: As of ``json.dumps``: exactly these between items and after names. Takes precedence over
             ``whitespace``.
@@ -67,8 +78,10 @@ class SchemaOptions:
             outside ASCII. ``"any"``: all. ``"ascii"``: those outside ASCII must be. ``"raw"``: those outside ASCII
             must not be.
         ensure_ascii: As of ``json.dumps``: True is ``escapes="ascii"``, False ``escapes="raw"``.
-        numbers: ``"any"``: also with exponents, and integers as ``1.0``. ``"plain"``: decimals, and integers without a
-            point.
+        numbers: ``"natural"``: as ``json.dumps`` and ``JSON.stringify`` write them, at most 20 digits on each side of
+            the point (more where the schema writes a number with more), finite as doubles, integers without point and
+            exponent. ``"any"``: also longer, and integers as ``1.0`` and ``1e3``. ``"plain"``: decimals of any length
+            without exponents, and integers without a point.
         on_unsupported: For a keyword that cannot be enforced exactly, ``"error"`` raises, and ``"relax"`` drops it and
             lists it in :attr:`grammask.Grammar.relaxations`.
         resolver: Returns the document with an absolute URI as a schema, or None. Called for each document that the
@@ -81,17 +94,18 @@ class SchemaOptions:
     Raises:
         TypeError: A number is no integer, or ``excludes`` is no list of texts.
         ValueError: An option has no such value, or contradicts another.
+        GrammarError: The expression of white space is malformed, or matches more than white space.
     """
 
     draft: Draft | None = None
-    whitespace: Literal["flexible", "compact"] = "flexible"
-    max_whitespace: int = 32
+    whitespace: Whitespace = "natural"
+    max_whitespace: int | None = None
     indent: int | None = None
     separators: tuple[str, str] | None = None
     key_order: KeyOrder = "declared"
     escapes: Escapes = "natural"
     ensure_ascii: bool | None = None
-    numbers: Literal["any", "plain"] = "any"
+    numbers: Numbers = "natural"
     on_unsupported: Literal["error", "relax"] = "error"
     resolver: Callable[[str], Schema | None] | None = None
     formats: bool = True
@@ -101,13 +115,21 @@ class SchemaOptions:
     _engine_options: _grammask.SchemaOptions = field(init=False, compare=False, repr=False)
 
     def __post_init__(self) -> None:
-        if self.whitespace not in ("flexible", "compact"):
-            msg = f"whitespace={self.whitespace!r} is not one of 'flexible' and 'compact'"
+        pattern = _whitespace_pattern(self.whitespace)
+        if pattern is not None and self.max_whitespace is not None:
+            msg = "max_whitespace and an expression of white space exclude each other"
             raise ValueError(msg)
         if self.indent is not None and self.separators is not None:
             msg = "indent and separators exclude each other: with an indent, the separators are ',' and ': '"
             raise ValueError(msg)
-        _check_count("max_whitespace", self.max_whitespace)
+        max_whitespace: int | None = None
+        if self.max_whitespace is not None:
+            _check_count("max_whitespace", self.max_whitespace)
+            max_whitespace = self.max_whitespace
+        if self.whitespace == "compact":
+            max_whitespace = 0
+        elif self.whitespace == "flexible" and max_whitespace is None:
+            max_whitespace = FLEXIBLE_WHITESPACE
         if self.indent is not None:
             _check_count("indent", self.indent)
         if self.ensure_ascii is not None and self.escapes != "natural":
@@ -121,7 +143,8 @@ class SchemaOptions:
             escapes = "ascii" if self.ensure_ascii else "raw"
         engine_options = _grammask.SchemaOptions(
             draft=self.draft,
-            max_whitespace=self.max_whitespace if self.whitespace == "flexible" else None,
+            whitespace_pattern=pattern,
+            max_whitespace=max_whitespace,
             separators=self.separators,
             indent=self.indent,
             key_order=self.key_order,
@@ -150,6 +173,20 @@ def with_keywords(options: SchemaOptions | None, keywords: Any) -> SchemaOptions
     if not keywords:
         return options or _DEFAULT
     return SchemaOptions(**keywords) if options is None else replace(options, **keywords)
+
+
+def _whitespace_pattern(whitespace: Any) -> str | None:
+    """Returns the expression of ``whitespace``; None if it is a name.
+
+    Raises:
+        ValueError: It is neither.
+    """
+    if isinstance(whitespace, str) and whitespace.startswith(REGEX):
+        return whitespace.removeprefix(REGEX)
+    if whitespace not in ("natural", "flexible", "compact"):
+        msg = f"whitespace={whitespace!r} is not one of 'natural', 'flexible', 'compact' and 'regex:...'"
+        raise ValueError(msg)
+    return None
 
 
 def _checked_words(words: Sequence[str]) -> tuple[str, ...]:

@@ -76,13 +76,16 @@ class _Frame:
     key: tuple[str, _Delimiters] | None = None
 
 
-def structural_tag_part(tag: Mapping[str, Any], limits: Limits | None) -> Part:
+def structural_tag_part(
+    tag: Mapping[str, Any], limits: Limits | None, schema_options: Mapping[str, Any] | None = None
+) -> Part:
     """Returns the part that matches the outputs of a structural tag.
 
     Args:
         tag: ``{"type": "structural_tag", "format": ...}``, the older form with ``structures`` and ``triggers``, or a
             format alone.
         limits: Budgets for each embedded grammar and schema; none is begun after ``Limits.seconds``.
+        schema_options: Options of embedded schemas, which those of a format replace.
 
     Raises:
         LimitExceeded: The time has passed.
@@ -91,7 +94,7 @@ def structural_tag_part(tag: Mapping[str, Any], limits: Limits | None) -> Part:
     """
     diagnostics = DiagnosticList()
     root, pointer = _root_format(tag, diagnostics)
-    translator = _Translator(limits, diagnostics)
+    translator = _Translator(limits, diagnostics, schema_options or {})
     part = translator.translate(root, pointer)
     diagnostics.raise_all()
     return part
@@ -144,8 +147,11 @@ def _schema_of(schema: Any) -> Any:
 class _Translator:
     """Translates one tag. The method ``format_X`` translates formats of the type ``X``."""
 
-    def __init__(self, limits: Limits | None, diagnostics: DiagnosticList) -> None:
+    def __init__(
+        self, limits: Limits | None, diagnostics: DiagnosticList, schema_options: Mapping[str, Any]
+    ) -> None:
         self.limits = limits
+        self.schema_options = schema_options
         self.diagnostics = diagnostics
         self.seconds = (limits or _grammask.Limits()).seconds
         self.end = time.monotonic() + self.seconds
@@ -283,7 +289,7 @@ class _Translator:
                 "words with white space at an end, since there may be some around values",
             )
         max_whitespace = self._bound(node, "max_whitespace_cnt", pointer)
-        options: dict[str, Any] = {"limits": self.limits, "excludes": excludes}
+        options = {**self.schema_options, "limits": self.limits, "excludes": excludes}
         if max_whitespace is not None:
             options["max_whitespace"] = max_whitespace
         if self._flag(node, "any_order", pointer):

@@ -29,6 +29,7 @@ with warnings.catch_warnings():
         from vllm.sampling_params import SamplingParams, StructuredOutputsParams
         from vllm.v1.request import Request
         from vllm.v1.structured_output.backend_types import StructuredOutputOptions as Options
+        from vllm.v1.structured_output.request import get_structured_output_key
     except ImportError as missing:
         pytest.skip(f"vLLM cannot be imported: {missing}", allow_module_level=True)
 
@@ -425,10 +426,27 @@ def test_validation_of_requests(tokenizer) -> None:
         {"grammar": "start: nothing"},
         {"structural_tag": "{"},
         {"structural_tag": '{"type": "structural_tag", "format": {"type": "nothing"}}'},
-        {"json": SCHEMA, "whitespace_pattern": " ?"},
+        {"json": SCHEMA, "whitespace_pattern": "[ x]?"},
+        {"regex": "a", "whitespace_pattern": " ?"},
     ):
         with pytest.raises(VLLMValidationError):
             validate(StructuredOutputsParams(**wrong), tokenizer)
+
+
+def test_whitespace_pattern_is_that_of_the_request(manager, tokenizer) -> None:
+    config = SimpleNamespace(
+        structured_outputs_config=SimpleNamespace(
+            disable_any_whitespace=True, disable_additional_properties=False
+        )
+    )
+    backend = structured_output.GuidanceBackend(config, tokenizer=tokenizer, vocab_size=WIDTH)
+    for kind in ({"json": SCHEMA}, {"json": json.dumps(SCHEMA)}, {"json_object": True}):
+        constraint = StructuredOutputsParams(**kind, whitespace_pattern="[ ]{2}")
+        validate(constraint, tokenizer)
+        grammar = backend.compile_grammar(*get_structured_output_key(constraint), stop_token_ids=set())
+        assert grammar.accept_tokens("request", tokenizer.encode('{  "name"  :  "yes"  }'))
+        grammar.reset()
+        assert not grammar.accept_tokens("request", tokenizer.encode('{ "name":"yes"}'))
 
 
 def test_beam_search_raises(tokenizer) -> None:

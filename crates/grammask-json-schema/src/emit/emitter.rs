@@ -133,6 +133,7 @@ fn scalar_alternatives(
     set: ValueSet,
 ) -> Result<Vec<PartSequence>, LimitExceeded> {
     let has_numbers = !languages.is_empty(set.number.yes)?;
+    let numbers = if has_numbers { Some(languages.number_texts(set.number)?) } else { None };
     let has_strings = !languages.is_empty(set.string.yes)?;
     let string = if has_strings { languages.without_excluded_words(set.string.yes)? } else { None };
     let terms = languages.automata.terms_mut();
@@ -146,9 +147,7 @@ fn scalar_alternatives(
     if set.booleans.falsehood {
         literals.push(terms.literal(b"false"));
     }
-    if has_numbers {
-        literals.push(set.number.yes);
-    }
+    literals.extend(numbers);
     let mut alternatives = Vec::new();
     if !literals.is_empty() {
         alternatives.push(vec![RulePart::Text(terms.union(&literals))]);

@@ -5,6 +5,7 @@
 
 use crate::Whitespace;
 use crate::emit::rules::{RulePart, Rules};
+use crate::whitespace_pattern::white_space;
 use grammask_automata::{ByteSet, TermId, Terms};
 
 /// The brackets of arrays, or of objects.
@@ -42,6 +43,20 @@ struct Gaps {
     /// Between a name and its value, with the colon.
     colon: TermId,
 }
+
+impl Gaps {
+    /// The same white space at all places.
+    fn everywhere(terms: &mut Terms, space: TermId) -> Self {
+        let [comma, colon] = [b",", b":"].map(|mark| {
+            let mark = terms.literal(mark);
+            terms.concat(&[space, mark, space])
+        });
+        Self { first: space, comma, last: space, empty: space, colon }
+    }
+}
+
+/// Maximum indentation of natural white space, in characters.
+const MAX_NATURAL_INDENTATION: u32 = 64;
 
 /// Bound on white space, in characters, that is counted by an automaton; a larger bound is counted by a rule that all
 /// punctuation shares.
@@ -126,11 +141,15 @@ impl PunctuationTable {
             &Whitespace::Flexible { max } => {
                 let space = terms.bytes(white_space());
                 let space = terms.repeat(space, 0, Some(max));
-                let [comma, colon] = [b",", b":"].map(|mark| {
-                    let mark = terms.literal(mark);
-                    terms.concat(&[space, mark, space])
-                });
-                Gaps { first: space, comma, last: space, empty: space, colon }
+                Gaps::everywhere(terms, space)
+            }
+            Whitespace::Natural => {
+                let space = natural_space(terms);
+                Gaps::everywhere(terms, space)
+            }
+            Whitespace::Pattern(pattern) => {
+                let space = terms.table(pattern.table());
+                Gaps::everywhere(terms, space)
             }
             &Whitespace::Indent(width) => {
                 let line = |depth: u32| format!("\n{}", " ".repeat((width * depth) as usize));
@@ -147,8 +166,15 @@ impl PunctuationTable {
     }
 }
 
-fn white_space() -> ByteSet {
-    b" \t\n\r".iter().fold(ByteSet::EMPTY, |set, &byte| set.union(ByteSet::single(byte)))
+/// Nothing, a space, or a line end with indentation.
+fn natural_space(terms: &mut Terms) -> TermId {
+    let indentation = terms.bytes(ByteSet::single(b' ').union(ByteSet::single(b'\t')));
+    let indentation = terms.repeat(indentation, 0, Some(MAX_NATURAL_INDENTATION));
+    let line = terms.literal(b"\n");
+    let line = terms.concat(&[line, indentation]);
+    let space = terms.literal(b" ");
+    let nothing = terms.epsilon();
+    terms.union(&[nothing, space, line])
 }
 
 /// Punctuation with up to `max` characters of white space in each gap, counted by a shared rule.

@@ -22,14 +22,15 @@ pub(super) fn enumeration(sets: &mut ValueSets<'_>, place: Location) -> Option<V
 pub(crate) fn equal_to_any(sets: &mut ValueSets<'_>, places: &[Location]) -> ValueSet {
     let mut set = ValueSet::none(&sets.languages);
     let mut is_relaxed = false;
-    let (mut decimals, mut texts, mut arrays, mut objects) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
+    let (mut constants, mut texts, mut arrays, mut objects) =
+        (Vec::new(), Vec::new(), Vec::new(), Vec::new());
     for &item in places {
         match sets.reader.library.get(item) {
             Value::Null => set.null = true,
             Value::Boolean(true) => set.booleans.truth = true,
             Value::Boolean(false) => set.booleans.falsehood = true,
-            Value::Number(_) => match sets.reader.decimal(item) {
-                Some(decimal) => decimals.push(decimal),
+            Value::Number(_) => match sets.reader.constant(item) {
+                Some(constant) => constants.push(constant),
                 None => is_relaxed = true,
             },
             Value::String(text) => texts.push(text.clone()),
@@ -38,9 +39,9 @@ pub(crate) fn equal_to_any(sets: &mut ValueSets<'_>, places: &[Location]) -> Val
         }
     }
     let languages = &mut sets.languages;
-    if !decimals.is_empty() {
+    if !constants.is_empty() {
         let numbers = sets.reader.options.numbers;
-        set.number = NumberSet::one_of(languages.automata.terms_mut(), numbers, &decimals);
+        set.number = NumberSet::one_of(languages.automata.terms_mut(), numbers, &constants);
     }
     if is_relaxed {
         set.number = languages.undecided_numbers();
@@ -63,10 +64,10 @@ pub(super) fn equal_to(sets: &mut ValueSets<'_>, location: Location) -> ValueSet
         Value::Null => set.null = true,
         &Value::Boolean(truth) => set.booleans = Booleans { falsehood: !truth, truth },
         Value::Number(_) => {
-            set.number = match sets.reader.decimal(location) {
-                Some(decimal) => {
+            set.number = match sets.reader.constant(location) {
+                Some(constant) => {
                     let numbers = sets.reader.options.numbers;
-                    NumberSet::one_of(languages.automata.terms_mut(), numbers, &[decimal])
+                    NumberSet::one_of(languages.automata.terms_mut(), numbers, &[constant])
                 }
                 None => languages.undecided_numbers(),
             };

@@ -7,7 +7,7 @@ use crate::numbers::NumberSet;
 use crate::strings::{formats, lengths, pattern};
 use crate::values::scalar_languages::ScalarLanguages;
 use crate::values::value_set::StringSet;
-use crate::{Draft, Formats};
+use crate::{Draft, Formats, Numbers};
 use grammask_automata::TermId;
 use grammask_diagnostics::Code;
 
@@ -39,7 +39,7 @@ pub(super) fn number_keyword(
         _ => true,
     };
     let terms = languages.automata.terms_mut();
-    Some(match (keyword, is_exclusive) {
+    let set = match (keyword, is_exclusive) {
         ("minimum", false) => NumberSet::at_least(terms, numbers, &bound),
         ("minimum" | "exclusiveMinimum", _) => NumberSet::greater(terms, numbers, &bound),
         ("maximum", false) => NumberSet::at_most(terms, numbers, &bound),
@@ -55,7 +55,8 @@ pub(super) fn number_keyword(
                 languages.undecided_numbers()
             }
         },
-    })
+    };
+    Some(if numbers == Numbers::Natural { set.with_digits(reader.written_digits(place)) } else { set })
 }
 
 /// The strings that `pattern`, `minLength` and `maxLength` of the schema admit.

@@ -4,7 +4,7 @@ use crate::document::findings::Findings;
 use crate::document::json::Value;
 use crate::document::resources::{Library, Location, ReferenceError, SchemaDialect, Scope};
 use crate::interner::{Id, Interner};
-use crate::numbers::Decimal;
+use crate::numbers::{Constant, Decimal, PlainDigits};
 use crate::values::formula::{falsehood, truth};
 use crate::values::formulas::Formulas;
 use crate::values::literals::{Satisfies, Schema, ValueFormula};
@@ -222,6 +222,23 @@ impl<'o> SchemaReader<'o> {
                 self.unsupported(place, error.to_string(), "");
                 None
             }
+        }
+    }
+
+    /// The number at `place` as a value of `enum` or `const`; `None`, with a finding, as of [`SchemaReader::decimal`].
+    pub(crate) fn constant(&mut self, place: Location) -> Option<Constant> {
+        let value = self.decimal(place)?;
+        match self.library.get(place) {
+            Value::Number(digits) => Some(Constant::new(value, digits)),
+            _ => None,
+        }
+    }
+
+    /// The digits with which the number at `place` is written.
+    pub(crate) fn written_digits(&self, place: Location) -> PlainDigits {
+        match self.library.get(place) {
+            Value::Number(digits) => PlainDigits::written(digits),
+            _ => PlainDigits::default(),
         }
     }
 

@@ -19,6 +19,21 @@ pub(in super::super) struct Decimal {
     exponent: i32,
 }
 
+/// A number of `enum` or `const`.
+#[derive(Clone, Debug)]
+pub(in super::super) struct Constant {
+    pub(super) value: Decimal,
+    /// Whether the schema writes it with a point or an exponent, as programs write a float.
+    pub(super) is_float: bool,
+}
+
+impl Constant {
+    /// The constant `value` that a schema writes as `text`.
+    pub(in super::super) fn new(value: Decimal, text: &str) -> Self {
+        Self { value, is_float: text.contains(['.', 'e', 'E']) }
+    }
+}
+
 impl Decimal {
     /// The value of a JSON number.
     ///
@@ -138,6 +153,18 @@ impl Decimal {
         if !self.is_integer() {
             text.push('.');
             text.extend((0..self.fraction_len()).map(|index| digit(self.fraction_digit(index))));
+        }
+        text
+    }
+
+    /// The significant digits with a point after the first, and with the sign.
+    pub(super) fn mantissa(&self) -> String {
+        let mut text = String::from(if self.negative { "-" } else { "" });
+        for (index, digit) in self.digits.iter().enumerate() {
+            if index == 1 {
+                text.push('.');
+            }
+            text.push(char::from(b'0' + digit));
         }
         text
     }

@@ -8,13 +8,16 @@
 //! it), which covers the output of common programs. Values are compared exactly, as decimals.
 //!
 //! Multiples of a number other than a power of ten are classified on plain decimals only. [`Numbers::Plain`] admits
-//! plain decimals only, and integers without a point.
+//! plain decimals only, and integers without a point. [`Numbers::Natural`] admits the classified encodings that programs
+//! write; [`natural`] has the language, which is intersected with a set when its texts are emitted.
 
 mod decimal;
+mod natural;
 mod number_dfa;
 mod remainders;
 
-pub(super) use decimal::Decimal;
+pub(super) use decimal::{Constant, Decimal};
+pub(super) use natural::PlainDigits;
 
 use std::cmp::Ordering;
 use std::fmt;
@@ -65,24 +68,30 @@ pub(super) struct NumberSet {
     pub(super) yes: TermId,
     /// Encodings whose value is surely not in the set.
     pub(super) no: TermId,
+    /// The digits that plain decimals of the set may have, with [`Numbers::Natural`].
+    pub(super) digits: PlainDigits,
 }
 
 impl NumberSet {
+    fn new(yes: TermId, no: TermId) -> Self {
+        Self { yes, no, digits: PlainDigits::default() }
+    }
+
     /// All numbers, in all encodings.
     pub(super) fn any(terms: &mut Terms, numbers: Numbers) -> Self {
         let yes = match numbers {
-            Numbers::Any => all_encodings(terms),
+            Numbers::Any | Numbers::Natural => all_encodings(terms),
             Numbers::Plain => classified(terms, numbers),
         };
-        Self { yes, no: terms.nothing() }
+        Self::new(yes, terms.nothing())
     }
 
-    /// The integers. `1.0` is an integer, but not in the encoding [`Numbers::Plain`].
+    /// The integers. `1.0` is an integer, but not in the encodings [`Numbers::Plain`] and [`Numbers::Natural`].
     pub(super) fn integer(terms: &mut Terms, numbers: Numbers) -> Self {
         let set = Self::powers(terms, numbers, 0);
         match numbers {
             Numbers::Any => set,
-            Numbers::Plain => Self { yes: without_point(terms), no: set.no },
+            Numbers::Plain | Numbers::Natural => Self::new(without_point(terms), set.no),
         }
     }
 
@@ -98,34 +107,48 @@ impl NumberSet {
 
     /// The numbers `<= bound`.
     pub(super) fn at_most(terms: &mut Terms, numbers: Numbers, bound: &Decimal) -> Self {
-        Self {
-            yes: compared_with(terms, numbers, bound, &[Ordering::Less, Ordering::Equal]),
-            no: compared_with(terms, numbers, bound, &[Ordering::Greater]),
-        }
+        Self::new(
+            compared_with(terms, numbers, bound, &[Ordering::Less, Ordering::Equal]),
+            compared_with(terms, numbers, bound, &[Ordering::Greater]),
+        )
     }
 
     /// The numbers `< bound`.
     pub(super) fn less(terms: &mut Terms, numbers: Numbers, bound: &Decimal) -> Self {
-        Self {
-            yes: compared_with(terms, numbers, bound, &[Ordering::Less]),
-            no: compared_with(terms, numbers, bound, &[Ordering::Equal, Ordering::Greater]),
-        }
+        Self::new(
+            compared_with(terms, numbers, bound, &[Ordering::Less]),
+            compared_with(terms, numbers, bound, &[Ordering::Equal, Ordering::Greater]),
+        )
     }
 
     /// The set of `value`.
     #[cfg(test)]
     pub(super) fn equal(terms: &mut Terms, numbers: Numbers, value: &Decimal) -> Self {
-        Self {
-            yes: encode_values(terms, numbers, std::slice::from_ref(value), numbers),
-            no: compared_with(terms, numbers, value, &[Ordering::Less, Ordering::Greater]),
+        Self::new(
+            encode_values(terms, numbers, std::iter::once(value), numbers),
+            compared_with(terms, numbers, value, &[Ordering::Less, Ordering::Greater]),
+        )
+    }
+
+    /// The set of `constants`. Cost: sorting their texts, then linear in their total length.
+    pub(super) fn one_of(terms: &mut Terms, numbers: Numbers, constants: &[Constant]) -> Self {
+        let values = constants.iter().map(|constant| &constant.value);
+        let all = encode_values(terms, numbers, values.clone(), Numbers::Any);
+        let yes = match numbers {
+            Numbers::Any => all,
+            Numbers::Plain => encode_values(terms, numbers, values.clone(), Numbers::Plain),
+            Numbers::Natural => natural::encode_constants(terms, constants),
+        };
+        let set = Self::new(yes, classified_complement(terms, numbers, all));
+        match numbers {
+            Numbers::Natural => set.with_digits(PlainDigits::of_values(values)),
+            _ => set,
         }
     }
 
-    /// The set of `values`. Cost: sorting their texts, then linear in their total length.
-    pub(super) fn one_of(terms: &mut Terms, numbers: Numbers, values: &[Decimal]) -> Self {
-        let yes = encode_values(terms, numbers, values, numbers);
-        let all = encode_values(terms, numbers, values, Numbers::Any);
-        Self { yes, no: classified_complement(terms, numbers, all) }
+    /// The set, whose plain decimals may have `digits` at least.
+    pub(super) fn with_digits(self, digits: PlainDigits) -> Self {
+        Self { digits: self.digits.max(digits), ..self }
     }
 
     /// The multiples of `divisor`.
@@ -142,7 +165,11 @@ impl NumberSet {
         }
         let power = divisor.last_power();
         if divisor.digits() == [1] {
-            return Ok(Self::powers(terms, numbers, power));
+            let set = Self::powers(terms, numbers, power);
+            return Ok(match numbers {
+                Numbers::Natural => set.with_digits(PlainDigits::of_values(std::iter::once(divisor))),
+                _ => set,
+            });
         }
         // The divisor in units of its last decimal place.
         let fraction = power.min(0).unsigned_abs();
@@ -159,32 +186,45 @@ impl NumberSet {
         let minus = terms.literal(b"-");
         let sign = terms.repeat(minus, 0, Some(1));
         let yes = terms.concat(&[sign, magnitude]);
-        Ok(Self { yes, no: classified_complement(terms, Numbers::Plain, yes) })
+        let set = Self::new(yes, classified_complement(terms, Numbers::Plain, yes));
+        Ok(match numbers {
+            Numbers::Natural => set.with_digits(PlainDigits::of_values(std::iter::once(divisor))),
+            _ => set,
+        })
     }
 
     /// The complement.
     pub(super) fn not(self) -> Self {
-        Self { yes: self.no, no: self.yes }
+        Self { yes: self.no, no: self.yes, digits: self.digits }
     }
 
     /// The intersection.
     pub(super) fn and(self, terms: &mut Terms, other: Self) -> Self {
-        Self { yes: terms.intersection(&[self.yes, other.yes]), no: terms.union(&[self.no, other.no]) }
+        Self {
+            yes: terms.intersection(&[self.yes, other.yes]),
+            no: terms.union(&[self.no, other.no]),
+            digits: self.digits.max(other.digits),
+        }
     }
 
     /// The union.
     #[cfg(test)]
     pub(super) fn or(self, terms: &mut Terms, other: Self) -> Self {
-        Self { yes: terms.union(&[self.yes, other.yes]), no: terms.intersection(&[self.no, other.no]) }
+        Self {
+            yes: terms.union(&[self.yes, other.yes]),
+            no: terms.intersection(&[self.no, other.no]),
+            digits: self.digits.max(other.digits),
+        }
     }
 
     /// The multiples of a power of ten.
     fn powers(terms: &mut Terms, numbers: Numbers, power: i32) -> Self {
+        let numbers = numbers.classified();
         let [yes, no] = [true, false].map(|is_multiple| {
             let key = NumberLanguage::Powers(numbers, power, is_multiple);
             cached(terms, key, || build_dfa(&PowerOfTen { power, is_multiple }, numbers))
         });
-        Self { yes, no }
+        Self::new(yes, no)
     }
 }
 
@@ -199,6 +239,10 @@ enum NumberLanguage {
     Compared(Numbers, Decimal, &'static [Ordering]),
     /// The multiples of a power of ten, or their complement.
     Powers(Numbers, i32, bool),
+    /// The natural encodings with these digits.
+    Natural(PlainDigits),
+    /// The natural encodings of integers with these digits.
+    NaturalInteger(PlainDigits),
 }
 
 static AUTOMATA: AutomatonCache<NumberLanguage> = AutomatonCache::new();
@@ -212,6 +256,7 @@ fn cached(terms: &mut Terms, key: NumberLanguage, build: impl FnOnce() -> Table)
 }
 
 fn classified(terms: &mut Terms, numbers: Numbers) -> TermId {
+    let numbers = numbers.classified();
     cached(terms, NumberLanguage::Classified(numbers), || build_dfa(&AnyNumber, numbers))
 }
 
@@ -227,6 +272,7 @@ fn compared_with(
     bound: &Decimal,
     orders: &'static [Ordering],
 ) -> TermId {
+    let numbers = numbers.classified();
     let key = NumberLanguage::Compared(numbers, bound.clone(), orders);
     cached(terms, key, || build_dfa(&Comparison { bound, orders }, numbers))
 }
@@ -277,7 +323,12 @@ fn exponent_mark(terms: &mut Terms) -> TermId {
 }
 
 /// The classified encodings of `values`, integers without a point if `points` is [`Numbers::Plain`].
-fn encode_values(terms: &mut Terms, numbers: Numbers, values: &[Decimal], points: Numbers) -> TermId {
+fn encode_values<'v>(
+    terms: &mut Terms,
+    numbers: Numbers,
+    values: impl Iterator<Item = &'v Decimal>,
+    points: Numbers,
+) -> TermId {
     let mut integers = Vec::new();
     let mut fractions = Vec::new();
     // The mantissas by exponent and number of digits.
@@ -289,15 +340,8 @@ fn encode_values(terms: &mut Terms, numbers: Numbers, values: &[Decimal], points
         }
         if value.is_integer() { &mut integers } else { &mut fractions }.push(plain);
         let digits = value.digits();
-        if numbers == Numbers::Any && !value.is_zero() {
-            let mut text = String::from(if value.is_negative() { "-" } else { "" });
-            for (index, digit) in digits.iter().enumerate() {
-                if index == 1 {
-                    text.push('.');
-                }
-                text.push(char::from(b'0' + digit));
-            }
-            mantissas.entry((value.first_power(), digits.len())).or_default().push(text);
+        if numbers.classified() == Numbers::Any && !value.is_zero() {
+            mantissas.entry((value.first_power(), digits.len())).or_default().push(value.mantissa());
         }
     }
     let zero = terms.literal(b"0");
@@ -305,7 +349,7 @@ fn encode_values(terms: &mut Terms, numbers: Numbers, values: &[Decimal], points
     let mut union = Vec::new();
     let integers = terms.literals(&integers);
     union.push(match points {
-        Numbers::Plain => integers,
+        Numbers::Plain | Numbers::Natural => integers,
         Numbers::Any => {
             let zeros = terms.repeat(zero, 1, None);
             let zeros = terms.concat(&[point, zeros]);

@@ -112,6 +112,10 @@ fn encodings() -> Vec<String> {
     all
 }
 
+fn constant(text: &str) -> Constant {
+    Constant::new(Decimal::parse(text).unwrap(), text)
+}
+
 fn accepts(automata: &mut Automata, term: TermId, word: &str) -> bool {
     let mut state = automata.start(term).unwrap();
     for byte in word.bytes() {
@@ -172,7 +176,7 @@ fn bounds_are_exact() {
                 check(&terms, &format!("{name} {text}"), set, &encodings, classified, is_in);
             }
             let equal = NumberSet::equal(&mut terms, numbers, &bound);
-            let listed = NumberSet::one_of(&mut terms, numbers, std::slice::from_ref(&bound));
+            let listed = NumberSet::one_of(&mut terms, numbers, &[Constant::new(bound, text)]);
             if numbers == Numbers::Any {
                 let is_in = |value| order(value) == Ordering::Equal;
                 check(&terms, &format!("= {text}"), equal, &encodings, classified, is_in);
@@ -214,7 +218,7 @@ fn plain_integers_have_no_point() {
     let integer = NumberSet::integer(&mut terms, Numbers::Plain);
     let two = Decimal::parse("2").unwrap();
     let equal = NumberSet::equal(&mut terms, Numbers::Plain, &two);
-    let listed = NumberSet::one_of(&mut terms, Numbers::Plain, &[two]);
+    let listed = NumberSet::one_of(&mut terms, Numbers::Plain, &[Constant::new(two, "2")]);
     let mut automata = Automata::new(terms, 10_000);
     for (set, name) in [(integer, "integer"), (equal, "equal"), (listed, "listed")] {
         assert!(accepts(&mut automata, set.yes, "2"), "{name}");
@@ -277,9 +281,8 @@ fn floats_in_the_notation_of_python_and_javascript_are_classified() {
 
 #[test]
 fn large_lists_and_divisors_are_fast() {
-    let values: Vec<Decimal> = (0..100_000)
-        .map(|number| Decimal::parse(&format!("{}.{}", number % 1000, number)).unwrap())
-        .collect();
+    let values: Vec<Constant> =
+        (0..100_000).map(|number| constant(&format!("{}.{}", number % 1000, number))).collect();
     let mut terms = Terms::new();
     let set = NumberSet::one_of(&mut terms, Numbers::Any, &values);
     let large = Decimal::parse("99991").unwrap();
@@ -297,5 +300,150 @@ fn large_lists_and_divisors_are_fast() {
     ] {
         let divisor = Decimal::parse(text).unwrap();
         assert_eq!(NumberSet::multiple_of(&mut terms, Numbers::Any, &divisor), Err(error), "{text}");
+    }
+}
+
+/// The definition of natural encodings, without automata.
+fn is_natural(text: &str) -> bool {
+    if !is_json_number(text) || !is_normalised(text) {
+        return false;
+    }
+    let magnitude = text.strip_prefix('-').unwrap_or(text);
+    let is_finite_nonzero = text.parse::<f64>().is_ok_and(|double| double.is_finite() && double != 0.0);
+    let (mantissa, exponent) = magnitude.split_once(['e', 'E']).unwrap_or((magnitude, ""));
+    let (integer, fraction) = mantissa.split_once('.').unwrap_or((mantissa, ""));
+    if !exponent.is_empty() {
+        return fraction.len() <= 20
+            && exponent.trim_start_matches(['+', '-']).len() <= 3
+            && is_finite_nonzero;
+    }
+    let large = integer.len() == 21 && integer.ends_with("0000") && fraction.is_empty();
+    let significant = fraction.trim_start_matches('0');
+    let zeros = fraction.len() - significant.len();
+    let small = integer == "0" && (4..=5).contains(&zeros) && (1..=17).contains(&significant.len());
+    (integer.len() <= 20 && fraction.len() <= 20) || large || small
+}
+
+#[test]
+fn natural_encodings_are_those_of_the_definition() {
+    let mut encodings = encodings();
+    let digits = "123456789012345678901234567890";
+    let zeros = "0".repeat(30);
+    for count in 1..=30 {
+        let (digits, zeros) = (&digits[..count], &zeros[..count]);
+        for text in [
+            digits.to_owned(),
+            format!("0.{digits}"),
+            format!("{digits}.{digits}"),
+            format!("1.{zeros}"),
+            format!("1{zeros}"),
+            format!("12345678901234567{zeros}"),
+            format!("0.{zeros}12345678901234567"),
+            format!("0.{zeros}123456789012345678"),
+            format!("1.{digits}e5"),
+            format!("1e{zeros}1"),
+            format!("-2.{digits}E-{zeros}7"),
+        ] {
+            encodings.push(text);
+        }
+    }
+    for text in [
+        "1.7976931348623157e308",
+        "1.7976931348623158e308",
+        "1.7976931348623159e308",
+        "1.79769313486231580793e308",
+        "1.79769313486231580794e308",
+        "1e309",
+        "9e308",
+        "1e308",
+        "5e-324",
+        "2.47032822920623272088e-324",
+        "2.47032822920623272089e-324",
+        "2e-324",
+        "1e-325",
+        "1e999",
+        "1e-999",
+    ] {
+        encodings.push(text.to_owned());
+        encodings.push(format!("-{text}"));
+    }
+    let mut terms = Terms::new();
+    let any = NumberSet::any(&mut terms, Numbers::Natural);
+    let integer = NumberSet::integer(&mut terms, Numbers::Natural);
+    let any = any.natural_texts(&mut terms, any.digits);
+    let integer = integer.natural_texts(&mut terms, integer.digits);
+    let mut automata = Automata::new(terms, 100_000);
+    for text in encodings {
+        assert_eq!(accepts(&mut automata, any, &text), is_natural(&text), "{text}");
+        let is_natural_integer = is_natural(&text) && !text.contains(['.', 'e', 'E']);
+        assert_eq!(accepts(&mut automata, integer, &text), is_natural_integer, "{text}");
+    }
+}
+
+#[test]
+fn natural_sets_are_the_natural_encodings_of_the_classified_ones() {
+    let encodings = encodings();
+    let bound = |text: &str| Decimal::parse(text).unwrap();
+    let mut terms = Terms::new();
+    for (low, high) in [("-1", "9.5"), ("0.001", "95"), ("-119", "1e-5")] {
+        let [natural, any] = [Numbers::Natural, Numbers::Any].map(|numbers| {
+            let above = NumberSet::at_least(&mut terms, numbers, &bound(low));
+            let below = NumberSet::less(&mut terms, numbers, &bound(high));
+            let both = above.and(&mut terms, below);
+            [both, both.not()]
+        });
+        for (natural, any) in natural.into_iter().zip(any) {
+            let texts = natural.natural_texts(&mut terms, natural.digits);
+            let mut automata = Automata::new(terms.clone(), 100_000);
+            for text in &encodings {
+                let expected = accepts(&mut automata, any.yes, text) && is_natural(text);
+                assert_eq!(accepts(&mut automata, texts, text), expected, "{text} in [{low}, {high})");
+            }
+        }
+    }
+}
+
+#[test]
+fn constants_have_the_notation_of_the_schema() {
+    for (written, texts) in [
+        ("1", &["1"][..]),
+        ("1.0", &["1", "1.0", "1e0", "1E+00"]),
+        ("0", &["0", "-0"]),
+        ("0.0", &["0", "-0", "0.0", "-0.0"]),
+        ("-0.5", &["-0.5", "-5e-1", "-5e-01"]),
+        ("1e22", &["10000000000000000000000", "10000000000000000000000.0", "1e+22", "1e22", "1E22"]),
+        ("0.00000012", &["0.00000012", "1.2e-7", "1.2e-07"]),
+        ("123456789012345678901234567890", &["123456789012345678901234567890"]),
+    ] {
+        let mut terms = Terms::new();
+        let set = NumberSet::one_of(&mut terms, Numbers::Natural, &[constant(written)]);
+        let natural = set.natural_texts(&mut terms, set.digits);
+        let mut automata = Automata::new(terms, 100_000);
+        for text in texts {
+            assert!(accepts(&mut automata, natural, text), "{text} is {written}");
+            assert!(!accepts(&mut automata, set.no, text), "{text} is not outside of {written}");
+        }
+        for text in ["2", "1.00", "1.0e0", "0.50", "0.00", "10e0"] {
+            assert!(!accepts(&mut automata, natural, text), "{text} is not written for {written}");
+        }
+    }
+}
+
+#[test]
+fn bounds_raise_the_digits_of_natural_encodings() {
+    let long = "1".repeat(30);
+    for (written, accepted, refused) in [
+        (long.as_str(), long.clone(), "1".repeat(31)),
+        ("1e29", "1".repeat(20), "1".repeat(22)),
+        ("0.1111111111111111111111111", format!("0.{}", "1".repeat(25)), format!("0.{}", "1".repeat(26))),
+    ] {
+        let mut terms = Terms::new();
+        let bound = Decimal::parse(written).unwrap();
+        let set = NumberSet::at_most(&mut terms, Numbers::Natural, &bound)
+            .with_digits(PlainDigits::written(written));
+        let natural = set.natural_texts(&mut terms, set.digits);
+        let mut automata = Automata::new(terms, 100_000);
+        assert!(accepts(&mut automata, natural, &accepted), "{accepted} <= {written}");
+        assert!(!accepts(&mut automata, natural, &refused), "{refused} <= {written}");
     }
 }

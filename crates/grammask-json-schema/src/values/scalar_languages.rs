@@ -19,6 +19,7 @@ pub(crate) struct ScalarLanguages {
     pub(crate) excluded_words: ExcludedWords,
     pub(crate) any_number: NumberSet,
     pub(crate) any_string: StringSet,
+    numbers: Numbers,
     /// Memo table of translated patterns by source; `None` if the pattern has a finding.
     pub(crate) patterns: FxHashMap<Box<str>, Option<TermId>>,
 }
@@ -73,6 +74,7 @@ impl ScalarLanguages {
             excluded_words,
             any_number,
             any_string,
+            numbers: options.numbers,
             patterns: FxHashMap::default(),
         }
     }
@@ -104,6 +106,22 @@ impl ScalarLanguages {
         a.and(self.automata.terms_mut(), b)
     }
 
+    /// The texts of a nonempty set of numbers.
+    pub(crate) fn number_texts(&mut self, set: NumberSet) -> Result<TermId, LimitExceeded> {
+        if self.numbers != Numbers::Natural {
+            return Ok(set.yes);
+        }
+        let mut digits = Some(set.digits);
+        while let Some(bound) = digits {
+            let texts = set.natural_texts(self.automata.terms_mut(), bound);
+            if !self.is_empty(texts)? {
+                return Ok(texts);
+            }
+            digits = bound.doubled();
+        }
+        Ok(set.yes)
+    }
+
     /// The strings in both sets; the full and the empty set add no term.
     pub(crate) fn intersect_strings(&mut self, a: StringSet, b: StringSet) -> StringSet {
         if a == self.any_string || a == b {
@@ -127,6 +145,6 @@ impl ScalarLanguages {
 
     /// Numbers that are all undecided, for a constraint that is not enforced: its negation is not enforced either.
     pub(crate) fn undecided_numbers(&self) -> NumberSet {
-        NumberSet { yes: self.any_number.yes, no: self.any_number.yes }
+        NumberSet { no: self.any_number.yes, ..self.any_number }
     }
 }

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use grammask::automata::{Automata, Terms};
-use grammask::frontends::json_schema::{self, Draft, KeyOrder, OnUnsupported, SchemaOptions, Whitespace};
+use grammask::frontends::json_schema::{self, Draft, KeyOrder, Numbers, OnUnsupported, SchemaOptions, Whitespace};
 use grammask::frontends::{kbnf, regex};
 use grammask::grammar::{Code, Grammar, Node, Severity};
 use grammask::lowering::lower;
@@ -42,8 +42,10 @@ pub fn schema_text(text: &str) {
     options.draft = [None, Some(Draft::Draft4), Some(Draft::Draft7), Some(Draft::Draft2020)][pick % 4];
     options.key_order = [KeyOrder::Declared, KeyOrder::Any][pick / 4 % 2];
     options.on_unsupported = [OnUnsupported::Refuse, OnUnsupported::Relax][pick / 8 % 2];
-    options.whitespace =
-        [Whitespace::Compact, Whitespace::Flexible { max: 3 }, Whitespace::Indent(1)][pick % 3].clone();
+    let whitespaces =
+        [Whitespace::Compact, Whitespace::Flexible { max: 3 }, Whitespace::Indent(1), Whitespace::Natural];
+    options.whitespace = whitespaces[pick / 16 % 4].clone();
+    options.numbers = [Numbers::Natural, Numbers::Any][pick % 2];
     let _ = json_schema::missing_documents(text, &options, &limits);
     match json_schema::grammar(text, &options, &limits) {
         Ok(made) => {

@@ -159,7 +159,7 @@ def _schema_options(options: dict[str, Any]) -> dict[str, Any]:
         if name in given:
             msg = f"grammask.compat.llguidance does not enforce {name}"
             raise ValueError(msg)
-    translated: dict[str, Any] = {}
+    translated: dict[str, Any] = {"whitespace": "flexible", "numbers": "any"}
     separators = (given.get("item_separator", ","), given.get("key_separator", ":"))
     if not given.get("whitespace_flexible", True):
         translated["separators"] = separators

@@ -17,6 +17,7 @@ from grammask.compat.xgrammar.exceptions import (
 )
 from grammask.compat.xgrammar.structural_tag import StructuralTag
 from grammask.grammar import Grammar as CoreGrammar
+from grammask.structural_tags import structural_tag_part
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -104,7 +105,7 @@ class Grammar:
             # The reader of schemas reports errors.
             with contextlib.suppress(ValueError, RecursionError):
                 loaded = closed(json.loads(text))
-        layout: dict[str, Any] = {}
+        layout: dict[str, Any] = {"whitespace": "flexible", "numbers": "any"}
         if any_whitespace:
             layout["max_whitespace"] = (
                 UNLIMITED_WHITESPACE if max_whitespace_cnt is None else max_whitespace_cnt
@@ -186,7 +187,8 @@ class Grammar:
         """
         tag = _structural_tag(args, kwargs)
         with grammar_errors(InvalidStructuralTagError):
-            grammar = CoreGrammar.from_structural_tag(tag)
+            part = structural_tag_part(tag, None, {"whitespace": "flexible", "numbers": "any"})
+            grammar = CoreGrammar.of_source(part)
         return Grammar(grammar, ("structural_tag", json.dumps(tag)))
 
     @staticmethod
@@ -194,7 +196,9 @@ class Grammar:
         """Returns the grammar of all JSON objects and arrays."""
         with grammar_errors():
             grammar = CoreGrammar.from_json_schema(
-                {"type": ["object", "array"]}, max_whitespace=UNLIMITED_WHITESPACE
+                {"type": ["object", "array"]},
+                max_whitespace=UNLIMITED_WHITESPACE,
+                numbers="any",
             )
         return Grammar(grammar, ("builtin_json",))
 

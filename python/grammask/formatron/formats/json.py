@@ -57,7 +57,8 @@ class JsonExtractor(NonterminalExtractor):
 
     def part(self) -> Part:
         """Returns the part of a template."""
-        return embedded(Grammar.from_json_schema(json_schema_of(self._schema)))
+        schema = json_schema_of(self._schema)
+        return embedded(Grammar.from_json_schema(schema, whitespace="flexible", numbers="any"))
 
 
 def loader_of(schema: Any) -> Callable[[str], Any]:

@@ -8,20 +8,29 @@ from __future__ import annotations
 
 import json
 import re
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from grammask.diagnostics import error_diagnostic
 from grammask.errors import GrammarError, GrammarSyntaxError, UnsupportedGrammar
 from grammask.grammar import Grammar
+from grammask.schemas.options import REGEX
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
+    from grammask.schemas.options import SchemaKeywords
 
 __all__ = [
-    "any_json",
     "choice",
     "closed_objects",
     "grammar_text",
     "json_schema",
     "structural_tag",
+    "with_whitespace_pattern",
 ]
+
+_WHITESPACE_KEYWORD = "x-grammask-whitespace-pattern"
+"""The keyword of a schema that carries the expression of its white space."""
 
 _RULE = re.compile(r"^\s*([\w.-]+)\s*::=", re.MULTILINE)
 
@@ -38,34 +47,59 @@ _SCHEMAS = (
 def json_schema(
     schema: str | dict[str, Any],
     *,
-    whitespace: bool = True,
-    max_whitespace: int | None = None,
     additional_properties: bool = True,
+    **options: Unpack[SchemaKeywords],
 ) -> Grammar:
     """Returns the grammar of the JSON texts that are valid under a schema.
 
     Args:
-        schema: The schema, or its JSON text.
-        whitespace: Whether white space is permitted between the tokens of the JSON.
-        max_whitespace: The maximum number of consecutive characters of white space; grammask's default if None.
+        schema: The schema, or its JSON text. The result of :func:`with_whitespace_pattern` has the white space of its
+            pattern.
         additional_properties: False closes every object schema that declares properties and has no keyword about
             others.
+        options: As of :meth:`grammask.Grammar.from_json_schema`.
 
     Raises:
         GrammarError: From :meth:`grammask.Grammar.from_json_schema`.
     """
+    if isinstance(schema, str) and _WHITESPACE_KEYWORD in schema:
+        schema, pattern = _split_whitespace_pattern(schema)
+        if pattern is not None:
+            options = {**options, "whitespace": REGEX + pattern, "max_whitespace": None}
     if not additional_properties:
         schema = closed_objects(schema)
-    if not whitespace:
-        return Grammar.from_json_schema(schema, whitespace="compact")
-    if max_whitespace is None:
-        return Grammar.from_json_schema(schema)
-    return Grammar.from_json_schema(schema, max_whitespace=max_whitespace)
+    return Grammar.from_json_schema(schema, **options)
 
 
-def any_json(*, whitespace: bool = True, max_whitespace: int | None = None) -> Grammar:
-    """Returns the grammar of all JSON texts."""
-    return json_schema({}, whitespace=whitespace, max_whitespace=max_whitespace)
+def with_whitespace_pattern(schema: str | dict[str, Any] | bool, pattern: str) -> str:
+    """Returns the JSON text of a schema with a regular expression for its white space, for :func:`json_schema`.
+
+    Servers whose requests reach the compiler as one text carry the expression in the schema.
+
+    Raises:
+        ValueError: The text is not the JSON of a schema, or is nested too deeply.
+    """
+    try:
+        read = json.loads(schema) if isinstance(schema, str) else schema
+        if isinstance(read, bool):
+            read = {} if read else {"not": {}}
+        if not isinstance(read, dict):
+            msg = "a schema is an object, true or false"
+            raise ValueError(msg)
+        return json.dumps({**read, _WHITESPACE_KEYWORD: pattern})
+    except RecursionError:
+        msg = "the schema is nested too deeply for a pattern of white space"
+        raise ValueError(msg) from None
+
+
+def _split_whitespace_pattern(schema: str) -> tuple[str, str | None]:
+    """Returns a schema without the expression of :func:`with_whitespace_pattern`, and the expression if it has one."""
+    try:
+        read = json.loads(schema)
+        pattern = read.pop(_WHITESPACE_KEYWORD, None) if isinstance(read, dict) else None
+        return (json.dumps(read), pattern) if isinstance(pattern, str) else (schema, None)
+    except (ValueError, RecursionError):
+        return schema, None
 
 
 def closed_objects(schema: Any) -> Any:

@@ -10,6 +10,7 @@ from grammask import composition
 from grammask.errors import GrammarError
 from grammask.readers.json_schema import json_schema_part, string_schema_part
 from grammask.readers.regex import regex_part
+from grammask.schemas.options import FLEXIBLE_WHITESPACE
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -84,7 +85,10 @@ class EncodingContext:
     @cached_property
     def space(self) -> Part:
         """The part that matches the permitted white space between tokens."""
-        max_characters = self.options.get("max_whitespace", 32)
+        max_characters = self.options.get("max_whitespace")
+        if max_characters is None and self.options.get("whitespace", "natural") == "natural":
+            return regex_part(r"(?: |\n[ \t]{0,64})?")
+        max_characters = FLEXIBLE_WHITESPACE if max_characters is None else max_characters
         return regex_part(rf"[ \n\r\t]{{0,{max_characters}}}")
 
     @property
