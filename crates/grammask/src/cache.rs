@@ -43,13 +43,12 @@ pub(crate) enum CompiledLanguage {
 }
 
 impl CompiledLanguage {
-    /// Whether parts of the grammar are limited to a number of tokens.
-    fn counts_tokens(&self) -> bool {
+    /// Whether the grammar has a terminal with a property that those of lexed grammars do not have.
+    fn has_terminal(&self, property: impl Fn(&Terminal) -> bool) -> bool {
         match self {
-            Self::ContextFree { form, .. } => form
-                .terminals()
-                .iter()
-                .any(|definition| matches!(definition.terminal, Terminal::Limited { .. })),
+            Self::ContextFree { form, .. } => {
+                form.terminals().iter().any(|definition| property(&definition.terminal))
+            }
             Self::Lexed(_) => false,
         }
     }
@@ -103,6 +102,8 @@ pub struct GrammarCache {
     end_mask: Arc<Mask>,
     /// Whether parts of the grammar are limited to a number of tokens.
     counts_tokens: bool,
+    /// Whether the grammar names or counts tokens.
+    reads_tokens: bool,
     /// Memory, in bytes, above which the grammar begins fresh caches.
     soft_limit: AtomicUsize,
 }
@@ -131,7 +132,9 @@ impl GrammarCache {
             options: options.clone(),
             text,
             end_mask,
-            counts_tokens: language.counts_tokens(),
+            counts_tokens: language.has_terminal(|terminal| matches!(terminal, Terminal::Limited { .. })),
+            reads_tokens: language
+                .has_terminal(|terminal| !matches!(terminal, Terminal::Literal(_) | Terminal::Regular(_))),
             soft_limit: AtomicUsize::new(options.limits.memory_bytes / 2),
         })
     }
@@ -236,6 +239,10 @@ impl GrammarCache {
 
     pub(crate) fn counts_tokens(&self) -> bool {
         self.counts_tokens
+    }
+
+    pub(crate) fn reads_tokens(&self) -> bool {
+        self.reads_tokens
     }
 
     pub(crate) fn limits(&self) -> &Limits {

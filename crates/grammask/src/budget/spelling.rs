@@ -31,6 +31,8 @@ impl Encoded for SpellingCost {
 struct FirstToken {
     token: TokenId,
     next: SetId,
+    /// Length of the completion of the state after it.
+    rest: u32,
 }
 
 impl GrammarCache {
@@ -109,15 +111,19 @@ impl GrammarCache {
 
     /// The tokens with which a spelling of a state's completion begins. A token is left out if the completion after it
     /// is not shorter, which bounds the recursion.
+    ///
+    /// The state after several tokens depends on their boundaries if the grammar names or counts tokens, and there may
+    /// be exponentially many. Then only the token that leaves the shortest rest is considered.
     fn first_tokens(&self, set: SetId, deadline: &Deadline) -> Result<Vec<FirstToken>, LimitExceeded> {
         let (engine, trie) = (self.engine(), self.vocabulary().trie());
         let mut first_tokens = Vec::new();
         let Some(completion) = self.completion(set, deadline)? else { return Ok(first_tokens) };
         let mut add = |token, next: Option<SetId>| -> Result<(), LimitExceeded> {
             if let Some(next) = next
-                && self.completion(next, deadline)?.is_some_and(|rest| rest.length < completion.length)
+                && let Some(rest) = self.completion(next, deadline)?
+                && rest.length < completion.length
             {
-                first_tokens.push(FirstToken { token, next });
+                first_tokens.push(FirstToken { token, next, rest: rest.length });
             }
             Ok(())
         };
@@ -152,6 +158,10 @@ impl GrammarCache {
                 break;
             }
             step = self.completion(here, deadline)?.and_then(|rest| rest.first);
+        }
+        if self.reads_tokens() {
+            let longest = first_tokens.iter().copied().min_by_key(|first| (first.rest, first.token));
+            first_tokens = longest.into_iter().collect();
         }
         Ok(first_tokens)
     }
