@@ -7,9 +7,8 @@ import pickle
 import random
 from typing import TYPE_CHECKING, Literal
 
-import pytest
-
 import grammask
+import pytest
 from grammask import (
     BudgetTooSmall,
     Grammar,

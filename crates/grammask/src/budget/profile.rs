@@ -3,7 +3,6 @@
 //! A mask under a budget is the union of the groups of sufficiently small costs. One profile serves all budgets; it
 //! costs a walk along the trie, and is cached by state.
 
-use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
@@ -53,7 +52,9 @@ struct CostGroup {
 /// Tokens while they are being grouped.
 #[derive(Default)]
 struct Grouping {
-    by_cost: BTreeMap<u32, Vec<TokenId>>,
+    groups: Vec<(u32, Vec<TokenId>)>,
+    /// Index of the group to which tokens were added last; usually they go to it again.
+    last: usize,
     has_endless: bool,
     is_bounded: bool,
 }
@@ -139,14 +140,23 @@ impl TokensByCost {
 
 impl Grouping {
     fn add(&mut self, cost: Option<u32>, tokens: &[TokenId]) {
-        match cost {
-            Some(cost) => self.by_cost.entry(cost).or_default().extend_from_slice(tokens),
-            None => self.has_endless = true,
+        let Some(cost) = cost else {
+            self.has_endless = true;
+            return;
+        };
+        if self.groups.get(self.last).is_none_or(|group| group.0 != cost) {
+            let position = self.groups.iter().position(|group| group.0 == cost);
+            self.last = position.unwrap_or_else(|| {
+                self.groups.push((cost, Vec::new()));
+                self.groups.len() - 1
+            });
         }
+        self.groups[self.last].1.extend_from_slice(tokens);
     }
 
-    fn finish(self, size: usize) -> TokensByCost {
-        let groups = self.by_cost.into_iter().map(|(cost, tokens)| CostGroup {
+    fn finish(mut self, size: usize) -> TokensByCost {
+        self.groups.sort_unstable_by_key(|group| group.0);
+        let groups = self.groups.into_iter().map(|(cost, tokens)| CostGroup {
             cost,
             tokens: LiveTokens::new(tokens, size),
             mask: OnceLock::new(),

@@ -92,7 +92,7 @@ impl GrammarCache {
     ) -> Result<Option<TokenId>, LimitExceeded> {
         let mut best: Option<(u32, TokenId)> = None;
         // Longer tokens come later.
-        for FirstToken { token, next } in self.first_tokens(set, deadline)? {
+        for FirstToken { token, next, .. } in self.first_tokens(set, deadline)? {
             let Some(cost) = self.spelling_cost(next, deadline)? else { continue };
             let is_better = best.is_none_or(|(least, other)| {
                 let is_longer = self.token_len(token) > self.token_len(other);
