@@ -163,6 +163,7 @@ class Samples:
     def _measure(self, compiled: Callable[[], CompiledGrammar], budget: int, tokens: list[int]) -> None:
         """Measure a text whose terminals are in the cache of the vocabulary."""
         mask = allocate_mask(1, self.vocabulary.size)
+        replay(compiled().matcher(), tokens, mask, [])
         for name, of_text in (("no budget", None), ("ample budget", _AMPLE), ("2 x minimum", budget)):
             times = self.times.setdefault(name, Times())
             grammar = compiled()
