@@ -23,7 +23,13 @@ def stub_items() -> list[tuple[str, Documented]]:
         if isinstance(item, (ast.ClassDef, ast.FunctionDef)):
             items.append((item.name, item))
         if isinstance(item, ast.ClassDef):
-            methods = [method for method in item.body if isinstance(method, ast.FunctionDef)]
+            methods = [
+                method
+                for method in item.body
+                # The docstring of a property is that of its getter.
+                if isinstance(method, ast.FunctionDef)
+                and not any(isinstance(decorator, ast.Attribute) for decorator in method.decorator_list)
+            ]
             items += [(f"{item.name}.{method.name}", method) for method in methods]
     # Python has docstrings of its own for special methods.
     return [(name, item) for name, item in items if not name.split(".")[-1].startswith("__")]

@@ -25,7 +25,13 @@ def docstrings() -> dict[str, str]:
         if isinstance(item, (ast.ClassDef, ast.FunctionDef)):
             found[item.name] = ast.get_docstring(item)
         if isinstance(item, ast.ClassDef):
-            methods = [method for method in item.body if isinstance(method, ast.FunctionDef)]
+            # The docstring of a property is that of its getter, not of its setter.
+            methods = [
+                method
+                for method in item.body
+                if isinstance(method, ast.FunctionDef)
+                and not any(isinstance(decorator, ast.Attribute) for decorator in method.decorator_list)
+            ]
             found |= {
                 f"{item.name}.{method.name}": ast.get_docstring(method)
                 for method in methods

@@ -90,6 +90,8 @@ codes! {
     MissingEndToken = "missing-end-token", Semantic;
     /// A token reference to a token that the vocabulary does not have.
     UnknownToken = "unknown-token", Semantic;
+    /// A terminal cannot end within its maximum number of tokens.
+    TokenMaximumTooSmall = "token-maximum-too-small", Semantic;
     /// A terminal of a lexed grammar matches the empty text.
     EmptyTerminal = "empty-terminal", Semantic;
     /// A conflict between two actions of a parser.

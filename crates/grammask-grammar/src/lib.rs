@@ -86,7 +86,8 @@ pub enum Terminal {
     /// Any word of a regular language.
     Regular(TermId),
     /// Any word of a regular language that overlaps at most `tokens` tokens of the model. A token counts if at least
-    /// one of its bytes belongs to the word.
+    /// one of its bytes belongs to the word. After a token, a word goes on only if the tokens that are left can spell
+    /// the shortest word that completes it, so it can always be ended in time.
     Limited {
         /// The language.
         term: TermId,

@@ -587,6 +587,7 @@ impl RecognizerTables {
             columns: recognizer.columns,
             lexer: &mut self.lexer,
             parser: &mut self.parser,
+            liveness: &mut self.liveness,
             deadline,
             memory_limit: self.limits.memory_bytes,
             memory_elsewhere,

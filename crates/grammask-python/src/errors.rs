@@ -50,9 +50,7 @@ pub(crate) fn grammar_error(py: Python<'_>, error: &GrammarError) -> PyErr {
 /// The error of a token budget as `BudgetTooSmall`.
 pub(crate) fn budget_too_small(py: Python<'_>, error: &GrammarError, budget: u32, minimum: u32) -> PyErr {
     match diagnostics(py, error.diagnostics(), error.source_text()) {
-        Ok(diagnostics) => {
-            python::BudgetTooSmall::new_err((error.to_string(), diagnostics, budget, minimum))
-        }
+        Ok(diagnostics) => python::BudgetTooSmall::new_err((error.to_string(), diagnostics, budget, minimum)),
         Err(failure) => failure,
     }
 }

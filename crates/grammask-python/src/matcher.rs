@@ -277,6 +277,22 @@ impl PyMatcher {
         self.matcher.is_finished()
     }
 
+    /// The number of tokens that the text may still have, its end token included; None without a budget.
+    ///
+    /// It can be set. From then on a token is legal only if the text after it can be finished within the remaining
+    /// budget, so the text always ends within it. A fork has the same budget, and ``rollback`` restores that of the
+    /// earlier state. ``accept_bytes`` costs nothing, and refuses bytes after which the text cannot be finished within
+    /// the budget.
+    ///
+    /// Raises:
+    ///     BudgetTooSmall: The text cannot be finished with this number of tokens; ``minimum`` suffices.
+    ///     GrammarSemanticError: No completion is known (code ``no-completion``): the grammar never ends here, or the
+    ///         vocabulary cannot spell what is missing.
+    ///     LimitExceeded: A limit was exceeded.
+    ///     ValueError: The number is negative.
+    ///
+    /// Cost: that of :attr:`tokens_to_finish`. Masks cost the same as without a budget until it approaches the length
+    /// of the shortest completion.
     #[getter]
     fn budget(&self) -> Option<u32> {
         self.matcher.budget()

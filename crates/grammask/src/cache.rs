@@ -71,12 +71,13 @@ struct EngineWithMasks {
 impl EngineWithMasks {
     fn new(
         language: &CompiledLanguage,
-        vocabulary: &Vocabulary,
+        vocabulary: &Arc<Vocabulary>,
         limits: &Limits,
     ) -> Result<Self, LimitExceeded> {
         Ok(match language {
             CompiledLanguage::ContextFree { form, token_matches } => {
-                let engine = Arc::new(Recognizer::new(form.clone(), token_matches.clone(), limits)?);
+                let engine = Recognizer::new(form.clone(), token_matches.clone(), limits)?;
+                let engine = Arc::new(engine.with_vocabulary(vocabulary));
                 Self { masks: Arc::new(ContextFreeMasks::new(engine.clone())), engine }
             }
             CompiledLanguage::Lexed(prepared) => {

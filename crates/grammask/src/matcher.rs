@@ -64,6 +64,8 @@ struct HistoryEntry {
     accepted: Accepted,
 }
 
+const _: () = assert!(size_of::<HistoryEntry>() == 32);
+
 #[derive(Clone, Debug)]
 enum Accepted {
     Token(TokenId),
@@ -225,7 +227,8 @@ impl Matcher {
         self.migrate_to_fresh_cache()?;
         let next = self.after_bytes(self.state, bytes)?;
         if let Some(next) = next {
-            self.history.push(HistoryEntry { before: self.state, accepted: Accepted::Bytes(Arc::new(bytes.into())) });
+            self.history
+                .push(HistoryEntry { before: self.state, accepted: Accepted::Bytes(Arc::new(bytes.into())) });
             self.state = next;
         }
         Ok(next.is_some())

@@ -10,16 +10,17 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use generators::Step;
-use grammask::grammar::{Code, Grammar};
+use grammask::grammar::{Code, GrammarError};
+use grammask::lexing::LexedGrammar;
 use grammask::vocabulary::{TokenId, TokenTexts, Vocabulary};
 use grammask::{
-    BudgetError, CompileOptions, CompiledGrammar, DraftTree, EndMode, Explanation, Limits, Matcher, SetId, batch,
-    frontends,
+    BudgetError, CompileOptions, CompiledGrammar, DraftTree, EndMode, Explanation, Limits, Matcher, SetId,
+    batch, frontends,
 };
 use proptest::prelude::*;
 
 /// Maximum number of states that the oracle explores.
-const MAX_STATES: usize = 300;
+const MAX_STATES: usize = 100;
 
 /// Number of compared masks.
 static COMPARED: AtomicU64 = AtomicU64::new(0);
@@ -28,7 +29,7 @@ static COMPARED: AtomicU64 = AtomicU64::new(0);
 type State = (SetId, bool);
 
 /// The states within reach of a text, and the fewest tokens that finish each.
-struct Oracle {
+struct DistanceGraph {
     next: BTreeMap<State, BTreeMap<TokenId, State>>,
     fewest: BTreeMap<State, u32>,
     /// For each state the distance to a state that was not explored; absent if there is none.
@@ -47,7 +48,7 @@ fn state(matcher: &Matcher) -> State {
     (matcher.set(), matcher.is_finished())
 }
 
-impl Oracle {
+impl DistanceGraph {
     /// Explores the states after a matcher, which has no budget.
     fn new(matcher: &Matcher) -> Self {
         let size = matcher.compiled().vocabulary().size() as u32;
@@ -136,7 +137,7 @@ fn with_budget(matcher: &Matcher, budget: u32) -> Matcher {
 }
 
 /// Compares a budgeted matcher with the oracle in its present state; returns whether the oracle knows the answer.
-fn compare(matcher: &Matcher, oracle: &Oracle) -> bool {
+fn compare(matcher: &Matcher, oracle: &DistanceGraph) -> bool {
     let (here, budget) = (state(matcher), matcher.budget().expect("it has a budget"));
     let Some(expected) = oracle.mask(here, budget) else { return false };
     if !here.1 {
@@ -167,7 +168,7 @@ fn compare(matcher: &Matcher, oracle: &Oracle) -> bool {
 }
 
 /// Compares the minimum with the oracle, and a shortest completion with the minimum; returns the minimum.
-fn compare_minimum(matcher: &Matcher, oracle: &Oracle) -> Option<u32> {
+fn compare_minimum(matcher: &Matcher, oracle: &DistanceGraph) -> Option<u32> {
     let minimum = match oracle.cost(state(matcher)) {
         Cost::Unknown => return None,
         Cost::Endless => {
@@ -202,7 +203,7 @@ fn compare_minimum(matcher: &Matcher, oracle: &Oracle) -> Option<u32> {
 }
 
 /// Spends a budget on the legal tokens of the greatest cost, or on the last ones; the text ends within it.
-fn spend(matcher: &Matcher, oracle: &Oracle, by_cost: bool) {
+fn spend(matcher: &Matcher, oracle: &DistanceGraph, by_cost: bool) {
     let mut text = matcher.clone();
     let budget = text.budget().expect("it has a budget");
     for spent in 0..=budget {
@@ -241,7 +242,8 @@ fn compare_together(matcher: &Matcher) {
     assert_eq!(matcher.draft_masks(&draft).expect("no limit"), singles);
     assert_eq!(matcher.validate(&draft).expect("no limit"), draft.len());
     let nodes: Vec<TokenId> = [TokenId(0)].into_iter().chain(draft.iter().copied()).collect();
-    let children: Vec<Option<usize>> = (1..=nodes.len()).map(|node| (node < nodes.len()).then_some(node)).collect();
+    let children: Vec<Option<usize>> =
+        (1..=nodes.len()).map(|node| (node < nodes.len()).then_some(node)).collect();
     let tree = DraftTree::new(nodes.clone(), &children, &vec![None; nodes.len()]).expect("a tree");
     let of_tree: Vec<_> = matcher.draft_tree_masks(&tree).expect("no limit").into_iter().flatten().collect();
     assert_eq!(of_tree, singles);
@@ -254,13 +256,16 @@ fn compare_together(matcher: &Matcher) {
     assert_eq!(matcher.validate(&forced).expect("no limit"), forced.len());
 }
 
-/// Walks through texts under budgets. `memory` limits the caches.
-fn check(grammar: &Grammar, vocabulary: Vocabulary, walk: &[Step], slack: u32, end: EndMode, memory: Option<usize>) {
-    let vocabulary = Arc::new(vocabulary);
+/// Compiles a grammar with options.
+type Compile<'a> = dyn Fn(CompileOptions) -> Result<Arc<CompiledGrammar>, GrammarError> + 'a;
+
+/// Walks through texts under budgets.
+fn check(compile: &Compile<'_>, walk: &[Step], slack: u32, end: EndMode) {
     let mut options = CompileOptions::default();
     options.end = end;
-    let Ok(compiled) = CompiledGrammar::new(grammar, vocabulary.clone(), options.clone()) else { return };
-    let oracle = Oracle::new(&compiled.matcher());
+    let Ok(compiled) = compile(options.clone()) else { return };
+    let vocabulary = compiled.vocabulary().clone();
+    let oracle = DistanceGraph::new(&compiled.matcher());
     // The oracle's states belong to its caches, so the text is read by a grammar with the same ones.
     let mut text = compiled.matcher();
     let Some(minimum) = compare_minimum(&text, &oracle) else { return };
@@ -310,10 +315,10 @@ fn check(grammar: &Grammar, vocabulary: Vocabulary, walk: &[Step], slack: u32, e
             compare_together(&limited);
         }
         // A grammar without cached states, and one that forgets them, have the same masks.
-        for bytes in [None, memory] {
+        for bytes in [None, Some(48 << 10)] {
             let mut options = options.clone();
             options.limits.memory_bytes = bytes.unwrap_or(options.limits.memory_bytes);
-            let Ok(fresh) = CompiledGrammar::new(grammar, vocabulary.clone(), options) else { continue };
+            let Ok(fresh) = compile(options) else { continue };
             let mut again = fresh.matcher();
             let left = text.budget().expect("it has a budget") + text.step_count() as u32;
             if again.set_budget(Some(left)).is_err() {
@@ -339,7 +344,8 @@ fn run(grammars: impl Strategy<Value = generators::GrammarSketch>, cases: u32) {
     );
     let mut runner = proptest::test_runner::TestRunner::new(generators::config(cases));
     let result = runner.run(&strategy, |(grammar, vocabulary, walk, slack, end)| {
-        check(&grammar.build(), vocabulary.build(), &walk, slack, end, Some(48 << 10));
+        let (grammar, vocabulary) = (grammar.build(), Arc::new(vocabulary.build()));
+        check(&|options| CompiledGrammar::new(&grammar, vocabulary.clone(), options), &walk, slack, end);
         Ok(())
     });
     println!("compared {} masks", COMPARED.load(Ordering::Relaxed));
@@ -351,7 +357,7 @@ fn run(grammars: impl Strategy<Value = generators::GrammarSketch>, cases: u32) {
 
 #[test]
 fn budgets_of_grammars_equal_the_oracle() {
-    run(generators::grammar(), 600);
+    run(generators::grammar(), 400);
 }
 
 #[test]
@@ -364,6 +370,24 @@ fn budgets_of_rules_equal_the_oracle() {
     run(generators::literal_grammar(), 300);
 }
 
+#[test]
+fn budgets_of_lexed_grammars_equal_the_oracle() {
+    let strategy =
+        (generators::lexed::definition(), generators::lexed::vocabulary(), generators::walk(12), 0_u32..6);
+    let mut runner = proptest::test_runner::TestRunner::new(generators::config(300));
+    let result = runner.run(&strategy, |(definition, vocabulary, walk, slack)| {
+        let Ok(grammar) = LexedGrammar::new(&definition, &Limits::default()) else { return Ok(()) };
+        let vocabulary = Arc::new(vocabulary.build());
+        let compile = |options| CompiledGrammar::from_lexed(grammar.clone(), vocabulary.clone(), options);
+        check(&compile, &walk, slack, EndMode::Eos);
+        check(&compile, &walk, slack, EndMode::Eager);
+        Ok(())
+    });
+    if let Err(error) = result {
+        panic!("{error}");
+    }
+}
+
 /// A budget that is set in the middle of a text is a part of the states from there on.
 #[test]
 fn budgets_are_set_and_removed_in_the_middle() {
@@ -371,7 +395,8 @@ fn budgets_are_set_and_removed_in_the_middle() {
     let (grammar, _) = frontends::kbnf::grammar(text, "start", &Limits::default()).expect("a grammar");
     let texts: TokenTexts = [Some("["), Some("]"), Some("x"), Some("x]"), None].into_iter().collect();
     let vocabulary = Arc::new(Vocabulary::new(texts, vec![], vec![4], None).expect("a vocabulary"));
-    let compiled = CompiledGrammar::new(&grammar, vocabulary, CompileOptions::default()).expect("it compiles");
+    let compiled =
+        CompiledGrammar::new(&grammar, vocabulary, CompileOptions::default()).expect("it compiles");
     let mut matcher = compiled.matcher();
     assert_eq!(matcher.budget(), None);
     assert!(matcher.accept(TokenId(0)).expect("no limit"));

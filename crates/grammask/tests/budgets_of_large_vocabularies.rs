@@ -9,7 +9,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use generators::Step;
-use grammask::grammar::{Code, Grammar};
+use grammask::grammar::Code;
+use grammask::lexing::LexedGrammar;
 use grammask::vocabulary::{TokenId, Vocabulary};
 use grammask::{BudgetError, CompileOptions, CompiledGrammar, EndMode, Limits, Matcher, batch, frontends};
 use proptest::prelude::*;
@@ -50,7 +51,10 @@ fn compare(matcher: &Matcher) -> Vec<(TokenId, Option<u32>)> {
     let fits = |cost: Option<u32>| matcher.is_finished() || cost.is_some_and(|cost| cost < budget);
     let expected: Vec<_> = all.iter().copied().filter(|&(_, cost)| fits(cost)).collect();
     let found = matcher.mask().unwrap_or_else(|error| panic!("{error} with a budget of {budget}"));
-    assert!(found.iter().eq(expected.iter().map(|&(token, _)| token)), "budget {budget}: {found:?}, not {expected:?}");
+    assert!(
+        found.iter().eq(expected.iter().map(|&(token, _)| token)),
+        "budget {budget}: {found:?}, not {expected:?}"
+    );
     for (token, cost) in &all {
         assert_eq!(matcher.validate(&[*token]).expect("no limit") == 1, fits(*cost));
     }
@@ -66,10 +70,13 @@ fn compare(matcher: &Matcher) -> Vec<(TokenId, Option<u32>)> {
     expected
 }
 
-fn check(grammar: &Grammar, vocabulary: Vocabulary, walk: &[Step], slack: u32, end: EndMode) {
+fn options_of(end: EndMode) -> CompileOptions {
     let mut options = CompileOptions::default();
     options.end = end;
-    let Ok(compiled) = CompiledGrammar::new(grammar, Arc::new(vocabulary), options) else { return };
+    options
+}
+
+fn check(compiled: &Arc<CompiledGrammar>, walk: &[Step], slack: u32) {
     let mut text = compiled.matcher();
     let Some(minimum) = cost(&text) else {
         assert!(text.set_budget(Some(1 << 20)).is_err());
@@ -114,7 +121,10 @@ fn run(grammars: impl Strategy<Value = generators::GrammarSketch>, cases: u32, s
     let mut runner = proptest::test_runner::TestRunner::new(generators::config(cases));
     let result = runner.run(&strategy, |(grammar, mut vocabulary, walk, slack, end)| {
         vocabulary.size = SIZE;
-        check(&grammar.build(), vocabulary.build(), &walk, slack, end);
+        let vocabulary = Arc::new(vocabulary.build());
+        if let Ok(compiled) = CompiledGrammar::new(&grammar.build(), vocabulary, options_of(end)) {
+            check(&compiled, &walk, slack);
+        }
         Ok(())
     });
     if let Err(error) = result {
@@ -138,6 +148,28 @@ fn texts_with_named_tokens_end_within_budgets() {
     run(generators::token_grammar(), 300, 5);
 }
 
+#[test]
+fn texts_of_lexed_grammars_end_within_budgets() {
+    let strategy =
+        (generators::lexed::definition(), generators::lexed::vocabulary(), generators::walk(10), 0_u32..20);
+    let mut runner = proptest::test_runner::TestRunner::new(generators::config(300));
+    let result = runner.run(&strategy, |(definition, mut vocabulary, walk, slack)| {
+        vocabulary.size = SIZE;
+        let Ok(grammar) = LexedGrammar::new(&definition, &Limits::default()) else { return Ok(()) };
+        let vocabulary = Arc::new(vocabulary.build());
+        for end in [EndMode::Eos, EndMode::Eager] {
+            let compiled = CompiledGrammar::from_lexed(grammar.clone(), vocabulary.clone(), options_of(end));
+            if let Ok(compiled) = compiled {
+                check(&compiled, &walk, slack);
+            }
+        }
+        Ok(())
+    });
+    if let Err(error) = result {
+        panic!("{error}");
+    }
+}
+
 /// A budget far from the end has the ordinary masks, and does not compute costs.
 #[test]
 fn ample_budgets_compute_nothing() {
@@ -146,7 +178,8 @@ fn ample_budgets_compute_nothing() {
     let (grammar, _) = frontends::kbnf::grammar(text, "start", &Limits::default()).expect("a grammar");
     let texts = (0..=255_u8).map(|byte| Some(vec![byte])).chain([None]).collect();
     let vocabulary = Arc::new(Vocabulary::new(texts, vec![], vec![256], Some(SIZE)).expect("a vocabulary"));
-    let compiled = CompiledGrammar::new(&grammar, vocabulary, CompileOptions::default()).expect("it compiles");
+    let compiled =
+        CompiledGrammar::new(&grammar, vocabulary, CompileOptions::default()).expect("it compiles");
     let mut matcher = compiled.matcher();
     matcher.set_budget(Some(100)).expect("it suffices");
     let bytes = compiled.cache().budget_statistics().bytes;

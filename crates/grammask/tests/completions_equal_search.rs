@@ -10,9 +10,10 @@ use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use grammask::automata::{Automata, ByteSet, ShortestWords};
 use grammask::frontends::json_schema::{self, KeyOrder, SchemaOptions, Whitespace};
 use grammask::frontends::kbnf;
-use grammask::grammar::Grammar;
+use grammask::grammar::{Grammar, Terminal};
 use grammask::vocabulary::{TokenId, TokenTexts, Vocabulary};
 use grammask::{
     CompileOptions, CompiledGrammar, CompletionStep, Deadline, Engine, Limits, SetId, ShortestCompletion,
@@ -63,6 +64,14 @@ fn completions_of_random_grammars() {
 #[test]
 fn completions_of_tokens() {
     let strategy = (generators::token_grammar(), generators::vocabulary(), choices(24));
+    run(300, strategy, |(grammar, vocabulary, choices)| {
+        check(&grammar.build(), vocabulary.build(), &choices)
+    });
+}
+
+#[test]
+fn completions_of_counted_tokens() {
+    let strategy = (generators::counting_grammar(), generators::vocabulary(), choices(24));
     run(300, strategy, |(grammar, vocabulary, choices)| {
         check(&grammar.build(), vocabulary.build(), &choices)
     });
@@ -133,6 +142,15 @@ fn completions_of_selections() {
             Vocabulary::new(texts, vec![], vec![end], None).expect("a vocabulary"),
             &choices,
         );
+    });
+}
+
+/// Every terminal that counts tokens can be ended with the tokens that are left, along the shortest completions.
+#[test]
+fn counted_tokens_suffice_for_completions() {
+    let strategy = (generators::counting_grammar(), generators::vocabulary(), choices(24));
+    run(1000, strategy, |(grammar, vocabulary, choices)| {
+        check_spelling(&grammar.build(), vocabulary.build(), &choices)
     });
 }
 
@@ -359,5 +377,64 @@ fn compare(graph: &mut StateGraph<'_>, set: SetId, deadline: &Deadline) {
             }
         }
         _ => panic!("{searched:?} is not {found:?}: {}", describe()),
+    }
+}
+
+/// Walks over tokens. From each state some token must begin the completion and lead to a state of which the rest is a
+/// completion.
+fn check_spelling(grammar: &Grammar, vocabulary: Vocabulary, choices: &[u16]) {
+    let vocabulary = Arc::new(vocabulary);
+    let Ok(compiled) = CompiledGrammar::new(grammar, vocabulary.clone(), CompileOptions::default()) else {
+        return;
+    };
+    let cache = compiled.cache();
+    let engine = cache.engine();
+    let deadline = Deadline::after(Limits::default().time);
+    // The shortest text of each terminal must fit into its maximum, one byte per token.
+    let bytes: ByteSet = (0..=u8::MAX).filter(|&byte| !vocabulary.ids_of(&[byte]).is_empty()).collect();
+    let mut words = ShortestWords::new(bytes);
+    let mut automata = Automata::new(grammar.terms().clone(), 10_000);
+    for definition in grammar.terminals() {
+        let Terminal::Limited { term, tokens } = definition.terminal else { continue };
+        let Some(start) = automata.start(term).expect("within the limits") else { continue };
+        let word = words.shortest_word(&mut automata, start, &deadline).expect("within the limits");
+        if word.is_some_and(|word| word.length > tokens) {
+            return;
+        }
+    }
+    let complete = |set| engine.shortest_completion(set, &vocabulary, &deadline).expect("within the limits");
+    let ids = || (0..vocabulary.size() as u32).map(TokenId);
+    let read = |set, id| {
+        let bytes = vocabulary.token(id);
+        let event = TokenEvent { id, has_text: bytes.is_some() };
+        engine.read_token(set, event, bytes, &deadline).expect("within the limits")
+    };
+    let mut set = engine.start();
+    for &choice in choices {
+        if let Some(ShortestCompletion { length, .. }) = complete(set) {
+            let mut text = Vec::new();
+            let mut next = set;
+            while let Some(ShortestCompletion { first: Some(CompletionStep::Byte(byte)), .. }) =
+                complete(next)
+            {
+                text.push(byte);
+                next = engine.step(next, byte).expect("within the limits").expect("the first step is legal");
+            }
+            assert_eq!(text.len(), length as usize);
+            let is_rest = |id: TokenId| {
+                let Some(bytes) = vocabulary.token(id).filter(|bytes| text.starts_with(bytes)) else {
+                    return false;
+                };
+                let after = read(set, id).and_then(complete);
+                after.is_some_and(|after| after.length as usize + bytes.len() <= text.len())
+            };
+            assert!(length == 0 || ids().any(is_rest), "{}", engine.describe(set));
+            COMPARED.fetch_add(1, Ordering::Relaxed);
+        }
+        let next: Vec<SetId> = ids().filter_map(|id| read(set, id)).collect();
+        if next.is_empty() {
+            return;
+        }
+        set = next[usize::from(choice) % next.len()];
     }
 }

@@ -10,11 +10,11 @@ use std::collections::VecDeque;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
+use generators::lexed::{BLOCK_CASES, blocks_definition, definition};
 use grammask::grammar::Code;
 use grammask::lexing::reference::LexedReference;
 use grammask::lexing::{
-    ConflictPolicy, IndentationSource, LexedDefinition, LexedGrammar, LexedRecognizer, LexerKind, LexingRule,
-    ParserKind, PreparedGrammar, ProductionSource, TerminalPattern, TerminalRole, TerminalSource,
+    ConflictPolicy, LexedDefinition, LexedGrammar, LexedRecognizer, ParserKind, PreparedGrammar,
 };
 use grammask::vocabulary::{TokenSet, Vocabulary};
 use grammask::{Deadline, Engine, Limits, MaskSource, PrecomputeBudget, SetId};
@@ -34,97 +34,6 @@ static ACCEPTED: AtomicU64 = AtomicU64::new(0);
 static ENDLESS: AtomicU64 = AtomicU64::new(0);
 static CONFLICTS: AtomicU64 = AtomicU64::new(0);
 static INSEPARABLE: AtomicU64 = AtomicU64::new(0);
-
-fn terminal(index: usize) -> impl Strategy<Value = TerminalSource> {
-    let pattern = prop_oneof![
-        3 => select(&["a", "b", "ab", "aa", "ba", "aba", "bb"][..])
-            .prop_map(|text| TerminalPattern::Literal(text.as_bytes().to_vec())),
-        4 => select(&["a+", "b+", "[ab]+", "ab+", "a(ba)*", "a?b", "(ab)+b", "a[ab]*b", "b( b)?", "a|aab"][..])
-            .prop_map(|pattern| TerminalPattern::Regex(pattern.to_owned())),
-    ];
-    (pattern, prop_oneof![4 => Just(0), 1 => -1..2]).prop_map(move |(pattern, priority)| TerminalSource {
-        name: format!("T{index}"),
-        pattern,
-        priority,
-        role: TerminalRole::Parsed,
-    })
-}
-
-fn definition() -> impl Strategy<Value = LexedDefinition> {
-    let ignored = prop_oneof![
-        2 => Just(None),
-        4 => Just(Some(TerminalPattern::Regex(" +".to_owned()))),
-        1 => Just(Some(TerminalPattern::Regex(" ".to_owned()))),
-        1 => Just(Some(TerminalPattern::Regex(" +|b b".to_owned()))),
-    ];
-    let refused = prop::option::weighted(0.2, select(&["aab", "b +a", "bb+"][..]));
-    let terminals = (terminal(0), terminal(1), terminal(2), terminal(3), ignored, refused);
-    let production = (0..3_usize, vec(prop_oneof![3 => 0..4_usize, 2 => 4..7_usize], 0..4));
-    let options = (
-        select(
-            &[
-                (LexerKind::Basic, ParserKind::Lalr),
-                (LexerKind::Contextual, ParserKind::Lalr),
-                (LexerKind::Basic, ParserKind::Earley),
-                (LexerKind::Dynamic, ParserKind::Earley),
-                (LexerKind::DynamicComplete, ParserKind::Earley),
-            ][..],
-        ),
-        select(&[LexingRule::MaximalMunch, LexingRule::Lark][..]),
-        select(&[ConflictPolicy::Refuse, ConflictPolicy::PreferShift][..]),
-    );
-    (terminals, vec(production, 1..7), options).prop_map(
-        |((t0, t1, t2, t3, ignored, refused), productions, ((lexer, parser), rule, conflicts))| {
-            let mut terminals = vec![t0, t1, t2, t3];
-            if let Some(pattern) = ignored {
-                terminals.push(TerminalSource {
-                    name: "WS".to_owned(),
-                    pattern,
-                    priority: 0,
-                    role: TerminalRole::Ignored,
-                });
-            }
-            if let Some(pattern) = refused.filter(|_| !lexer.is_dynamic()) {
-                terminals.push(TerminalSource {
-                    name: "BAD".to_owned(),
-                    pattern: TerminalPattern::Regex(pattern.to_owned()),
-                    priority: 1,
-                    role: TerminalRole::Refused,
-                });
-            }
-            let lhs_of: Vec<usize> = productions.iter().map(|&(lhs, _)| lhs).chain([0]).collect();
-            let name = |symbol: usize| match symbol {
-                0..4 => format!("T{symbol}"),
-                _ if lhs_of.contains(&(symbol - 4)) => format!("r{}", symbol - 4),
-                _ => "r0".to_owned(),
-            };
-            let mut sources: Vec<ProductionSource> = productions
-                .iter()
-                .map(|(lhs, rhs)| ProductionSource {
-                    lhs: format!("r{lhs}"),
-                    rhs: rhs.iter().map(|&symbol| name(symbol)).collect(),
-                    priority: 0,
-                })
-                .collect();
-            if !productions.iter().any(|&(lhs, _)| lhs == 0) {
-                let rhs = vec![sources[0].lhs.clone()];
-                sources.push(ProductionSource { lhs: "r0".to_owned(), rhs, priority: 0 });
-            }
-            sources.sort_by(|left, right| (&left.lhs, &left.rhs).cmp(&(&right.lhs, &right.rhs)));
-            sources.dedup();
-            LexedDefinition {
-                terminals,
-                productions: sources,
-                start: "r0".to_owned(),
-                lexer,
-                rule,
-                parser,
-                conflicts,
-                indentation: None,
-            }
-        },
-    )
-}
 
 fn vocabulary() -> impl Strategy<Value = Vec<Vec<u8>>> {
     vec(vec(select(&b"ab "[..]), 1..6), 3..12).prop_map(|mut tokens| {
@@ -250,59 +159,8 @@ fn check(definition: &LexedDefinition, tokens: &[Vec<u8>], alphabet: &[u8], long
 
 #[test]
 fn blocks_equal_oracle() {
-    let terminal = |name: &str, pattern: TerminalPattern, role| TerminalSource {
-        name: name.to_owned(),
-        pattern,
-        priority: 0,
-        role,
-    };
-    let literal = |text: &str| TerminalPattern::Literal(text.as_bytes().to_vec());
-    let cases = [
-        (LexerKind::Basic, ParserKind::Lalr, r"(\n *)+"),
-        (LexerKind::Contextual, ParserKind::Lalr, r"(\n[ \t]*)+"),
-        (LexerKind::Basic, ParserKind::Lalr, r"(\n[ \t]*|#)+"),
-        (LexerKind::Basic, ParserKind::Earley, r"(\n *)+"),
-    ];
-    for (lexer, parser, newline) in cases {
-        let mut definition = LexedDefinition {
-            terminals: vec![
-                terminal("X", literal("x"), TerminalRole::Parsed),
-                terminal("COLON", literal(":"), TerminalRole::Parsed),
-                terminal("OPEN", literal("("), TerminalRole::Parsed),
-                terminal("CLOSE", literal(")"), TerminalRole::Parsed),
-                terminal("NEWLINE", TerminalPattern::Regex(newline.to_owned()), TerminalRole::Parsed),
-                terminal("WS", TerminalPattern::Regex(r"[ \f]+".to_owned()), TerminalRole::Ignored),
-                terminal("INDENT", TerminalPattern::Declared, TerminalRole::Parsed),
-                terminal("DEDENT", TerminalPattern::Declared, TerminalRole::Parsed),
-            ],
-            start: "file".to_owned(),
-            lexer,
-            parser,
-            indentation: Some(IndentationSource {
-                newline: "NEWLINE".to_owned(),
-                indent: "INDENT".to_owned(),
-                dedent: "DEDENT".to_owned(),
-                tab_length: 2,
-                open: vec!["OPEN".to_owned()],
-                close: vec!["CLOSE".to_owned()],
-            }),
-            ..LexedDefinition::default()
-        };
-        for production in [
-            "file",
-            "file file NEWLINE",
-            "file file statement",
-            "statement expression NEWLINE",
-            "statement X COLON NEWLINE INDENT block DEDENT",
-            "block statement",
-            "block block statement",
-            "expression X",
-            "expression OPEN expression CLOSE",
-        ] {
-            let mut names = production.split(' ').map(str::to_owned);
-            let lhs = names.next().expect("a left side");
-            definition.productions.push(ProductionSource { lhs, rhs: names.collect(), priority: 0 });
-        }
+    for (lexer, parser, newline) in BLOCK_CASES {
+        let definition = blocks_definition(lexer, parser, newline);
         let tokens = [
             "x",
             ":",

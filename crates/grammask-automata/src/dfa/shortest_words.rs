@@ -173,7 +173,9 @@ impl ShortestWords {
         }
         let of_start = |start: usize| {
             let targets = successors.of(start).iter();
-            targets.fold(Some(0), |all, &next| greater(all, longest[components.of_node[next as usize]]))
+            targets
+                .map(|&next| longest[components.of_node[next as usize]])
+                .try_fold(0, |all, own| Some(own?.max(all)))
         };
         Ok(Some((0..starts.len()).map(of_start).collect()))
     }

@@ -12,6 +12,7 @@
 //! | `set`, `set_core` | interned sets, as a core (items with numbered continuations) and a list of continuations |
 //! | `continuation` | continuations, interned by content, cyclic ones by strongly connected component |
 //! | `left_corner`, `prediction` | the static and the dynamic part of prediction |
+//! | `token_ends` | how many tokens end a terminal that counts tokens |
 //! | `stepping`, `step_budget` | a step over a byte, and the bound of its work |
 //! | `completion` | shortest completions of sets |
 //! | `trace` | recorded steps, replayed for sets of one core |
@@ -31,9 +32,11 @@ mod set;
 mod set_core;
 mod step_budget;
 mod stepping;
+mod token_ends;
 mod trace;
 
 pub use continuation::ContinuationId;
+pub use token_ends::terminals_without_end;
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -56,6 +59,7 @@ use prediction::{ByteWithClass, Predictor};
 use set::{Set, Sets};
 use set_core::{hash_of, intern_kernel};
 use stepping::{Stepper, TokenLimitedState};
+use token_ends::TokenEnds;
 use trace::{Recorder, Replay, TraceKey, Traces};
 
 pub(crate) use continuation::Continuations;
@@ -212,6 +216,17 @@ impl Recognizer {
         })
     }
 
+    /// The recogniser for a vocabulary, in which terminals that count tokens stay open only as long as its tokens can
+    /// end them. Without a vocabulary, they stay open until they have their maximum number of tokens.
+    #[must_use]
+    pub fn with_vocabulary(self, vocabulary: &Arc<Vocabulary>) -> Self {
+        if self.counts_tokens {
+            let mut builder = self.lock();
+            builder.stepper.token_ends = Some(TokenEnds::new(vocabulary.clone(), &builder.limits));
+        }
+        self
+    }
+
     /// The grammar.
     #[must_use]
     pub fn normal_form(&self) -> &NormalForm {
@@ -324,14 +339,14 @@ impl Recognizer {
         }
         let mut builder = self.lock();
         self.count_step();
-        let mut items = builder.items(self.set(set));
-        items.retain_mut(|item| {
+        let mut items = Vec::new();
+        for item in builder.items(self.set(set)) {
             if item.state == ItemState::FRESH {
-                return true;
+                items.push(item);
+            } else if let Some(state) = builder.stepper.end_token(item.state)? {
+                items.push(Item { state, ..item });
             }
-            let state = builder.stepper.end_token(item.state);
-            state.inspect(|&state| item.state = state).is_some()
-        });
+        }
         let mut kernel = Kernel { ends: self.is_complete(set), items };
         let next = builder.intern_live(&self.sets, &mut kernel)?;
         builder.set_bytes += self.set(set).memoise(class, next.map(SetId::index), self.class_count());

@@ -15,6 +15,7 @@ use super::index_u32;
 use super::kernel::{Item, ItemState, Kernel};
 use super::prediction::{ByteWithClass, PredictionContext, Predictor};
 use super::step_budget::StepBudget;
+use super::token_ends::TokenEnds;
 
 /// The result of stepping a terminal over a byte.
 #[derive(Clone, Copy, Debug)]
@@ -42,6 +43,8 @@ pub(super) struct Stepper {
     pub(super) predictor: Predictor,
     pub(super) limited: Vec<TokenLimitedState>,
     limited_ids: FxHashMap<TokenLimitedState, u32>,
+    /// Decides after each token which terminals can still end; `None` without a vocabulary.
+    pub(super) token_ends: Option<TokenEnds>,
     limits: Limits,
     /// Direct-mapped cache of recent automaton steps, by state and class.
     recent: Box<[Option<RecentStep>]>,
@@ -77,6 +80,7 @@ impl Stepper {
             predictor,
             limited,
             limited_ids,
+            token_ends: None,
             limits: limits.clone(),
             recent: vec![None; RECENT_STEPS].into(),
             scans: Vec::new(),
@@ -89,6 +93,7 @@ impl Stepper {
         self.automata.memory_bytes()
             + self.predictor.memory_bytes()
             + self.limited.len() * 3 * size_of::<TokenLimitedState>()
+            + self.token_ends.as_ref().map_or(0, TokenEnds::memory_bytes)
     }
 
     /// Adds to `scans` the items of a kernel before or inside a terminal, predicted ones included. With a byte, items
@@ -232,12 +237,17 @@ impl Stepper {
         Ok(Some(TerminalStep { state, is_accepting, continues }))
     }
 
-    /// The state of a terminal after the end of a token; `None` if it has reached its maximum number of tokens.
-    pub(super) fn end_token(&mut self, state: ItemState) -> Option<ItemState> {
-        let Some(index) = state.0.checked_sub(ItemState::FIRST_LIMITED) else { return Some(state) };
+    /// The state of a terminal after the end of a token; `None` if it cannot continue and end within its maximum number
+    /// of tokens.
+    pub(super) fn end_token(&mut self, state: ItemState) -> Result<Option<ItemState>, LimitExceeded> {
+        let Some(index) = state.0.checked_sub(ItemState::FIRST_LIMITED) else { return Ok(Some(state)) };
         let limited = self.limited[index as usize];
-        (limited.tokens_left > 0)
-            .then(|| self.limited_state(TokenLimitedState { is_counted: false, ..limited }))
+        let TokenLimitedState { state, tokens_left, .. } = limited;
+        let can_end = match &mut self.token_ends {
+            Some(token_ends) => token_ends.can_end(&mut self.automata, state, tokens_left)?,
+            None => tokens_left > 0,
+        };
+        Ok(can_end.then(|| self.limited_state(TokenLimitedState { is_counted: false, ..limited })))
     }
 
     fn limited_state(&mut self, limited: TokenLimitedState) -> ItemState {

@@ -8,11 +8,14 @@
 //! bounds of all runs that it expanded (S. Koenig and M. Likhachev, "Adaptive A*", 2005). Most searches therefore end
 //! after the open lexeme.
 
+use std::collections::BTreeMap;
+
 use rustc_hash::FxHashMap;
 
 use crate::completion::UNREACHABLE;
 use crate::completion::run_bounds::RunBounds;
-use crate::lexer::lexer_automaton::Lexer;
+use crate::lexer::lexer_automaton::{ConfigurationId, Lexer};
+use crate::lexer::open_lexemes::OpenTerminalsId;
 use crate::masks::spanner_table::{ColumnTracker, LexemeColumn};
 use crate::masks::token_set_store::hash_map_bytes;
 use crate::parser::stacks::{ParseState, TerminalParser};
@@ -30,6 +33,8 @@ pub(crate) struct SearchSources<'a> {
     pub(crate) columns: ColumnTracker,
     pub(crate) lexer: &'a mut Lexer,
     pub(crate) parser: &'a mut TerminalParser,
+    /// Whether the parser accepts one of the open terminals.
+    pub(crate) liveness: &'a mut FxHashMap<(ParseState, OpenTerminalsId), bool>,
     pub(crate) deadline: &'a Deadline,
     /// The maximum memory of the recogniser, in bytes.
     pub(crate) memory_limit: usize,
@@ -92,59 +97,59 @@ impl ShortestCompletions {
         if let Some(&cached) = self.of_set.get(&set) {
             return Ok(cached);
         }
-        let mut shortest = UNREACHABLE - 1;
-        let mut best: Vec<Run> = Vec::new();
-        for &run in runs {
-            if let Some(length) = self.length(sources, run, shortest)? {
-                if length < shortest {
-                    best.clear();
+        // The runs are searched together, because one of them may have no completion and infinitely many successors.
+        let length = self.length(sources, runs, UNREACHABLE - 1)?;
+        let mut completion = length.map(|length| ShortestCompletion { length, first: None });
+        if let Some(ShortestCompletion { length: length @ 1.., first }) = &mut completion {
+            let mut smallest: Option<u8> = None;
+            for &run in runs {
+                if self.length(sources, &[run], *length)?.is_some() {
+                    let byte = self.first_byte(sources, run, *length)?;
+                    smallest = Some(smallest.map_or(byte, |smallest| smallest.min(byte)));
                 }
-                shortest = length;
-                best.push(run);
             }
+            *first = smallest.map(CompletionStep::Byte);
         }
-        let mut first = None;
-        if shortest > 0 {
-            for run in best.iter().copied() {
-                let byte = self.first_byte(sources, run, shortest)?;
-                first = Some(first.map_or(byte, |first: u8| first.min(byte)));
-            }
-        }
-        let completion = (!best.is_empty())
-            .then_some(ShortestCompletion { length: shortest, first: first.map(CompletionStep::Byte) });
         self.of_set.insert(set, completion);
         Ok(completion)
     }
 
-    /// The length of a run's shortest completion; `None` if it is longer than `maximum`, which is less than
+    /// The length of the shortest completion of some runs; `None` if it is longer than `maximum`, which is less than
     /// `UNREACHABLE`.
     fn length(
         &mut self,
         sources: &mut SearchSources<'_>,
-        run: Run,
+        runs: &[Run],
         maximum: u32,
     ) -> Result<Option<u32>, LimitExceeded> {
-        let least = self.bound(sources, run)?;
-        if least > maximum || self.lengths.contains_key(&run) {
-            return Ok((least <= maximum).then_some(least));
+        if let [run] = *runs {
+            let least = self.bound(sources, run)?;
+            if least > maximum || self.lengths.contains_key(&run) {
+                return Ok((least <= maximum).then_some(least));
+            }
         }
         let mut reached: FxHashMap<Run, ReachedRun> = FxHashMap::default();
-        reached.insert(run, ReachedRun { bytes: 0, previous: None });
         let mut expanded: Vec<(Run, u32)> = Vec::new();
-        // The open runs by the estimated length of a completion through them, counted from `least`.
-        let mut open: Vec<Vec<(Run, u32)>> = vec![vec![(run, 0)]];
+        // The open runs by the estimated length of a completion through them.
+        let mut open: BTreeMap<u32, Vec<(Run, u32)>> = BTreeMap::new();
+        for &run in runs {
+            let bound = self.bound(sources, run)?;
+            if bound <= maximum {
+                open.entry(bound).or_default().push((run, 0));
+                reached.insert(run, ReachedRun { bytes: 0, previous: None });
+            }
+        }
         let mut successors = std::mem::take(&mut self.successors);
-        let mut level = 0;
         // The last run of a shortest completion, or of the part of it that is not yet known; and its length.
         let (last, length) = loop {
-            while open.get(level).is_some_and(Vec::is_empty) {
-                level += 1;
+            let Some(mut estimated) = open.first_entry() else { break (None, UNREACHABLE) };
+            let estimate = *estimated.key();
+            if estimate > maximum {
+                break (None, estimate);
             }
-            let estimate = least + level as u32;
-            let Some((current, bytes)) =
-                open.get_mut(level).filter(|_| estimate <= maximum).and_then(Vec::pop)
-            else {
-                break (None, if level < open.len() { estimate } else { UNREACHABLE });
+            let Some((current, bytes)) = estimated.get_mut().pop() else {
+                estimated.remove();
+                continue;
             };
             if reached[&current].bytes < bytes {
                 continue;
@@ -155,6 +160,10 @@ impl ShortestCompletions {
             if estimate == bytes && sources.can_end(current)? {
                 self.lengths.insert(current, 0);
                 break (Some(current), estimate);
+            }
+            if !sources.is_live(current)? {
+                self.raised.insert(current, UNREACHABLE);
+                continue;
             }
             expanded.push((current, bytes));
             if expanded.len().is_multiple_of(RUNS_PER_CHECK) {
@@ -170,18 +179,16 @@ impl ShortestCompletions {
                 if bound >= UNREACHABLE {
                     continue;
                 }
-                let next_level = (bytes + 1 + bound).saturating_sub(least).max(level as u32) as usize;
-                if open.len() <= next_level {
-                    open.resize_with(next_level + 1, Vec::new);
-                }
-                open[next_level].push((next, bytes + 1));
+                let next_estimate = (bytes + 1 + bound).max(estimate);
+                open.entry(next_estimate).or_default().push((next, bytes + 1));
                 reached.insert(next, ReachedRun { bytes: bytes + 1, previous: Some(current) });
             }
         };
         self.successors = successors;
         for (run, bytes) in expanded {
+            let bound = if length < UNREACHABLE { length - bytes } else { UNREACHABLE };
             let raised = self.raised.entry(run).or_insert(0);
-            *raised = length.saturating_sub(bytes).max(*raised);
+            *raised = bound.max(*raised);
         }
         let mut current = last;
         while let Some(run) = current {
@@ -205,7 +212,7 @@ impl ShortestCompletions {
         let mut successors = Vec::new();
         self.successors_of(sources, run, &mut successors)?;
         for (byte, next) in successors {
-            if self.length(sources, next, length - 1)?.is_some() {
+            if self.length(sources, &[next], length - 1)?.is_some() {
                 self.first_bytes.insert(run, byte);
                 return Ok(byte);
             }
@@ -291,14 +298,23 @@ impl SearchSources<'_> {
         self.parser.check().map(|()| can_end)
     }
 
+    /// Whether a run has a completion, with bytes that may not be spellable.
+    fn is_live(&mut self, run: Run) -> Result<bool, LimitExceeded> {
+        let mode = self.prepared.lex_modes.of_state[self.parser.top(run.parse.stack).index()];
+        let open_terminals = &self.prepared.open_terminals;
+        let Some(open) = open_terminals.of(run.configuration, mode) else { return Ok(false) };
+        if let Some(&cached) = self.liveness.get(&(run.parse, open)) {
+            return Ok(cached);
+        }
+        let end = self.prepared.grammar.end();
+        let is_live = open_terminals.get(open).accepted_by(self.parser, run.parse, end);
+        self.parser.check()?;
+        self.liveness.insert((run.parse, open), is_live);
+        Ok(is_live)
+    }
+
     /// The column of a lexeme after a byte, as in the runs of the recogniser.
-    fn column(
-        &self,
-        configuration: crate::lexer::lexer_automaton::ConfigurationId,
-        column: u32,
-        byte: u8,
-        parse: ParseState,
-    ) -> u32 {
+    fn column(&self, configuration: ConfigurationId, column: u32, byte: u8, parse: ParseState) -> u32 {
         if self.parser.is_in_brackets(parse.layout) {
             return 0;
         }

@@ -148,7 +148,9 @@ impl Matcher {
         let (vocabulary, mut state) = (self.compiled().vocabulary(), self.state());
         state.tokens_left = TokensLeft::UNLIMITED;
         while !state.is_finished {
-            let step = cache.cheapest_token(state.set, &cache.deadline()).map_err(|limit| cache.limit_error(limit))?;
+            let step = cache
+                .cheapest_token(state.set, &cache.deadline())
+                .map_err(|limit| cache.limit_error(limit))?;
             let token = step.ok_or_else(|| cache.no_completion())?;
             state = self.next_state(state, token)?.ok_or_else(|| cache.no_completion())?;
             completion.tokens.push(token);
@@ -197,7 +199,8 @@ impl GrammarCache {
     }
 
     fn no_completion(&self) -> GrammarError {
-        let message = "no finite text of the grammar is known to continue the text in tokens of the vocabulary";
+        let message =
+            "no finite text of the grammar is known to continue the text in tokens of the vocabulary";
         let diagnostic = Diagnostic::error(Code::NoCompletion, message).help(
             "rules that never end cannot have a budget; a vocabulary with all 256 bytes as tokens can spell every text",
         );

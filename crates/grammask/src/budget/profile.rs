@@ -20,7 +20,7 @@ use crate::options::EndMode;
 
 /// The legal tokens of a state by cost.
 #[derive(Debug)]
-pub(super) struct Profile {
+pub(super) struct CostProfile {
     /// By the cost of a spelling, which is an upper bound.
     by_spelling: TokensByCost,
     /// The tokens by the state after them, for vocabularies with a search for the fewest tokens.
@@ -64,18 +64,18 @@ struct Grouping {
 pub(super) struct ProfileCache {
     /// For each state the index of its profile plus one; zero if it is not cached.
     by_set: SegmentedArray<AtomicU32>,
-    profiles: AppendOnlyVec<Arc<Profile>>,
+    profiles: AppendOnlyVec<Arc<CostProfile>>,
     writers: Mutex<()>,
     bytes: Arc<AtomicUsize>,
 }
 
 impl ProfileCache {
-    fn find(&self, set: SetId) -> Option<&Arc<Profile>> {
+    fn find(&self, set: SetId) -> Option<&Arc<CostProfile>> {
         let number = self.by_set.get(set.index())?.load(Ordering::Acquire).checked_sub(1)?;
         Some(self.profiles.get(number as usize))
     }
 
-    fn insert(&self, set: SetId, profile: Arc<Profile>, max_bytes: usize) -> Arc<Profile> {
+    fn insert(&self, set: SetId, profile: Arc<CostProfile>, max_bytes: usize) -> Arc<CostProfile> {
         let bytes = profile.memory_bytes() + size_of::<AtomicU32>();
         let _writer = self.writers.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(known) = self.find(set) {
@@ -96,7 +96,7 @@ impl ProfileCache {
     }
 }
 
-impl Profile {
+impl CostProfile {
     /// The costs that decide about the tokens of a budget; `None` if they have not been computed.
     fn find(&self, tokens: u32) -> Option<&TokensByCost> {
         if self.by_successor.is_empty() || self.by_spelling.is_ample(tokens) {
@@ -106,7 +106,8 @@ impl Profile {
     }
 
     fn memory_bytes(&self) -> usize {
-        let successors = self.by_successor.iter().map(|(_, tokens)| size_of::<SetId>() + tokens.memory_bytes());
+        let successors =
+            self.by_successor.iter().map(|(_, tokens)| size_of::<SetId>() + tokens.memory_bytes());
         // Both groupings have the same tokens.
         size_of::<Self>() + 2 * self.by_spelling.memory_bytes() + successors.sum::<usize>()
     }
@@ -207,7 +208,7 @@ impl GrammarCache {
     }
 
     /// The legal tokens of a state by cost. Cached.
-    pub(super) fn profile(&self, set: SetId, deadline: &Deadline) -> Result<Arc<Profile>, LimitExceeded> {
+    pub(super) fn profile(&self, set: SetId, deadline: &Deadline) -> Result<Arc<CostProfile>, LimitExceeded> {
         let profiles = &self.costs().profiles;
         if let Some(profile) = profiles.find(set) {
             return Ok(profile.clone());
@@ -228,8 +229,9 @@ impl GrammarCache {
             Ok(())
         })?;
         let size = vocabulary.size();
-        let by_successor = by_successor.into_iter().map(|(next, tokens)| (next, LiveTokens::new(tokens, size)));
-        let profile = Profile {
+        let by_successor =
+            by_successor.into_iter().map(|(next, tokens)| (next, LiveTokens::new(tokens, size)));
+        let profile = CostProfile {
             by_spelling: grouping.finish(size),
             by_successor: by_successor.collect(),
             by_fewest: OnceLock::new(),
@@ -240,7 +242,7 @@ impl GrammarCache {
     /// The tokens of a profile by the least known cost.
     pub(super) fn refined<'p>(
         &self,
-        profile: &'p Profile,
+        profile: &'p CostProfile,
         deadline: &Deadline,
     ) -> Result<&'p TokensByCost, LimitExceeded> {
         if profile.by_successor.is_empty() {

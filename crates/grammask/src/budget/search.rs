@@ -2,7 +2,7 @@
 //!
 //! Hart, Nilsson and Raphael, "A Formal Basis for the Heuristic Determination of Minimum Cost Paths", 1968. States are
 //! expanded in the order of the sum of tokens so far and a lower bound of the tokens still needed, all states of one
-//! sum before the next. The search gives up after a number of transitions, counted over whole sums: if a search from a
+//! sum before the next, up to the number of tokens of the state's spelling. The search gives up after a number of transitions, counted over whole sums: if a search from a
 //! state succeeds, one from the state after the first token of a shortest path counts a subset of these transitions and
 //! succeeds too. So the states whose cost is exact are closed under their shortest completions, and the result depends
 //! on the state alone.
@@ -20,7 +20,7 @@ use super::successors;
 use crate::GrammarCache;
 
 /// Maximum number of transitions of a search.
-const MAX_TRANSITIONS: usize = 1 << 14;
+const MAX_TRANSITIONS: usize = 1 << 12;
 
 /// The result of a search.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -61,9 +61,13 @@ impl GrammarCache {
         let Some(estimate) = self.fewest_at_least(start, deadline)? else {
             return Ok(FewestTokens::Unreachable);
         };
+        let spelling = self.spelling_cost(start, deadline)?;
         tokens_to.insert(start, 0);
         open.entry(estimate).or_default().push((start, 0));
         while let Some((&total, _)) = open.first_key_value() {
+            if let Some(spelling) = spelling.filter(|&spelling| spelling <= total) {
+                return Ok(FewestTokens::Exactly(spelling));
+            }
             let mut is_found = false;
             while let Some((set, tokens)) = open.get_mut(&total).and_then(Vec::pop) {
                 if tokens_to[&set] < tokens {
@@ -124,7 +128,8 @@ impl GrammarCache {
     fn completions_are_shortest(&self) -> bool {
         *self.costs().facts.completions_are_shortest.get_or_init(|| {
             let trie = self.vocabulary().trie();
-            let is_token = |byte| trie.child(TrieNode::ROOT, byte).is_some_and(|node| !trie.tokens(node).is_empty());
+            let is_token =
+                |byte| trie.child(TrieNode::ROOT, byte).is_some_and(|node| !trie.tokens(node).is_empty());
             !self.counts_tokens() && (1..trie.len() as u32).all(|node| is_token(trie.byte(TrieNode(node))))
         })
     }

@@ -48,7 +48,11 @@ impl GrammarCache {
     /// The fewest tokens that spell the shortest completion of a state to which a token led. Memoised by state.
     ///
     /// Cost of a new state: a few steps per byte of the completion whose states are new.
-    pub(super) fn spelling_cost(&self, set: SetId, deadline: &Deadline) -> Result<Option<u32>, LimitExceeded> {
+    pub(super) fn spelling_cost(
+        &self,
+        set: SetId,
+        deadline: &Deadline,
+    ) -> Result<Option<u32>, LimitExceeded> {
         if let Some(cost) = self.known_spelling_cost(set) {
             return Ok(cost);
         }

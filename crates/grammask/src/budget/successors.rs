@@ -58,7 +58,7 @@ fn visit_by_bytes(
     visit: &mut dyn FnMut(SetId, &[TokenId]) -> Result<(), LimitExceeded>,
 ) -> Result<(), LimitExceeded> {
     let trie = vocabulary.trie();
-    let mut self_loops = SelfLoops { engine, bytes: FxHashMap::default() };
+    let mut loop_bytes = LoopBytes { engine, bytes: FxHashMap::default() };
     // The state at each depth of the path to the current node; the root is at depth 0.
     let mut path: Vec<SetId> = vec![set];
     let mut node = TrieNode(1);
@@ -75,7 +75,7 @@ fn visit_by_bytes(
         };
         let below = trie.bytes_below(node).filter(|_| trie.subtree_len(node) >= MIN_LOOP_NODES);
         let loops = match below {
-            Some(below) => self_loops.include(next, below)?,
+            Some(below) => loop_bytes.include(next, below)?,
             None => false,
         };
         let tokens = if loops { trie.subtree_tokens(node) } else { trie.tokens(node) };
@@ -96,12 +96,12 @@ fn visit_by_bytes(
 }
 
 /// For each state the bytes on which it loops to itself.
-struct SelfLoops<'a> {
+struct LoopBytes<'a> {
     engine: &'a dyn Engine,
     bytes: FxHashMap<SetId, [u64; 4]>,
 }
 
-impl SelfLoops<'_> {
+impl LoopBytes<'_> {
     /// Whether a state loops to itself on all bytes of a set.
     fn include(&mut self, set: SetId, bytes: &[u64; 4]) -> Result<bool, LimitExceeded> {
         let loops = match self.bytes.get(&set) {

@@ -84,7 +84,10 @@ impl LeafReaders {
         let resolved =
             self.vocabulary.as_ref().map(|vocabulary| named_tokens::matches(form.terminals(), vocabulary));
         let token_matches = resolved.and_then(Result::ok).unwrap_or_else(none);
-        let recognizer = Recognizer::new(form, token_matches, &self.limits)?;
+        let mut recognizer = Recognizer::new(form, token_matches, &self.limits)?;
+        if let Some(vocabulary) = &self.vocabulary {
+            recognizer = recognizer.with_vocabulary(vocabulary);
+        }
         Ok(cell.get_or_init(|| recognizer))
     }
 }

@@ -7,6 +7,8 @@
 
 #![allow(dead_code, reason = "each test crate uses a part of this module")]
 
+pub mod lexed;
+
 use std::fmt;
 
 use grammask::Limits;
@@ -53,6 +55,8 @@ pub enum Part {
     Substrings(String),
     /// `except!("word" | …)`, with a limit on the number of tokens or without.
     Except(Vec<String>, Option<u32>),
+    /// A pattern with a limit on the number of tokens.
+    Limited(String, u32),
     /// `any!`.
     AnyToken,
     /// A special token.
@@ -155,6 +159,11 @@ fn build_part(builder: &mut GrammarBuilder, rules: &[NonterminalId], part: &Part
                 }
             }
         }
+        Part::Limited(pattern, tokens) => {
+            let term = regex::term(builder.terms(), pattern, &limits).expect(valid);
+            let label = format!("#{} within {tokens} tokens", quote_text(pattern));
+            builder.terminal(Terminal::Limited { term, tokens: *tokens }, &label, span)
+        }
         Part::AnyToken => builder.terminal(Terminal::AnyToken, "any!", span),
         Part::TokenName(name) => {
             builder.terminal(Terminal::Token(TokenReference::Name((*name).to_owned())), name, span)
@@ -203,6 +212,12 @@ pub fn token_grammar() -> impl Strategy<Value = GrammarSketch> {
     )
         .prop_map(|(sense, ids, written)| Part::Tokens(sense, ids, written));
     grammar_of(nested(prop_oneof![3 => tokens, 3 => leaf()].boxed()))
+}
+
+/// Grammars with patterns that limit the number of tokens, which KBNF cannot express.
+pub fn counting_grammar() -> impl Strategy<Value = GrammarSketch> {
+    let limited = (pattern(), 1_u32..=4).prop_map(|(pattern, tokens)| Part::Limited(pattern, tokens));
+    grammar_of(nested(prop_oneof![4 => limited, 2 => literal(), 2 => rule()].boxed()))
 }
 
 /// Grammars whose only terminals are literals, to test rules.

@@ -9,14 +9,12 @@ use std::collections::BinaryHeap;
 
 use rustc_hash::FxHashMap;
 
-use crate::lowering::NormalForm;
 use grammask_collections::graph::{AdjacencyList, components_of};
 use grammask_diagnostics::{Deadline, LimitExceeded};
 
 use super::super::continuation::{ContinuationId, Continuations};
-use super::dots::DotLengths;
+use super::dots::DotReader;
 use super::shortest::Length;
-use super::symbols::ShortestTexts;
 
 /// Number of continuations between two checks of the deadline.
 const CONTINUATIONS_PER_CHECK: usize = 256;
@@ -55,7 +53,7 @@ impl ContinuationLengths {
         &mut self,
         id: ContinuationId,
         continuations: &Continuations,
-        mut dots: (&NormalForm, &ShortestTexts, &mut DotLengths),
+        mut dots: DotReader<'_>,
         deadline: &Deadline,
     ) -> Result<RestLengths, LimitExceeded> {
         if let Some(length) = self.known(id) {
@@ -75,8 +73,7 @@ impl ContinuationLengths {
             let mut length = if content.core.ends { Length::ZERO } else { Length::INFINITE };
             longest.push(Length::ZERO);
             for (dot, next) in content.entries() {
-                let (form, texts, dots) = &mut dots;
-                let weight = dots.get(form, texts, dot).from.length;
+                let weight = dots.get(dot).from.length;
                 if weight == Length::INFINITE {
                     longest[best.len()] = Length::INFINITE;
                     continue;

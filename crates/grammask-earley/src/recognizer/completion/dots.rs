@@ -16,16 +16,22 @@ pub(super) struct DotTexts {
     pub(super) after_symbol: Length,
 }
 
-/// The shortest texts at the dots, memoised except in repetitions, where they are a product.
+/// The memo table of [`DotReader`].
 #[derive(Debug, Default)]
-pub(super) struct DotLengths {
-    memo: FxHashMap<DotId, DotTexts>,
+pub(super) struct DotMemo(FxHashMap<DotId, DotTexts>);
+
+/// The shortest texts at the dots of a grammar, memoised except in repetitions, where they are a product.
+pub(super) struct DotReader<'a> {
+    pub(super) form: &'a NormalForm,
+    pub(super) texts: &'a ShortestTexts,
+    pub(super) memo: &'a mut DotMemo,
 }
 
-impl DotLengths {
+impl DotReader<'_> {
     /// The shortest texts at a dot. Amortised cost: constant, and in selections that of a step.
-    pub(super) fn get(&mut self, form: &NormalForm, texts: &ShortestTexts, dot: DotId) -> DotTexts {
-        if let Some(&known) = self.memo.get(&dot) {
+    pub(super) fn get(&mut self, dot: DotId) -> DotTexts {
+        let Self { form, texts, memo: DotMemo(memo) } = self;
+        if let Some(&known) = memo.get(&dot) {
             return known;
         }
         let production = form.production_of(dot);
@@ -38,7 +44,7 @@ impl DotLengths {
                 for (position, &symbol) in symbols.iter().enumerate().skip(read as usize).rev() {
                     known = DotTexts { from: texts.of(symbol).then(after_symbol), after_symbol };
                     // There are fewer than 2^32 dots.
-                    self.memo.insert(DotId(production.first_dot.0 + position as u32), known);
+                    memo.insert(DotId(production.first_dot.0 + position as u32), known);
                     after_symbol = known.from.length;
                 }
                 known
@@ -64,14 +70,16 @@ impl DotLengths {
                         DotTexts { from, after_symbol: Length::INFINITE }
                     }
                 };
-                self.memo.insert(dot, known);
+                memo.insert(dot, known);
                 known
             }
         }
     }
+}
 
+impl DotMemo {
     /// Estimated memory in bytes.
     pub(super) fn memory_bytes(&self) -> usize {
-        self.memo.capacity() * (size_of::<(DotId, DotTexts)>() + 1)
+        self.0.capacity() * (size_of::<(DotId, DotTexts)>() + 1)
     }
 }

@@ -5,6 +5,10 @@
 //! on the order of the calls: lengths are minima, and of the first steps of the shortest texts the smallest is taken.
 //! Nothing is computed before the first call.
 //!
+//! Steps are bytes, so the counting of tokens has no part in them: after a token, the items inside a terminal that
+//! counts tokens are those of which the completion can be spelled with the tokens that are left (see
+//! [`super::token_ends`]).
+//!
 //! | module | contents |
 //! |---|---|
 //! | `shortest` | lengths, and the order of texts |
@@ -32,11 +36,12 @@ use super::kernel::{Item, ItemState};
 use super::left_corner::LeftCorners;
 use super::set_core::CoreId;
 use super::stepping::{Stepper, TokenLimitedState};
+use super::token_ends::spelled_bytes;
 use super::{Builder, Recognizer};
 
 use bounds::{CompletionBounds, GrowthBound};
 use continuations::ContinuationLengths;
-use dots::DotLengths;
+use dots::{DotMemo, DotReader};
 use shortest::{FirstStep, Length, Shortest};
 use symbols::ShortestTexts;
 
@@ -47,7 +52,7 @@ pub(super) struct Completions {
     /// Whether every byte is a token by itself.
     spells_all_bytes: bool,
     texts: ShortestTexts,
-    dots: DotLengths,
+    dots: DotMemo,
     continuations: ContinuationLengths,
     /// For each core, by number of continuation, the completions of the items with it up to the continuation.
     cores: FxHashMap<CoreId, Box<[CoreCompletion]>>,
@@ -179,8 +184,8 @@ impl Builder {
             for (number, continuation) in of_set.into_iter().enumerate() {
                 let Completions { continuations, texts, dots, cores, .. } = completions;
                 let of_items = cores[&core][number];
-                let context = (parts.form, &*texts, dots);
-                let rest = continuations.get(continuation, parts.continuations, context, deadline)?;
+                let dots = DotReader { form: parts.form, texts, memo: dots };
+                let rest = continuations.get(continuation, parts.continuations, dots, deadline)?;
                 shortest = shortest.min(of_items.shortest.then(rest.shortest));
                 longest = longest.max(of_items.longest.plus(rest.shortest)).max(rest.longest);
             }
@@ -191,7 +196,7 @@ impl Builder {
 
 impl Completions {
     fn new(parts: &mut Parts<'_>, vocabulary: &Vocabulary) -> Result<Self, LimitExceeded> {
-        let bytes: ByteSet = (0..=u8::MAX).filter(|&byte| !vocabulary.ids_of(&[byte]).is_empty()).collect();
+        let bytes = spelled_bytes(vocabulary);
         let mut words = ShortestWords::new(bytes);
         let mut terminals = Vec::with_capacity(parts.starts.len());
         for index in 0..parts.starts.len() {
@@ -210,7 +215,7 @@ impl Completions {
             words,
             spells_all_bytes: bytes == ByteSet::ALL,
             texts,
-            dots: DotLengths::default(),
+            dots: DotMemo::default(),
             continuations: ContinuationLengths::default(),
             cores: FxHashMap::default(),
             core_entries: 0,
@@ -242,7 +247,8 @@ impl Completions {
 
     /// The shortest text from an item to the end of its production.
     fn item(&mut self, item: Item, parts: &mut Parts<'_>) -> Result<Shortest, LimitExceeded> {
-        let dot = self.dots.get(parts.form, &self.texts, item.dot);
+        let mut dots = DotReader { form: parts.form, texts: &self.texts, memo: &mut self.dots };
+        let dot = dots.get(item.dot);
         match parts.state_of(item.state) {
             Some(state) => Ok(shortest_word(&mut self.words, state, parts)?.then(dot.after_symbol)),
             None => Ok(dot.from),

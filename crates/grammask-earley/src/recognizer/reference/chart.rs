@@ -86,8 +86,8 @@ impl<'r> Chart<'r> {
             seeds = self.after_byte(byte);
         }
         seeds.extend(event.into_iter().flat_map(|token| self.after_event(token, before - 1)));
-        // The token ends here. A word with its maximum number of tokens cannot continue, and its end has been
-        // processed.
+        // The token ends here. A word that cannot end within its maximum number of tokens cannot continue. If it has
+        // ended already, its end has been processed.
         let set = self.closed(seeds);
         let set: Rc<[TextbookItem]> = set.iter().copied().filter(|item| !self.is_exhausted(item)).collect();
         if set.is_empty() {
@@ -206,12 +206,14 @@ impl<'r> Chart<'r> {
         }
     }
 
-    /// Whether the item is in a word with its maximum number of tokens.
+    /// Whether the item is in a word that cannot continue and end within its maximum number of tokens.
     fn is_exhausted(&self, item: &TextbookItem) -> bool {
-        match (item.word, self.token_limit(item)) {
-            (Some(word), Some(max)) => word.tokens >= max,
-            _ => false,
+        let (Some(word), Some(max)) = (item.word, self.token_limit(item)) else { return false };
+        if word.tokens == 0 || word.tokens >= max {
+            return word.tokens >= max;
         }
+        let tokens = self.reference.words.borrow_mut().min_tokens(word.suffixes, self.reference.vocabulary);
+        tokens.is_none_or(|tokens| tokens > max - word.tokens)
     }
 }
 

@@ -16,8 +16,9 @@
 //! - A text is a viable prefix if and only if the Earley set after it is not empty, where items inside a terminal that
 //!   cannot reach a word are left out.
 //! - A [`Terminal::Limited`] matches a word to which at most `tokens` tokens contribute a byte. Bytes that are
-//!   accepted without a token count as one token per call. The spelling of the remaining text is not considered: while
-//!   one more token is admitted, every suffix of a word counts as reachable.
+//!   accepted without a token count as one token per call. After a token, an item inside a word stays only if the
+//!   shortest word that completes it can be spelled with the tokens that are left. Of the words whose bytes are tokens
+//!   by themselves, the smallest shortest one counts. Items before a terminal are not subject to this condition.
 //! - The empty text is complete if the start symbol derives it. The matcher decides whether generation may end there.
 //!
 //! J. Earley, "An efficient context-free parsing algorithm", CACM 13(2), 1970. Nullable symbols are handled by

@@ -1,19 +1,23 @@
-//! Reads words of terminals byte by byte, and decides which prefixes can be completed to a word.
+//! Reads words of terminals byte by byte, and decides which prefixes can be completed to a word, and with how many
+//! tokens.
 
 use rustc_hash::FxHashMap;
 
 use grammask_automata::{TermId, Terms};
+use grammask_vocabulary::{TokenId, Vocabulary};
 
 /// The terms of a grammar, with memoised liveness (whether they hold a word).
 #[derive(Debug)]
 pub(super) struct Words {
     terms: Terms,
     live: FxHashMap<TermId, bool>,
+    /// Lengths of shortest words over the bytes that are tokens by themselves.
+    lengths: FxHashMap<TermId, Option<usize>>,
 }
 
 impl Words {
     pub(super) fn new(terms: Terms) -> Self {
-        Self { terms, live: FxHashMap::default() }
+        Self { terms, live: FxHashMap::default(), lengths: FxHashMap::default() }
     }
 
     /// The language of exactly `word`.
@@ -63,6 +67,57 @@ impl Words {
         false
     }
 
+    /// The minimum number of tokens that spell the shortest word of `term` whose bytes are tokens by themselves; of
+    /// several shortest words the smallest one. `None` if there is none.
+    pub(super) fn min_tokens(&mut self, term: TermId, vocabulary: &Vocabulary) -> Option<u32> {
+        let mut word = Vec::new();
+        let mut rest = term;
+        let mut length = self.shortest_length(rest, vocabulary)?;
+        while length > 0 {
+            length -= 1;
+            let is_next = |words: &mut Self, byte: u8| {
+                let next = words.terms.derivative(rest, byte);
+                is_token(byte, vocabulary) && words.shortest_length(next, vocabulary) == Some(length)
+            };
+            let byte = (0..=255).find(|&byte| is_next(self, byte))?;
+            word.push(byte);
+            rest = self.terms.derivative(rest, byte);
+        }
+        let mut tokens: Vec<Option<u32>> = vec![None; word.len() + 1];
+        tokens[word.len()] = Some(0);
+        for from in (0..word.len()).rev() {
+            let texts = (0..vocabulary.size() as u32).filter_map(|id| vocabulary.token(TokenId(id)));
+            let read = texts.filter(|text| word[from..].starts_with(text));
+            tokens[from] = read.filter_map(|text| Some(tokens[from + text.len()]? + 1)).min();
+        }
+        tokens[0]
+    }
+
+    /// The length of the shortest word whose bytes are tokens by themselves: a breadth-first search.
+    fn shortest_length(&mut self, term: TermId, vocabulary: &Vocabulary) -> Option<usize> {
+        if let Some(&length) = self.lengths.get(&term) {
+            return length;
+        }
+        let mut reached = vec![(term, 0)];
+        let mut next = 0;
+        let mut found = None;
+        while let Some(&(current, length)) = reached.get(next) {
+            next += 1;
+            if self.terms.is_nullable(current) {
+                found = Some(length);
+                break;
+            }
+            for byte in (0..=255).filter(|&byte| is_token(byte, vocabulary)) {
+                let derivative = self.terms.derivative(current, byte);
+                if reached.iter().all(|&(other, _)| other != derivative) {
+                    reached.push((derivative, length + 1));
+                }
+            }
+        }
+        self.lengths.insert(term, found);
+        found
+    }
+
     /// Marks the terms on the path to the live term `end` as live.
     fn mark_path(&mut self, end: TermId, reached_from: &FxHashMap<TermId, Option<TermId>>) -> bool {
         let mut next = Some(end);
@@ -72,4 +127,9 @@ impl Words {
         }
         true
     }
+}
+
+/// Whether a byte is a token by itself.
+fn is_token(byte: u8, vocabulary: &Vocabulary) -> bool {
+    !vocabulary.ids_of(&[byte]).is_empty()
 }

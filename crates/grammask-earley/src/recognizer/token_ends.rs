@@ -1,0 +1,191 @@
+//! The ends of terminals that count tokens.
+//!
+//! A text inside such a terminal must be able to end it with the tokens that are left. So after each token, an item
+//! inside it stays only if the shortest completion of its automaton state (see [`ShortestWords`]) can be spelled with
+//! at most as many tokens as are left. The rest of a shortest completion is the shortest completion of the next state,
+//! so the token that begins the shortest spelling leads to a state with one token less, and the terminal can be ended
+//! from every item that stays.
+//!
+//! Other words may need fewer tokens, but to find them takes a search over all tokens from each state.
+
+use std::sync::Arc;
+
+use rustc_hash::FxHashMap;
+
+use crate::lowering::NormalForm;
+use grammask_automata::{Automata, ByteSet, ShortestWords, StateId};
+use grammask_diagnostics::{Deadline, LimitExceeded, Limits};
+use grammask_grammar::{Terminal, TerminalId};
+use grammask_vocabulary::{TrieNode, Vocabulary};
+
+/// The bytes that are tokens by themselves.
+pub(super) fn spelled_bytes(vocabulary: &Vocabulary) -> ByteSet {
+    (0..=u8::MAX).filter(|&byte| !vocabulary.ids_of(&[byte]).is_empty()).collect()
+}
+
+/// The minimum numbers of tokens that spell the shortest completions of automaton states.
+#[derive(Debug)]
+pub(super) struct TokenEnds {
+    vocabulary: Arc<Vocabulary>,
+    words: ShortestWords,
+    /// By state; `None` if the completion cannot be spelled.
+    tokens: FxHashMap<StateId, Option<u32>>,
+    limits: Limits,
+}
+
+/// The states along a shortest completion.
+struct SpelledPath {
+    states: Vec<StateId>,
+    /// The bytes between the states.
+    bytes: Vec<u8>,
+}
+
+impl TokenEnds {
+    pub(super) fn new(vocabulary: Arc<Vocabulary>, limits: &Limits) -> Self {
+        let words = ShortestWords::new(spelled_bytes(&vocabulary));
+        Self { vocabulary, words, tokens: FxHashMap::default(), limits: limits.clone() }
+    }
+
+    /// Whether a terminal can end within `tokens_left` tokens from a state that reads at least one of them.
+    pub(super) fn can_end(
+        &mut self,
+        automata: &mut Automata,
+        state: StateId,
+        tokens_left: u32,
+    ) -> Result<bool, LimitExceeded> {
+        if tokens_left == 0 || automata.is_accepting(state) {
+            return Ok(tokens_left > 0);
+        }
+        if let Some(&tokens) = self.tokens.get(&state) {
+            return Ok(tokens.is_some_and(|tokens| tokens <= tokens_left));
+        }
+        let tokens = self.min_tokens(automata, state)?;
+        Ok(tokens.is_some_and(|tokens| tokens <= tokens_left))
+    }
+
+    /// The minimum number of tokens that spell the shortest completion of a state that does not accept; `None` if it has
+    /// none. Memoised for all states on the way.
+    fn min_tokens(&mut self, automata: &mut Automata, state: StateId) -> Result<Option<u32>, LimitExceeded> {
+        let Some(SpelledPath { states, bytes }) = self.path(automata, state)? else {
+            self.tokens.insert(state, None);
+            return Ok(None);
+        };
+        let trie = self.vocabulary.trie();
+        let mut tokens: Vec<Option<u32>> = vec![None; states.len()];
+        for (position, &state) in states.iter().enumerate().rev() {
+            // The word of the first state is not empty, even if the state accepts.
+            if position > 0 && automata.is_accepting(state) {
+                tokens[position] = Some(0);
+                continue;
+            }
+            if position > 0
+                && let Some(&known) = self.tokens.get(&state)
+            {
+                tokens[position] = known;
+                continue;
+            }
+            let mut node = TrieNode::ROOT;
+            let mut least: Option<u32> = None;
+            for (&byte, after) in bytes[position..].iter().zip(&tokens[position + 1..]) {
+                let Some(child) = trie.child(node, byte) else { break };
+                node = child;
+                if let (false, &Some(after)) = (trie.tokens(node).is_empty(), after) {
+                    least = Some(least.unwrap_or(u32::MAX).min(after.saturating_add(1)));
+                }
+            }
+            tokens[position] = least;
+            self.tokens.insert(state, least);
+        }
+        Ok(tokens[0])
+    }
+
+    /// The path of the shortest completion of a state, up to its end, or through as many states with known numbers of
+    /// tokens as the longest token has bytes. `None` if there is no completion.
+    fn path(
+        &mut self,
+        automata: &mut Automata,
+        start: StateId,
+    ) -> Result<Option<SpelledPath>, LimitExceeded> {
+        let deadline = Deadline::after_first_check(self.limits.time);
+        let mut path = SpelledPath { states: vec![start], bytes: Vec::new() };
+        let mut state = start;
+        // All states after a known one are known.
+        let mut known = 0;
+        loop {
+            let Some(word) = self.words.shortest_word(automata, state, &deadline)? else { return Ok(None) };
+            let Some(next) = automata.step(state, word.first)? else { return Ok(None) };
+            path.bytes.push(word.first);
+            path.states.push(next);
+            state = next;
+            known += usize::from(self.tokens.contains_key(&state));
+            if automata.is_accepting(state) || known > self.vocabulary.trie().max_depth() {
+                return Ok(Some(path));
+            }
+        }
+    }
+
+    /// Estimated memory in bytes.
+    pub(super) fn memory_bytes(&self) -> usize {
+        self.words.memory_bytes() + self.tokens.capacity() * (size_of::<(StateId, Option<u32>)>() + 1)
+    }
+}
+
+/// The terminals that a text can begin with some token, but that no text ends within their maximum number of tokens.
+///
+/// Cost: a walk over the tokens for each terminal that counts them, up to the first that shows that it ends.
+///
+/// # Errors
+/// When a limit is exceeded.
+pub fn terminals_without_end(
+    form: &NormalForm,
+    vocabulary: &Arc<Vocabulary>,
+    limits: &Limits,
+) -> Result<Vec<TerminalId>, LimitExceeded> {
+    let mut found = Vec::new();
+    let mut automata = form.automata.clone();
+    let mut ends = TokenEnds::new(vocabulary.clone(), limits);
+    let deadline = Deadline::after(limits.time);
+    for (index, definition) in form.terminals.iter().enumerate() {
+        let Terminal::Limited { term, tokens } = definition.terminal else { continue };
+        let Some(start) = automata.start(term)? else { continue };
+        // A terminal that may be empty can be left out.
+        if !automata.is_accepting(start)
+            && is_never_ended(&mut automata, &mut ends, start, tokens, &deadline)?
+        {
+            found.push(TerminalId::new(index));
+        }
+    }
+    Ok(found)
+}
+
+/// Whether some token begins a word of a state, and after none of them the word can end within `max_tokens` tokens.
+fn is_never_ended(
+    automata: &mut Automata,
+    ends: &mut TokenEnds,
+    start: StateId,
+    max_tokens: u32,
+    deadline: &Deadline,
+) -> Result<bool, LimitExceeded> {
+    let vocabulary = ends.vocabulary.clone();
+    let trie = vocabulary.trie();
+    let mut is_begun = false;
+    let mut stack = vec![(TrieNode::ROOT, start)];
+    while let Some((node, state)) = stack.pop() {
+        deadline.check()?;
+        for child in trie.children(node) {
+            let Some(next) = automata.step(state, trie.byte(child))? else { continue };
+            // A token may end the word and go on.
+            if automata.is_accepting(next) {
+                return Ok(false);
+            }
+            if !trie.tokens(child).is_empty() {
+                is_begun = true;
+                if ends.can_end(automata, next, max_tokens.saturating_sub(1))? {
+                    return Ok(false);
+                }
+            }
+            stack.push((child, next));
+        }
+    }
+    Ok(is_begun)
+}
