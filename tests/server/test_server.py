@@ -86,6 +86,10 @@ def test_schemas(url: str, fields: Any) -> None:
         ({"structured_outputs": {"regex": "[ab]{3}"}}, "[ab]{3}"),
         ({"structured_outputs": {"grammar": 'root ::= "x" [0-9]'}}, "x[0-9]"),
         ({"grammar": 'start ::= "x" #"[0-9]";'}, "x[0-9]"),
+        (
+            {"structured_outputs": {"json": {"const": [7]}, "whitespace_pattern": "[ ]{2}"}},
+            r"\[  7  \]",
+        ),
     ],
 )
 def test_grammars(url: str, fields: Any, pattern: str) -> None:

@@ -122,7 +122,7 @@ const DRAFTS: &[(&str, Draft)] = &[
 
 const KEY_ORDERS: &[(&str, KeyOrder)] = &[("declared", KeyOrder::Declared), ("any", KeyOrder::Any)];
 
-const NUMBERS: &[(&str, Numbers)] = 
+const NUMBERS: &[(&str, Numbers)] =
     &[("natural", Numbers::Natural), ("any", Numbers::Any), ("plain", Numbers::Plain)];
 
 const REFUSALS: &[(&str, OnUnsupported)] =

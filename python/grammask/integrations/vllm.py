@@ -158,7 +158,7 @@ class GrammaskBackend(StructuredOutputBackend):  # type: ignore[misc, unused-ign
         grammar = _grammar(
             request_type,
             grammar_spec,
-            self._options,
+            options=self._options,
             additional_properties=self._additional_properties,
         )
         compiled = grammar.compile(self._vocabulary)
@@ -211,7 +211,7 @@ def create_grammar(manager: StructuredOutputManager, request: Request) -> Struct
 def validate_request(sampling_params: SamplingParams, tokenizer: Any = None) -> None:  # noqa: ARG001
     """Checks the constraint of a request before it reaches the engine.
 
-    vLLM passes only the schema to :meth:`GrammaskBackend.compile_grammar`, so this moves ``whitespace_pattern`` into it.
+    vLLM passes only the schema to :meth:`GrammaskBackend.compile_grammar`, so ``whitespace_pattern`` is moved into it.
 
     Args:
         sampling_params: The request.
@@ -226,7 +226,7 @@ def validate_request(sampling_params: SamplingParams, tokenizer: Any = None) -> 
     try:
         if constraint.whitespace_pattern is not None:
             _carry_whitespace_pattern(constraint)
-        _grammar(*get_structured_output_key(constraint), {}, additional_properties=True)
+        _grammar(*get_structured_output_key(constraint), options={}, additional_properties=True)
     except ValueError as error:
         raise VLLMValidationError(str(error)) from error
 
@@ -251,8 +251,8 @@ def _carry_whitespace_pattern(constraint: StructuredOutputsParams) -> None:
 def _grammar(
     request_type: StructuredOutputOptions,
     spec: str,
-    options: SchemaKeywords,
     *,
+    options: SchemaKeywords,
     additional_properties: bool,
 ) -> Grammar:
     match request_type:

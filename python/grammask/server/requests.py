@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from grammask.grammar import Grammar
 from grammask.integrations.serving import request_grammars
+from grammask.schemas.options import REGEX
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -242,12 +243,18 @@ def _structured_outputs(options: Any) -> Grammar:
         if isinstance(options, dict)
         else {}
     )
+    pattern = given.pop("whitespace_pattern", None)
     if len(given) != 1 or not given.keys() <= kinds.keys():
         raise BadRequest(
             f"structured_outputs is an object with one of {', '.join(kinds)}", "structured_outputs"
         )
     ((kind, value),) = given.items()
-    return kinds[kind](value)
+    if pattern is None:
+        return kinds[kind](value)
+    if not isinstance(pattern, str) or kind not in ("json", "json_object"):
+        raise BadRequest("whitespace_pattern is a text, for json and json_object", "structured_outputs")
+    schema = value if kind == "json" else {"type": "object"}
+    return Grammar.from_json_schema(schema, whitespace=REGEX + pattern)
 
 
 def _text_of(text: Any, param: str) -> str:

@@ -108,14 +108,11 @@ pub(super) fn encode_constants(terms: &mut Terms, constants: &[Constant]) -> Ter
     let mut mantissas: FxHashMap<i32, Vec<String>> = FxHashMap::default();
     for Constant { value, is_float } in constants {
         let text = value.plain();
-        if value.is_zero() {
-            plain.push("-0".to_owned());
-        }
         if *is_float && value.is_integer() {
             plain.push(format!("{text}.0"));
-            if value.is_zero() {
-                plain.push("-0.0".to_owned());
-            }
+        }
+        if *is_float && value.is_zero() {
+            plain.extend(["-0".to_owned(), "-0.0".to_owned()]);
         }
         plain.push(text);
         if *is_float && !value.is_zero() {

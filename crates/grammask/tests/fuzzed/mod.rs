@@ -9,7 +9,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use grammask::automata::{Automata, Terms};
-use grammask::frontends::json_schema::{self, Draft, KeyOrder, Numbers, OnUnsupported, SchemaOptions, Whitespace};
+use grammask::frontends::json_schema::{
+    self, Draft, KeyOrder, Numbers, OnUnsupported, SchemaOptions, Whitespace,
+};
 use grammask::frontends::{kbnf, regex};
 use grammask::grammar::{Code, Grammar, Node, Severity};
 use grammask::lowering::lower;

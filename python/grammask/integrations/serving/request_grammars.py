@@ -71,10 +71,14 @@ def json_schema(
     return Grammar.from_json_schema(schema, **options)
 
 
-def with_whitespace_pattern(schema: str | dict[str, Any] | bool, pattern: str) -> str:
+def with_whitespace_pattern(schema: Any, pattern: str) -> str:
     """Returns the JSON text of a schema with a regular expression for its white space, for :func:`json_schema`.
 
     Servers whose requests reach the compiler as one text carry the expression in the schema.
+
+    Args:
+        schema: The schema, or its JSON text.
+        pattern: The expression.
 
     Raises:
         ValueError: The text is not the JSON of a schema, or is nested too deeply.
