@@ -175,8 +175,23 @@ def test_generate_traces_each_token() -> None:
 
 
 def test_generate_says_when_it_was_cut_off(grammar: Any) -> None:
-    output = run("generate", grammar('start ::= "a" start;'), "--max-tokens", "3")
+    output = run("generate", grammar('start ::= "a" start;'), "--max-tokens", "3", "--no-budget")
     assert "cut off after 3 tokens (--max-tokens): not a complete text" in output
+
+
+@pytest.mark.parametrize("model", ["demo", "random"])
+def test_generate_completes_the_text(model: str) -> None:
+    for seed in range(3):
+        options = ["--model", model, "--start", "array", "--seed", str(seed), "--trace"]
+        output = run("generate", JSON, "--max-tokens", "12", *options)
+        assert "complete; it parses when read again as bytes" in output
+        assert output.count(" allowed ") <= 12
+
+
+def test_generate_refuses_a_budget_that_is_too_small(grammar: Any) -> None:
+    output = run("generate", grammar('start ::= "a" "b";'), "--max-tokens", "1", status=1)
+    assert "error[budget-too-small]" in output
+    assert "error[no-completion]" in run("generate", grammar('start ::= "a" start;'), status=1)
 
 
 def test_generate_reads_the_prompt(grammar: Any) -> None:

@@ -11,7 +11,7 @@ from types import ModuleType, SimpleNamespace
 from typing import Any
 
 import pytest
-from grammask import CompiledGrammar, DeadEnd, Grammar, Vocabulary
+from grammask import BudgetTooSmall, CompiledGrammar, DeadEnd, Grammar, Vocabulary
 
 torch = pytest.importorskip("torch")
 
@@ -158,6 +158,22 @@ def test_v3_prefixes_and_errors(version_3: Any) -> None:
         dead.get_next_logit_mask()
 
 
+def test_v3_budgets(version_3: Any) -> None:
+    filter = started(version_3(None, compiled(), trigger_token=3, prefix_str="a,", max_tokens=3))
+    for _ in range(2):
+        filter.feed(3)
+        assert ids(filter.get_next_logit_mask()) == [0, 2]
+        filter.feed(0)
+        assert ids(filter.get_next_logit_mask()) == [1, 4]
+        filter.rewind(1)
+        assert ids(filter.get_next_logit_mask()) == [0, 2]
+        filter.feed(2)
+        assert ids(filter.get_next_logit_mask()) == [4]
+        filter.feed(4)
+    with pytest.raises(BudgetTooSmall):
+        version_3(None, compiled(), max_tokens=1)
+
+
 def logits(filter: Any) -> list[int]:
     """Imitate the sampler of ExLlamaV2 with a filter that masks logits."""
     assert filter.can_mask_logits()
@@ -184,6 +200,17 @@ def test_v2_masks(version_2: Any) -> None:
         filter.feed(4)
         assert logits(filter) == [4]
         assert logits(copy) == [1, 3, 4]
+
+
+def test_v2_budgets(version_2: Any) -> None:
+    filter = version_2(None, SimpleNamespace(eos_token_id=4), compiled(), max_tokens=3)
+    for _ in range(2):
+        filter.begin("a,")
+        assert logits(filter) == [0, 2]
+        filter.feed(0)
+        assert logits(filter.clone()) == [1, 4]
+        filter.feed(1)
+        assert logits(filter) == [4]
 
 
 def test_v2_prefixes_and_errors(version_2: Any) -> None:

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from grammask import DeadEnd, Grammar, Vocabulary
+from grammask import BudgetTooSmall, DeadEnd, Grammar, Vocabulary
 from grammask._grammask import embedded_vocabulary
 from grammask.integrations.llama_cpp import GrammarLogitsProcessor
 from page_code import code_for
@@ -64,6 +64,25 @@ def test_errors_are_raised_after_the_token() -> None:
     assert legal(processor, [3]) == [], "until it is told to forget"
     processor.reset()
     assert legal(processor, [3]) == [0, 1]
+
+
+def test_the_budget_is_the_rest_of_the_context_window_at_most() -> None:
+    compiled = Grammar.from_kbnf(WORDS).compile(VOCABULARY)
+    llama = SimpleNamespace(draft_model=None, n_ctx=lambda: 6)
+    processor = GrammarLogitsProcessor(compiled, llama, max_tokens=5)
+    assert processor.arguments["max_tokens"] == 5
+    assert legal(processor, [3]) == [0, 2]
+    assert processor.matcher.budget == 5
+    assert legal(processor, [3, 3, 3]) == [0, 2]
+    assert processor.matcher.budget == 3
+    assert legal(processor, [3, 3, 3, 0]) == [1, 4], "a comma needs a word and the end after it"
+    assert legal(processor, [3, 3, 3, 0, 1]) == [4]
+    assert legal(processor, [3, 3, 3, 3, 3]) == []
+    with pytest.raises(BudgetTooSmall, match="2"):
+        processor.stop(None, None)
+    with pytest.raises(BudgetTooSmall):
+        GrammarLogitsProcessor(compiled, llama, max_tokens=1)
+    assert "max_tokens" not in GrammarLogitsProcessor(compiled, llama).arguments
 
 
 WIDTH = 512
@@ -176,6 +195,29 @@ def test_every_completion_is_legal(name: str, temperature: float, gguf_file: Pat
         else:
             assert name != "date"
             assert compiled.first_error(text) in (None, len(text)), text
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("has_drafts", [False, True])
+@pytest.mark.parametrize("name", GRAMMARS)
+def test_completions_within_the_budget(name: str, gguf_file: Path, llama: Any, *, has_drafts: bool) -> None:
+    speculation = pytest.importorskip("llama_cpp.llama_speculative")
+    compiled = GRAMMARS[name].compile(Vocabulary.from_gguf(gguf_file))
+    minimum = compiled.matcher().tokens_to_finish
+    if has_drafts:
+        llama.draft_model = speculation.LlamaPromptLookupDecoding(max_ngram_size=1, num_pred_tokens=3)
+    try:
+        for budget in (minimum, minimum + 3):
+            processor = GrammarLogitsProcessor(compiled, llama, max_tokens=budget)
+            for temperature in (0.0, 1.5):
+                completion = llama.create_completion(
+                    "some text", temperature=temperature, **processor.arguments
+                )
+                (choice,) = completion["choices"]
+                assert choice["finish_reason"] == "stop"
+                assert compiled.is_valid(choice["text"].encode())
+    finally:
+        llama.draft_model = None
 
 
 @pytest.mark.filterwarnings("ignore")

@@ -115,6 +115,25 @@ def test_drafts_that_are_taken_back(
     assert_legal(vocabulary, grammars[name], plain)
 
 
+@pytest.mark.parametrize("name", ["schema", "date", "list"])
+@pytest.mark.parametrize("drafts", [False, True])
+def test_texts_are_complete_within_the_budget(
+    name: str, vocabulary: Vocabulary, model: Any, grammars: dict[str, CompiledGrammar], *, drafts: bool
+) -> None:
+    minimum = grammars[name].matcher().tokens_to_finish
+    for budget in (minimum, minimum + 3):
+        processor = GrammarLogitsProcessor(grammars[name], max_tokens=budget)
+        if drafts:
+            steps = generate.speculative_generate_step(
+                mx.array([5, 6]), model, small_model(2), num_draft_tokens=3, **processor.arguments
+            )
+        else:
+            steps = generate.generate_step(mx.array([5, 6]), model, **processor.arguments)
+        tokens = until_end(steps)
+        assert_legal(vocabulary, grammars[name], tokens)
+        assert tokens[-1] == END
+
+
 def test_a_batch(vocabulary: Vocabulary, model: Any, grammars: dict[str, CompiledGrammar]) -> None:
     names = ["schema", "date", "list"]
     batch = generate.BatchGenerator(model, max_tokens=20, stop_tokens=[[END]])

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from grammask import CompiledGrammar, Grammar, Vocabulary
+from grammask import BudgetTooSmall, CompiledGrammar, Grammar, Vocabulary
 from grammask._grammask import embedded_vocabulary
 from grammask.integrations.onnxruntime_genai import ConstrainedGenerator
 from page_code import code_for
@@ -168,6 +168,31 @@ def test_rewinding(vocabulary: Vocabulary, model: Any) -> None:
     assert again == first[2:]
     with pytest.raises(ValueError, match="cannot rewind to 2"):
         constrained.rewind_to(2)
+
+
+@pytest.mark.parametrize("name", GRAMMARS)
+def test_texts_are_complete_within_the_budget(name: str, vocabulary: Vocabulary, model: Any) -> None:
+    compiled = Grammar.from_kbnf(GRAMMARS[name]).compile(vocabulary)
+    minimum = compiled.matcher().tokens_to_finish
+    for budget in (minimum, minimum + 3):
+        generator = generator_of(model, [[5, 6, 7], [8, 9, 10]])
+        steps = [step.tolist() for step in ConstrainedGenerator(generator, compiled, max_tokens=budget)]
+        assert len(steps) <= budget
+        for row in range(2):
+            tokens = [step[row] for step in steps]
+            assert_legal(vocabulary, compiled, tokens)
+            assert END in tokens
+    with pytest.raises(BudgetTooSmall):
+        ConstrainedGenerator(generator_of(model, [[5]]), compiled, max_tokens=minimum - 1)
+
+
+def test_rewinding_restores_the_budget(vocabulary: Vocabulary, model: Any) -> None:
+    compiled = Grammar.from_kbnf(GRAMMARS["list"]).compile(vocabulary)
+    constrained = ConstrainedGenerator(generator_of(model, [[5, 6, 7]]), compiled, max_tokens=9)
+    for _ in range(5):
+        constrained.step()
+    constrained.rewind_to(5)
+    assert constrained.matchers[0].budget == 7
 
 
 def test_the_code_of_the_page(model: Any, vocabulary: Vocabulary, capsys: pytest.CaptureFixture[str]) -> None:

@@ -19,11 +19,13 @@ GRAMMARS = [
 PROMPT = [5, 5]
 
 
-def legal(compiled: CompiledGrammar | None, text: list[int]) -> list[int] | None:
+def legal(
+    compiled: CompiledGrammar | None, text: list[int], max_tokens: int | None = None
+) -> list[int] | None:
     """Return the legal tokens after a text, None if it is not constrained."""
     if compiled is None:
         return None
-    matcher = compiled.matcher()
+    matcher = compiled.matcher(max_tokens=max_tokens)
     for token in text:
         if matcher.is_finished:
             break
@@ -41,7 +43,8 @@ def test_rows_that_are_shuffled_cut_and_extended(data: st.DataObject) -> None:
     grammars = data.draw(st.lists(st.sampled_from([*GRAMMARS, None]), min_size=1, max_size=3))
     per_prompt = data.draw(st.integers(1, 3))
     count = len(grammars) * per_prompt
-    batches = RecentBatches(grammars)
+    max_tokens = data.draw(st.none() | st.integers(4, 9))
+    batches = RecentBatches(grammars, max_tokens=max_tokens)
     texts: list[list[int]] = [[] for _ in range(count)]
     batches.find(shown(PROMPT, texts))
     for _ in range(data.draw(st.integers(1, 12))):
@@ -55,12 +58,12 @@ def test_rows_that_are_shuffled_cut_and_extended(data: st.DataObject) -> None:
             ]
             texts = []
             for row, parent in enumerate(parents):
-                allowed = legal(grammars[row // per_prompt], parent)
+                allowed = legal(grammars[row // per_prompt], parent, max_tokens)
                 texts.append([*parent, data.draw(st.sampled_from(allowed or range(6)))])
         batch = batches.find(shown(PROMPT, texts))
         for row, text in enumerate(texts):
             matcher = batch.rows[row].matcher
-            expected = legal(grammars[row // per_prompt], text)
+            expected = legal(grammars[row // per_prompt], text, max_tokens)
             assert (None if matcher is None else matcher.allowed_ids().tolist()) == expected
 
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from grammask import CompiledGrammar, DeadEnd, Grammar, Vocabulary
+from grammask import BudgetTooSmall, CompiledGrammar, DeadEnd, Grammar, Vocabulary
 from grammask._grammask import embedded_vocabulary
 from grammask.integrations.transformers import GrammarLogitsProcessor
 from grammask.vocabulary.token_decoder import BYTE_ALPHABET
@@ -185,6 +185,40 @@ def test_drafts_that_are_taken_back(
     if choice == "greedy":
         plain = model.generate(**inputs, logits_processor=[GrammarLogitsProcessor(compiled)], **common)
         assert outputs.tolist() == plain.tolist()
+
+
+@pytest.mark.parametrize("mode", [*MODES, "assistant", "prompt_lookup"])
+@pytest.mark.parametrize("name", ["schema", "list"])
+def test_texts_are_complete_within_the_budget(
+    mode: str,
+    name: str,
+    vocabulary: Vocabulary,
+    model: Any,
+    assistant: Any,
+    grammars: dict[str, CompiledGrammar],
+) -> None:
+    torch.manual_seed(13)
+    drafts: dict[str, dict[str, Any]] = {
+        "assistant": {"assistant_model": assistant},
+        "prompt_lookup": {"prompt_lookup_num_tokens": 4, "max_matching_ngram_size": 1},
+    }
+    compiled = grammars[name]
+    minimum = compiled.matcher().tokens_to_finish
+    for budget in (minimum, minimum + 4):
+        processor = GrammarLogitsProcessor(compiled, max_new_tokens=budget)
+        lengths = (6,) if mode in drafts else (9, 4)
+        for _ in range(2):
+            outputs = model.generate(**prompts(*lengths), **processor.arguments, **(MODES | drafts)[mode])
+            assert outputs.shape[1] - max(lengths) <= budget
+            assert_legal(vocabulary, compiled, outputs, max(lengths), complete=True)
+
+
+def test_a_budget_that_is_too_small(grammars: dict[str, CompiledGrammar]) -> None:
+    minimum = grammars["one"].matcher().tokens_to_finish
+    with pytest.raises(BudgetTooSmall, match=str(minimum)) as caught:
+        GrammarLogitsProcessor([None, grammars["one"]], max_new_tokens=minimum - 1)
+    assert (caught.value.budget, caught.value.minimum) == (minimum - 1, minimum)
+    assert "max_new_tokens" not in GrammarLogitsProcessor(grammars["one"]).arguments
 
 
 def test_masks_are_those_of_the_texts(vocabulary: Vocabulary, grammars: dict[str, CompiledGrammar]) -> None:

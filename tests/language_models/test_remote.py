@@ -75,6 +75,15 @@ def test_illegal_continuations_are_replaced(scripted: tuple[str, type[Scripted]]
     assert matcher.is_complete
 
 
+def test_the_shortest_completion_follows_the_maximum_length(scripted: tuple[str, type[Scripted]]) -> None:
+    url, server = scripted
+    for is_completed, end in ((True, [Piece(b"]", "completion")]), (False, [])):
+        server.choices = [{"text": "1,22", "finish_reason": "length"}]
+        matcher = matcher_of('start ::= "[" #"[0-9]+" {"," #"[0-9]+"} "]";')
+        written = RemoteModel(url).write(matcher, "", max_bytes=3, is_completed=is_completed)
+        assert list(written) == [Piece(b"[", "forced"), Piece(b"1,22", "model"), *end]
+
+
 def test_a_server_that_never_fits(scripted: tuple[str, type[Scripted]]) -> None:
     url, server = scripted
     server.choices = [{"text": "hello", "finish_reason": "stop"}]

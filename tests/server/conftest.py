@@ -3,6 +3,7 @@
 import threading
 import time
 from collections.abc import Iterator
+from contextlib import contextmanager
 
 import numpy as np
 import pytest
@@ -13,15 +14,17 @@ uvicorn = pytest.importorskip("uvicorn")
 pytest.importorskip("starlette")
 
 
-@pytest.fixture(scope="session")
-def url() -> Iterator[str]:
+@contextmanager
+def served(*, has_budgets: bool) -> Iterator[str]:
+    """Run a server, and give its address."""
     from grammask.server import application
 
     tokens: list[bytes | None] = [bytes([byte]) for byte in range(256)]
     vocabulary = Vocabulary(
         [*tokens, "né".encode(), b'{"', b'":', None, None], special={"<tool_call>": 260}, eos=[259]
     )
-    app = application(RandomModel(vocabulary, np.random.default_rng(0)), "noise")
+    model = RandomModel(vocabulary, np.random.default_rng(0))
+    app = application(model, "noise", has_budgets=has_budgets)
     server = uvicorn.Server(uvicorn.Config(app, host="127.0.0.1", port=0, log_level="error"))
     thread = threading.Thread(target=server.run, daemon=True)
     thread.start()
@@ -30,3 +33,17 @@ def url() -> Iterator[str]:
     yield f"http://127.0.0.1:{server.servers[0].sockets[0].getsockname()[1]}/v1"
     server.should_exit = True
     thread.join()
+
+
+@pytest.fixture(scope="session")
+def url() -> Iterator[str]:
+    """Return the address of a server."""
+    with served(has_budgets=True) as address:
+        yield address
+
+
+@pytest.fixture(scope="session")
+def truncating_url() -> Iterator[str]:
+    """Return the address of a server that truncates answers at their maximum number of tokens."""
+    with served(has_budgets=False) as address:
+        yield address

@@ -113,7 +113,29 @@ def test_stop_texts_and_lengths(url: str) -> None:
     grammar = {"structured_outputs": {"regex": "abcabcabc"}}
     answer = chat(url, stop=["ca"], **grammar)["choices"][0]
     assert (answer["message"]["content"], answer["finish_reason"]) == ("ab", "stop")
-    answer = chat(url, max_tokens=4, **grammar)["choices"][0]
+    answer = chat(url, max_tokens=4)["choices"][0]
+    assert (len(answer["message"]["content"]) > 0, answer["finish_reason"]) == (True, "length")
+
+
+def test_answers_are_complete_within_max_tokens(url: str) -> None:
+    grammar = {"structured_outputs": {"regex": "ab[xyz]*c"}}
+    for seed in range(5):
+        answer = chat(url, max_completion_tokens=6, seed=seed, **grammar)
+        (choice,) = answer["choices"]
+        assert re.fullmatch("ab[xyz]*c", choice["message"]["content"])
+        assert choice["finish_reason"] == "stop"
+        assert answer["usage"]["completion_tokens"] <= 6
+    for field in ("max_tokens", "max_completion_tokens"):
+        error = chat(url, status=400, **{field: 3}, **grammar)["error"]
+        assert (error["code"], error["param"]) == ("budget-too-small", field)
+        assert "4" in error["message"]
+    endless = {"grammar": 'start ::= "a" start;'}
+    assert chat(url, status=400, **endless)["error"]["code"] == "no-completion"
+
+
+def test_answers_without_budgets(truncating_url: str) -> None:
+    grammar = {"structured_outputs": {"regex": "abcabcabc"}}
+    answer = chat(truncating_url, max_tokens=4, **grammar)["choices"][0]
     assert (answer["message"]["content"], answer["finish_reason"]) == ("abca", "length")
 
 
@@ -143,8 +165,20 @@ def test_tools(url: str) -> None:
         assert len(choice["message"]["tool_calls"]) == 1
 
 
-def test_tools_that_are_cut_off_or_not_called(url: str) -> None:
-    choice = chat(url, tools=TOOLS, tool_choice=COUNT, max_tokens=9)["choices"][0]
+def test_calls_are_complete_within_max_tokens(url: str) -> None:
+    error = chat(url, status=400, tools=TOOLS, tool_choice=COUNT, max_tokens=9)["error"]
+    minimum = int(re.findall(r"\d+", error["message"])[-1])
+    for seed in range(3):
+        fields = {"tools": TOOLS, "tool_choice": COUNT, "seed": seed, "max_tokens": minimum + seed}
+        (choice,) = chat(url, **fields)["choices"]
+        assert choice["finish_reason"] == "tool_calls"
+        assert is_count(choice["message"]["tool_calls"][0])
+        chunks = streamed(url, messages=USER, **fields)
+        assert chunks[-1]["choices"][0]["finish_reason"] == "tool_calls"
+
+
+def test_tools_that_are_cut_off_or_not_called(truncating_url: str) -> None:
+    choice = chat(truncating_url, tools=TOOLS, tool_choice=COUNT, max_tokens=9)["choices"][0]
     assert choice["finish_reason"] == "length"
     assert choice["message"]["content"].startswith("<tool_call>\n{")
     assert "tool_calls" not in choice["message"]
@@ -191,7 +225,8 @@ def test_custom_tools(url: str) -> None:
     assert last["choices"][0]["finish_reason"] == "tool_calls"
 
 
-def test_streams_of_calls_that_are_cut_off(url: str) -> None:
+def test_streams_of_calls_that_are_cut_off(truncating_url: str) -> None:
+    url = truncating_url
     named = len('<tool_call>\n{"name": "count", "arguments": {')
     chunks = streamed(url, messages=USER, tools=TOOLS, tool_choice=COUNT, max_tokens=4)
     deltas = [chunk["choices"][0]["delta"] for chunk in chunks]

@@ -17,7 +17,7 @@ from grammask.language_models.remote import NoFittingContinuation, RemoteModel
 from grammask.vocabulary import Vocabulary
 
 _TOKEN_STYLES = ("", "on grey30")
-_PIECE_STYLES = {"model": "", "forced": "dim", "alternative": "underline"}
+_PIECE_STYLES = {"model": "", "forced": "dim", "alternative": "underline", "completion": "dim"}
 
 
 def generate_text(
@@ -31,7 +31,12 @@ def generate_text(
         ),
     ] = "demo",
     seed: Annotated[int, typer.Option(min=0, help="The same seed gives the same text.")] = 0,
-    max_tokens: Annotated[int, typer.Option(min=1, help="Maximum number of tokens.")] = 256,
+    max_tokens: Annotated[
+        int, typer.Option(min=1, help="Maximum number of tokens, within which the text is completed.")
+    ] = 256,
+    budget: Annotated[
+        bool, typer.Option("--budget/--no-budget", help="Without a budget, --max-tokens truncates the text.")
+    ] = True,
     temperature: Annotated[
         float, typer.Option(min=0.0, help="Of sampling; low values prefer likely tokens.")
     ] = 1.0,
@@ -58,16 +63,15 @@ def generate_text(
     kind, _, place = model.partition(":")
     if kind == "openai" and place:
         vocabulary = arguments.open_vocabulary(vocab or "o200k", eos)
-        _write_remotely(
-            place, arguments.compile_grammar(read, vocabulary, end), prompt, temperature, seed, max_tokens
-        )
+        compiled = arguments.compile_grammar(read, vocabulary, end)
+        _write_remotely(place, compiled, prompt, temperature, seed, max_tokens, has_budget=budget)
         return
     language_model = open_language_model(model, vocab, eos, rng)
     begin = time.perf_counter()
     compiled = arguments.compile_grammar(read, language_model.vocabulary, end)
     compile_seconds = read_seconds + time.perf_counter() - begin
     steps, is_finished = _write_locally(
-        language_model, compiled, rng, prompt, temperature, max_tokens, trace=trace
+        language_model, compiled, rng, prompt, temperature, max_tokens, has_budget=budget, trace=trace
     )
     if OUT.is_terminal and not trace:
         OUT.print()
@@ -97,6 +101,7 @@ def _write_locally(
     temperature: float,
     max_tokens: int,
     *,
+    has_budget: bool,
     trace: bool,
 ) -> tuple[list[Step], bool]:
     """Generates with masks; returns the tokens, and whether the text is finished."""
@@ -109,6 +114,7 @@ def _write_locally(
         prompt=model.encode(prompt) if prompt else (),
         temperature=temperature,
         max_tokens=max_tokens,
+        has_budget=has_budget,
     ):
         steps.append(step)
         if trace:
@@ -119,15 +125,27 @@ def _write_locally(
 
 
 def _write_remotely(
-    place: str, compiled: CompiledGrammar, prompt: str, temperature: float, seed: int, max_tokens: int
+    place: str,
+    compiled: CompiledGrammar,
+    prompt: str,
+    temperature: float,
+    seed: int,
+    max_tokens: int,
+    *,
+    has_budget: bool,
 ) -> None:
-    """Generates with a server that gives no logits."""
+    """Generates with a server that gives no logits, up to four bytes per token."""
     matcher = compiled.matcher()
     text = b""
     try:
         with ERR.status(f"asking {place}"):
             for piece in RemoteModel(place).write(
-                matcher, prompt, temperature=temperature, seed=seed, max_bytes=max_tokens * 4
+                matcher,
+                prompt,
+                temperature=temperature,
+                seed=seed,
+                max_bytes=max_tokens * 4,
+                is_completed=has_budget,
             ):
                 text += piece.text
                 if OUT.is_terminal:

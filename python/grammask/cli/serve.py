@@ -27,6 +27,13 @@ def serve(
     tool_style: Annotated[
         str, typer.Option(help="The style of the model's tool calls; docs/tools.md lists the styles.")
     ] = "hermes",
+    budget: Annotated[
+        bool,
+        typer.Option(
+            "--budget/--no-budget",
+            help="Complete answers within their max_tokens, or truncate them.",
+        ),
+    ] = True,
 ) -> None:
     """Serve a model under grammars with OpenAI's interface, for trying grammars.
 
@@ -52,5 +59,5 @@ def serve(
     ERR.print(
         f"serving {model} on {url}/v1; {url}/ is a page to try grammars on; stop with Ctrl+C", style="dim"
     )
-    app = application(language_model, model, hosts, tool_style=tool_style)
+    app = application(language_model, model, hosts, tool_style=tool_style, has_budgets=budget)
     uvicorn.run(app, host=host, port=port, log_level="warning")

@@ -20,15 +20,29 @@ class GrammarFilter(ExLlamaV2Filter):  # type: ignore[misc, unused-ignore]
     Example::
 
         vocabulary = Vocabulary.from_tokenizer_json(Path(config.model_dir, "tokenizer.json"))
-        job = ExLlamaV2DynamicJob(input_ids=ids, filters=[GrammarFilter(model, tokenizer, grammar.compile(vocabulary))])
+        filter = GrammarFilter(model, tokenizer, grammar.compile(vocabulary), max_tokens=200)
+        job = ExLlamaV2DynamicJob(input_ids=ids, filters=[filter], max_new_tokens=200)
 
     After the end of the text only end tokens are legal, so the output ends if they are stop conditions.
     """
 
-    def __init__(self, model: Any, tokenizer: Any, compiled: CompiledGrammar) -> None:
-        """Makes a filter from a grammar that is compiled for the model's vocabulary."""
+    def __init__(
+        self, model: Any, tokenizer: Any, compiled: CompiledGrammar, *, max_tokens: int | None = None
+    ) -> None:
+        """Makes a filter.
+
+        Args:
+            model: The model.
+            tokenizer: The tokenizer of the model.
+            compiled: The grammar, compiled for the model's vocabulary.
+            max_tokens: The token budget: the text is complete, end token included, within this number of tokens after
+                the prefix. The job must permit as many (``max_new_tokens``). None for a text that it may truncate.
+
+        Raises:
+            BudgetTooSmall: ``max_tokens`` does not suffice for a text of the grammar.
+        """
         super().__init__(model, tokenizer)
-        self._matcher = compiled.matcher()
+        self._matcher = compiled.matcher(max_tokens=max_tokens)
         self._mask: Any = None
 
     def clone(self, c: Any = None) -> Any:

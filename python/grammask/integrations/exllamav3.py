@@ -19,7 +19,8 @@ class GrammarFilter(Filter):  # type: ignore[misc, unused-ignore]
     Example::
 
         vocabulary = Vocabulary.from_huggingface(tokenizer.tokenizer, eos=tokenizer.config.eos_token_id_list)
-        job = Job(input_ids=ids, filters=[GrammarFilter(tokenizer, grammar.compile(vocabulary))])
+        filter = GrammarFilter(tokenizer, grammar.compile(vocabulary), max_tokens=200)
+        job = Job(input_ids=ids, filters=[filter], max_new_tokens=200)
 
     With ``end="eos"`` an end token completes the filter. With ``end="eager"`` the token after which the text is
     complete does; pass ``eos_after_completed=True`` then, or the output continues without constraint.
@@ -32,6 +33,8 @@ class GrammarFilter(Filter):  # type: ignore[misc, unused-ignore]
         trigger_token: int | None = None,
         prefix_str: str | None = None,
         eos_after_completed: bool = False,  # noqa: FBT001, FBT002
+        *,
+        max_tokens: int | None = None,
     ) -> None:
         """Makes a filter.
 
@@ -41,12 +44,16 @@ class GrammarFilter(Filter):  # type: ignore[misc, unused-ignore]
             trigger_token: The token after which the grammar begins; None for the beginning of the output.
             prefix_str: A prefix of the text that is given instead of sampled.
             eos_after_completed: Whether the end of the text ends the output.
+            max_tokens: The token budget: the text is complete, end token included, within this number of tokens after
+                the trigger and the prefix. The job must permit as many (``max_new_tokens``). None for a text that the
+                job may truncate.
 
         Raises:
+            BudgetTooSmall: ``max_tokens`` does not suffice for a text of the grammar.
             ValueError: No text of the grammar begins with ``prefix_str``.
         """
         super().__init__(tokenizer, trigger_token, prefix_str, eos_after_completed)
-        self._matcher: Matcher = compiled.matcher()
+        self._matcher: Matcher = compiled.matcher(max_tokens=max_tokens)
         self._mask = torch.zeros((1, -(-compiled.vocabulary_size // 32)), dtype=torch.int32)
         self.reset()
 

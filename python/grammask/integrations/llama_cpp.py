@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from grammask.errors import GrammarError
-from grammask.integrations.serving.row_tracking import TrackedRow
+from grammask.integrations.serving.row_tracking import TrackedRow, check_budget
 from grammask.masks import apply_mask
 
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ class GrammarLogitsProcessor:
     Example::
 
         vocabulary = Vocabulary.from_gguf(path)
-        processor = GrammarLogitsProcessor(grammar.compile(vocabulary), llama)
+        processor = GrammarLogitsProcessor(grammar.compile(vocabulary), llama, max_tokens=200)
         llama.create_completion(prompt, **processor.arguments)
 
     The same object serves any number of completions, one at a time. Do not pass ``logit_bias`` with it:
@@ -41,10 +41,24 @@ class GrammarLogitsProcessor:
     before such a completion.
     """
 
-    def __init__(self, compiled: CompiledGrammar, llama: Any) -> None:
-        """Makes a processor for the completions of ``llama``, whose ``draft_model`` is read at each step."""
+    def __init__(self, compiled: CompiledGrammar, llama: Any, *, max_tokens: int | None = None) -> None:
+        """Makes a processor.
+
+        Args:
+            compiled: The grammar, compiled for the model's vocabulary.
+            llama: The model, whose ``draft_model`` is read at each step.
+            max_tokens: The token budget: each text is complete, end token included, within this number of tokens, or
+                within the rest of the context window if that is less. llama-cpp-python must permit as many, but does
+                not tell its processors; :attr:`arguments` passes the number to both. None for texts that it may
+                truncate.
+
+        Raises:
+            BudgetTooSmall: ``max_tokens`` does not suffice for a text of the grammar.
+        """
+        check_budget([compiled], max_tokens)
         self._compiled = compiled
         self._llama = llama
+        self._max_tokens = max_tokens
         self._error: Exception | None = None
         self._row = TrackedRow(None)
         self._text: npt.NDArray[np.integer] | None = None
@@ -61,14 +75,19 @@ class GrammarLogitsProcessor:
 
     @property
     def arguments(self) -> dict[str, Any]:
-        """Arguments for ``create_completion`` etc.: the processor, and the criterion that raises errors."""
-        return {"logits_processor": [self], "stopping_criteria": _Criteria([self.stop])}
+        """Arguments for ``create_completion`` etc.: the processor, and the criterion that raises errors.
+
+        With ``max_tokens`` if it is given.
+        """
+        limit = {} if self._max_tokens is None else {"max_tokens": self._max_tokens}
+        return {"logits_processor": [self], "stopping_criteria": _Criteria([self.stop]), **limit}
 
     def stop(self, input_ids: Any, logits: Any) -> bool:
         """A stopping criterion that never stops, but raises the error of the last step, if there was one.
 
         Raises:
-            GrammarError: No token of the vocabulary continues a text of the grammar, or a budget was exceeded.
+            BudgetTooSmall: The rest of the context window does not suffice for a text of the grammar.
+            GrammarError: No token of the vocabulary continues a text of the grammar, or a limit was exceeded.
             ValueError: The number of scores is not that of the vocabulary.
         """
         del input_ids, logits
@@ -100,8 +119,14 @@ class GrammarLogitsProcessor:
     def _update(self, ids: npt.NDArray[np.intc]) -> None:
         text = self._text
         if text is None or not self._extend(text, ids):
-            self._row = TrackedRow(self._compiled.matcher())
+            self._row = TrackedRow(self._compiled.matcher(max_tokens=self._budget(len(ids))))
             self._text = ids.copy()
+
+    def _budget(self, prompt_length: int) -> int | None:
+        """Returns the number of tokens that llama-cpp-python permits after a prompt."""
+        if self._max_tokens is None:
+            return None
+        return max(0, min(self._max_tokens, int(self._llama.n_ctx()) - prompt_length))
 
     def _extend(self, text: npt.NDArray[np.integer], ids: npt.NDArray[np.intc]) -> bool:
         """Appends the next token to the text; returns False, and changes nothing, if the ids are another prompt."""

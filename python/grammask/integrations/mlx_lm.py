@@ -21,8 +21,8 @@ class GrammarLogitsProcessor:
     Example::
 
         vocabulary = Vocabulary.from_huggingface(tokenizer._tokenizer, eos=tokenizer.eos_token_ids)
-        processor = GrammarLogitsProcessor(grammar.compile(vocabulary))
-        generate(model, tokenizer, prompt, logits_processors=[processor])
+        processor = GrammarLogitsProcessor(grammar.compile(vocabulary), max_tokens=200)
+        generate(model, tokenizer, prompt, **processor.arguments)
 
     One object per text of a batch; it serves any number of texts one after the other. Legal tokens are derived from the
     ids alone, as in ``grammask.integrations.transformers``, with the same exception: call :meth:`reset` before a prompt
@@ -31,9 +31,26 @@ class GrammarLogitsProcessor:
     Reading the ids synchronises with the device, so steps no longer overlap.
     """
 
-    def __init__(self, compiled: CompiledGrammar) -> None:
-        """Makes a processor from a grammar that is compiled for the model's vocabulary."""
-        self._batches = RecentBatches([compiled])
+    def __init__(self, compiled: CompiledGrammar, *, max_tokens: int | None = None) -> None:
+        """Makes a processor.
+
+        Args:
+            compiled: The grammar, compiled for the model's vocabulary.
+            max_tokens: The token budget: each text is complete, end token included, within this number of tokens.
+                mlx-lm must permit as many, but does not tell its processors; :attr:`arguments` passes the number to
+                both. None for texts that mlx-lm may truncate.
+
+        Raises:
+            BudgetTooSmall: ``max_tokens`` does not suffice for a text of the grammar.
+        """
+        self._batches = RecentBatches([compiled], max_tokens=max_tokens)
+        self._max_tokens = max_tokens
+
+    @property
+    def arguments(self) -> dict[str, Any]:
+        """Arguments for ``generate`` etc.: the processor, and ``max_tokens`` if it is given."""
+        limit = {} if self._max_tokens is None else {"max_tokens": self._max_tokens}
+        return {"logits_processors": [self], **limit}
 
     def reset(self) -> None:
         """Removes all texts; the ids of the next call are prompts."""

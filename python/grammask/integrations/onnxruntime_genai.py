@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from grammask.integrations.serving.row_tracking import TrackedBatch, grammars_of
+from grammask.integrations.serving.row_tracking import TrackedBatch, check_budget, grammars_of
 from grammask.masks import allocate_mask, apply_mask, fill_masks
 
 if TYPE_CHECKING:
@@ -30,27 +30,39 @@ class ConstrainedGenerator:
 
         generator = og.Generator(model, params)
         generator.append_tokens(tokenizer.encode(prompt))
-        for tokens in ConstrainedGenerator(generator, grammar.compile(vocabulary)):
+        for tokens in ConstrainedGenerator(generator, grammar.compile(vocabulary), max_tokens=200):
             print(stream.decode(tokens[0]), end="")
 
     Greedy search and sampling, batches included. Beam search is not supported, because it reorders rows between steps.
     ``rewind_to`` of this object rewinds both the generator and the texts.
     """
 
-    def __init__(self, generator: Any, grammars: CompiledGrammar | Sequence[CompiledGrammar | None]) -> None:
+    def __init__(
+        self,
+        generator: Any,
+        grammars: CompiledGrammar | Sequence[CompiledGrammar | None],
+        *,
+        max_tokens: int | None = None,
+    ) -> None:
         """Begins texts after the prompts of the generator.
 
         Args:
             generator: The generator, with its prompts appended.
             grammars: One compiled grammar for all rows, or one for each row, None for rows without one.
+            max_tokens: The token budget of each row: its text is complete, end token included, within this number of
+                tokens. The search option ``max_length`` of the generator, which counts the prompt too, must permit as
+                many. None for texts that the generator may truncate.
 
         Raises:
+            BudgetTooSmall: ``max_tokens`` does not suffice for a text of one of the grammars.
             ValueError: There is no grammar, the number of rows is not a multiple of the number of grammars, or the
                 grammars have different vocabularies.
         """
         self._generator = generator
         self._grammars, self._size = grammars_of(grammars)
         self._batch: TrackedBatch | None = None
+        self._max_tokens = max_tokens
+        check_budget(self._grammars, max_tokens)
 
     def __iter__(self) -> Iterator[npt.NDArray[np.int32]]:
         """Yields the tokens of each step, shape ``[rows]``, until the generator is done."""
@@ -74,7 +86,7 @@ class ConstrainedGenerator:
         logits = np.array(generator.get_logits(), np.float32)
         rows = logits.reshape(-1, logits.shape[-1])
         if self._batch is None:
-            self._batch = TrackedBatch(np.empty((len(rows), 0), np.int64), self._grammars)
+            self._batch = TrackedBatch(np.empty((len(rows), 0), np.int64), self._grammars, self._max_tokens)
         constrained = [(index, row.matcher) for index, row in enumerate(self._batch.rows) if row.matcher]
         if constrained:
             mask = allocate_mask(len(constrained), self._size)

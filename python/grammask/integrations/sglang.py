@@ -19,12 +19,15 @@ from sglang.srt.constrained.base_grammar_backend import (
     InvalidGrammarObject,
     register_vocab_mask_buffer,
 )
+from sglang.srt.constrained.grammar_manager import GrammarManager
+from sglang.srt.constrained.reasoner_grammar_backend import ReasonerGrammarObject
 from sglang.srt.constrained.torch_ops.token_filter_torch_ops import set_token_filter_torch
 from sglang.srt.runtime_context import get_serving
 
 from grammask.errors import GrammarError
 from grammask.grammar import Grammar
 from grammask.integrations.serving import request_grammars
+from grammask.integrations.serving.request_budget import BudgetPolicy, set_request_budget
 from grammask.integrations.serving.request_matcher import RequestMatcher
 from grammask.integrations.serving.server_vocabulary import vocabulary_of
 from grammask.masks import apply_mask, fill_masks
@@ -34,6 +37,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
     from sglang.srt.constrained.base_grammar_backend import GrammarRow
+    from sglang.srt.managers.schedule_batch import Req
 
     from grammask._grammask import Vocabulary
 
@@ -230,6 +234,42 @@ class GrammaskGrammarBackend(BaseGrammarBackend):  # type: ignore[misc, unused-i
         return GrammaskGrammar(RequestMatcher(compiled, self._vocabulary), GrammarStats(dispatch_type=kind))
 
 
+_configure_request = GrammarManager._apply_request_reasoning_config  # noqa: SLF001
+
+
+def configure_request(manager: GrammarManager, request: Req) -> None:
+    """Replaces the method of SGLang's manager that configures the grammar of a request: sets its token budget.
+
+    SGLang calls it when the grammar is compiled, and does not pass requests to backends. A request with a budget
+    that is too small for its grammar is refused.
+    """
+    _configure_request(manager, request)
+    grammar = request.grammar
+    begins_late = False
+    if isinstance(grammar, ReasonerGrammarObject):
+        begins_late = grammar.tokens_in_think >= 0 and not grammar.reasoning_in_grammar
+        grammar = grammar.grammar
+    if not isinstance(grammar, GrammaskGrammar):
+        return
+    # Of the tokens before the text, those that were drafted in the last steps may not be counted yet.
+    margin = 2 * (getattr(manager.server_args, "speculative_num_draft_tokens", None) or 0)
+
+    def remaining() -> int:
+        used = len(request.output_ids)
+        return int(request.sampling_params.max_new_tokens) - used - (margin if used else 0)
+
+    try:
+        set_request_budget(
+            grammar.matcher,
+            remaining,
+            policy=BudgetPolicy.of_environment(),
+            begins_late=begins_late,
+            warn=lambda message: logger.warning("Request %s: %s", request.rid, message),
+        )
+    except GrammarError as error:
+        request.set_finish_with_abort(str(error))
+
+
 def make_backend(
     server_args: Any,  # noqa: ARG001
     tokenizer: Any,
@@ -238,13 +278,17 @@ def make_backend(
 ) -> BaseGrammarBackend:
     """Makes the backend of a server; SGLang's registry of backends calls it.
 
-    SGLang wraps its own backends for reasoning models, but not registered ones, so this function does.
+    SGLang wraps its own backends for reasoning models, but not registered ones, so this function does. It also replaces
+    the method of SGLang's manager of grammars that configures a request, see :func:`configure_request`.
 
     Raises:
         VocabularyError: The tokenizer's tokens cannot be mapped to bytes.
         GrammarError: The argument ``--constrained-json-whitespace-pattern`` is no regular expression, or matches more
             than white space.
+        ValueError: ``GRAMMASK_BUDGET`` has an unknown value.
     """
+    BudgetPolicy.of_environment()
+    GrammarManager._apply_request_reasoning_config = configure_request  # noqa: SLF001
     serving = get_serving()
     whitespace, max_whitespace = "natural", serving.constrained_json_max_whitespace_cnt
     if serving.constrained_json_whitespace_pattern is not None:

@@ -1,7 +1,6 @@
 """The entry point of SGLang's plugins: adds ``grammask`` to the choices of ``--grammar-backend``.
 
-See ``docs/sglang.md``. SGLang has a registry of backends, so none of its modules is patched; the backend is imported
-only if a server requests it.
+See ``docs/sglang.md``. SGLang has a registry of backends; the backend is imported only if a server requests it.
 """
 
 from __future__ import annotations

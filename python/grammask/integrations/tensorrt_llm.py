@@ -79,6 +79,9 @@ class GrammarLogitsProcessor:
         vocabulary: The tokens of the model.
         end_tokens: The tokens that end a text, if not the vocabulary's: ``SamplingParams.end_id`` and
             ``stop_token_ids``.
+        max_tokens: The token budget: each beam is complete, end token included, within this number of tokens.
+            ``SamplingParams.max_tokens`` must permit as many, and is not visible to processors. None for texts that it
+            may truncate.
         has_chunked_prompts: Whether long prompts are split into chunks (``enable_chunked_prefill``) with a call each.
             Such calls cannot be distinguished from those of the overlap scheduler, which is then not detected: make
             sure that it is off.
@@ -90,9 +93,11 @@ class GrammarLogitsProcessor:
         vocabulary: Vocabulary | VocabularyFile,
         *,
         end_tokens: Sequence[int] | None = None,
+        max_tokens: int | None = None,
         has_chunked_prompts: bool = False,
     ) -> None:
         self._grammar = grammar
+        self._max_tokens = max_tokens
         self._has_chunked_prompts = has_chunked_prompts
         self._vocabulary = vocabulary
         self._end_tokens = None if end_tokens is None else tuple(end_tokens)
@@ -117,7 +122,8 @@ class GrammarLogitsProcessor:
             client_id: Not used.
 
         Raises:
-            GrammarError: No token is legal, or a budget was exceeded.
+            BudgetTooSmall: ``max_tokens`` does not suffice for a text of the grammar.
+            GrammarError: No token is legal, or a limit was exceeded.
             ValueError: A beam has an illegal token.
             RuntimeError: There is no new token, which means that the overlap scheduler is on.
         """
@@ -171,13 +177,20 @@ class GrammarLogitsProcessor:
         if self._start_matcher is None:
             given = self._vocabulary
             vocabulary = given.load() if isinstance(given, VocabularyFile) else given
-            self._start_matcher = RequestMatcher(
-                self._grammar.compile(vocabulary), vocabulary, self._end_tokens
-            )
+            compiled = self._grammar.compile(vocabulary)
+            start = RequestMatcher(compiled, vocabulary, self._end_tokens)
+            start.set_budget(self._max_tokens)
+            self._start_matcher = start
         return self._start_matcher
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return _restore, (self._grammar, self._vocabulary, self._end_tokens, self._has_chunked_prompts)
+        return _restore, (
+            self._grammar,
+            self._vocabulary,
+            self._end_tokens,
+            self._max_tokens,
+            self._has_chunked_prompts,
+        )
 
 
 def approve_pickles() -> None:
@@ -224,10 +237,15 @@ def _restore(
     grammar: Grammar,
     vocabulary: Vocabulary | VocabularyFile,
     end_tokens: tuple[int, ...] | None,
+    max_tokens: int | None,
     has_chunked_prompts: bool,  # noqa: FBT001 # Arguments in a pickle are positional.
 ) -> GrammarLogitsProcessor:
     return GrammarLogitsProcessor(
-        grammar, vocabulary, end_tokens=end_tokens, has_chunked_prompts=has_chunked_prompts
+        grammar,
+        vocabulary,
+        end_tokens=end_tokens,
+        max_tokens=max_tokens,
+        has_chunked_prompts=has_chunked_prompts,
     )
 
 

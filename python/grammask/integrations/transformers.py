@@ -33,8 +33,8 @@ class GrammarLogitsProcessor:
     Example::
 
         compiled = grammar.compile(Vocabulary.from_huggingface(tokenizer, size=model.config.vocab_size))
-        processor = GrammarLogitsProcessor(compiled)
-        model.generate(**inputs, logits_processor=[processor], max_new_tokens=200)
+        processor = GrammarLogitsProcessor(compiled, max_new_tokens=200)
+        model.generate(**inputs, **processor.arguments)
 
     Supports greedy search, sampling, beam search, assisted and prompt-lookup decoding, with left padding and
     ``num_return_sequences``. The same object serves any number of calls of ``generate``, one at a time.
@@ -55,18 +55,29 @@ class GrammarLogitsProcessor:
     to the same processor; accepted tokens are correct. It is an error if the assistant has no score for any legal id.
     """
 
-    def __init__(self, grammars: CompiledGrammar | Sequence[CompiledGrammar | None]) -> None:
+    def __init__(
+        self,
+        grammars: CompiledGrammar | Sequence[CompiledGrammar | None],
+        *,
+        max_new_tokens: int | None = None,
+    ) -> None:
         """Makes a processor.
 
         Args:
             grammars: One compiled grammar for all rows, or one for each prompt of the batch, None for prompts without
                 one. Beams and ``num_return_sequences`` share the grammar of their prompt.
+            max_new_tokens: The token budget of each row: its text is complete, end token included, within this number
+                of tokens. ``generate`` must permit as many (``max_new_tokens``, or ``max_length`` less the length of
+                the prompts), but does not tell its processors; :attr:`arguments` passes the number to both. None for
+                texts that ``generate`` may truncate.
 
         Raises:
+            BudgetTooSmall: ``max_new_tokens`` does not suffice for a text of one of the grammars.
             ValueError: The sequence is empty, or its grammars are compiled for vocabularies of different sizes.
         """
         listed, self._size = grammars_of(grammars)
-        self._batches = RecentBatches(listed)
+        self._batches = RecentBatches(listed, max_tokens=max_new_tokens)
+        self._max_new_tokens = max_new_tokens
         self._previous_ids: Any = None
         self._mask: Any = None
         self._page_locked: Any = None
@@ -80,6 +91,12 @@ class GrammarLogitsProcessor:
         """
         msg = "continuous batching does not tell a logits processor which request a row belongs to; use generate()"
         raise NotImplementedError(msg)
+
+    @property
+    def arguments(self) -> dict[str, Any]:
+        """Arguments for ``generate``: the processor, and ``max_new_tokens`` if it is given."""
+        limit = {} if self._max_new_tokens is None else {"max_new_tokens": self._max_new_tokens}
+        return {"logits_processor": [self], **limit}
 
     def reset(self) -> None:
         """Removes all texts; the ids of the next call are prompts."""

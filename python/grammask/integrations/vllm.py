@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 import torch
 from vllm.exceptions import VLLMValidationError
 from vllm.logger import init_logger
+from vllm.v1.structured_output import StructuredOutputManager
 from vllm.v1.structured_output.backend_types import (
     StructuredOutputBackend,
     StructuredOutputGrammar,
@@ -25,16 +26,18 @@ from vllm.v1.structured_output.request import get_structured_output_key
 from grammask.errors import GrammarError, VocabularyError
 from grammask.grammar import Grammar
 from grammask.integrations.serving import request_grammars
+from grammask.integrations.serving.request_budget import BudgetPolicy, set_request_budget
 from grammask.integrations.serving.request_matcher import RequestMatcher
 from grammask.integrations.serving.server_vocabulary import vocabulary_of
 
 if TYPE_CHECKING:
     from vllm.sampling_params import SamplingParams, StructuredOutputsParams
+    from vllm.v1.request import Request
 
     from grammask._grammask import Vocabulary
     from grammask.schemas.options import SchemaKeywords
 
-__all__ = ["GrammaskBackend", "GrammaskGrammar", "validate_request"]
+__all__ = ["GrammaskBackend", "GrammaskGrammar", "create_grammar", "validate_request"]
 
 logger = init_logger(__name__)
 
@@ -52,6 +55,11 @@ class GrammaskGrammar(StructuredOutputGrammar):  # type: ignore[misc, unused-ign
         self._raises = raises
         self._mask_error: GrammarError | None = None
         """The error of the last mask or token, if there was one."""
+
+    @property
+    def matcher(self) -> RequestMatcher:
+        """The matcher of the text."""
+        return self._matcher
 
     def accept_tokens(self, request_id: str, tokens: list[int]) -> bool:
         """Appends tokens, up to the one that ends the text; later ones are ignored.
@@ -164,6 +172,40 @@ class GrammaskBackend(StructuredOutputBackend):  # type: ignore[misc, unused-ign
     def destroy(self) -> None:
         """Releases the vocabulary and the grammars that were compiled for it."""
         del self._vocabulary
+
+
+_create_grammar = StructuredOutputManager._create_grammar  # noqa: SLF001
+
+
+def create_grammar(manager: StructuredOutputManager, request: Request) -> StructuredOutputGrammar:
+    """Replaces the method of vLLM's manager that compiles the grammar of a request: sets its token budget.
+
+    The budget is the request's ``max_tokens``, or the rest of the context window if that is less.
+
+    Raises:
+        BudgetTooSmall: The budget does not suffice for a text of the grammar; vLLM refuses the request.
+        GrammarError: The constraint is invalid, or cannot be enforced exactly.
+    """
+    grammar = _create_grammar(manager, request)
+    if not isinstance(grammar, GrammaskGrammar):
+        return grammar
+    begins_late = not manager.enable_in_reasoning and manager.reasoner_cls is not None
+    # Of the tokens before the text, those that were drafted in the same step are not counted yet.
+    margin = manager.vllm_config.num_speculative_tokens if begins_late else 0
+    max_length = manager.vllm_config.model_config.max_model_len
+
+    def remaining() -> int:
+        left = min(request.max_tokens - request.num_output_tokens, max_length - request.num_tokens)
+        return int(left) - (margin if request.num_output_tokens else 0)
+
+    set_request_budget(
+        grammar.matcher,
+        remaining,
+        policy=BudgetPolicy.of_environment(),
+        begins_late=begins_late,
+        warn=lambda message: logger.warning("Request %s: %s", request.request_id, message),
+    )
+    return grammar
 
 
 def validate_request(sampling_params: SamplingParams, tokenizer: Any = None) -> None:  # noqa: ARG001

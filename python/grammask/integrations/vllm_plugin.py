@@ -23,20 +23,25 @@ TESTED_VERSIONS = ("0.33.",)
 
 _MANAGER = "vllm.v1.structured_output"
 
+_BUDGETS = (_MANAGER, "StructuredOutputManager._create_grammar", "create_grammar")
+"""A backend does not learn the maximum number of tokens of a request, but the manager of backends does."""
+
 _PATCHES: dict[str, tuple[tuple[str, str, str], ...]] = {
     "guidance": (
+        _BUDGETS,
         (_MANAGER, "GuidanceBackend", "GrammaskBackend"),
         (f"{_MANAGER}.backend_guidance", "GuidanceBackend", "GrammaskBackend"),
         (f"{_MANAGER}.backend_guidance", "validate_guidance_grammar", "validate_request"),
         (f"{_MANAGER}.backend_guidance", "has_guidance_unsupported_json_features", "nothing_unsupported"),
     ),
     "xgrammar": (
+        _BUDGETS,
         (_MANAGER, "XgrammarBackend", "GrammaskBackend"),
         (f"{_MANAGER}.backend_xgrammar", "XgrammarBackend", "GrammaskBackend"),
         (f"{_MANAGER}.backend_xgrammar", "validate_xgrammar_grammar", "validate_request"),
     ),
 }
-"""For each backend, the module and name to be replaced in vLLM, and the name of the replacement."""
+"""For each backend, the module and the dotted name to be replaced in vLLM, and the name of the replacement."""
 
 
 def plugin() -> None:
@@ -57,7 +62,7 @@ def install(*names: str) -> None:
         names: ``"guidance"``, ``"xgrammar"`` or both.
 
     Raises:
-        ValueError: There is no such backend, or it cannot be replaced.
+        ValueError: There is no such backend, it cannot be replaced, or ``GRAMMASK_BUDGET`` has an unknown value.
         RuntimeError: This version of vLLM was not tested, or lacks a name that is to be replaced.
     """
     unknown = [name for name in names if name not in _PATCHES]
@@ -70,20 +75,35 @@ def install(*names: str) -> None:
         return
     _check_version()
     from grammask.integrations import vllm as ours
+    from grammask.integrations.serving.request_budget import BudgetPolicy
 
+    BudgetPolicy.of_environment()
     replacements: dict[str, Any] = {
         "GrammaskBackend": ours.GrammaskBackend,
+        "create_grammar": ours.create_grammar,
         "validate_request": ours.validate_request,
         "nothing_unsupported": _nothing_unsupported,
     }
     patches = [patch for name in names for patch in _PATCHES[name]]
-    modules = {module: importlib.import_module(module) for module, _, _ in patches}
-    for module, theirs, _ in patches:
-        if not hasattr(modules[module], theirs):
-            msg = f"{module} has no {theirs}: grammask's plugin does not fit this build of vLLM"
-            raise RuntimeError(msg)
-    for module, theirs, mine in patches:
-        setattr(modules[module], theirs, replacements[mine])
+    owners = [_owner(module, theirs) for module, theirs, _ in patches]
+    for owner, (_, theirs, mine) in zip(owners, patches, strict=True):
+        setattr(owner, theirs.rpartition(".")[2], replacements[mine])
+
+
+def _owner(module: str, name: str) -> Any:
+    """Returns the module or class with the attribute that a dotted name denotes.
+
+    Raises:
+        RuntimeError: There is none.
+    """
+    *path, attribute = name.split(".")
+    owner: Any = importlib.import_module(module)
+    for part in path:
+        owner = getattr(owner, part, None)
+    if not hasattr(owner, attribute):
+        msg = f"{module} has no {name}: grammask's plugin does not fit this build of vLLM"
+        raise RuntimeError(msg)
+    return owner
 
 
 def _check_version() -> None:

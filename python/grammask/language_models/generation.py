@@ -48,6 +48,7 @@ def generate(
     temperature: float = 1.0,
     top_p: float = 1.0,
     max_tokens: int = 256,
+    has_budget: bool = True,
     logprobs: int | None = None,
 ) -> Iterator[Step]:
     """Samples tokens until the text ends or ``max_tokens`` is reached; the matcher accepts them.
@@ -60,13 +61,30 @@ def generate(
         temperature: The sampling temperature; 0 selects the most likely token.
         top_p: Samples from the smallest set of most likely tokens with at least this total probability (nucleus
             sampling, Holtzman et al., 2020).
-        max_tokens: The maximum number of tokens.
+        max_tokens: The maximum number of tokens, end token included.
+        has_budget: Whether ``max_tokens`` is also the budget of the matcher, so that the text is complete at the end.
         logprobs: The number of most likely tokens whose probabilities each step has, in addition to its own; None for
             no probabilities.
 
     Raises:
-        DeadEnd: No token is legal.
+        BudgetTooSmall: ``max_tokens`` does not suffice for a text of the grammar; raised by the call.
+        DeadEnd: No token is legal; raised by the iterator.
     """
+    if matcher is not None and has_budget:
+        matcher.budget = max_tokens
+    return _steps(matcher, model, rng, prompt, temperature, top_p, max_tokens, logprobs)
+
+
+def _steps(
+    matcher: Matcher | None,
+    model: LanguageModel,
+    rng: np.random.Generator,
+    prompt: Sequence[int],
+    temperature: float,
+    top_p: float,
+    max_tokens: int,
+    logprobs: int | None,
+) -> Iterator[Step]:
     mask = allocate_mask(1, model.vocabulary.size)[0]
     model.begin(prompt)
     for _ in range(max_tokens):

@@ -34,7 +34,8 @@ class Piece:
 
     Attributes:
         text: The bytes.
-        source: ``forced`` (the only continuation), ``model``, or ``alternative`` (not the server's first choice).
+        source: ``forced`` (the only continuation), ``model``, ``alternative`` (not the server's first choice), or
+            ``completion`` (the shortest one, after the maximum length).
     """
 
     text: bytes
@@ -61,13 +62,22 @@ class RemoteModel:
         self._name = name or self._first_model()
 
     def write(
-        self, matcher: Matcher, prompt: str, *, temperature: float = 1.0, seed: int = 0, max_bytes: int = 4096
+        self,
+        matcher: Matcher,
+        prompt: str,
+        *,
+        temperature: float = 1.0,
+        seed: int = 0,
+        max_bytes: int = 4096,
+        is_completed: bool = True,
     ) -> Iterator[Piece]:
         """Yields the text in pieces, which the matcher accepts.
 
-        Stops if the text is complete and either the server stops or no byte is legal, and after `max_bytes`.
+        Stops if the text is complete and either the server stops or no byte is legal, and after ``max_bytes``. With
+        ``is_completed``, the shortest completion follows then.
 
         Raises:
+            GrammarError: The text has no finite completion.
             NoFittingContinuation: The grammar refuses the server's continuation and its alternatives.
         """
         text = b""
@@ -92,6 +102,8 @@ class RemoteModel:
                 raise NoFittingContinuation(
                     f"after {text[-40:]!r} the server wrote {choice['text'][:40]!r}, and none of its alternatives fits"
                 )
+        if is_completed and (completion := matcher.shortest_completion().text):
+            yield _read(matcher, completion, "completion")
 
     def _continue(self, prompt: str, text: bytes, temperature: float, seed: int) -> dict[str, Any]:
         answer = self._ask(

@@ -20,7 +20,7 @@ from starlette.responses import HTMLResponse, JSONResponse, StreamingResponse
 from starlette.routing import Route
 
 from grammask.compile_cache import default_compile_cache
-from grammask.errors import DeadEnd, GrammarError
+from grammask.errors import BudgetTooSmall, DeadEnd, GrammarError
 from grammask.language_models.generation import generate
 from grammask.server import requests
 from grammask.server.answers import Answer, Chunks, StopText, error_of
@@ -45,7 +45,12 @@ MAX_BODY_BYTES = 4 << 20
 
 
 def application(
-    model: LanguageModel, name: str, hosts: Sequence[str] = ("*",), *, tool_style: str = "hermes"
+    model: LanguageModel,
+    name: str,
+    hosts: Sequence[str] = ("*",),
+    *,
+    tool_style: str = "hermes",
+    has_budgets: bool = True,
 ) -> Starlette:
     """Makes the application that serves a model.
 
@@ -55,12 +60,14 @@ def application(
         hosts: The host names that requests may have. On a loopback address, pass only its names: this prevents web
             pages from reaching the server through a DNS name that they control (DNS rebinding).
         tool_style: The style in which the model calls tools (:func:`grammask.tool_styles.tool_styles`).
+        has_budgets: Whether answers under a grammar are complete within the maximum number of tokens of their request,
+            which is refused if it is too small. Otherwise they may be truncated.
 
     Raises:
         ValueError: The style is unknown.
     """
     style_named(tool_style)
-    server = _Server(model, name, tool_style)
+    server = _Server(model, name, tool_style, has_budgets=has_budgets)
     return Starlette(
         routes=[
             Route("/", server.page),
@@ -75,10 +82,11 @@ def application(
 
 
 class _Server:
-    def __init__(self, model: LanguageModel, name: str, tool_style: str) -> None:
+    def __init__(self, model: LanguageModel, name: str, tool_style: str, *, has_budgets: bool) -> None:
         self._model = model
         self._name = name
         self._tool_style = tool_style
+        self._has_budgets = has_budgets
         self._model_lock = asyncio.Lock()
 
     async def page(self, request: Request) -> Response:  # noqa: ARG002
@@ -113,24 +121,17 @@ class _Server:
             tools = requests.tools_of(fields)
             matcher = await run_in_threadpool(self._matcher, fields)
             prompt = await run_in_threadpool(self._prompt, fields, kind)
+            steps = await run_in_threadpool(self._steps, matcher, prompt, sampling)
         except requests.BadRequest as error:
             return JSONResponse(error_of(str(error), param=error.param, code=error.code), 400)
+        except BudgetTooSmall as error:
+            return JSONResponse(error_of(str(error), param=sampling.max_tokens_field, code=error.code), 400)
         except GrammarError as error:
             param = "tools" if "tools" in fields else "response_format"
             return JSONResponse(error_of(str(error), param=param, code=error.code), 400)
         except (TypeError, ValueError) as error:
             return JSONResponse(error_of(str(error), code="invalid_value"), 400)
         answer = Answer(kind, self._name, len(prompt))
-        steps = generate(
-            matcher,
-            self._model,
-            np.random.default_rng(None if sampling.seed is None else sampling.seed & (1 << 64) - 1),
-            prompt=prompt,
-            temperature=sampling.temperature,
-            top_p=sampling.top_p,
-            max_tokens=sampling.max_tokens,
-            logprobs=sampling.logprobs,
-        )
         pieces = self._pieces(answer, steps, matcher, sampling, is_named=bool(tools))
         has_logprobs = sampling.logprobs is not None
         if sampling.is_streamed:
@@ -159,6 +160,22 @@ class _Server:
             return self._model.encode(prompt) if prompt else []
         tools = shown_tools(requests.tools_of(fields), tool_style(self._tool_style))
         return self._model.encode_chat(requests.messages_of(fields), tools)
+
+    def _steps(
+        self, matcher: Matcher | None, prompt: list[int], sampling: requests.Sampling
+    ) -> Iterator[Step]:
+        """Prepares the generation of an answer, whose budget is checked at once."""
+        return generate(
+            matcher,
+            self._model,
+            np.random.default_rng(None if sampling.seed is None else sampling.seed & (1 << 64) - 1),
+            prompt=prompt,
+            temperature=sampling.temperature,
+            top_p=sampling.top_p,
+            max_tokens=sampling.max_tokens,
+            has_budget=self._has_budgets,
+            logprobs=sampling.logprobs,
+        )
 
     async def _pieces(
         self,

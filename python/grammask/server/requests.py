@@ -53,6 +53,8 @@ class Sampling:
     """Options for sampling and stopping."""
 
     max_tokens: int
+    max_tokens_field: str
+    """The field that has the maximum number of tokens, or would have it."""
     temperature: float
     top_p: float
     seed: int | None
@@ -94,6 +96,7 @@ def sampling_of(fields: Mapping[str, Any], *, kind: str) -> Sampling:
         logprobs = alternatives if fields.get("logprobs") else None
     max_tokens_field = "max_completion_tokens" if "max_completion_tokens" in fields else "max_tokens"
     return Sampling(
+        max_tokens_field=max_tokens_field,
         max_tokens=_number(fields, max_tokens_field, 256, int, 1, 1 << 20),
         temperature=_number(fields, "temperature", 1.0, float, 0, 100),
         top_p=_number(fields, "top_p", 1.0, float, 0, 1),

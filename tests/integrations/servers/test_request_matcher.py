@@ -6,7 +6,8 @@ import random
 
 import numpy as np
 import pytest
-from grammask import DeadEnd, Grammar, Vocabulary, allocate_mask
+from grammask import BudgetTooSmall, DeadEnd, Grammar, GrammarError, Vocabulary, allocate_mask
+from grammask.integrations.serving.request_budget import BudgetPolicy, set_request_budget
 from grammask.integrations.serving.request_matcher import RequestMatcher
 from grammask.integrations.serving.server_vocabulary import vocabulary_of
 
@@ -68,6 +69,102 @@ def test_prefix_stops_at_the_end() -> None:
     assert matcher.accepted_prefix([0, 3, 0, 6, 6, 0]) == 4
     assert matcher.step_count == 0
     assert not matcher.is_finished
+
+
+@pytest.mark.parametrize("text", GRAMMARS)
+@pytest.mark.parametrize("ends", [[5], [6], [7], [5, 6], [6, 7], []])
+def test_texts_are_complete_within_the_budget(text: str, ends: list[int]) -> None:
+    base = vocabulary([5])
+    compiled = Grammar.from_kbnf(text).compile(base)
+    minimum = compiled.matcher().tokens_to_finish
+    for seed in range(20):
+        chance = random.Random(seed)
+        budget = minimum + seed % 5
+        matcher = RequestMatcher(compiled, base, ends)
+        with pytest.raises(BudgetTooSmall):
+            matcher.set_budget(minimum - 1)
+        matcher.set_budget(budget)
+        for used in range(budget):
+            mask = allocate_mask(1, 8)
+            matcher.fill_mask(mask)
+            allowed = [token for token in range(8) if mask[0, 0] >> token & 1]
+            token = chance.choice(allowed)
+            assert matcher.accept(token)
+            assert matcher.accepted_prefix([token] * 9) < budget - used
+            if matcher.is_finished:
+                break
+        assert matcher.is_finished
+        matcher.reset()
+        assert matcher.inner.budget == budget
+
+
+def test_end_tokens_with_texts_have_no_budget() -> None:
+    base = vocabulary([5])
+    matcher = RequestMatcher(Grammar.from_kbnf('start ::= "ab";').compile(base), base, {1, 5})
+    assert not matcher.can_have_budget
+    with pytest.raises(ValueError, match=r"\[1\]"):
+        matcher.set_budget(9)
+    warnings: list[str] = []
+    set_request_budget(
+        matcher, lambda: 9, policy=BudgetPolicy.REQUIRED, begins_late=False, warn=warnings.append
+    )
+    assert matcher.inner.budget is None
+    assert "stop tokens have texts" in warnings[0]
+
+
+def test_policies(monkeypatch) -> None:
+    base = vocabulary([5])
+    endless = Grammar.from_kbnf('start ::= "a" start;').compile(base)
+    word = Grammar.from_kbnf('start ::= "abc";').compile(base)
+
+    def outcome(compiled, tokens: int, policy: str | None) -> int | None:
+        monkeypatch.setenv("GRAMMASK_BUDGET", policy or "")
+        matcher = RequestMatcher(compiled, base)
+        set_request_budget(
+            matcher,
+            lambda: tokens,
+            policy=BudgetPolicy.of_environment(),
+            begins_late=False,
+            warn=warnings.append,
+        )
+        return matcher.inner.budget
+
+    warnings: list[str] = []
+    assert outcome(word, 3, None) == outcome(word, 3, "preferred") == 3
+    assert outcome(word, 3, "off") is outcome(word, 2, "off") is None
+    for compiled, tokens in ((word, 2), (word, -4), (endless, 99)):
+        with pytest.raises(GrammarError):
+            outcome(compiled, tokens, "required")
+        assert not warnings
+        assert outcome(compiled, tokens, "preferred") is None
+        assert "may be truncated" in warnings.pop()
+    with pytest.raises(ValueError, match="required, preferred, off"):
+        outcome(word, 3, "on")
+
+
+def test_budgets_of_texts_that_begin_late() -> None:
+    base = vocabulary([5])
+    compiled = Grammar.from_kbnf(GRAMMARS[0]).compile(base)
+    matcher = RequestMatcher(compiled, base)
+    left, warnings = 9, []
+    set_request_budget(
+        matcher, lambda: left, policy=BudgetPolicy.REQUIRED, begins_late=True, warn=warnings.append
+    )
+    assert matcher.inner.budget == 9
+    left = 4
+    assert matcher.accepted_prefix([0, 3, 0, 5]) == 4
+    assert matcher.accepted_prefix([0, 3, 0, 3]) == 3
+    matcher.fill_mask(allocate_mask(1, 8))
+    assert matcher.accept(0)
+    left = 1
+    matcher.fill_mask(allocate_mask(1, 8))
+    assert matcher.inner.budget == 3
+    matcher.rollback(1)
+    branch = matcher.fork()
+    branch.fill_mask(allocate_mask(1, 8))
+    assert branch.inner.budget is None
+    assert len(warnings) == 1
+    assert "may be truncated" in warnings[0]
 
 
 def test_width_of_the_model(tokenizer) -> None:

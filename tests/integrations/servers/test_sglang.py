@@ -24,6 +24,7 @@ with warnings.catch_warnings():
         from sglang.srt.arg_groups.choices import GRAMMAR_BACKEND_CHOICES
         from sglang.srt.constrained import base_grammar_backend
         from sglang.srt.constrained.base_grammar_backend import GrammarRow, InvalidGrammarObject
+        from sglang.srt.constrained.grammar_manager import GrammarManager
         from sglang.srt.constrained.reasoner_grammar_backend import ReasonerGrammarBackend
         from sglang.srt.speculative.spec_utils import traverse_tree
     except ImportError as missing:
@@ -244,6 +245,99 @@ def test_reasoning(backend, tokenizer, strict) -> None:
     copied.accept_token(tokenizer.convert_tokens_to_ids("</think>"))
     with pytest.raises(ValueError, match="not legal"):
         copied.accept_token(tokenizer.encode("12")[0])
+
+
+class GrammarRequest:
+    """The attributes of SGLang's request that its manager of grammars uses."""
+
+    def __init__(self, max_new_tokens: int, *, reasoning: bool = False, **constraint: str) -> None:
+        kinds = dict.fromkeys(("json_schema", "regex", "ebnf", "structural_tag"))
+        self.sampling_params = SimpleNamespace(
+            **{**kinds, **constraint},
+            ebnf_full_assistant=False,
+            custom_params=None,
+            max_new_tokens=max_new_tokens,
+        )
+        self.rid, self.origin_input_ids, self.output_ids = "r", [1, 2], []
+        self.require_reasoning, self.grammar, self.aborted = reasoning, None, ""
+
+    def finished(self) -> bool:
+        return False
+
+    def set_finish_with_abort(self, message: str) -> None:
+        self.grammar, self.aborted = None, message
+
+
+@pytest.fixture
+def managed(backend):
+    """Run requests through SGLang's own manager of grammars."""
+
+    def make(asked: GrammarRequest, made: Any, **server: Any) -> GrammarRequest:
+        manager = object.__new__(GrammarManager)
+        vars(manager).update(
+            grammar_backend=made,
+            grammar_queue=[],
+            server_args=SimpleNamespace(**server),
+            scheduler=SimpleNamespace(model_config=None),
+            pp_rank=0,
+            pp_size=1,
+            pp_group=None,
+            grammar_sync_size=1,
+            SGLANG_GRAMMAR_POLL_INTERVAL=0.5,
+            SGLANG_GRAMMAR_MAX_POLL_ITERATIONS=10,
+        )
+        if manager.process_req_with_grammar(asked):
+            manager.grammar_queue.append(asked) if not manager.grammar_queue else None
+            while manager.grammar_queue:
+                manager.get_ready_grammar_requests()
+        return asked
+
+    return make
+
+
+def test_max_new_tokens_are_the_budget(backend, managed, tokenizer, monkeypatch) -> None:
+    engine = backend()
+    schema = json.dumps({"type": "array", "items": {"type": "string"}})
+    for seed in range(8):
+        chance = random.Random(seed)
+        asked = managed(GrammarRequest(7, json_schema=schema), engine)  # Later ones are from the cache.
+        mask = asked.grammar.allocate_vocab_mask(WIDTH, 1, "cpu")
+        tokens: list[int] = []
+        while not asked.grammar.is_terminated():
+            asked.grammar.fill_vocab_mask_batched([GrammarRow(row=0, grammar=asked.grammar)], mask)
+            tokens.append(chance.choice(legal(mask[0])))
+            asked.grammar.accept_token(tokens[-1])
+        assert len(tokens) <= 7
+        assert tokens[-1] == tokenizer.eos_token_id
+    for _ in range(2):
+        asked = managed(GrammarRequest(1, regex="yes"), engine)
+        assert "budget-too-small" in asked.aborted
+    monkeypatch.setenv("GRAMMASK_BUDGET", "preferred")
+    asked = managed(GrammarRequest(1, regex="yes"), engine)
+    assert asked.grammar.matcher.inner.budget is None
+    monkeypatch.setenv("GRAMMASK_BUDGET", "on")
+    with pytest.raises(ValueError, match="GRAMMASK_BUDGET=on"):
+        backend()
+
+
+def test_reasoning_uses_up_the_budget(backend, managed, tokenizer) -> None:
+    engine = backend(reasoning_parser="deepseek-r1")
+    thought = [tokenizer.encode(" the")[0], tokenizer.convert_tokens_to_ids("</think>")]
+    for drafted, budget in ((None, 7), (2, 3)):
+        asked = managed(
+            GrammarRequest(9, reasoning=True, regex="(no)+"), engine, speculative_num_draft_tokens=drafted
+        )
+        mask = asked.grammar.allocate_vocab_mask(WIDTH, 1, "cpu")
+        for token in thought:
+            asked.grammar.fill_vocab_mask(mask, 0)
+            asked.grammar.accept_token(token)
+            asked.output_ids.append(token)
+        asked.grammar.fill_vocab_mask(mask, 0)
+        assert asked.grammar.grammar.matcher.inner.budget == budget
+    asked = managed(GrammarRequest(9, regex="(no)+"), engine)
+    asked.output_ids.append(5)
+    asked.grammar.fill_vocab_mask(asked.grammar.allocate_vocab_mask(WIDTH, 1, "cpu"), 0)
+    assert asked.grammar.grammar.matcher.inner.budget == 9
 
 
 def test_dead_ends_fail_the_request(backend, tokenizer) -> None:

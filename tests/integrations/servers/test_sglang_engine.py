@@ -18,6 +18,8 @@ if importlib.util.find_spec("sglang") is None or importlib.util.find_spec("torch
 
 PLUGINS = {"sglang.srt.plugins": {"grammask": "grammask.integrations.sglang_plugin:plugin"}}
 SEEDS = 4
+BUDGET = 16
+"""Maximum number of tokens of a request, within which its output is complete."""
 
 
 @pytest.fixture(scope="module")
@@ -30,7 +32,7 @@ def results(tokenizer: Any, model_folder: Path) -> Any:
                 **{
                     key: json.dumps(value) if key == "json_schema" else value for key, value in wanted.items()
                 },
-                "max_new_tokens": 60,
+                "max_new_tokens": BUDGET,
                 "temperature": 1.0 + seed / 4,
             },
         }
@@ -65,7 +67,7 @@ def test_kinds_of_requests_in_one_batch(scheduler: str, results: Any, tokenizer:
         check(name, output["tokens"], output["reason"], tokenizer)
         for name, output in zip(names, outputs, strict=True)
     ]
-    assert sum(ended) >= SEEDS
+    assert all(ended)
 
 
 def test_a_refused_request_has_a_reason(results: Any) -> None:

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from grammask import DeadEnd, Grammar, Vocabulary
+from grammask import BudgetTooSmall, DeadEnd, Grammar, Vocabulary
 from grammask.integrations.tensorrt_llm import GrammarLogitsProcessor, VocabularyFile
 
 torch = pytest.importorskip("torch")
@@ -75,6 +75,20 @@ def test_calls_that_are_a_step_late_are_refused() -> None:
     assert call(again, [[]]) == call(again, [[]]) == [[3]]
     with pytest.raises(RuntimeError, match="without a new token"):
         call(chunked, [[3]])
+
+
+def test_beams_are_complete_within_the_budget() -> None:
+    for seed in range(20):
+        chance = random.Random(seed)
+        processor = pickle.loads(pickle.dumps(GrammarLogitsProcessor(LIST, VOCABULARY, max_tokens=8)))
+        beams: list[list[int]] = [[]]
+        for _ in range(8):
+            rows = call(processor, beams)
+            following = [[*beam, token] for beam, row in zip(beams, rows, strict=True) for token in row]
+            beams = chance.sample(following, min(3, len(following)))
+        assert all(END in beam for beam in beams)
+    with pytest.raises(BudgetTooSmall, match="4"):
+        call(GrammarLogitsProcessor(LIST, VOCABULARY, max_tokens=3), [[]])
 
 
 def test_the_signature_is_the_published_one() -> None:

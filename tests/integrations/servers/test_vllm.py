@@ -6,13 +6,14 @@ import json
 import random
 import warnings
 from concurrent.futures import ThreadPoolExecutor
+from operator import attrgetter
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 import pytest
-from grammask import Grammar, GrammarError, Vocabulary
+from grammask import BudgetTooSmall, Grammar, GrammarError, Vocabulary
 from grammask.integrations import vllm_plugin
 from grammask.integrations.serving.server_vocabulary import vocabulary_of
 
@@ -41,7 +42,8 @@ def installed(monkeypatch):
     """Install the plugin, and take it out again after the test."""
     for names in vllm_plugin._PATCHES.values():
         for module, name, _ in names:
-            monkeypatch.setattr(f"{module}.{name}", getattr(__import__(module, fromlist=["_"]), name))
+            replaced = attrgetter(name)(__import__(module, fromlist=["_"]))
+            monkeypatch.setattr(f"{module}.{name}", replaced)
     monkeypatch.setenv("GRAMMASK_VLLM", "guidance, xgrammar")
     vllm_plugin.plugin()
 
@@ -53,7 +55,10 @@ def manager(tokenizer, monkeypatch):
             parallel_config=SimpleNamespace(distributed_executor_backend=None),
             scheduler_config=SimpleNamespace(max_num_seqs=rows),
             model_config=SimpleNamespace(
-                skip_tokenizer_init=False, is_diffusion=False, get_vocab_size=lambda: WIDTH
+                skip_tokenizer_init=False,
+                is_diffusion=False,
+                get_vocab_size=lambda: WIDTH,
+                max_model_len=options.get("max_model_len", 4096),
             ),
             structured_outputs_config=SimpleNamespace(
                 reasoning_parser="",
@@ -80,7 +85,10 @@ def manager(tokenizer, monkeypatch):
 
 def request(manager: Any, name: str = "r", **wanted: Any) -> Any:
     stop = wanted.pop("stop_token_ids", None)
-    params = SamplingParams(structured_outputs=StructuredOutputsParams(**wanted), stop_token_ids=stop)
+    max_tokens = wanted.pop("max_tokens", 1000)
+    params = SamplingParams(
+        structured_outputs=StructuredOutputsParams(**wanted), stop_token_ids=stop, max_tokens=max_tokens
+    )
     params.structured_outputs._backend = "guidance"
     params.update_from_generation_config({}, manager.tokenizer.eos_token_id)
     made = Request(name, [1, 2, 3], params, None)
@@ -282,6 +290,69 @@ def test_reasoning_comes_first(manager, tokenizer) -> None:
     made.append_output_token_ids([end_of_thought, yes])
     assert engine.accept_tokens(made, [end_of_thought, yes])
     assert legal(engine.grammar_bitmask({"r": made}, ["r"], {})[0]) == [tokenizer.eos_token_id]
+
+
+def write(engine: Any, made: Any, chance: random.Random) -> list[int]:
+    """Sample until the request is stopped, as vLLM's scheduler does."""
+    tokens: list[int] = []
+    while len(tokens) < made.max_tokens and not made.structured_output_request.grammar.is_terminated():
+        token = chance.choice(
+            legal(engine.grammar_bitmask({made.request_id: made}, [made.request_id], {})[0])
+        )
+        made.append_output_token_ids([token])
+        assert engine.accept_tokens(made, [token])
+        tokens.append(token)
+    return tokens
+
+
+def test_max_tokens_are_the_budget(manager, tokenizer) -> None:
+    endless = {"type": "array", "items": {"type": "string"}}
+    compiled = Grammar.from_json_schema(endless).compile(vocabulary_of(tokenizer, WIDTH))
+    minimum = compiled.matcher().tokens_to_finish
+    for seed in range(10):
+        engine = manager(max_model_len=(4096, 3 + 7)[seed % 2])
+        budget = (7, 99)[seed % 2]
+        made = request(engine, f"r{seed}", json=endless, max_tokens=budget)
+        tokens = write(engine, made, random.Random(seed))
+        assert len(tokens) <= 7
+        assert tokens[-1] == tokenizer.eos_token_id
+    engine = manager()
+    error = request(engine, json=endless, max_tokens=minimum - 1).structured_output_request.grammar
+    assert isinstance(error, BudgetTooSmall)
+    assert (error.budget, error.minimum) == (minimum - 1, minimum)
+
+
+def test_policies_of_budgets(manager, monkeypatch) -> None:
+    monkeypatch.setenv("GRAMMASK_BUDGET", "preferred")
+    made = request(manager(), regex="yes|no", max_tokens=1)
+    assert made.structured_output_request.grammar.matcher.inner.budget is None
+    monkeypatch.setenv("GRAMMASK_BUDGET", "on")
+    with pytest.raises(ValueError, match="GRAMMASK_BUDGET=on"):
+        vllm_plugin.install("guidance")
+
+
+def test_reasoning_uses_up_the_budget(manager, tokenizer) -> None:
+    engine = manager(reasoning=True)
+    the, end_of_thought = tokenizer.encode(" the")[0], tokenizer.convert_tokens_to_ids("</think>")
+    for thought, budget in ((2, 4), (5, None)):
+        made = request(engine, f"r{thought}", regex="(no)+", max_tokens=7)
+        matcher = made.structured_output_request.grammar.matcher
+        assert matcher.inner.budget == 7
+        for token in [*[the] * thought, end_of_thought]:
+            engine.grammar_bitmask({made.request_id: made}, [made.request_id], {})
+            made.append_output_token_ids([token])
+            assert engine.accept_tokens(made, [token])
+        engine.grammar_bitmask({made.request_id: made}, [made.request_id], {})
+        assert matcher.inner.budget == budget
+    engine = manager(reasoning=True, speculative=2)
+    made = request(engine, regex="(no)+", max_tokens=7)
+    made.append_output_token_ids([the])
+    assert engine.accept_tokens(made, [the])
+    no = tokenizer.encode("no")[0]
+    assert engine.validate_tokens(made, [end_of_thought, no]) == [end_of_thought, no]
+    bitmask = engine.grammar_bitmask({"r": made}, ["r"], {"r": [end_of_thought, no]})
+    assert no in legal(bitmask[1])
+    assert made.structured_output_request.grammar.matcher.inner.budget == 7 - 1 - 2
 
 
 def test_stop_tokens_of_a_request(manager, tokenizer) -> None:

@@ -8,19 +8,26 @@ of the mask, which takes about 10 us if they differ from the vocabulary's, and n
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from grammask.diagnostics import error_diagnostic
-from grammask.errors import DeadEnd
+from grammask.errors import DeadEnd, GrammarError
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable
+    from collections.abc import Callable, Collection, Iterable
 
     from grammask._grammask import CompiledGrammar, Matcher, Vocabulary
 
 __all__ = ["RequestMatcher"]
+
+
+@dataclass(frozen=True, slots=True)
+class _LateBudget:
+    remaining: Callable[[], int]
+    report: Callable[[GrammarError], None]
 
 
 class RequestMatcher:
@@ -33,7 +40,10 @@ class RequestMatcher:
             vocabulary lacks are ignored.
     """
 
-    __slots__ = ("_disabled_ends", "_ends", "_is_plain", "_matcher", "_size", "_substitute_end", "_text_ends")
+    __slots__ = (
+        *("_disabled_ends", "_ends", "_is_plain", "_late_budget", "_matcher", "_size"),
+        *("_substitute_end", "_text_ends"),
+    )
 
     def __init__(
         self, compiled: CompiledGrammar, vocabulary: Vocabulary, end_tokens: Collection[int] | None = None
@@ -51,6 +61,7 @@ class RequestMatcher:
         """End tokens with a text in the vocabulary, which are legal only as ends. Other end tokens remain legal where
         the grammar names them."""
         self._is_plain = ends == own
+        self._late_budget: _LateBudget | None = None
 
     @property
     def end_tokens(self) -> list[int]:
@@ -71,6 +82,37 @@ class RequestMatcher:
     def inner(self) -> Matcher:
         """The matcher with the end tokens of the vocabulary."""
         return self._matcher
+
+    @property
+    def can_have_budget(self) -> bool:
+        """Whether the text can have a token budget: whether no end token of the request has a text.
+
+        Otherwise the shortest way to the end of the text may need such a token, which would end the text too early.
+        """
+        return not self._text_ends
+
+    def set_budget(self, max_tokens: int | None) -> None:
+        """Sets the number of tokens within which the text is completed, end token included; None for none.
+
+        Raises:
+            BudgetTooSmall: The number does not suffice; the budget is unchanged.
+            GrammarError: No completion is known, or a limit was exceeded.
+            ValueError: An end token of the request has a text.
+        """
+        if max_tokens is not None and not self.can_have_budget:
+            msg = f"a request whose end tokens have texts ({sorted(self._text_ends)}) cannot have a token budget"
+            raise ValueError(msg)
+        self._matcher.budget = max_tokens
+
+    def set_late_budget(self, remaining: Callable[[], int], report: Callable[[GrammarError], None]) -> None:
+        """Sets a budget that is known only when the text begins, because other tokens precede it.
+
+        Args:
+            remaining: Returns the number of tokens that remain. It is called for each mask and each draft at the
+                beginning of the text.
+            report: Receives the error if the number does not suffice; the text has no budget then.
+        """
+        self._late_budget = _LateBudget(remaining, report)
 
     @property
     def is_complete(self) -> bool:
@@ -114,6 +156,7 @@ class RequestMatcher:
         Raises:
             LimitExceeded: A budget was exceeded.
         """
+        self._begin_budget()
         count = 0
         try:
             for token in tokens:
@@ -151,6 +194,7 @@ class RequestMatcher:
             DeadEnd: No token is legal, and the text has not ended. The row is unchanged.
             LimitExceeded: A budget was exceeded. The row is unchanged.
         """
+        self._begin_budget()
         if self._is_plain:
             self._matcher.fill_mask(mask, row)
             return
@@ -164,6 +208,15 @@ class RequestMatcher:
         elif not words.any():
             raise self._dead_end()
         np.asarray(mask)[row] = words
+
+    def _begin_budget(self) -> None:
+        if self._late_budget is None or self._matcher.step_count:
+            return
+        try:
+            self._matcher.budget = self._late_budget.remaining()
+        except GrammarError as error:
+            self._matcher.budget = None
+            self._late_budget.report(error)
 
     def _dead_end(self) -> DeadEnd:
         message = "no token can come next but end tokens of this request, and the text is not complete"

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from grammask._grammask import CompiledGrammar, Matcher
 
-__all__ = ["RecentBatches", "Relation", "TrackedBatch", "TrackedRow", "grammars_of"]
+__all__ = ["RecentBatches", "Relation", "TrackedBatch", "TrackedRow", "check_budget", "grammars_of"]
 
 MAX_BATCHES = 32
 """Maximum number of batches in progress: that of a model, those of assistants with other ids, and drafts."""
@@ -117,22 +117,31 @@ class _RearrangedRows:
 class TrackedBatch:
     """The texts of one call of a generation function: the ids of the previous step, and a matcher for each row."""
 
-    def __init__(self, ids: npt.NDArray[np.integer], grammars: Sequence[CompiledGrammar | None]) -> None:
+    def __init__(
+        self,
+        ids: npt.NDArray[np.integer],
+        grammars: Sequence[CompiledGrammar | None],
+        max_tokens: int | None = None,
+    ) -> None:
         """Begins texts after prompts.
 
         Args:
             ids: The prompts, shape ``[rows, length]``.
             grammars: The grammars; each applies to an equal number of consecutive rows.
+            max_tokens: The token budget of each row, end token included; None for none.
 
         Raises:
             ValueError: The number of rows is not a multiple of the number of grammars.
+            BudgetTooSmall: The budget does not suffice for a text of one of the grammars.
         """
         count, self._prompt = ids.shape
         if count % len(grammars):
             msg = f"{count} rows cannot be shared out among {len(grammars)} grammars, one for each prompt"
             raise ValueError(msg)
         self._grammars = [grammars[row * len(grammars) // count] for row in range(count)]
-        self.rows = [TrackedRow(compiled.matcher() if compiled else None) for compiled in self._grammars]
+        self.rows = [
+            TrackedRow(compiled and compiled.matcher(max_tokens=max_tokens)) for compiled in self._grammars
+        ]
         self._buffer = np.empty((count, self._prompt + 64), np.int64)
         self._length = 0
         self._store(ids)
@@ -233,10 +242,20 @@ class TrackedBatch:
 
 
 class RecentBatches:
-    """The batches of a processor, most recent first."""
+    """The batches of a processor, most recent first.
 
-    def __init__(self, grammars: Sequence[CompiledGrammar | None]) -> None:
+    Args:
+        grammars: The grammars, as for :class:`TrackedBatch`.
+        max_tokens: The token budget of each row, end token included; None for none.
+
+    Raises:
+        BudgetTooSmall: The budget does not suffice for a text of one of the grammars.
+    """
+
+    def __init__(self, grammars: Sequence[CompiledGrammar | None], *, max_tokens: int | None = None) -> None:
+        check_budget(grammars, max_tokens)
         self._grammars = grammars
+        self._max_tokens = max_tokens
         self._batches: deque[TrackedBatch] = deque(maxlen=MAX_BATCHES)
         self._refused: deque[TrackedBatch] = deque(maxlen=MAX_REFUSED_BATCHES)
         self._latest: TrackedBatch | None = None
@@ -272,7 +291,8 @@ class RecentBatches:
                     return self._insert(batch, self._batches)
                 was_refused = was_refused or relation is Relation.REFUSED
         return self._insert(
-            TrackedBatch(ids, self._grammars), self._refused if was_refused else self._batches
+            TrackedBatch(ids, self._grammars, self._max_tokens),
+            self._refused if was_refused else self._batches,
         )
 
     def _insert(self, batch: TrackedBatch, among: deque[TrackedBatch]) -> TrackedBatch:
@@ -301,6 +321,17 @@ def grammars_of(
         msg = f"grammars of one batch need one vocabulary, these have sizes {sorted(sizes)}"
         raise ValueError(msg)
     return listed, next(iter(sizes), 0)
+
+
+def check_budget(grammars: Sequence[CompiledGrammar | None], max_tokens: int | None) -> None:
+    """Checks that a number of tokens, end token included, suffices for a text of each grammar.
+
+    Raises:
+        BudgetTooSmall: It does not.
+    """
+    for compiled in () if max_tokens is None else grammars:
+        if compiled is not None:
+            compiled.matcher(max_tokens=max_tokens)
 
 
 def _all_refused(was_live: list[bool], rows: list[TrackedRow]) -> bool:
