@@ -374,6 +374,13 @@ class Composition:
     def terminal(self, language: int, label: str, max_tokens: int | None = None) -> int:
         """Make a part of a language, which may span at most ``max_tokens`` tokens; messages call it ``label``."""
 
+    def limited(self, part: int, max_tokens: int) -> int:
+        """Make a part with the texts of a part that overlap at most ``max_tokens`` tokens.
+
+        Raises:
+            UnsupportedGrammar: The part is not a regular language.
+        """
+
     def finish(self, part: int) -> Grammar:
         """Return the grammar of a part. The composition is empty afterwards."""
 

@@ -23,6 +23,7 @@ __all__ = [
     "build",
     "choice",
     "free_text",
+    "limited",
     "literal",
     "matching",
     "named",
@@ -241,6 +242,18 @@ def repeat(part: Part, minimum: int, maximum: int | None) -> Part:
     return Part("repeat", (minimum, maximum), (part,))
 
 
+def limited(part: Part, max_tokens: int) -> Part:
+    """Returns the part that matches the texts of a part that overlap at most some number of tokens.
+
+    Raises:
+        ValueError: The number is negative, or too large.
+    """
+    if not 0 <= max_tokens < 1 << 32:
+        msg = f"{max_tokens} is not a number of tokens below {1 << 32}"
+        raise ValueError(msg)
+    return Part("limited", (max_tokens,), (part,))
+
+
 def named(part: Part, name: str) -> Part:
     """Returns the part with a name, which explanations and printed grammars show."""
     return Part("named", (name,), (part,))
@@ -317,6 +330,8 @@ def _make(
             return composition.selection(inner[:-1], required, repeatable, inner[-1])
         case "repeat":
             return composition.repeat(inner[0], *arguments)
+        case "limited":
+            return composition.limited(inner[0], *arguments)
         case "reference":
             return composition.reference(rule(arguments[0]))
         case "rules":

@@ -177,6 +177,25 @@ class GrammarAlgebra:
         """Returns the grammar of the texts of this one and the empty text."""
         return self.repeat(0, 1)
 
+    def limited(self, *, max_tokens: int) -> Self:
+        """Returns the grammar of the texts of this one that overlap at most some number of the model's tokens.
+
+        A token counts if at least one of its bytes belongs to the text. The text can always be ended in time: once
+        as few tokens are left as its shortest end needs, only tokens that keep to it are legal.
+
+        >>> from grammask import Grammar
+        >>> answer = Grammar.from_regex("[a-z ]+").limited(max_tokens=20) + "."
+
+        Args:
+            max_tokens: The maximum number of tokens.
+
+        Raises:
+            UnsupportedGrammar: The grammar is not a regular language. Budgets of whole texts have no such condition.
+            TypeError: The grammar has a lexer.
+            ValueError: The number is negative, or too large.
+        """
+        return self.of_part(composition.limited(self.as_part(), max_tokens))
+
     def named(self, name: str) -> Self:
         """Returns the same grammar with a name, which explanations show where the grammar is a part of another."""
         return self.of_part(composition.named(self.as_part(), name))

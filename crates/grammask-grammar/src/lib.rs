@@ -15,19 +15,22 @@
 //!
 //! Front ends use [`GrammarBuilder`]. A selection is the one construct without an equivalent of reasonable size in
 //! plain productions: parts in any order, with conditions on their combinations. Its conditions are Horn clauses,
-//! decided by unit propagation (Dowling and Gallier 1984). [`directives`] are the statements about a lexer that KBNF
+//! decided by unit propagation (Dowling and Gallier 1984). [`RuleLanguages`] are the regular languages of rules, for limits
+//! of their texts. [`directives`] are the statements about a lexer that KBNF
 //! and GBNF share.
 #![forbid(unsafe_code)]
 
 mod builder;
 pub mod directives;
 mod printer;
+mod regular;
 mod selection;
 
 pub use builder::GrammarBuilder;
 use grammask_collections::id_type;
 use grammask_diagnostics::Span;
 pub use printer::{quote_bytes, quote_text, repetition_suffix};
+pub use regular::{CompleteRule, NotRegular, RuleLanguages};
 pub use selection::{Clause, PartCountBounds, PartId, PartOrder, Selection, SelectionState};
 
 use std::sync::Arc;

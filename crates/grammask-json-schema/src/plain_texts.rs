@@ -8,6 +8,7 @@ use std::sync::Arc;
 use crate::document::findings::Findings;
 use crate::document::resources::Library;
 use crate::strings::string_encoding::EncodingKind;
+use crate::values::value_set::TokenLimit;
 use crate::values::value_sets::ValueSets;
 use crate::{SchemaGrammar, SchemaOptions, read};
 use grammask_automata::TermId;
@@ -43,33 +44,39 @@ pub fn grammar(
     let mut sets = ValueSets::new(EncodingKind::Plain, library, options, limits);
     let strings = strings(&mut sets).map_err(exceeded)?;
     let ValueSets { mut reader, languages, .. } = sets;
+    let strings = strings.map(|(term, limit)| (term, reader.max_tokens(limit)));
     reader.findings.copy_to_duplicates(&reader.library);
     let errors = reader.findings.take_errors(options.on_unsupported);
     if !errors.is_empty() {
         return Err(fail(errors));
     }
-    let Some(strings) = strings else {
+    let Some((strings, max_tokens)) = strings else {
         let message = "no string satisfies the schema, or none without the excluded words";
         return Err(fail(vec![Diagnostic::error(Code::UnsatisfiableSchema, message).at_pointer("#")]));
     };
     let mut builder = GrammarBuilder::with_terms(schema, languages.automata.into_terms());
     let start = builder.nonterminal("start", Span::default());
-    let body = match builder.terms().word(strings) {
-        Some(word) if !word.is_empty() => builder.literal(&word, Span::default()),
-        Some(_) => builder.sequence(Vec::new(), Span::default()),
-        None => builder.terminal(Terminal::Regular(strings), "string", Span::default()),
+    let body = match (builder.terms().word(strings), max_tokens) {
+        (_, Some(tokens)) => {
+            let label = format!("string of at most {tokens} tokens");
+            builder.terminal(Terminal::Limited { term: strings, tokens }, &label, Span::default())
+        }
+        (Some(word), None) if !word.is_empty() => builder.literal(&word, Span::default()),
+        (Some(_), None) => builder.sequence(Vec::new(), Span::default()),
+        (None, None) => builder.terminal(Terminal::Regular(strings), "string", Span::default()),
     };
     builder.define(start, body, Span::default());
     let Findings { unsupported, warnings, .. } = reader.findings;
     Ok(SchemaGrammar { grammar: builder.finish(start), relaxations: unsupported, warnings })
 }
 
-/// The admitted strings, or `None` if there are none.
-fn strings(sets: &mut ValueSets<'_>) -> Result<Option<TermId>, LimitExceeded> {
+/// The admitted strings with the limit of their tokens, or `None` if there are none.
+fn strings(sets: &mut ValueSets<'_>) -> Result<Option<(TermId, TokenLimit)>, LimitExceeded> {
     let root = sets.root();
     let set = sets.of_formula(root)?;
     if sets.languages.is_empty(set.string.yes)? {
         return Ok(None);
     }
-    sets.languages.without_excluded_words(set.string.yes)
+    let strings = sets.languages.without_excluded_words(set.string.yes)?;
+    Ok(strings.map(|strings| (strings, set.string_tokens)))
 }

@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-__all__ = ["CONSTRAINTS", "NUMBER_TEXTS", "UNENFORCEABLE", "escaped", "places"]
+__all__ = ["CONSTRAINTS", "MAX_TOKENS", "NUMBER_TEXTS", "UNENFORCEABLE", "escaped", "places"]
 
 NUMBER_TEXTS = "x-grammask-number-texts"
 """Extension: a regular expression for the JSON text of a number."""
+MAX_TOKENS = "x-grammask-max-tokens"
+"""Extension: the maximum number of tokens of a string, quotes aside."""
 UNENFORCEABLE = "x-grammask-unenforceable"
 """Extension: a message about a constraint that no schema expresses; compiling fails with it, or relaxes it."""
 
@@ -20,7 +22,7 @@ CONSTRAINTS = frozenset(
         "minContains", "minItems", "minLength", "minProperties", "minimum", "multipleOf", "not", "nullable", "oneOf",
         "pattern", "patternProperties", "prefixItems", "properties", "propertyNames", "required", "type",
         "unevaluatedItems", "unevaluatedProperties", "uniqueItems",
-        NUMBER_TEXTS, UNENFORCEABLE,
+        MAX_TOKENS, NUMBER_TEXTS, UNENFORCEABLE,
     }
 )  # fmt: skip
 """Keywords that can constrain values, in any draft. ``then`` and ``else`` belong to ``if``."""

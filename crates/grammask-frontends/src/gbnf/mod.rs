@@ -14,7 +14,6 @@ mod escape;
 mod expressions;
 mod options;
 mod parse;
-mod regular;
 mod scan;
 
 use std::sync::Arc;

@@ -4,9 +4,10 @@
 //! masks. A temperature is for the sampler; a warning says so.
 
 use super::parse::GbnfParser;
-use super::regular::{NotRegular, RuleLanguages};
 use grammask_diagnostics::{Code, Diagnostic, Span};
-use grammask_grammar::{NodeId, NonterminalId, Terminal};
+use grammask_automata::TermId;
+use grammask_grammar::{GrammarBuilder, NodeId, NonterminalId, NotRegular, RuleLanguages, Terminal};
+use rustc_hash::FxHashMap;
 
 /// The options that limit the texts of a rule.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -20,6 +21,20 @@ pub(super) struct RuleOptions {
 impl RuleOptions {
     pub(super) fn limits_texts(&self) -> bool {
         *self != Self::default()
+    }
+
+    /// The language of a rule from that of its right-hand sides, except for the maximum number of tokens.
+    fn apply(self, builder: &mut GrammarBuilder, mut term: TermId) -> TermId {
+        let terms = builder.terms();
+        if self.is_lazy {
+            term = if terms.is_nullable(term) { terms.epsilon() } else { terms.first_match(term) };
+        }
+        if let Some(max) = self.max_characters {
+            let character = terms.characters(&[('\0', char::MAX)]);
+            let short = terms.repeat(character, 0, Some(max));
+            term = terms.intersection(&[term, short]);
+        }
+        term
     }
 }
 
@@ -95,9 +110,19 @@ impl GbnfParser<'_> {
 
     /// Defines the rules with options, after all other rules are defined.
     pub(super) fn define_rules_with_options(&mut self, rules: &[RuleWithOptions]) {
-        let mut languages = RuleLanguages::new(&self.builder, rules);
+        let mut languages = RuleLanguages::new(&self.builder);
+        rules.iter().for_each(|rule| languages.add_body(rule.lhs, rule.body));
+        let options: FxHashMap<NonterminalId, RuleOptions> =
+            rules.iter().map(|rule| (rule.lhs, rule.options)).collect();
         for rule in rules {
-            match languages.of_rule(&mut self.builder, rule.lhs) {
+            let term = languages.of_rule(&mut self.builder, rule.lhs, &mut |builder, inner, term| {
+                let options = options.get(&inner).copied().unwrap_or_default();
+                if inner != rule.lhs && options.max_tokens.is_some() {
+                    return Err(NotRegular::Tokens);
+                }
+                Ok(options.apply(builder, term))
+            });
+            match term {
                 Ok(term) => {
                     let terminal = match rule.options.max_tokens {
                         None => Terminal::Regular(term),
@@ -107,14 +132,9 @@ impl GbnfParser<'_> {
                     let body = self.builder.terminal(terminal, label, rule.name);
                     self.builder.define(rule.lhs, body, rule.span);
                 }
+                // Undefined rules are reported by lowering.
+                Err(NotRegular::Undefined) => self.builder.define(rule.lhs, rule.body, rule.span),
                 Err(reason) => {
-                    let reason = match reason {
-                        NotRegular::Recursive => {
-                            "it refers to itself other than at the end of an alternative"
-                        }
-                        NotRegular::Selections => "it has parts that are selected by a schema",
-                        NotRegular::Tokens => "it contains tokens, or a rule with `max_tokens`",
-                    };
                     let message = format!(
                         "`{}` has options but is not a regular language",
                         self.scanner.text(rule.name)
@@ -122,7 +142,7 @@ impl GbnfParser<'_> {
                     self.scanner.report(
                         Diagnostic::error(Code::UnsupportedGrammar, message)
                             .at(rule.name)
-                            .help(format!("{reason}; limit the rules that it refers to")),
+                            .help(format!("{}; limit the rules that it refers to", reason.reason())),
                     );
                     // Defined without its options, so that rules that refer to it cause no further errors.
                     self.builder.define(rule.lhs, rule.body, rule.span);

@@ -65,6 +65,13 @@ pub enum Expression {
         /// Maximum number of model tokens of the text.
         tokens: Option<u32>,
     },
+    /// `limit!(symbol, n)`: the texts of a symbol that overlap at most `tokens` model tokens.
+    Limit {
+        /// The symbol; its name is the source at the span.
+        symbol: Span,
+        /// Maximum number of model tokens.
+        tokens: u32,
+    },
     /// `( )`, `[ ]` or `{ }`.
     Bracketed {
         /// The kind of bracket.
@@ -252,6 +259,7 @@ impl Ast {
                 | Expression::Token(_)
                 | Expression::AnyToken
                 | Expression::Except { .. }
+                | Expression::Limit { .. }
                 | Expression::Error => {}
             }
         }
@@ -283,6 +291,9 @@ impl Ast {
             Expression::Token(TokenReference::Id(id)) => return write!(f, "(token {id})"),
             Expression::AnyToken => return f.write_str("any"),
             Expression::Except { exception, tokens } => return self.write_except(f, exception, *tokens),
+            Expression::Limit { symbol, tokens } => {
+                return write!(f, "(limit {} tokens {tokens})", self.text(*symbol));
+            }
             Expression::Bracketed { bracket: Bracket::Round, body } => ("(group", std::slice::from_ref(body)),
             Expression::Bracketed { bracket: Bracket::Square, body } => {
                 ("(option", std::slice::from_ref(body))

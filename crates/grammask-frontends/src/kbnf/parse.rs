@@ -8,8 +8,9 @@
 //! choice      = sequence { "|" sequence };
 //! sequence    = item { [","] item };
 //! item        = primary ["?" | "*" | "+" | "{" BOUNDS "}"];
-//! primary     = STRING | PATTERN | TOKEN | NAME | "any!" | except | "(" choice ")" | "[" choice "]" | "{" choice "}";
+//! primary     = STRING | PATTERN | TOKEN | NAME | "any!" | except | limit | "(" choice ")" | "[" choice "]" | "{" choice "}";
 //! except      = "except!" "(" (NAME | STRING { "|" STRING }) ["," NUMBER] ")";
+//! limit       = "limit!" "(" NAME "," NUMBER ")";
 //! directive   = "%" NAME { NAME [","] } [NUMBER] ";";
 //! ```
 //!
@@ -121,6 +122,8 @@ const NO_NESTED_COMMENTS: &str = "comments do not nest: the first `*)` ends them
 /// The notation of a definition.
 const DEFINITION: &str = "a definition is written `name ::= ...;`";
 
+/// The notation of a limit.
+const LIMIT: &str = "write `limit!(symbol, 20)`, with the most tokens of the text";
 /// The notation of an exception.
 const EXCEPTION: &str =
     "write `except!(\"a\" | \"b\")` or `except!(symbol)`, with the most tokens `except!(\"a\", 5)`";
@@ -421,6 +424,10 @@ impl<'s> KbnfParser<'s> {
                 self.advance();
                 return Some(self.except(token.span));
             }
+            KbnfTokenKind::Limit => {
+                self.advance();
+                return Some(self.limit(token.span));
+            }
             _ => return None,
         };
         for diagnostic in diagnostics {
@@ -446,6 +453,61 @@ impl<'s> KbnfParser<'s> {
         self.add(expression, Span::new(start.start, self.previous_end))
     }
 
+    /// Parses the arguments of `limit!`.
+    fn limit(&mut self, start: Span) -> ExpressionId {
+        let open = KbnfTokenKind::Open(Bracket::Round);
+        let is_open = self.expect(open, "`limit!` needs its arguments in brackets", "`(`", LIMIT);
+        let arguments = is_open.and_then(|_| {
+            let arguments = self.limit_arguments();
+            if arguments.is_none() {
+                self.skip_arguments();
+            }
+            arguments
+        });
+        let limit = |(symbol, tokens)| Expression::Limit { symbol, tokens };
+        self.add(arguments.map_or(Expression::Error, limit), Span::new(start.start, self.previous_end))
+    }
+
+    /// Parses a symbol, the number of tokens, and the closing bracket.
+    fn limit_arguments(&mut self) -> Option<(Span, u32)> {
+        let symbol = self.expect(KbnfTokenKind::Identifier, "`limit!` takes a symbol", "a symbol", LIMIT)?;
+        self.expect(KbnfTokenKind::Comma, "`limit!` takes a number of tokens", "`,`", LIMIT)?;
+        let tokens = self.max_tokens(LIMIT)?;
+        self.expect(
+            KbnfTokenKind::Close(Bracket::Round),
+            "the arguments of `limit!` end with a bracket",
+            "`)`",
+            LIMIT,
+        )?;
+        Some((symbol.span, tokens.unwrap_or(1)))
+    }
+
+    /// Parses a number of tokens; `Some(None)`, with a report, if it is out of range.
+    fn max_tokens(&mut self, notation: &'static str) -> Option<Option<u32>> {
+        let span = self.token.span;
+        self.expect(
+            KbnfTokenKind::Number,
+            "after the comma stands the most tokens the text may have",
+            "a number",
+            notation,
+        )?;
+        Some(match self.text(span).parse() {
+            Ok(number @ 1..) => Some(number),
+            _ => {
+                self.report(
+                    Diagnostic::error(
+                        Code::InvalidException,
+                        "the number of tokens is not between 1 and 4294967295",
+                    )
+                    .at(span)
+                    .found(format!("`{}`", shorten(self.text(span))))
+                    .help("leave the number out for any number of tokens"),
+                );
+                None
+            }
+        })
+    }
+
     /// Skips the closing round bracket of the innermost open one.
     fn skip_arguments(&mut self) {
         let mut depth = 0usize;
@@ -463,7 +525,8 @@ impl<'s> KbnfParser<'s> {
 
     /// Parses the arguments of `except!` with their brackets. `None`, with a report, if they are malformed.
     fn except_arguments(&mut self) -> Option<(Exception, Option<u32>)> {
-        self.expect(KbnfTokenKind::Open(Bracket::Round), "`except!` needs its arguments in brackets", "`(`")?;
+        let open = KbnfTokenKind::Open(Bracket::Round);
+        self.expect(open, "`except!` needs its arguments in brackets", "`(`", EXCEPTION)?;
         let arguments = self.exception();
         if arguments.is_none() {
             self.skip_arguments();
@@ -504,39 +567,29 @@ impl<'s> KbnfParser<'s> {
         let mut tokens = None;
         if self.token.kind == KbnfTokenKind::Comma {
             self.advance();
-            let span = self.token.span;
-            self.expect(
-                KbnfTokenKind::Number,
-                "after the comma stands the most tokens the text may have",
-                "a number",
-            )?;
-            match self.text(span).parse() {
-                Ok(number @ 1..) => tokens = Some(number),
-                _ => self.report(
-                    Diagnostic::error(
-                        Code::InvalidException,
-                        "the number of tokens is not between 1 and 4294967295",
-                    )
-                    .at(span)
-                    .found(format!("`{}`", shorten(self.text(span))))
-                    .help("leave the number out for any number of tokens"),
-                ),
-            }
+            tokens = self.max_tokens(EXCEPTION)?;
         }
         self.expect(
             KbnfTokenKind::Close(Bracket::Round),
             "the arguments of `except!` end with a bracket",
             "`)`",
+            EXCEPTION,
         )?;
         Some((exception, tokens))
     }
 
-    /// Consumes a token in the arguments of `except!`.
-    fn expect(&mut self, kind: KbnfTokenKind, message: &str, expected: &str) -> Option<KbnfToken> {
+    /// Consumes a token in the arguments of `except!` or `limit!`.
+    fn expect(
+        &mut self,
+        kind: KbnfTokenKind,
+        message: &str,
+        expected: &str,
+        notation: &'static str,
+    ) -> Option<KbnfToken> {
         if self.token.kind == kind {
             return Some(self.advance());
         }
-        self.unexpected(message, &[expected], EXCEPTION);
+        self.unexpected(message, &[expected], notation);
         None
     }
 

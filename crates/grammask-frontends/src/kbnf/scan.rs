@@ -26,6 +26,8 @@ pub(super) enum KbnfTokenKind {
     Any,
     /// `except!`
     Except,
+    /// `limit!`
+    Limit,
     /// A quoted terminal.
     Quoted {
         content: Span,
@@ -457,7 +459,7 @@ impl<'s> KbnfScanner<'s> {
         KbnfTokenKind::Unknown
     }
 
-    /// Scans a name, `any!`, `except!`, a number, or a malformed name.
+    /// Scans a name, `any!`, `except!`, `limit!`, a number, or a malformed name.
     fn word(&mut self) -> KbnfTokenKind {
         let start = self.cursor.position;
         self.cursor.eat_while(|c| c == '_' || c.is_ascii_alphanumeric());
@@ -504,19 +506,25 @@ impl<'s> KbnfScanner<'s> {
         match name {
             "any" => return KbnfTokenKind::Any,
             "except" => return KbnfTokenKind::Except,
+            "limit" => return KbnfTokenKind::Limit,
             _ => {}
         }
         let shown: String = name.chars().take(40).collect();
-        let help = match closest(name, ["any", "except"]) {
+        let close = closest(name, ["any", "except", "limit"]);
+        let help = match close {
             Some(close) => format!("did you mean `{close}!`?"),
-            None => "the names with `!` are `any!` and `except!`".into(),
+            None => "the names with `!` are `any!`, `except!` and `limit!`".into(),
         };
         self.report(
             Diagnostic::error(Code::UnexpectedInput, format!("there is no `{shown}!`"))
                 .at(Span::new(start, self.cursor.position))
                 .help(help),
         );
-        if closest(name, ["except"]).is_some() { KbnfTokenKind::Except } else { KbnfTokenKind::Broken }
+        match close {
+            Some("except") => KbnfTokenKind::Except,
+            Some("limit") => KbnfTokenKind::Limit,
+            _ => KbnfTokenKind::Broken,
+        }
     }
 
     /// The remainder of the line, up to a bounded length.

@@ -11,7 +11,10 @@ use super::exception::{DefinitionTable, Expansion, expand};
 use super::scan::{MAX_DIAGNOSTICS, is_plain_token_name};
 use grammask_automata::{TermId, regex};
 use grammask_diagnostics::{Code, Deadline, Diagnostic, LimitExceeded, Limits, Severity, Span, closest};
-use grammask_grammar::{Grammar, GrammarBuilder, NodeId, Terminal, TokenReference, quote_bytes, quote_text};
+use grammask_grammar::{
+    Grammar, GrammarBuilder, NodeId, NonterminalId, NotRegular, RuleLanguages, Terminal, TokenReference,
+    quote_bytes, quote_text,
+};
 
 /// Approximate memory of the substring automaton per byte of the text, in bytes: at most two states and three
 /// transitions.
@@ -35,6 +38,7 @@ pub(super) fn translate(
         compiled: FxHashMap::default(),
         expanded: FxHashMap::default(),
         expansion_size: 0,
+        limited: Vec::new(),
         diagnostics: Vec::new(),
     };
     if complete {
@@ -51,6 +55,7 @@ pub(super) fn translate(
             translator.builder.define(lhs, body, definition.span);
         }
     }
+    translator.define_limited_symbols();
     let KbnfTranslator { mut builder, diagnostics, .. } = translator;
     if diagnostics.iter().any(|diagnostic| diagnostic.severity == Severity::Error) {
         return (None, diagnostics);
@@ -71,7 +76,17 @@ struct KbnfTranslator<'a> {
     expanded: FxHashMap<&'a str, Option<TermId>>,
     /// Number of expressions visited by all expansions, which is bounded because they may visit the same definitions.
     expansion_size: usize,
+    /// The uses of `limit!`, whose rules are not defined yet.
+    limited: Vec<LimitedSymbol>,
     diagnostics: Vec<Diagnostic>,
+}
+
+/// A use of `limit!`.
+struct LimitedSymbol {
+    rule: NonterminalId,
+    symbol: Span,
+    tokens: u32,
+    span: Span,
 }
 
 impl<'a> KbnfTranslator<'a> {
@@ -109,6 +124,7 @@ impl<'a> KbnfTranslator<'a> {
             match ast.expression(id) {
                 Expression::Reference => uses.push(ast.span(id)),
                 Expression::Except { exception: Exception::Symbol(name), .. } => uses.push(*name),
+                Expression::Limit { symbol, .. } => uses.push(*symbol),
                 _ => {}
             }
         }
@@ -185,6 +201,7 @@ impl<'a> KbnfTranslator<'a> {
             }
             Expression::AnyToken => self.builder.terminal(Terminal::AnyToken, "any!", span),
             Expression::Except { exception, tokens } => self.except(exception, *tokens, span)?,
+            &Expression::Limit { symbol, tokens } => self.limit(symbol, tokens, span),
             Expression::Bracketed { bracket, body } => {
                 let body = nodes[body.index()];
                 match bracket {
@@ -272,6 +289,38 @@ impl<'a> KbnfTranslator<'a> {
                 self.builder.terminal(Terminal::Limited { term, tokens }, &label, span)
             }
         })
+    }
+
+    /// A reference to a rule for `limit!`, which is defined when all other rules are.
+    fn limit(&mut self, symbol: Span, tokens: u32, span: Span) -> NodeId {
+        let name = format!("{}_{tokens}_tokens", self.ast.text(symbol));
+        let rule = self.builder.fresh_nonterminal(&name, span);
+        self.limited.push(LimitedSymbol { rule, symbol, tokens, span });
+        self.builder.reference(rule, span)
+    }
+
+    /// Defines the rules for `limit!`.
+    fn define_limited_symbols(&mut self) {
+        let mut languages = RuleLanguages::new(&self.builder);
+        for LimitedSymbol { rule, symbol, tokens, span } in std::mem::take(&mut self.limited) {
+            let inner = self.builder.nonterminal(self.ast.text(symbol), symbol);
+            match languages.of_rule(&mut self.builder, inner, &mut |_, _, term| Ok(term)) {
+                Ok(term) => {
+                    let label = format!("limit!({}, {tokens})", self.ast.text(symbol));
+                    let body = self.builder.terminal(Terminal::Limited { term, tokens }, &label, span);
+                    self.builder.define(rule, body, span);
+                }
+                // Reported where references are checked, unless the text has syntax errors.
+                Err(NotRegular::Undefined) => {}
+                Err(reason) => {
+                    let name = self.ast.text(symbol);
+                    let message = format!("`{name}` has a limit but is not a regular language");
+                    let help = format!("{}; limit the symbols that it refers to", reason.reason());
+                    self.diagnostics
+                        .push(Diagnostic::error(Code::UnsupportedGrammar, message).at(symbol).help(help));
+                }
+            }
+        }
     }
 
     fn without_strings(&mut self, strings: &[(Box<[u8]>, Span)]) -> Option<TermId> {

@@ -94,7 +94,7 @@ impl Emitter {
             return Ok(None);
         }
         if !set.has_containers() {
-            let mut texts = scalar_alternatives(&mut sets.languages, set)?;
+            let mut texts = scalar_alternatives(sets, set)?;
             if texts.len() == 1 {
                 return Ok(texts.pop());
             }
@@ -124,7 +124,7 @@ impl Emitter {
         set: ValueSet,
         depth: u32,
     ) -> Result<Vec<PartSequence>, LimitExceeded> {
-        let mut alternatives = scalar_alternatives(&mut sets.languages, set)?;
+        let mut alternatives = scalar_alternatives(sets, set)?;
         if let Some(depth) = self.punctuation.child_depth(depth) {
             for part in sets.formulas.arrays.disjuncts(set.array) {
                 alternatives.extend(array_alternatives(sets, self, part, depth)?);
@@ -149,9 +149,10 @@ impl Emitter {
 /// Null, booleans and numbers as one language and strings as another, so that cached summaries of a string language are
 /// shared.
 fn scalar_alternatives(
-    languages: &mut ScalarLanguages,
+    sets: &mut ValueSets<'_>,
     set: ValueSet,
 ) -> Result<Vec<PartSequence>, LimitExceeded> {
+    let languages = &mut sets.languages;
     let has_numbers = !languages.is_empty(set.number.yes)?;
     let numbers = if has_numbers { Some(languages.number_texts(set.number)?) } else { None };
     let has_strings = !languages.is_empty(set.string.yes)?;
@@ -174,7 +175,14 @@ fn scalar_alternatives(
     }
     if let Some(string) = string {
         let quote = terms.literal(b"\"");
-        alternatives.push(vec![RulePart::Text(terms.concat(&[quote, string, quote]))]);
+        let text = terms.concat(&[quote, string, quote]);
+        alternatives.push(match sets.reader.max_tokens(set.string_tokens) {
+            None => vec![RulePart::Text(text)],
+            Some(tokens) => {
+                let quote = RulePart::Markup(quote);
+                vec![quote, RulePart::Limited { term: string, tokens }, quote]
+            }
+        });
     }
     Ok(alternatives)
 }

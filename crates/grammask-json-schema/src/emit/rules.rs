@@ -27,6 +27,8 @@ impl RuleId {
 pub(crate) enum RulePart {
     /// A nonempty language: numbers, strings, undeclared member names.
     Text(TermId),
+    /// A language whose words take a maximum number of tokens.
+    Limited { term: TermId, tokens: u32 },
     /// Punctuation or a declared member name; adjacent markup is merged into one terminal.
     Markup(TermId),
     /// A rule.
@@ -245,6 +247,11 @@ impl Rules {
                     match *part {
                         RulePart::Text(term) | RulePart::Markup(term) => {
                             nodes.push(terminals.terminal(&mut builder, term));
+                        }
+                        RulePart::Limited { term, tokens } => {
+                            let label = format!("text of at most {tokens} tokens");
+                            let terminal = Terminal::Limited { term, tokens };
+                            nodes.push(builder.terminal(terminal, &label, span));
                         }
                         RulePart::Rule(rule) => nodes.push(reference(rule, &mut builder)),
                         RulePart::Repeat { rule, .. } if !productive[rule.index()] => {}

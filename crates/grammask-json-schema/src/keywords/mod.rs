@@ -131,6 +131,8 @@ fn of_keyword(
         }
         "x-grammask-number-texts" => scalar::number_texts(&mut sets.reader, &mut sets.languages, place)
             .map(|number| ValueSet { number, ..sets.any() }),
+        "x-grammask-max-tokens" => scalar::max_tokens(&mut sets.reader, place)
+            .map(|string_tokens| ValueSet { string_tokens, ..sets.any() }),
         "x-grammask-unenforceable" => {
             scalar::unenforceable(&mut sets.reader, place);
             None

@@ -6,7 +6,7 @@ use crate::keywords::schema_reader::{SchemaContext, SchemaReader};
 use crate::numbers::NumberSet;
 use crate::strings::{formats, lengths, pattern};
 use crate::values::scalar_languages::ScalarLanguages;
-use crate::values::value_set::StringSet;
+use crate::values::value_set::{StringSet, TokenLimit};
 use crate::{Draft, Formats, Numbers};
 use grammask_automata::TermId;
 use grammask_diagnostics::Code;
@@ -70,6 +70,13 @@ pub(super) fn number_texts(
     let texts = pattern_at(reader, languages, place)?;
     let terms = languages.automata.terms_mut();
     Some(NumberSet::of_texts(terms, texts))
+}
+
+/// The limit of the extension `x-grammask-max-tokens`: strings take at most that number of tokens, quotes aside.
+pub(super) fn max_tokens(reader: &mut SchemaReader<'_>, place: Location) -> Option<TokenLimit> {
+    let tokens = reader.count(place)?;
+    reader.token_limit.get_or_insert(place);
+    Some(TokenLimit::AtMost(tokens))
 }
 
 /// Reports the constraint that the extension `x-grammask-unenforceable` describes.

@@ -8,6 +8,7 @@ use crate::numbers::{Constant, Decimal, PlainDigits};
 use crate::values::formula::{falsehood, truth};
 use crate::values::formulas::Formulas;
 use crate::values::literals::{Satisfies, Schema, ValueFormula};
+use crate::values::value_set::TokenLimit;
 use crate::{Draft, SchemaOptions};
 use grammask_diagnostics::{Code, Deadline, Limits};
 
@@ -19,6 +20,8 @@ pub(crate) struct SchemaReader<'o> {
     pub(crate) library: Library<'o>,
     pub(crate) findings: Findings,
     pub(crate) schemas: Interner<Schema>,
+    /// The first limit of the tokens of strings.
+    pub(crate) token_limit: Option<Location>,
 }
 
 /// The schema whose keywords are being translated.
@@ -58,6 +61,7 @@ impl<'o> SchemaReader<'o> {
             library,
             findings: Findings::default(),
             schemas: Interner::new(),
+            token_limit: None,
         }
     }
 
@@ -273,6 +277,20 @@ impl<'o> SchemaReader<'o> {
     /// Adds the finding that a keyword has an invalid value.
     pub(crate) fn invalid(&mut self, place: Location, message: &str) {
         self.findings.add(&self.library, Code::InvalidSchema, place, message.to_owned(), "");
+    }
+
+    /// The maximum number of tokens of strings; adds a finding if they have different ones.
+    pub(crate) fn max_tokens(&mut self, limit: TokenLimit) -> Option<u32> {
+        match (limit, self.token_limit) {
+            (TokenLimit::AtMost(tokens), _) => Some(tokens),
+            (TokenLimit::Mixed, Some(place)) => {
+                let message = "a maximum number of tokens for some of the strings at a place is not supported";
+                let help = "give all alternatives with strings the same `x-grammask-max-tokens`, and do not negate it";
+                self.unsupported(place, message.to_owned(), help);
+                None
+            }
+            (TokenLimit::None | TokenLimit::Mixed, _) => None,
+        }
     }
 
     /// Adds the finding that a keyword cannot be enforced.

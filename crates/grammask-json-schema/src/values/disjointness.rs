@@ -8,7 +8,7 @@ use crate::numbers::NumberSet;
 use crate::values::formula::{Formula, falsehood};
 use crate::values::formulas::MemberConstraints;
 use crate::values::literals::{ArrayAssertion, ArrayFormula, ObjectAssertion, ObjectFormula, ValueFormula};
-use crate::values::value_set::{Booleans, StringSet, ValueSet};
+use crate::values::value_set::{Booleans, StringSet, TokenLimit, ValueSet};
 use crate::values::value_sets::ValueSets;
 use grammask_diagnostics::LimitExceeded;
 use rustc_hash::FxHashMap;
@@ -74,6 +74,7 @@ pub(crate) fn exactly_one(sets: &mut ValueSets<'_>, parts: &[ValueSet]) -> Resul
         booleans,
         number: NumberSet::not(number),
         string: string.complement(),
+        string_tokens: TokenLimit::of_union(parts, &sets.languages),
         array: sets.formulas.arrays.or(array),
         object: sets.formulas.objects.or(object),
     })

@@ -36,6 +36,42 @@ pub(crate) struct Booleans {
     pub(crate) truth: bool,
 }
 
+/// The maximum number of tokens that the strings of a set may take.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) enum TokenLimit {
+    /// No maximum.
+    None,
+    /// The same maximum for all strings.
+    AtMost(u32),
+    /// Some strings have a maximum and others have another one, which is not supported.
+    Mixed,
+}
+
+impl TokenLimit {
+    /// The limit of strings under both limits.
+    fn and(self, other: Self) -> Self {
+        match (self, other) {
+            (Self::Mixed, _) | (_, Self::Mixed) => Self::Mixed,
+            (Self::None, limit) | (limit, Self::None) => limit,
+            (Self::AtMost(own), Self::AtMost(other)) => Self::AtMost(own.min(other)),
+        }
+    }
+
+    /// The limit of the strings of a union.
+    pub(crate) fn of_union(sets: &[ValueSet], languages: &ScalarLanguages) -> Self {
+        let no_string = languages.any_string.complement().yes;
+        let with_strings = sets.iter().filter(|set| set.string.yes != no_string);
+        let mut limits = with_strings.map(|set| set.string_tokens);
+        let first = limits.next().unwrap_or(Self::None);
+        if limits.all(|limit| limit == first) { first } else { Self::Mixed }
+    }
+
+    /// The limit of the other strings. They have none of their own, and a double negation is not recognised.
+    fn of_complement(self) -> Self {
+        if self == Self::None { Self::None } else { Self::Mixed }
+    }
+}
+
 /// A set of JSON values.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct ValueSet {
@@ -43,6 +79,8 @@ pub(crate) struct ValueSet {
     pub(crate) booleans: Booleans,
     pub(crate) number: NumberSet,
     pub(crate) string: StringSet,
+    /// The maximum number of tokens of each string, without its quotes.
+    pub(crate) string_tokens: TokenLimit,
     pub(crate) array: ArrayFormula,
     pub(crate) object: ObjectFormula,
 }
@@ -55,6 +93,7 @@ impl ValueSet {
             booleans: Booleans { falsehood: true, truth: true },
             number: languages.any_number,
             string: languages.any_string,
+            string_tokens: TokenLimit::None,
             array: truth(),
             object: truth(),
         }
@@ -67,6 +106,7 @@ impl ValueSet {
             booleans: Booleans { falsehood: false, truth: false },
             number: NumberSet::not(languages.any_number),
             string: languages.any_string.complement(),
+            string_tokens: TokenLimit::None,
             array: falsehood(),
             object: falsehood(),
         }
@@ -82,6 +122,7 @@ impl ValueSet {
             },
             number: languages.intersect_numbers(self.number, other.number),
             string: languages.intersect_strings(self.string, other.string),
+            string_tokens: self.string_tokens.and(other.string_tokens),
             array: formulas.arrays.and([self.array, other.array]),
             object: formulas.objects.and([self.object, other.object]),
         }
@@ -100,6 +141,7 @@ impl ValueSet {
             all.booleans.truth &= set.booleans.truth;
             all.number = languages.intersect_numbers(all.number, set.number);
             all.string = languages.intersect_strings(all.string, set.string);
+            all.string_tokens = all.string_tokens.and(set.string_tokens);
         }
         all.array = formulas.arrays.and(sets.iter().map(|set| set.array));
         all.object = formulas.objects.and(sets.iter().map(|set| set.object));
@@ -110,6 +152,7 @@ impl ValueSet {
     pub(crate) fn union(sets: &[Self], languages: &mut ScalarLanguages, formulas: &mut Formulas) -> Self {
         let mut any = Self::none(languages);
         let (mut number, mut string) = (languages.any_number, languages.any_string);
+        any.string_tokens = TokenLimit::of_union(sets, languages);
         for set in sets {
             any.null |= set.null;
             any.booleans.falsehood |= set.booleans.falsehood;
@@ -131,6 +174,7 @@ impl ValueSet {
             booleans: Booleans { falsehood: !self.booleans.falsehood, truth: !self.booleans.truth },
             number: NumberSet::not(self.number),
             string: self.string.complement(),
+            string_tokens: self.string_tokens.of_complement(),
             array: formulas.negated_array(self.array),
             object: formulas.negated_object(self.object),
         }

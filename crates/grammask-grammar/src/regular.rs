@@ -1,4 +1,4 @@
-//! The regular languages of rules, on which limits of their texts operate.
+//! The regular languages of rules and nodes, on which limits of their texts operate.
 //!
 //! The term of a rule is computed from its right-hand side. A rule may refer to itself at the end of an alternative,
 //! which is how XGrammar prints repetitions: `x ::= a x | b` is `a* b` (Arden's lemma). Other recursion is not
@@ -6,26 +6,55 @@
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use super::options::{RuleOptions, RuleWithOptions};
+use super::{GrammarBuilder, Node, NodeId, NonterminalId, Terminal};
 use grammask_automata::TermId;
-use grammask_grammar::{GrammarBuilder, Node, NodeId, NonterminalId, Terminal};
 
-/// The reasons why a rule has no regular language here.
+/// The reasons why a node has no regular language here.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum NotRegular {
+pub enum NotRegular {
+    /// A rule refers to itself other than at the end of an alternative.
     Recursive,
+    /// It refers to a rule without a definition.
+    Undefined,
+    /// It contains tokens, or a terminal that counts them.
     Tokens,
-    /// Selections are parts of a schema, and do not occur in this notation.
+    /// It contains a selection, as schemas do.
     Selections,
 }
 
+impl NotRegular {
+    /// The reason as a clause about the rule or part.
+    #[must_use]
+    pub fn reason(self) -> &'static str {
+        match self {
+            Self::Recursive => "it refers to itself other than at the end of an alternative",
+            Self::Undefined => "it refers to a rule that is not defined there",
+            Self::Tokens => "it contains tokens, or a part with `max_tokens`",
+            Self::Selections => "it has parts that are selected by a schema",
+        }
+    }
+}
+
 /// Memo table of the languages of rules.
+///
+/// ```
+/// use grammask_diagnostics::Span;
+/// use grammask_grammar::{GrammarBuilder, RuleLanguages};
+/// let mut builder = GrammarBuilder::new("");
+/// let (a, b) = (builder.literal(b"a", Span::default()), builder.literal(b"b", Span::default()));
+/// let either = builder.choice(vec![a, b], Span::default());
+/// let term = RuleLanguages::new(&builder).of_node(&mut builder, either).unwrap();
+/// assert!(builder.terms_so_far().word(term).is_none());
+/// ```
 #[derive(Debug)]
-pub(super) struct RuleLanguages {
+pub struct RuleLanguages {
     bodies: FxHashMap<NonterminalId, Vec<NodeId>>,
-    options: FxHashMap<NonterminalId, RuleOptions>,
     memo: FxHashMap<NonterminalId, TermId>,
 }
+
+/// Completes the language of a rule from that of its right-hand sides.
+pub type CompleteRule<'a> =
+    &'a mut dyn FnMut(&mut GrammarBuilder, NonterminalId, TermId) -> Result<TermId, NotRegular>;
 
 /// An entry of the agenda: visit a node, or combine the terms of its parts.
 enum LanguageTask {
@@ -42,26 +71,49 @@ enum LanguageTask {
 }
 
 impl RuleLanguages {
-    /// For all rules that are defined in `builder`, and the rules with options, which are not defined yet.
-    pub(super) fn new(builder: &GrammarBuilder, with_options: &[RuleWithOptions]) -> Self {
-        let mut bodies: FxHashMap<NonterminalId, Vec<NodeId>> = FxHashMap::default();
+    /// For all rules that are defined in `builder`.
+    #[must_use]
+    pub fn new(builder: &GrammarBuilder) -> Self {
+        let mut languages = Self { bodies: FxHashMap::default(), memo: FxHashMap::default() };
         for definition in builder.definitions() {
-            bodies.entry(definition.lhs).or_default().push(definition.body);
+            languages.add_body(definition.lhs, definition.body);
         }
-        for rule in with_options {
-            bodies.entry(rule.lhs).or_default().push(rule.body);
-        }
-        let options = with_options.iter().map(|rule| (rule.lhs, rule.options)).collect();
-        Self { bodies, options, memo: FxHashMap::default() }
+        languages
     }
 
-    /// The language of `rule` under its options, except for the maximum number of tokens.
-    pub(super) fn of_rule(
+    /// Adds a right-hand side of a rule that is not defined in the builder.
+    pub fn add_body(&mut self, rule: NonterminalId, body: NodeId) {
+        self.bodies.entry(rule).or_default().push(body);
+    }
+
+    /// The language of a node.
+    ///
+    /// # Errors
+    /// When it has no regular language here.
+    pub fn of_node(&mut self, builder: &mut GrammarBuilder, node: NodeId) -> Result<TermId, NotRegular> {
+        self.run(builder, LanguageTask::Visit(node), &mut |_, _, term| Ok(term))
+    }
+
+    /// The language of a rule, where `complete` adapts the language of each rule.
+    ///
+    /// # Errors
+    /// When it has no regular language here, and as `complete`.
+    pub fn of_rule(
         &mut self,
         builder: &mut GrammarBuilder,
         rule: NonterminalId,
+        complete: CompleteRule<'_>,
     ) -> Result<TermId, NotRegular> {
-        let mut agenda = vec![LanguageTask::Enter(rule)];
+        self.run(builder, LanguageTask::Enter(rule), complete)
+    }
+
+    fn run(
+        &mut self,
+        builder: &mut GrammarBuilder,
+        first: LanguageTask,
+        complete: CompleteRule<'_>,
+    ) -> Result<TermId, NotRegular> {
+        let mut agenda = vec![first];
         let mut term_stack: Vec<TermId> = Vec::new();
         let mut in_progress: FxHashSet<NonterminalId> = FxHashSet::default();
         while let Some(entry) = agenda.pop() {
@@ -71,10 +123,8 @@ impl RuleLanguages {
                         term_stack.push(term);
                     } else if !in_progress.insert(inner) {
                         return Err(NotRegular::Recursive);
-                    } else if inner != rule
-                        && self.options.get(&inner).is_some_and(|options| options.max_tokens.is_some())
-                    {
-                        return Err(NotRegular::Tokens);
+                    } else if !self.bodies.contains_key(&inner) {
+                        return Err(NotRegular::Undefined);
                     } else {
                         self.enter(builder, inner, &mut agenda);
                     }
@@ -106,7 +156,7 @@ impl RuleLanguages {
                     let (repeated, end) = (terms.union(&recursive), terms.union(&non_recursive));
                     let repeated = terms.repeat(repeated, 0, None);
                     let term = terms.concat(&[repeated, end]);
-                    let term = self.apply_options(builder, inner, term);
+                    let term = complete(builder, inner, term)?;
                     in_progress.remove(&inner);
                     self.memo.insert(inner, term);
                     term_stack.push(term);
@@ -136,20 +186,6 @@ impl RuleLanguages {
         agenda.push(LanguageTask::Leave(rule, recursive.len(), non_recursive.len()));
         agenda.extend(non_recursive.into_iter().map(LanguageTask::Visit));
         agenda.extend(recursive.into_iter().map(LanguageTask::VisitBeginning));
-    }
-
-    fn apply_options(&self, builder: &mut GrammarBuilder, rule: NonterminalId, mut term: TermId) -> TermId {
-        let options = self.options.get(&rule).copied().unwrap_or_default();
-        let terms = builder.terms();
-        if options.is_lazy {
-            term = if terms.is_nullable(term) { terms.epsilon() } else { terms.first_match(term) };
-        }
-        if let Some(max) = options.max_characters {
-            let character = terms.characters(&[('\0', char::MAX)]);
-            let short = terms.repeat(character, 0, Some(max));
-            term = terms.intersection(&[term, short]);
-        }
-        term
     }
 }
 
