@@ -56,7 +56,7 @@ def test_strings_of_a_schema(max_tokens: int) -> None:
     "schema",
     [
         {"anyOf": [{"type": "string", "x-grammask-max-tokens": 2}, {"type": "string", "minLength": 4}]},
-        {"not": {"type": "string", "x-grammask-max-tokens": 2}, "type": "string"},
+        {"not": {"minLength": 4, "x-grammask-max-tokens": 2}, "type": "string"},
     ],
 )
 def test_mixed_limits_are_refused(schema: dict[str, object]) -> None:
