@@ -126,7 +126,7 @@ impl RuleSummaries {
         effort: Effort,
         deadline: &Deadline,
     ) -> Result<(Vec<LiveTokens>, Observation), ComposeError> {
-        let items = reader.items();
+        let items = reader.uncounted_items();
         let budget = WorkBudget::new(effort, self.setbacks, deadline);
         let result = self.computation(reader, vocabulary, budget).mask(&items);
         self.setbacks = setbacks_after(self.setbacks, effort, &result);
@@ -147,7 +147,7 @@ impl RuleSummaries {
         vocabulary: &Vocabulary,
         deadline: &Deadline,
     ) -> Result<String, ComposeError> {
-        let items = reader.items();
+        let items = reader.uncounted_items();
         let budget = WorkBudget::new(Effort::Full, 0, deadline);
         let mut computation = self.computation(reader, vocabulary, budget);
         computation.plans = Some(String::new());

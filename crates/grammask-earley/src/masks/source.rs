@@ -38,11 +38,6 @@ impl ContextFreeMasks {
         }
     }
 
-    /// Whether masks are composed of summaries.
-    fn composes(&self, request: &MaskRequest<'_>) -> bool {
-        request.strategy == MaskStrategy::Summaries && !self.recognizer.counts_tokens()
-    }
-
     /// The cached mask of a set that is equivalent to the requested one: as the cache holds it, or by itself where that
     /// is full.
     fn recall<'c>(
@@ -94,7 +89,7 @@ impl ContextFreeMasks {
 
 impl MaskSource for ContextFreeMasks {
     fn lookup_equivalent<'c>(&self, request: &MaskRequest<'c>) -> Option<&'c Arc<Mask>> {
-        if !self.composes(request) {
+        if request.strategy != MaskStrategy::Summaries {
             return None;
         }
         let mut summaries = self.summaries.try_lock().ok()?;
@@ -107,7 +102,7 @@ impl MaskSource for ContextFreeMasks {
         effort: Effort,
         deadline: &Deadline,
     ) -> Result<MaskOutcome, LimitExceeded> {
-        if self.composes(request) {
+        if request.strategy == MaskStrategy::Summaries {
             let summaries = match effort {
                 Effort::Full => Some(self.summaries.lock().unwrap_or_else(PoisonError::into_inner)),
                 Effort::Immediate => self.summaries.try_lock().ok(),
@@ -119,10 +114,12 @@ impl MaskSource for ContextFreeMasks {
             {
                 return Ok(MaskOutcome::Mask(mask.cloned().unwrap_or_else(|mask| mask)));
             }
-            match self.compose(request, &mut reader, &mut summaries, effort, deadline) {
-                Ok(outcome) => return Ok(outcome),
-                Err(ComposeError::Limit(limit)) => return Err(limit),
-                Err(ComposeError::TooMuchWork) => {}
+            if reader.has_ample_tokens()? {
+                match self.compose(request, &mut reader, &mut summaries, effort, deadline) {
+                    Ok(outcome) => return Ok(outcome),
+                    Err(ComposeError::Limit(limit)) => return Err(limit),
+                    Err(ComposeError::TooMuchWork) => {}
+                }
             }
         }
         if effort == Effort::Immediate {
@@ -141,10 +138,11 @@ impl MaskSource for ContextFreeMasks {
         set: SetId,
         deadline: &Deadline,
     ) -> Result<String, LimitExceeded> {
-        if self.recognizer.counts_tokens() {
+        let mut reader = self.recognizer.read(set);
+        if !reader.has_ample_tokens()? {
             return Ok("walk along the trie: the grammar counts tokens\n".to_owned());
         }
-        match RuleSummaries::default().plans(&mut self.recognizer.read(set), vocabulary, deadline) {
+        match RuleSummaries::default().plans(&mut reader, vocabulary, deadline) {
             Ok(plans) => Ok(plans),
             Err(ComposeError::Limit(limit)) => Err(limit),
             Err(ComposeError::TooMuchWork) => {

@@ -82,6 +82,10 @@ pub struct Recognizer {
     token_matches: Vec<Option<TokenMatch>>,
     names_tokens: bool,
     counts_tokens: bool,
+    /// The number of terminals that count tokens.
+    limited_count: usize,
+    /// The initial state of each terminal as if it did not count tokens, if some terminal does.
+    uncounted_starts: Box<[ItemState]>,
     /// The class of each byte; no terminal distinguishes bytes of one class.
     class_of_byte: Box<[u8; 256]>,
     /// One byte of each class.
@@ -124,7 +128,7 @@ pub(crate) struct Machine<'a> {
     pub(crate) automata: &'a mut Automata,
     pub(crate) continuations: &'a Continuations,
     pub(crate) left_corners: &'a LeftCorners,
-    /// The initial state of each terminal.
+    /// The initial state of each terminal, as if it did not count tokens.
     pub(crate) starts: &'a [ItemState],
 }
 
@@ -180,6 +184,16 @@ impl Recognizer {
         for byte in (0..=u8::MAX).rev() {
             byte_of_class[usize::from(class_of_byte[usize::from(byte)])] = byte;
         }
+        let uncounted = |state: &ItemState| match *state {
+            ItemState::TOKEN => ItemState::TOKEN,
+            state => match state.0.checked_sub(ItemState::FIRST_LIMITED) {
+                Some(index) => ItemState(index_u32(limited[index as usize].state.index())),
+                None => state,
+            },
+        };
+        let limited_count = limited.len();
+        let uncounted_starts =
+            if limited.is_empty() { Box::default() } else { starts.iter().map(uncounted).collect() };
         let mut continuations = Continuations::default();
         let at_end = continuations.intern(&Content { ends: true, entries: Vec::new() });
         let mut first = Kernel { ends: form.start_is_nullable, items: Vec::new() };
@@ -204,6 +218,8 @@ impl Recognizer {
         let start = builder.intern(&sets, &mut first)?;
         Ok(Self {
             counts_tokens: form.counts_tokens(),
+            limited_count,
+            uncounted_starts,
             form,
             names_tokens: token_matches.iter().any(Option::is_some),
             token_matches,
@@ -514,9 +530,35 @@ impl SetReader<'_> {
         self.set
     }
 
-    /// The items of the set, sorted.
-    pub(crate) fn items(&self) -> Vec<Item> {
-        self.builder.items(self.recognizer.set(self.set))
+    /// The items of the set, as if terminals did not count tokens.
+    pub(crate) fn uncounted_items(&self) -> Vec<Item> {
+        let mut items = self.builder.items(self.recognizer.set(self.set));
+        if self.recognizer.counts_tokens {
+            for item in &mut items {
+                if let Some(limited) = self.builder.stepper.token_limited(item.state) {
+                    item.state = ItemState(index_u32(limited.state.index()));
+                }
+            }
+        }
+        items
+    }
+
+    /// Whether terminals that count tokens have so many left that they do not constrain the next token. Then the mask
+    /// is that of a grammar in which they do not count.
+    pub(crate) fn has_ample_tokens(&mut self) -> Result<bool, LimitExceeded> {
+        if !self.recognizer.counts_tokens {
+            return Ok(true);
+        }
+        let Builder { stepper, continuations, .. } = &mut *self.builder;
+        let Stepper { automata, limited, token_ends: Some(token_ends), .. } = stepper else { return Ok(false) };
+        let Some(ample) = token_ends.ample_tokens(automata, &limited[..self.recognizer.limited_count])? else {
+            return Ok(false);
+        };
+        let core = continuations.cores.get(self.recognizer.set(self.set).data.core());
+        let is_ample = |item: &set_core::CoreItem| {
+            stepper.token_limited(item.state).is_none_or(|limited| limited.tokens_left >= ample)
+        };
+        Ok(core.items.iter().all(is_ample))
     }
 
     /// The core of the set, and its continuations.
@@ -539,6 +581,7 @@ impl SetReader<'_> {
     pub(crate) fn machine(&mut self) -> Machine<'_> {
         let Builder { stepper: Stepper { automata, predictor, .. }, continuations, .. } = &mut *self.builder;
         let (left_corners, starts) = predictor.parts();
+        let starts = if self.recognizer.counts_tokens { &self.recognizer.uncounted_starts } else { starts };
         Machine { form: &self.recognizer.form, automata, continuations, left_corners, starts }
     }
 

@@ -250,6 +250,14 @@ impl Stepper {
         Ok(can_end.then(|| self.limited_state(TokenLimitedState { is_counted: false, ..limited })))
     }
 
+    /// The state of a terminal that counts tokens; `None` for other items.
+    pub(super) fn token_limited(&self, state: ItemState) -> Option<TokenLimitedState> {
+        if matches!(state, ItemState::FRESH | ItemState::TOKEN) {
+            return None;
+        }
+        Some(self.limited[state.0.checked_sub(ItemState::FIRST_LIMITED)? as usize])
+    }
+
     fn limited_state(&mut self, limited: TokenLimitedState) -> ItemState {
         let next = index_u32(self.limited.len());
         let index = *self.limited_ids.entry(limited).or_insert(next);

@@ -12,6 +12,7 @@ use std::sync::Arc;
 
 use rustc_hash::FxHashMap;
 
+use super::stepping::TokenLimitedState;
 use crate::lowering::NormalForm;
 use grammask_automata::{Automata, ByteSet, ShortestWords, StateId};
 use grammask_diagnostics::{Deadline, LimitExceeded, Limits};
@@ -30,8 +31,13 @@ pub(super) struct TokenEnds {
     words: ShortestWords,
     /// By state; `None` if the completion cannot be spelled.
     tokens: FxHashMap<StateId, Option<u32>>,
+    /// See [`TokenEnds::ample_tokens`]; `None` before the first call.
+    ample: Option<Option<u32>>,
     limits: Limits,
 }
+
+/// Maximum number of automaton states that are made to find out how many tokens are ample.
+const MAX_AMPLE_STATES: usize = 1 << 12;
 
 /// The states along a shortest completion.
 struct SpelledPath {
@@ -43,7 +49,7 @@ struct SpelledPath {
 impl TokenEnds {
     pub(super) fn new(vocabulary: Arc<Vocabulary>, limits: &Limits) -> Self {
         let words = ShortestWords::new(spelled_bytes(&vocabulary));
-        Self { vocabulary, words, tokens: FxHashMap::default(), limits: limits.clone() }
+        Self { vocabulary, words, tokens: FxHashMap::default(), ample: None, limits: limits.clone() }
     }
 
     /// Whether a terminal can end within `tokens_left` tokens from a state that reads at least one of them.
@@ -61,6 +67,29 @@ impl TokenEnds {
         }
         let tokens = self.min_tokens(automata, state)?;
         Ok(tokens.is_some_and(|tokens| tokens <= tokens_left))
+    }
+
+    /// A number of tokens so large that with that many left every terminal can still end after any token. `None` if there
+    /// is none, if it is not known, or if a terminal has fewer from the beginning.
+    ///
+    /// The number does not depend on tokens: it is one more than the longest of the shortest completions in bytes, each
+    /// of which is a token. `starts` has for each terminal that counts tokens its first state.
+    pub(super) fn ample_tokens(
+        &mut self,
+        automata: &mut Automata,
+        starts: &[TokenLimitedState],
+    ) -> Result<Option<u32>, LimitExceeded> {
+        if let Some(known) = self.ample {
+            return Ok(known);
+        }
+        let deadline = Deadline::after_first_check(self.limits.time);
+        let states: Vec<StateId> = starts.iter().map(|start| start.state).collect();
+        let longest = self.words.longest_completions(automata, &states, MAX_AMPLE_STATES, &deadline)?;
+        let longest = longest.and_then(|longest| longest.into_iter().try_fold(1, |all, own| Some(own?.max(all))));
+        let ample = longest.and_then(|longest: u32| longest.checked_add(1));
+        let ample = ample.filter(|&ample| starts.iter().all(|start| start.tokens_left >= ample));
+        self.ample = Some(ample);
+        Ok(ample)
     }
 
     /// The minimum number of tokens that spell the shortest completion of a state that does not accept; `None` if it has
