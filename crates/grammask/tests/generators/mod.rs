@@ -216,7 +216,7 @@ pub fn token_grammar() -> impl Strategy<Value = GrammarSketch> {
 
 /// Grammars with patterns that limit the number of tokens, which KBNF cannot express.
 pub fn counting_grammar() -> impl Strategy<Value = GrammarSketch> {
-    let limited = (pattern(), 1_u32..=4).prop_map(|(pattern, tokens)| Part::Limited(pattern, tokens));
+    let limited = (pattern(), 1_u32..=9).prop_map(|(pattern, tokens)| Part::Limited(pattern, tokens));
     grammar_of(nested(prop_oneof![4 => limited, 2 => literal(), 2 => rule()].boxed()))
 }
 
@@ -300,7 +300,7 @@ fn leaf() -> BoxedStrategy<Part> {
         1 => pattern().prop_map(Part::WithoutMatch),
         1 => text(0..=4).prop_map(Part::Substrings),
         1 => vec(text(1..=2), 1..=2).prop_map(|words| Part::Except(words, None)),
-        2 => (vec(text(1..=2), 1..=2), 1_u32..=3).prop_map(|(words, most)| Part::Except(words, Some(most))),
+        2 => (vec(text(1..=2), 1..=2), 1_u32..=7).prop_map(|(words, most)| Part::Except(words, Some(most))),
         1 => Just(Part::AnyToken),
         1 => select(&SPECIAL[..]).prop_map(Part::TokenName),
         1 => (0..MIN_TOKENS).prop_map(|id| Part::TokenId(id as u32)),
