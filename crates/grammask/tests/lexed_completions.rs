@@ -45,10 +45,11 @@ fn distance(recognizer: &LexedRecognizer, set: SetId, bytes: &[u8]) -> Distance 
             return Distance::AtLeast(length);
         }
         for &byte in bytes {
-            if let Some(next) = recognizer.step(set, byte).expect("no limit")
-                && seen.insert(next)
-            {
-                queue.push_back((next, length + 1));
+            match recognizer.step(set, byte) {
+                Ok(Some(next)) if seen.insert(next) => queue.push_back((next, length + 1)),
+                Ok(_) => {}
+                // A set of too many runs.
+                Err(_) => return Distance::AtLeast(length),
             }
         }
     }

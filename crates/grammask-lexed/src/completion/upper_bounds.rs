@@ -8,6 +8,8 @@
 //! A terminal costs the longest of the shortest lexemes with which it can be written after a separable lexeme. All
 //! bounds are computed once from the tables; only the sum over a stack depends on the state.
 
+use std::collections::hash_map::Entry;
+
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::analysis::viable_completion::{self, TerminalPair};
@@ -382,22 +384,23 @@ impl<'a> SeparableLexemes<'a> {
         commit: &[Option<GuardsId>],
         mode: LexModeId,
     ) -> Result<&'b (Vec<u32>, TerminalSet), LimitExceeded> {
-        if !entered.contains_key(&(id, mode)) {
-            let mut places = Vec::new();
-            let mut available = TerminalSet::new(self.prepared.grammar.terminals.len() + 1);
-            for (&byte, &guards) in self.bytes.iter().zip(commit) {
-                let Some(guards) = guards else { continue };
-                for configuration in self.lexer.enter(mode, byte, guards)? {
-                    places.extend(self.place_ids.get(&(configuration, mode)));
-                    if let Some(open) = self.prepared.open_terminals.of(configuration, mode) {
-                        available.union_with(&self.prepared.open_terminals.get(open).outside);
-                    }
+        let vacant = match entered.entry((id, mode)) {
+            Entry::Occupied(known) => return Ok(known.into_mut()),
+            Entry::Vacant(vacant) => vacant,
+        };
+        let mut places = Vec::new();
+        let mut available = TerminalSet::new(self.prepared.grammar.terminals.len() + 1);
+        for (&byte, &guards) in self.bytes.iter().zip(commit) {
+            let Some(guards) = guards else { continue };
+            for configuration in self.lexer.enter(mode, byte, guards)? {
+                places.extend(self.place_ids.get(&(configuration, mode)));
+                if let Some(open) = self.prepared.open_terminals.of(configuration, mode) {
+                    available.union_with(&self.prepared.open_terminals.get(open).outside);
                 }
             }
-            places.sort_unstable();
-            places.dedup();
-            entered.insert((id, mode), (places, available));
         }
-        Ok(&entered[&(id, mode)])
+        places.sort_unstable();
+        places.dedup();
+        Ok(vacant.insert((places, available)))
     }
 }
