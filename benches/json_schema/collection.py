@@ -17,7 +17,7 @@ import sys
 import tempfile
 import threading
 from collections import Counter
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -163,7 +163,9 @@ def _results(collection: Collection, findings: list[Findings], name: str) -> Sui
     if any(one.entry.samples for one in findings):
         sections.append(Section("Test files", "", _verdicts(findings, collection), "verdicts"))
         sections.append(Section("Test files that are judged against their folder", _wrong(findings)))
-    return SuiteResults(name, f"The schemas of {collection.name}", Stamp.now(), sections, text)
+    command = f"python benches/json_schema/collection.py PATH/{collection.name} --record"
+    stamp = replace(Stamp.now(), command=command)
+    return SuiteResults(name, f"The schemas of {collection.name}", stamp, sections, text)
 
 
 def _schemas(findings: list[Findings]) -> Table:

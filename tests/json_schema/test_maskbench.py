@@ -86,14 +86,14 @@ def test_a_run_gives_verdicts_and_goes_on_where_it_was(bench, tmp_path):
 
 
 def test_an_engine_that_takes_too_long_is_stopped(bench, tmp_path):
-    # Sixty branches that overlap take several seconds; the small case some milliseconds.
+    # Branches that overlap in every member take several seconds; the small case some milliseconds.
     letters = "abcdefghijklmnopqrstuvwxyz"
     branches = [
         {
             "type": "object",
-            "properties": {f"p{name}": {"pattern": f"^{letters[(branch + name) % 26]}"} for name in range(6)},
+            "properties": {f"p{name}": {"pattern": letters[(branch + name) % 26]} for name in range(6)},
         }
-        for branch in range(60)
+        for branch in range(26)
     ]
     schema = {"oneOf": branches}
     folder = write_cases(tmp_path / "cases", large={"schema": schema, "tests": []}, small=CASE)

@@ -223,8 +223,8 @@ fn branches_by_cells(
 ) -> Result<Option<Vec<ObjectFormula>>, LimitExceeded> {
     let mut of_names: Vec<(NameId, Vec<ObjectAssertion>)> = Vec::new();
     let mut indices: FxHashMap<NameId, usize> = FxHashMap::default();
-    let all = sets.formulas.objects.or(disjunctions.iter().copied());
-    for literal in sets.formulas.objects.literals(all) {
+    let formula = sets.formulas.objects.and(disjunctions.iter().copied());
+    for literal in sets.formulas.objects.literals(formula) {
         let (ObjectAssertion::If(name, _) | ObjectAssertion::Has(name, _)) = literal else { continue };
         let index = *indices.entry(name).or_insert_with(|| {
             of_names.push((name, Vec::new()));
@@ -235,7 +235,6 @@ fn branches_by_cells(
     of_names.sort_by_key(|(_, literals)| Reverse(literals.len()));
     for (name, literals) in of_names {
         let Some(cells) = MemberCells::new(sets, literals)? else { continue };
-        let formula = sets.formulas.objects.and(disjunctions.iter().copied());
         let others: Vec<ObjectFormula> =
             parts.iter().copied().filter(|part| !disjunctions.contains(part)).collect();
         let is_about = |literal: ObjectAssertion| matches!(literal, ObjectAssertion::If(about, _) | ObjectAssertion::Has(about, _) if about == name);
