@@ -26,6 +26,9 @@ use proptest::test_runner::TestRunner;
 /// Maximum number of states of one search.
 const MAX_STATES: usize = 400;
 
+/// Maximum length of the completions that are followed to their end: nested repetitions have long ones.
+const MAX_FOLLOWED: u32 = 300;
+
 /// Numbers of compared completions, of those without one, and of states for which a bound over all states, and over
 /// the next states, was compared.
 static COMPARED: AtomicU64 = AtomicU64::new(0);
@@ -367,7 +370,7 @@ fn compare(graph: &mut StateGraph<'_>, set: SetId, deadline: &Deadline) {
     let complete =
         |set| engine.shortest_completion(set, graph.vocabulary, deadline).expect("within the limits");
     let found = complete(set);
-    let mut next = (set, found);
+    let mut next = (set, found.filter(|found| found.length <= MAX_FOLLOWED));
     while let (current, Some(ShortestCompletion { length, first })) = next {
         assert_eq!(first.is_none(), engine.is_complete(current));
         assert_eq!(first.is_none(), length == 0);
@@ -442,7 +445,9 @@ fn check_spelling(grammar: &Grammar, vocabulary: Vocabulary, choices: &[u16]) {
     };
     let mut set = engine.start();
     for &choice in choices {
-        if let Some(ShortestCompletion { length, .. }) = complete(set) {
+        if let Some(ShortestCompletion { length, .. }) =
+            complete(set).filter(|found| found.length <= MAX_FOLLOWED)
+        {
             let mut text = Vec::new();
             let mut next = set;
             while let Some(ShortestCompletion { first: Some(CompletionStep::Byte(byte)), .. }) =
