@@ -5,12 +5,25 @@ from __future__ import annotations
 import json
 import random
 
-import pytest
-
 import grammask
+import pytest
 from grammask import Grammar
 
-_WORDS = [b"ab", b"abc", b'",', b'":', b'{"', b'"}', b"a,b", b"</", b"think>", b"</think>", b"\n\n", b"12", b"x)"]
+_WORDS = [
+    b"ab",
+    b"abc",
+    b'",',
+    b'":',
+    b'{"',
+    b'"}',
+    b"a,b",
+    b"</",
+    b"think>",
+    b"</think>",
+    b"\n\n",
+    b"12",
+    b"x)",
+]
 _VOCABULARY = grammask.Vocabulary([*(bytes([byte]) for byte in range(256)), *_WORDS], eos=300, size=301)
 
 
@@ -33,7 +46,10 @@ def test_strings_of_a_schema(max_tokens: int) -> None:
     text = {"type": "string", "x-grammask-max-tokens": max_tokens}
     schema = {
         "type": "object",
-        "properties": {"a": text, "b": {"type": "array", "items": {"anyOf": [text, {"type": "null"}]}, "maxItems": 3}},
+        "properties": {
+            "a": text,
+            "b": {"type": "array", "items": {"anyOf": [text, {"type": "null"}]}, "maxItems": 3},
+        },
         "required": ["a", "b"],
         "additionalProperties": False,
     }
@@ -95,7 +111,9 @@ def test_nested_structures_are_refused() -> None:
 
 
 def test_limits_of_kbnf_rules() -> None:
-    compiled = Grammar.from_kbnf('start ::= "q:" limit!(word, 2) "!"; word ::= #"[a-z]" word | #"[a-z]";').compile(_VOCABULARY)
+    compiled = Grammar.from_kbnf(
+        'start ::= "q:" limit!(word, 2) "!"; word ::= #"[a-z]" word | #"[a-z]";'
+    ).compile(_VOCABULARY)
     rng = random.Random(2)
     for _ in range(100):
         tokens = _sample(compiled, rng)
@@ -105,7 +123,10 @@ def test_limits_of_kbnf_rules() -> None:
         assert len(text) <= 3 + 2 * 3
 
 
-@pytest.mark.parametrize("text", ["limit!(", "limit!(a", "limit!(a)", "limit!(a,", "limit!(a, 0)", 'limit!("a", 3)', "limit!(b, 2)"])
+@pytest.mark.parametrize(
+    "text",
+    ["limit!(", "limit!(a", "limit!(a)", "limit!(a,", "limit!(a, 0)", 'limit!("a", 3)', "limit!(b, 2)"],
+)
 def test_bad_limits(text: str) -> None:
     with pytest.raises(grammask.GrammarError):
         Grammar.from_kbnf(f'start ::= {text}; a ::= "x";')

@@ -1092,7 +1092,7 @@ class Matcher:
 
 @final
 class Completion:
-    """A completion of a text: ``text``, its bytes, and ``tokens``, its tokens with an end token where one is required."""
+    """A completion of a text: ``text``, its bytes, and ``tokens``, its tokens with an end token if one is required."""
 
     @property
     def text(self) -> bytes:

@@ -423,8 +423,8 @@ class GrammarReaders:
     ) -> Self:
         """Makes the grammar of the JSON texts of a model of Pydantic, with aliases.
 
-        Every text validates, and what the model dumps and validates is a text; see ``docs/json_schema.md``. Objects have
-        the declared names only, unless the model allows others.
+        Every text validates, and what the model dumps and validates is a text; see ``docs/json_schema.md``. Objects
+        have the declared names only, unless the model allows others.
 
         Args:
             model: A subclass of ``pydantic.BaseModel``, or another class with ``model_json_schema``.
@@ -433,8 +433,8 @@ class GrammarReaders:
 
         Raises:
             UnsupportedType: It is no such class, or the type of a field has no JSON form.
-            GrammarError: As of :meth:`from_json_schema`. ``UnsupportedSchema`` names the fields whose constraints cannot
-                be enforced, such as validators written in Python.
+            GrammarError: As of :meth:`from_json_schema`. ``UnsupportedSchema`` names the fields whose constraints
+                cannot be enforced, such as validators written in Python.
         """
         from grammask.schemas import python_types
 

@@ -7,8 +7,8 @@ use grammask::automata::TermId;
 use grammask::frontends::free_text::FreeText;
 use grammask::frontends::{regex, regex_grammar};
 use grammask::grammar::{
-    Clause, Code, Diagnostic, Grammar, GrammarBuilder, NodeId, NonterminalId, PartId, PartOrder, RuleLanguages,
-    Selection, Span, Terminal, TokenReference, TokenSelection, TokenSense,
+    Clause, Code, Diagnostic, Grammar, GrammarBuilder, NodeId, NonterminalId, PartId, PartOrder,
+    RuleLanguages, Selection, Span, Terminal, TokenReference, TokenSelection, TokenSense,
 };
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
@@ -348,7 +348,10 @@ impl PyComposition {
         let term = RuleLanguages::new(&self.builder).of_node(&mut self.builder, node).map_err(|reason| {
             let message = "a maximum number of tokens is given to a part that is not a regular language";
             let error = Diagnostic::error(Code::UnsupportedGrammar, message);
-            grammar_error(py, &error.help(format!("{}; limit its parts, or the whole text", reason.reason())).into())
+            grammar_error(
+                py,
+                &error.help(format!("{}; limit its parts, or the whole text", reason.reason())).into(),
+            )
         })?;
         let label = format!("text of at most {max_tokens} tokens");
         let terminal = Terminal::Limited { term, tokens: max_tokens };

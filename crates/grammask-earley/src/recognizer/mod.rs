@@ -550,8 +550,11 @@ impl SetReader<'_> {
             return Ok(true);
         }
         let Builder { stepper, continuations, .. } = &mut *self.builder;
-        let Stepper { automata, limited, token_ends: Some(token_ends), .. } = stepper else { return Ok(false) };
-        let Some(ample) = token_ends.ample_tokens(automata, &limited[..self.recognizer.limited_count])? else {
+        let Stepper { automata, limited, token_ends: Some(token_ends), .. } = stepper else {
+            return Ok(false);
+        };
+        let Some(ample) = token_ends.ample_tokens(automata, &limited[..self.recognizer.limited_count])?
+        else {
             return Ok(false);
         };
         let core = continuations.cores.get(self.recognizer.set(self.set).data.core());

@@ -85,7 +85,8 @@ impl TokenEnds {
         let deadline = Deadline::after_first_check(self.limits.time);
         let states: Vec<StateId> = starts.iter().map(|start| start.state).collect();
         let longest = self.words.longest_completions(automata, &states, MAX_AMPLE_STATES, &deadline)?;
-        let longest = longest.and_then(|longest| longest.into_iter().try_fold(1, |all, own| Some(own?.max(all))));
+        let longest =
+            longest.and_then(|longest| longest.into_iter().try_fold(1, |all, own| Some(own?.max(all))));
         let ample = longest.and_then(|longest: u32| longest.checked_add(1));
         let ample = ample.filter(|&ample| starts.iter().all(|start| start.tokens_left >= ample));
         self.ample = Some(ample);

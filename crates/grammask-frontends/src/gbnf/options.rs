@@ -4,8 +4,8 @@
 //! masks. A temperature is for the sampler; a warning says so.
 
 use super::parse::GbnfParser;
-use grammask_diagnostics::{Code, Diagnostic, Span};
 use grammask_automata::TermId;
+use grammask_diagnostics::{Code, Diagnostic, Span};
 use grammask_grammar::{GrammarBuilder, NodeId, NonterminalId, NotRegular, RuleLanguages, Terminal};
 use rustc_hash::FxHashMap;
 

@@ -148,10 +148,7 @@ impl Emitter {
 
 /// Null, booleans and numbers as one language and strings as another, so that cached summaries of a string language are
 /// shared.
-fn scalar_alternatives(
-    sets: &mut ValueSets<'_>,
-    set: ValueSet,
-) -> Result<Vec<PartSequence>, LimitExceeded> {
+fn scalar_alternatives(sets: &mut ValueSets<'_>, set: ValueSet) -> Result<Vec<PartSequence>, LimitExceeded> {
     let languages = &mut sets.languages;
     let has_numbers = !languages.is_empty(set.number.yes)?;
     let numbers = if has_numbers { Some(languages.number_texts(set.number)?) } else { None };

@@ -284,7 +284,8 @@ impl<'o> SchemaReader<'o> {
         match (limit, self.token_limit) {
             (TokenLimit::AtMost(tokens), _) => Some(tokens),
             (TokenLimit::Mixed, Some(place)) => {
-                let message = "a maximum number of tokens for some of the strings at a place is not supported";
+                let message =
+                    "a maximum number of tokens for some of the strings at a place is not supported";
                 let help = "give all alternatives with strings the same `x-grammask-max-tokens`, and do not negate it";
                 self.unsupported(place, message.to_owned(), help);
                 None
