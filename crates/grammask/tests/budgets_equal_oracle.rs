@@ -21,6 +21,8 @@ use proptest::prelude::*;
 
 /// Maximum number of states that the oracle explores.
 const MAX_STATES: usize = 100;
+/// Maximum number of states that it reaches.
+const MAX_SEEN: usize = 400;
 
 /// Number of compared masks.
 static COMPARED: AtomicU64 = AtomicU64::new(0);
@@ -56,7 +58,7 @@ impl DistanceGraph {
         let mut seen = BTreeSet::from([state(matcher)]);
         let mut queue = VecDeque::from([matcher.clone()]);
         while let Some(text) = queue.pop_front() {
-            if next.len() >= MAX_STATES {
+            if next.len() >= MAX_STATES || seen.len() >= MAX_SEEN {
                 break;
             }
             let mut after = BTreeMap::new();
