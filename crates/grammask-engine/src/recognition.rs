@@ -211,8 +211,9 @@ pub trait Engine: fmt::Debug + Send + Sync {
         Ok(None)
     }
 
-    /// An upper bound of the length of the shortest completion of every state that one token, or at most `bytes` bytes,
-    /// reach from a state; `None` if it is not known, or if one of these states may have no completion.
+    /// An upper bound of the length of the shortest completion of every state that tokens of at most `bytes` bytes in
+    /// total reach from a state, where a token without text counts as one byte; `None` if it is not known, or if one
+    /// of these states may have no completion.
     ///
     /// # Errors
     /// When a limit is exceeded.

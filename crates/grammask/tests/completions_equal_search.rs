@@ -154,6 +154,37 @@ fn counted_tokens_suffice_for_completions() {
     });
 }
 
+/// Left recursion and repetition are no nesting, and nesting costs its closing brackets.
+#[test]
+fn bounds_are_tight() {
+    let bytes: TokenTexts = (0..=255_u8).map(|byte| Some(vec![byte])).chain([None]).collect();
+    let vocabulary = Arc::new(Vocabulary::new(bytes, vec![], vec![256], None).expect("a vocabulary"));
+    let bounds = |grammar: &str| {
+        let (grammar, _) = kbnf::grammar(grammar.as_bytes(), "start", &Limits::default()).expect("a grammar");
+        let compiled = CompiledGrammar::new(&grammar, vocabulary.clone(), CompileOptions::default());
+        let cache = compiled.expect("compiles").cache();
+        let engine = cache.engine();
+        let deadline = Deadline::after(Limits::default().time);
+        let after = [100, 200].map(|bytes| {
+            let bound = engine.longest_completion_after(engine.start(), bytes, &vocabulary, &deadline);
+            bound.expect("within the limits")
+        });
+        (engine.longest_shortest_completion(&vocabulary).expect("within the limits"), after)
+    };
+    // Inside `bbb` and `cde`.
+    assert_eq!(bounds(NESTED[2]), (Some(2), [Some(2); 2]));
+    assert_eq!(bounds(r#"start ::= #"[a-z]+" {"," #"[a-z]+"};"#), (Some(1), [Some(1); 2]));
+    assert_eq!(bounds(r#"start ::= "[" #"[a-z]"{3,40} "]";"#), (Some(5), [Some(5); 2]));
+    let (longest, [hundred, two_hundred]) = bounds(NESTED[0]);
+    assert_eq!((longest, two_hundred), (None, hundred.map(|bound| bound + 100)));
+    assert!(hundred.is_some_and(|bound| (100..105).contains(&bound)), "{hundred:?}");
+    let (longest, [hundred, two_hundred]) = bounds(NESTED[1]);
+    assert_eq!((longest, two_hundred), (None, hundred.map(|bound| bound + 100)));
+    assert!(hundred.is_some_and(|bound| (100..120).contains(&bound)), "{hundred:?}");
+    // A state may be followed by one without a completion.
+    assert_eq!(bounds(r#"start ::= "a" start | "b" x; x ::= "c" x;"#).0, None);
+}
+
 #[test]
 fn deep_nesting_and_long_counts() {
     let bytes: TokenTexts = (0..=255_u8).map(|byte| Some(vec![byte])).chain([None]).collect();

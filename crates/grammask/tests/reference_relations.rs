@@ -7,7 +7,7 @@
 
 mod generators;
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeSet, HashMap, VecDeque};
 
 use generators::{GrammarSketch, VocabularySketch};
 use grammask::automata::{TermId, Terms};
@@ -90,6 +90,8 @@ struct Relations<'a> {
     vocabulary: &'a Vocabulary,
     terms: Terms,
     live: HashMap<TermId, bool>,
+    /// Minimum numbers of tokens that complete the words of a term.
+    endings: HashMap<TermId, Option<usize>>,
     /// Whether each node derives a text, followed by the nonterminals.
     productive: Vec<bool>,
 }
@@ -102,6 +104,7 @@ impl<'a> Relations<'a> {
             vocabulary,
             terms: grammar.terms().clone(),
             live: HashMap::new(),
+            endings: HashMap::new(),
             productive: vec![true; variables],
         };
         // The greatest set each of whose members, assuming the set, derives a finite text or begins a nonempty one.
@@ -213,6 +216,39 @@ impl<'a> Relations<'a> {
         })
     }
 
+    /// The minimum number of tokens that spell the smallest of the shortest words whose bytes are all tokens.
+    fn min_tokens(&mut self, term: TermId) -> Option<usize> {
+        if let Some(&known) = self.endings.get(&term) {
+            return known;
+        }
+        let vocabulary = self.vocabulary;
+        // Words in the order of length, then of bytes; of those with one derivative the first.
+        let mut seen = BTreeSet::from([term]);
+        let mut words = VecDeque::from([(term, Vec::new())]);
+        let mut shortest = None;
+        while let (None, Some((rest, word))) = (&shortest, words.pop_front()) {
+            for byte in (0..=255).filter(|&byte| !vocabulary.ids_of(&[byte]).is_empty()) {
+                let after = self.terms.derivative(rest, byte);
+                if seen.insert(after) {
+                    words.push_back((after, [&word[..], &[byte]].concat()));
+                }
+            }
+            if self.terms.is_nullable(rest) {
+                shortest = Some(word);
+            }
+        }
+        let least = shortest.and_then(|word| {
+            let mut counts = vec![Some(0)];
+            for end in 1..=word.len() {
+                let before = (0..end).filter(|&from| !vocabulary.ids_of(&word[from..end]).is_empty());
+                counts.push(before.filter_map(|from| Some(counts[from]? + 1)).min());
+            }
+            counts[word.len()]
+        });
+        self.endings.insert(term, least);
+        least
+    }
+
     /// Whether `text` is a viable prefix, and whether it is complete.
     fn judge(&mut self, text: &Text) -> (bool, bool) {
         let spans = self.spans_of_start(text);
@@ -296,7 +332,16 @@ impl<'a> Relations<'a> {
                 if self.terms.is_nullable(rest) {
                     spans.insert((start, End::At(end)));
                 }
-                let Some(&(byte, token)) = text.cells.get(end) else {
+                let next = text.cells.get(end);
+                // Where a token ends inside the word, the tokens that are left must suffice to end it.
+                if next.is_none_or(|(_, token)| !tokens.contains(token))
+                    && !tokens.is_empty()
+                    && most_tokens < u32::MAX
+                    && self.min_tokens(rest).is_none_or(|more| tokens.len() + more > most_tokens as usize)
+                {
+                    break;
+                }
+                let Some(&(byte, token)) = next else {
                     // The next byte belongs to the next token.
                     if tokens.len() < most_tokens as usize && self.continues(rest) {
                         spans.insert((start, End::Open));
@@ -374,6 +419,15 @@ proptest! {
     #[test]
     fn textbook_earley_matches_the_relations(
         sketch in generators::grammar(),
+        words in generators::vocabulary(),
+        picks in proptest::collection::vec(any::<Index>(), 1..=4),
+    ) {
+        compare(&sketch, &words, &picks)?;
+    }
+
+    #[test]
+    fn textbook_earley_matches_the_relations_on_counted_tokens(
+        sketch in generators::counting_grammar(),
         words in generators::vocabulary(),
         picks in proptest::collection::vec(any::<Index>(), 1..=4),
     ) {

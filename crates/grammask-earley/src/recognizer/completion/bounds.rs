@@ -9,11 +9,14 @@
 //!   read before it is inside the symbol. If no cycle weighs more than `a` per byte, paths that read n bytes weigh at
 //!   most `a n` more than the longest path under the weights less `a` per byte.
 //!
-//! Left recursion is no nesting. Inside a left corner of X that is an X again, a text is also inside the first X, since
+//! Productions with the same symbols up to a position share the edge with the least weight, since a text inside one is
+//! inside all of them. Left recursion is no nesting. Inside a left corner of X that is an X again, a text is also inside the first X, since
 //! both begin at the same position. So a chain of left corners visits each nonterminal of a component of the
 //! left-corner relation at most once, and the edges between them are replaced by a constant of the component.
 
-use crate::lowering::{RightHandSide, Symbol};
+use rustc_hash::FxHashMap;
+
+use crate::lowering::{NormalForm, RightHandSide, Symbol};
 use grammask_automata::StateId;
 use grammask_collections::graph::{AdjacencyList, components_of};
 use grammask_diagnostics::LimitExceeded;
@@ -53,6 +56,16 @@ struct NestingEdge {
     weight: Length,
     /// A lower bound of the bytes before the symbol.
     bytes: u32,
+}
+
+/// A position in the productions of a nonterminal.
+#[derive(Clone, Copy, Debug)]
+struct ProductionPosition {
+    symbol: Symbol,
+    /// A lower bound of the bytes before the symbol.
+    bytes: u32,
+    /// The shortest text after the symbol.
+    weight: Length,
 }
 
 /// The graph of a grammar. Its nodes are the terminals, then the components of the left-corner relation.
@@ -127,15 +140,15 @@ impl Completions {
         for nonterminal in 0..form.nonterminal_count() {
             let component = left_corners.component_of[nonterminal];
             let mut heaviest = Length::ZERO;
-            for production in form.productions_of(NonterminalId::new(nonterminal)) {
-                self.for_each_position(&production.rhs, |symbol, bytes, weight| {
-                    let to = graph.node(left_corners, symbol);
-                    if bytes == 0 && to == terminals + component {
-                        heaviest = heaviest.max(weight);
-                    } else {
-                        graph.edges.push(NestingEdge { from: terminals + component, to, weight, bytes });
-                    }
-                });
+            for ProductionPosition { symbol, bytes, weight } in
+                self.positions(form, NonterminalId::new(nonterminal))
+            {
+                let to = graph.node(left_corners, symbol);
+                if bytes == 0 && to == terminals + component {
+                    heaviest = heaviest.max(weight);
+                } else {
+                    graph.edges.push(NestingEdge { from: terminals + component, to, weight, bytes });
+                }
             }
             inner[component].push(heaviest);
         }
@@ -150,6 +163,29 @@ impl Completions {
             }
         }
         Ok(graph)
+    }
+
+    /// The positions in the productions of a nonterminal. Where productions have the same symbols up to a position, a
+    /// text is inside all of them, and the shortest text after the symbol counts.
+    fn positions(&self, form: &NormalForm, nonterminal: NonterminalId) -> Vec<ProductionPosition> {
+        let mut positions: Vec<ProductionPosition> = Vec::new();
+        // By the position before, and the symbol.
+        let mut after: FxHashMap<(Option<usize>, Symbol), usize> = FxHashMap::default();
+        for production in form.productions_of(nonterminal) {
+            let is_sequence = matches!(production.rhs, RightHandSide::Sequence(_));
+            let mut before = None;
+            self.for_each_position(&production.rhs, |symbol, bytes, weight| {
+                let known = after.get(&(before, symbol)).copied().filter(|_| is_sequence);
+                let position = known.unwrap_or(positions.len());
+                match positions.get_mut(position) {
+                    Some(shared) => shared.weight = shared.weight.min(weight),
+                    None => positions.push(ProductionPosition { symbol, bytes, weight }),
+                }
+                after.insert((before, symbol), position);
+                before = Some(position);
+            });
+        }
+        positions
     }
 
     /// Calls `add` with the symbols of a right-hand side, a lower bound of the number of bytes before each, and an upper

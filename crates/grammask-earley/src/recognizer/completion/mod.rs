@@ -31,7 +31,7 @@ use grammask_diagnostics::{Deadline, LimitExceeded};
 use grammask_engine::{SetId, ShortestCompletion, TokenMatch};
 use grammask_vocabulary::{TokenId, Vocabulary};
 
-use super::continuation::Continuations;
+use super::continuation::{ContinuationId, Continuations};
 use super::kernel::{Item, ItemState};
 use super::left_corner::LeftCorners;
 use super::set_core::CoreId;
@@ -77,6 +77,8 @@ struct Parts<'a> {
     /// The initial state of each terminal.
     starts: &'a [ItemState],
     continuations: &'a Continuations,
+    /// The continuations of all sets.
+    set_parts: &'a [ContinuationId],
     token_matches: &'a [Option<TokenMatch>],
     deadline: &'a Deadline,
 }
@@ -147,9 +149,8 @@ impl Builder {
         deadline: &Deadline,
         compute: impl FnOnce(&mut Completions, &mut Parts<'_>) -> Result<T, LimitExceeded>,
     ) -> Result<T, LimitExceeded> {
-        let Self {
-            stepper: Stepper { automata, predictor, limited, .. }, continuations, completions, ..
-        } = self;
+        let Self { stepper, continuations, completions, set_parts, .. } = self;
+        let Stepper { automata, predictor, limited, .. } = stepper;
         let (left_corners, starts) = predictor.parts();
         let mut parts = Parts {
             form: &recognizer.form,
@@ -158,6 +159,7 @@ impl Builder {
             left_corners,
             starts,
             continuations,
+            set_parts,
             token_matches: &recognizer.token_matches,
             deadline,
         };
@@ -175,15 +177,14 @@ impl Builder {
         vocabulary: &Vocabulary,
         deadline: &Deadline,
     ) -> Result<SetCompletion, LimitExceeded> {
-        let set = recognizer.set(set);
-        let core = set.data.core();
-        let of_set = self.parts(set).to_vec();
+        let data = &recognizer.set(set).data;
+        let core = data.core();
         self.with_completions(recognizer, vocabulary, deadline, |completions, parts| {
             completions.add_core(core, parts)?;
+            let Completions { continuations, texts, dots, cores, .. } = completions;
             let (mut shortest, mut longest) = (Shortest::NONE, Length::ZERO);
-            for (number, continuation) in of_set.into_iter().enumerate() {
-                let Completions { continuations, texts, dots, cores, .. } = completions;
-                let of_items = cores[&core][number];
+            let of_core = &cores[&core];
+            for (of_items, &continuation) in of_core.iter().zip(&parts.set_parts[data.first()..]) {
                 let dots = DotReader { form: parts.form, texts, memo: dots };
                 let rest = continuations.get(continuation, parts.continuations, dots, deadline)?;
                 shortest = shortest.min(of_items.shortest.then(rest.shortest));
