@@ -42,6 +42,7 @@
 //! [`LexedRecognizer`] executes the pipeline: it interns sets of runs, memoises steps by byte class, and computes
 //! masks. `masks::precompute` constructs the stack automaton ahead of time. `streamlining` decides statically which
 //! terminals always, never or sometimes follow each other; step 7 uses it, and [`EntryCounts`] reports its effect.
+//! `completion` searches the shortest completion of a text, by A* over runs.
 //! `reference` is the oracle, which shares only the grammar and the terminals' automata with the engine.
 //!
 //! # Limits
@@ -59,6 +60,7 @@
 //!   (2024): context-independent and context-dependent tokens.
 //! - D. Knuth, "On the Translation of Languages from Left to Right" (1965); F. DeRemer, T. Pennello, "Efficient
 //!   Computation of LALR(1) Look-Ahead Sets" (TOPLAS 1982).
+//! - P. Hart, N. Nilsson, B. Raphael, "A Formal Basis for the Heuristic Determination of Minimum Cost Paths" (1968): A*.
 //! - A. Bouajjani, J. Esparza, O. Maler, "Reachability Analysis of Pushdown Automata" (CONCUR 1997): regular sets of
 //!   stacks.
 //! - L. Beurer-Kellner, M. Fischer, M. Vechev, "Guiding LLMs The Right Way" (ICML 2024): subterminal trees.

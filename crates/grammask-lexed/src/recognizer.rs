@@ -360,7 +360,22 @@ impl Engine for LexedRecognizer {
         vocabulary: &Vocabulary,
         deadline: &Deadline,
     ) -> Result<Option<ShortestCompletion>, LimitExceeded> {
-        self.lock().shortest_completion(self, set, vocabulary, deadline)
+        let mut tables = self.lock();
+        let (completions, mut sources) = tables.completions(self, vocabulary, deadline)?;
+        completions.of_set(&mut sources, set, &self.set(set).runs)
+    }
+
+    fn longest_completion_after(
+        &self,
+        set: SetId,
+        bytes: usize,
+        vocabulary: &Vocabulary,
+        deadline: &Deadline,
+    ) -> Result<Option<u32>, LimitExceeded> {
+        let mut tables = self.lock();
+        let (completions, mut sources) = tables.completions(self, vocabulary, deadline)?;
+        let bytes = bytes.max(vocabulary.trie().max_depth());
+        completions.longest_after(&mut sources, &self.set(set).runs, bytes)
     }
 }
 
@@ -566,23 +581,23 @@ impl RecognizerTables {
         Ok(id)
     }
 
-    fn shortest_completion(
-        &mut self,
-        recognizer: &LexedRecognizer,
-        set: SetId,
+    /// The completions of the recogniser, with the tables that they extend.
+    fn completions<'a>(
+        &'a mut self,
+        recognizer: &'a LexedRecognizer,
         vocabulary: &Vocabulary,
-        deadline: &Deadline,
-    ) -> Result<Option<ShortestCompletion>, LimitExceeded> {
+        deadline: &'a Deadline,
+    ) -> Result<(&'a mut ShortestCompletions, SearchSources<'a>), LimitExceeded> {
         let memory_elsewhere = self.memory_without_completions() - self.parser.memory_bytes();
-        let completions = match &mut self.completions {
+        let completions = match self.completions.take() {
             Some(completions) => completions,
             None => {
                 let bytes = spellable_bytes(vocabulary, self.lexer.class_of_byte());
-                let completions = ShortestCompletions::new(&recognizer.prepared, &mut self.lexer, bytes)?;
-                self.completions.insert(Box::new(completions))
+                Box::new(ShortestCompletions::new(&recognizer.prepared, &mut self.lexer, bytes)?)
             }
         };
-        let mut sources = SearchSources {
+        let completions = self.completions.insert(completions);
+        let sources = SearchSources {
             prepared: &recognizer.prepared,
             columns: recognizer.columns,
             lexer: &mut self.lexer,
@@ -592,7 +607,7 @@ impl RecognizerTables {
             memory_limit: self.limits.memory_bytes,
             memory_elsewhere,
         };
-        completions.of_set(&mut sources, set, &recognizer.set(set).runs)
+        Ok((completions, sources))
     }
 
     fn can_end(&mut self, run: &Run) -> bool {

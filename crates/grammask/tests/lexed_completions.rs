@@ -2,7 +2,7 @@
 
 mod generators;
 
-use std::collections::{HashSet, VecDeque};
+use std::collections::{HashMap, HashSet, VecDeque};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
@@ -21,9 +21,10 @@ const SPELLABLE: &[&[u8]] = &[b" ab", b" ab", b" ab", b"ab", b" b", b"a"];
 static COMPLETED: AtomicU64 = AtomicU64::new(0);
 static INCOMPLETABLE: AtomicU64 = AtomicU64::new(0);
 static UNDECIDED: AtomicU64 = AtomicU64::new(0);
+static BOUNDED: AtomicU64 = AtomicU64::new(0);
 
 /// The result of a search by brute force.
-#[derive(Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 enum Distance {
     Found(u32),
     /// No completion exists.
@@ -44,20 +45,21 @@ fn distance(recognizer: &LexedRecognizer, set: SetId, bytes: &[u8]) -> Distance 
             return Distance::AtLeast(length);
         }
         for &byte in bytes {
-            if let Some(next) = recognizer.step(set, byte).expect("no limit")
-                && seen.insert(next)
-            {
-                queue.push_back((next, length + 1));
+            match recognizer.step(set, byte) {
+                Ok(Some(next)) if seen.insert(next) => queue.push_back((next, length + 1)),
+                Ok(_) => {}
+                // A set of too many runs.
+                Err(_) => return Distance::AtLeast(length),
             }
         }
     }
     Distance::Infinite
 }
 
-/// The sets after all texts up to a length.
-fn reachable_sets(recognizer: &LexedRecognizer, alphabet: &[u8], longest: usize) -> Vec<SetId> {
-    let mut seen = HashSet::from([recognizer.start()]);
-    let mut sets = vec![(recognizer.start(), 0)];
+/// The sets that texts up to a length reach from a set.
+fn reachable_sets(recognizer: &LexedRecognizer, from: SetId, alphabet: &[u8], longest: usize) -> Vec<SetId> {
+    let mut seen = HashSet::from([from]);
+    let mut sets = vec![(from, 0)];
     let mut next = 0;
     while let Some(&(set, length)) = sets.get(next) {
         next += 1;
@@ -84,13 +86,19 @@ fn check(definition: &LexedDefinition, alphabet: &[u8], bytes: &[u8], longest: u
     let completion = |recognizer: &LexedRecognizer, set| {
         recognizer.shortest_completion(set, &vocabulary, &Deadline::after(Duration::from_secs(5)))
     };
-    let sets = reachable_sets(&forwards, alphabet, longest);
-    assert_eq!(sets, reachable_sets(&backwards, alphabet, longest));
+    let sets = reachable_sets(&forwards, forwards.start(), alphabet, longest);
+    assert_eq!(sets, reachable_sets(&backwards, backwards.start(), alphabet, longest));
     for &set in sets.iter().rev() {
         // Results do not depend on the order of calls.
         if !matches!(distance(&backwards, set, bytes), Distance::AtLeast(_)) {
             completion(&backwards, set).expect("no limit");
         }
+    }
+    let mut distances = HashMap::new();
+    for &set in sets.iter().step_by(4) {
+        check_upper_bound(&forwards, set, &vocabulary, alphabet, &mut |set| {
+            *distances.entry(set).or_insert_with(|| distance(&forwards, set, bytes))
+        });
     }
     for &set in &sets {
         let expected = distance(&forwards, set, bytes);
@@ -118,19 +126,42 @@ fn check(definition: &LexedDefinition, alphabet: &[u8], bytes: &[u8], longest: u
     }
 }
 
+/// The upper bound holds for all sets within its reach.
+fn check_upper_bound(
+    recognizer: &LexedRecognizer,
+    set: SetId,
+    vocabulary: &Vocabulary,
+    alphabet: &[u8],
+    distance: &mut dyn FnMut(SetId) -> Distance,
+) {
+    let deadline = Deadline::after(Duration::from_secs(5));
+    let longest =
+        recognizer.longest_completion_after(set, alphabet.len(), vocabulary, &deadline).expect("no limit");
+    let Some(longest) = longest else { return };
+    for next in reachable_sets(recognizer, set, alphabet, alphabet.len()) {
+        let is_within = match distance(next) {
+            Distance::Found(length) | Distance::AtLeast(length) => length <= longest,
+            Distance::Infinite => false,
+        };
+        assert!(is_within, "{longest} is too small for {}", recognizer.describe(next));
+    }
+    BOUNDED.fetch_add(1, Ordering::Relaxed);
+}
+
 #[test]
 fn completions_equal_brute_force() {
     let bytes = select(SPELLABLE);
-    let mut runner = proptest::test_runner::TestRunner::new(generators::config(500));
+    let mut runner = proptest::test_runner::TestRunner::new(generators::config(1000));
     let result = runner.run(&(definition(), bytes), |(definition, bytes)| {
         check(&definition, b"ab ", bytes, 4);
         Ok(())
     });
     println!(
-        "{} completions, {} sets without one, {} undecided",
+        "{} completions, {} sets without one, {} undecided, {} with an upper bound",
         COMPLETED.load(Ordering::Relaxed),
         INCOMPLETABLE.load(Ordering::Relaxed),
-        UNDECIDED.load(Ordering::Relaxed)
+        UNDECIDED.load(Ordering::Relaxed),
+        BOUNDED.load(Ordering::Relaxed)
     );
     if let Err(error) = result {
         panic!("{error}");

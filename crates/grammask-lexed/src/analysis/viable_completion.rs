@@ -23,6 +23,9 @@ use crate::parser::lr_automaton::{LrItem, LrState};
 use crate::parser::terminal_set::{TerminalSet, union_over_reachable};
 use grammask_grammar::TerminalId;
 
+/// A terminal and one that follows it.
+pub(crate) type TerminalPair = (TerminalId, TerminalId);
+
 /// The maximum length of a step's derivation, in terminals.
 const MAX_STEP_TERMINALS: usize = 1 << 12;
 /// The maximum number of symbols expanded for one derivation, nullable ones included.
@@ -36,19 +39,41 @@ const MAX_ROUNDS: usize = 1 << 10;
 pub(crate) fn find_incompletable_state(
     grammar: &LexedGrammar,
     table: &LalrTable,
-    avoided: &FxHashSet<(TerminalId, TerminalId)>,
+    avoided: &FxHashSet<TerminalPair>,
 ) -> Option<LrState> {
+    find_plan(grammar, table, avoided).err()
+}
+
+/// For each state the step of a plan that avoids all pairs of `avoided`, if there is one: an item of the kernel, and a
+/// derivation of the symbols after its dot.
+pub(crate) fn completion_plan(
+    grammar: &LexedGrammar,
+    table: &LalrTable,
+    avoided: &FxHashSet<TerminalPair>,
+) -> Option<Vec<(LrItem, Vec<TerminalId>)>> {
+    find_plan(grammar, table, avoided).ok()
+}
+
+/// A plan as its steps, or a state without a valid step.
+fn find_plan(
+    grammar: &LexedGrammar,
+    table: &LalrTable,
+    avoided: &FxHashSet<TerminalPair>,
+) -> Result<Vec<(LrItem, Vec<TerminalId>)>, LrState> {
     let cheapest = CheapestDerivations::of(table, avoided.iter().map(|&(_, second)| second).collect());
-    let mut incompletable = None;
+    let mut incompletable = LrState::START;
     for preference in [Preference::Short, Preference::Separable] {
         let mut plan = CompletionPlan::new(table, &cheapest, avoided, preference);
         plan.indentation = grammar.indentation.clone();
-        incompletable = Some(plan.repair(grammar)?);
+        match plan.repair(grammar) {
+            Some(state) => incompletable = state,
+            None => return Ok(plan.into_steps()),
+        }
         if avoided.is_empty() {
             break;
         }
     }
-    incompletable
+    Err(incompletable)
 }
 
 /// The order in which the steps of a state are tried.
@@ -135,7 +160,7 @@ struct CompletionStep {
 /// A step for each state.
 struct CompletionPlan<'a> {
     table: &'a LalrTable,
-    avoided: &'a FxHashSet<(TerminalId, TerminalId)>,
+    avoided: &'a FxHashSet<TerminalPair>,
     indentation: Option<Indentation>,
     /// The steps of each state, in the order of preference.
     candidates: Vec<Vec<CompletionStep>>,
@@ -148,7 +173,7 @@ impl<'a> CompletionPlan<'a> {
     fn new(
         table: &'a LalrTable,
         cheapest: &CheapestDerivations,
-        avoided: &'a FxHashSet<(TerminalId, TerminalId)>,
+        avoided: &'a FxHashSet<TerminalPair>,
         preference: Preference,
     ) -> Self {
         let automaton = &table.automaton;
@@ -202,6 +227,15 @@ impl<'a> CompletionPlan<'a> {
         self.proven[state.index()] = None;
         self.selected[state.index()] += 1;
         self.selected[state.index()] < self.candidates[state.index()].len()
+    }
+
+    /// The selected steps of all states.
+    fn into_steps(self) -> Vec<(LrItem, Vec<TerminalId>)> {
+        let steps = self.candidates.into_iter().zip(self.selected);
+        let selected = steps.filter_map(|(mut steps, selected)| {
+            (selected < steps.len()).then(|| steps.swap_remove(selected))
+        });
+        selected.map(|CompletionStep { item, derivation, .. }| (item, derivation)).collect()
     }
 
     fn step(&self, state: LrState) -> Option<&CompletionStep> {

@@ -13,6 +13,7 @@
 //! | `stack_costs` | lengths of the shortest completions of parser stacks: a memoised fold |
 //! | `run_bounds` | the lower bound of a run |
 //! | `search` | A* over runs, with what earlier searches learned |
+//! | `upper_bounds` | upper bounds of the completions of all states within reach |
 //!
 //! Nothing is computed before the first completion is asked for. All tables depend on the vocabulary only by the set
 //! of *spellable* bytes, which are tokens by themselves.
@@ -23,6 +24,7 @@ pub(crate) mod run_bounds;
 pub(crate) mod search;
 pub(crate) mod sentence_costs;
 pub(crate) mod stack_costs;
+pub(crate) mod upper_bounds;
 
 /// The cost of what has no text. Sums of two costs do not overflow.
 pub(crate) const UNREACHABLE: u32 = 1 << 30;

@@ -45,6 +45,11 @@ impl RunBounds {
         Ok(Self { lexemes, stacks, bounds: FxHashMap::default() })
     }
 
+    /// The costs of lexemes.
+    pub(crate) fn lexemes(&self) -> &LexemeCosts {
+        &self.lexemes
+    }
+
     /// A lower bound of the length of the run's shortest completion; `UNREACHABLE` if it surely has none.
     ///
     /// # Errors

@@ -14,6 +14,7 @@ use rustc_hash::FxHashMap;
 
 use crate::completion::UNREACHABLE;
 use crate::completion::run_bounds::RunBounds;
+use crate::completion::upper_bounds::UpperBounds;
 use crate::lexer::lexer_automaton::{ConfigurationId, Lexer};
 use crate::lexer::open_lexemes::OpenTerminalsId;
 use crate::masks::spanner_table::{ColumnTracker, LexemeColumn};
@@ -60,6 +61,8 @@ pub(crate) struct ShortestCompletions {
     lengths: FxHashMap<Run, u32>,
     first_bytes: FxHashMap<Run, u8>,
     of_set: FxHashMap<SetId, Option<ShortestCompletion>>,
+    /// Upper bounds; `None` until they are asked for, `Some(None)` if there are none.
+    upper_bounds: Option<Option<UpperBounds>>,
     successors: Vec<(u8, Run)>,
 }
 
@@ -80,6 +83,7 @@ impl ShortestCompletions {
             lengths: FxHashMap::default(),
             first_bytes: FxHashMap::default(),
             of_set: FxHashMap::default(),
+            upper_bounds: None,
             successors: Vec::new(),
         })
     }
@@ -112,6 +116,35 @@ impl ShortestCompletions {
         }
         self.of_set.insert(set, completion);
         Ok(completion)
+    }
+
+    /// An upper bound of the lengths of the shortest completions of all states that at most `bytes` bytes reach from
+    /// these runs; `None` if it is not known.
+    ///
+    /// # Errors
+    /// When a limit is exceeded.
+    pub(crate) fn longest_after(
+        &mut self,
+        sources: &mut SearchSources<'_>,
+        runs: &[Run],
+        bytes: usize,
+    ) -> Result<Option<u32>, LimitExceeded> {
+        let upper_bounds = match &mut self.upper_bounds {
+            Some(upper_bounds) => upper_bounds,
+            None => {
+                let lexemes = self.bounds.lexemes();
+                let bounds = UpperBounds::new(sources.prepared, sources.lexer, &self.bytes, lexemes)?;
+                self.upper_bounds.insert(bounds)
+            }
+        };
+        let Some(upper_bounds) = upper_bounds else { return Ok(None) };
+        // Every state within reach has a run that was read from one of these.
+        let mut longest = Some(0);
+        for run in runs {
+            let bound = upper_bounds.after(sources.prepared, sources.parser, run.parse.stack, bytes);
+            longest = longest.zip(bound).map(|(longest, bound): (u32, u32)| longest.max(bound));
+        }
+        Ok(longest)
     }
 
     /// The length of the shortest completion of some runs; `None` if it is longer than `maximum`, which is less than
@@ -283,6 +316,7 @@ impl ShortestCompletions {
             + hash_map_bytes(&self.lengths)
             + hash_map_bytes(&self.first_bytes)
             + hash_map_bytes(&self.of_set)
+            + self.upper_bounds.iter().flatten().map(UpperBounds::memory_bytes).sum::<usize>()
     }
 }
 

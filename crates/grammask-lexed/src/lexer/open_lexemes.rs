@@ -19,7 +19,7 @@
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use crate::analysis::viable_completion;
+use crate::analysis::viable_completion::{self, TerminalPair};
 use crate::definition::grammar::LexedGrammar;
 use crate::lexer::lexer_automaton::{ConfigurationId, GuardsId, LexModeId, Lexer, LexerStep};
 use crate::parser::lr_automaton::LrState;
@@ -65,6 +65,8 @@ impl OpenTerminals {
 pub(crate) struct OpenTerminalsTable {
     ids: FxHashMap<(ConfigurationId, LexModeId), OpenTerminalsId>,
     sets: Vec<OpenTerminals>,
+    /// The exempted pairs, sorted.
+    exempt: Box<[TerminalPair]>,
 }
 
 /// Whether the existence of texts and the viable completion of all stacks must be proved.
@@ -99,6 +101,12 @@ impl OpenTerminalsTable {
         &self.sets[id.index()]
     }
 
+    /// The pairs of terminals that texts do not need: a lexeme of the first is separable even if the second cannot
+    /// follow it.
+    pub(crate) fn exempt(&self) -> &[TerminalPair] {
+        &self.exempt
+    }
+
     /// Runs the analysis.
     ///
     /// # Errors
@@ -115,9 +123,6 @@ impl OpenTerminalsTable {
         analysis.solve(proof)
     }
 }
-
-/// A terminal and one that follows it.
-type TerminalPair = (TerminalId, TerminalId);
 
 /// The guards of a commit for each byte class of the next byte; `None` where no commit is possible.
 type CommitProfile = Box<[Option<GuardsId>]>;
@@ -167,35 +172,7 @@ impl<'a> OpenLexemeAnalysis<'a> {
         tables: &'a ParsingTables,
         modes: &'a LexModes,
     ) -> Self {
-        let accepted = tables.accepted(grammar);
-        let mut states_after = tables.states_after(grammar);
-        if let Some(indentation) = &grammar.indentation {
-            let after_layout = [indentation.indent, indentation.dedent];
-            let more: Vec<LrState> =
-                after_layout.iter().flat_map(|terminal| states_after[terminal.index()].clone()).collect();
-            states_after[indentation.newline.index()].extend(more);
-        }
-        let mut needed_after: Vec<Vec<(LexModeId, TerminalSet)>> = Vec::with_capacity(states_after.len());
-        for states in &states_after {
-            let mut needed: Vec<(LexModeId, TerminalSet)> = Vec::new();
-            for &state in states {
-                let mode = modes.of_state[state.index()];
-                match needed.iter_mut().find(|(of, _)| *of == mode) {
-                    Some((_, accepted_terminals)) => {
-                        accepted_terminals.union_with(&accepted[state.index()]);
-                    }
-                    None => needed.push((mode, accepted[state.index()].clone())),
-                }
-            }
-            needed.sort_unstable_by_key(|&(mode, _)| mode);
-            for (_, needed) in &mut needed {
-                if let Some(indentation) = &grammar.indentation {
-                    needed.remove(indentation.indent);
-                    needed.remove(indentation.dedent);
-                }
-            }
-            needed_after.push(needed);
-        }
+        let needed_after = needed_after(grammar, tables, modes);
         Self {
             lexer,
             grammar,
@@ -421,7 +398,9 @@ impl<'a> OpenLexemeAnalysis<'a> {
             Some(_) => self.first_terminals(true, &is_separable),
             None => outside.clone(),
         };
-        let mut open_terminals = OpenTerminalsTable::default();
+        let mut exempt: Box<[TerminalPair]> = exempt.into_iter().collect();
+        exempt.sort_unstable();
+        let mut open_terminals = OpenTerminalsTable { exempt, ..OpenTerminalsTable::default() };
         let mut ids: FxHashMap<OpenTerminals, OpenTerminalsId> = FxHashMap::default();
         for (index, &variable) in self.variables.iter().enumerate() {
             let Variable::Inside(configuration, mode) = variable else { continue };
@@ -510,4 +489,42 @@ impl<'a> OpenLexemeAnalysis<'a> {
         });
         GrammarError::new(diagnostics.collect(), std::sync::Arc::from(""))
     }
+}
+
+/// For each terminal: the modes of the parser states after it, with the terminals accepted in those states.
+pub(crate) fn needed_after(
+    grammar: &LexedGrammar,
+    tables: &ParsingTables,
+    modes: &LexModes,
+) -> Vec<Vec<(LexModeId, TerminalSet)>> {
+    let accepted = tables.accepted(grammar);
+    let mut states_after = tables.states_after(grammar);
+    if let Some(indentation) = &grammar.indentation {
+        let after_layout = [indentation.indent, indentation.dedent];
+        let more: Vec<LrState> =
+            after_layout.iter().flat_map(|terminal| states_after[terminal.index()].clone()).collect();
+        states_after[indentation.newline.index()].extend(more);
+    }
+    let mut needed_after: Vec<Vec<(LexModeId, TerminalSet)>> = Vec::with_capacity(states_after.len());
+    for states in &states_after {
+        let mut needed: Vec<(LexModeId, TerminalSet)> = Vec::new();
+        for &state in states {
+            let mode = modes.of_state[state.index()];
+            match needed.iter_mut().find(|(of, _)| *of == mode) {
+                Some((_, accepted_terminals)) => {
+                    accepted_terminals.union_with(&accepted[state.index()]);
+                }
+                None => needed.push((mode, accepted[state.index()].clone())),
+            }
+        }
+        needed.sort_unstable_by_key(|&(mode, _)| mode);
+        for (_, needed) in &mut needed {
+            if let Some(indentation) = &grammar.indentation {
+                needed.remove(indentation.indent);
+                needed.remove(indentation.dedent);
+            }
+        }
+        needed_after.push(needed);
+    }
+    needed_after
 }
