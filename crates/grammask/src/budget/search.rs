@@ -2,9 +2,8 @@
 //!
 //! Hart, Nilsson and Raphael, "A Formal Basis for the Heuristic Determination of Minimum Cost Paths", 1968. States are
 //! expanded in the order of the sum of tokens so far and a lower bound of the tokens still needed, all states of one
-//! sum before the next, up to the number of tokens of the state's spelling. The search gives up after a number of transitions, counted over whole sums: if a search from a
-//! state succeeds, one from the state after the first token of a shortest path counts a subset of these transitions and
-//! succeeds too. So the states whose cost is exact are closed under their shortest completions, and the result depends
+//! sum before the next, up to the number of tokens of the state's spelling. The search gives up after a number of transitions or of states, counted over whole sums: if a search from a
+//! state succeeds, one from the state after the first token of a shortest path counts subsets of these and succeeds too. So the states whose cost is exact are closed under their shortest completions, and the result depends
 //! on the state alone.
 
 use std::collections::BTreeMap;
@@ -21,6 +20,8 @@ use crate::GrammarCache;
 
 /// Maximum number of transitions of a search.
 const MAX_TRANSITIONS: usize = 1 << 12;
+/// Maximum number of states that a search reaches: each costs the engine a shortest completion.
+const MAX_STATES: usize = 1 << 9;
 
 /// The result of a search.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -99,6 +100,9 @@ impl GrammarCache {
                     *known = tokens;
                     if let Some(estimate) = self.fewest_at_least(next, deadline)? {
                         open.entry(tokens + estimate).or_default().push((next, tokens));
+                    }
+                    if tokens_to.len() > MAX_STATES {
+                        return Ok(FewestTokens::NotFound);
                     }
                 }
             }

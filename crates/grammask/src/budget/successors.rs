@@ -6,6 +6,9 @@ use grammask_diagnostics::{Deadline, LimitExceeded};
 use grammask_engine::{Engine, SetId, TokenEvent};
 use grammask_vocabulary::{TokenId, TrieNode, Vocabulary};
 
+/// Takes legal tokens, and the state after them.
+type Visit<'a> = dyn FnMut(SetId, &[TokenId]) -> Result<(), LimitExceeded> + 'a;
+
 /// Minimum number of nodes of a subtree that is compared with the bytes on which a state loops to itself.
 const MIN_LOOP_NODES: usize = 16;
 
@@ -22,7 +25,7 @@ pub(super) fn visit(
     set: SetId,
     reads_end_tokens: bool,
     deadline: &Deadline,
-    visit: &mut dyn FnMut(SetId, &[TokenId]) -> Result<(), LimitExceeded>,
+    visit: &mut Visit<'_>,
 ) -> Result<(), LimitExceeded> {
     if engine.token_matches(set)?.is_empty() {
         return visit_by_bytes(engine, vocabulary, set, deadline, visit);
@@ -55,7 +58,7 @@ fn visit_by_bytes(
     vocabulary: &Vocabulary,
     set: SetId,
     deadline: &Deadline,
-    visit: &mut dyn FnMut(SetId, &[TokenId]) -> Result<(), LimitExceeded>,
+    visit: &mut Visit<'_>,
 ) -> Result<(), LimitExceeded> {
     let trie = vocabulary.trie();
     let mut loop_bytes = LoopBytes { engine, bytes: FxHashMap::default() };
