@@ -7,7 +7,7 @@ use pyo3::types::PyBytes;
 use crate::counts::optional_count;
 use crate::errors::{budget_too_small, grammar_error};
 
-/// A completion of a text: ``text``, its bytes, and ``tokens``, its tokens with an end token where one is required.
+/// A completion of a text: ``text``, its bytes, and ``tokens``, its tokens with an end token if one is required.
 #[pyclass(name = "Completion", module = "grammask._grammask", frozen, eq)]
 #[derive(PartialEq)]
 pub(crate) struct PyCompletion {
