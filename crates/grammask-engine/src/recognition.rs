@@ -201,16 +201,6 @@ pub trait Engine: fmt::Debug + Send + Sync {
         Ok(None)
     }
 
-    /// An upper bound of the number of steps by which at most `bytes` bytes can lengthen the shortest completion of
-    /// a state; `None` if it is not known.
-    ///
-    /// # Errors
-    /// When a limit is exceeded.
-    fn completion_growth(&self, vocabulary: &Vocabulary, bytes: usize) -> Result<Option<u32>, LimitExceeded> {
-        let _ = (vocabulary, bytes);
-        Ok(None)
-    }
-
     /// An upper bound of the length of the shortest completion of every state that tokens of at most `bytes` bytes in
     /// total reach from a state, where a token without text counts as one byte; `None` if it is not known, or if one
     /// of these states may have no completion.
@@ -224,8 +214,7 @@ pub trait Engine: fmt::Debug + Send + Sync {
         vocabulary: &Vocabulary,
         deadline: &Deadline,
     ) -> Result<Option<u32>, LimitExceeded> {
-        let Some(growth) = self.completion_growth(vocabulary, bytes)? else { return Ok(None) };
-        let shortest = self.shortest_completion(set, vocabulary, deadline)?;
-        Ok(shortest.and_then(|shortest| shortest.length.checked_add(growth)))
+        let _ = (set, bytes, vocabulary, deadline);
+        Ok(None)
     }
 }

@@ -496,16 +496,6 @@ impl Engine for Recognizer {
         self.compute_longest_completion(vocabulary)
     }
 
-    fn completion_growth(
-        &self,
-        vocabulary: &Vocabulary,
-        _bytes: usize,
-    ) -> Result<Option<u32>, LimitExceeded> {
-        // Two readings of a text may be at different depths of nesting, so without a bound over all sets the growth
-        // depends on the set.
-        self.compute_longest_completion(vocabulary)
-    }
-
     fn longest_completion_after(
         &self,
         set: SetId,
