@@ -149,7 +149,7 @@ impl CheapestDerivations {
 }
 
 /// The completion of a kernel item of a state.
-struct CompletionStep {
+struct PlanStep {
     item: LrItem,
     /// The derivation of the symbols after the dot.
     derivation: Vec<TerminalId>,
@@ -163,7 +163,7 @@ struct CompletionPlan<'a> {
     avoided: &'a FxHashSet<TerminalPair>,
     indentation: Option<Indentation>,
     /// The steps of each state, in the order of preference.
-    candidates: Vec<Vec<CompletionStep>>,
+    candidates: Vec<Vec<PlanStep>>,
     selected: Vec<usize>,
     /// The terminals before which the selected step of each state is proved valid; `None` if it was not checked.
     proven: Vec<Option<TerminalSet>>,
@@ -179,12 +179,12 @@ impl<'a> CompletionPlan<'a> {
         let automaton = &table.automaton;
         let mut candidates = Vec::with_capacity(table.state_count());
         for (kernel, return_states) in automaton.kernels.iter().zip(return_states(table)) {
-            let mut steps: Vec<CompletionStep> = kernel
+            let mut steps: Vec<PlanStep> = kernel
                 .iter()
                 .zip(return_states)
                 .filter_map(|(&item, return_states)| {
                     let unread = &automaton.productions[item.production as usize].rhs[item.dot as usize..];
-                    Some(CompletionStep {
+                    Some(PlanStep {
                         item,
                         derivation: cheapest.derivation(table, unread)?,
                         return_states: return_states.into(),
@@ -235,10 +235,10 @@ impl<'a> CompletionPlan<'a> {
         let selected = steps.filter_map(|(mut steps, selected)| {
             (selected < steps.len()).then(|| steps.swap_remove(selected))
         });
-        selected.map(|CompletionStep { item, derivation, .. }| (item, derivation)).collect()
+        selected.map(|PlanStep { item, derivation, .. }| (item, derivation)).collect()
     }
 
-    fn step(&self, state: LrState) -> Option<&CompletionStep> {
+    fn step(&self, state: LrState) -> Option<&PlanStep> {
         self.candidates[state.index()].get(self.selected[state.index()])
     }
 
@@ -296,7 +296,7 @@ impl<'a> CompletionPlan<'a> {
 
     /// Whether the parser executes the selected step of a state before each terminal of `follow`, on any stack below.
     fn is_valid_step(&self, state: LrState, follow: &TerminalSet) -> bool {
-        let Some(CompletionStep { item, derivation, .. }) = self.step(state) else { return false };
+        let Some(PlanStep { item, derivation, .. }) = self.step(state) else { return false };
         if !self.can_be_written(state, derivation, follow) {
             return false;
         }
@@ -389,7 +389,7 @@ impl<'a> CompletionPlan<'a> {
     fn has_cycle(&self, base: LrState) -> bool {
         let automaton = &self.table.automaton;
         let replacement_of = |&(symbol, state): &(LexedSymbol, LrState)| match (symbol, self.step(state)) {
-            (LexedSymbol::Nonterminal(nonterminal), Some(&CompletionStep { item, .. })) if item.dot == 1 => {
+            (LexedSymbol::Nonterminal(nonterminal), Some(&PlanStep { item, .. })) if item.dot == 1 => {
                 Some((nonterminal, automaton.productions[item.production as usize].lhs))
             }
             _ => None,
@@ -423,7 +423,7 @@ impl<'a> CompletionPlan<'a> {
         // For each symbol: the nonterminal by which the plan replaces it in place.
         let mut next: FxHashMap<LexedSymbol, (LexedSymbol, LrState)> = FxHashMap::default();
         for &(symbol, state) in &automaton.transitions[base.index()] {
-            if let Some(&CompletionStep { item, .. }) = self.step(state)
+            if let Some(&PlanStep { item, .. }) = self.step(state)
                 && item.dot == 1
             {
                 let lhs = automaton.productions[item.production as usize].lhs;
