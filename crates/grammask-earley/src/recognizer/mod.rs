@@ -12,6 +12,7 @@
 //! | `set`, `set_core` | interned sets, as a core (items with numbered continuations) and a list of continuations |
 //! | `continuation` | continuations, interned by content, cyclic ones by strongly connected component |
 //! | `left_corner`, `prediction` | the static and the dynamic part of prediction |
+//! | `embedded` | terminals whose words another engine recognises |
 //! | `token_ends` | how many tokens end a terminal that counts tokens |
 //! | `stepping`, `step_budget` | a step over a byte, and the bound of its work |
 //! | `completion` | shortest completions of sets |
@@ -24,6 +25,7 @@
 mod completion;
 mod continuation;
 mod describe;
+mod embedded;
 mod kernel;
 mod left_corner;
 mod prediction;
@@ -41,7 +43,7 @@ pub use token_ends::terminals_without_end;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use rustc_hash::FxHashSet;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::lowering::{NormalForm, Symbol};
 use grammask_automata::Automata;
@@ -54,6 +56,7 @@ use grammask_vocabulary::Vocabulary;
 
 use completion::Completions;
 use continuation::{Content, InternContinuations};
+use embedded::EmbeddedStates;
 use kernel::Kernel;
 use prediction::{ByteWithClass, Predictor};
 use set::{Set, Sets};
@@ -134,13 +137,15 @@ pub(crate) struct Machine<'a> {
 
 impl Recognizer {
     /// A recogniser for a lowered grammar. `token_matches` has for each terminal the tokens that it matches, if it is
-    /// a token terminal.
+    /// a token terminal, and `embedded` the engines of the embedded grammars. States of these must not outlive their
+    /// caches: an engine is shared by recognisers only if it is replaced together with them.
     ///
     /// # Errors
     /// When a limit is exceeded.
     pub fn new(
         form: impl Into<Arc<NormalForm>>,
         token_matches: Vec<Option<TokenMatch>>,
+        embedded: Vec<Arc<dyn Engine>>,
         limits: &Limits,
     ) -> Result<Self, LimitExceeded> {
         let mut form = form.into();
@@ -149,36 +154,43 @@ impl Recognizer {
         }
         let left_corners = LeftCorners::of(&form, limits.grammar_size)?;
         let mut automata = form.automata.clone();
+        let mut embedded = EmbeddedStates::new(embedded);
         let mut limited = Vec::new();
         let mut starts = Vec::with_capacity(form.terminals.len());
         let mut start_states = Vec::with_capacity(form.terminals.len());
         let mut terms = Vec::new();
         for definition in &form.terminals {
             let term = match &definition.terminal {
-                Terminal::Literal(bytes) => automata.terms_mut().literal(bytes),
-                Terminal::Regular(term) | Terminal::Limited { term, .. } => *term,
-                Terminal::Token(_) | Terminal::AnyToken | Terminal::OneOf(_) => {
-                    starts.push(ItemState::TOKEN);
-                    start_states.push(None);
-                    continue;
+                Terminal::Literal(bytes) => Some(automata.terms_mut().literal(bytes)),
+                Terminal::Regular(term) | Terminal::Limited { term, .. } => Some(*term),
+                Terminal::Token(_) | Terminal::AnyToken | Terminal::OneOf(_) | Terminal::Embedded { .. } => {
+                    None
                 }
             };
-            terms.push(term);
-            // Lowering has removed terminals with an empty language.
-            start_states.push(automata.start(term)?);
-            let Some(state) = start_states[start_states.len() - 1] else {
-                starts.push(ItemState::TOKEN);
-                continue;
+            terms.extend(term);
+            let start = match (term, &definition.terminal) {
+                // Lowering has removed terminals with an empty language.
+                (Some(term), _) => automata.start(term)?.map(ItemState::of_automaton),
+                (None, &Terminal::Embedded { grammar, .. }) => Some(embedded.start(grammar)),
+                (None, _) => None,
             };
-            starts.push(match definition.terminal {
-                Terminal::Limited { tokens, .. } => {
+            start_states.push(start);
+            starts.push(match (start, &definition.terminal) {
+                (None, _) => ItemState::TOKEN,
+                (
+                    Some(state),
+                    &(Terminal::Limited { tokens, .. } | Terminal::Embedded { tokens: Some(tokens), .. }),
+                ) => {
                     limited.push(TokenLimitedState { state, tokens_left: tokens, is_counted: false });
                     ItemState(ItemState::FIRST_LIMITED + index_u32(limited.len() - 1))
                 }
-                _ => ItemState(index_u32(state.index())),
+                (Some(state), _) => state,
             });
         }
-        let class_of_byte = Box::new(automata.terms().byte_classes(&terms));
+        let mut class_of_byte = Box::new(automata.terms().byte_classes(&terms));
+        for engine in embedded.engines() {
+            refine_classes(&mut class_of_byte, engine.class_of_byte());
+        }
         let class_count = class_of_byte.iter().max().map_or(1, |&max| usize::from(max) + 1);
         let mut byte_of_class = vec![0_u8; class_count].into_boxed_slice();
         for byte in (0..=u8::MAX).rev() {
@@ -187,7 +199,7 @@ impl Recognizer {
         let uncounted = |state: &ItemState| match *state {
             ItemState::TOKEN => ItemState::TOKEN,
             state => match state.0.checked_sub(ItemState::FIRST_LIMITED) {
-                Some(index) => ItemState(index_u32(limited[index as usize].state.index())),
+                Some(index) => limited[index as usize].state,
                 None => state,
             },
         };
@@ -199,9 +211,10 @@ impl Recognizer {
         let mut first = Kernel { ends: form.start_is_nullable, items: Vec::new() };
         first.items.extend(form.start.map(|dot| Item { dot, state: ItemState::FRESH, continuation: at_end }));
         let predictor = Predictor::new(left_corners, starts, start_states, class_count, limits.set_items);
+        let counts_tokens = form.counts_tokens() || embedded.engines().iter().any(|engine| engine.counts_tokens());
         let mut builder = Builder {
             form: form.clone(),
-            stepper: Stepper::new(automata, predictor, limited, limits),
+            stepper: Stepper::new(automata, embedded, predictor, limited, limits),
             continuations,
             traces: Traces::default(),
             completions: None,
@@ -217,7 +230,7 @@ impl Recognizer {
         let sets = Sets::default();
         let start = builder.intern(&sets, &mut first)?;
         Ok(Self {
-            counts_tokens: form.counts_tokens(),
+            counts_tokens,
             limited_count,
             uncounted_starts,
             form,
@@ -275,12 +288,6 @@ impl Recognizer {
     /// dropped.
     pub(crate) fn read(&self, set: SetId) -> SetReader<'_> {
         SetReader { recognizer: self, set, builder: self.lock() }
-    }
-
-    /// Whether some terminal counts tokens.
-    #[must_use]
-    pub fn counts_tokens(&self) -> bool {
-        self.counts_tokens
     }
 
     fn set(&self, id: SetId) -> &Set {
@@ -442,6 +449,10 @@ impl Engine for Recognizer {
         if self.counts_tokens { self.compute_end_token(set) } else { Ok(Some(set)) }
     }
 
+    fn counts_tokens(&self) -> bool {
+        self.counts_tokens
+    }
+
     fn step_token(&self, set: SetId, event: TokenEvent) -> Result<Option<SetId>, LimitExceeded> {
         if !self.names_tokens {
             return Ok(None);
@@ -526,7 +537,7 @@ impl SetReader<'_> {
         if self.recognizer.counts_tokens {
             for item in &mut items {
                 if let Some(limited) = self.builder.stepper.token_limited(item.state) {
-                    item.state = ItemState(index_u32(limited.state.index()));
+                    item.state = limited.state;
                 }
             }
         }
@@ -760,6 +771,16 @@ impl Builder {
         self.set_parts.extend_from_slice(parts);
         self.set_bytes += Sets::STATE_BYTES;
         Ok(id)
+    }
+}
+
+/// Separates the bytes that `others` separates.
+fn refine_classes(classes: &mut [u8; 256], others: &[u8; 256]) {
+    let mut ids: FxHashMap<(u8, u8), u8> = FxHashMap::default();
+    for (class, &other) in classes.iter_mut().zip(others) {
+        // There are at most as many classes as bytes.
+        let next = ids.len() as u8;
+        *class = *ids.entry((*class, other)).or_insert(next);
     }
 }
 
