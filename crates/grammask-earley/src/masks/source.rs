@@ -20,18 +20,21 @@ use grammask_engine::Engine;
 pub struct ContextFreeMasks {
     recognizer: Arc<Recognizer>,
     summaries: Mutex<RuleSummaries>,
+    /// The masks of the embedded grammars.
+    embedded: Vec<Arc<dyn MaskSource>>,
     recalled: AtomicU64,
     composed: AtomicU64,
     walked: AtomicU64,
 }
 
 impl ContextFreeMasks {
-    /// Masks of a recogniser's sets; nothing is computed yet.
+    /// Masks of a recogniser's sets; nothing is computed yet. `embedded` has the sources of the embedded grammars' masks.
     #[must_use]
-    pub fn new(recognizer: Arc<Recognizer>) -> Self {
+    pub fn new(recognizer: Arc<Recognizer>, embedded: Vec<Arc<dyn MaskSource>>) -> Self {
         Self {
             recognizer,
             summaries: Mutex::default(),
+            embedded,
             recalled: AtomicU64::new(0),
             composed: AtomicU64::new(0),
             walked: AtomicU64::new(0),
@@ -114,7 +117,7 @@ impl MaskSource for ContextFreeMasks {
             {
                 return Ok(MaskOutcome::Mask(mask.cloned().unwrap_or_else(|mask| mask)));
             }
-            if reader.has_ample_tokens()? {
+            if self.embedded.is_empty() && reader.has_ample_tokens()? {
                 match self.compose(request, &mut reader, &mut summaries, effort, deadline) {
                     Ok(outcome) => return Ok(outcome),
                     Err(ComposeError::Limit(limit)) => return Err(limit),
@@ -138,6 +141,9 @@ impl MaskSource for ContextFreeMasks {
         set: SetId,
         deadline: &Deadline,
     ) -> Result<String, LimitExceeded> {
+        if !self.embedded.is_empty() {
+            return Ok("walk along the trie: the grammar embeds others\n".to_owned());
+        }
         let mut reader = self.recognizer.read(set);
         if !reader.has_ample_tokens()? {
             return Ok("walk along the trie: the grammar counts tokens\n".to_owned());

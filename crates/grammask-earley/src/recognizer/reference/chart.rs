@@ -7,7 +7,6 @@ use rustc_hash::FxHashSet;
 use super::embedded::{EmbeddedReference, LastPiece, PieceReading};
 use super::leaves::Leaf;
 use super::productions::{PlainNonterminal, PlainProduction, PlainSymbol, ProductionId};
-use super::words::spelling_tokens;
 use super::{Language, Reference};
 use grammask_automata::TermId;
 use grammask_vocabulary::TokenId;
@@ -66,12 +65,18 @@ impl<'r> Chart<'r> {
 
     /// Appends a token, read as its bytes or as an event, if the result is a viable prefix; otherwise changes nothing.
     pub fn accept_token(&mut self, id: TokenId) -> bool {
-        self.accept(self.reference.vocabulary.token(id).unwrap_or_default(), Some(id))
+        self.accept(self.reference.vocabulary.token(id).unwrap_or_default(), Some(id), LastPiece::Ended)
     }
 
     /// Appends bytes as one token without an id, if the result is a viable prefix; otherwise changes nothing.
     pub fn accept_bytes(&mut self, bytes: &[u8]) -> bool {
-        bytes.is_empty() || self.accept(bytes, None)
+        bytes.is_empty() || self.accept(bytes, None, LastPiece::Ended)
+    }
+
+    /// Appends bytes of a token that may go on, if the result is a viable prefix; otherwise changes nothing. Nothing can
+    /// be appended afterwards.
+    pub fn accept_piece(&mut self, bytes: &[u8], last: LastPiece) -> bool {
+        bytes.is_empty() || self.accept(bytes, None, last)
     }
 
     /// Whether the text so far is complete.
@@ -89,7 +94,7 @@ impl<'r> Chart<'r> {
         self.reference.language()
     }
 
-    fn accept(&mut self, text: &[u8], event: Option<TokenId>) -> bool {
+    fn accept(&mut self, text: &[u8], event: Option<TokenId>, last: LastPiece) -> bool {
         let before = self.sets.len();
         let mut seeds = Vec::new();
         self.open = (before - 1, Vec::new());
@@ -105,7 +110,10 @@ impl<'r> Chart<'r> {
         // The token ends here. A word that cannot end within its maximum number of tokens cannot continue. If it has
         // ended already, its end has been processed.
         let set = self.closed(seeds);
-        let set: Rc<[TextbookItem]> = set.iter().copied().filter(|item| !self.is_exhausted(item)).collect();
+        let set: Rc<[TextbookItem]> = match last {
+            LastPiece::Open => set,
+            LastPiece::Ended => set.iter().copied().filter(|item| !self.is_exhausted(item)).collect(),
+        };
         if set.is_empty() {
             self.sets.truncate(before);
             self.open.1.clear();
@@ -273,10 +281,7 @@ impl<'r> Chart<'r> {
         let tokens = match (word.rest, self.embedded_pieces(item)) {
             (WordRest::Suffixes(term), _) => self.reference.words.borrow_mut().min_tokens(term, vocabulary),
             (_, Some(_)) if self.embedded_reading(item, LastPiece::Ended).is_text => Some(0),
-            (_, Some((embedded, pieces))) => {
-                let completion = embedded.shortest_completion(&pieces);
-                completion.and_then(|word| spelling_tokens(&word, vocabulary))
-            }
+            (_, Some((embedded, pieces))) => embedded.min_tokens(&pieces),
             (_, None) => None,
         };
         tokens.is_none_or(|tokens| tokens > max - word.tokens)

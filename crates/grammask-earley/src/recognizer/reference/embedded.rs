@@ -31,7 +31,7 @@ pub trait EmbeddedReference: fmt::Debug {
     /// Reads pieces. All but the last one have ended.
     fn read(&self, pieces: &[&[u8]], last: LastPiece) -> PieceReading;
 
-    /// The smallest of the shortest completions of pieces that have ended and are no text, over the bytes that are
-    /// tokens by themselves.
-    fn shortest_completion(&self, pieces: &[&[u8]]) -> Option<Vec<u8>>;
+    /// The number of tokens that spell the smallest of the shortest completions of pieces that have ended and are no
+    /// text, over the bytes that are tokens by themselves; `None` if there is none.
+    fn min_tokens(&self, pieces: &[&[u8]]) -> Option<u32>;
 }

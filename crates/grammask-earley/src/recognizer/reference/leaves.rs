@@ -44,7 +44,7 @@ impl Leaf {
         &self,
         vocabulary: &Vocabulary,
         words: &mut Words,
-        embedded: &[Rc<dyn EmbeddedReference>],
+        embedded: &[Rc<dyn EmbeddedReference + '_>],
     ) -> Language {
         match self {
             Self::Embedded { grammar, tokens } => {

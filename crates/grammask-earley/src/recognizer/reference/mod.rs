@@ -83,7 +83,7 @@ pub struct Reference<'v> {
     grammar: PlainGrammar,
     leaves: Vec<Leaf>,
     words: RefCell<Words>,
-    embedded: Vec<Rc<dyn EmbeddedReference>>,
+    embedded: Vec<Rc<dyn EmbeddedReference + 'v>>,
     vocabulary: &'v Vocabulary,
     start_language: Language,
 }
@@ -109,7 +109,7 @@ impl<'v> Reference<'v> {
     pub fn with_embedded(
         grammar: &Grammar,
         vocabulary: &'v Vocabulary,
-        embedded: Vec<Rc<dyn EmbeddedReference>>,
+        embedded: Vec<Rc<dyn EmbeddedReference + 'v>>,
     ) -> Self {
         let mut words = Words::new(grammar.terms().clone());
         let leaves: Vec<Leaf> = grammar
