@@ -280,6 +280,21 @@ impl GrammarBuilder {
         &self.terminals[terminal.index()].terminal
     }
 
+    /// The terminal with this id, and its label.
+    pub(crate) fn definition_of(&self, terminal: TerminalId) -> &TerminalDefinition {
+        &self.terminals[terminal.index()]
+    }
+
+    /// The name of a nonterminal.
+    pub(crate) fn rule_name(&self, rule: NonterminalId) -> &str {
+        &self.nonterminals[rule.index()].name
+    }
+
+    /// The texts of an embedded grammar.
+    pub(crate) fn texts_of(&self, embedded: EmbeddedId) -> EmbeddedTexts {
+        self.embedded[embedded.index()]
+    }
+
     fn node(&mut self, node: Node, span: Span) -> NodeId {
         self.nodes.push(node);
         self.spans.push(span);

@@ -22,11 +22,13 @@
 
 mod builder;
 pub mod directives;
+mod extract;
 mod printer;
 mod regular;
 mod selection;
 
 pub use builder::GrammarBuilder;
+pub use extract::ExtractedGrammar;
 use grammask_collections::id_type;
 use grammask_diagnostics::Span;
 pub use printer::{quote_bytes, quote_text, repetition_suffix};

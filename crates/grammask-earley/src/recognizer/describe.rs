@@ -21,10 +21,23 @@ impl Recognizer {
         let mut builder = self.lock();
         let begun = builder.items(self.set(set));
         let scans = builder.scans(self, set)?;
-        drop(builder);
         let mut distinct = FxHashSet::default();
         let mut expectations = Vec::new();
         for item in &scans {
+            let stepper = &builder.stepper;
+            let state = stepper.token_limited(item.state).map_or(item.state, |limited| limited.state);
+            if let Some(EmbeddedState { grammar, set }) = stepper.embedded.get(state) {
+                let has_begun = begun.binary_search(item).is_ok();
+                for inner in stepper.embedded.engine(grammar).expectations(set)? {
+                    let rule = format!("{} in {}", inner.rule, self.rule_name(item));
+                    let has_begun = has_begun && inner.has_begun;
+                    let expectation = Expectation { rule, has_begun, ..inner };
+                    if distinct.insert(expectation.clone()) {
+                        expectations.push(expectation);
+                    }
+                }
+                continue;
+            }
             let expectation = Expectation {
                 terminal: self.form.symbol_name(self.form.symbol_after(item.dot)).to_owned(),
                 rule: self.rule_name(item).to_owned(),

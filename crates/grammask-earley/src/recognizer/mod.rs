@@ -56,7 +56,6 @@ use grammask_vocabulary::Vocabulary;
 
 use completion::Completions;
 use continuation::{Content, InternContinuations};
-use embedded::EmbeddedStates;
 use kernel::Kernel;
 use prediction::{ByteWithClass, Predictor};
 use set::{Set, Sets};
@@ -66,6 +65,7 @@ use token_ends::TokenEnds;
 use trace::{Recorder, Replay, TraceKey, Traces};
 
 pub(crate) use continuation::Continuations;
+pub(crate) use embedded::{EmbeddedState, EmbeddedStates};
 pub(crate) use kernel::{Item, ItemState};
 pub(crate) use left_corner::LeftCorners;
 pub(crate) use set_core::{CoreId, SetCore};
@@ -129,6 +129,7 @@ struct Builder {
 pub(crate) struct Machine<'a> {
     pub(crate) form: &'a NormalForm,
     pub(crate) automata: &'a mut Automata,
+    pub(crate) embedded: &'a EmbeddedStates,
     pub(crate) continuations: &'a Continuations,
     pub(crate) left_corners: &'a LeftCorners,
     /// The initial state of each terminal, as if it did not count tokens.
@@ -204,14 +205,15 @@ impl Recognizer {
             },
         };
         let limited_count = limited.len();
+        let counts_tokens =
+            form.counts_tokens() || embedded.engines().iter().any(|engine| engine.counts_tokens());
         let uncounted_starts =
-            if limited.is_empty() { Box::default() } else { starts.iter().map(uncounted).collect() };
+            if !counts_tokens { Box::default() } else { starts.iter().map(uncounted).collect() };
         let mut continuations = Continuations::default();
         let at_end = continuations.intern(&Content { ends: true, entries: Vec::new() });
         let mut first = Kernel { ends: form.start_is_nullable, items: Vec::new() };
         first.items.extend(form.start.map(|dot| Item { dot, state: ItemState::FRESH, continuation: at_end }));
         let predictor = Predictor::new(left_corners, starts, start_states, class_count, limits.set_items);
-        let counts_tokens = form.counts_tokens() || embedded.engines().iter().any(|engine| engine.counts_tokens());
         let mut builder = Builder {
             form: form.clone(),
             stepper: Stepper::new(automata, embedded, predictor, limited, limits),
@@ -518,6 +520,15 @@ impl Engine for Recognizer {
     }
 }
 
+/// The items from which the mask of a set is composed, as if terminals did not count tokens.
+pub(crate) struct MaskItems {
+    /// The items of the kernel; if an embedded grammar begins or goes on in the set, all items before or inside a
+    /// terminal.
+    pub(crate) items: Vec<Item>,
+    /// Whether an embedded grammar begins or goes on in the set.
+    pub(crate) is_embedded: bool,
+}
+
 /// A set with the parts of the recogniser, under its lock. Masks are composed through it.
 pub(crate) struct SetReader<'a> {
     recognizer: &'a Recognizer,
@@ -531,9 +542,17 @@ impl SetReader<'_> {
         self.set
     }
 
-    /// The items of the set, as if terminals did not count tokens.
-    pub(crate) fn uncounted_items(&self) -> Vec<Item> {
+    /// The items of the set from which its mask is composed.
+    pub(crate) fn mask_items(&mut self) -> Result<MaskItems, LimitExceeded> {
         let mut items = self.builder.items(self.recognizer.set(self.set));
+        let mut is_embedded = false;
+        if !self.builder.stepper.embedded.is_empty() {
+            let scans = self.builder.scans(self.recognizer, self.set)?;
+            is_embedded = scans.iter().any(|item| self.builder.stepper.is_embedded(item.state));
+            if is_embedded {
+                items = scans;
+            }
+        }
         if self.recognizer.counts_tokens {
             for item in &mut items {
                 if let Some(limited) = self.builder.stepper.token_limited(item.state) {
@@ -541,7 +560,7 @@ impl SetReader<'_> {
                 }
             }
         }
-        items
+        Ok(MaskItems { items, is_embedded })
     }
 
     /// Whether terminals that count tokens have so many left that they do not constrain the next token. Then the mask
@@ -583,10 +602,11 @@ impl SetReader<'_> {
 
     /// The parts of the recogniser from which masks are composed.
     pub(crate) fn machine(&mut self) -> Machine<'_> {
-        let Builder { stepper: Stepper { automata, predictor, .. }, continuations, .. } = &mut *self.builder;
+        let Builder { stepper, continuations, .. } = &mut *self.builder;
+        let Stepper { automata, embedded, predictor, .. } = stepper;
         let (left_corners, starts) = predictor.parts();
         let starts = if self.recognizer.counts_tokens { &self.recognizer.uncounted_starts } else { starts };
-        Machine { form: &self.recognizer.form, automata, continuations, left_corners, starts }
+        Machine { form: &self.recognizer.form, automata, embedded, continuations, left_corners, starts }
     }
 
     /// The tokens that token terminals of the set match.

@@ -262,6 +262,12 @@ impl Stepper {
         Ok(can_end.then(|| self.limited_state(TokenLimitedState { state, is_counted: false, ..limited })))
     }
 
+    /// Whether a state is inside an embedded grammar, or at its beginning.
+    pub(super) fn is_embedded(&self, state: ItemState) -> bool {
+        let state = self.token_limited(state).map_or(state, |limited| limited.state);
+        state.embedded_index().is_some()
+    }
+
     /// The state of a terminal that counts tokens; `None` for other items.
     pub(super) fn token_limited(&self, state: ItemState) -> Option<TokenLimitedState> {
         if matches!(state, ItemState::FRESH | ItemState::TOKEN) {
