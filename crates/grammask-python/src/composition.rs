@@ -229,7 +229,14 @@ impl PyComposition {
 
     /// Make a rule of a part, which names it and lets the parser share it between its uses.
     fn named(&mut self, name: &str, part: usize) -> PyResult<usize> {
-        let body = self.nodes(&[part])?[0];
+        let mut body = self.nodes(&[part])?[0];
+        if let Node::Terminal(id) = *self.builder.node_at(body)
+            && let &Terminal::Embedded { grammar, tokens } = self.builder.terminal_at(id)
+        {
+            // The same grammar with the name as its label, which explanations show.
+            let grammar = self.embed(self.embedded[grammar.index()].clone());
+            body = self.builder.terminal(Terminal::Embedded { grammar, tokens }, name, Span::default());
+        }
         let rule = self.builder.fresh_nonterminal(name, Span::default());
         self.builder.define(rule, body, Span::default());
         let node = self.builder.reference(rule, Span::default());

@@ -236,9 +236,14 @@ impl EmbeddedEngines {
     ) -> Result<Self, GrammarError> {
         let vocabulary = match vocabulary {
             Some(vocabulary) => vocabulary.clone(),
-            None => Arc::new(Vocabulary::new(TokenTexts::default(), Vec::new(), Vec::new(), None).map_err(
-                |error| Diagnostic::error(Code::UnsupportedGrammar, error.to_string()),
-            )?),
+            None => {
+                // Only grammars that count tokens read it.
+                let bytes: TokenTexts = (0..=u8::MAX).map(|byte| Some([byte])).collect();
+                let vocabulary = Vocabulary::new(bytes, Vec::new(), Vec::new(), None);
+                Arc::new(vocabulary.map_err(|error| {
+                    Diagnostic::error(Code::UnsupportedGrammar, error.to_string())
+                })?)
+            }
         };
         let languages = compile_all(grammar, embedded, &vocabulary, limits)?;
         Ok(Self { languages, vocabulary, engines: OnceLock::new() })

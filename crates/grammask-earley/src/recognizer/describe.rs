@@ -29,7 +29,8 @@ impl Recognizer {
             if let Some(EmbeddedState { grammar, set }) = stepper.embedded.get(state) {
                 let has_begun = begun.binary_search(item).is_ok();
                 for inner in stepper.embedded.engine(grammar).expectations(set)? {
-                    let rule = format!("{} in {}", inner.rule, self.rule_name(item));
+                    let label = self.form.symbol_name(self.form.symbol_after(item.dot));
+                    let rule = format!("{} in {label}", inner.rule);
                     let has_begun = has_begun && inner.has_begun;
                     let expectation = Expectation { rule, has_begun, ..inner };
                     if distinct.insert(expectation.clone()) {

@@ -106,6 +106,20 @@ impl GrammarSketch {
         grammar
     }
 
+    /// The same grammar, in which no embedded grammar has a maximum number of tokens.
+    pub fn without_maxima(mut self) -> Self {
+        let mut pending: Vec<&mut Part> = self.definitions.iter_mut().map(|(_, body)| body).collect();
+        while let Some(part) = pending.pop() {
+            match part {
+                Part::Embedded(_, tokens) => *tokens = None,
+                Part::Sequence(parts) | Part::Choice(parts) => pending.extend(parts),
+                Part::Repeat(part, ..) => pending.push(part),
+                _ => {}
+            }
+        }
+        self
+    }
+
     /// The grammar as KBNF text, with start symbol `start`.
     pub fn kbnf(&self) -> String {
         self.build().to_string()
