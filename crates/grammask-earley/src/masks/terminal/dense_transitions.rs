@@ -8,7 +8,7 @@ use rustc_hash::FxHashMap;
 
 use grammask_automata::{Automata, StateId};
 use grammask_diagnostics::LimitExceeded;
-use grammask_vocabulary::{ByteGroups, Character, WhichNodes};
+use grammask_vocabulary::{ByteGroups, WhichNodes};
 
 use super::super::ablation::{Technique, is_enabled};
 use super::super::tuning::{MAX_ALPHABET_FAILURES, MIN_ALPHABET_NODES};
@@ -132,7 +132,7 @@ impl DenseTransitions {
         if next != Some(cell) {
             let may_be_character = first_byte >= 0x80 && next.is_some() && !groups.is_broken();
             let is_left = self.self_loops[number].is_some_and(|loops| loops.is_left_on(first_byte));
-            if !may_be_character || is_left || !self.returns(automata, cell, first_byte)? {
+            if !may_be_character || is_left {
                 return Ok(None);
             }
         }
@@ -147,28 +147,6 @@ impl DenseTransitions {
         loops.examine(automata, self.states[number], groups)?;
         self.self_loops[number] = Some(loops);
         Ok(loops.cover(groups))
-    }
-
-    /// Whether some character that begins with `first_byte` returns to the target of `cell`. A counting state is left
-    /// by every character, which this finds with a few loads instead of all transitions of the state.
-    fn returns(
-        &mut self,
-        automata: &mut Automata,
-        cell: Cell,
-        first_byte: u8,
-    ) -> Result<bool, LimitExceeded> {
-        let (mut character, mut byte, mut at) = (Character::Boundary, first_byte, cell);
-        loop {
-            character = character.step(byte);
-            at = match self.step(automata, at, byte)? {
-                Some(next) if character != Character::Broken => next,
-                _ => return Ok(false),
-            };
-            if character == Character::Boundary {
-                return Ok(at == cell);
-            }
-            byte = if character.step(0xa0) == Character::Broken { 0x80 } else { 0xa0 };
-        }
     }
 
     #[cold]

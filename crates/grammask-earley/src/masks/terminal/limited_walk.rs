@@ -7,7 +7,6 @@
 //! one state, so subtrees can be skipped.
 
 use std::collections::VecDeque;
-use std::rc::Rc;
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
@@ -16,8 +15,9 @@ use grammask_diagnostics::LimitExceeded;
 use grammask_vocabulary::{CountedSummary, CountedSummaryBuilder, NodeSet, Vocabulary, WhichNodes};
 
 use super::super::budget::ComposeError;
-use super::super::tuning::{MAX_ANALYSED_STATES, MAX_INTERSECTION_STATES, MAX_SMALL_WALK};
-use super::closed_alphabet::is_counting;
+use super::super::tuning::{
+    MAX_ALPHABET_STEPS, MAX_ANALYSED_STATES, MAX_INTERSECTION_STATES, MAX_SMALL_WALK,
+};
 use super::counted_walk::{Copies, CopyState};
 use super::dense_transitions::{Cell, DenseTransitions};
 use super::subtree_walk::{PathAutomaton, Subtree, SubtreeWalk};
@@ -61,7 +61,6 @@ pub(crate) fn walk_limited(
         last: None,
         transitions: 0,
         max_states: automata.len() + (MAX_INTERSECTION_STATES >> (2 * setbacks.min(4))),
-        edges: FxHashMap::default(),
     };
     let language = LimitedCopies { heads, copies, ends };
     let mut walk = SubtreeWalk::new(language, CountedSummaryBuilder::default());
@@ -70,6 +69,23 @@ pub(crate) fn walk_limited(
         Err(ComposeError::TooMuchWork) => Ok(None),
         Err(ComposeError::Limit(limit)) => Err(limit),
     }
+}
+
+/// Whether repeating one byte, of those with the most common target, reaches a new state each time.
+fn is_counting(automata: &mut Automata, state: StateId) -> Result<bool, LimitExceeded> {
+    let ascii = ByteSet::range(0, 0x7f);
+    let successors = automata.successors(state)?;
+    let widest =
+        successors.iter().map(|(bytes, _)| bytes.intersection(ascii)).max_by_key(|bytes| bytes.len());
+    let Some(byte) = widest.and_then(|bytes| bytes.iter().next()) else { return Ok(false) };
+    let mut path = vec![state];
+    for _ in 0..MAX_ALPHABET_STEPS {
+        match automata.step(path[path.len() - 1], byte)? {
+            Some(next) if !path.contains(&next) => path.push(next),
+            _ => return Ok(false),
+        }
+    }
+    Ok(true)
 }
 
 /// The intersection without its limit, with the unit in lockstep; a state is a cell of each.
@@ -124,17 +140,12 @@ impl PathAutomaton for LimitedCopies {
 /// A state of the intersection without its limit, and the state inside a copy; `None` between two.
 type Position = (StateId, Option<StateId>);
 
-/// Bytes with the states inside a copy after them; `None` for the end of the copy.
-type CopyEdges = Rc<[(ByteSet, Option<StateId>)]>;
-
 /// The minimum number of copies from each position to the end of a word.
 struct ShortestEnds {
     unit: StateId,
     known: FxHashMap<Position, u32>,
     /// The last result: consecutive nodes are often in the same position.
     last: Option<(Position, u32)>,
-    /// Transitions of the states inside copies, those with the same target merged.
-    edges: FxHashMap<StateId, CopyEdges>,
     /// Number of visited transitions.
     transitions: usize,
     /// States of the automaton above which the walk gives up.
@@ -187,13 +198,15 @@ impl ShortestEnds {
                 }
                 continue;
             }
-            let edges = self.edges_from(automata, copy.unwrap_or(self.unit))?;
+            let inside = targets(automata, copy.unwrap_or(self.unit))?;
             for &(bytes, target) in &targets(automata, state)? {
-                for &(own, next) in &edges[..] {
+                for &(own, next) in &inside {
                     self.transitions += 1;
                     if bytes.intersection(own) == ByteSet::EMPTY {
                         continue;
                     }
+                    // A copy ends in an accepting state.
+                    let next = (!automata.is_accepting(next)).then_some(next);
                     let (position, before) = ((target, next), Some(taken.len() - 1));
                     match copy {
                         None => queue.push_back(SearchStep { position, begun: step.begun + 1, before }),
@@ -215,24 +228,6 @@ impl ShortestEnds {
                 None => return Ok(Some(total)),
             }
         }
-    }
-
-    /// The transitions from a state of a copy.
-    fn edges_from(&mut self, automata: &mut Automata, from: StateId) -> Result<CopyEdges, LimitExceeded> {
-        if let Some(known) = self.edges.get(&from) {
-            return Ok(known.clone());
-        }
-        let mut edges: Vec<(ByteSet, Option<StateId>)> = Vec::new();
-        for (bytes, target) in targets(automata, from)? {
-            let target = (!automata.is_accepting(target)).then_some(target);
-            match edges.iter_mut().find(|(_, known)| *known == target) {
-                Some((known, _)) => *known = known.union(bytes),
-                None => edges.push((bytes, target)),
-            }
-        }
-        let edges: CopyEdges = edges.into();
-        self.edges.insert(from, edges.clone());
-        Ok(edges)
     }
 }
 

@@ -107,10 +107,9 @@ impl<A: PathAutomaton, S: SummarySink<A::State>> SubtreeWalk<A, S> {
         state: A::State,
     ) -> Result<usize, A::Error> {
         let (top, end) = (node.index(), trie.subtree_end(node).index());
-        self.reserve(trie, state);
-        let columns = trie.columns().up_to(end);
-        let (next, work) = self.enter(automata, trie, &columns, top, state)?;
-        Ok(1 + work + self.walk(automata, trie, top, next..end)?)
+        let mut run = self.begin(trie, end, state);
+        let (next, work) = run.enter(automata, top, state)?;
+        Ok(1 + work + run.walk(automata, top, next..end)?)
     }
 
     /// Walks the nodes below each of `nodes`, which were entered in `state`. Returns the work, in visited nodes.
@@ -124,55 +123,67 @@ impl<A: PathAutomaton, S: SummarySink<A::State>> SubtreeWalk<A, S> {
         nodes: &NodeSet,
         state: A::State,
     ) -> Result<usize, A::Error> {
-        self.reserve(trie, state);
         let mut work = 0;
         for node in nodes.iter() {
-            self.path[usize::from(trie.depth(node))] = state;
-            let first = node.index() + 1;
-            work += self.walk(automata, trie, first, first..trie.subtree_end(node).index())?;
+            let (first, end) = (node.index() + 1, trie.subtree_end(node).index());
+            let mut run = self.begin(trie, end, state);
+            run.path[usize::from(trie.depth(node))] = state;
+            work += run.walk(automata, first, first..end)?;
         }
         Ok(work)
     }
 
-    fn reserve(&mut self, trie: &TokenTrie, state: A::State) {
-        if self.path.is_empty() {
-            self.path.resize(trie.max_depth() + 1, state);
+    /// A run through nodes before `end`.
+    fn begin<'w>(&'w mut self, trie: &'w TokenTrie, end: usize, state: A::State) -> Run<'w, A, S> {
+        let Self { automaton, sink, path } = self;
+        if path.is_empty() {
+            path.resize(trie.max_depth() + 1, state);
         }
+        Run { automaton, sink, path, trie, columns: trie.columns().up_to(end) }
     }
+}
 
+/// The parts of a walk through one subtree, in local variables.
+struct Run<'w, A: PathAutomaton, S> {
+    automaton: &'w mut A,
+    sink: &'w mut S,
+    path: &'w mut [A::State],
+    trie: &'w TokenTrie,
+    /// Sliced to the subtree, so that accesses need no bounds checks.
+    columns: TrieColumns<'w>,
+}
+
+impl<A: PathAutomaton, S: SummarySink<A::State>> Run<'_, A, S> {
     /// Walks nodes whose parents are in the path or among them. All nodes from `live_from` to the first are live.
-    #[inline]
+    #[inline(always)]
     fn walk(
         &mut self,
         automata: &mut Automata,
-        trie: &TokenTrie,
         mut live_from: usize,
         nodes: Range<usize>,
     ) -> Result<usize, A::Error> {
         let (mut current, end) = (nodes.start, nodes.end);
-        // Sliced to the subtree, so that the accesses below need no bounds checks.
-        let columns = trie.columns().up_to(end);
         let mut work = 0;
         while current < end {
             work += 1;
-            let before = self.path[usize::from(columns.depths[current]) - 1];
-            match self.automaton.step(automata, before, columns.bytes[current])? {
+            let before = self.path[usize::from(self.columns.depths[current]) - 1];
+            match self.automaton.step(automata, before, self.columns.bytes[current])? {
                 Some(state) => {
-                    let (next, more) = self.enter(automata, trie, &columns, current, state)?;
+                    let (next, more) = self.enter(automata, current, state)?;
                     work += more;
                     current = next;
                 }
                 None => {
                     if live_from < current {
-                        self.sink.live(trie, live_from..current);
+                        self.sink.live(self.trie, live_from..current);
                     }
-                    current = columns.subtree_ends[current] as usize;
+                    current = self.columns.subtree_ends[current] as usize;
                     live_from = current;
                 }
             }
         }
         if live_from < end {
-            self.sink.live(trie, live_from..end);
+            self.sink.live(self.trie, live_from..end);
         }
         Ok(work)
     }
@@ -182,23 +193,21 @@ impl<A: PathAutomaton, S: SummarySink<A::State>> SubtreeWalk<A, S> {
     fn enter(
         &mut self,
         automata: &mut Automata,
-        trie: &TokenTrie,
-        columns: &TrieColumns<'_>,
         node: usize,
         state: A::State,
     ) -> Result<(usize, usize), A::Error> {
-        let after = columns.subtree_ends[node] as usize;
+        let after = self.columns.subtree_ends[node] as usize;
         if after - node >= MIN_SKIPPED_NODES {
-            let (groups, first_byte) = (columns.groups_below[node], columns.bytes[node + 1]);
+            let (groups, first_byte) = (self.columns.groups_below[node], self.columns.bytes[node + 1]);
             let below = Subtree { groups, first_byte, nodes: after - node };
             if let Some(which) = self.automaton.skip(automata, state, below)? {
                 let is_word = self.automaton.is_accepting(automata, state);
-                return Ok((after, self.sink.skip(trie, node..after, state, is_word, which)));
+                return Ok((after, self.sink.skip(self.trie, node..after, state, is_word, which)));
             }
         }
         let is_word = self.automaton.is_accepting(automata, state);
-        self.sink.visit(trie, node, state, is_word);
-        self.path[usize::from(columns.depths[node])] = state;
+        self.sink.visit(self.trie, node, state, is_word);
+        self.path[usize::from(self.columns.depths[node])] = state;
         Ok((node + 1, 0))
     }
 }

@@ -2,7 +2,7 @@
 //!
 //! Two walks compute the same summary:
 //!
-//! - [`SparseWalk`] steps the lazy automaton and collects lists: for the few nodes below a narrow state, such as a
+//! - [`walk_sparse`] steps the lazy automaton and collects lists: for the few nodes below a narrow state, such as a
 //!   number.
 //! - [`DenseWalk`] copies transitions into dense rows (one load per node), collects ranges and bits, and skips subtrees
 //!   in which the state cannot change, so that free text costs the nodes where it can be left: for most of the
@@ -21,7 +21,7 @@ use grammask_vocabulary::{
 };
 
 use super::super::ablation::{Technique, is_enabled};
-use super::super::tuning::{MAX_NARROW_BYTES, MAX_SCANNED_NODES, MIN_DENSE_NODES};
+use super::super::tuning::{MAX_NARROW_BYTES, MIN_DENSE_NODES};
 use super::dense_transitions::DenseTransitions;
 use super::similar_states::walk_similar;
 use super::strategy::{Strategy, WalkFacts, plan_walk};
@@ -90,11 +90,7 @@ pub(crate) fn walk_terminal(
     };
     for strategy in plan_walk(&facts) {
         let walked = match strategy {
-            Strategy::Sparse => {
-                let mut walk = SparseWalk::new(Vec::new(), 0);
-                walk.run(automata, trie, &entries)?;
-                Some(walk.finish(vocabulary))
-            }
+            Strategy::Sparse => Some(walk_sparse(automata, vocabulary, &entries, Vec::new(), 0)?),
             Strategy::Similar => walk_similar(automata, vocabulary, request, ahead, bases)?,
             _ => {
                 let mut walk = DenseWalk::new(trie, request.wanted);
@@ -242,55 +238,31 @@ impl PathAutomaton for LazyAutomaton {
     }
 }
 
-/// A walk that collects lists.
-pub(crate) struct SparseWalk {
-    walk: SubtreeWalk<LazyAutomaton, TokenLists>,
-    /// Nodes to visit, with the state after them.
-    stack: Vec<(TrieNode, StateId)>,
-    /// Visited nodes.
-    pub(crate) work: usize,
-}
-
 /// Lists of live tokens and of the nodes where words end.
 struct TokenLists {
     tokens: Vec<TokenId>,
     ends: Vec<u32>,
 }
-impl SparseWalk {
-    /// A walk that has found some tokens with some work.
-    pub(crate) fn new(tokens: Vec<TokenId>, work: usize) -> Self {
-        let walk = SubtreeWalk::new(LazyAutomaton, TokenLists { tokens, ends: Vec::new() });
-        Self { walk, stack: Vec::new(), work }
-    }
 
-    pub(crate) fn finish(self, vocabulary: &Vocabulary) -> WalkResult {
-        let TokenLists { tokens, ends } = self.walk.sink;
-        let live = LiveTokens::new(tokens, vocabulary.size());
-        WalkResult { live, ends: Some(NodeSet::new(ends, vocabulary.trie())), work: self.work }
+/// Walks the subtrees of the entries, and adds `tokens` that are live and `work` that was done before.
+///
+/// # Errors
+/// When the automaton exceeds its limit.
+pub(crate) fn walk_sparse(
+    automata: &mut Automata,
+    vocabulary: &Vocabulary,
+    entries: &[(TrieNode, StateId)],
+    tokens: Vec<TokenId>,
+    mut work: usize,
+) -> Result<WalkResult, LimitExceeded> {
+    let trie = vocabulary.trie();
+    let mut walk = SubtreeWalk::new(LazyAutomaton, TokenLists { tokens, ends: Vec::new() });
+    for &(node, state) in entries {
+        work += walk.run(automata, trie, node, state)?;
     }
-
-    /// Walks the subtrees of the entries.
-    pub(crate) fn run(
-        &mut self,
-        automata: &mut Automata,
-        trie: &TokenTrie,
-        entries: &[(TrieNode, StateId)],
-    ) -> Result<(), LimitExceeded> {
-        self.stack.extend_from_slice(entries);
-        while let Some((node, state)) = self.stack.pop() {
-            if trie.subtree_len(node) <= MAX_SCANNED_NODES {
-                // Children of small subtrees are not worth looking up by byte.
-                self.work += self.walk.run(automata, trie, node, state)?;
-                continue;
-            }
-            let lists = &mut self.walk.sink;
-            lists.live(trie, node.index()..node.index() + 1);
-            lists.visit(trie, node.index(), state, automata.is_accepting(state));
-            let first_bytes = automata.first_bytes(state)?;
-            self.work += 1 + enter_children(automata, trie, node, state, first_bytes, &mut self.stack)?;
-        }
-        Ok(())
-    }
+    let TokenLists { tokens, ends } = walk.sink;
+    let live = LiveTokens::new(tokens, vocabulary.size());
+    Ok(WalkResult { live, ends: Some(NodeSet::new(ends, trie)), work })
 }
 
 impl SummarySink<StateId> for TokenLists {
@@ -359,8 +331,8 @@ impl DenseWalk {
 impl<S> SummarySink<S> for DenseSummary {
     #[inline]
     fn visit(&mut self, _: &TokenTrie, node: usize, _: S, is_word: bool) {
-        if !self.ends.is_empty() {
-            self.ends[node >> 6] |= u64::from(is_word) << (node & 63);
+        if let Some(word) = self.ends.get_mut(node >> 6) {
+            *word |= u64::from(is_word) << (node & 63);
         }
     }
 
