@@ -107,10 +107,8 @@ impl DenseTransitions {
 
     #[cold]
     fn copy(&mut self, automata: &mut Automata, cell: Cell, byte: u8) -> Result<Option<Cell>, LimitExceeded> {
-        let target = match automata.step(self.states[cell.number()], byte)? {
-            Some(state) => Some(self.cell_to(automata, state)),
-            None => None,
-        };
+        let target = automata.step(self.states[cell.number()], byte)?;
+        let target = target.map(|state| self.cell_to(automata, state));
         self.cells[Self::index(cell, byte)] = target.map_or(Self::DEAD, |target| target.0);
         Ok(target)
     }
