@@ -370,7 +370,7 @@ fn contains(automata: &mut Automata, term: TermId, text: &[u8]) -> bool {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 600, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: 150, ..ProptestConfig::default() })]
     #[test]
     fn images_equal_their_definition(
         shape in shapes(),
