@@ -235,7 +235,7 @@ fn is_outside_the_oracle(grammar: &Grammar) -> bool {
 
 #[test]
 fn masks_equal_the_product_of_decoder_and_recogniser() {
-    let mut runner = proptest::test_runner::TestRunner::new(generators::config(600));
+    let mut runner = proptest::test_runner::TestRunner::new(generators::config(2500));
     let strategy = (
         generators::grammar(),
         vocabulary(),
