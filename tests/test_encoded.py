@@ -10,8 +10,8 @@ import random
 import re
 import sqlite3
 import textwrap
-from typing import TYPE_CHECKING, Any, Literal
-from xml.etree import ElementTree
+from typing import TYPE_CHECKING
+from xml.etree import ElementTree as ET
 
 import pytest
 from grammask import CompiledGrammar, Grammar, GrammarError, UnsupportedGrammar, Vocabulary
@@ -45,8 +45,8 @@ def from_xml_text(text: str) -> str | None:
     if "<" in text or ">" in text or "\r" in text:
         return None
     try:
-        return ElementTree.fromstring(f"<a>{text}</a>").text or ""
-    except ElementTree.ParseError:
+        return ET.fromstring(f"<a>{text}</a>").text or ""
+    except ET.ParseError:
         return None
 
 
@@ -54,8 +54,8 @@ def from_xml_attribute(text: str) -> str | None:
     if any(character in text for character in '"<\t\n\r'):
         return None
     try:
-        return ElementTree.fromstring(f'<a b="{text}"/>').attrib["b"]
-    except ElementTree.ParseError:
+        return ET.fromstring(f'<a b="{text}"/>').attrib["b"]
+    except ET.ParseError:
         return None
 
 
@@ -79,13 +79,13 @@ DECODERS: dict[Encoding, Callable[[str], str | None]] = {
 }
 
 PIECES: dict[Encoding, list[str]] = {
-    "json-string": ["\\n", "\\u000a", "\\u000A", "\\u0061", "\\u00e9", '\\"', '"', "\\", "\\/", "\n", "\\ud83d\\ude00", "\\ud83d"],
-    "xml-text": ["&#10;", "&#xA;", "&#x0061;", "&#233;", "&quot;", '"', "&amp;", "&", "<", "\n", "&#128512;", "&lt;", "&#0;"],
-    "xml-attribute": ["&#10;", "&#xA;", "&#97;", "&#xe9;", "&quot;", '"', "&apos;", "'", "&", "\n", "&#x1F600;", "&gt;", ">"],
-    "python-string": ["\\n", "\\x0a", "\\012", "\\141", "\\u00e9", '\\"', '"', "\\'", "\\", "\\U0001f600", "\\xe9", "\n"],
+    "json-string": [*r"\n \u000a \u000A \u0061 \u00e9 \" \ \/ \ud83d\ude00 \ud83d".split(" "), "\n"],
+    "xml-text": [*"&#10; &#xA; &#x0061; &#233; &quot; &amp; & < &#128512; &lt; &#0;".split(" "), "\n"],
+    "xml-attribute": [*"&#10; &#xA; &#97; &#xe9; &quot; &apos; ' & &#x1F600; &gt; >".split(" "), "\n"],
+    "python-string": [*r"\n \x0a \012 \141 \u00e9 \" \' \ \U0001f600 \xe9".split(" "), "\n"],
     "indented": ["\n", "\n    ", "    ", " ", "\n     ", "\t"],
     "block-quote": ["\n", "\n> ", "> ", " ", "\n>", ">"],
-}  # fmt: skip
+}
 
 GRAMMARS = [
     Grammar.from_regex('[a-cé"\\n]*'),
@@ -174,6 +174,17 @@ def test_documents_in_strings_of_documents() -> None:
         assert isinstance(json.loads(json.loads(text)["arguments"])["a"], str)
 
 
+def is_read_by_sqlite(text: str) -> bool:
+    database = sqlite3.connect(":memory:")
+    try:
+        database.executescript(text)
+    except sqlite3.Error as error:
+        return not any(word in str(error) for word in ("syntax", "incomplete", "unrecognized"))
+    finally:
+        database.close()
+    return True
+
+
 def test_queries_in_strings() -> None:
     call = Grammar.bundled("sql").encoded("json-string").compile(BYTES)
     text = "select \"a\", 'é\n' from t where b = 'it''s' -- done\n"
@@ -185,16 +196,10 @@ def test_queries_in_strings() -> None:
     for _ in range(100):
         written = from_json(sample(call, chance, 40).decode())
         assert written is not None
-        if "\u017f" in written or "\u212a" in written:
+        if any(character in written for character in "\u0130\u0131\u017f\u212a"):
             # Keywords of the bundled grammar ignore case as lark does, by Unicode; SQLite ignores that of ASCII.
             continue
-        database = sqlite3.connect(":memory:")
-        try:
-            database.executescript(written)
-        except sqlite3.Error as error:
-            assert not any(word in str(error) for word in ("syntax", "incomplete", "unrecognized")), written
-        finally:
-            database.close()
+        assert is_read_by_sqlite(written), written
 
 
 PROGRAM = (
@@ -219,7 +224,8 @@ def test_programs_in_strings(spellings: Spellings) -> None:
     chance = random.Random(5)
     for _ in range(20):
         written = from_json(sample(in_json, chance, 40).decode())
-        assert written is not None and plain.is_valid(written.encode()), written
+        assert written is not None
+        assert plain.is_valid(written.encode()), written
 
 
 def test_programs_with_prefixes() -> None:
@@ -268,12 +274,13 @@ def test_pickles_and_saved_grammars() -> None:
         assert copy.compile(BYTES) is grammar.compile(BYTES)
     compiled = Grammar.bundled("sql").encoded("json-string").compile(BYTES)
     loaded = CompiledGrammar.from_bytes(compiled.to_bytes(), BYTES)
-    assert loaded.is_valid(b"select \\u0061") and not loaded.is_valid(b"select \\u0022")
+    assert loaded.is_valid(b"select \\u0061")
+    assert not loaded.is_valid(b"select \\u0022")
 
 
 def test_what_has_no_spelling_is_refused() -> None:
     with pytest.raises(UnsupportedGrammar, match="token"):
-        _ = (Grammar.token(3) + "a").encoded("json-string")._core  # noqa: SLF001
+        _ = (Grammar.token(3) + "a").encoded("json-string")._core
     with pytest.raises(GrammarError, match="no text"):
         Grammar.from_choices(["\0"]).encoded("xml-text").compile(BYTES)
     with pytest.raises(ValueError, match="encoding"):
