@@ -79,13 +79,15 @@ DECODERS: dict[Encoding, Callable[[str], str | None]] = {
 }
 
 PIECES: dict[Encoding, list[str]] = {
-    "json-string": [*r"\n \u000a \u000A \u0061 \u00e9 \" \ \/ \ud83d\ude00 \ud83d".split(" "), "\n"],
-    "xml-text": [*"&#10; &#xA; &#x0061; &#233; &quot; &amp; & < &#128512; &lt; &#0;".split(" "), "\n"],
-    "xml-attribute": [*"&#10; &#xA; &#97; &#xe9; &quot; &apos; ' & &#x1F600; &gt; >".split(" "), "\n"],
-    "python-string": [*r"\n \x0a \012 \141 \u00e9 \" \' \ \U0001f600 \xe9".split(" "), "\n"],
+    "json-string": [
+        r"\n", r"\u000a", r"\u000A", r"\u0061", r"\u00e9", r"\"", "\\", r"\/", r"\ud83d\ude00", r"\ud83d", "\n",
+    ],
+    "xml-text": ["&#10;", "&#xA;", "&#x0061;", "&#233;", "&quot;", "&amp;", "&", "<", "&#128512;", "&#0;", "\n"],
+    "xml-attribute": ["&#10;", "&#xA;", "&#97;", "&#xe9;", "&quot;", "&apos;", "'", "&", "&#x1F600;", ">", "\n"],
+    "python-string": [r"\n", r"\x0a", r"\012", r"\141", r"\u00e9", r"\"", r"\'", "\\", r"\U0001f600", r"\xe9", "\n"],
     "indented": ["\n", "\n    ", "    ", " ", "\n     ", "\t"],
     "block-quote": ["\n", "\n> ", "> ", " ", "\n>", ">"],
-}
+}  # fmt: skip
 
 GRAMMARS = [
     Grammar.from_regex('[a-cé"\\n]*'),
