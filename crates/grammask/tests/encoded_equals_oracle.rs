@@ -140,7 +140,20 @@ fn ends(encoding: &CharacterEncoding) -> Vec<Vec<u8>> {
             let letters = b"\"\\/bfnrt".iter().map(|&letter| vec![letter]);
             ends.extend(letters);
             let mut words: Vec<String> = Vec::new();
-            for code in ["0061", "0062", "0063", "00e9", "00E9", "4f60", "4F60", "5a5a", "000a", "0001", "0010", "d83d\\ude00"] {
+            for code in [
+                "0061",
+                "0062",
+                "0063",
+                "00e9",
+                "00E9",
+                "4f60",
+                "4F60",
+                "5a5a",
+                "000a",
+                "0001",
+                "0010",
+                "d83d\\ude00",
+            ] {
                 words.push(format!("u{code}"));
             }
             for word in words {
@@ -204,9 +217,46 @@ impl Product<'_> {
 /// Tokens: characters and spellings, their parts, and sequences of them.
 fn vocabulary() -> impl Strategy<Value = Vec<Vec<u8>>> {
     let pieces: Vec<&'static [u8]> = vec![
-        b"a", b"b", b"c", "é".as_bytes(), "你".as_bytes(), b"\xc3", b"\xa9", b"\xe4", b"\xbd\xa0", b"\\", b"n", b"u", b"\"",
-        b"\\u", b"\\u00", b"00", b"0", b"61", b"62", b"6", b"1", b"3", b"e", b"E9", b"9", b"4f", b"60", b"0a", b"d83d",
-        b"ude00", b"\\u0061", b"\\u4f60", b"\\u00e9", b"\\n", b"\n", b"> ", b">", b" ", b"\n> ", b"\n>",
+        b"a",
+        b"b",
+        b"c",
+        "é".as_bytes(),
+        "你".as_bytes(),
+        b"\xc3",
+        b"\xa9",
+        b"\xe4",
+        b"\xbd\xa0",
+        b"\\",
+        b"n",
+        b"u",
+        b"\"",
+        b"\\u",
+        b"\\u00",
+        b"00",
+        b"0",
+        b"61",
+        b"62",
+        b"6",
+        b"1",
+        b"3",
+        b"e",
+        b"E9",
+        b"9",
+        b"4f",
+        b"60",
+        b"0a",
+        b"d83d",
+        b"ude00",
+        b"\\u0061",
+        b"\\u4f60",
+        b"\\u00e9",
+        b"\\n",
+        b"\n",
+        b"> ",
+        b">",
+        b" ",
+        b"\n> ",
+        b"\n>",
     ];
     let singles: Vec<Vec<u8>> = pieces.iter().map(|piece| piece.to_vec()).collect();
     prop::collection::vec(prop::collection::vec(select(pieces), 2..4), 0..20).prop_map(move |longer| {
@@ -253,7 +303,8 @@ fn masks_equal_the_product_of_decoder_and_recogniser() {
         let encoded = encoded.expect("no token is named");
         let end = tokens.len() as u32;
         let texts: TokenTexts = tokens.into_iter().map(Some).chain([None]).collect();
-        let vocabulary = Arc::new(Vocabulary::new(texts, vec![], vec![end], None).expect("a good vocabulary"));
+        let vocabulary =
+            Arc::new(Vocabulary::new(texts, vec![], vec![end], None).expect("a good vocabulary"));
         let mut options = CompileOptions::default();
         options.end = EndMode::Eos;
         options.masks = masks;
@@ -375,7 +426,12 @@ fn lexed_texts_are_those_that_decode() {
     let json = CharacterEncoding::JsonString(JsonEscapes::Any);
     let mut runner = proptest::test_runner::TestRunner::new(generators::config(150));
     let result = runner.run(&definition(), |definition| {
-        check_lexed(&definition, &[json.clone()], &["a", "\\u0061", "b", "\\u0062", " ", "\\u0020"], 4);
+        check_lexed(
+            &definition,
+            std::slice::from_ref(&json),
+            &["a", "\\u0061", "b", "\\u0062", " ", "\\u0020"],
+            4,
+        );
         let twice = [json.clone(), json.clone()];
         check_lexed(&definition, &twice, &["a", "\\\\u0061", "b", "\\u005cu0062", " ", "\\u0020"], 3);
         Ok(())
@@ -395,11 +451,11 @@ fn columns_are_those_of_the_decoded_text() {
         let tabs = if newline.contains("\\t") { "\\t" } else { " " };
         check_lexed(
             &definition,
-            &[json.clone()],
+            std::slice::from_ref(&json),
             &["x", ":", "\\n", "\\u000A", " ", "\\u0020", tabs, "(", ")"],
             6,
         );
-        check_lexed(&definition, &[quoted.clone()], &["x", ":", "\n>  ", " ", "(", ")"], 7);
+        check_lexed(&definition, std::slice::from_ref(&quoted), &["x", ":", "\n>  ", " ", "(", ")"], 7);
         let both = [quoted.clone(), json.clone()];
         check_lexed(&definition, &both, &["x", ":", "\\n>  ", "\\n\\u003e \\u0020", " ", "("], 6);
     }

@@ -207,7 +207,10 @@ fn encoded_blocks_equal_oracle() {
     let quoted = CharacterEncoding::LinePrefix(">".into());
     for (lexer, parser, newline) in BLOCK_CASES {
         let plain = blocks_definition(lexer, parser, newline);
-        let tokens = ["\\", "n", "x", ":", " ", "(", ")", ">", "\n", "\\n ", "\n> ", "n x", ":\\n", ":\n> x", "\\n\\n", ">\n>"];
+        let tokens = [
+            "\\", "n", "x", ":", " ", "(", ")", ">", "\n", "\\n ", "\n> ", "n x", ":\\n", ":\n> x", "\\n\\n",
+            ">\n>",
+        ];
         let tokens: Vec<Vec<u8>> = tokens.iter().map(|text| text.as_bytes().to_vec()).collect();
         let definition = LexedDefinition { encodings: vec![json.clone()], ..plain.clone() };
         check(&definition, &tokens, b"x:\\n ()", LONGEST_WITH_BLOCKS - 1);

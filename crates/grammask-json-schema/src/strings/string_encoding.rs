@@ -197,7 +197,8 @@ impl StringEncoding {
             let common = previous.iter().zip(&word).take_while(|(one, other)| one == other).count();
             while path.len() > common + 1 {
                 let node = path.pop().expect("the root stays");
-                let target = self.spelling_trees.character(&self.characters, node.accepting, &node.transitions);
+                let target =
+                    self.spelling_trees.character(&self.characters, node.accepting, &node.transitions);
                 let code = u32::from(previous[path.len() - 1]);
                 let parent = path.last_mut().expect("the root stays");
                 match parent.transitions.last_mut() {

@@ -44,7 +44,8 @@ impl LexedGrammar {
             if let Some(term) = terminal.term
                 && automata.start(term).map_err(exceeded)?.is_none()
             {
-                let message = format!("no text of the terminal `{}` can be spelled in the encoding", terminal.name);
+                let message =
+                    format!("no text of the terminal `{}` can be spelled in the encoding", terminal.name);
                 return Err(error(Code::EmptyLanguage, message));
             }
         }

@@ -66,7 +66,8 @@ impl ColumnUnits {
     /// When a limit is exceeded.
     pub(crate) fn encoded(encodings: &[CharacterEncoding], limits: &Limits) -> Result<Self, LimitExceeded> {
         let mut terms = Terms::new();
-        let mut languages: Vec<TermId> = ["\n", " ", "\t"].iter().map(|text| terms.literal(text.as_bytes())).collect();
+        let mut languages: Vec<TermId> =
+            ["\n", " ", "\t"].iter().map(|text| terms.literal(text.as_bytes())).collect();
         languages.extend(regex::term(&mut terms, "[^\n \t]", limits).ok());
         for encoding in encodings {
             let mut encoder = TermEncoder::new(encoding.clone(), limits);
@@ -91,7 +92,8 @@ impl ColumnUnits {
                     });
                 }
                 let word = || word.iter().copied().chain([byte]).collect::<Vec<u8>>();
-                let ended = next.iter().position(|state| state.is_some_and(|state| automata.is_accepting(state)));
+                let ended =
+                    next.iter().position(|state| state.is_some_and(|state| automata.is_accepting(state)));
                 if let Some(ended) = ended {
                     units.cells.push((UnitState::BOUNDARY, EFFECTS[ended]));
                     match EFFECTS[ended] {
@@ -191,14 +193,17 @@ mod tests {
         use ColumnEffect::{LineBreak, None, Space, Tab};
         let json = CharacterEncoding::JsonString(JsonEscapes::Any);
         let limits = Limits::default();
-        let units = ColumnUnits::encoded(&[json.clone()], &limits).expect("small");
+        let units = ColumnUnits::encoded(std::slice::from_ref(&json), &limits).expect("small");
         assert_eq!(
             effects(&units, "\\n \\u0020\\u000A\\t\\u0009a\\u010aé".as_bytes()),
             [LineBreak, Space, Space, LineBreak, Tab, Tab, None, None, None]
         );
         assert_eq!((units.line_break(), units.space()), (&b"\\n"[..], &b" "[..]));
         let units = ColumnUnits::encoded(&[json.clone(), json], &limits).expect("small");
-        assert_eq!(effects(&units, b"\\\\n \\u005cn\\\\\\u0075000a"), [LineBreak, Space, LineBreak, LineBreak]);
+        assert_eq!(
+            effects(&units, b"\\\\n \\u005cn\\\\\\u0075000a"),
+            [LineBreak, Space, LineBreak, LineBreak]
+        );
         let prefix = CharacterEncoding::LinePrefix(">  ".into());
         let units = ColumnUnits::encoded(&[prefix], &limits).expect("small");
         assert_eq!(effects(&units, b" \n>   \t"), [Space, LineBreak, Space, Tab]);

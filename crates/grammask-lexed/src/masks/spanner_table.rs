@@ -495,7 +495,12 @@ mod tests {
                 configuration = step.extended.expect("the text is a beginning of a lexeme");
             }
             let root = spanners
-                .node_at(&mut lexer, vocabulary.trie(), TriePosition::before_token(configuration, UnitState::BOUNDARY), &deadline)
+                .node_at(
+                    &mut lexer,
+                    vocabulary.trie(),
+                    TriePosition::before_token(configuration, UnitState::BOUNDARY),
+                    &deadline,
+                )
                 .expect("no limit");
             let mut table: BTreeMap<usize, Vec<String>> = BTreeMap::new();
             let mut pending = vec![(root, String::new())];
