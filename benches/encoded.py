@@ -14,10 +14,14 @@ import json
 import sysconfig
 import time
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 from grammask import Grammar, Vocabulary
 from grammask._grammask import embedded_vocabulary, encode_ordinary
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 QUERIES = [
     "select a.b as c, count(*) from t a left join u using (id)\nwhere x between 1 and 2.5e3 or not y is null;\n",
@@ -81,7 +85,7 @@ def main() -> None:
     def new_vocabulary() -> Vocabulary:
         return Vocabulary(tokens, special=special, eos="<|endoftext|>")
 
-    cases = {
+    cases: dict[str, tuple[Callable[[], Grammar], list[str]]] = {
         "python": (lambda: Grammar.bundled("python"), programs()),
         "sql": (lambda: Grammar.bundled("sql"), QUERIES),
         "json schema": (lambda: Grammar.from_json_schema(SCHEMA), DOCUMENTS),
