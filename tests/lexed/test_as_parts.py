@@ -217,3 +217,27 @@ def test_limited_parts_that_are_refused() -> None:
         endless.limited(max_tokens=3).compile(_BYTES)
     with pytest.raises(grammask.GrammarError, match="maximum of tokens"):
         Grammar.from_kbnf('start ::= "((((" start "))))" | "xxxxx";').limited(max_tokens=2).compile(_BYTES)
+
+
+def test_parts_through_encodings() -> None:
+    block = "```python\n" + _PYTHON.named("code") + "```"
+    call = ('{"answer": "' + block.encoded("json-string") + '"}').compile(_BYTES)
+    good, bad = '```python\nif x:\n    print("a")\n```', '```python\nif x:\nprint("a")\n```'
+    assert call.is_valid(json.dumps({"answer": good}).encode())
+    assert not call.is_valid(json.dumps({"answer": bad}).encode())
+    rng = random.Random(6)
+    plain = block.compile(_BYTES)
+    for _ in range(20):
+        text = json.loads(_text(_sample(call, rng, 80)), strict=False)["answer"]
+        assert plain.is_valid(text.encode("utf-8", "surrogatepass")), text
+    quote = block.encoded("block-quote").compile(_BYTES)
+    assert quote.is_valid(b"> ```python\n> if x:\n>     pass\n> ```")
+    assert not quote.is_valid(b"> ```python\n> if x:\n>  pass\n>   pass\n> ```")
+    # A limited part that is not regular counts the tokens of the encoded text.
+    nested = Grammar.from_kbnf('start ::= "(" start ")" | "x";').limited(max_tokens=5)
+    texts = nested.encoded("json-string").compile(_BYTES)
+    assert texts.is_valid(b"((x))")
+    matcher = texts.matcher()
+    assert matcher.accept_bytes(rb"((")
+    assert matcher.is_allowed(ord("x"))
+    assert not matcher.is_allowed(ord("\\"))

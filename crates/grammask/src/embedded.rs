@@ -5,6 +5,7 @@
 
 use std::sync::{Arc, OnceLock};
 
+use grammask_automata::encoding::CharacterEncoding;
 use grammask_diagnostics::{Code, Diagnostic, GrammarError, LimitExceeded, Limits};
 use grammask_earley::lowering::{Derivability, Symbol, flatten, lower};
 use grammask_earley::recognizer::terminals_without_end;
@@ -74,21 +75,20 @@ impl EmbeddedGrammar {
         let fail = |diagnostic| GrammarError::new(vec![diagnostic], grammar.source().clone());
         let depth = embedded.iter().map(|inner| inner.0.depth).max().unwrap_or(0) + 1;
         if depth > MAX_DEPTH {
-            let message = format!("grammars are embedded in each other {depth} deep, and at most {MAX_DEPTH}");
+            let message =
+                format!("grammars are embedded in each other {depth} deep, and at most {MAX_DEPTH}");
             return Err(fail(Diagnostic::error(Code::LimitExceeded, message)));
         }
         let names_tokens = |definition: &TerminalDefinition| {
             matches!(definition.terminal, Terminal::Token(_) | Terminal::AnyToken | Terminal::OneOf(_))
         };
         if let Some(definition) = grammar.terminals().iter().find(|definition| names_tokens(definition)) {
-            let message =
-                format!("a part with a maximum of tokens contains `{}`, a token", definition.label);
+            let message = format!("a part with a maximum of tokens contains `{}`, a token", definition.label);
             let help = "limit the parts between the tokens";
             return Err(fail(Diagnostic::error(Code::UnsupportedGrammar, message).help(help)));
         }
         let mut productions = flatten(&grammar, limits)?;
-        let derivability =
-            Derivability::of(&mut productions).map_err(|limit| fail(limit.diagnostic()))?;
+        let derivability = Derivability::of(&mut productions).map_err(|limit| fail(limit.diagnostic()))?;
         let finite = derivability.finite(Symbol::Nonterminal(productions.start));
         let texts = EmbeddedTexts { empty: finite.empty, nonempty: finite.nonempty };
         if !texts.empty && !texts.nonempty {
@@ -97,6 +97,22 @@ impl EmbeddedGrammar {
         }
         let language = EmbeddedLanguage::ContextFree { grammar, embedded };
         Ok(Self(Arc::new(EmbeddedSource { language, texts, depth })))
+    }
+
+    /// The grammar of the texts that decode to a text of this one.
+    ///
+    /// # Errors
+    /// As [`Grammar::encoded`] and [`LexedGrammar::encoded`]; if no text can be spelled in the encoding.
+    pub fn encoded(&self, encoding: &CharacterEncoding, limits: &Limits) -> Result<Self, GrammarError> {
+        match &self.0.language {
+            EmbeddedLanguage::Lexed(prepared) => {
+                Self::lexed(prepared.grammar().encoded(encoding, limits)?, limits)
+            }
+            EmbeddedLanguage::ContextFree { grammar, embedded } => {
+                let (grammar, embedded) = encoded(grammar, embedded, encoding, limits)?;
+                Self::context_free(Arc::new(grammar), embedded, limits)
+            }
+        }
     }
 
     /// The kinds of text of the grammar.
@@ -125,6 +141,28 @@ impl EmbeddedGrammar {
             }
         }
     }
+}
+
+/// The grammar of the texts that decode to a text of another, and the grammars that it embeds.
+///
+/// # Errors
+/// As [`EmbeddedGrammar::encoded`].
+pub fn encoded(
+    grammar: &Grammar,
+    embedded: &[EmbeddedGrammar],
+    encoding: &CharacterEncoding,
+    limits: &Limits,
+) -> Result<(Grammar, Vec<EmbeddedGrammar>), GrammarError> {
+    let mut images: Vec<EmbeddedGrammar> = Vec::with_capacity(embedded.len());
+    for (index, inner) in embedded.iter().enumerate() {
+        let earlier = embedded[..index].iter().position(|other| Arc::ptr_eq(&other.0, &inner.0));
+        images.push(match earlier {
+            Some(earlier) => images[earlier].clone(),
+            None => inner.encoded(encoding, limits)?,
+        });
+    }
+    let texts = images.iter().map(EmbeddedGrammar::texts).collect();
+    Ok((grammar.encoded(encoding, texts, limits)?, images))
 }
 
 /// The embedded grammars of a grammar in the form from which engines are created.
@@ -202,10 +240,7 @@ fn too_few_tokens(definition: &TerminalDefinition) -> Diagnostic {
 }
 
 /// The kinds of text of a lexed grammar, whose viable prefixes all have a finite completion.
-fn texts_of_lexed(
-    prepared: &PreparedGrammar,
-    limits: &Limits,
-) -> Result<EmbeddedTexts, LimitExceeded> {
+fn texts_of_lexed(prepared: &PreparedGrammar, limits: &Limits) -> Result<EmbeddedTexts, LimitExceeded> {
     let engine = LexedRecognizer::new(prepared, 0, limits)?;
     let mut nonempty = false;
     let mut bytes = engine.byte_of_class().iter();
@@ -240,9 +275,10 @@ impl EmbeddedEngines {
                 // Only grammars that count tokens read it.
                 let bytes: TokenTexts = (0..=u8::MAX).map(|byte| Some([byte])).collect();
                 let vocabulary = Vocabulary::new(bytes, Vec::new(), Vec::new(), None);
-                Arc::new(vocabulary.map_err(|error| {
-                    Diagnostic::error(Code::UnsupportedGrammar, error.to_string())
-                })?)
+                Arc::new(
+                    vocabulary
+                        .map_err(|error| Diagnostic::error(Code::UnsupportedGrammar, error.to_string()))?,
+                )
             }
         };
         let languages = compile_all(grammar, embedded, &vocabulary, limits)?;

@@ -71,7 +71,7 @@ pub use budget::{BudgetError, BudgetStatistics, Completion};
 pub use cache::GrammarCache;
 pub use compiled::CompiledGrammar;
 pub use drafts::{DraftTree, DraftTreeError};
-pub use embedded::EmbeddedGrammar;
+pub use embedded::{EmbeddedGrammar, encoded};
 pub use forced::TokenizeError;
 pub use grammask_diagnostics::{Deadline, LimitExceeded, Limits};
 pub use grammask_engine::{

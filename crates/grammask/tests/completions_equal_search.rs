@@ -17,8 +17,8 @@ use grammask::grammar::{Grammar, Terminal};
 use grammask::lexing::LexedGrammar;
 use grammask::vocabulary::{TokenId, TokenTexts, Vocabulary};
 use grammask::{
-    CompileOptions, CompiledGrammar, CompletionStep, Deadline, EmbeddedGrammar, Engine, Limits, SetId, ShortestCompletion,
-    TokenEvent,
+    CompileOptions, CompiledGrammar, CompletionStep, Deadline, EmbeddedGrammar, Engine, Limits, SetId,
+    ShortestCompletion, TokenEvent,
 };
 use proptest::prelude::*;
 use proptest::sample::select;
@@ -339,12 +339,7 @@ fn check(grammar: &Grammar, vocabulary: Vocabulary, choices: &[u16]) {
 }
 
 /// As [`check`], for a grammar that embeds others.
-fn check_embedding(
-    grammar: &Grammar,
-    embedded: &[EmbeddedGrammar],
-    vocabulary: Vocabulary,
-    choices: &[u16],
-) {
+fn check_embedding(grammar: &Grammar, embedded: &[EmbeddedGrammar], vocabulary: Vocabulary, choices: &[u16]) {
     let vocabulary = Arc::new(vocabulary);
     let options = CompileOptions::default();
     let compiled = CompiledGrammar::with_embedded(grammar, embedded, vocabulary.clone(), options);

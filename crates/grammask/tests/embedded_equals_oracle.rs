@@ -116,7 +116,8 @@ impl LexedOracle<'_> {
             }
             Some(set) => {
                 assert_eq!(self.engine.is_complete(set), is_text);
-                let set = read(&self.completing, &text.chunks(1).collect::<Vec<_>>()).expect("an equal engine");
+                let set =
+                    read(&self.completing, &text.chunks(1).collect::<Vec<_>>()).expect("an equal engine");
                 let rest = completion(&self.completing, set, &self.all_bytes).expect("every prefix ends");
                 assert!(self.reference.accepts(&[text, &rest].concat()), "{text:?} {rest:?}");
             }
@@ -227,8 +228,7 @@ fn context_free<'v>(
     let embedded: Vec<EmbeddedGrammar> = inner.iter().map(|inner| inner.grammar.clone()).collect();
     let mut options = CompileOptions::default();
     options.end = EndMode::Eos;
-    let compiled =
-        CompiledGrammar::with_embedded(&grammar, &embedded, vocabulary.clone(), options).ok()?;
+    let compiled = CompiledGrammar::with_embedded(&grammar, &embedded, vocabulary.clone(), options).ok()?;
     let oracles = inner.iter().map(|inner| inner.oracle.clone()).collect();
     let reference = Reference::with_embedded(&grammar, vocabulary, oracles);
     let grammar = EmbeddedGrammar::context_free(grammar, embedded, &limits).ok()?;
@@ -318,7 +318,9 @@ fn check(
         let text = &mut kept[current];
         let Some(allowed) = compare(text, vocabulary) else { return };
         match step {
-            Step::Accept(index) if !allowed.is_empty() => accept(text, *index.get(&allowed), vocabulary, true),
+            Step::Accept(index) if !allowed.is_empty() => {
+                accept(text, *index.get(&allowed), vocabulary, true)
+            }
             Step::Accept(_) => {}
             Step::Try(index) => {
                 let token = TokenId(index.index(vocabulary.size()) as u32);
@@ -399,7 +401,13 @@ fn accept(text: &mut Text<'_>, token: TokenId, vocabulary: &Vocabulary, is_allow
 #[test]
 fn all_ends_of_a_part_are_followed() {
     let vocabulary = generators::VocabularySketch {
-        texts: vec![Some(b"a".to_vec()), Some(b"aa".to_vec()), Some(b"b".to_vec()), Some(b"ab".to_vec()), None],
+        texts: vec![
+            Some(b"a".to_vec()),
+            Some(b"aa".to_vec()),
+            Some(b"b".to_vec()),
+            Some(b"ab".to_vec()),
+            None,
+        ],
         special: Vec::new(),
         eos: vec![4],
         size: 5,
@@ -433,8 +441,12 @@ fn all_ends_of_a_part_are_followed() {
     options.end = EndMode::Eos;
     let compiled = CompiledGrammar::with_embedded(&grammar, &inner, vocabulary.clone(), options)
         .expect("a supported grammar");
-    let first =
-        Text { matcher: compiled.matcher(), chart: reference.chart(), is_finished: false, history: Vec::new() };
+    let first = Text {
+        matcher: compiled.matcher(),
+        chart: reference.chart(),
+        is_finished: false,
+        history: Vec::new(),
+    };
     let mut pending = vec![first];
     while let Some(mut text) = pending.pop() {
         let allowed = compare(&mut text, &vocabulary).expect("no limit");

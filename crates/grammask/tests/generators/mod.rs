@@ -14,8 +14,8 @@ use std::fmt;
 use grammask::Limits;
 use grammask::frontends::regex;
 use grammask::grammar::{
-    EmbeddedId, EmbeddedTexts, Grammar, GrammarBuilder, NodeId, NonterminalId, Span, Terminal, TokenReference, TokenSelection,
-    TokenSense, quote_text,
+    EmbeddedId, EmbeddedTexts, Grammar, GrammarBuilder, NodeId, NonterminalId, Span, Terminal,
+    TokenReference, TokenSelection, TokenSense, quote_text,
 };
 use grammask::vocabulary::{TokenTexts, Vocabulary};
 use proptest::collection::vec;
@@ -106,12 +106,13 @@ impl GrammarSketch {
         grammar
     }
 
-    /// The same grammar, in which no embedded grammar has a maximum number of tokens.
+    /// The same grammar, in which no part has a maximum number of tokens.
     pub fn without_maxima(mut self) -> Self {
         let mut pending: Vec<&mut Part> = self.definitions.iter_mut().map(|(_, body)| body).collect();
         while let Some(part) = pending.pop() {
             match part {
                 Part::Embedded(_, tokens) => *tokens = None,
+                Part::Limited(pattern, _) => *part = Part::Pattern(std::mem::take(pattern)),
                 Part::Sequence(parts) | Part::Choice(parts) => pending.extend(parts),
                 Part::Repeat(part, ..) => pending.push(part),
                 _ => {}
