@@ -131,6 +131,21 @@ def test_sql_in_a_tag() -> None:
     assert not compiled.is_valid(b"<sql>SELECT name FROM WHERE</sql>")
 
 
+def test_structural_tags() -> None:
+    sql = {"type": "tag", "begin": "<sql>", "content": {"type": "bundled", "name": "sql"}, "end": "</sql>"}
+    shout = {"type": "grammar", "grammar": Grammar.bundled("python", start="expression")}
+    python = {"type": "tag", "begin": "<py>", "content": shout, "end": "</py>"}
+    tag = {"format": {"type": "triggered_tags", "triggers": ["<sql>", "<py>"], "tags": [sql, python]}}
+    compiled = Grammar.from_structural_tag(tag).compile(_BYTES)
+    assert compiled.is_valid(b"First <sql>SELECT a < b FROM t</sql>, then <py>f(x)[1:]</py>.")
+    assert not compiled.is_valid(b"<sql>SELECT FROM</sql>")
+    assert not compiled.is_valid(b"<py>x = 1</py>")
+    assert pickle.loads(pickle.dumps(Grammar.from_structural_tag(tag))).compile(_BYTES) is compiled
+    for content, pointer in (({"name": "cobol"}, "#/format"), ({"name": "sql", "start": "table"}, "#/format")):
+        with pytest.raises(grammask.GrammarError, match=pointer):
+            Grammar.from_structural_tag({"format": {"type": "bundled", **content}})
+
+
 def test_templates_capture_parts() -> None:
     template = Template(
         "Code: {code}\nDone: {count}", code=Grammar.bundled("json"), count=Grammar.from_regex("[0-9]+")
