@@ -114,7 +114,7 @@ impl MaskSource for ContextFreeMasks {
             {
                 return Ok(MaskOutcome::Mask(mask.cloned().unwrap_or_else(|mask| mask)));
             }
-            if reader.has_ample_tokens()? {
+            if reader.has_ample_tokens()? && !reader.has_values() {
                 match self.compose(request, &mut reader, &mut summaries, effort, deadline) {
                     Ok(outcome) => return Ok(outcome),
                     Err(ComposeError::Limit(limit)) => return Err(limit),
