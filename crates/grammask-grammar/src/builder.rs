@@ -169,7 +169,10 @@ impl GrammarBuilder {
 
     /// A text of `node` whose value is remembered in the innermost scope. See [`values`](super::values).
     pub fn repeated(&mut self, node: NodeId, equality: ValueEquality, span: Span) -> NodeId {
-        self.node(Node::Value { node, condition: ValueCondition { kind: ValueKind::Repeated, equality } }, span)
+        self.node(
+            Node::Value { node, condition: ValueCondition { kind: ValueKind::Repeated, equality } },
+            span,
+        )
     }
 
     /// A new nonterminal called `name`, with a suffix if the name is taken.

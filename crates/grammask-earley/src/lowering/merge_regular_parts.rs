@@ -286,7 +286,9 @@ impl RegularPartMerger<'_> {
                 };
                 (self.productions.automata.terms_mut().repeat(inner, min, max), profile)
             }
-            Body::Repeat { .. } | Body::Selection { .. } | Body::Scope(_) | Body::Value { .. } => return Ok(()),
+            Body::Repeat { .. } | Body::Selection { .. } | Body::Scope(_) | Body::Value { .. } => {
+                return Ok(());
+            }
             Body::Alternatives(alternatives) => {
                 let mut parts = Vec::new();
                 let mut has_empty = false;

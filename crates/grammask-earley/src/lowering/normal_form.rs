@@ -528,7 +528,11 @@ impl NormalForm {
             }
             RightHandSide::Scope(symbol) => {
                 let name = self.symbol_name(*symbol);
-                text.push_str(&if position == 0 { format!(" scope(• {name})") } else { format!(" scope({name}) •") });
+                text.push_str(&if position == 0 {
+                    format!(" scope(• {name})")
+                } else {
+                    format!(" scope({name}) •")
+                });
             }
             RightHandSide::Value { symbol, condition } => {
                 text.push_str(&format!(" {}(• {})", value_name(*condition), self.symbol_name(*symbol)));

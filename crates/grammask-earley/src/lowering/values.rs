@@ -48,7 +48,10 @@ pub fn check_values(productions: &Productions, derivability: &Derivability) -> V
     }
     let error = |index: usize, reason: &str| {
         let name = productions.rules[index].name.split('.').next().unwrap_or_default();
-        Diagnostic::error(Code::UnsupportedGrammar, format!("values that must differ in the rule `{name}` {reason}"))
+        Diagnostic::error(
+            Code::UnsupportedGrammar,
+            format!("values that must differ in the rule `{name}` {reason}"),
+        )
     };
     let mut errors = Vec::new();
     let has_value = |symbol: Symbol| matches!(symbol, Symbol::Nonterminal(id) if has_values[id.index()]);

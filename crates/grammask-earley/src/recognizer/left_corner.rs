@@ -122,7 +122,11 @@ impl LeftCorners {
     ///
     /// # Errors
     /// When the tail edges inside a component generate more than `grammar_size` references.
-    pub(crate) fn of(form: &NormalForm, values: ValueView, grammar_size: usize) -> Result<Self, LimitExceeded> {
+    pub(crate) fn of(
+        form: &NormalForm,
+        values: ValueView,
+        grammar_size: usize,
+    ) -> Result<Self, LimitExceeded> {
         let count = form.nonterminal_count();
         let mut terminals = Lists::with_capacity(count);
         let mut nonterminals = Lists::with_capacity(count);

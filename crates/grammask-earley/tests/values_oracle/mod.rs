@@ -5,8 +5,9 @@
 //! complete text. Nothing is shared with the recogniser but the derivatives of terminals. The grammars must not be left
 //! recursive.
 
-use std::cell::RefCell;
-use std::collections::{BTreeSet, HashMap, HashSet};
+use std::cell::{Cell, RefCell};
+use std::cmp::Reverse;
+use std::collections::{BTreeSet, BinaryHeap, HashMap, HashSet};
 
 use grammask_automata::{TermId, Terms};
 use grammask_grammar::{Grammar, Node, NodeId, Terminal, ValueCondition, ValueEquality, ValueKind};
@@ -35,8 +36,14 @@ pub struct ValueOracle<'g> {
     terms: RefCell<Terms>,
     bytes: Vec<u8>,
     live: RefCell<HashMap<Derivation, bool>>,
+    words: RefCell<HashMap<TermId, bool>>,
     max_search: usize,
+    /// Whether some search took too long, so that the results are not reliable.
+    pub has_given_up: Cell<bool>,
 }
+
+/// The search assumes that each viable prefix has a completion of at most this number of bytes.
+const MAX_COMPLETION: usize = 48;
 
 /// The derivations of a text, before their next byte.
 #[derive(Clone)]
@@ -46,7 +53,15 @@ impl<'g> ValueOracle<'g> {
     /// An oracle for texts of these bytes.
     pub fn new(grammar: &'g Grammar, bytes: &[u8], max_search: usize) -> Self {
         let terms = RefCell::new(grammar.terms().clone());
-        Self { grammar, terms, bytes: bytes.to_vec(), live: RefCell::default(), max_search }
+        Self {
+            grammar,
+            terms,
+            bytes: bytes.to_vec(),
+            live: RefCell::default(),
+            words: RefCell::default(),
+            max_search,
+            has_given_up: Cell::new(false),
+        }
     }
 
     pub fn start(&self) -> Derivations {
@@ -72,6 +87,9 @@ impl<'g> ValueOracle<'g> {
             let mut derivation = derivation.clone();
             let Some(Goal::Word(term)) = derivation.goals.pop() else { continue };
             let after = self.terms.borrow_mut().derivative(term, byte);
+            if !self.has_words(after) {
+                continue;
+            }
             derivation.goals.push(Goal::Word(after));
             derivation.values.iter_mut().for_each(|text| text.push(byte));
             next.push(derivation);
@@ -79,33 +97,57 @@ impl<'g> ValueOracle<'g> {
         self.expand(next)
     }
 
-    /// A breadth-first search for a complete text.
+    /// A search for a complete text; derivations with few goals are followed first.
     fn is_live(&self, derivation: &Derivation) -> bool {
         if let Some(&known) = self.live.borrow().get(derivation) {
             return known;
         }
         let mut visited = HashSet::from([derivation.clone()]);
-        let mut level = BTreeSet::from([derivation.clone()]);
+        let mut queue = BinaryHeap::from([Reverse((0, 0, derivation.clone()))]);
         let mut found = false;
-        while !level.is_empty() && !found {
-            let mut next_level = BTreeSet::new();
-            for derivation in &level {
-                if derivation.goals.is_empty() || self.live.borrow().get(derivation) == Some(&true) {
-                    found = true;
-                    break;
-                }
-                for &byte in &self.bytes {
-                    for next in self.read(&BTreeSet::from([derivation.clone()]), byte) {
-                        if visited.insert(next.clone()) {
-                            next_level.insert(next);
-                        }
+        while let Some(Reverse((_, length, current))) = queue.pop() {
+            if current.goals.is_empty() || self.live.borrow().get(&current) == Some(&true) {
+                found = true;
+                break;
+            }
+            if length == MAX_COMPLETION {
+                continue;
+            }
+            for &byte in &self.bytes {
+                for next in self.read(&BTreeSet::from([current.clone()]), byte) {
+                    if visited.insert(next.clone()) {
+                        queue.push(Reverse((length + 1 + 4 * next.goals.len(), length + 1, next)));
                     }
                 }
             }
-            assert!(visited.len() < self.max_search, "the search of the oracle is too long");
-            level = next_level;
+            if visited.len() > self.max_search {
+                self.has_given_up.set(true);
+                break;
+            }
         }
         self.live.borrow_mut().insert(derivation.clone(), found);
+        found
+    }
+
+    /// Whether a language is not empty.
+    fn has_words(&self, term: TermId) -> bool {
+        if let Some(&known) = self.words.borrow().get(&term) {
+            return known;
+        }
+        let (mut visited, mut stack) = (HashSet::from([term]), vec![term]);
+        let mut found = false;
+        while let Some(term) = stack.pop()
+            && !found
+        {
+            found = self.terms.borrow().is_nullable(term);
+            for &byte in &self.bytes {
+                let next = self.terms.borrow_mut().derivative(term, byte);
+                if visited.insert(next) {
+                    stack.push(next);
+                }
+            }
+        }
+        self.words.borrow_mut().insert(term, found);
         found
     }
 
@@ -207,7 +249,9 @@ impl<'g> ValueOracle<'g> {
 
     fn bodies(&self, nonterminal: usize) -> impl Iterator<Item = NodeId> {
         let definitions = self.grammar.definitions().iter();
-        definitions.filter(move |definition| definition.lhs.index() == nonterminal).map(|definition| definition.body)
+        definitions
+            .filter(move |definition| definition.lhs.index() == nonterminal)
+            .map(|definition| definition.body)
     }
 }
 
@@ -215,24 +259,100 @@ impl<'g> ValueOracle<'g> {
 fn value_of(text: &[u8], equality: ValueEquality) -> String {
     match equality {
         ValueEquality::Bytes => format!("{text:?}"),
-        ValueEquality::Json => match serde_json::from_slice(text) {
-            Ok(value) => canonical(&value),
-            Err(_) => format!("text {text:?}"),
-        },
+        ValueEquality::Json => {
+            let mut reader = JsonReader { text, position: 0 };
+            match reader.value() {
+                Some(value) if reader.is_at_end() => value,
+                _ => format!("text {text:?}"),
+            }
+        }
     }
 }
 
-fn canonical(value: &serde_json::Value) -> String {
-    use serde_json::Value;
-    match value {
-        Value::Number(number) => format!("{:?}", number.as_f64().expect("a finite number") + 0.0),
-        Value::Array(items) => format!("[{}]", items.iter().map(canonical).collect::<Vec<_>>().join(",")),
-        Value::Object(members) => {
-            let mut members: Vec<String> =
-                members.iter().map(|(name, value)| format!("{name:?}:{}", canonical(value))).collect();
-            members.sort();
-            format!("{{{}}}", members.join(","))
+/// A recursive reader of JSON, which writes values in one form: numbers as `f64`, members sorted.
+struct JsonReader<'t> {
+    text: &'t [u8],
+    position: usize,
+}
+
+impl JsonReader<'_> {
+    fn peek(&mut self) -> Option<u8> {
+        while self.text.get(self.position) == Some(&b' ') {
+            self.position += 1;
         }
-        other => other.to_string(),
+        self.text.get(self.position).copied()
+    }
+
+    fn is_at_end(&mut self) -> bool {
+        self.peek().is_none()
+    }
+
+    fn eat(&mut self, byte: u8) -> Option<()> {
+        (self.peek()? == byte).then(|| self.position += 1)
+    }
+
+    fn value(&mut self) -> Option<String> {
+        match self.peek()? {
+            b'"' => self.string(),
+            b'[' => Some(format!("[{}]", self.list(b'[', b']', Self::value)?.join(","))),
+            b'{' => {
+                let mut members = self.list(b'{', b'}', |reader| {
+                    let name = reader.string()?;
+                    reader.eat(b':')?;
+                    Some(format!("{name}:{}", reader.value()?))
+                })?;
+                members.sort();
+                Some(format!("{{{}}}", members.join(",")))
+            }
+            _ => {
+                let rest = &self.text[self.position..];
+                let is_part = |byte: &u8| byte.is_ascii_alphanumeric() || b"+-.".contains(byte);
+                let length = rest.iter().take_while(|byte| is_part(byte)).count();
+                self.position += length;
+                let token = std::str::from_utf8(&rest[..length]).ok()?;
+                match token {
+                    "true" | "false" | "null" => Some(token.to_owned()),
+                    // Adding zero makes minus zero zero.
+                    _ => Some(format!("{:?}", token.parse::<f64>().ok()? + 0.0)),
+                }
+            }
+        }
+    }
+
+    fn list(
+        &mut self,
+        open: u8,
+        close: u8,
+        item: impl Fn(&mut Self) -> Option<String>,
+    ) -> Option<Vec<String>> {
+        self.eat(open)?;
+        let mut items = Vec::new();
+        while self.peek()? != close {
+            if !items.is_empty() {
+                self.eat(b',')?;
+            }
+            items.push(item(self)?);
+        }
+        self.eat(close)?;
+        Some(items)
+    }
+
+    fn string(&mut self) -> Option<String> {
+        self.eat(b'"')?;
+        let mut decoded = String::new();
+        loop {
+            let byte = *self.text.get(self.position)?;
+            self.position += 1;
+            match byte {
+                b'"' => return Some(format!("{decoded:?}")),
+                b'\\' => {
+                    let digits = self.text.get(self.position + 1..self.position + 5)?;
+                    let code = u32::from_str_radix(std::str::from_utf8(digits).ok()?, 16).ok()?;
+                    decoded.push(char::from_u32(code)?);
+                    self.position += 5;
+                }
+                other => decoded.push(char::from(other)),
+            }
+        }
     }
 }

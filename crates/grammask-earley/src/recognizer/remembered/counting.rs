@@ -14,10 +14,10 @@ use grammask_engine::SetId;
 use grammask_grammar::{ValueEquality, ValueKind};
 
 use super::super::{Builder, ItemState, Recognizer};
+use super::ValueState;
 use super::json::{Prefix, ValueId};
 use super::scopes::Ahead;
 use super::value_set::ValueSetId;
-use super::ValueState;
 
 /// Maximum number of states of a terminal in which a self-loop is looked for.
 const MAX_STATES: usize = 64;
@@ -151,7 +151,8 @@ impl Builder {
         let (dot, condition) = form.values()[number as usize];
         let (_, starts) = self.stepper.predictor.parts();
         let starts = starts.to_vec();
-        if is_infinite(form, &mut self.stepper.automata, &starts, form.symbol_after(dot), condition.equality)? {
+        if is_infinite(form, &mut self.stepper.automata, &starts, form.symbol_after(dot), condition.equality)?
+        {
             return Ok(ValueCount::Infinite);
         }
         let queue = VecDeque::from([self.remembered.start_state(number)]);

@@ -368,7 +368,8 @@ mod tests {
     #[test]
     fn texts_that_are_not_json_equal_only_themselves() {
         let mut values = Values::default();
-        let texts = ["", "a]", "[1", "[1,]", "{1:2}", "\"a", "1 1", "[}", "{\"a\"}", "1..2", "ab cd", "ab  cd"];
+        let texts =
+            ["", "a]", "[1", "[1,]", "{1:2}", "\"a", "1 1", "[}", "{\"a\"}", "1..2", "ab cd", "ab  cd"];
         let ids: Vec<ValueId> = texts.iter().map(|text| value_of(&mut values, text)).collect();
         for (number, id) in ids.iter().enumerate() {
             assert!(matches!(values.value(*id), Value::Other(_)), "{:?}", texts[number]);

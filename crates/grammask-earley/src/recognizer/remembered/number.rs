@@ -64,6 +64,8 @@ impl NumberPrefix {
                 if self.is_zero() {
                     next.scale = 0;
                 }
+                let shift = next.zeros.min(next.scale);
+                (next.zeros, next.scale) = (next.zeros - shift, next.scale - shift);
             }
             (b'+' | b'-', Phase::Exponent) => {
                 next.phase = Phase::ExponentDigits;
@@ -125,7 +127,9 @@ impl NumberPrefix {
     pub(super) fn saturated(self, digits: u32) -> Self {
         let mut saturated = self;
         if self.phase == Phase::Fraction {
-            let excess = if self.is_zero() { self.scale } else { self.zeros }.saturating_sub(digits);
+            // Only zeros after the point are left out.
+            let zeros = if self.is_zero() { self.scale } else { self.zeros.min(self.scale) };
+            let excess = zeros.saturating_sub(digits);
             saturated.scale -= excess;
             saturated.zeros = saturated.zeros.saturating_sub(excess);
         }

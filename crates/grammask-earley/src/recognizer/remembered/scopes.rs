@@ -74,7 +74,10 @@ impl Scopes {
         let read = dot.0.saturating_sub(production.first_dot.0);
         match &production.rhs {
             RightHandSide::Sequence(symbols) => self.of_symbols(&symbols[read as usize..]),
-            RightHandSide::Repeat { symbol, min, .. } => self.of_symbol(*symbol).times(min.saturating_sub(read)),
+            // At a dot, at least one more copy follows.
+            RightHandSide::Repeat { symbol, min, .. } => {
+                self.of_symbol(*symbol).times(min.saturating_sub(read).max(1))
+            }
             RightHandSide::Selection { .. } | RightHandSide::Scope(_) => Ahead::default(),
             RightHandSide::Value { .. } => self.of_production(form, production),
         }

@@ -24,7 +24,11 @@ enum TreeNode {
     Empty,
     Leaf(ValueId),
     /// The values differ first in `bit`; the left ones have a 0 there.
-    Branch { bit: u32, left: ValueSetId, right: ValueSetId },
+    Branch {
+        bit: u32,
+        left: ValueSetId,
+        right: ValueSetId,
+    },
 }
 
 /// All sets.
