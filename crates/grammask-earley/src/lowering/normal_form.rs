@@ -267,6 +267,12 @@ impl NormalForm {
         !self.scope_ends.is_empty() && self.scope_ends.contains(&dot)
     }
 
+    /// Whether a nonterminal is a value, which is its only production.
+    pub(crate) fn is_value(&self, nonterminal: usize) -> bool {
+        let productions = self.productions_of(NonterminalId::new(nonterminal));
+        matches!(productions, [Production { rhs: RightHandSide::Value { .. }, .. }])
+    }
+
     /// The dots before values, sorted, with their conditions.
     pub(crate) fn values(&self) -> &[(DotId, ValueCondition)] {
         &self.values

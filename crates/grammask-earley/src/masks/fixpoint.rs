@@ -27,6 +27,8 @@ pub(super) struct LeftCornerClosure {
     terminals: Vec<(LeftCorner, ByteSet)>,
     /// Bytes with which the nonterminal can begin.
     first_bytes: ByteSet,
+    /// Whether it can begin with a value.
+    begins_with_value: bool,
 }
 
 /// The first dot of a production of a member.
@@ -43,6 +45,8 @@ struct LeftCorner {
 pub(super) struct Worklist<K> {
     /// Live tokens found so far, as sets to be united.
     pub(super) live: Vec<LiveTokens>,
+    /// Nodes at which values may begin.
+    pub(super) values: Vec<NodeSetRef>,
     /// Dots, the keys that their productions complete, and the nodes at which the symbols after the dots begin.
     dots: Vec<(DotId, K, NodeSetRef)>,
     /// The completed keys, in order.
@@ -85,8 +89,8 @@ impl WorklistKey for ContinuationId {
 
 impl<K> Default for Worklist<K> {
     fn default() -> Self {
-        let (live, dots, completed, positions, pending) = Default::default();
-        Self { live, dots, completed, positions, pending }
+        let (live, values, dots, completed, positions, pending) = Default::default();
+        Self { live, values, dots, completed, positions, pending }
     }
 }
 
@@ -112,7 +116,8 @@ impl<K: WorklistKey> Worklist<K> {
 
     /// An empty worklist with the buffers of this one, unless they are large.
     pub(super) fn cleared(mut self) -> Self {
-        let Self { live, dots, completed, positions, pending } = &mut self;
+        let Self { live, values, dots, completed, positions, pending } = &mut self;
+        values.clear();
         if dots.capacity().max(completed.capacity()) > MAX_SCRATCH / 32 {
             return Self::default();
         }
@@ -150,7 +155,7 @@ impl<K: WorklistKey> Worklist<K> {
     }
 
     /// A production that completes `key` ends at `ends`.
-    fn complete(&mut self, computation: &mut MaskComputation<'_>, key: K, ends: &NodeSetRef) {
+    pub(super) fn complete(&mut self, computation: &mut MaskComputation<'_>, key: K, ends: &NodeSetRef) {
         computation.budget.add(WORK_PER_UNION);
         let (trie, store) = (computation.trie, computation.vocabulary.summaries());
         let position = self.position(key);
@@ -181,6 +186,10 @@ impl<K: WorklistKey> Worklist<K> {
             self.complete(computation, key, &ends);
         }
         if let Some(next) = next {
+            if computation.machine.form.is_scope_end(next) {
+                self.complete(computation, key, &ends);
+                return Ok(());
+            }
             for next in computation.machine.form.expanded(next)? {
                 self.dots.push((next, key, ends.clone()));
             }
@@ -207,18 +216,24 @@ impl<K: WorklistKey> Worklist<K> {
         nodes: &NodeSetRef,
         nesting: usize,
     ) -> Result<(), ComposeError> {
-        if let Some(SymbolSummary { live, ends }) = computation.repetition(dot, nodes)? {
+        if let Some(SymbolSummary { live, ends, .. }) = computation.repetition(dot, nodes)? {
             self.live.push(live);
             self.complete(computation, key, &ends);
             return Ok(());
         }
-        let SymbolSummary { live, ends } = computation.symbol(dot, nodes, nesting)?;
+        let SymbolSummary { live, ends, values } = computation.symbol(dot, nodes, nesting)?;
         self.live.push(live);
+        self.values.extend(values);
         Ok(self.advance(computation, dot, key, ends)?)
     }
 }
 
 impl MaskComputation<'_> {
+    /// The summary of the symbol after a dot, below the root.
+    pub(super) fn symbol_at_root(&mut self, dot: DotId) -> Result<SymbolSummary, ComposeError> {
+        self.symbol(dot, self.root, 0)
+    }
+
     /// The summary of the symbol after a dot.
     fn symbol(
         &mut self,
@@ -279,10 +294,27 @@ impl MaskComputation<'_> {
         let store = self.vocabulary.summaries();
         let live = LiveTokens::union(&worklist.live, self.vocabulary.size(), store);
         let ends = std::mem::take(&mut worklist.completed[0].nodes).finish(self.trie, store);
-        let summary = SymbolSummary { live, ends: ends.unwrap_or_else(|| self.nothing.clone()) };
+        if closure.begins_with_value {
+            worklist.values.push(nodes.clone());
+        }
+        let values = self.united(&worklist.values);
+        let summary = SymbolSummary { live, ends: ends.unwrap_or_else(|| self.nothing.clone()), values };
         self.summaries.add_bytes(&summary.live, nodes.memory_bytes() + 128);
         self.summaries.nonterminals.insert(key, summary.clone());
         Ok(summary)
+    }
+
+    /// The union of node sets; `None` if there are none.
+    pub(super) fn united(&self, sets: &[NodeSetRef]) -> Option<NodeSetRef> {
+        if sets.is_empty() {
+            return None;
+        }
+        let (trie, store) = (self.trie, self.vocabulary.summaries());
+        let mut union = GrowingNodeSet::default();
+        for set in sets {
+            let _ = union.add(set, trie, store);
+        }
+        union.finish(trie, store)
     }
 
     fn closure(&mut self, nonterminal: usize) -> Result<Arc<LeftCornerClosure>, ComposeError> {
@@ -320,7 +352,9 @@ impl MaskComputation<'_> {
                 terminals.push((LeftCorner { dot, member: position }, own));
             }
         }
-        let closure = Arc::new(LeftCornerClosure { members, parents, terminals, first_bytes });
+        let begins_with_value = members.iter().any(|&member| self.machine.form.is_value(member));
+        let closure =
+            Arc::new(LeftCornerClosure { members, parents, terminals, first_bytes, begins_with_value });
         self.summaries.bytes += closure.members.len() * 64 + closure.terminals.len() * 48;
         self.summaries.closures.insert(nonterminal, closure.clone());
         Ok(closure)

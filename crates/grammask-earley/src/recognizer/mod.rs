@@ -52,7 +52,7 @@ use grammask_collections::state_table::MemoTransition;
 use grammask_diagnostics::{Deadline, LimitExceeded, Limits};
 use grammask_engine::{Engine, Expectation, SetId, ShortestCompletion, TokenEvent, TokenMatch};
 use grammask_grammar::Terminal;
-use grammask_vocabulary::Vocabulary;
+use grammask_vocabulary::{TokenTrie, Vocabulary};
 
 use completion::Completions;
 use continuation::{Content, InternContinuations};
@@ -68,6 +68,7 @@ use trace::{Recorder, Replay, TraceKey, Traces};
 
 pub(crate) use continuation::Continuations;
 pub(crate) use kernel::{Item, ItemState};
+pub(crate) use remembered::OpenValue;
 pub(crate) use left_corner::LeftCorners;
 pub(crate) use set_core::{CoreId, SetCore};
 
@@ -134,7 +135,10 @@ pub(crate) struct Machine<'a> {
     pub(crate) form: &'a NormalForm,
     pub(crate) automata: &'a mut Automata,
     pub(crate) continuations: &'a Continuations,
+    /// Scopes and values are transparent in it.
     pub(crate) left_corners: &'a LeftCorners,
+    /// Whether the grammar has values.
+    pub(crate) has_values: bool,
     /// The initial state of each terminal, as if it did not count tokens.
     pub(crate) starts: &'a [ItemState],
 }
@@ -579,9 +583,13 @@ impl SetReader<'_> {
         Ok(core.items.iter().all(is_ample))
     }
 
-    /// Whether the grammar has values that a text must not, or must, repeat.
-    pub(crate) fn has_values(&self) -> bool {
-        self.recognizer.transparent.is_some()
+    /// The values that the text of the set is inside of, and those that can begin there; `None` if a walk is the better
+    /// strategy for the mask.
+    pub(crate) fn open_values(&mut self, trie: &TokenTrie) -> Result<Option<Vec<OpenValue>>, LimitExceeded> {
+        if self.recognizer.transparent.is_none() {
+            return Ok(Some(Vec::new()));
+        }
+        self.builder.open_values(self.recognizer, self.set, trie, 0)
     }
 
     /// The core of the set, and its continuations.
@@ -606,7 +614,8 @@ impl SetReader<'_> {
         let (left_corners, starts) = predictor.parts();
         let left_corners = self.recognizer.transparent.as_ref().unwrap_or(left_corners);
         let starts = if self.recognizer.counts_tokens { &self.recognizer.uncounted_starts } else { starts };
-        Machine { form: &self.recognizer.form, automata, continuations, left_corners, starts }
+        let has_values = self.recognizer.transparent.is_some();
+        Machine { form: &self.recognizer.form, automata, continuations, left_corners, has_values, starts }
     }
 
     /// The tokens that token terminals of the set match.

@@ -96,6 +96,21 @@ impl Builder {
         Ok(true)
     }
 
+    /// Whether the symbols of fresh values ahead may run out of values.
+    pub(super) fn is_scarce(
+        &mut self,
+        recognizer: &Recognizer,
+        ahead: &Ahead,
+    ) -> Result<bool, LimitExceeded> {
+        for &number in &ahead.values {
+            self.has_values(recognizer, number, 0)?;
+            if matches!(self.remembered.counts.of_value.get(&number), Some(ValueCount::Enumerated(_))) {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+
     /// The number of remembered values that the symbol of a value has.
     fn remembered_values_of(
         &mut self,

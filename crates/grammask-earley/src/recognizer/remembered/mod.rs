@@ -15,6 +15,7 @@
 //! | `environment` | the remembered values of a continuation, and what follows it after one more |
 //! | `stepping` | steps of items inside values |
 //! | `liveness` | whether a value can still be completed as its condition demands |
+//! | `open` | the open values of a set, for its mask |
 //! | `counting` | how many different values a symbol has |
 //!
 //! **Invariant: an item inside a value is live.** Some completion of it satisfies the condition in some environment.
@@ -28,6 +29,7 @@ mod environment;
 mod json;
 mod liveness;
 mod number;
+mod open;
 mod scopes;
 mod stepping;
 mod string;
@@ -48,6 +50,8 @@ use json::{PrefixId, Values};
 use liveness::LivenessMemo;
 use scopes::Scopes;
 use value_set::{ValueSetId, ValueSets};
+
+pub(crate) use open::OpenValue;
 
 /// Maximum number of values that are open inside each other. A step descends into each of them.
 pub(super) const MAX_OPEN_VALUES: usize = 64;
