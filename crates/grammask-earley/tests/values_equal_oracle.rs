@@ -2,13 +2,14 @@
 
 mod values_oracle;
 
+use std::collections::HashSet;
 use std::sync::Arc;
 
 use grammask_diagnostics::{Deadline, LimitExceeded, Limits, Span};
 use grammask_earley::lowering::lower;
 use grammask_earley::masks::ContextFreeMasks;
 use grammask_earley::recognizer::Recognizer;
-use grammask_engine::{Effort, Engine, MaskCache, MaskOutcome, MaskRequest, MaskSource, MaskStrategy, SetId};
+use grammask_engine::{CompletionStep, Effort, Engine, MaskCache, MaskOutcome, MaskRequest, MaskSource, MaskStrategy, SetId};
 use grammask_grammar::{Grammar, GrammarBuilder, NodeId, Terminal, ValueEquality};
 use grammask_vocabulary::{TokenId, TokenTexts, Vocabulary};
 
@@ -245,8 +246,42 @@ impl Checked {
     }
 }
 
-/// Compares masks along random texts; returns their number, or the reason why the grammar was left out.
-fn check(seed: u64, vocabulary: &Vocabulary) -> Result<usize, String> {
+/// Compares the shortest completion of a set with a breadth-first search over steps, and follows it to its end.
+fn check_completion(recognizer: &Recognizer, set: SetId, vocabulary: &Vocabulary) -> Result<(), LimitExceeded> {
+    let deadline = Deadline::after(std::time::Duration::from_secs(20));
+    let completion = |set| recognizer.shortest_completion(set, vocabulary, &deadline);
+    let own = completion(set)?;
+    let (mut reached, mut level) = (HashSet::from([set]), vec![set]);
+    let mut length = 0;
+    while !level.iter().any(|&set| recognizer.is_complete(set)) {
+        if reached.len() > 3_000 {
+            return Ok(());
+        }
+        let mut next_level = Vec::new();
+        for &set in &level {
+            for &byte in ALPHABET {
+                let next = recognizer.step(set, byte)?;
+                next_level.extend(next.filter(|&next| reached.insert(next)));
+            }
+        }
+        level = next_level;
+        length += 1;
+    }
+    assert_eq!(own.map(|own| own.length), Some(length), "{}", recognizer.describe(set));
+    let mut set = set;
+    for left in (0..length).rev() {
+        let Some(CompletionStep::Byte(byte)) = completion(set)?.and_then(|own| own.first) else {
+            panic!("a completion has a first step");
+        };
+        set = recognizer.step(set, byte)?.expect("completions are legal");
+        assert_eq!(completion(set)?.map(|own| own.length), Some(left));
+    }
+    Ok(())
+}
+
+/// Compares masks along random texts; returns their number and the number of composed ones, or the reason why the
+/// grammar was left out.
+fn check(seed: u64, vocabulary: &Vocabulary) -> Result<[usize; 2], String> {
     let grammar = Sketch::grammar(seed);
     let mut limits = Limits::default();
     limits.set_items = 2_000;
@@ -291,6 +326,7 @@ fn check(seed: u64, vocabulary: &Vocabulary) -> Result<usize, String> {
             }
             let is_complete = checked.recognizer.is_complete(set);
             assert_eq!(is_complete, oracle.is_complete(&derivations), "seed {seed}\n{grammar}");
+            check_completion(&checked.recognizer, set, vocabulary).map_err(fail)?;
             if expected.is_empty() {
                 break;
             }
@@ -303,7 +339,7 @@ fn check(seed: u64, vocabulary: &Vocabulary) -> Result<usize, String> {
             derivations = after(token, &derivations).expect("the token is legal");
         }
     }
-    Ok(compared)
+    Ok([compared, checked.masks.counts().composed as usize])
 }
 
 #[test]
@@ -314,13 +350,17 @@ fn masks_equal_the_oracle() {
     };
     let cases = 100 * number("GRAMMASK_CASES", 1);
     let first = number("GRAMMASK_SEED", 0) * 1_000_000;
-    let (mut compared, mut grammars, mut refused) = (0, 0, std::collections::BTreeMap::new());
+    let (mut compared, mut composed, mut grammars) = (0, 0, 0);
+    let mut refused = std::collections::BTreeMap::new();
     for seed in first..first + cases {
         match check(seed, &vocabulary) {
-            Ok(masks) => (compared, grammars) = (compared + masks, grammars + 1),
+            Ok([masks, of_summaries]) => {
+                (compared, composed, grammars) = (compared + masks, composed + of_summaries, grammars + 1);
+            }
             Err(reason) => *refused.entry(reason).or_insert(0) += 1,
         }
     }
-    println!("compared {compared} masks of {grammars} grammars; refused: {refused:?}");
+    println!("compared {compared} masks ({composed} composed) of {grammars} grammars; refused: {refused:?}");
+    assert!(composed * 4 > compared, "most masks from summaries are composed");
     assert!(grammars * 4 >= cases * 3, "most grammars are compared");
 }

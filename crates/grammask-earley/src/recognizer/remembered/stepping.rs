@@ -51,8 +51,8 @@ impl Builder {
         Ok(Some(ValueState { set, prefix }))
     }
 
-    /// The set inside a value after a byte.
-    fn step_inside(
+    /// The set after a byte, memoised. At most [`MAX_OPEN_VALUES`] calls are inside each other.
+    pub(in super::super) fn step_inside(
         &mut self,
         recognizer: &Recognizer,
         id: SetId,
