@@ -9,7 +9,9 @@ use grammask_diagnostics::{Deadline, LimitExceeded, Limits, Span};
 use grammask_earley::lowering::lower;
 use grammask_earley::masks::ContextFreeMasks;
 use grammask_earley::recognizer::Recognizer;
-use grammask_engine::{CompletionStep, Effort, Engine, MaskCache, MaskOutcome, MaskRequest, MaskSource, MaskStrategy, SetId};
+use grammask_engine::{
+    CompletionStep, Effort, Engine, MaskCache, MaskOutcome, MaskRequest, MaskSource, MaskStrategy, SetId,
+};
 use grammask_grammar::{Grammar, GrammarBuilder, NodeId, Terminal, ValueEquality};
 use grammask_vocabulary::{TokenId, TokenTexts, Vocabulary};
 
@@ -247,7 +249,11 @@ impl Checked {
 }
 
 /// Compares the shortest completion of a set with a breadth-first search over steps, and follows it to its end.
-fn check_completion(recognizer: &Recognizer, set: SetId, vocabulary: &Vocabulary) -> Result<(), LimitExceeded> {
+fn check_completion(
+    recognizer: &Recognizer,
+    set: SetId,
+    vocabulary: &Vocabulary,
+) -> Result<(), LimitExceeded> {
     let deadline = Deadline::after(std::time::Duration::from_secs(20));
     let completion = |set| recognizer.shortest_completion(set, vocabulary, &deadline);
     let own = completion(set)?;

@@ -36,7 +36,7 @@ use super::fixpoint::{LeftCornerClosure, Worklist};
 use super::terminal::length_limits::FirstLimitedWalk;
 use super::terminal::table_walk::TableScratch;
 use super::terminal::walk::{BaseSummary, Wanted};
-use super::values::Suspects;
+use super::values::{BegunValues, Suspects};
 
 /// Memo table by symbol and node set.
 type ByNodes<K, V> = FxHashMap<(K, NodeSetId), V>;
@@ -46,8 +46,8 @@ type ByNodes<K, V> = FxHashMap<(K, NodeSetId), V>;
 pub(super) struct SymbolSummary {
     pub(super) live: LiveTokens,
     pub(super) ends: NodeSetRef,
-    /// The nodes at which values may begin, if there are some.
-    pub(super) values: Option<NodeSetRef>,
+    /// The nodes after the first bytes of values, if values may begin after the root.
+    pub(super) values: Option<BegunValues>,
 }
 
 /// The parts of a mask.

@@ -10,11 +10,12 @@ use crate::lowering::{Advance, DotId, Symbol};
 use crate::recognizer::ContinuationId;
 use grammask_automata::ByteSet;
 use grammask_diagnostics::LimitExceeded;
-use grammask_vocabulary::{GrowingNodeSet, LiveTokens, NodeSetRef};
+use grammask_vocabulary::{GrowingNodeSet, LiveTokens, NodeSetRef, TrieNode};
 
 use super::budget::ComposeError;
 use super::compose::{MaskComputation, SymbolSummary};
 use super::tuning::{MAX_LINEAR_SEARCH, MAX_NESTING, MAX_SCRATCH, WORK_PER_LOOKUP, WORK_PER_UNION};
+use super::values::{BegunValues, united};
 
 /// The left-corner closure of a nonterminal: the nonterminals that can begin it.
 #[derive(Debug)]
@@ -45,8 +46,8 @@ struct LeftCorner {
 pub(super) struct Worklist<K> {
     /// Live tokens found so far, as sets to be united.
     pub(super) live: Vec<LiveTokens>,
-    /// Nodes at which values may begin.
-    pub(super) values: Vec<NodeSetRef>,
+    /// Nodes after the first bytes of values.
+    pub(super) values: Vec<BegunValues>,
     /// Dots, the keys that their productions complete, and the nodes at which the symbols after the dots begin.
     dots: Vec<(DotId, K, NodeSetRef)>,
     /// The completed keys, in order.
@@ -295,26 +296,35 @@ impl MaskComputation<'_> {
         let live = LiveTokens::union(&worklist.live, self.vocabulary.size(), store);
         let ends = std::mem::take(&mut worklist.completed[0].nodes).finish(self.trie, store);
         if closure.begins_with_value {
-            worklist.values.push(nodes.clone());
+            worklist.values.extend(self.begun_values(&closure.members, nodes)?);
         }
-        let values = self.united(&worklist.values);
+        let values = united(&worklist.values);
         let summary = SymbolSummary { live, ends: ends.unwrap_or_else(|| self.nothing.clone()), values };
         self.summaries.add_bytes(&summary.live, nodes.memory_bytes() + 128);
         self.summaries.nonterminals.insert(key, summary.clone());
         Ok(summary)
     }
 
-    /// The union of node sets; `None` if there are none.
-    pub(super) fn united(&self, sets: &[NodeSetRef]) -> Option<NodeSetRef> {
-        if sets.is_empty() {
-            return None;
+    /// The nodes after the first bytes of the values among some nonterminals, where these begin at `nodes`. The root is
+    /// left out: the values that begin there are known.
+    fn begun_values(
+        &mut self,
+        nonterminals: &[usize],
+        nodes: &NodeSetRef,
+    ) -> Result<Option<BegunValues>, ComposeError> {
+        let mut first_bytes = ByteSet::EMPTY;
+        for &nonterminal in nonterminals {
+            if self.machine.form.is_value(nonterminal) {
+                first_bytes = first_bytes.union(self.closure(nonterminal)?.first_bytes);
+            }
         }
-        let (trie, store) = (self.trie, self.vocabulary.summaries());
-        let mut union = GrowingNodeSet::default();
-        for set in sets {
-            let _ = union.add(set, trie, store);
+        let trie = self.trie;
+        let mut begun: Vec<TrieNode> = Vec::new();
+        for node in nodes.iter().filter(|&node| node != TrieNode::ROOT) {
+            begun.extend(trie.children(node).filter(|&child| first_bytes.contains(trie.byte(child))));
         }
-        union.finish(trie, store)
+        self.budget.spend(begun.len())?;
+        Ok((!begun.is_empty()).then(|| begun.into()))
     }
 
     fn closure(&mut self, nonterminal: usize) -> Result<Arc<LeftCornerClosure>, ComposeError> {

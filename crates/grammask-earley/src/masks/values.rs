@@ -8,18 +8,37 @@
 //!   value is fresh whatever follows, and the text after it is legal unless the symbols of further values run out of
 //!   values.
 
-use grammask_vocabulary::{LiveTokens, NodeSetRef, TokenId, TokenTrie, TrieNode};
+use std::sync::Arc;
+
+use grammask_vocabulary::{LiveTokens, TokenId, TokenTrie, TrieNode};
 
 use super::budget::ComposeError;
 use super::compose::{MaskComputation, SymbolSummary};
 use super::fixpoint::Worklist;
 use crate::recognizer::{ContinuationId, OpenValue};
 
+/// Nodes after the first bytes of values.
+pub(super) type BegunValues = Arc<[TrieNode]>;
+
+/// The union of nodes; `None` if there are none.
+pub(super) fn united(values: &[BegunValues]) -> Option<BegunValues> {
+    match values {
+        [] => None,
+        [only] => Some(only.clone()),
+        _ => {
+            let mut nodes: Vec<TrieNode> = values.iter().flat_map(|nodes| nodes.iter()).copied().collect();
+            nodes.sort_unstable();
+            nodes.dedup();
+            Some(nodes.into())
+        }
+    }
+}
+
 /// The tokens that may be illegal.
 #[derive(Debug, Default)]
 pub(super) struct Suspects {
-    /// Nodes at which values may begin. All tokens below them are suspects; for the root, [`Self::nodes`] replaces them.
-    pub(super) begun: Vec<NodeSetRef>,
+    /// Nodes after the first bytes of values that begin after the root. The tokens there and below are suspects.
+    pub(super) begun: Vec<BegunValues>,
     /// Nodes whose tokens are suspects.
     nodes: Vec<TrieNode>,
     /// Nodes such that the tokens below them are suspects.
@@ -30,13 +49,11 @@ impl Suspects {
     /// The suspects among live tokens.
     pub(super) fn tokens(self, trie: &TokenTrie, live: &[LiveTokens]) -> Vec<TokenId> {
         let Self { begun, nodes, mut below } = self;
-        for set in begun {
-            below.extend(set.iter().filter(|&node| node != TrieNode::ROOT));
-        }
-        if nodes.is_empty() && below.is_empty() {
-            return Vec::new();
-        }
         let mut tokens: Vec<TokenId> = nodes.iter().flat_map(|&node| trie.tokens(node)).copied().collect();
+        for &node in begun.iter().flat_map(|nodes| nodes.iter()) {
+            tokens.extend_from_slice(trie.tokens(node));
+            below.push(node);
+        }
         below.sort_unstable();
         let mut end = TrieNode::ROOT;
         for node in below {

@@ -68,8 +68,8 @@ use trace::{Recorder, Replay, TraceKey, Traces};
 
 pub(crate) use continuation::Continuations;
 pub(crate) use kernel::{Item, ItemState};
-pub(crate) use remembered::OpenValue;
 pub(crate) use left_corner::LeftCorners;
+pub(crate) use remembered::OpenValue;
 pub(crate) use set_core::{CoreId, SetCore};
 
 /// Number of new sets between two checks of the memory limit: summing up the memory takes as long as creating a small
