@@ -133,7 +133,7 @@ impl Sketch {
         let item = self.builder.fresh(content, self.equality, span);
         let comma = self.literal(",");
         let (open, close) = (self.literal("["), self.literal("]"));
-        let body = match self.random.below(8) {
+        let body = match self.random.below(9) {
             0 => {
                 // Members with unique names.
                 let (open, close, colon) = (self.literal("{"), self.literal("}"), self.literal(":"));
@@ -172,6 +172,16 @@ impl Sketch {
                 self.builder.sequence(vec![open, other, more, close], span)
             }
             5 => self.members_in_any_order(item, count),
+            6 => {
+                // Alternatives of which some have further values, after texts without values.
+                let (colon, dot) = (self.literal(":"), self.literal("."));
+                let inner = if depth > 0 { self.scope(depth - 1) } else { dot };
+                let first = self.builder.sequence(vec![comma, item, dot], span);
+                let second = self.builder.sequence(vec![colon, inner, comma, item], span);
+                let rest = self.builder.choice(vec![colon, first, second, inner], span);
+                let rest = self.builder.repeat(rest, 0, self.random.one_of(&[Some(1), Some(3), None]), span);
+                self.builder.sequence(vec![open, item, rest, close], span)
+            }
             4 => {
                 // Items that touch each other.
                 let many = self.builder.repeat(item, 1, None, span);
