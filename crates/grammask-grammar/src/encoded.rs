@@ -56,7 +56,11 @@ impl Grammar {
         let node = self.nodes.iter().position(|node| matches!(node, Node::Value { .. }))?;
         let message = "values that must differ cannot be part of an encoded text";
         let diagnostic = Diagnostic::error(Code::UnsupportedGrammar, message);
-        Some(diagnostic.at(self.spans[node]).help("allow equal values, or leave them outside the encoded grammar"))
+        Some(
+            diagnostic
+                .at(self.spans[node])
+                .help("allow equal values, or leave them outside the encoded grammar"),
+        )
     }
 
     /// The error of a terminal that matches tokens by id.
