@@ -23,7 +23,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use crate::lowering::{Advance, DotId};
 use crate::recognizer::{ContinuationId, Item, ItemState, Machine, MaskItems, OpenValue, SetReader};
 use grammask_automata::StateId;
-use grammask_diagnostics::Deadline;
+use grammask_diagnostics::{Deadline, LimitExceeded};
 use grammask_engine::{CachedMask, Effort, SetId};
 use grammask_vocabulary::{
     GrowingNodeSet, LiveTokens, NodeSetId, NodeSetRef, TerminalSummary, TokenId, TokenSetId, TokenTrie,
@@ -32,12 +32,12 @@ use grammask_vocabulary::{
 
 use super::budget::{ComposeError, WorkBudget, setbacks_after};
 use super::embedded::{EmbeddedMasks, EmbeddedSummaries};
-use super::equivalence_cache::{EquivalenceCache, Observation, ObservedParts};
+use super::equivalence_cache::{EquivalenceCache, EquivalentMask, Observation, ObservedParts, Superset};
 use super::fixpoint::{LeftCornerClosure, Worklist};
 use super::terminal::length_limits::FirstLimitedWalk;
 use super::terminal::table_walk::TableScratch;
 use super::terminal::walk::{BaseSummary, Wanted};
-use super::values::{BegunValues, Suspects};
+use super::values::{BegunValues, Suspects, repeating_tokens};
 
 /// Memo table by symbol and node set.
 type ByNodes<K, V> = FxHashMap<(K, NodeSetId), V>;
@@ -57,7 +57,7 @@ struct MaskParts {
     live: Vec<LiveTokens>,
     /// The continuations that were resumed, in order.
     resumed: Vec<ContinuationId>,
-    /// The tokens that may be illegal.
+    /// The tokens that may be illegal whatever is remembered.
     suspects: Vec<TokenId>,
 }
 
@@ -68,8 +68,10 @@ pub(crate) struct ComposedMask {
     pub(crate) live: Vec<LiveTokens>,
     /// The observed part of the set; `None` if the mask depends on more.
     pub(crate) observation: Option<Observation>,
-    /// The tokens among them that a step must confirm.
+    /// The tokens among them that may be illegal whatever is remembered.
     pub(crate) suspects: Vec<TokenId>,
+    /// The tokens, of all of the vocabulary, that are illegal if they repeat a remembered value.
+    pub(crate) repeating: Vec<TokenId>,
 }
 
 /// Caches of the summaries and masks of one compiled grammar.
@@ -116,7 +118,7 @@ impl RuleSummaries {
         self.bytes + self.equivalent.memory_bytes() + self.terminals.table_scratch.memory_bytes()
     }
 
-    /// The cached mask of a set that is equivalent to the reader's.
+    /// The cached mask of a set that is equivalent to the reader's, in a grammar without values.
     pub(crate) fn recall(&mut self, reader: &SetReader<'_>, vocabulary: &Vocabulary) -> Option<&CachedMask> {
         // The mask of a set is looked up a second time before it is computed.
         if self.last_miss == Some(reader.set()) {
@@ -126,7 +128,25 @@ impl RuleSummaries {
         let (core, kernel) = reader.core();
         let cached = equivalent.recall(observed_parts(reader, vocabulary), core, kernel);
         *last_miss = cached.is_none().then_some(reader.set());
-        cached
+        match cached? {
+            EquivalentMask::Mask(mask) => Some(mask),
+            EquivalentMask::Superset(_) => None,
+        }
+    }
+
+    /// The cached mask of a set that is equivalent to the reader's but for its values, and the tokens that are illegal if
+    /// they repeat a remembered value.
+    pub(crate) fn recall_superset(
+        &mut self,
+        reader: &mut SetReader<'_>,
+        vocabulary: &Vocabulary,
+    ) -> Result<Option<(Arc<Superset>, Vec<TokenId>)>, LimitExceeded> {
+        let (core, kernel) = reader.core_without_values();
+        let found = self.equivalent.recall(observed_parts(reader, vocabulary), core, &kernel);
+        let Some(EquivalentMask::Superset(superset)) = found else { return Ok(None) };
+        let values = reader.open_values(vocabulary.trie())?;
+        let repeating = |values: Vec<OpenValue>| repeating_tokens(&values, vocabulary.trie());
+        Ok(values.map(|values| (superset.clone(), repeating(values))))
     }
 
     /// Adds the memory of a new cache entry: that of its live tokens, and some bytes more.
@@ -136,8 +156,11 @@ impl RuleSummaries {
     }
 
     /// Caches the finished mask of all sets with this observation.
-    pub(crate) fn remember(&mut self, observation: Observation, mask: CachedMask) {
+    pub(crate) fn remember(&mut self, observation: Observation, mask: EquivalentMask) {
         self.last_miss = None;
+        if let EquivalentMask::Superset(superset) = &mask {
+            self.add_bytes(&superset.live, size_of_val(&*superset.suspects));
+        }
         self.equivalent.remember(observation, mask);
     }
 
@@ -164,14 +187,15 @@ impl RuleSummaries {
         let result = self.computation(reader, sources, budget).mask(&items, &values);
         self.setbacks = setbacks_after(self.setbacks, effort, &result);
         let MaskParts { live, resumed, suspects } = result?;
-        // Inside an embedded grammar, the computation read continuations that it did not resume.
-        if is_embedded || !values.is_empty() || !suspects.is_empty() {
-            return Ok(ComposedMask { live, observation: None, suspects });
+        let repeating = repeating_tokens(&values, vocabulary.trie());
+        if is_embedded {
+            // The computation read continuations that it did not resume.
+            return Ok(ComposedMask { live, observation: None, suspects, repeating });
         }
-        let (core, kernel) = reader.core();
+        let (core, kernel) = reader.core_without_values();
         let parts = observed_parts(reader, vocabulary);
-        let observation = Some(self.equivalent.observe(parts, core, kernel, &resumed));
-        Ok(ComposedMask { live, observation, suspects })
+        let observation = Some(self.equivalent.observe(parts, core, &kernel, &resumed));
+        Ok(ComposedMask { live, observation, suspects, repeating })
     }
 
     /// Computes the mask of the reader's set, and describes the plans of the terminals that it reads, a line each.
@@ -257,7 +281,8 @@ impl MaskComputation<'_> {
         let mut suspects = Suspects::default();
         self.set(items, values, &mut worklist, &mut suspects)?;
         let live = std::mem::take(&mut worklist.live);
-        let resumed = worklist.completed().collect();
+        let mut resumed = std::mem::take(&mut suspects.resumed);
+        resumed.extend(worklist.completed());
         self.summaries.worklist = worklist.cleared();
         let suspects = suspects.tokens(self.trie, &live);
         Ok(MaskParts { live, resumed, suspects })

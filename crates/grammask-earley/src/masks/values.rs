@@ -1,19 +1,22 @@
 //! Masks inside and before values that a text must not, or must, repeat.
 //!
-//! A mask is composed as if values had no conditions. That is a superset of the mask, and the few tokens in it that may
-//! be illegal, the *suspects*, are confirmed by steps. A token is above suspicion if it
+//! A mask is composed as if values had no conditions. That is a superset of the mask, which sets share whatever their
+//! values are, and the few tokens in it that may be illegal are confirmed by steps:
 //!
-//! - begins no value, except at its beginning, and
-//! - leaves each open value, or one that it begins with, with a prefix that no remembered value begins with. Then the
-//!   value is fresh whatever follows, and the text after it is legal unless the symbols of further values run out of
-//!   values.
+//! - the *suspects*, which begin a value after their own beginning, and
+//! - the *repeating* tokens, in which an open value, or one that they begin with, can become a remembered one, or is one
+//!   before they go on.
+//!
+//! All other tokens leave each value with a prefix that no remembered value begins with, or complete a value that is
+//! not remembered. What follows is legal where no symbol of a value ahead can run out of values; elsewhere masks are
+//! computed by a walk.
 
 use std::sync::Arc;
 
 use grammask_vocabulary::{LiveTokens, TokenId, TokenTrie, TrieNode};
 
 use super::budget::ComposeError;
-use super::compose::{MaskComputation, SymbolSummary};
+use super::compose::MaskComputation;
 use super::fixpoint::Worklist;
 use crate::recognizer::{ContinuationId, OpenValue};
 
@@ -34,40 +37,59 @@ pub(super) fn united(values: &[BegunValues]) -> Option<BegunValues> {
     }
 }
 
-/// The tokens that may be illegal.
+/// The tokens that may be illegal whatever is remembered.
 #[derive(Debug, Default)]
 pub(super) struct Suspects {
     /// Nodes after the first bytes of values that begin after the root. The tokens there and below are suspects.
     pub(super) begun: Vec<BegunValues>,
-    /// Nodes whose tokens are suspects.
-    nodes: Vec<TrieNode>,
-    /// Nodes such that the tokens below them are suspects.
-    below: Vec<TrieNode>,
+    /// The continuations that were resumed inside values, in order.
+    pub(super) resumed: Vec<ContinuationId>,
 }
 
 impl Suspects {
     /// The suspects among live tokens.
     pub(super) fn tokens(self, trie: &TokenTrie, live: &[LiveTokens]) -> Vec<TokenId> {
-        let Self { begun, nodes, mut below } = self;
-        let mut tokens: Vec<TokenId> = nodes.iter().flat_map(|&node| trie.tokens(node)).copied().collect();
-        for &node in begun.iter().flat_map(|nodes| nodes.iter()) {
-            tokens.extend_from_slice(trie.tokens(node));
-            below.push(node);
-        }
-        below.sort_unstable();
-        let mut end = TrieNode::ROOT;
-        for node in below {
-            // Nodes below an earlier one add nothing.
-            if node >= end {
-                end = trie.subtree_end(node);
-                tokens.extend_from_slice(&trie.subtree_tokens(node)[trie.tokens(node).len()..]);
-            }
-        }
+        let begun = self.begun.iter().flat_map(|nodes| nodes.iter()).copied();
+        let mut tokens = tokens_below(begun.collect(), trie);
         tokens.sort_unstable();
         tokens.dedup();
         tokens.retain(|&token| live.iter().any(|part| part.contains(token)));
         tokens
     }
+}
+
+/// The tokens at and below some nodes.
+fn tokens_below(mut nodes: Vec<TrieNode>, trie: &TokenTrie) -> Vec<TokenId> {
+    nodes.sort_unstable();
+    let mut end = TrieNode::ROOT;
+    let mut tokens = Vec::new();
+    for node in nodes {
+        // Nodes below an earlier one add nothing.
+        if node >= end {
+            end = trie.subtree_end(node);
+            tokens.extend_from_slice(trie.subtree_tokens(node));
+        }
+    }
+    tokens
+}
+
+/// The tokens that are illegal if they repeat a remembered value, sorted.
+pub(super) fn repeating_tokens(values: &[OpenValue], trie: &TokenTrie) -> Vec<TokenId> {
+    let (mut tokens, mut complete) = (Vec::new(), Vec::new());
+    let mut stack: Vec<&OpenValue> = values.iter().collect();
+    while let Some(value) = stack.pop() {
+        for &(node, is_complete) in &value.repeatable {
+            tokens.extend_from_slice(trie.tokens(node));
+            if is_complete {
+                complete.push(node);
+            }
+        }
+        stack.extend(&value.inner);
+    }
+    tokens.extend(tokens_below(complete, trie));
+    tokens.sort_unstable();
+    tokens.dedup();
+    tokens
 }
 
 impl MaskComputation<'_> {
@@ -79,31 +101,20 @@ impl MaskComputation<'_> {
         worklist: &mut Worklist<ContinuationId>,
         suspects: &mut Suspects,
     ) -> Result<(), ComposeError> {
+        if !value.is_begun {
+            return Ok(());
+        }
         let mut inner = Worklist::default();
-        let ends = if value.is_begun {
-            let complete = self.set(&value.items, &value.inner, &mut inner, suspects)?;
-            worklist.live.append(&mut inner.live);
-            let ends = complete.finish(self.trie, self.vocabulary.summaries());
-            ends.unwrap_or_else(|| self.nothing.clone())
-        } else {
-            for inner_value in &value.inner {
-                self.open_value(inner_value, &mut inner, suspects)?;
-            }
-            let SymbolSummary { ends, .. } = self.symbol_at_root(value.item.dot)?;
-            ends
-        };
-        for &node in &value.repeatable {
-            suspects.nodes.push(node);
-            if ends.contains(node) {
-                suspects.below.push(node);
-            }
-        }
-        if value.is_scarce {
-            suspects.below.extend(ends.iter());
-        }
-        if value.is_begun {
-            worklist.advance(self, value.item.dot, value.item.continuation, ends)?;
-        }
+        let complete = self.set(&value.items, &value.inner, &mut inner, suspects)?;
+        worklist.live.append(&mut inner.live);
+        suspects.resumed.extend(inner.completed());
+        let ends = complete.finish(self.trie, self.vocabulary.summaries());
+        worklist.advance(
+            self,
+            value.item.dot,
+            value.item.continuation,
+            ends.unwrap_or_else(|| self.nothing.clone()),
+        )?;
         Ok(())
     }
 }

@@ -628,10 +628,29 @@ impl SetReader<'_> {
         self.builder.open_values(self.recognizer, self.set, trie, 0)
     }
 
+    /// Whether a text of the grammar can have values with conditions.
+    pub(crate) fn has_values(&self) -> bool {
+        self.recognizer.transparent.is_some()
+    }
+
     /// The core of the set, and its continuations.
     pub(crate) fn core(&self) -> (CoreId, &[ContinuationId]) {
         let set = self.recognizer.set(self.set);
         (set.data.core(), self.builder.parts(set))
+    }
+
+    /// The core of the set, and its continuations, where an item inside a value is followed by those of the set inside
+    /// it, in place of its text.
+    pub(crate) fn core_without_values(&mut self) -> (CoreId, Box<[ContinuationId]>) {
+        let set = self.recognizer.set(self.set);
+        match self.builder.items_without_values(self.recognizer, set) {
+            None => (set.data.core(), self.builder.parts(set).into()),
+            Some(items) => {
+                let cores = &mut self.builder.continuations.cores;
+                let (core, continuations) = cores.intern(set.data.ends(), items.into_iter());
+                (core, continuations.into())
+            }
+        }
     }
 
     /// The continuations of all sets.

@@ -178,6 +178,17 @@ impl Values {
         self.intern_value(value)
     }
 
+    /// Whether a text is one of a known value.
+    pub(super) fn is_complete(&mut self, id: PrefixId, value: ValueId) -> bool {
+        let Prefix { frame, token } = self.prefix(id);
+        match (self.value(value), frame, token) {
+            (&Value::Other(other), _, _) => other == id,
+            (&Value::Text(whole), _, Token::Text(text)) => text == whole,
+            (_, None, token) => self.finish_token(token) == Some(value),
+            (_, Some(_), _) => false,
+        }
+    }
+
     /// Estimated memory, in bytes.
     pub(super) fn memory_bytes(&self) -> usize {
         self.chains.memory_bytes()

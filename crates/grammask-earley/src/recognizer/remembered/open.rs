@@ -5,9 +5,9 @@ use grammask_engine::SetId;
 use grammask_grammar::ValueKind;
 use grammask_vocabulary::{TokenTrie, TrieNode};
 
-use super::super::kernel::Item;
-use super::super::{Builder, Recognizer};
-use super::environment::ScopeEnd;
+use super::super::kernel::{Item, ItemState};
+use super::super::set::Set;
+use super::super::{Builder, Recognizer, index_u32};
 use super::json::PrefixId;
 use super::value_at;
 use super::value_set::ValueSetId;
@@ -28,10 +28,9 @@ pub(crate) struct OpenValue {
     pub(crate) items: Vec<Item>,
     /// The open values of that set.
     pub(crate) inner: Vec<OpenValue>,
-    /// The nodes, except for the root, after which a remembered value can begin with the text of the value.
-    pub(crate) repeatable: Vec<TrieNode>,
-    /// Whether the symbols of the values ahead may run out of values.
-    pub(crate) is_scarce: bool,
+    /// The nodes, except for the root, after which a remembered value can begin with the text of the value, and whether
+    /// it is one.
+    pub(crate) repeatable: Vec<(TrieNode, bool)>,
 }
 
 impl Builder {
@@ -44,23 +43,20 @@ impl Builder {
         depth: usize,
     ) -> Result<Option<Vec<OpenValue>>, LimitExceeded> {
         let items = self.items(recognizer.set(set));
-        if depth == 0 && self.may_run_out(recognizer, &items, trie.max_depth())? {
+        // The scopes around a value are followed from the outer set.
+        if self.may_run_out(recognizer, &items, trie.max_depth())? {
             return Ok(None);
         }
         let scans = self.scans(recognizer, set)?;
         let mut values = Vec::new();
         for item in scans.into_iter().filter(|item| item.state.is_in_value()) {
-            let Some((number, condition)) = value_at(&recognizer.form, item.dot) else { continue };
+            let Some((_, condition)) = value_at(&recognizer.form, item.dot) else { continue };
             if condition.kind == ValueKind::Repeated || depth == MAX_DEPTH {
                 return Ok(None);
             }
             let state = self.remembered.state(item.state);
-            let (mut remembered, mut is_scarce) = (Vec::new(), false);
-            for ScopeEnd { remembered: set, ahead } in &*self.scope_ends(recognizer, item.continuation) {
-                remembered.push(*set);
-                let ahead = self.remembered.scopes.value(number as u32).then(ahead);
-                is_scarce = is_scarce || self.is_scarce(recognizer, &ahead, *set, trie.max_depth())?;
-            }
+            let ends = self.scope_ends(recognizer, item.continuation);
+            let remembered: Vec<ValueSetId> = ends.iter().map(|end| end.remembered).collect();
             let Some(repeatable) = self.repeatable_nodes(state.prefix, &remembered, trie) else {
                 return Ok(None);
             };
@@ -72,10 +68,34 @@ impl Builder {
                 items: self.items(recognizer.set(state.set)),
                 inner,
                 repeatable,
-                is_scarce,
             });
         }
         Ok(Some(values))
+    }
+
+    /// The items of a set, each item inside a value followed by those of the set inside it, in place of its text; `None`
+    /// if no item is inside a value. The state of such an item is the number of the items inside.
+    pub(in super::super) fn items_without_values(
+        &self,
+        recognizer: &Recognizer,
+        set: &Set,
+    ) -> Option<Vec<Item>> {
+        if recognizer.form.values().is_empty() {
+            return None;
+        }
+        let mut items = self.items(set);
+        let mut next = 0;
+        let mut found = false;
+        while let Some(item) = items.get(next).copied() {
+            next += 1;
+            if item.state.is_in_value() {
+                found = true;
+                let inner = self.items(recognizer.set(self.remembered.state(item.state).set));
+                items[next - 1].state = ItemState(ItemState::FIRST_VALUE + index_u32(inner.len()));
+                items.splice(next..next, inner);
+            }
+        }
+        found.then_some(items)
     }
 
     /// The trie nodes below the root after which a value of the sets can begin with the text of a value; `None` if they
@@ -85,7 +105,7 @@ impl Builder {
         prefix: PrefixId,
         sets: &[ValueSetId],
         trie: &TokenTrie,
-    ) -> Option<Vec<TrieNode>> {
+    ) -> Option<Vec<(TrieNode, bool)>> {
         let mut found = Vec::new();
         let mut candidates: Vec<_> = Vec::new();
         for &set in sets {
@@ -107,7 +127,8 @@ impl Builder {
                 let can_become = |&value: &_| values.can_become(next, value);
                 let remaining: Vec<_> = candidates.iter().copied().filter(can_become).collect();
                 if !remaining.is_empty() {
-                    found.push(child);
+                    let is_complete = remaining.iter().any(|&value| values.is_complete(next, value));
+                    found.push((child, is_complete));
                     stack.push((child, next, remaining));
                 }
             }

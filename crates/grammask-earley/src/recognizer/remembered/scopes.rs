@@ -50,7 +50,8 @@ impl Scopes {
     /// chains, so rounds over all of them suffice.
     pub(super) fn new(form: &NormalForm, infinite: &[bool]) -> Self {
         let is_fresh = form.values().iter().map(|(_, condition)| condition.kind == ValueKind::Fresh);
-        let is_scarce = is_fresh.zip(infinite).map(|(is_fresh, is_infinite)| is_fresh && !is_infinite).collect();
+        let is_scarce =
+            is_fresh.zip(infinite).map(|(is_fresh, is_infinite)| is_fresh && !is_infinite).collect();
         let count = if form.values().is_empty() { 0 } else { form.nonterminal_count() };
         let of_nonterminal = vec![Ahead { values: Vec::new(), fresh: u32::MAX }; count];
         let mut scopes = Self { of_nonterminal, is_scarce };
