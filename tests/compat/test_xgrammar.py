@@ -456,10 +456,59 @@ def test_spellings_of_tokenizers(kind) -> None:
         ours.TokenizerInfo.from_huggingface(odd).dump_metadata()
 
 
+@pytest.mark.parametrize("count", [2, 31, 32, 64])
+def test_vocabularies_without_end_tokens(count) -> None:
+    """Text ends when it is complete; masks have the words of the tokens that there are, and no token of their own."""
+    tokens = ["a", "b", *[f"<{id}>" for id in range(2, count)]]
+    matchers = []
+    for module in (ours, theirs()):
+        info = module.TokenizerInfo(tokens)
+        assert (info.vocab_size, info.stop_token_ids) == (count, [])
+        compiled = module.GrammarCompiler(info).compile_regex("ab?")
+        matchers.append(module.GrammarMatcher(compiled, terminate_without_stop_token=True))
+    mask = ours.allocate_token_bitmask(1, count)
+    batch = ours.BatchGrammarMatcher()
+    for token, expected in ((None, [0]), (0, [1]), (1, [])):
+        for matcher in matchers:
+            assert token is None or matcher.accept_token(token)
+        assert {matcher.is_terminated() for matcher in matchers} == {token is not None}
+        matchers[0].fill_next_token_bitmask(mask)
+        assert legal(mask[0], count) == expected
+        batch.batch_fill_next_token_bitmask(matchers[:1], mask)
+        assert legal(mask[0], count) == expected
+    assert not matchers[0].accept_token(count)
+    again = ours.TokenizerInfo.deserialize_json(ours.TokenizerInfo(tokens).serialize_json())
+    assert (again.vocab_size, again.stop_token_ids) == (count, [])
+
+
+def test_a_matcher_without_tokens() -> None:
+    testing = ours.testing
+    assert ours.TokenizerInfo([]).vocab_size == 0
+    assert testing._is_grammar_accept_string('root ::= "a"+', "aa")
+    assert not testing._is_grammar_accept_string('root ::= "a" "b"', "a")
+    assert testing._is_grammar_accept_string('root ::= "a" "b"', "a", require_termination=False)
+
+
+def test_masks_in_other_forms() -> None:
+    allowed = np.zeros((2, 40), bool)
+    allowed[1, 33] = True
+    words = ours.testing.bool_mask_to_bitmask(allowed)
+    assert (ours.testing.bitmask_to_bool_mask(words, 40) == allowed).all()
+    assert ours.testing._get_masked_tokens_from_bitmask(words, 40, 1) == [*range(33), *range(34, 40)]
+    assert ours.testing._is_single_token_bitmask(words, 40, 1) == (True, 33)
+    assert ours.testing._is_single_token_bitmask(words, 40, 0) == (False, -1)
+
+
+def test_settings_of_the_process() -> None:
+    depth = ours.get_max_recursion_depth()
+    with ours.max_recursion_depth(7):
+        assert ours.get_max_recursion_depth() == 7
+    assert ours.get_max_recursion_depth() == depth
+    with pytest.raises(RuntimeError):
+        ours.set_max_recursion_depth(0)
+
+
 def test_errors() -> None:
-    endless = ours.GrammarCompiler(ours.TokenizerInfo(["a", "b"]))
-    with pytest.raises(RuntimeError, match="end token"):
-        endless.compile_regex("a")
     with pytest.raises(RuntimeError):
         ours.Grammar.from_json_schema('{"type":')
     with pytest.raises(ours.InvalidJSONError):

@@ -7,6 +7,7 @@ user are not considered.
 
 from __future__ import annotations
 
+import collections
 import functools
 from typing import TYPE_CHECKING, Any
 
@@ -57,6 +58,7 @@ _FUNCTIONS: dict[str, Callable[[], _Schema]] = {
     "IPvAnyNetwork._validate": lambda: matching(
         f"{addresses.ipv4_network_pattern()}|{addresses.ipv6_network_pattern()}"
     ),
+    "fraction_validator": lambda: scalar({"type": "fraction"}, {}) or {},
     "ip_v4_address_validator": lambda: matching(addresses.IPV4),
     "ip_v4_interface_validator": lambda: matching(addresses.IPV4_INTERFACE),
     "ip_v4_network_validator": lambda: matching(addresses.ipv4_network_pattern()),
@@ -172,8 +174,8 @@ class CoreSchemaReader:
         if name == "EncodedBytes.decode" and function.__self__.encoder.__name__ == "Base64Encoder":
             return base64_text()
         schema = self.schema(node["schema"], path, config)
-        if name in _TRANSPARENT_FUNCTIONS:
-            return schema
+        if name in _TRANSPARENT_FUNCTIONS or function is collections.Counter:
+            return schema  # Pydantic before 2.13 makes counters from dictionaries.
         is_list = schema.get("type") == "array" and "set" not in node["schema"]["type"]
         if name in _LENGTHS and (is_list or _is_secret_text(node["schema"])):
             keyword = _LENGTHS[name][is_list]

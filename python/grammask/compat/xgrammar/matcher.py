@@ -1,4 +1,4 @@
-"""The matchers of xgrammar: a matcher per text, and operations on batches."""
+"""The matchers of xgrammar: a matcher per text, and operations on batches. Functions for masks are names here too."""
 
 from __future__ import annotations
 
@@ -7,15 +7,28 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from grammask.compat.xgrammar.compilers import CompiledGrammar
-from grammask.compat.xgrammar.exceptions import grammar_errors
+from grammask.compat.xgrammar.bitmasks import (
+    allocate_token_bitmask,
+    apply_token_bitmask_inplace,
+    get_bitmask_shape,
+    reset_token_bitmask,
+)
+from grammask.compat.xgrammar.compiler import CompiledGrammar
+from grammask.compat.xgrammar.exception import grammar_errors
 from grammask.integrations.serving.request_matcher import RequestMatcher
 from grammask.masks import fill_masks
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-__all__ = ["BatchGrammarMatcher", "GrammarMatcher"]
+__all__ = [
+    "BatchGrammarMatcher",
+    "GrammarMatcher",
+    "allocate_token_bitmask",
+    "apply_token_bitmask_inplace",
+    "get_bitmask_shape",
+    "reset_token_bitmask",
+]
 
 
 class GrammarMatcher:
@@ -47,7 +60,8 @@ class GrammarMatcher:
             override_stop_tokens = [override_stop_tokens]
         vocabulary = compiled_grammar.tokenizer_info.vocabulary
         self._matcher = RequestMatcher(compiled_grammar.compiled, vocabulary, override_stop_tokens)
-        self._size = vocabulary.size
+        self._size = compiled_grammar.tokenizer_info.vocab_size
+        self._has_hidden_end = vocabulary.size > self._size
         self._ends_when_complete = terminate_without_stop_token
         self._temperature = default_temperature
 
@@ -56,10 +70,15 @@ class GrammarMatcher:
         """The matcher that implements it; an addition to xgrammar's interface."""
         return self._matcher
 
+    @property
+    def has_plain_masks(self) -> bool:
+        """Whether the masks of grammask's matcher need no change: whether the end tokens are the vocabulary's."""
+        return self._matcher.is_plain and not self._has_hidden_end
+
     def accept_token(self, token_id: int, *, debug_print: bool = False) -> bool:
         """Appends a token; returns False for an illegal or unknown token, and after the end."""
         del debug_print
-        if self._matcher.is_finished:
+        if self._matcher.is_finished or token_id >= self._size:
             return False
         with grammar_errors():
             return self._matcher.accept(token_id)
@@ -87,11 +106,26 @@ class GrammarMatcher:
         del debug_print
         try:
             with grammar_errors():
-                self._matcher.fill_mask(bitmask, index)
+                self.fill_row(bitmask, index)
         except (TypeError, ValueError, IndexError) as error:
             raise RuntimeError(str(error)) from error
         words = np.asarray(bitmask)
         return not _admits_all(words if words.ndim == 1 else words[index], self._size)
+
+    def fill_row(self, bitmask: Any, row: int) -> None:
+        """Writes the mask of the next token into a row; empty at the end of a text without end tokens.
+
+        Raises:
+            GrammarError: As for :meth:`fill_next_token_bitmask`.
+            TypeError, ValueError, IndexError: The mask has a wrong type or shape.
+        """
+        if not self._has_hidden_end:
+            self._matcher.fill_mask(bitmask, row)
+            return
+        words = np.zeros((1, self._size // 32 + 1), np.int32)
+        self._matcher.fill_mask(words)
+        words.view(np.uint32)[0, self._size >> 5] &= ~np.uint32(1 << (self._size & 31))
+        np.asarray(bitmask)[row] = words[0, : -(-self._size // 32)]
 
     def traverse_draft_tree(
         self,
@@ -117,7 +151,7 @@ class GrammarMatcher:
         next_sibling = [int(node) for node in retrieve_next_sibling]
         tokens = [int(token) for token in draft_tokens]
         with grammar_errors():
-            _walk(self._matcher.fork(), next_token, next_sibling, tokens, np.asarray(token_bitmask))
+            _walk(self.fork(), next_token, next_sibling, tokens, np.asarray(token_bitmask))
         if temperatures is not None:
             temperatures[...] = -1.0 if self._temperature is None else self._temperature
         return not 0 < time_threshold < time.perf_counter() - start
@@ -209,14 +243,13 @@ class BatchGrammarMatcher:
         """
         del debug_print
         rows = list(range(len(matchers))) if indices is None else [int(index) for index in indices]
-        inner = [matcher.request_matcher for matcher in matchers]
         try:
             with grammar_errors():
-                if all(matcher.is_plain for matcher in inner):
-                    fill_masks([matcher.inner for matcher in inner], bitmask, rows)
+                if all(matcher.has_plain_masks for matcher in matchers):
+                    fill_masks([matcher.request_matcher.inner for matcher in matchers], bitmask, rows)
                 else:
-                    for matcher, row in zip(inner, rows, strict=True):
-                        matcher.fill_mask(bitmask, row)
+                    for matcher, row in zip(matchers, rows, strict=True):
+                        matcher.fill_row(bitmask, row)
         except (TypeError, ValueError, IndexError) as error:
             raise RuntimeError(str(error)) from error
 
@@ -273,7 +306,7 @@ class BatchGrammarMatcher:
 
 
 def _walk(
-    matcher: RequestMatcher, next_token: list[int], next_sibling: list[int], tokens: list[int], rows: Any
+    matcher: GrammarMatcher, next_token: list[int], next_sibling: list[int], tokens: list[int], rows: Any
 ) -> None:
     """Traverses a tree depth first, with accept and rollback; the stack has nodes, and whether they are finished."""
     stack = [(0, False)] if tokens else []
@@ -285,11 +318,11 @@ def _walk(
         if node:
             if next_sibling[node] >= 0:
                 stack.append((next_sibling[node], False))
-            if matcher.is_finished or not matcher.accept(tokens[node]):
+            if not matcher.accept_token(tokens[node]):
                 rows[node] = 0
                 continue
             stack.append((node, True))
-        matcher.fill_mask(rows, node)
+        matcher.fill_row(rows, node)
         if next_token[node] >= 0:
             stack.append((next_token[node], False))
 

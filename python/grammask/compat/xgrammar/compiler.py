@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
-from grammask.compat.xgrammar.exceptions import DeserializeFormatError, InvalidJSONError, grammar_errors
-from grammask.compat.xgrammar.grammars import SERIALIZATION_VERSION, Grammar
+from grammask.compat.xgrammar.exception import DeserializeFormatError, InvalidJSONError, grammar_errors
+from grammask.compat.xgrammar.grammar import SERIALIZATION_VERSION, Grammar
 from grammask.compat.xgrammar.tokenizer_info import TokenizerInfo
 from grammask.compile_cache import CompileCache
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from grammask import _grammask
 from grammask.compat.xgrammar.closed_schemas import closed
-from grammask.compat.xgrammar.exceptions import (
+from grammask.compat.xgrammar.exception import (
     DeserializeFormatError,
     DeserializeVersionError,
     InvalidJSONError,
