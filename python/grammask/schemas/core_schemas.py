@@ -47,6 +47,8 @@ _TRANSPARENT_FUNCTIONS = (
     "SecretStr",
     "_BaseUrl.__get_pydantic_core_schema__.<locals>.wrap_val",
     "defaultdict_validator",
+    "deque_validator",
+    "path_schema_prepare_pydantic_annotations.<locals>.path_validator",
     "sequence_validator",
 )
 """Functions of Pydantic that accept all values of the schema that they wrap."""

@@ -155,7 +155,7 @@ def main() -> int:
     pytest.main(
         [
             *("-c", os.devnull, f"--rootdir={archive}", "-q", "--tb=short", "-p", "no:cacheprovider"),
-            *("-W", "ignore", "--no-header", "--no-summary", *suite.options),
+            *("--continue-on-collection-errors", "-W", "ignore", "--no-header", "--no-summary", *suite.options),
             *([str(folder / name) for name in arguments.tests] or [str(folder)]),
         ],
         plugins=[outcomes],

@@ -223,10 +223,7 @@ class TokenizerInfo:
             {
                 **json.loads(self.dump_metadata()),
                 "special": self._vocabulary.special,
-                "tokens": [
-                    None if token is None else token.hex()
-                    for token in self._vocabulary.tokens()[: self._width]
-                ],
+                "tokens": [None if token is None else token.hex() for token in tokens],
                 "decoded_vocab": [token.hex() for token in self._decoded],
             }
         )
