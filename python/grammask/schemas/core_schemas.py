@@ -52,6 +52,8 @@ _TRANSPARENT_FUNCTIONS = (
     "sequence_validator",
 )
 """Functions of Pydantic that accept all values of the schema that they wrap."""
+_TRANSPARENT_CLASSES = (collections.Counter, collections.OrderedDict)
+"""Classes that Pydantic before 2.13 calls with a dictionary."""
 _FUNCTIONS: dict[str, Callable[[], _Schema]] = {
     "ByteSize._validate": lambda: scalar({"type": "int", "ge": 0}, {}) or {},
     "EmailStr._validate": lambda: matching(addresses.EMAIL),
@@ -176,8 +178,8 @@ class CoreSchemaReader:
         if name == "EncodedBytes.decode" and function.__self__.encoder.__name__ == "Base64Encoder":
             return base64_text()
         schema = self.schema(node["schema"], path, config)
-        if name in _TRANSPARENT_FUNCTIONS or function is collections.Counter:
-            return schema  # Pydantic before 2.13 makes counters from dictionaries.
+        if name in _TRANSPARENT_FUNCTIONS or function in _TRANSPARENT_CLASSES:
+            return schema
         is_list = schema.get("type") == "array" and "set" not in node["schema"]["type"]
         if name in _LENGTHS and (is_list or _is_secret_text(node["schema"])):
             keyword = _LENGTHS[name][is_list]
