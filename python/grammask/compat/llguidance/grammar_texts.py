@@ -16,7 +16,7 @@ from grammask.integrations.serving import request_grammars
 if TYPE_CHECKING:
     from grammask._grammask import Limits
 
-__all__ = ["GrammarFormat", "from_json_schema", "from_kind", "grammar_from", "read"]
+__all__ = ["GrammarFormat", "from_json_schema", "from_kind", "grammar_from", "lark_texts", "read"]
 
 GrammarFormat: TypeAlias = Literal[
     "lark", "gbnf", "ebnf", "cfg", "grammar", "json_schema", "json", "regex", "choice", "llguidance"
@@ -101,6 +101,16 @@ def read(text: str, limits: Limits | None) -> Grammar:
         msg = "max_tokens of a whole output is not supported by grammask.compat.llguidance"
         raise ValueError(msg)
     return _read_one(grammars[0], _named(grammars, limits), limits)
+
+
+def lark_texts(text: str) -> list[str]:
+    """Returns the texts in Lark of a grammar that :func:`read` reads, with that of the main grammar first.
+
+    The main text is empty if the main grammar is not in Lark.
+    """
+    if not text.lstrip().startswith("{"):
+        return [text]
+    return [grammar.get("lark_grammar") or "" for grammar in json.loads(text)["grammars"]]
 
 
 def _named(grammars: list[dict[str, Any]], limits: Limits | None) -> dict[str, str | Grammar]:

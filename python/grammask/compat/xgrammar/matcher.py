@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import math
 import time
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
+from grammask.compat.rule_captures import CapturesUnavailable
 from grammask.compat.xgrammar.bitmasks import (
     allocate_token_bitmask,
     apply_token_bitmask_inplace,
@@ -40,6 +42,10 @@ class GrammarMatcher:
         terminate_without_stop_token: Whether :meth:`is_terminated` is true as soon as the text is complete.
         max_rollback_tokens: Ignored: all tokens can be rolled back.
         default_temperature: The value of :attr:`temperature`; grammars do not set one.
+
+    Raises:
+        ValueError: The grammar is not compiled.
+        RuntimeError: The temperature is negative or not finite.
     """
 
     def __init__(
@@ -52,6 +58,9 @@ class GrammarMatcher:
         default_temperature: float | None = None,
     ) -> None:
         del max_rollback_tokens
+        if default_temperature is not None and not 0 <= default_temperature < math.inf:
+            msg = f"default_temperature must be a finite non-negative number, not {default_temperature}"
+            raise RuntimeError(msg)
         given: object = compiled_grammar
         if not isinstance(given, CompiledGrammar):
             msg = "The grammar should be compiled before passing it to GrammarMatcher."
@@ -59,6 +68,9 @@ class GrammarMatcher:
         if isinstance(override_stop_tokens, int):
             override_stop_tokens = [override_stop_tokens]
         vocabulary = compiled_grammar.tokenizer_info.vocabulary
+        self._compiled = compiled_grammar
+        self._steps: list[int | bytes] | None = [] if _may_have_captures(compiled_grammar) else None
+        """The text, where captures may be asked for."""
         self._matcher = RequestMatcher(compiled_grammar.compiled, vocabulary, override_stop_tokens)
         self._size = compiled_grammar.tokenizer_info.vocab_size
         self._has_hidden_end = vocabulary.size > self._size
@@ -81,17 +93,22 @@ class GrammarMatcher:
         if self._matcher.is_finished or token_id >= self._size:
             return False
         with grammar_errors():
-            return self._matcher.accept(token_id)
+            is_legal = self._matcher.accept(token_id)
+        if is_legal and self._steps is not None:
+            self._steps.append(token_id)
+        return is_legal
 
     def accept_string(self, input_str: str | bytes, *, debug_print: bool = False) -> bool:
         """Appends a text as one step; returns False for an illegal text, and after the end."""
         del debug_print
         if self._matcher.is_finished:
             return False
+        text = input_str.encode() if isinstance(input_str, str) else input_str
         with grammar_errors():
-            return self._matcher.inner.accept_bytes(
-                input_str.encode() if isinstance(input_str, str) else input_str
-            )
+            is_legal = self._matcher.inner.accept_bytes(text)
+        if is_legal and self._steps is not None:
+            self._steps.append(text)
+        return is_legal
 
     def fill_next_token_bitmask(self, bitmask: Any, index: int = 0, *, debug_print: bool = False) -> bool:
         """Writes the mask of the next token into a row; after the end, only end tokens are legal.
@@ -173,16 +190,31 @@ class GrammarMatcher:
             self._matcher.rollback(num_tokens)
         except (ValueError, OverflowError) as error:
             raise RuntimeError(str(error)) from error
+        if self._steps is not None and num_tokens:
+            del self._steps[-num_tokens:]
 
     def get_captures(self, *, deduplicate: bool = True) -> list[tuple[str, bytes]]:
-        """Not supported: captures are a feature of templates.
+        """Returns pairs of a name and the bytes of each occurrence of a rule with the option ``capture`` that has ended.
+
+        Of the derivations of an ambiguous text, one is chosen: see :class:`grammask._grammask.Parser`. The text is
+        parsed again at each call. Special tokens add no bytes.
+
+        Args:
+            deduplicate: Must be True: candidates for the ends of an occurrence are not recorded.
 
         Raises:
-            RuntimeError: Always.
+            RuntimeError: ``deduplicate`` is False, a limit was exceeded, a grammar within this one has captures, or a
+                rule captures its stop.
         """
-        del deduplicate
-        msg = "grammask.compat.xgrammar has no captures"
-        raise RuntimeError(msg)
+        try:
+            with grammar_errors():
+                captures = self._compiled.captures()
+                if captures.has_rules and not deduplicate:
+                    msg = "candidates for the ends of captures are not recorded"
+                    raise RuntimeError(msg)
+                return captures.of(self._steps or [])
+        except CapturesUnavailable as error:
+            raise RuntimeError(str(error)) from error
 
     def is_terminated(self) -> bool:
         """Whether an end token was accepted, or the text is complete and needs none."""
@@ -195,12 +227,15 @@ class GrammarMatcher:
     def reset(self) -> None:
         """Returns to the beginning of the text."""
         self._matcher.reset()
+        if self._steps is not None:
+            self._steps = []
 
     def fork(self) -> GrammarMatcher:
         """Returns an independent matcher with the same text."""
         other = object.__new__(GrammarMatcher)
         vars(other).update(vars(self))
         other._matcher = self._matcher.fork()
+        other._steps = None if self._steps is None else [*self._steps]
         return other
 
     @property
@@ -303,6 +338,13 @@ class BatchGrammarMatcher:
         rows = range(len(matchers)) if indices is None else indices
         for matcher, row in zip(matchers, rows, strict=True):
             temperatures[row] = -1.0 if matcher.temperature is None else matcher.temperature
+
+
+def _may_have_captures(compiled: CompiledGrammar) -> bool:
+    try:
+        return bool(compiled.grammar.captured_rules())
+    except CapturesUnavailable:
+        return False  # Asking for them is an error.
 
 
 def _walk(
