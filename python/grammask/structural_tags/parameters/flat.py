@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from grammask import composition
 from grammask.errors import GrammarError, GrammarSemanticError
 from grammask.schemas.keywords import CONSTRAINTS, escaped
-from grammask.structural_tags.parameters.flat_decoder import FlatDecoder
+from grammask.structural_tags.parameters.flat_decoder import UNDECLARED_NAME, FlatDecoder, is_any_object
 from grammask.structural_tags.parameters.style import EMPTY, Member, members_part
 from grammask.structural_tags.parameters.value_shapes import NOT_ABOUT_STRINGS
 
@@ -92,6 +92,8 @@ class _FlatEncoder:
 
     def parameters(self, schema: Any) -> Part:
         context, pointer = self.context, self.context.pointer
+        if is_any_object(schema):
+            schema = {"additionalProperties": True}
         if not isinstance(schema, Mapping) or not isinstance(schema.get("properties", {}), Mapping):
             self.diagnostics.unsupported(pointer, "parameters need a schema with `properties`")
             return EMPTY
@@ -103,10 +105,6 @@ class _FlatEncoder:
                 )
         if schema.get("type", "object") != "object":
             self.diagnostics.unsupported(f"{pointer}/type", "parameters are the properties of an object")
-        if isinstance(schema.get("additionalProperties"), Mapping):
-            self.diagnostics.unsupported(
-                f"{pointer}/additionalProperties", "only declared parameters can be written"
-            )
         properties: Mapping[str, Any] = schema.get("properties", {})
         required = schema.get("required", [])
         for name in required:
@@ -127,6 +125,12 @@ class _FlatEncoder:
                 continue
             part = composition.sequence([composition.literal(name), self.value_in_tag(inner, place, after)])
             members.append(Member(part, is_required=name in required))
+        others = schema.get("additionalProperties", False)
+        if others is not False:
+            key = composition.matching(UNDECLARED_NAME, without=list(properties), excludes=context.excludes)
+            place = f"{pointer}/additionalProperties"
+            part = composition.sequence([key, self.value_in_tag(others, place, after)])
+            members.append(Member(part, is_required=False, is_repeatable=True))
         return members_part(members, before, context)
 
     def value_in_tag(self, schema: Any, pointer: str, after: str) -> Part:
@@ -158,8 +162,7 @@ class _FlatEncoder:
             # Every JSON value is also a text, unless the tag distinguishes the two.
             if not self.style.marks_strings:
                 return [("string", text)]
-            other = {"type": ["null", "boolean", "number", "array", "object"]}
-            return [("string", text), *self.json(self.by_type(other), pointer)]
+            return [("string", text), *self.json(self.by_type({"type": _OTHER_TYPES}), pointer)]
         if not isinstance(schema, Mapping):
             self.diagnostics.unsupported(pointer, "a parameter that no value satisfies")
             return []
@@ -169,6 +172,8 @@ class _FlatEncoder:
             return self.listed(listed, schema, pointer)
         given = schema.get("type")
         types: Any = [given] if isinstance(given, str) else given
+        if given is None and self.style.marks_strings:
+            return self.untyped(schema, pointer)
         if not isinstance(types, list) or not types:
             self.diagnostics.unsupported(
                 pointer, "a parameter needs a `type`, so that strings and other values can be told apart"
@@ -190,6 +195,18 @@ class _FlatEncoder:
             values.append(("string", text))
         if other_types:
             values += self.json(self.by_type({**schema, "type": other_types}), pointer)
+        return values
+
+    def untyped(self, schema: Mapping[str, Any], pointer: str) -> list[tuple[str, Part]]:
+        """Returns the strings and the other values of a schema without a type, if the tag distinguishes the two."""
+        text = self.constrained({"allOf": [schema]}, None)
+        values = [] if text is None else [("string", text)]
+        for kind, typed in self.by_type({"type": _OTHER_TYPES}).items():
+            part = self.context.json_part_if_any({"allOf": [schema, typed], **self.definitions}, pointer)
+            if part is not None:
+                values.append((kind, composition.sequence([self.space, part, self.space])))
+        if not values:
+            self.diagnostics.unsupported(pointer, "a parameter that no value satisfies")
         return values
 
     def strings(self, schema: Mapping[str, Any], pointer: str) -> Part:
@@ -273,6 +290,7 @@ class _FlatEncoder:
         return schemas
 
 
+_OTHER_TYPES = ["null", "boolean", "number", "array", "object"]
 _OBJECT_KEYWORDS = {"additionalProperties", "properties", "required", "type"}
 _JSON_TYPES = {bool: "boolean", type(None): "null", list: "array", dict: "object"}
 """The types of values other than strings and numbers."""

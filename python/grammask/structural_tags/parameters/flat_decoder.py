@@ -23,7 +23,17 @@ if TYPE_CHECKING:
 
     from grammask.structural_tags.parameters.flat import FlatStyle
 
-__all__ = ["FlatDecoder"]
+__all__ = ["UNDECLARED_NAME", "FlatDecoder", "is_any_object"]
+
+UNDECLARED_NAME = "[a-zA-Z_][a-zA-Z0-9_]*"
+"""The names of parameters that a schema admits and does not declare, as a regular expression."""
+
+
+def is_any_object(schema: Any) -> bool:
+    """Whether a schema of parameters admits any object: it is True, or has no keyword that constrains values."""
+    if isinstance(schema, Mapping):
+        return not any(keyword in CONSTRAINTS for keyword in schema)
+    return schema is True
 
 
 @dataclass(frozen=True)
@@ -82,7 +92,10 @@ class FlatDecoder:
             begin: The position at which the first tag may begin.
             following: The text after the arguments.
         """
+        schema = {"additionalProperties": True} if is_any_object(schema) else schema
         schema = schema if isinstance(schema, Mapping) else {}
+        self._declared = frozenset(schema.get("properties", {}))
+        self._others = schema.get("additionalProperties", False)
         self._style = style
         self._at = begin
         self._following = following
@@ -102,6 +115,8 @@ class FlatDecoder:
             begin = after_space(output, self._at)
             is_over = is_whole or (self._following != "" and output.startswith(self._following, begin))
             index, value = self._first_property(output, begin, is_whole=is_over)
+            if value is None:
+                index, value = self._undeclared_property(output, begin, is_whole=is_over)
             if value is None:
                 break
             if self._has_required(index):
@@ -132,6 +147,25 @@ class FlatDecoder:
                 value = self._value(output, begin, member, is_string=is_string, is_whole=is_whole)
                 if value is not None:
                     return index, value
+        return 0, None
+
+    def _undeclared_property(self, output: str, at: int, *, is_whole: bool) -> tuple[int, _Value | None]:
+        """Reads the property at a position, if its name is not declared.
+
+        It follows all declared properties, so it replaces those that remain.
+        """
+        before = self._style.begin.partition("{key}")[0]
+        match = re.compile(f"{re.escape(before)}({UNDECLARED_NAME})").match(output, at)
+        if self._others is False or match is None or match[1] in self._declared:
+            return 0, None
+        if self._has_required(len(self._remaining)):
+            return 0, None
+        member = _DeclaredProperty.of(match[1], self._others)
+        for is_string, begin in self._opening_tags(output, at, member.name):
+            value = self._value(output, begin, member, is_string=is_string, is_whole=is_whole)
+            if value is not None:
+                self._remaining = [member]
+                return 0, value
         return 0, None
 
     def _opening_tags(self, output: str, at: int, name: str) -> Iterable[tuple[bool | None, int]]:
@@ -176,7 +210,7 @@ class FlatDecoder:
         text = output[at:end] if end >= 0 else None
         if member.is_listed and keywords <= {"type", "enum", "const"}:
             return self._listed_string(text, end, member) or as_json
-        if "string" not in types:
+        if "string" not in types and is_string is None:
             return as_json
         if (
             is_string is None
