@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import ctypes
 from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 from grammask.compat.llguidance.matcher import LLMatcher
 from grammask.errors import GrammarError
@@ -67,8 +70,47 @@ class LLExecutor:
         check_entries(matchers, 2)
         return [matcher.consume_token(token) for matcher, token in matchers]
 
+    def unsafe_compute_mask_ptr(
+        self, matchers: Sequence[tuple[LLMatcher, int]], trg_pointer: int, one_mask_bytes: int, trg_batch_size: int
+    ) -> None:
+        """Writes the mask of each matcher into its row of an array at an address.
+
+        Args:
+            matchers: Pairs of a matcher and a row.
+            trg_pointer: The address, aligned to 4 bytes.
+            one_mask_bytes: The size of a row: 4 bytes per 32 tokens.
+            trg_batch_size: The number of rows.
+
+        Raises:
+            ValueError: As for :meth:`fill_masks`, or the address or the size is wrong.
+            RuntimeError, TypeError: As for :meth:`fill_masks`.
+        """
+        check_entries(matchers, 2)
+        if not trg_pointer:
+            msg = "Null pointer"
+            raise ValueError(msg)
+        if trg_pointer % 4:
+            msg = "Pointer not aligned"
+            raise ValueError(msg)
+        words = matchers[0][0].mask_words
+        if one_mask_bytes != 4 * words:
+            msg = f"Invalid buffer size: {one_mask_bytes} bytes a row, not {4 * words}"
+            raise ValueError(msg)
+        pointer = ctypes.cast(trg_pointer, ctypes.POINTER(ctypes.c_int32))
+        self.fill_masks(matchers, np.ctypeslib.as_array(pointer, shape=(trg_batch_size, words)))
+
     def fill_masks(self, matchers: Sequence[tuple[LLMatcher, int]], mask: Any) -> None:
-        """Writes the mask of each matcher into its row; llguidance has functions instead of this method."""
+        """Writes the mask of each matcher into its row; llguidance has functions instead of this method.
+
+        Raises:
+            ValueError: As for :meth:`consume_token_par`, or a row is not in the mask.
+            RuntimeError, TypeError: As for :meth:`consume_token_par`.
+        """
+        check_entries(matchers, 2)
+        for _, row in matchers:
+            if not 0 <= row < len(mask):
+                msg = f"Target index out of bounds: {row}, of {len(mask)} rows"
+                raise ValueError(msg)
         working = [(matcher.working_matcher, row) for matcher, row in matchers]
         without_error = [(matcher, row) for matcher, row in working if matcher is not None]
         if len(without_error) == len(matchers):

@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
+from grammask.errors import GrammarSyntaxError
 from grammask.grammar import Grammar
 from grammask.integrations.serving import request_grammars
 
@@ -143,7 +144,11 @@ def _read_one(grammar: dict[str, Any], named: dict[str, str | Grammar], limits: 
                 schema = {name: value for name, value in schema.items() if name != "x-guidance"}
             return Grammar.from_json_schema(schema, limits=limits, **_schema_options(options))
         case {"regex": pattern}:
-            return Grammar.from_regex(pattern, limits=limits)
+            try:
+                return Grammar.from_regex(pattern, limits=limits)
+            except GrammarSyntaxError as error:
+                msg = f"invalid regex: {error}"
+                raise ValueError(msg) from error
         case {"choice": choices}:
             return request_grammars.choice(choices)
         case {"gbnf": gbnf}:

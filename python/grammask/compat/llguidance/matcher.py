@@ -245,9 +245,9 @@ class LLMatcher:
         return all(self.consume_token(token) for token in sampled_tokens)
 
     def validate_tokens(self, tokens: Sequence[int]) -> int:
-        """Returns the number of leading tokens that are legal; changes nothing."""
+        """Returns the number of leading tokens that are legal, 0 if an id is not in the vocabulary; changes nothing."""
         matcher = self._working()
-        if matcher is None or self.is_stopped():
+        if matcher is None or self.is_stopped() or any(not self._exists(token) for token in tokens):
             return 0
         trial = self.deep_copy()
         count = 0
@@ -312,6 +312,11 @@ class LLMatcher:
         ctypes.memmove(trg_pointer, self.compute_bitmask(), trg_byte_size)
 
     @property
+    def mask_words(self) -> int:
+        """The number of machine words of a mask, with 32 tokens each; an addition to llguidance's interface."""
+        return -(-self._tokenizer.vocab_size // 32)
+
+    @property
     def working_matcher(self) -> Matcher | None:
         """The matcher of grammask; None after an error."""
         return self._working()
@@ -347,7 +352,7 @@ class LLMatcher:
         matcher = self._working()
         if matcher is None:
             return False
-        if not 0 <= token < self._tokenizer.vocab_size:
+        if not self._exists(token):
             return self._fail(ValueError(f"token id {token} out of range"))
         try:
             if token in self._ends and (matcher.is_finished or self._only_ends()):
@@ -358,6 +363,9 @@ class LLMatcher:
         if is_legal and self._captures is not None and self._captures.may_exist:
             self._steps.append(token)
         return is_legal
+
+    def _exists(self, token: int) -> bool:
+        return 0 <= token < self._tokenizer.vocab_size
 
     def _only_ends(self) -> bool:
         """Whether the text is complete and only end tokens are legal."""
@@ -372,7 +380,8 @@ class LLMatcher:
 
     def _refusal(self, token: int) -> str:
         matcher = self._working()
-        return "" if matcher is None else str(matcher.explain(token))
+        why = "" if matcher is None else f": {matcher.explain(token)}"
+        return f"token {token} doesn't satisfy the grammar{why}"
 
 
 class _Captures:

@@ -161,12 +161,14 @@ class GrammarMatcher:
             True; False if ``time_threshold`` is positive and the call took more seconds. All rows are written anyway.
 
         Raises:
-            RuntimeError: At a node, no token is legal and the text is not complete, or a budget was exceeded.
+            RuntimeError: A node is not in the tree, or is reached twice; at a node, no token is legal and the text is
+                not complete, or a budget was exceeded.
         """
         start = time.perf_counter()
         next_token = [int(node) for node in retrieve_next_token]
         next_sibling = [int(node) for node in retrieve_next_sibling]
         tokens = [int(token) for token in draft_tokens]
+        _check_tree(next_token, next_sibling, len(tokens))
         with grammar_errors():
             _walk(self.fork(), next_token, next_sibling, tokens, np.asarray(token_bitmask))
         if temperatures is not None:
@@ -367,6 +369,22 @@ def _walk(
         matcher.fill_row(rows, node)
         if next_token[node] >= 0:
             stack.append((next_token[node], False))
+
+
+def _check_tree(next_token: list[int], next_sibling: list[int], size: int) -> None:
+    """Checks that the edges from node 0 form a tree."""
+    seen = {0}
+    nodes = [0] if size else []
+    while nodes:
+        node = nodes.pop()
+        for other in (next_token[node], next_sibling[node] if node else -1):
+            if other < 0:
+                continue
+            if other >= size or other in seen:
+                msg = f"the draft has no tree: node {other} is reached twice or does not exist"
+                raise RuntimeError(msg)
+            seen.add(other)
+            nodes.append(other)
 
 
 def _check_same_length(matchers: Sequence[Any], others: Sequence[Any]) -> None:
