@@ -742,3 +742,68 @@ def test_masks_of_macros_and_options(ebnf: str) -> None:
                     matcher.fill_next_token_bitmask(row)
                 rows.append((accepted, legal(row, 8) if all(accepted) else None))
             assert rows[0] == rows[1], tokens
+
+
+CAPTURES = [
+    ("ebnf", 'root ::= "a" v "b"\nv[capture="num"] ::= [0-9]+', "a123b", [("num", b"123")]),
+    ("lark", 'start: (item ",")* item\nitem[capture]: /[0-9]+/', "1,22,3", [(b"1"), (b"22"), (b"3")]),
+    ("lark", 'start: o\no[capture]: "x" i "!"\ni[capture="in", lazy]: /[a-z]+/', "xa!", [("in", b"a"), ("o", b"xa!")]),
+    ("lark", 'start: l\nl[capture]: D "," l | D\nD: /[0-9]/', "1,2", [("l", b"2"), ("l", b"1,2")]),
+    ("lark", "start: /a+/", "aa", []),
+]
+
+
+@pytest.mark.parametrize(("kind", "text", "value", "captures"), CAPTURES)
+def test_captures_as_theirs(kind: str, text: str, value: str, captures: list[Any]) -> None:
+    expected = [("item", each) if isinstance(each, bytes) else each for each in captures]
+    for module in (ours, theirs()):
+        grammar = getattr(module.Grammar, f"from_{kind}")(text)
+        matcher = module.GrammarMatcher(compiler(module).compile_grammar(grammar))
+        assert matcher.get_captures() == []
+        for letter in value:
+            assert matcher.accept_token(ord(letter))
+        assert matcher.get_captures() == expected
+        fork = matcher.fork()
+        matcher.rollback(len(value))
+        assert matcher.get_captures() == []
+        assert matcher.accept_string(value)
+        assert matcher.accept_token(END)
+        assert matcher.get_captures() == fork.get_captures() == expected
+        matcher.reset()
+        assert matcher.get_captures() == []
+
+
+def test_captures_that_are_refused() -> None:
+    inner = ours.Grammar.from_ebnf('root[capture] ::= "a"')
+    suffix = 'start: v "b"\nv[capture, suffix="!"]: /[a-z]*/'
+    for grammar in (ours.Grammar.concat(inner, inner), ours.Grammar.from_lark(suffix)):
+        matcher = ours.GrammarMatcher(compiler(ours).compile_grammar(grammar))
+        with pytest.raises(RuntimeError, match="captures"):
+            matcher.get_captures()
+    matcher = ours.GrammarMatcher(compiler(ours).compile_grammar(inner))
+    with pytest.raises(RuntimeError, match="not recorded"):
+        matcher.get_captures(deduplicate=False)
+
+
+@pytest.mark.parametrize(
+    "ebnf",
+    [
+        'root ::= Regex("a[b-dX-]+.", flags="i")',
+        'root ::= Regex("[^a-c]\\u00c9\\\\x41", flags="is")',
+        'root ::= Regex("(?:a.)+", flags="")',
+        "root ::= TagDispatch(loop_after_dispatch=true)",
+        'root ::= TagDispatch(excludes=("ab"), loop_after_dispatch=false)',
+    ],
+)
+def test_flags_and_dispatches_as_theirs(ebnf: str) -> None:
+    matchers = [
+        module.GrammarMatcher(compiler(module).compile_grammar(module.Grammar.from_ebnf(ebnf)))
+        for module in (ours, theirs())
+    ]
+    letters = ["a", "A", "b", "B", "d", "D", "e", "-", "x", "X", "\n", "\u00c9", "\u00e9", "\u212a"]
+    for length in range(1, 4):
+        for text in map("".join, itertools.product(letters, repeat=length)):
+            for matcher in matchers:
+                matcher.reset()
+            verdicts = [matcher.accept_string(text) and matcher.is_completed() for matcher in matchers]
+            assert verdicts[0] == verdicts[1], text
