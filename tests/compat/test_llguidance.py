@@ -413,8 +413,9 @@ def test_captures_as_theirs() -> None:
         assert matcher.get_captures() == expected
         assert matcher.get_capture("inner") == b"c"
         assert matcher.deep_copy().get_captures() == expected
-        assert matcher.rollback(3)
-        assert matcher.get_captures() == expected[:2]
+        if module is ours:  # Theirs keeps captures that were rolled back.
+            assert matcher.rollback(3)
+            assert matcher.get_captures() == expected[:2]
 
 
 def test_partial_texts_as_theirs() -> None:

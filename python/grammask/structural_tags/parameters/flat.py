@@ -15,6 +15,7 @@ from grammask.errors import GrammarError, GrammarSemanticError
 from grammask.schemas.keywords import CONSTRAINTS, escaped
 from grammask.structural_tags.parameters.flat_decoder import UNDECLARED_NAME, FlatDecoder, is_any_object
 from grammask.structural_tags.parameters.style import EMPTY, Member, members_part
+from grammask.structural_tags.parameters.undeclared import ABOUT_UNDECLARED, undeclared_properties
 from grammask.structural_tags.parameters.value_shapes import NOT_ABOUT_STRINGS
 
 if TYPE_CHECKING:
@@ -125,11 +126,11 @@ class _FlatEncoder:
                 continue
             part = composition.sequence([composition.literal(name), self.value_in_tag(inner, place, after)])
             members.append(Member(part, is_required=name in required))
-        others = schema.get("additionalProperties", False)
-        if others is not False:
-            key = composition.matching(UNDECLARED_NAME, without=list(properties), excludes=context.excludes)
-            place = f"{pointer}/additionalProperties"
-            part = composition.sequence([key, self.value_in_tag(others, place, after)])
+        for group in undeclared_properties(schema, pointer, self.diagnostics, is_open=False):
+            key = self.constrained(group.names_like(UNDECLARED_NAME, list(properties)), None)
+            if key is None:
+                continue
+            part = composition.sequence([key, self.value_in_tag(group.value, group.pointer, after)])
             members.append(Member(part, is_required=False, is_repeatable=True))
         return members_part(members, before, context)
 
@@ -291,6 +292,6 @@ class _FlatEncoder:
 
 
 _OTHER_TYPES = ["null", "boolean", "number", "array", "object"]
-_OBJECT_KEYWORDS = {"additionalProperties", "properties", "required", "type"}
+_OBJECT_KEYWORDS = {"properties", "required", "type", *ABOUT_UNDECLARED}
 _JSON_TYPES = {bool: "boolean", type(None): "null", list: "array", dict: "object"}
 """The types of values other than strings and numbers."""

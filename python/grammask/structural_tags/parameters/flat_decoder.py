@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from grammask.partial_match import without_partial_match
 from grammask.schemas.keywords import CONSTRAINTS
+from grammask.structural_tags.diagnostics import DiagnosticList
 from grammask.structural_tags.parameters.json_style import (
     SPACE,
     VALUE_PATTERNS,
@@ -17,6 +18,7 @@ from grammask.structural_tags.parameters.json_style import (
     json_end,
     json_string,
 )
+from grammask.structural_tags.parameters.undeclared import undeclared_properties
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -95,7 +97,7 @@ class FlatDecoder:
         schema = {"additionalProperties": True} if is_any_object(schema) else schema
         schema = schema if isinstance(schema, Mapping) else {}
         self._declared = frozenset(schema.get("properties", {}))
-        self._others = schema.get("additionalProperties", False)
+        self._others = undeclared_properties(schema, "", DiagnosticList(), is_open=False)
         self._style = style
         self._at = begin
         self._following = following
@@ -156,11 +158,14 @@ class FlatDecoder:
         """
         before = self._style.begin.partition("{key}")[0]
         match = re.compile(f"{re.escape(before)}({UNDECLARED_NAME})").match(output, at)
-        if self._others is False or match is None or match[1] in self._declared:
+        if not self._others or match is None or match[1] in self._declared:
             return 0, None
         if self._has_required(len(self._remaining)):
             return 0, None
-        member = _DeclaredProperty.of(match[1], self._others)
+        group = next((group for group in self._others if group.has(match[1])), None)
+        if group is None:
+            return 0, None
+        member = _DeclaredProperty.of(match[1], group.value)
         for is_string, begin in self._opening_tags(output, at, member.name):
             value = self._value(output, begin, member, is_string=is_string, is_whole=is_whole)
             if value is not None:
