@@ -420,7 +420,18 @@ def test_captures_as_theirs() -> None:
 
 def test_partial_texts_as_theirs() -> None:
     made = [tokenizer(module) for module in modules()]
-    for text in (b"", b"a", b"xa", b"abcab", b'tru":', b'{"tr', b"12x", b"1\xff[97]a", b"\xff<tool>ab", b"\xc3\xa9"):
+    for text in (
+        b"",
+        b"a",
+        b"xa",
+        b"abcab",
+        b'tru":',
+        b'{"tr',
+        b"12x",
+        b"1\xff[97]a",
+        b"\xff<tool>ab",
+        b"\xc3\xa9",
+    ):
         assert made[0].tokenize_partial(text) == made[1].tokenize_partial(text), text
     assert made[0].tokenize_partial(b"bc", [97]) == made[1].tokenize_partial(b"bc", [97])
     with pytest.raises(ValueError, match="no special token"):

@@ -747,7 +747,12 @@ def test_masks_of_macros_and_options(ebnf: str) -> None:
 CAPTURES = [
     ("ebnf", 'root ::= "a" v "b"\nv[capture="num"] ::= [0-9]+', "a123b", [("num", b"123")]),
     ("lark", 'start: (item ",")* item\nitem[capture]: /[0-9]+/', "1,22,3", [(b"1"), (b"22"), (b"3")]),
-    ("lark", 'start: o\no[capture]: "x" i "!"\ni[capture="in", lazy]: /[a-z]+/', "xa!", [("in", b"a"), ("o", b"xa!")]),
+    (
+        "lark",
+        'start: o\no[capture]: "x" i "!"\ni[capture="in", lazy]: /[a-z]+/',
+        "xa!",
+        [("in", b"a"), ("o", b"xa!")],
+    ),
     ("lark", 'start: l\nl[capture]: D "," l | D\nD: /[0-9]/', "1,2", [("l", b"2"), ("l", b"1,2")]),
     ("lark", "start: /a+/", "aa", []),
 ]

@@ -61,10 +61,8 @@ def archive_of(suite: Suite, directory: Path) -> Path | None:
     return unpacked
 
 
-UNAVAILABLE = re.compile(
-    "LocalEntryNotFoundError|ConnectionError|gaierror|No module named 'cohere_melody'"
-)
-"""Errors of cases that need a file of the Hugging Face Hub, which is offline here, or a library that is not installed."""
+UNAVAILABLE = re.compile("LocalEntryNotFoundError|ConnectionError|gaierror|No module named 'cohere_melody'")
+"""Errors of cases that need a file of the Hugging Face Hub, which is offline here, or a library that is absent."""
 
 
 @dataclass(eq=False)
@@ -163,7 +161,14 @@ def main() -> int:
     pytest.main(
         [
             *("-c", os.devnull, f"--rootdir={archive}", "-q", "--tb=short", "-p", "no:cacheprovider"),
-            *("--continue-on-collection-errors", "-W", "ignore", "--no-header", "--no-summary", *suite.options),
+            *(
+                "--continue-on-collection-errors",
+                "-W",
+                "ignore",
+                "--no-header",
+                "--no-summary",
+                *suite.options,
+            ),
             *([str(folder / name) for name in arguments.tests] or [str(folder)]),
         ],
         plugins=[outcomes],

@@ -71,7 +71,11 @@ class LLExecutor:
         return [matcher.consume_token(token) for matcher, token in matchers]
 
     def unsafe_compute_mask_ptr(
-        self, matchers: Sequence[tuple[LLMatcher, int]], trg_pointer: int, one_mask_bytes: int, trg_batch_size: int
+        self,
+        matchers: Sequence[tuple[LLMatcher, int]],
+        trg_pointer: int,
+        one_mask_bytes: int,
+        trg_batch_size: int,
     ) -> None:
         """Writes the mask of each matcher into its row of an array at an address.
 

@@ -266,7 +266,7 @@ class LLTokenizer:
     def _marked_bytes(self, tokens: Sequence[int]) -> bytes:
         texts = [self._vocabulary.token(token) for token in tokens]
         return b"".join(
-            b"\xff[%d]" % token if text is None or token in self._names.keys() else text
+            b"\xff[%d]" % token if text is None or token in self._names else text
             for token, text in zip(tokens, texts, strict=True)
         )
 
@@ -277,7 +277,8 @@ class LLTokenizer:
         fixed = 0
         for part in others:
             number = _ID_IN_BRACKETS.match(part)
-            name = max((name for name in self._vocabulary.special if part.startswith(name.encode())), key=len, default="")
+            names = [name for name in self._vocabulary.special if part.startswith(name.encode())]
+            name = max(names, key=len, default="")
             if number is not None and int(number[1]) < self.vocab_size:
                 tokens.append(int(number[1]))
                 rest = part[number.end() :]

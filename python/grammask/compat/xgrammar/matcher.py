@@ -196,7 +196,7 @@ class GrammarMatcher:
             del self._steps[-num_tokens:]
 
     def get_captures(self, *, deduplicate: bool = True) -> list[tuple[str, bytes]]:
-        """Returns pairs of a name and the bytes of each occurrence of a rule with the option ``capture`` that has ended.
+        """Returns the name and the bytes of each occurrence of a rule with the option ``capture`` that has ended.
 
         Of the derivations of an ambiguous text, one is chosen: see :class:`grammask._grammask.Parser`. The text is
         parsed again at each call. Special tokens add no bytes.

@@ -200,6 +200,7 @@ class _FlatEncoder:
 
     def untyped(self, schema: Mapping[str, Any], pointer: str) -> list[tuple[str, Part]]:
         """Returns the strings and the other values of a schema without a type, if the tag distinguishes the two."""
+        schema = {"anyOf": self.alternatives(schema)}
         text = self.constrained({"allOf": [schema]}, None)
         values = [] if text is None else [("string", text)]
         for kind, typed in self.by_type({"type": _OTHER_TYPES}).items():
@@ -209,6 +210,40 @@ class _FlatEncoder:
         if not values:
             self.diagnostics.unsupported(pointer, "a parameter that no value satisfies")
         return values
+
+    def alternatives(self, schema: Mapping[str, Any]) -> list[Any]:
+        """Returns the schemas of which a schema is the union, without unions and references among them.
+
+        A reference to a union that contains it adds no values.
+        """
+        found: list[Any] = []
+        seen: set[str] = set()
+        stack: list[Any] = [schema]
+        while stack:
+            inner = stack.pop()
+            keywords = (
+                {keyword for keyword in inner if keyword in CONSTRAINTS} if isinstance(inner, Mapping) else ()
+            )
+            reference = inner["$ref"] if keywords == {"$ref"} else None
+            target = self.definition(reference)
+            if keywords == {"anyOf"} and isinstance(inner["anyOf"], list):
+                stack += reversed(inner["anyOf"])
+            elif target is None:
+                found.append(inner)
+            elif reference not in seen:
+                seen.add(reference)
+                stack.append(target)
+        return found or [False]
+
+    def definition(self, reference: Any) -> Any:
+        """Returns the definition that a reference names; None if it is another reference, or none."""
+        if not isinstance(reference, str):
+            return None
+        start, _, name = reference.removeprefix("#/").partition("/")
+        definitions = self.definitions.get(start)
+        return (
+            definitions.get(name) if isinstance(definitions, Mapping) and reference.startswith("#/") else None
+        )
 
     def strings(self, schema: Mapping[str, Any], pointer: str) -> Part:
         part = self.constrained({**schema, "type": "string"}, pointer)
