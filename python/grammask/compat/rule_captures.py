@@ -61,17 +61,18 @@ class RuleCaptures:
         vocabulary: The vocabulary of the tokens.
 
     Raises:
+        CapturesUnavailable: The grammar has a lexer.
         GrammarError: As on compiling.
     """
 
     def __init__(self, grammar: Grammar, rules: dict[str, str], vocabulary: Vocabulary) -> None:
         self._names = list(rules.values())
         self._vocabulary = vocabulary
-        self._parser = (
-            _grammask.Parser(grammar._core, list(rules), None, vocabulary)  # noqa: SLF001 - within the package
-            if rules
-            else None
-        )
+        core = grammar._core  # noqa: SLF001 - within the package
+        if isinstance(core, _grammask.LexedGrammar):
+            msg = "captures of grammars with a lexer are not supported"
+            raise CapturesUnavailable(msg)
+        self._parser = _grammask.Parser(core, list(rules), None, vocabulary) if rules else None
 
     @property
     def has_rules(self) -> bool:

@@ -330,13 +330,14 @@ class LLMatcher:
         return next((text for other, text in reversed(self.get_captures()) if other == name), None)
 
     def get_captures(self) -> list[tuple[str, bytes]]:
-        """Returns pairs of a name and the bytes of each occurrence of a rule with the option ``capture`` that has ended.
+        """Returns the name and the bytes of each occurrence of a rule with the option ``capture`` that has ended.
 
         Of the derivations of an ambiguous text, one is chosen: see :class:`grammask._grammask.Parser`. The text is
         parsed again at each call. Special tokens add no bytes.
 
         Raises:
-            ValueError: A limit was exceeded, a grammar within the first one has captures, or a rule has a stop or suffix.
+            ValueError: A limit was exceeded, a grammar within the first one has captures, or a rule has a stop or a
+                suffix.
         """
         return [] if self._captures is None else self._captures.of(self._steps)
 

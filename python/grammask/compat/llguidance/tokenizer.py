@@ -69,6 +69,7 @@ class LLTokenizer:
     ) -> None:
         self._slices = slices
         ends = [eos_token] if isinstance(eos_token, int) else eos_token
+        encode: Callable[[str], Sequence[int]] | None
         try:
             if tokenizer == "byte":
                 vocabulary = _of_bytes(n_vocab, ends)

@@ -224,7 +224,7 @@ class _FlatEncoder:
             keywords = (
                 {keyword for keyword in inner if keyword in CONSTRAINTS} if isinstance(inner, Mapping) else ()
             )
-            reference = inner["$ref"] if keywords == {"$ref"} else None
+            reference: Any = inner["$ref"] if keywords == {"$ref"} else None
             target = self.definition(reference)
             if keywords == {"anyOf"} and isinstance(inner["anyOf"], list):
                 stack += reversed(inner["anyOf"])

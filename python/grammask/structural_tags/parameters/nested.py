@@ -264,10 +264,10 @@ class _NestedEncoder:
                 part = composition.sequence([key, self.element(after, located, name)])
                 members.append(Member(part, is_required=name in shape.required))
         for group, located in zip(shape.others, shape.schemas_of_others, strict=True):
-            key = self.undeclared_name(group, list(shape.properties))
-            if key is None or not self.has_value(located):
+            undeclared = self.undeclared_name(group, list(shape.properties))
+            if undeclared is None or not self.has_value(located):
                 continue
-            part = composition.sequence([key, self.element(after, located, "")])
+            part = composition.sequence([undeclared, self.element(after, located, "")])
             members.append(Member(part, is_required=False, is_repeatable=True))
         return members_part(members, before, self.context, is_padded=self.style.is_padded)
 
