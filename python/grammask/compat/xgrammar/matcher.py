@@ -373,6 +373,9 @@ def _walk(
 
 def _check_tree(next_token: list[int], next_sibling: list[int], size: int) -> None:
     """Checks that the edges from node 0 form a tree."""
+    if not len(next_token) == len(next_sibling) == size:
+        msg = f"{size} drafted tokens have {len(next_token)} and {len(next_sibling)} edges"
+        raise RuntimeError(msg)
     seen = {0}
     nodes = [0] if size else []
     while nodes:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from grammask import composition
 from grammask.errors import GrammarError, GrammarSemanticError
 from grammask.schemas.keywords import CONSTRAINTS, escaped
-from grammask.structural_tags.parameters.flat_decoder import UNDECLARED_NAME, FlatDecoder, is_any_object
+from grammask.structural_tags.parameters.flat_decoder import UNDECLARED_NAME, FlatDecoder
 from grammask.structural_tags.parameters.style import EMPTY, Member, members_part
 from grammask.structural_tags.parameters.undeclared import ABOUT_UNDECLARED, undeclared_properties
 from grammask.structural_tags.parameters.value_shapes import NOT_ABOUT_STRINGS
@@ -93,8 +93,8 @@ class _FlatEncoder:
 
     def parameters(self, schema: Any) -> Part:
         context, pointer = self.context, self.context.pointer
-        if is_any_object(schema):
-            schema = {"additionalProperties": True}
+        if schema is True:
+            schema = {}
         if not isinstance(schema, Mapping) or not isinstance(schema.get("properties", {}), Mapping):
             self.diagnostics.unsupported(pointer, "parameters need a schema with `properties`")
             return EMPTY
@@ -126,7 +126,9 @@ class _FlatEncoder:
                 continue
             part = composition.sequence([composition.literal(name), self.value_in_tag(inner, place, after)])
             members.append(Member(part, is_required=name in required))
-        for group in undeclared_properties(schema, pointer, self.diagnostics, is_open=False):
+        for group in undeclared_properties(
+            schema, pointer, self.diagnostics, is_open="properties" not in schema
+        ):
             key = self.constrained(group.names_like(UNDECLARED_NAME, list(properties)), None)
             if key is None:
                 continue

@@ -25,17 +25,10 @@ if TYPE_CHECKING:
 
     from grammask.structural_tags.parameters.flat import FlatStyle
 
-__all__ = ["UNDECLARED_NAME", "FlatDecoder", "is_any_object"]
+__all__ = ["UNDECLARED_NAME", "FlatDecoder"]
 
 UNDECLARED_NAME = "[a-zA-Z_][a-zA-Z0-9_]*"
 """The names of parameters that a schema admits and does not declare, as a regular expression."""
-
-
-def is_any_object(schema: Any) -> bool:
-    """Whether a schema of parameters admits any object: it is True, or has no keyword that constrains values."""
-    if isinstance(schema, Mapping):
-        return not any(keyword in CONSTRAINTS for keyword in schema)
-    return schema is True
 
 
 @dataclass(frozen=True)
@@ -94,10 +87,9 @@ class FlatDecoder:
             begin: The position at which the first tag may begin.
             following: The text after the arguments.
         """
-        schema = {"additionalProperties": True} if is_any_object(schema) else schema
         schema = schema if isinstance(schema, Mapping) else {}
         self._declared = frozenset(schema.get("properties", {}))
-        self._others = undeclared_properties(schema, "", DiagnosticList(), is_open=False)
+        self._others = undeclared_properties(schema, "", DiagnosticList(), is_open="properties" not in schema)
         self._style = style
         self._at = begin
         self._following = following
