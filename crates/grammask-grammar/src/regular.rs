@@ -20,6 +20,8 @@ pub enum NotRegular {
     Tokens,
     /// It contains a selection, as schemas do.
     Selections,
+    /// It contains an embedded grammar, as compositions with a lexed grammar do.
+    Embedded,
 }
 
 impl NotRegular {
@@ -31,6 +33,7 @@ impl NotRegular {
             Self::Undefined => "it refers to a rule that is not defined there",
             Self::Tokens => "it contains tokens, or a part with `max_tokens`",
             Self::Selections => "it has parts that are selected by a schema",
+            Self::Embedded => "it contains a grammar with a lexer, or a part with `max_tokens` that is not regular",
         }
     }
 }
@@ -200,6 +203,7 @@ fn visit(
         Node::Terminal(id) => term_stack.push(match builder.terminal_at(id).clone() {
             Terminal::Literal(bytes) => builder.terms().literal(&bytes),
             Terminal::Regular(term) => term,
+            Terminal::Embedded { .. } => return Err(NotRegular::Embedded),
             _ => return Err(NotRegular::Tokens),
         }),
         Node::Nonterminal(rule) => agenda.push(LanguageTask::Enter(rule)),

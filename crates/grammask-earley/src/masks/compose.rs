@@ -21,7 +21,7 @@ use std::sync::Arc;
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::lowering::{Advance, DotId};
-use crate::recognizer::{ContinuationId, Item, Machine, SetReader};
+use crate::recognizer::{ContinuationId, Item, ItemState, Machine, MaskItems, SetReader};
 use grammask_automata::StateId;
 use grammask_diagnostics::Deadline;
 use grammask_engine::{CachedMask, Effort, SetId};
@@ -30,6 +30,7 @@ use grammask_vocabulary::{
 };
 
 use super::budget::{ComposeError, WorkBudget, setbacks_after};
+use super::embedded::{EmbeddedMasks, EmbeddedSummaries};
 use super::equivalence_cache::{EquivalenceCache, Observation, ObservedParts};
 use super::fixpoint::{LeftCornerClosure, Worklist};
 use super::terminal::length_limits::FirstLimitedWalk;
@@ -54,6 +55,7 @@ pub(crate) struct RuleSummaries {
     /// Summaries of the remaining copies of a repetition, by the dot before them.
     pub(super) repetitions: ByNodes<DotId, SymbolSummary>,
     pub(super) terminals: TerminalCache,
+    pub(super) embedded: EmbeddedSummaries,
     /// The nonterminals that nothing can follow; computed on demand.
     last_nonterminals: Option<Box<[bool]>>,
     equivalent: EquivalenceCache,
@@ -114,27 +116,32 @@ impl RuleSummaries {
         self.equivalent.remember(observation, mask);
     }
 
-    /// The tokens that can follow the reader's set, as sets to be united, and the observed part of the set. End tokens
-    /// and the tokens of token terminals are left out. No terminal of the grammar may count tokens.
+    /// The tokens that can follow the reader's set, as sets to be united, and the observed part of the set, unless an
+    /// embedded grammar begins or goes on there. End tokens and the tokens of token terminals are left out. No terminal of the grammar may count tokens.
     ///
     /// # Errors
     /// When a limit is exceeded, or a walk is the better strategy.
     pub(crate) fn compose(
         &mut self,
         reader: &mut SetReader<'_>,
-        vocabulary: &Vocabulary,
+        sources: MaskSources<'_>,
         effort: Effort,
         deadline: &Deadline,
-    ) -> Result<(Vec<LiveTokens>, Observation), ComposeError> {
-        let items = reader.uncounted_items();
+    ) -> Result<(Vec<LiveTokens>, Option<Observation>), ComposeError> {
+        let vocabulary = sources.vocabulary;
+        let MaskItems { items, is_embedded } = reader.mask_items()?;
         let budget = WorkBudget::new(effort, self.setbacks, deadline);
-        let result = self.computation(reader, vocabulary, budget).mask(&items);
+        let result = self.computation(reader, sources, budget).mask(&items);
         self.setbacks = setbacks_after(self.setbacks, effort, &result);
         let (live, resumed) = result?;
+        if is_embedded {
+            // The computation read continuations that it did not resume.
+            return Ok((live, None));
+        }
         let (core, kernel) = reader.core();
         let parts = observed_parts(reader, vocabulary);
         let observation = self.equivalent.observe(parts, core, kernel, &resumed);
-        Ok((live, observation))
+        Ok((live, Some(observation)))
     }
 
     /// Computes the mask of the reader's set, and describes the plans of the terminals that it reads, a line each.
@@ -144,12 +151,12 @@ impl RuleSummaries {
     pub(crate) fn plans(
         &mut self,
         reader: &mut SetReader<'_>,
-        vocabulary: &Vocabulary,
+        sources: MaskSources<'_>,
         deadline: &Deadline,
     ) -> Result<String, ComposeError> {
-        let items = reader.uncounted_items();
+        let items = reader.mask_items()?.items;
         let budget = WorkBudget::new(Effort::Full, 0, deadline);
-        let mut computation = self.computation(reader, vocabulary, budget);
+        let mut computation = self.computation(reader, sources, budget);
         computation.plans = Some(String::new());
         computation.mask(&items)?;
         Ok(computation.plans.unwrap_or_default())
@@ -158,13 +165,16 @@ impl RuleSummaries {
     fn computation<'a>(
         &'a mut self,
         reader: &'a mut SetReader<'_>,
-        vocabulary: &'a Vocabulary,
+        sources: MaskSources<'a>,
         budget: WorkBudget<'a>,
     ) -> MaskComputation<'a> {
+        let MaskSources { vocabulary, embedded: embedded_masks, max_cache_bytes } = sources;
         let [nothing, root] = vocabulary.summaries().empty_and_root(vocabulary.trie());
         MaskComputation {
             machine: reader.machine(),
             vocabulary,
+            embedded_masks,
+            max_cache_bytes,
             trie: vocabulary.trie(),
             nothing,
             root,
@@ -180,10 +190,22 @@ fn observed_parts<'a>(reader: &'a SetReader<'_>, vocabulary: &Vocabulary) -> Obs
     ObservedParts { form: reader.normal_form(), continuations: reader.continuations(), reach }
 }
 
+/// The parts of a mask that are computed elsewhere.
+#[derive(Clone, Copy)]
+pub(super) struct MaskSources<'a> {
+    pub(super) vocabulary: &'a Vocabulary,
+    pub(super) embedded: &'a [EmbeddedMasks],
+    /// Maximum size of the cache of each embedded grammar's masks, in bytes.
+    pub(super) max_cache_bytes: usize,
+}
+
 /// The computation of one mask.
 pub(super) struct MaskComputation<'a> {
     pub(super) machine: Machine<'a>,
     pub(super) vocabulary: &'a Vocabulary,
+    /// The masks of the embedded grammars, and the maximum size of the cache of each, in bytes.
+    pub(super) embedded_masks: &'a [EmbeddedMasks],
+    pub(super) max_cache_bytes: usize,
     pub(super) trie: &'a TokenTrie,
     /// The interned empty node set, and that of the root.
     pub(super) nothing: &'a NodeSetRef,
@@ -212,6 +234,13 @@ impl MaskComputation<'_> {
                     worklist.live.push(live);
                     worklist.advance(self, item.dot, item.continuation, ends)?;
                 }
+                None if item.state.embedded_index().is_some() => {
+                    let is_last = self.is_last(item.dot);
+                    let summary = self.inside_embedded(item.state, item.dot, item.continuation, is_last)?;
+                    worklist.live.push(summary.live);
+                    worklist.advance(self, item.dot, item.continuation, summary.ends)?;
+                }
+                None if item.state == ItemState::TOKEN => {}
                 None => {
                     for dot in self.machine.form.expanded(item.dot)? {
                         worklist.push(dot, item.continuation, root.clone());

@@ -8,7 +8,8 @@ use grammask_engine::{Effort, MaskCounts, MaskOutcome, MaskRequest, MaskSource, 
 use grammask_vocabulary::{LiveTokens, Mask, Vocabulary};
 
 use super::budget::ComposeError;
-use super::compose::RuleSummaries;
+use super::compose::{MaskSources, RuleSummaries};
+use super::embedded::EmbeddedMasks;
 use super::token_terminals::tokens_of_terminals;
 use crate::recognizer::{Recognizer, SetReader};
 use grammask_engine::Engine;
@@ -20,18 +21,21 @@ use grammask_engine::Engine;
 pub struct ContextFreeMasks {
     recognizer: Arc<Recognizer>,
     summaries: Mutex<RuleSummaries>,
+    /// The masks of the embedded grammars.
+    embedded: Vec<EmbeddedMasks>,
     recalled: AtomicU64,
     composed: AtomicU64,
     walked: AtomicU64,
 }
 
 impl ContextFreeMasks {
-    /// Masks of a recogniser's sets; nothing is computed yet.
+    /// Masks of a recogniser's sets; nothing is computed yet. `embedded` has the sources of the embedded grammars' masks.
     #[must_use]
-    pub fn new(recognizer: Arc<Recognizer>) -> Self {
+    pub fn new(recognizer: Arc<Recognizer>, embedded: Vec<Arc<dyn MaskSource>>) -> Self {
         Self {
             recognizer,
             summaries: Mutex::default(),
+            embedded: embedded.into_iter().map(EmbeddedMasks::new).collect(),
             recalled: AtomicU64::new(0),
             composed: AtomicU64::new(0),
             walked: AtomicU64::new(0),
@@ -53,6 +57,10 @@ impl ContextFreeMasks {
         Some(shared.ok_or_else(|| cached.mask.clone()))
     }
 
+    fn sources<'a>(&'a self, vocabulary: &'a Vocabulary, max_cache_bytes: usize) -> MaskSources<'a> {
+        MaskSources { vocabulary, embedded: &self.embedded, max_cache_bytes }
+    }
+
     /// Composes a mask from summaries.
     fn compose(
         &self,
@@ -63,14 +71,17 @@ impl ContextFreeMasks {
         deadline: &Deadline,
     ) -> Result<MaskOutcome, ComposeError> {
         let vocabulary = request.vocabulary;
-        let (mut parts, observation) = summaries.compose(reader, vocabulary, effort, deadline)?;
+        let sources = self.sources(vocabulary, request.max_cache_bytes);
+        let (mut parts, observation) = summaries.compose(reader, sources, effort, deadline)?;
         self.composed.fetch_add(1, Ordering::Relaxed);
         for tokens in tokens_of_terminals(reader, vocabulary)? {
             parts.push(if tokens.is_list() { vocabulary.summaries().share(tokens) } else { tokens });
         }
         let is_complete = self.recognizer.is_complete(request.set);
         let Some(cached) = request.finish(parts, is_complete) else { return Ok(MaskOutcome::DeadEnd) };
-        summaries.remember(observation, cached.clone());
+        if let Some(observation) = observation {
+            summaries.remember(observation, cached.clone());
+        }
         Ok(MaskOutcome::Mask(cached.mask))
     }
 
@@ -129,7 +140,8 @@ impl MaskSource for ContextFreeMasks {
     }
 
     fn summary_bytes(&self) -> usize {
-        self.summaries.lock().unwrap_or_else(PoisonError::into_inner).memory_bytes()
+        let of_embedded: usize = self.embedded.iter().map(EmbeddedMasks::memory_bytes).sum();
+        self.summaries.lock().unwrap_or_else(PoisonError::into_inner).memory_bytes() + of_embedded
     }
 
     fn describe_plans(
@@ -142,7 +154,7 @@ impl MaskSource for ContextFreeMasks {
         if !reader.has_ample_tokens()? {
             return Ok("walk along the trie: the grammar counts tokens\n".to_owned());
         }
-        match RuleSummaries::default().plans(&mut reader, vocabulary, deadline) {
+        match RuleSummaries::default().plans(&mut reader, self.sources(vocabulary, usize::MAX), deadline) {
             Ok(plans) => Ok(plans),
             Err(ComposeError::Limit(limit)) => Err(limit),
             Err(ComposeError::TooMuchWork) => {
