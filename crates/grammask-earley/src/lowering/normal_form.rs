@@ -439,7 +439,10 @@ impl NormalForm {
     #[must_use]
     pub fn counts_tokens(&self) -> bool {
         self.terminals.iter().any(|definition| {
-            matches!(definition.terminal, Terminal::Limited { .. } | Terminal::Embedded { tokens: Some(_), .. })
+            matches!(
+                definition.terminal,
+                Terminal::Limited { .. } | Terminal::Embedded { tokens: Some(_), .. }
+            )
         })
     }
 

@@ -217,7 +217,8 @@ impl MaskComputation<'_> {
             can_begin[class] = engine.step(state.set, byte)?.is_some();
         }
         let classes = engine.class_of_byte();
-        let bytes = (0..=u8::MAX).filter(|&byte| can_begin[usize::from(classes[usize::from(byte)])]).collect();
+        let bytes =
+            (0..=u8::MAX).filter(|&byte| can_begin[usize::from(classes[usize::from(byte)])]).collect();
         self.summaries.embedded.first_bytes.insert(state, bytes);
         Ok(bytes)
     }

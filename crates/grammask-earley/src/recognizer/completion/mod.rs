@@ -353,14 +353,12 @@ fn shortest_word(
 }
 
 /// The shortest nonempty text of a state of an embedded grammar.
-fn shortest_text(
-    bytes: ByteSet,
-    state: EmbeddedState,
-    parts: &Parts<'_>,
-) -> Result<Shortest, LimitExceeded> {
+fn shortest_text(bytes: ByteSet, state: EmbeddedState, parts: &Parts<'_>) -> Result<Shortest, LimitExceeded> {
     let engine = parts.embedded.engine(state.grammar);
     let completion = |set| engine.shortest_completion(set, parts.vocabulary, parts.deadline);
-    if let Some(ShortestCompletion { length, first: Some(CompletionStep::Byte(byte)) }) = completion(state.set)? {
+    if let Some(ShortestCompletion { length, first: Some(CompletionStep::Byte(byte)) }) =
+        completion(state.set)?
+    {
         return Ok(Shortest { length: Length::new(u64::from(length)), first: FirstStep::byte(byte) });
     }
     let mut shortest = Shortest::NONE;

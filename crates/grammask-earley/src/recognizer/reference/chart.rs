@@ -56,7 +56,8 @@ enum WordRest {
 
 impl<'r> Chart<'r> {
     pub(super) fn new(reference: &'r Reference<'r>) -> Self {
-        let mut chart = Self { reference, sets: Vec::new(), texts: Vec::new(), open: (0, Vec::new()), tokens: 0 };
+        let mut chart =
+            Self { reference, sets: Vec::new(), texts: Vec::new(), open: (0, Vec::new()), tokens: 0 };
         let seeds = chart.predictions(reference.grammar.start, 0);
         let first = chart.closed(seeds);
         chart.sets.push(first);
@@ -198,7 +199,8 @@ impl<'r> Chart<'r> {
                             set.add(TextbookItem { word: Some(word), ..item });
                         }
                         (Leaf::Embedded { .. }, None) => {
-                            let word = Word { rest: WordRest::TextFrom(position), tokens: 0, last_token: None };
+                            let word =
+                                Word { rest: WordRest::TextFrom(position), tokens: 0, last_token: None };
                             set.add(TextbookItem { word: Some(word), ..item });
                         }
                         (_, Some(Word { rest: WordRest::Suffixes(term), .. })) if words.is_nullable(term) => {

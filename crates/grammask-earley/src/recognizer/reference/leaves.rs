@@ -2,8 +2,8 @@
 
 use std::rc::Rc;
 
-use super::embedded::EmbeddedReference;
 use super::Language;
+use super::embedded::EmbeddedReference;
 use super::words::Words;
 use grammask_automata::TermId;
 use grammask_grammar::{EmbeddedId, Terminal, TokenReference, TokenSelection, TokenSense};
