@@ -605,18 +605,9 @@ impl SetReader<'_> {
             return Ok(true);
         }
         let Builder { stepper, continuations, .. } = &mut *self.builder;
-        let Stepper { automata, limited, token_ends: Some(token_ends), .. } = stepper else {
-            return Ok(false);
-        };
-        let Some(ample) = token_ends.ample_tokens(automata, &limited[..self.recognizer.limited_count])?
-        else {
-            return Ok(false);
-        };
         let core = continuations.cores.get(self.recognizer.set(self.set).data.core());
-        let is_ample = |item: &set_core::CoreItem| {
-            stepper.token_limited(item.state).is_none_or(|limited| limited.tokens_left >= ample)
-        };
-        Ok(core.items.iter().all(is_ample))
+        let states = core.items.iter().map(|item| item.state);
+        stepper.has_ample_tokens(self.recognizer.limited_count, states)
     }
 
     /// The values that the text of the set is inside of, and those that can begin there; `None` if a walk is the better
