@@ -7,15 +7,26 @@
 use grammask_automata::encoding::{CharacterEncoding, TermEncoder};
 use grammask_diagnostics::{Code, Diagnostic, GrammarError, Limits};
 
-use crate::{Grammar, Node, Terminal, TerminalDefinition, TerminalId};
+use crate::{EmbeddedTexts, Grammar, Node, Terminal, TerminalDefinition, TerminalId};
 
 impl Grammar {
     /// The grammar of the byte strings that decode to a text of this one. Cost: linear in the size of the terminals.
     ///
+    /// `embedded` holds the texts of the embedded grammars through the encoding, one for each of
+    /// [`embedded`](Self::embedded).
+    ///
     /// # Errors
-    /// If a terminal names tokens, which have no spelling in an encoding; if a limit is exceeded.
-    pub fn encoded(&self, encoding: &CharacterEncoding, limits: &Limits) -> Result<Self, GrammarError> {
+    /// If a terminal names tokens, which have no spelling in an encoding; if a text must not, or must, repeat a value,
+    /// since values are compared as they are written; if a limit is exceeded.
+    pub fn encoded(
+        &self,
+        encoding: &CharacterEncoding,
+        embedded: Vec<EmbeddedTexts>,
+        limits: &Limits,
+    ) -> Result<Self, GrammarError> {
+        debug_assert_eq!(embedded.len(), self.embedded.len(), "one for each embedded grammar");
         let mut grammar = self.clone();
+        grammar.embedded = embedded;
         let mut encoder = TermEncoder::new(encoding.clone(), limits);
         let mut diagnostics = Vec::new();
         for (index, TerminalDefinition { terminal, .. }) in grammar.terminals.iter_mut().enumerate() {
@@ -28,6 +39,7 @@ impl Grammar {
                     diagnostics.push(self.token_in_encoding(TerminalId::new(index)));
                     continue;
                 }
+                Terminal::Embedded { .. } => continue,
             };
             let image = match encoder.image(terms, term) {
                 Ok(image) => image,
@@ -43,10 +55,23 @@ impl Grammar {
                 (None, None) => Terminal::Regular(image),
             };
         }
+        diagnostics.extend(self.value_in_encoding());
         if diagnostics.is_empty() {
             return Ok(grammar);
         }
         Err(GrammarError::new(diagnostics, self.source.clone()))
+    }
+
+    /// The error of the first value that a text must not, or must, repeat.
+    fn value_in_encoding(&self) -> Option<Diagnostic> {
+        let node = self.nodes.iter().position(|node| matches!(node, Node::Value { .. }))?;
+        let message = "values that must differ cannot be part of an encoded text";
+        let diagnostic = Diagnostic::error(Code::UnsupportedGrammar, message);
+        Some(
+            diagnostic
+                .at(self.spans[node])
+                .help("allow equal values, or leave them outside the encoded grammar"),
+        )
     }
 
     /// The error of a terminal that matches tokens by id.

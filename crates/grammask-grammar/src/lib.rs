@@ -1,10 +1,10 @@
 //! The intermediate representation of grammars: front ends produce it, and lowering consumes it.
 //!
 //! A [`Grammar`] is a list of [`Definition`]s, whose right-hand sides are trees of [`Node`]s in one arena: terminals,
-//! nonterminals, sequences, choices, counted repetitions, and [`Selection`]s. A [`Terminal`] is a regular language over
-//! bytes, as a term in a [`Terms`] arena, or a set of whole tokens of the vocabulary. The representation is small on
-//! purpose: front ends translate every convenience of their notation to these nodes, and lowering alone knows how they
-//! become plain productions.
+//! nonterminals, sequences, choices, counted repetitions, [`Selection`]s, and [`values`]. A [`Terminal`] is a regular
+//! language over bytes, as a term in a [`Terms`] arena, or a set of whole tokens of the vocabulary. The representation
+//! is small on purpose: front ends translate every convenience of their notation to these nodes, and lowering alone
+//! knows how they become plain productions.
 //!
 //! Invariants:
 //!
@@ -15,25 +15,30 @@
 //!
 //! Front ends use [`GrammarBuilder`]. A selection is the one construct without an equivalent of reasonable size in
 //! plain productions: parts in any order, with conditions on their combinations. Its conditions are Horn clauses,
-//! decided by unit propagation (Dowling and Gallier 1984). [`Grammar::encoded`] replaces the terminals by their inverse
-//! images under an encoding. [`RuleLanguages`] are the regular languages of rules, for limits
-//! of their texts. [`directives`] are the statements about a lexer that KBNF
-//! and GBNF share.
+//! decided by unit propagation (Dowling and Gallier 1984). [`values`] are the constructs beyond context-free languages:
+//! texts that must not, or must, repeat the value of an earlier one. [`Grammar::encoded`] replaces the terminals by their
+//! inverse images under an encoding. [`RuleLanguages`] are the regular languages of rules, for limits of their texts.
+//! [`directives`] are the statements about a lexer that KBNF and GBNF share.
 #![forbid(unsafe_code)]
 
 mod builder;
 pub mod directives;
 mod encoded;
+mod extract;
 mod printer;
 mod regular;
 mod selection;
+pub mod values;
 
 pub use builder::GrammarBuilder;
+pub use extract::ExtractedGrammar;
 use grammask_collections::id_type;
 use grammask_diagnostics::Span;
 pub use printer::{quote_bytes, quote_text, repetition_suffix};
 pub use regular::{CompleteRule, NotRegular, RuleLanguages};
 pub use selection::{Clause, PartCountBounds, PartId, PartOrder, Selection, SelectionState};
+
+pub use values::{ValueCondition, ValueEquality, ValueKind};
 
 use std::sync::Arc;
 
@@ -46,6 +51,10 @@ id_type! {
 id_type! {
     /// A terminal of a [`Grammar`].
     TerminalId
+}
+id_type! {
+    /// An embedded grammar of a [`Grammar`].
+    EmbeddedId
 }
 id_type! {
     /// A node of a right-hand side in a [`Grammar`].
@@ -105,6 +114,24 @@ pub enum Terminal {
     AnyToken,
     /// Any token of a set, as a whole.
     OneOf(Box<TokenSelection>),
+    /// Any text of an embedded grammar. With `tokens`, one that overlaps at most so many tokens of the model, as for
+    /// [`Terminal::Limited`].
+    Embedded {
+        /// The grammar.
+        grammar: EmbeddedId,
+        /// Maximum number of tokens.
+        tokens: Option<u32>,
+    },
+}
+
+/// The kinds of text of an embedded grammar: one that has a recogniser of its own, which is passed beside the grammar.
+/// Every prefix of its texts is the prefix of a finite text, or of an infinite one, and it has a finite text.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct EmbeddedTexts {
+    /// Whether the empty text is one.
+    pub empty: bool,
+    /// Whether a finite nonempty text is one.
+    pub nonempty: bool,
 }
 
 /// A terminal with its notation in the grammar.
@@ -156,6 +183,16 @@ pub enum Node {
         /// The separator. It derives a finite text, and does not derive the empty one.
         separator: NodeId,
     },
+    /// A text of the node that begins with an empty set of remembered values. See [`values`].
+    Scope(NodeId),
+    /// A text of a node whose value satisfies a condition on the remembered values of the nearest scope. See
+    /// [`values`].
+    Value {
+        /// The node. It does not derive the empty text.
+        node: NodeId,
+        /// The condition.
+        condition: ValueCondition,
+    },
 }
 
 /// `lhs ::= body`; several definitions of one nonterminal are alternatives.
@@ -183,6 +220,8 @@ pub struct Grammar {
     pub nodes: Vec<Node>,
     /// The span of each node.
     pub spans: Vec<Span>,
+    /// The texts of embedded grammars, by [`EmbeddedId`].
+    pub embedded: Vec<EmbeddedTexts>,
     /// Definitions, in source order. A nonterminal may have several.
     pub definitions: Vec<Definition>,
     /// The start symbol.
@@ -226,6 +265,12 @@ impl Grammar {
     #[must_use]
     pub fn definitions(&self) -> &[Definition] {
         &self.definitions
+    }
+
+    /// The texts of embedded grammars.
+    #[must_use]
+    pub fn embedded(&self) -> &[EmbeddedTexts] {
+        &self.embedded
     }
 
     /// The start symbol.

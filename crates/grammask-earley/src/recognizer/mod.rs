@@ -12,8 +12,10 @@
 //! | `set`, `set_core` | interned sets, as a core (items with numbered continuations) and a list of continuations |
 //! | `continuation` | continuations, interned by content, cyclic ones by strongly connected component |
 //! | `left_corner`, `prediction` | the static and the dynamic part of prediction |
+//! | `embedded` | terminals whose words another engine recognises |
 //! | `token_ends` | how many tokens end a terminal that counts tokens |
 //! | `stepping`, `step_budget` | a step over a byte, and the bound of its work |
+//! | `remembered` | values that a text must not repeat |
 //! | `completion` | shortest completions of sets |
 //! | `trace` | recorded steps, replayed for sets of one core |
 //! | `describe` | sets as text |
@@ -24,10 +26,12 @@
 mod completion;
 mod continuation;
 mod describe;
+mod embedded;
 mod kernel;
 mod left_corner;
 mod prediction;
 pub mod reference;
+mod remembered;
 mod set;
 mod set_core;
 mod step_budget;
@@ -41,21 +45,23 @@ pub use token_ends::terminals_without_end;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use rustc_hash::FxHashSet;
+use rustc_hash::{FxHashMap, FxHashSet};
 
-use crate::lowering::{NormalForm, Symbol};
+use crate::lowering::{DotId, NormalForm, Symbol};
 use grammask_automata::Automata;
 use grammask_collections::incremental_hash_table::IncrementalHashTable;
 use grammask_collections::state_table::MemoTransition;
 use grammask_diagnostics::{Deadline, LimitExceeded, Limits};
 use grammask_engine::{Engine, Expectation, SetId, ShortestCompletion, TokenEvent, TokenMatch};
-use grammask_grammar::Terminal;
-use grammask_vocabulary::Vocabulary;
+use grammask_grammar::{Terminal, ValueCondition};
+use grammask_vocabulary::{TokenTrie, Vocabulary};
 
 use completion::Completions;
 use continuation::{Content, InternContinuations};
 use kernel::Kernel;
+use left_corner::ValueView;
 use prediction::{ByteWithClass, Predictor};
+use remembered::Remembered;
 use set::{Set, Sets};
 use set_core::{hash_of, intern_kernel};
 use stepping::{Stepper, TokenLimitedState};
@@ -63,8 +69,10 @@ use token_ends::TokenEnds;
 use trace::{Recorder, Replay, TraceKey, Traces};
 
 pub(crate) use continuation::Continuations;
+pub(crate) use embedded::{EmbeddedState, EmbeddedStates};
 pub(crate) use kernel::{Item, ItemState};
 pub(crate) use left_corner::LeftCorners;
+pub(crate) use remembered::OpenValue;
 pub(crate) use set_core::{CoreId, SetCore};
 
 /// Number of new sets between two checks of the memory limit: summing up the memory takes as long as creating a small
@@ -86,6 +94,8 @@ pub struct Recognizer {
     limited_count: usize,
     /// The initial state of each terminal as if it did not count tokens, if some terminal does.
     uncounted_starts: Box<[ItemState]>,
+    /// The left corners as if values had no conditions, if there are values.
+    transparent: Option<LeftCorners>,
     /// The class of each byte; no terminal distinguishes bytes of one class.
     class_of_byte: Box<[u8; 256]>,
     /// One byte of each class.
@@ -104,6 +114,7 @@ struct Builder {
     stepper: Stepper,
     continuations: Continuations,
     traces: Traces,
+    remembered: Remembered,
     /// Memo tables of shortest completions, once one was asked for.
     completions: Option<Box<Completions>>,
     /// The continuations of all sets, one list after the other.
@@ -126,59 +137,82 @@ struct Builder {
 pub(crate) struct Machine<'a> {
     pub(crate) form: &'a NormalForm,
     pub(crate) automata: &'a mut Automata,
+    pub(crate) embedded: &'a EmbeddedStates,
     pub(crate) continuations: &'a Continuations,
+    /// Scopes and values are transparent in it.
     pub(crate) left_corners: &'a LeftCorners,
+    /// Whether the grammar has values.
+    pub(crate) has_values: bool,
     /// The initial state of each terminal, as if it did not count tokens.
     pub(crate) starts: &'a [ItemState],
 }
 
 impl Recognizer {
     /// A recogniser for a lowered grammar. `token_matches` has for each terminal the tokens that it matches, if it is
-    /// a token terminal.
+    /// a token terminal, and `embedded` the engines of the embedded grammars. States of these must not outlive their
+    /// caches: an engine is shared by recognisers only if it is replaced together with them.
     ///
     /// # Errors
     /// When a limit is exceeded.
     pub fn new(
         form: impl Into<Arc<NormalForm>>,
         token_matches: Vec<Option<TokenMatch>>,
+        embedded: Vec<Arc<dyn Engine>>,
         limits: &Limits,
     ) -> Result<Self, LimitExceeded> {
         let mut form = form.into();
         if let Some(fresh) = form.with_fresh_selections()? {
             form = Arc::new(fresh);
         }
-        let left_corners = LeftCorners::of(&form, limits.grammar_size)?;
+        let left_corners = LeftCorners::of(&form, ValueView::Opaque, limits.grammar_size)?;
+        let transparent = match form.values() {
+            [] => None,
+            _ => Some(LeftCorners::of(&form, ValueView::Transparent, limits.grammar_size)?),
+        };
         let mut automata = form.automata.clone();
+        let mut embedded = EmbeddedStates::new(embedded);
         let mut limited = Vec::new();
         let mut starts = Vec::with_capacity(form.terminals.len());
         let mut start_states = Vec::with_capacity(form.terminals.len());
         let mut terms = Vec::new();
         for definition in &form.terminals {
             let term = match &definition.terminal {
-                Terminal::Literal(bytes) => automata.terms_mut().literal(bytes),
-                Terminal::Regular(term) | Terminal::Limited { term, .. } => *term,
-                Terminal::Token(_) | Terminal::AnyToken | Terminal::OneOf(_) => {
-                    starts.push(ItemState::TOKEN);
-                    start_states.push(None);
-                    continue;
+                Terminal::Literal(bytes) => Some(automata.terms_mut().literal(bytes)),
+                Terminal::Regular(term) | Terminal::Limited { term, .. } => Some(*term),
+                Terminal::Token(_) | Terminal::AnyToken | Terminal::OneOf(_) | Terminal::Embedded { .. } => {
+                    None
                 }
             };
-            terms.push(term);
-            // Lowering has removed terminals with an empty language.
-            start_states.push(automata.start(term)?);
-            let Some(state) = start_states[start_states.len() - 1] else {
-                starts.push(ItemState::TOKEN);
-                continue;
+            terms.extend(term);
+            let start = match (term, &definition.terminal) {
+                // Lowering has removed terminals with an empty language.
+                (Some(term), _) => automata.start(term)?.map(ItemState::of_automaton),
+                (None, &Terminal::Embedded { grammar, .. }) => Some(embedded.start(grammar)),
+                (None, _) => None,
             };
-            starts.push(match definition.terminal {
-                Terminal::Limited { tokens, .. } => {
+            start_states.push(start);
+            starts.push(match (start, &definition.terminal) {
+                (None, _) => ItemState::TOKEN,
+                (
+                    Some(state),
+                    &(Terminal::Limited { tokens, .. } | Terminal::Embedded { tokens: Some(tokens), .. }),
+                ) => {
                     limited.push(TokenLimitedState { state, tokens_left: tokens, is_counted: false });
                     ItemState(ItemState::FIRST_LIMITED + index_u32(limited.len() - 1))
                 }
-                _ => ItemState(index_u32(state.index())),
+                (Some(state), _) => state,
             });
         }
-        let class_of_byte = Box::new(automata.terms().byte_classes(&terms));
+        let mut class_of_byte = Box::new(automata.terms().byte_classes(&terms));
+        for engine in embedded.engines() {
+            refine_classes(&mut class_of_byte, engine.class_of_byte());
+        }
+        if !form.values().is_empty() {
+            // Every byte can make a difference to a value.
+            for (byte, class) in (0..=u8::MAX).zip(class_of_byte.iter_mut()) {
+                *class = byte;
+            }
+        }
         let class_count = class_of_byte.iter().max().map_or(1, |&max| usize::from(max) + 1);
         let mut byte_of_class = vec![0_u8; class_count].into_boxed_slice();
         for byte in (0..=u8::MAX).rev() {
@@ -187,23 +221,31 @@ impl Recognizer {
         let uncounted = |state: &ItemState| match *state {
             ItemState::TOKEN => ItemState::TOKEN,
             state => match state.0.checked_sub(ItemState::FIRST_LIMITED) {
-                Some(index) => ItemState(index_u32(limited[index as usize].state.index())),
+                Some(index) => limited[index as usize].state,
                 None => state,
             },
         };
         let limited_count = limited.len();
+        let counts_tokens =
+            form.counts_tokens() || embedded.engines().iter().any(|engine| engine.counts_tokens());
         let uncounted_starts =
-            if limited.is_empty() { Box::default() } else { starts.iter().map(uncounted).collect() };
+            if !counts_tokens { Box::default() } else { starts.iter().map(uncounted).collect() };
         let mut continuations = Continuations::default();
         let at_end = continuations.intern(&Content { ends: true, entries: Vec::new() });
         let mut first = Kernel { ends: form.start_is_nullable, items: Vec::new() };
         first.items.extend(form.start.map(|dot| Item { dot, state: ItemState::FRESH, continuation: at_end }));
+        let is_infinite = |&(dot, condition): &(DotId, ValueCondition)| {
+            let symbol = form.symbol_after(dot);
+            remembered::is_infinite(&form, &mut automata, &starts, symbol, condition.equality)
+        };
+        let infinite: Vec<bool> = form.values().iter().map(is_infinite).collect::<Result<_, _>>()?;
         let predictor = Predictor::new(left_corners, starts, start_states, class_count, limits.set_items);
         let mut builder = Builder {
             form: form.clone(),
-            stepper: Stepper::new(automata, predictor, limited, limits),
+            stepper: Stepper::new(automata, embedded, predictor, limited, limits),
             continuations,
             traces: Traces::default(),
+            remembered: Remembered::new(&form, &infinite),
             completions: None,
             set_parts: Vec::new(),
             set_ids: IncrementalHashTable::default(),
@@ -215,11 +257,18 @@ impl Recognizer {
             kernel: Kernel::default(),
         };
         let sets = Sets::default();
+        for &(dot, condition) in form.values() {
+            let before = Item { dot, state: ItemState::FRESH, continuation: at_end };
+            let set = builder.intern(&sets, &mut Kernel { ends: false, items: vec![before] })?;
+            let start = builder.remembered.add_start(set, condition);
+            builder.stepper.predictor.add_value(start);
+        }
         let start = builder.intern(&sets, &mut first)?;
         Ok(Self {
-            counts_tokens: form.counts_tokens(),
+            counts_tokens,
             limited_count,
             uncounted_starts,
+            transparent,
             form,
             names_tokens: token_matches.iter().any(Option::is_some),
             token_matches,
@@ -275,12 +324,6 @@ impl Recognizer {
     /// dropped.
     pub(crate) fn read(&self, set: SetId) -> SetReader<'_> {
         SetReader { recognizer: self, set, builder: self.lock() }
-    }
-
-    /// Whether some terminal counts tokens.
-    #[must_use]
-    pub fn counts_tokens(&self) -> bool {
-        self.counts_tokens
     }
 
     fn set(&self, id: SetId) -> &Set {
@@ -442,6 +485,10 @@ impl Engine for Recognizer {
         if self.counts_tokens { self.compute_end_token(set) } else { Ok(Some(set)) }
     }
 
+    fn counts_tokens(&self) -> bool {
+        self.counts_tokens
+    }
+
     fn step_token(&self, set: SetId, event: TokenEvent) -> Result<Option<SetId>, LimitExceeded> {
         if !self.names_tokens {
             return Ok(None);
@@ -456,7 +503,8 @@ impl Engine for Recognizer {
             }
         }
         let Builder { stepper, continuations, .. } = &mut *builder;
-        stepper.resume(&mut kernel, &mut ended, continuations)?;
+        stepper.resume(&self.form, &mut kernel, &mut ended, continuations)?;
+        builder.retain_viable(self, &mut kernel)?;
         builder.intern_live(&self.sets, &mut kernel)
     }
 
@@ -507,6 +555,15 @@ impl Engine for Recognizer {
     }
 }
 
+/// The items from which the mask of a set is composed, as if terminals did not count tokens.
+pub(crate) struct MaskItems {
+    /// The items of the kernel; if an embedded grammar begins or goes on in the set, all items before or inside a
+    /// terminal.
+    pub(crate) items: Vec<Item>,
+    /// Whether an embedded grammar begins or goes on in the set.
+    pub(crate) is_embedded: bool,
+}
+
 /// A set with the parts of the recogniser, under its lock. Masks are composed through it.
 pub(crate) struct SetReader<'a> {
     recognizer: &'a Recognizer,
@@ -520,17 +577,25 @@ impl SetReader<'_> {
         self.set
     }
 
-    /// The items of the set, as if terminals did not count tokens.
-    pub(crate) fn uncounted_items(&self) -> Vec<Item> {
+    /// The items of the set from which its mask is composed.
+    pub(crate) fn mask_items(&mut self) -> Result<MaskItems, LimitExceeded> {
         let mut items = self.builder.items(self.recognizer.set(self.set));
+        let mut is_embedded = false;
+        if !self.builder.stepper.embedded.is_empty() {
+            let scans = self.builder.scans(self.recognizer, self.set)?;
+            is_embedded = scans.iter().any(|item| self.builder.stepper.is_embedded(item.state));
+            if is_embedded {
+                items = scans;
+            }
+        }
         if self.recognizer.counts_tokens {
             for item in &mut items {
                 if let Some(limited) = self.builder.stepper.token_limited(item.state) {
-                    item.state = ItemState(index_u32(limited.state.index()));
+                    item.state = limited.state;
                 }
             }
         }
-        items
+        Ok(MaskItems { items, is_embedded })
     }
 
     /// Whether terminals that count tokens have so many left that they do not constrain the next token. Then the mask
@@ -554,10 +619,38 @@ impl SetReader<'_> {
         Ok(core.items.iter().all(is_ample))
     }
 
+    /// The values that the text of the set is inside of, and those that can begin there; `None` if a walk is the better
+    /// strategy for the mask.
+    pub(crate) fn open_values(&mut self, trie: &TokenTrie) -> Result<Option<Vec<OpenValue>>, LimitExceeded> {
+        if self.recognizer.transparent.is_none() {
+            return Ok(Some(Vec::new()));
+        }
+        self.builder.open_values(self.recognizer, self.set, trie, 0)
+    }
+
+    /// Whether a text of the grammar can have values with conditions.
+    pub(crate) fn has_values(&self) -> bool {
+        self.recognizer.transparent.is_some()
+    }
+
     /// The core of the set, and its continuations.
     pub(crate) fn core(&self) -> (CoreId, &[ContinuationId]) {
         let set = self.recognizer.set(self.set);
         (set.data.core(), self.builder.parts(set))
+    }
+
+    /// The core of the set, and its continuations, where an item inside a value is followed by those of the set inside
+    /// it, in place of its text.
+    pub(crate) fn core_without_values(&mut self) -> (CoreId, Box<[ContinuationId]>) {
+        let set = self.recognizer.set(self.set);
+        match self.builder.items_without_values(self.recognizer, set) {
+            None => (set.data.core(), self.builder.parts(set).into()),
+            Some(items) => {
+                let cores = &mut self.builder.continuations.cores;
+                let (core, continuations) = cores.intern(set.data.ends(), items.into_iter());
+                (core, continuations.into())
+            }
+        }
     }
 
     /// The continuations of all sets.
@@ -572,10 +665,14 @@ impl SetReader<'_> {
 
     /// The parts of the recogniser from which masks are composed.
     pub(crate) fn machine(&mut self) -> Machine<'_> {
-        let Builder { stepper: Stepper { automata, predictor, .. }, continuations, .. } = &mut *self.builder;
+        let Builder { stepper, continuations, .. } = &mut *self.builder;
+        let Stepper { automata, embedded, predictor, .. } = stepper;
         let (left_corners, starts) = predictor.parts();
+        let left_corners = self.recognizer.transparent.as_ref().unwrap_or(left_corners);
         let starts = if self.recognizer.counts_tokens { &self.recognizer.uncounted_starts } else { starts };
-        Machine { form: &self.recognizer.form, automata, continuations, left_corners, starts }
+        let has_values = self.recognizer.transparent.is_some();
+        let form = &self.recognizer.form;
+        Machine { form, automata, embedded, continuations, left_corners, has_values, starts }
     }
 
     /// The tokens that token terminals of the set match.
@@ -594,6 +691,7 @@ impl Builder {
             + self.stepper.memory_bytes()
             + self.continuations.memory_bytes()
             + self.traces.memory_bytes()
+            + self.remembered.memory_bytes()
             + self.completions.as_ref().map_or(0, |completions| completions.memory_bytes())
     }
 
@@ -640,7 +738,7 @@ impl Builder {
     ) -> Result<Option<SetId>, LimitExceeded> {
         let set = recognizer.set(id);
         let core = self.continuations.cores.get(set.data.core());
-        if bytes.len() < 2 || core.items.len() != 1 || core.is_frequent() {
+        if bytes.len() < 2 || core.items.len() != 1 || core.is_frequent() || self.has_scarce_values() {
             return Ok(None);
         }
         let Some(item) = core.items_with(self.parts(set)).next() else { return Ok(None) };
@@ -670,7 +768,7 @@ impl Builder {
         byte: ByteWithClass,
     ) -> Result<Option<SetId>, LimitExceeded> {
         let core = self.continuations.cores.get(set.data.core());
-        if !core.is_frequent() {
+        if !core.is_frequent() || self.has_scarce_values() {
             return self.step_set(recognizer, set, byte);
         }
         let parts = &self.set_parts[set.data.first()..][..core.count];
@@ -690,6 +788,10 @@ impl Builder {
                 let mut recording = Recorder::new(&mut self.continuations, parts);
                 let mut recorded = Kernel::default();
                 self.stepper.step(&recognizer.form, &numbered, byte, &mut recording, &mut recorded)?;
+                if !self.stepper.value_items.is_empty() {
+                    self.traces.exclude(key);
+                    return self.step_set(recognizer, set, byte);
+                }
                 let mut kernel = recording.resolve(&recorded);
                 self.traces.record(key, recording, &recorded);
                 self.intern_live(&recognizer.sets, &mut kernel)
@@ -711,6 +813,10 @@ impl Builder {
         kernel.clear();
         let continuations = &mut self.continuations;
         self.stepper.step(&recognizer.form, &items, byte, continuations, &mut kernel)?;
+        if !self.stepper.value_items.is_empty() {
+            self.step_values(recognizer, byte, &mut kernel)?;
+        }
+        self.retain_viable(recognizer, &mut kernel)?;
         let next = self.intern_live(&recognizer.sets, &mut kernel);
         (self.items, self.kernel) = (items, kernel);
         next
@@ -760,6 +866,16 @@ impl Builder {
         self.set_parts.extend_from_slice(parts);
         self.set_bytes += Sets::STATE_BYTES;
         Ok(id)
+    }
+}
+
+/// Separates the bytes that `others` separates.
+fn refine_classes(classes: &mut [u8; 256], others: &[u8; 256]) {
+    let mut ids: FxHashMap<(u8, u8), u8> = FxHashMap::default();
+    for (class, &other) in classes.iter_mut().zip(others) {
+        // There are at most as many classes as bytes.
+        let next = ids.len() as u8;
+        *class = *ids.entry((*class, other)).or_insert(next);
     }
 }
 
