@@ -277,6 +277,13 @@ class Composition:
     def grammar(self, grammar: Grammar) -> int:
         """Make a part of a grammar. The same grammar is the same part."""
 
+    def lexed(self, grammar: LexedGrammar, label: str, limits: Limits | None = None) -> int:
+        """Make a part of a grammar with a lexer, which sees only the text of the part; messages call it ``label``.
+
+        Raises:
+            GrammarError: As of :meth:`LexedGrammar.compile`.
+        """
+
     def token(self, token: int | str) -> int:
         """Make a part of one token, by id, special name or text."""
 
@@ -395,7 +402,8 @@ class Composition:
         """Make a part with the texts of a part that overlap at most ``max_tokens`` tokens.
 
         Raises:
-            UnsupportedGrammar: The part is not a regular language.
+            UnsupportedGrammar: The part names tokens, or refers to a rule that is not defined yet.
+            GrammarError: No text of the part ends.
         """
 
     def finish(self, part: int) -> Grammar:

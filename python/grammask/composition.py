@@ -94,11 +94,11 @@ class Part:
         """Adds the grammar of the part to a composition, and returns its number there.
 
         Raises:
-            TypeError: It has a lexer.
+            GrammarError: It has a lexer, and its tables cannot be made.
         """
         grammar = self.build()
         if isinstance(grammar, _grammask.LexedGrammar):
-            raise no_part()
+            return composition.lexed(grammar, "a text of a grammar with a lexer")
         return composition.grammar(grammar)
 
     def __eq__(self, other: object) -> bool:
@@ -116,11 +116,6 @@ class Part:
     def __setstate__(self, state: tuple[str, tuple[Any, ...], tuple[Part, ...], bytes]) -> None:
         self.kind, self.arguments, self.parts, self.digest = state
         self._grammar = None
-
-
-def no_part() -> TypeError:
-    """Returns the error for a grammar with a lexer as a part."""
-    return TypeError("a grammar with a lexer (from_lark, bundled) cannot be a part of another grammar")
 
 
 def literal(text: str | bytes) -> Part:

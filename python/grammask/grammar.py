@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Literal
 
 from grammask import _grammask
 from grammask.compile_cache import CompileCache, default_compile_cache
-from grammask.composition import Part, no_part
+from grammask.composition import Part
 from grammask.grammar_algebra import GrammarAlgebra
 from grammask.grammar_readers import GrammarReaders
 from grammask.sources import SourceKey, source_digest
@@ -67,13 +67,7 @@ class Grammar(GrammarAlgebra, GrammarReaders):
         return cls.of_source(part)
 
     def as_part(self) -> Part:
-        """Returns the grammar as a part of others.
-
-        Raises:
-            TypeError: It has a lexer.
-        """
-        if isinstance(self._built, _grammask.LexedGrammar):
-            raise no_part()
+        """Returns the grammar as a part of others."""
         return Part.of_source(self._source, self._built)
 
     def digest(self) -> bytes:
@@ -84,7 +78,7 @@ class Grammar(GrammarAlgebra, GrammarReaders):
         """Adds the grammar to a composition; returns the number of the part.
 
         Raises:
-            TypeError: It has a lexer.
+            GrammarError: It has a lexer, and its tables cannot be made.
         """
         return Part.of_source(self._source, self._core).graft_into(joined)
 
@@ -126,7 +120,6 @@ class Grammar(GrammarAlgebra, GrammarReaders):
             UnsupportedGrammar: The grammar names tokens, or a terminal of a lexer matches parts of characters.
             GrammarSemanticError: A terminal of a lexer has no text that can be spelled.
             LimitExceeded: A budget is exceeded.
-            TypeError: The grammar has a lexer, and the first line has a prefix.
             ValueError: There is no such encoding or option.
         """
         from grammask.readers.encoded import EncodedSource, line_prefix

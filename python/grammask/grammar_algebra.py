@@ -27,11 +27,7 @@ class GrammarAlgebra:
         raise NotImplementedError
 
     def as_part(self) -> Part:
-        """Returns the grammar as a part of others.
-
-        Raises:
-            TypeError: It has a lexer.
-        """
+        """Returns the grammar as a part of others."""
         raise NotImplementedError
 
     @classmethod
@@ -150,7 +146,7 @@ class GrammarAlgebra:
         """Returns the concatenation of grammars and texts. Also ``a + b``.
 
         Raises:
-            TypeError: A part has a lexer, or is neither a grammar nor a text.
+            TypeError: A part is neither a grammar nor a text.
         """
         return cls.of_part(composition.sequence(_part_of(part) for part in parts))
 
@@ -159,7 +155,7 @@ class GrammarAlgebra:
         """Returns the union of grammars and texts. Also ``a | b``.
 
         Raises:
-            TypeError: A part has a lexer, or is neither a grammar nor a text.
+            TypeError: A part is neither a grammar nor a text.
             ValueError: There are no parts.
         """
         return cls.of_part(composition.choice(_part_of(part) for part in parts))
@@ -168,7 +164,6 @@ class GrammarAlgebra:
         """Returns the grammar of ``least`` to ``most`` texts of this one in a row; None is no upper bound.
 
         Raises:
-            TypeError: The grammar has a lexer.
             ValueError: The bounds are negative or contradict each other.
         """
         return self.of_part(composition.repeat(self.as_part(), least, most))
@@ -190,8 +185,8 @@ class GrammarAlgebra:
             max_tokens: The maximum number of tokens.
 
         Raises:
-            UnsupportedGrammar: The grammar is not a regular language. Budgets of whole texts have no such condition.
-            TypeError: The grammar has a lexer.
+            UnsupportedGrammar: When the grammar is used: it names tokens and is not a regular language. Budgets of whole
+                texts have no such condition.
             ValueError: The number is negative, or too large.
         """
         return self.of_part(composition.limited(self.as_part(), max_tokens))

@@ -53,7 +53,8 @@ fn grammar(build: impl FnOnce(&mut Nodes) -> NodeId) -> Grammar {
 
 fn recognizer(grammar: &Grammar) -> Recognizer {
     let lowered = lower(grammar, &Limits::default()).expect("a grammar");
-    Recognizer::new(lowered.normal_form, vec![None; 64], &Limits::default()).expect("a recogniser")
+    Recognizer::new(lowered.normal_form, vec![None; 64], Vec::new(), &Limits::default())
+        .expect("a recogniser")
 }
 
 fn read(recognizer: &Recognizer, text: &str) -> Option<SetId> {

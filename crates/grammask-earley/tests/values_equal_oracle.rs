@@ -330,8 +330,9 @@ fn check(seed: u64, vocabulary: &Vocabulary) -> Result<[usize; 2], String> {
     limits.set_items = 2_000;
     let lowered = lower(&grammar, &limits).map_err(|error| error.to_string())?;
     let fail = |limit: LimitExceeded| limit.to_string();
-    let recognizer = Arc::new(Recognizer::new(lowered.normal_form, vec![None; 64], &limits).map_err(fail)?);
-    let masks = ContextFreeMasks::new(recognizer.clone());
+    let recognizer =
+        Arc::new(Recognizer::new(lowered.normal_form, vec![None; 64], Vec::new(), &limits).map_err(fail)?);
+    let masks = ContextFreeMasks::new(recognizer.clone(), Vec::new());
     let checked = Checked { recognizer, masks, caches: [MaskCache::default(), MaskCache::default()] };
     let oracle = ValueOracle::new(&grammar, ALPHABET, 20_000);
     let mut random = Random(seed | 1);
@@ -404,7 +405,9 @@ fn masks_equal_the_oracle() {
             Err(reason) => *refused.entry(reason).or_insert(0) += 1,
         }
     }
-    println!("compared {compared} masks ({composed} composed or recalled) of {grammars} grammars; refused: {refused:?}");
+    println!(
+        "compared {compared} masks ({composed} composed or recalled) of {grammars} grammars; refused: {refused:?}"
+    );
     assert!(composed * 4 > compared, "most masks from summaries are composed");
     assert!(grammars * 4 >= cases * 3, "most grammars are compared");
 }

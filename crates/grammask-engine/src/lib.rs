@@ -10,6 +10,7 @@
 //! |---|---|
 //! | `recognition` | [`Engine`]: steps over bytes and tokens |
 //! | `completion` | [`ShortestCompletion`]: how a text can end soonest |
+//! | `spelling` | [`first_tokens()`]: how tokens spell a shortest completion |
 //! | `tokens` | [`TokenEvent`], [`TokenMatch`]: tokens that a grammar names |
 //! | `masks` | [`MaskSource`]: masks of states, computed for a [`MaskRequest`] |
 //! | `mask_cache` | [`MaskCache`]: finished masks by state |
@@ -25,6 +26,7 @@ mod completion;
 mod mask_cache;
 mod masks;
 mod recognition;
+mod spelling;
 mod tokens;
 mod walk;
 
@@ -32,6 +34,7 @@ pub use completion::{CompletionStep, ShortestCompletion};
 pub use mask_cache::{CacheStatistics, CachedMask, MaskCache};
 pub use masks::{Effort, MaskCounts, MaskOutcome, MaskRequest, MaskSource, MaskStrategy, PrecomputeBudget};
 pub use recognition::{Engine, Expectation};
+pub use spelling::{FirstToken, first_tokens};
 pub use tokens::{TokenEvent, TokenMatch};
 pub use walk::walk;
 

@@ -103,6 +103,11 @@ pub trait Engine: fmt::Debug + Send + Sync {
         Ok(Some(set))
     }
 
+    /// Whether the grammar counts tokens: whether the end of a token can change a state.
+    fn counts_tokens(&self) -> bool {
+        false
+    }
+
     /// The state after a token, read by a token terminal; `None` if no token terminal that matches it comes next.
     ///
     /// # Errors

@@ -5,8 +5,8 @@ use std::sync::Arc;
 use rustc_hash::FxHashMap;
 
 use super::{
-    Definition, Grammar, Node, NodeId, NonterminalDefinition, NonterminalId, Selection, Span, Terminal,
-    TerminalDefinition, TerminalId, ValueCondition, ValueEquality, ValueKind,
+    Definition, EmbeddedId, EmbeddedTexts, Grammar, Node, NodeId, NonterminalDefinition, NonterminalId,
+    Selection, Span, Terminal, TerminalDefinition, TerminalId, ValueCondition, ValueEquality, ValueKind,
 };
 use grammask_automata::{TermId, Terms};
 
@@ -32,6 +32,7 @@ pub struct GrammarBuilder {
     nodes: Vec<Node>,
     spans: Vec<Span>,
     definitions: Vec<Definition>,
+    embedded: Vec<EmbeddedTexts>,
     source: Arc<str>,
     /// The source texts of grafted grammars.
     grafted: String,
@@ -58,6 +59,7 @@ impl GrammarBuilder {
             nodes: Vec::new(),
             spans: Vec::new(),
             definitions: Vec::new(),
+            embedded: Vec::new(),
             source: Arc::from(source),
             grafted: String::new(),
             name_suffixes: FxHashMap::default(),
@@ -118,6 +120,12 @@ impl GrammarBuilder {
         self.terminal(Terminal::Literal(bytes.into()), &label, span)
     }
 
+    /// A new embedded grammar. Embedded grammars are numbered in the order in which they are added, here or by grafts.
+    pub fn embed(&mut self, texts: EmbeddedTexts) -> EmbeddedId {
+        self.embedded.push(texts);
+        EmbeddedId::new(self.embedded.len() - 1)
+    }
+
     /// A reference to a nonterminal.
     pub fn reference(&mut self, nonterminal: NonterminalId, span: Span) -> NodeId {
         self.node(Node::Nonterminal(nonterminal), span)
@@ -164,15 +172,17 @@ impl GrammarBuilder {
     /// A text of `node` whose value is not remembered in the innermost scope, and is from there on. See
     /// [`values`](super::values).
     pub fn fresh(&mut self, node: NodeId, equality: ValueEquality, span: Span) -> NodeId {
-        self.node(Node::Value { node, condition: ValueCondition { kind: ValueKind::Fresh, equality } }, span)
+        self.value(node, ValueCondition { kind: ValueKind::Fresh, equality }, span)
     }
 
     /// A text of `node` whose value is remembered in the innermost scope. See [`values`](super::values).
     pub fn repeated(&mut self, node: NodeId, equality: ValueEquality, span: Span) -> NodeId {
-        self.node(
-            Node::Value { node, condition: ValueCondition { kind: ValueKind::Repeated, equality } },
-            span,
-        )
+        self.value(node, ValueCondition { kind: ValueKind::Repeated, equality }, span)
+    }
+
+    /// A text of `node` whose value satisfies the condition. See [`values`](super::values).
+    pub fn value(&mut self, node: NodeId, condition: ValueCondition, span: Span) -> NodeId {
+        self.node(Node::Value { node, condition }, span)
     }
 
     /// A new nonterminal called `name`, with a suffix if the name is taken.
@@ -194,7 +204,8 @@ impl GrammarBuilder {
 
     /// Adds a copy of `grammar` with fresh nonterminals; returns a reference to its start symbol.
     ///
-    /// Its source text is appended to this one, and its spans are shifted accordingly. Cost: linear in the grammar.
+    /// Its source text is appended to this one, and its spans are shifted accordingly. Its embedded grammars are
+    /// numbered after those added so far. Cost: linear in the grammar.
     pub fn graft(&mut self, grammar: &Grammar) -> NodeId {
         let shift = self.append_source(grammar.source());
         let moved = |span: Span| Span::new(span.start + shift, span.end + shift);
@@ -213,6 +224,8 @@ impl GrammarBuilder {
             .map(|definition| self.fresh_nonterminal(&definition.name, moved(definition.span)))
             .collect();
         let first = self.nodes.len();
+        let first_embedded = self.embedded.len();
+        self.embedded.extend_from_slice(&grammar.embedded);
         let shifted = |node: NodeId| NodeId::new(node.index() + first);
         for (node, &span) in grammar.nodes().iter().zip(&grammar.spans) {
             let span = moved(span);
@@ -224,6 +237,10 @@ impl GrammarBuilder {
                         &Terminal::Limited { term, tokens } => {
                             Terminal::Limited { term: terms[&term], tokens }
                         }
+                        &Terminal::Embedded { grammar, tokens } => Terminal::Embedded {
+                            grammar: EmbeddedId::new(grammar.index() + first_embedded),
+                            tokens,
+                        },
                         other => other.clone(),
                     };
                     self.terminal(terminal, label, span);
@@ -290,6 +307,21 @@ impl GrammarBuilder {
         &self.terminals[terminal.index()].terminal
     }
 
+    /// The terminal with this id, and its label.
+    pub(crate) fn definition_of(&self, terminal: TerminalId) -> &TerminalDefinition {
+        &self.terminals[terminal.index()]
+    }
+
+    /// The name of a nonterminal.
+    pub(crate) fn rule_name(&self, rule: NonterminalId) -> &str {
+        &self.nonterminals[rule.index()].name
+    }
+
+    /// The texts of an embedded grammar.
+    pub(crate) fn texts_of(&self, embedded: EmbeddedId) -> EmbeddedTexts {
+        self.embedded[embedded.index()]
+    }
+
     fn node(&mut self, node: Node, span: Span) -> NodeId {
         self.nodes.push(node);
         self.spans.push(span);
@@ -306,6 +338,7 @@ impl GrammarBuilder {
             nodes: self.nodes,
             spans: self.spans,
             definitions: self.definitions,
+            embedded: self.embedded,
             start,
             source: match self.grafted.is_empty() {
                 true => self.source,

@@ -7,16 +7,26 @@
 use grammask_automata::encoding::{CharacterEncoding, TermEncoder};
 use grammask_diagnostics::{Code, Diagnostic, GrammarError, Limits};
 
-use crate::{Grammar, Node, Terminal, TerminalDefinition, TerminalId};
+use crate::{EmbeddedTexts, Grammar, Node, Terminal, TerminalDefinition, TerminalId};
 
 impl Grammar {
     /// The grammar of the byte strings that decode to a text of this one. Cost: linear in the size of the terminals.
     ///
+    /// `embedded` holds the texts of the embedded grammars through the encoding, one for each of
+    /// [`embedded`](Self::embedded).
+    ///
     /// # Errors
     /// If a terminal names tokens, which have no spelling in an encoding; if a text must not, or must, repeat a value,
     /// since values are compared as they are written; if a limit is exceeded.
-    pub fn encoded(&self, encoding: &CharacterEncoding, limits: &Limits) -> Result<Self, GrammarError> {
+    pub fn encoded(
+        &self,
+        encoding: &CharacterEncoding,
+        embedded: Vec<EmbeddedTexts>,
+        limits: &Limits,
+    ) -> Result<Self, GrammarError> {
+        debug_assert_eq!(embedded.len(), self.embedded.len(), "one for each embedded grammar");
         let mut grammar = self.clone();
+        grammar.embedded = embedded;
         let mut encoder = TermEncoder::new(encoding.clone(), limits);
         let mut diagnostics = Vec::new();
         for (index, TerminalDefinition { terminal, .. }) in grammar.terminals.iter_mut().enumerate() {
@@ -29,6 +39,7 @@ impl Grammar {
                     diagnostics.push(self.token_in_encoding(TerminalId::new(index)));
                     continue;
                 }
+                Terminal::Embedded { .. } => continue,
             };
             let image = match encoder.image(terms, term) {
                 Ok(image) => image,

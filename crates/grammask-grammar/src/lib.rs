@@ -24,12 +24,14 @@
 mod builder;
 pub mod directives;
 mod encoded;
+mod extract;
 mod printer;
 mod regular;
 mod selection;
 pub mod values;
 
 pub use builder::GrammarBuilder;
+pub use extract::ExtractedGrammar;
 use grammask_collections::id_type;
 use grammask_diagnostics::Span;
 pub use printer::{quote_bytes, quote_text, repetition_suffix};
@@ -49,6 +51,10 @@ id_type! {
 id_type! {
     /// A terminal of a [`Grammar`].
     TerminalId
+}
+id_type! {
+    /// An embedded grammar of a [`Grammar`].
+    EmbeddedId
 }
 id_type! {
     /// A node of a right-hand side in a [`Grammar`].
@@ -108,6 +114,24 @@ pub enum Terminal {
     AnyToken,
     /// Any token of a set, as a whole.
     OneOf(Box<TokenSelection>),
+    /// Any text of an embedded grammar. With `tokens`, one that overlaps at most so many tokens of the model, as for
+    /// [`Terminal::Limited`].
+    Embedded {
+        /// The grammar.
+        grammar: EmbeddedId,
+        /// Maximum number of tokens.
+        tokens: Option<u32>,
+    },
+}
+
+/// The kinds of text of an embedded grammar: one that has a recogniser of its own, which is passed beside the grammar.
+/// Every prefix of its texts is the prefix of a finite text, or of an infinite one, and it has a finite text.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct EmbeddedTexts {
+    /// Whether the empty text is one.
+    pub empty: bool,
+    /// Whether a finite nonempty text is one.
+    pub nonempty: bool,
 }
 
 /// A terminal with its notation in the grammar.
@@ -196,6 +220,8 @@ pub struct Grammar {
     pub nodes: Vec<Node>,
     /// The span of each node.
     pub spans: Vec<Span>,
+    /// The texts of embedded grammars, by [`EmbeddedId`].
+    pub embedded: Vec<EmbeddedTexts>,
     /// Definitions, in source order. A nonterminal may have several.
     pub definitions: Vec<Definition>,
     /// The start symbol.
@@ -239,6 +265,12 @@ impl Grammar {
     #[must_use]
     pub fn definitions(&self) -> &[Definition] {
         &self.definitions
+    }
+
+    /// The texts of embedded grammars.
+    #[must_use]
+    pub fn embedded(&self) -> &[EmbeddedTexts] {
+        &self.embedded
     }
 
     /// The start symbol.

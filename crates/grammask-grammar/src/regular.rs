@@ -20,6 +20,8 @@ pub enum NotRegular {
     Tokens,
     /// It contains a selection, as schemas do.
     Selections,
+    /// It contains an embedded grammar, as compositions with a lexed grammar do.
+    Embedded,
     /// It contains values that must not be repeated, as schemas do.
     Values,
 }
@@ -33,6 +35,9 @@ impl NotRegular {
             Self::Undefined => "it refers to a rule that is not defined there",
             Self::Tokens => "it contains tokens, or a part with `max_tokens`",
             Self::Selections => "it has parts that are selected by a schema",
+            Self::Embedded => {
+                "it contains a grammar with a lexer, or a part with `max_tokens` that is not regular"
+            }
             Self::Values => "it has values that must differ",
         }
     }
@@ -203,6 +208,7 @@ fn visit(
         Node::Terminal(id) => term_stack.push(match builder.terminal_at(id).clone() {
             Terminal::Literal(bytes) => builder.terms().literal(&bytes),
             Terminal::Regular(term) => term,
+            Terminal::Embedded { .. } => return Err(NotRegular::Embedded),
             _ => return Err(NotRegular::Tokens),
         }),
         Node::Nonterminal(rule) => agenda.push(LanguageTask::Enter(rule)),

@@ -46,13 +46,11 @@ impl PyParser {
         vocabulary: Option<&PyVocabulary>,
     ) -> PyResult<Self> {
         let limits = or_default(limits);
-        let grammar = grammar.shared().clone();
+        let (grammar, embedded) = (grammar.shared().clone(), grammar.embedded().to_vec());
         let parts: Vec<&str> = parts.iter().map(String::as_str).collect();
         let vocabulary = vocabulary.map(|vocabulary| vocabulary.vocabulary.clone());
-        let parser = py.outside_forks(|| match vocabulary {
-            Some(vocabulary) => CaptureParser::with_vocabulary(&grammar, &parts, vocabulary, &limits),
-            None => CaptureParser::new(&grammar, &parts, &limits),
-        });
+        let parser = py
+            .outside_forks(|| CaptureParser::with_embedded(&grammar, &embedded, &parts, vocabulary, &limits));
         Ok(Self { parser: parser.map_err(|error| grammar_error(py, &error))? })
     }
 

@@ -7,14 +7,18 @@ use grammask::automata::TermId;
 use grammask::frontends::free_text::FreeText;
 use grammask::frontends::{regex, regex_grammar};
 use grammask::grammar::{
-    Clause, Code, Diagnostic, Grammar, GrammarBuilder, NodeId, NonterminalId, PartId, PartOrder,
-    RuleLanguages, Selection, Span, Terminal, TokenReference, TokenSelection, TokenSense,
+    Clause, Code, Diagnostic, EmbeddedId, ExtractedGrammar, Grammar, GrammarBuilder, GrammarError, Node,
+    NodeId, NonterminalId, NotRegular, PartId, PartOrder, RuleLanguages, Selection, Span, Terminal,
+    TokenReference, TokenSelection, TokenSense,
 };
+use grammask::{EmbeddedGrammar, Limits};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 
 use crate::errors::grammar_error;
+use crate::forks::OutsideForks;
 use crate::grammar::PyGrammar;
+use crate::lexed::PyLexedGrammar;
 use crate::limits::{PyLimits, or_default};
 
 /// Joins grammars and other parts in one grammar.
@@ -29,6 +33,8 @@ pub(crate) struct PyComposition {
     languages: Vec<TermId>,
     /// The parts of grammars by address. The entries keep the grammars alive, so that addresses are not reused.
     grammars: HashMap<usize, (Arc<Grammar>, usize)>,
+    /// The embedded grammars, in the order of the builder's numbers.
+    embedded: Vec<EmbeddedGrammar>,
     warnings: Vec<Diagnostic>,
     relaxations: Vec<Diagnostic>,
 }
@@ -59,6 +65,7 @@ impl PyComposition {
             rules: Vec::new(),
             languages: Vec::new(),
             grammars: HashMap::new(),
+            embedded: Vec::new(),
             warnings: Vec::new(),
             relaxations: Vec::new(),
         }
@@ -80,11 +87,32 @@ impl PyComposition {
             return part;
         }
         let node = self.builder.graft(grammar.shared());
+        self.embedded.extend_from_slice(grammar.embedded());
         let part = self.part(node);
         self.grammars.insert(key, (grammar.shared().clone(), part));
         self.warnings.extend(grammar.findings().0.iter().map(without_span));
         self.relaxations.extend(grammar.findings().1.iter().map(without_span));
         part
+    }
+
+    /// Make a part of a grammar with a lexer, which sees only the text of the part; messages call it ``label``.
+    ///
+    /// Raises:
+    ///     GrammarError: As of :meth:`LexedGrammar.compile`.
+    #[pyo3(signature = (grammar, label, limits=None))]
+    fn lexed(
+        &mut self,
+        py: Python<'_>,
+        grammar: &PyLexedGrammar,
+        label: &str,
+        limits: Option<&PyLimits>,
+    ) -> PyResult<usize> {
+        let limits = or_default(limits);
+        let embedded = py.outside_forks(|| grammar.embedded(&limits));
+        let embedded = embedded.map_err(|error| grammar_error(py, &error))?;
+        let terminal = Terminal::Embedded { grammar: self.embed(embedded), tokens: None };
+        let node = self.builder.terminal(terminal, label, Span::default());
+        Ok(self.part(node))
     }
 
     /// Make a part of one token, by id, special name or text.
@@ -201,7 +229,14 @@ impl PyComposition {
 
     /// Make a rule of a part, which names it and lets the parser share it between its uses.
     fn named(&mut self, name: &str, part: usize) -> PyResult<usize> {
-        let body = self.nodes(&[part])?[0];
+        let mut body = self.nodes(&[part])?[0];
+        if let Node::Terminal(id) = *self.builder.node_at(body)
+            && let &Terminal::Embedded { grammar, tokens } = self.builder.terminal_at(id)
+        {
+            // The same grammar with the name as its label, which explanations show.
+            let grammar = self.embed(self.embedded[grammar.index()].clone());
+            body = self.builder.terminal(Terminal::Embedded { grammar, tokens }, name, Span::default());
+        }
         let rule = self.builder.fresh_nonterminal(name, Span::default());
         self.builder.define(rule, body, Span::default());
         let node = self.builder.reference(rule, Span::default());
@@ -342,19 +377,12 @@ impl PyComposition {
     /// Make a part with the texts of a part that overlap at most ``max_tokens`` tokens.
     ///
     /// Raises:
-    ///     UnsupportedGrammar: The part is not a regular language.
+    ///     UnsupportedGrammar: The part names tokens, or refers to a rule that is not defined yet.
+    ///     GrammarError: No text of the part ends.
     fn limited(&mut self, py: Python<'_>, part: usize, max_tokens: u32) -> PyResult<usize> {
         let node = self.nodes(&[part])?[0];
-        let term = RuleLanguages::new(&self.builder).of_node(&mut self.builder, node).map_err(|reason| {
-            let message = "a maximum number of tokens is given to a part that is not a regular language";
-            let error = Diagnostic::error(Code::UnsupportedGrammar, message);
-            grammar_error(
-                py,
-                &error.help(format!("{}; limit its parts, or the whole text", reason.reason())).into(),
-            )
-        })?;
         let label = format!("text of at most {max_tokens} tokens");
-        let terminal = Terminal::Limited { term, tokens: max_tokens };
+        let terminal = self.limited_terminal(node, max_tokens).map_err(|error| grammar_error(py, &error))?;
         let node = self.builder.terminal(terminal, &label, Span::default());
         Ok(self.part(node))
     }
@@ -374,7 +402,9 @@ impl PyComposition {
         self.grammars.clear();
         let start = builder.fresh_nonterminal("start", Span::default());
         builder.define(start, body, Span::default());
-        let grammar = PyGrammar::new(builder.finish(start), std::mem::take(&mut self.warnings));
+        let embedded = std::mem::take(&mut self.embedded);
+        let grammar =
+            PyGrammar::embedding(builder.finish(start), embedded, std::mem::take(&mut self.warnings));
         Ok(grammar.with_relaxations(std::mem::take(&mut self.relaxations)))
     }
 }
@@ -384,6 +414,40 @@ impl PyComposition {
     fn part(&mut self, node: NodeId) -> usize {
         self.parts.push(node);
         self.parts.len() - 1
+    }
+
+    /// Adds an embedded grammar.
+    fn embed(&mut self, grammar: EmbeddedGrammar) -> EmbeddedId {
+        let id = self.builder.embed(grammar.texts());
+        self.embedded.push(grammar);
+        id
+    }
+
+    /// The terminal of the texts of a node that overlap at most some number of tokens: a regular language, or an embedded
+    /// grammar.
+    fn limited_terminal(&mut self, node: NodeId, max_tokens: u32) -> Result<Terminal, GrammarError> {
+        let reason = match RuleLanguages::new(&self.builder).of_node(&mut self.builder, node) {
+            Ok(term) => return Ok(Terminal::Limited { term, tokens: max_tokens }),
+            Err(reason) => reason,
+        };
+        let tokens = Some(max_tokens);
+        if let Node::Terminal(id) = *self.builder.node_at(node)
+            && let &Terminal::Embedded { grammar, tokens: None } = self.builder.terminal_at(id)
+        {
+            return Ok(Terminal::Embedded { grammar, tokens });
+        }
+        let extracted = match reason {
+            NotRegular::Undefined => Err(reason),
+            _ => self.builder.extract(node),
+        };
+        let ExtractedGrammar { grammar, embedded } = extracted.map_err(|reason| {
+            let message = "a maximum number of tokens is given to a part of a rule that is being defined";
+            let error = Diagnostic::error(Code::UnsupportedGrammar, message);
+            error.help(format!("{}; limit its parts, or the whole text", reason.reason()))
+        })?;
+        let embedded = embedded.into_iter().map(|id| self.embedded[id.index()].clone()).collect();
+        let grammar = EmbeddedGrammar::context_free(Arc::new(grammar), embedded, &Limits::default())?;
+        Ok(Terminal::Embedded { grammar: self.embed(grammar), tokens })
     }
 
     /// Adds a language.

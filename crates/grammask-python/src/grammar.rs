@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use grammask::grammar::{Diagnostic, Grammar, GrammarError};
-use grammask::{CompileOptions, CompiledGrammar, EndlessRules, Limits, frontends, lowering};
+use grammask::{CompileOptions, CompiledGrammar, EmbeddedGrammar, EndlessRules, Limits, frontends, lowering};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedBytes;
@@ -20,13 +20,29 @@ use crate::vocabulary::PyVocabulary;
 #[pyclass(name = "Grammar", module = "grammask._grammask", frozen)]
 pub(crate) struct PyGrammar {
     grammar: Arc<Grammar>,
+    /// The grammars that it embeds.
+    embedded: Vec<EmbeddedGrammar>,
     warnings: Vec<Diagnostic>,
     relaxations: Vec<Diagnostic>,
 }
 
 impl PyGrammar {
     pub(crate) fn new(grammar: Grammar, warnings: Vec<Diagnostic>) -> Self {
-        Self { grammar: Arc::new(grammar), warnings, relaxations: Vec::new() }
+        Self::embedding(grammar, Vec::new(), warnings)
+    }
+
+    /// As `new`, with the grammars that it embeds.
+    pub(crate) fn embedding(
+        grammar: Grammar,
+        embedded: Vec<EmbeddedGrammar>,
+        warnings: Vec<Diagnostic>,
+    ) -> Self {
+        Self { grammar: Arc::new(grammar), embedded, warnings, relaxations: Vec::new() }
+    }
+
+    /// The grammars that it embeds.
+    pub(crate) fn embedded(&self) -> &[EmbeddedGrammar] {
+        &self.embedded
     }
 
     /// The grammar in the representation of the core.
@@ -130,11 +146,11 @@ impl PyGrammar {
     ) -> PyResult<Self> {
         let encoding = character_encoding(encoding, spellings, quote, prefix)?;
         let limits = or_default(limits);
-        let grammar = py
-            .outside_forks(|| self.grammar.encoded(&encoding, &limits))
+        let (grammar, embedded) = py
+            .outside_forks(|| grammask::encoded(&self.grammar, &self.embedded, &encoding, &limits))
             .map_err(|error| grammar_error(py, &error))?;
-        let (warnings, relaxations) = (self.warnings.clone(), self.relaxations.clone());
-        Ok(Self { grammar: Arc::new(grammar), warnings, relaxations })
+        Ok(Self::embedding(grammar, embedded, self.warnings.clone())
+            .with_relaxations(self.relaxations.clone()))
     }
 
     /// The source text.
@@ -171,7 +187,9 @@ impl PyGrammar {
         options.endless = if finite { EndlessRules::Refuse } else { EndlessRules::Allow };
         let vocabulary = vocabulary.shared();
         let compiled = py
-            .outside_forks(|| CompiledGrammar::new(&self.grammar, vocabulary, options))
+            .outside_forks(|| {
+                CompiledGrammar::with_embedded(&self.grammar, &self.embedded, vocabulary, options)
+            })
             .map_err(|error| grammar_error(py, &error))?;
         Ok(PyCompiledGrammar::new(compiled, self.relaxations.clone()))
     }

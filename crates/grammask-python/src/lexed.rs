@@ -1,6 +1,7 @@
 //! `LexedGrammar`: a grammar with a lexer, from plain lists of a front end in Python; and the report on its
 //! streamlining.
 
+use std::sync::OnceLock;
 use std::time::Instant;
 
 use grammask::frontends::directives::Directive;
@@ -12,7 +13,7 @@ use grammask::lexing::{
     ProductionSource, STREAMLINING_STEPS, TerminalPattern, TerminalRole, TerminalSource,
     definition_from_rules,
 };
-use grammask::{CompileOptions, CompiledGrammar, Limits};
+use grammask::{CompileOptions, CompiledGrammar, EmbeddedGrammar, Limits};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 
@@ -52,6 +53,8 @@ pub(crate) struct PyLexedGrammar {
     grammar: LexedGrammar,
     source: String,
     warnings: Vec<Diagnostic>,
+    /// The grammar as a part of others, once it was one.
+    embedded: OnceLock<EmbeddedGrammar>,
 }
 
 /// The result of a front end that reads directives.
@@ -75,7 +78,16 @@ impl PyLexedGrammar {
         let (definition, more_warnings) = definition_from_rules(&rules, &options, limits)?;
         warnings.extend(more_warnings);
         let grammar = LexedGrammar::new(&definition, limits)?;
-        Ok(Self { grammar, source: rules.source().to_string(), warnings })
+        Ok(Self { grammar, source: rules.source().to_string(), warnings, embedded: OnceLock::new() })
+    }
+
+    /// The grammar as a part of others. Its tables are made by the first call, under the limits of that.
+    pub(crate) fn embedded(&self, limits: &Limits) -> Result<EmbeddedGrammar, GrammarError> {
+        if let Some(embedded) = self.embedded.get() {
+            return Ok(embedded.clone());
+        }
+        let embedded = EmbeddedGrammar::lexed(self.grammar.clone(), limits)?;
+        Ok(self.embedded.get_or_init(|| embedded).clone())
     }
 }
 
@@ -195,7 +207,7 @@ impl PyLexedGrammar {
         let grammar = py
             .outside_forks(|| LexedGrammar::new(&definition, &limits))
             .map_err(|error| grammar_error(py, &error))?;
-        Ok(Self { grammar, source: source.to_owned(), warnings: Vec::new() })
+        Ok(Self { grammar, source: source.to_owned(), warnings: Vec::new(), embedded: OnceLock::new() })
     }
 
     /// Read a grammar in KBNF with directives.
@@ -267,7 +279,8 @@ impl PyLexedGrammar {
         let grammar = py
             .outside_forks(|| self.grammar.encoded(&encoding, &limits))
             .map_err(|error| grammar_error(py, &error))?;
-        Ok(Self { grammar, source: self.source.clone(), warnings: self.warnings.clone() })
+        let (source, warnings) = (self.source.clone(), self.warnings.clone());
+        Ok(Self { grammar, source, warnings, embedded: OnceLock::new() })
     }
 
     /// The source text.

@@ -11,6 +11,7 @@ use std::time::{Duration, Instant};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::budget::{BudgetStatistics, CostCache};
+use crate::embedded::engines_of;
 use crate::options::{CompileOptions, EndMode, MaskStatistics};
 use grammask_diagnostics::{Code, Deadline, Diagnostic, GrammarError, LimitExceeded, Limits};
 use grammask_earley::lowering::NormalForm;
@@ -37,6 +38,8 @@ pub(crate) enum CompiledLanguage {
         form: Arc<NormalForm>,
         /// The tokens that each terminal matches; `None` for terminals over bytes.
         token_matches: Vec<Option<TokenMatch>>,
+        /// The embedded grammars.
+        embedded: Vec<Arc<CompiledLanguage>>,
     },
     /// A lexed grammar.
     Lexed(Box<PreparedGrammar>),
@@ -62,23 +65,26 @@ pub(crate) type ForcedBytes = RwLock<FxHashMap<SetId, Option<(u8, SetId)>>>;
 pub(crate) struct CacheId(u64);
 
 /// An engine and the source of its masks. For lexed grammars both are the same object.
-#[derive(Debug)]
-struct EngineWithMasks {
-    engine: Arc<dyn Engine>,
+#[derive(Clone, Debug)]
+pub(crate) struct EngineWithMasks {
+    pub(crate) engine: Arc<dyn Engine>,
     masks: Arc<dyn MaskSource>,
 }
 
 impl EngineWithMasks {
-    fn new(
+    pub(crate) fn new(
         language: &CompiledLanguage,
         vocabulary: &Arc<Vocabulary>,
         limits: &Limits,
     ) -> Result<Self, LimitExceeded> {
         Ok(match language {
-            CompiledLanguage::ContextFree { form, token_matches } => {
-                let engine = Recognizer::new(form.clone(), token_matches.clone(), limits)?;
+            CompiledLanguage::ContextFree { form, token_matches, embedded } => {
+                let embedded = engines_of(embedded, vocabulary, limits)?;
+                let (engines, sources) =
+                    embedded.into_iter().map(|Self { engine, masks }| (engine, masks)).unzip();
+                let engine = Recognizer::new(form.clone(), token_matches.clone(), engines, limits)?;
                 let engine = Arc::new(engine.with_vocabulary(vocabulary));
-                Self { masks: Arc::new(ContextFreeMasks::new(engine.clone())), engine }
+                Self { masks: Arc::new(ContextFreeMasks::new(engine.clone(), sources)), engine }
             }
             CompiledLanguage::Lexed(prepared) => {
                 let engine = Arc::new(LexedRecognizer::new(prepared, vocabulary.size(), limits)?);
@@ -118,12 +124,21 @@ impl GrammarCache {
     ) -> Result<Self, LimitExceeded> {
         let EngineWithMasks { engine, masks: source } =
             EngineWithMasks::new(language, &vocabulary, &options.limits)?;
+        let names_or_counts = |terminal: &Terminal| {
+            let over_bytes = matches!(
+                terminal,
+                Terminal::Literal(_) | Terminal::Regular(_) | Terminal::Embedded { tokens: None, .. }
+            );
+            !over_bytes
+        };
         let end_tokens = LiveTokens::new(vocabulary.eos().to_vec(), vocabulary.size());
         let end_tokens = vocabulary.summaries().share(end_tokens);
         let end_mask = Arc::new(Mask::new(end_tokens, vocabulary.size()));
         static NEXT_ID: AtomicU64 = AtomicU64::new(0);
         Ok(Self {
             id: CacheId(NEXT_ID.fetch_add(1, Ordering::Relaxed)),
+            counts_tokens: engine.counts_tokens(),
+            reads_tokens: language.has_terminal(names_or_counts) || engine.counts_tokens(),
             engine,
             source,
             masks: MaskCache::default(),
@@ -133,9 +148,6 @@ impl GrammarCache {
             options: options.clone(),
             text,
             end_mask,
-            counts_tokens: language.has_terminal(|terminal| matches!(terminal, Terminal::Limited { .. })),
-            reads_tokens: language
-                .has_terminal(|terminal| !matches!(terminal, Terminal::Literal(_) | Terminal::Regular(_))),
             soft_limit: AtomicUsize::new(options.limits.memory_bytes / 2),
         })
     }

@@ -3,12 +3,12 @@
 use std::sync::{Arc, PoisonError, RwLock};
 
 use crate::cache::{CompiledLanguage, GrammarCache};
+use crate::embedded::{EmbeddedGrammar, check_ends, compile_all};
 use crate::named_tokens;
 use crate::options::{CompileOptions, EndMode, EndlessRules};
 use grammask_diagnostics::{Code, Diagnostic, GrammarError, LimitExceeded, Limits};
 use grammask_earley::lowering::{Lowered, NormalForm, lower};
-use grammask_earley::recognizer::terminals_without_end;
-use grammask_grammar::{Grammar, TerminalDefinition, TerminalId};
+use grammask_grammar::Grammar;
 use grammask_lexed::{LexedGrammar, PreparedGrammar};
 use grammask_vocabulary::Vocabulary;
 
@@ -54,6 +54,19 @@ impl CompiledGrammar {
         vocabulary: Arc<Vocabulary>,
         options: CompileOptions,
     ) -> Result<Arc<Self>, GrammarError> {
+        Self::with_embedded(grammar, &[], vocabulary, options)
+    }
+
+    /// As [`new`](Self::new), with the grammars that `grammar` embeds, in their order.
+    ///
+    /// # Errors
+    /// As for [`new`](Self::new), of all of these grammars.
+    pub fn with_embedded(
+        grammar: &Grammar,
+        embedded: &[EmbeddedGrammar],
+        vocabulary: Arc<Vocabulary>,
+        options: CompileOptions,
+    ) -> Result<Arc<Self>, GrammarError> {
         let source = grammar.source().clone();
         let fail = |diagnostics| GrammarError::new(diagnostics, source.clone());
         let Lowered { normal_form, warnings } = lower(grammar, &options.limits)?;
@@ -77,13 +90,10 @@ impl CompiledGrammar {
             return Err(fail(vec![only_empty_text()]));
         }
         let token_matches = named_tokens::matches(normal_form.terminals(), &vocabulary).map_err(fail)?;
-        let without_end = terminals_without_end(&normal_form, &vocabulary, &options.limits)
-            .map_err(|limit| fail(vec![limit.diagnostic()]))?;
-        if !without_end.is_empty() {
-            let error = |&id: &TerminalId| too_few_tokens(normal_form.terminal(id));
-            return Err(fail(without_end.iter().map(error).collect()));
-        }
-        let language = CompiledLanguage::ContextFree { form: Arc::new(normal_form), token_matches };
+        let form = Arc::new(normal_form);
+        let embedded = compile_all(grammar, embedded, &vocabulary, &options.limits)?;
+        let language = CompiledLanguage::ContextFree { form, token_matches, embedded };
+        check_ends(&language, &vocabulary, &options.limits).map_err(fail)?;
         let cache = GrammarCache::new(&language, vocabulary.clone(), &options, source.clone())
             .map_err(|limit| fail(vec![limit.diagnostic()]))?;
         Ok(Arc::new(Self {
@@ -221,15 +231,6 @@ fn missing_end(options: &CompileOptions, vocabulary: &Vocabulary) -> Option<Diag
         );
     }
     None
-}
-
-/// The error of a terminal that cannot end within its maximum number of tokens.
-fn too_few_tokens(definition: &TerminalDefinition) -> Diagnostic {
-    let label = &definition.label;
-    let message = format!(
-        "no token of the vocabulary begins a text of `{label}` that ends within its maximum of tokens"
-    );
-    Diagnostic::error(Code::TokenMaximumTooSmall, message).help("raise the maximum")
 }
 
 fn only_empty_text() -> Diagnostic {

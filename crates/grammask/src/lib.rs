@@ -39,6 +39,7 @@ mod cache;
 pub mod captures;
 mod compiled;
 mod drafts;
+mod embedded;
 mod forced;
 mod matcher;
 mod named_tokens;
@@ -70,6 +71,7 @@ pub use budget::{BudgetError, BudgetStatistics, Completion};
 pub use cache::GrammarCache;
 pub use compiled::CompiledGrammar;
 pub use drafts::{DraftTree, DraftTreeError};
+pub use embedded::{EmbeddedGrammar, encoded};
 pub use forced::TokenizeError;
 pub use grammask_diagnostics::{Deadline, LimitExceeded, Limits};
 pub use grammask_engine::{

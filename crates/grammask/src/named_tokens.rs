@@ -33,7 +33,10 @@ pub(crate) fn matches(
                     None
                 }
             },
-            Terminal::Literal(_) | Terminal::Regular(_) | Terminal::Limited { .. } => None,
+            Terminal::Literal(_)
+            | Terminal::Regular(_)
+            | Terminal::Limited { .. }
+            | Terminal::Embedded { .. } => None,
         });
     }
     if unknown.is_empty() { Ok(resolved) } else { Err(unknown) }

@@ -14,10 +14,11 @@ use grammask::automata::{Automata, ByteSet, ShortestWords};
 use grammask::frontends::json_schema::{self, KeyOrder, SchemaOptions, Whitespace};
 use grammask::frontends::kbnf;
 use grammask::grammar::{Grammar, Terminal};
+use grammask::lexing::LexedGrammar;
 use grammask::vocabulary::{TokenId, TokenTexts, Vocabulary};
 use grammask::{
-    CompileOptions, CompiledGrammar, CompletionStep, Deadline, Engine, Limits, SetId, ShortestCompletion,
-    TokenEvent,
+    CompileOptions, CompiledGrammar, CompletionStep, Deadline, EmbeddedGrammar, Engine, Limits, SetId,
+    ShortestCompletion, TokenEvent,
 };
 use proptest::prelude::*;
 use proptest::sample::select;
@@ -145,6 +146,38 @@ fn completions_of_selections() {
             Vocabulary::new(texts, vec![], vec![end], None).expect("a vocabulary"),
             &choices,
         );
+    });
+}
+
+/// Embedded grammars: a lexed one, and a context-free one that embeds it.
+#[test]
+fn completions_of_embedded_grammars() {
+    let strategy = (
+        proptest::collection::vec(generators::lexed::definition(), 4),
+        generators::embedding_grammar(1),
+        generators::embedding_grammar(2),
+        generators::lexed::vocabulary(),
+        choices(24),
+    );
+    run(500, strategy, |(definitions, middle, outer, vocabulary, choices)| {
+        let limits = Limits::default();
+        let lexed = definitions.iter().find_map(|definition| {
+            EmbeddedGrammar::lexed(LexedGrammar::new(definition, &limits).ok()?, &limits).ok()
+        });
+        let Some(lexed) = lexed else { return };
+        let middle = middle.without_maxima().build_with(&[lexed.texts()]);
+        let middle = EmbeddedGrammar::context_free(Arc::new(middle), vec![lexed.clone()], &limits);
+        let embedded = [lexed.clone(), middle.unwrap_or(lexed)];
+        let texts = embedded.each_ref().map(EmbeddedGrammar::texts);
+        // All bytes of the grammars, so that every state that has a completion has one that can be spelled.
+        let bytes = "ab cé你".bytes().map(|byte| Some(vec![byte])).chain([Some(vec![0xff])]);
+        let end = vocabulary.texts.len() - 1;
+        let texts_of_tokens: TokenTexts =
+            vocabulary.texts[..end].iter().cloned().chain(bytes).chain([None]).collect();
+        let end = texts_of_tokens.len() as u32 - 1;
+        let vocabulary = Vocabulary::new(texts_of_tokens, vec![], vec![end], None).expect("a vocabulary");
+        let outer = outer.without_maxima().build_with(&texts);
+        check_embedding(&outer, &embedded, vocabulary, &choices);
     });
 }
 
@@ -302,10 +335,15 @@ impl StateGraph<'_> {
 }
 
 fn check(grammar: &Grammar, vocabulary: Vocabulary, choices: &[u16]) {
+    check_embedding(grammar, &[], vocabulary, choices);
+}
+
+/// As [`check`], for a grammar that embeds others.
+fn check_embedding(grammar: &Grammar, embedded: &[EmbeddedGrammar], vocabulary: Vocabulary, choices: &[u16]) {
     let vocabulary = Arc::new(vocabulary);
-    let Ok(compiled) = CompiledGrammar::new(grammar, vocabulary.clone(), CompileOptions::default()) else {
-        return;
-    };
+    let options = CompileOptions::default();
+    let compiled = CompiledGrammar::with_embedded(grammar, embedded, vocabulary.clone(), options);
+    let Ok(compiled) = compiled else { return };
     let cache = compiled.cache();
     let engine = cache.engine();
     let deadline = Deadline::after(Limits::default().time);

@@ -6,23 +6,34 @@
 
 mod generators;
 
-use std::collections::HashSet;
+use std::cell::RefCell;
+use std::collections::{HashMap, HashSet};
+use std::rc::Rc;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
+use generators::GrammarSketch;
 use generators::lexed::{BLOCK_CASES, blocks_definition, definition};
 use grammask::automata::encoding::{CharacterEncoding, JsonEscapes};
-use grammask::grammar::{Grammar, Terminal};
+use grammask::grammar::{EmbeddedTexts, Grammar, Terminal};
 use grammask::lexing::reference::LexedReference;
 use grammask::lexing::{LexedDefinition, LexedGrammar, LexedRecognizer, ParserKind, PreparedGrammar};
-use grammask::recognizer::reference::{Chart, Reference};
+use grammask::recognizer::reference::{
+    Chart, EmbeddedReference, Language, LastPiece, PieceReading, Reference,
+};
 use grammask::vocabulary::{TokenId, TokenSet, TokenTexts, Vocabulary};
-use grammask::{CompileOptions, CompiledGrammar, Deadline, EndMode, Engine, Limits, MaskStrategy};
+use grammask::{
+    CompileOptions, CompiledGrammar, Deadline, EmbeddedGrammar, EndMode, Engine, Limits, MaskStrategy,
+};
 use proptest::prelude::*;
 use proptest::sample::{Index, select};
 
 static COMPARED: AtomicU64 = AtomicU64::new(0);
+/// Number of compared masks of context-free grammars.
+static CONTEXT_FREE: AtomicU64 = AtomicU64::new(0);
+/// Number of compared masks of grammars that embed another.
+static EMBEDDING: AtomicU64 = AtomicU64::new(0);
 static ACCEPTED: AtomicU64 = AtomicU64::new(0);
 
 /// The beginning of an encoded text.
@@ -278,38 +289,86 @@ fn encodings() -> Vec<CharacterEncoding> {
 fn is_outside_the_oracle(grammar: &Grammar) -> bool {
     grammar.terminals().iter().any(|definition| match &definition.terminal {
         Terminal::Literal(word) => std::str::from_utf8(word).is_err(),
-        Terminal::Regular(_) => false,
-        Terminal::Limited { .. } | Terminal::Token(_) | Terminal::AnyToken | Terminal::OneOf(_) => true,
+        Terminal::Regular(_) | Terminal::Embedded { tokens: None, .. } => false,
+        Terminal::Embedded { .. }
+        | Terminal::Limited { .. }
+        | Terminal::Token(_)
+        | Terminal::AnyToken
+        | Terminal::OneOf(_) => true,
     })
+}
+
+/// The oracle of an embedded grammar.
+#[derive(Debug)]
+struct PlainOracle<'v> {
+    reference: Reference<'v>,
+    known: RefCell<HashMap<Vec<u8>, PieceReading>>,
+}
+
+impl EmbeddedReference for PlainOracle<'_> {
+    fn language(&self) -> Language {
+        self.reference.language()
+    }
+
+    fn read(&self, pieces: &[&[u8]], _: LastPiece) -> PieceReading {
+        let text = pieces.concat();
+        if let Some(&known) = self.known.borrow().get(&text) {
+            return known;
+        }
+        let mut chart = self.reference.chart();
+        let is_prefix = chart.accept_piece(&text, LastPiece::Ended);
+        let reading = PieceReading { is_prefix, is_text: is_prefix && chart.is_complete() };
+        self.known.borrow_mut().insert(text, reading);
+        reading
+    }
+
+    fn min_tokens(&self, _: &[&[u8]]) -> Option<u32> {
+        unreachable!("no embedded grammar has a maximum number of tokens")
+    }
 }
 
 #[test]
 fn masks_equal_the_product_of_decoder_and_recogniser() {
     let mut runner = proptest::test_runner::TestRunner::new(generators::config(2500));
     let strategy = (
-        generators::grammar(),
+        prop_oneof![generators::grammar(), generators::embedding_grammar(1)],
+        prop::collection::vec(generators::grammar(), 4),
         vocabulary(),
         select(encodings()),
         prop::collection::vec(any::<Index>(), 12),
         select(vec![MaskStrategy::Summaries, MaskStrategy::Walk]),
     );
-    let result = runner.run(&strategy, |(sketch, tokens, encoding, walk, masks)| {
-        let plain = sketch.build();
+    let result = runner.run(&strategy, |(sketch, inner, tokens, encoding, walk, masks)| {
         let limits = Limits::default();
-        let encoded = plain.encoded(&encoding, &limits);
-        if is_outside_the_oracle(&plain) {
-            return Ok(());
-        }
-        let encoded = encoded.expect("no token is named");
         let end = tokens.len() as u32;
         let texts: TokenTexts = tokens.into_iter().map(Some).chain([None]).collect();
         let vocabulary =
             Arc::new(Vocabulary::new(texts, vec![], vec![end], None).expect("a good vocabulary"));
+        let inner = inner.iter().map(GrammarSketch::build).find_map(|inner| {
+            let embedded = EmbeddedGrammar::context_free(Arc::new(inner.clone()), Vec::new(), &limits);
+            (!is_outside_the_oracle(&inner)).then_some((inner, embedded.ok()?))
+        });
+        let Some((plain_inner, embedded)) = inner else { return Ok(()) };
+        let embedded = vec![embedded];
+        let texts: Vec<EmbeddedTexts> = embedded.iter().map(EmbeddedGrammar::texts).collect();
+        let plain = sketch.without_maxima().build_with(&texts);
+        if is_outside_the_oracle(&plain) {
+            return Ok(());
+        }
+        let oracle =
+            PlainOracle { reference: Reference::new(&plain_inner, &vocabulary), known: RefCell::default() };
+        let reference = Reference::with_embedded(&plain, &vocabulary, vec![Rc::new(oracle)]);
+        let embeds = plain
+            .terminals()
+            .iter()
+            .any(|definition| matches!(definition.terminal, Terminal::Embedded { .. }));
+        let encoded = grammask::encoded(&plain, &embedded, &encoding, &limits);
+        let (encoded, embedded) = encoded.expect("no token is named");
         let mut options = CompileOptions::default();
         options.end = EndMode::Eos;
         options.masks = masks;
-        let Ok(compiled) = CompiledGrammar::new(&encoded, vocabulary.clone(), options) else { return Ok(()) };
-        let reference = Reference::new(&plain, &vocabulary);
+        let compiled = CompiledGrammar::with_embedded(&encoded, &embedded, vocabulary.clone(), options);
+        let Ok(compiled) = compiled else { return Ok(()) };
         let ends = ends(&encoding);
         let mut product =
             Product { chart: reference.chart(), encoding: &encoding, ends: &ends, partial: Vec::new() };
@@ -334,7 +393,8 @@ fn masks_equal_the_product_of_decoder_and_recogniser() {
             };
             let expected: Vec<TokenId> = expected.iter().collect();
             prop_assert_eq!(found, expected, "{:?}", encoding);
-            COMPARED.fetch_add(1, Ordering::Relaxed);
+            CONTEXT_FREE.fetch_add(1, Ordering::Relaxed);
+            EMBEDDING.fetch_add(u64::from(embeds), Ordering::Relaxed);
             if legal.is_empty() {
                 break;
             }
@@ -344,7 +404,7 @@ fn masks_equal_the_product_of_decoder_and_recogniser() {
         }
         Ok(())
     });
-    println!("compared {} masks", COMPARED.load(Ordering::Relaxed));
+    println!("compared {CONTEXT_FREE:?} masks, {EMBEDDING:?} of grammars that embed another");
     if let Err(error) = result {
         panic!("{error}");
     }

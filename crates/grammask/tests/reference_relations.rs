@@ -177,6 +177,7 @@ impl<'a> Relations<'a> {
             Terminal::Regular(term) => Some((*term, u32::MAX)),
             Terminal::Limited { term, tokens } => Some((*term, *tokens)),
             Terminal::Token(_) | Terminal::AnyToken | Terminal::OneOf(_) => None,
+            Terminal::Embedded { .. } => unreachable!("the generators embed no grammars"),
         }
     }
 

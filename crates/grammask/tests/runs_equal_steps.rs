@@ -46,7 +46,7 @@ fn check(grammar: &str, words: &[String], pieces: &[(u16, usize)]) {
         .unwrap_or_else(|error| panic!("{error}"));
     let lowered = lower(&grammar, &Limits::default()).expect("a grammar of words");
     let token_matches = vec![None; lowered.normal_form.terminals().len()];
-    let recognizer = Recognizer::new(lowered.normal_form, token_matches, &Limits::default());
+    let recognizer = Recognizer::new(lowered.normal_form, token_matches, Vec::new(), &Limits::default());
     let recognizer = &recognizer.expect("within the limits");
     // Texts of keywords and separators, split at arbitrary positions.
     let mut set = recognizer.start();

@@ -70,7 +70,8 @@ fn steps_of_cyclic_grammars() {
 fn check(grammar: &Grammar, choices: &[u16]) {
     let Ok(lowered) = lower(grammar, &Limits::default()) else { return };
     let token_matches = vec![None; lowered.normal_form.terminals().len()];
-    let Ok(recognizer) = Recognizer::new(lowered.normal_form, token_matches, &Limits::default()) else {
+    let Ok(recognizer) = Recognizer::new(lowered.normal_form, token_matches, Vec::new(), &Limits::default())
+    else {
         return;
     };
     let recognizer = &recognizer;

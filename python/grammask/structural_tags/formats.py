@@ -17,8 +17,10 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from grammask import _grammask, composition
+from grammask.composition import Part
 from grammask.errors import GrammarError
 from grammask.readers.gbnf import xgrammar_ebnf_part
+from grammask.readers.lark import bundled_source
 from grammask.readers.regex import regex_part
 from grammask.schemas.keywords import escaped
 from grammask.structural_tags.diagnostics import DiagnosticList
@@ -26,7 +28,6 @@ from grammask.structural_tags.parameters import PARAMETER_STYLES, EncodingContex
 
 if TYPE_CHECKING:
     from grammask._grammask import Limits
-    from grammask.composition import Part
 
 __all__ = ["structural_tag_part"]
 
@@ -316,8 +317,15 @@ class _Translator:
         return _leaf(self._part(f"{pointer}/pattern", lambda: regex_part(pattern, self.limits)))
 
     def format_grammar(self, node: Mapping[str, Any], pointer: str, _delimiters: _Delimiters) -> _Frame:
+        as_part = getattr(node.get("grammar"), "as_part", None)
+        if as_part is not None:  # A `Grammar` in a tag that is an object of Python, as in templates.
+            return _leaf(self._part(f"{pointer}/grammar", as_part))
         text = self._text(node, "grammar", pointer)
         return _leaf(self._part(f"{pointer}/grammar", lambda: xgrammar_ebnf_part(text, self.limits)))
+
+    def format_bundled(self, node: Mapping[str, Any], pointer: str, _delimiters: _Delimiters) -> _Frame:
+        name, start = self._text(node, "name", pointer), self._text({"start": "file", **node}, "start", pointer)
+        return _leaf(self._part(pointer, lambda: Part.of_source(bundled_source(name, start, self.limits))))
 
     def format_any_text(self, node: Mapping[str, Any], pointer: str, delimiters: _Delimiters) -> _Frame:
         return _leaf(
@@ -667,7 +675,7 @@ def _token_dispatched(
 
 _INDEPENDENT_OF_DELIMITERS = frozenset(
     {
-        "const_string", "dispatch", "grammar", "json_schema", "qwen_xml_parameter", "regex", "tag",
+        "bundled", "const_string", "dispatch", "grammar", "json_schema", "qwen_xml_parameter", "regex", "tag",
         "tags_with_separator", "token", "token_dispatch",
     }
 )  # fmt: skip
@@ -677,6 +685,7 @@ _LEGACY_FIELDS = {"at_least_one", "structures", "tags", "triggers", "type"}
 _FIELDS: dict[str, tuple[str, ...]] = {
     "any_text": ("excludes", "max_tokens", "max_chars"),
     "any_tokens": ("exclude_tokens", "max_tokens"),
+    "bundled": ("name", "start"),
     "const_string": ("value",),
     "dispatch": ("rules", "loop", "excludes"),
     "exclude_token": ("exclude_tokens",),

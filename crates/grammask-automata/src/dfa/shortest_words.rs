@@ -70,6 +70,12 @@ impl ShortestWords {
         Self { bytes, distances: Vec::new(), words: FxHashMap::default() }
     }
 
+    /// The bytes with which words are spelled.
+    #[must_use]
+    pub fn bytes(&self) -> ByteSet {
+        self.bytes
+    }
+
     /// The shortest nonempty word of `state`; `None` if none can be spelled. All calls take the same `automata`.
     ///
     /// Cost: memoised; otherwise a search, which makes the states that it visits.

@@ -22,6 +22,7 @@ pub fn flatten_nesting(grammar: &Grammar, automaton_states: usize) -> Production
     let productions = Productions {
         automata: Automata::new(grammar.terms.clone(), automaton_states),
         terminals: grammar.terminals.clone(),
+        embedded: grammar.embedded.clone(),
         rules,
         start: grammar.start,
         start_is_nullable: false,

@@ -432,7 +432,11 @@ impl RegularPartMerger<'_> {
         match &self.productions.terminals[id.index()].terminal {
             Terminal::Literal(bytes) => Some(self.productions.automata.terms_mut().literal(bytes)),
             Terminal::Regular(term) => Some(*term),
-            Terminal::Limited { .. } | Terminal::Token(_) | Terminal::AnyToken | Terminal::OneOf(_) => None,
+            Terminal::Limited { .. }
+            | Terminal::Token(_)
+            | Terminal::AnyToken
+            | Terminal::OneOf(_)
+            | Terminal::Embedded { .. } => None,
         }
     }
 
@@ -462,9 +466,11 @@ impl RegularPartMerger<'_> {
             }
             Terminal::Literal(_) => Weight::Large,
             Terminal::Regular(term) => self.term_weight(*term)?,
-            Terminal::Limited { .. } | Terminal::Token(_) | Terminal::AnyToken | Terminal::OneOf(_) => {
-                Weight::Opaque
-            }
+            Terminal::Limited { .. }
+            | Terminal::Token(_)
+            | Terminal::AnyToken
+            | Terminal::OneOf(_)
+            | Terminal::Embedded { .. } => Weight::Opaque,
         };
         self.weights[id.index()] = Some(weight);
         Ok(weight)

@@ -495,7 +495,12 @@ impl NormalForm {
     /// Whether some terminal counts tokens.
     #[must_use]
     pub fn counts_tokens(&self) -> bool {
-        self.terminals.iter().any(|definition| matches!(definition.terminal, Terminal::Limited { .. }))
+        self.terminals.iter().any(|definition| {
+            matches!(
+                definition.terminal,
+                Terminal::Limited { .. } | Terminal::Embedded { tokens: Some(_), .. }
+            )
+        })
     }
 
     /// Whether some terminal matches tokens.

@@ -6,8 +6,8 @@ use std::sync::Arc;
 use grammask_automata::Automata;
 use grammask_collections::graph::{AdjacencyList, components_of};
 use grammask_grammar::{
-    NonterminalId, Selection, Terminal, TerminalDefinition, TerminalId, ValueCondition, ValueKind,
-    repetition_suffix,
+    EmbeddedTexts, NonterminalId, Selection, Terminal, TerminalDefinition, TerminalId, ValueCondition,
+    ValueKind, repetition_suffix,
 };
 
 /// A grammar symbol.
@@ -122,6 +122,8 @@ pub struct Productions {
     pub automata: Automata,
     /// Terminals, by [`TerminalId`].
     pub terminals: Vec<TerminalDefinition>,
+    /// The texts of embedded grammars.
+    pub embedded: Vec<EmbeddedTexts>,
     /// Rules, by [`NonterminalId`]. Unreachable rules keep their ids with an empty body until the normal form is
     /// numbered.
     pub rules: Vec<LoweredRule>,
@@ -164,6 +166,10 @@ impl Productions {
             }
             Terminal::Token(_) | Terminal::AnyToken | Terminal::OneOf(_) => {
                 return Ok(TextKinds { empty: false, nonempty: true });
+            }
+            Terminal::Embedded { grammar, tokens } => {
+                let EmbeddedTexts { empty, nonempty } = self.embedded[grammar.index()];
+                return Ok(TextKinds { empty, nonempty: nonempty && tokens != Some(0) });
             }
             Terminal::Regular(term) => term,
             Terminal::Limited { term, tokens } => {

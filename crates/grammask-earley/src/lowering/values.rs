@@ -83,7 +83,7 @@ pub fn check_values(productions: &Productions, derivability: &Derivability) -> V
                     errors.push(error(index, "contain such values without a scope"));
                 }
                 if names_tokens && reaches_tokens(productions, *symbol) {
-                    errors.push(error(index, "contain tokens"));
+                    errors.push(error(index, "contain tokens, or a grammar with a lexer"));
                 }
             }
             Body::Scope(_) => {}

@@ -44,6 +44,10 @@ impl<'a> WorkBudget<'a> {
         self.effort
     }
 
+    pub(super) fn deadline(&self) -> &'a Deadline {
+        self.deadline
+    }
+
     pub(super) fn spent(&self) -> usize {
         self.spent
     }

@@ -21,7 +21,7 @@ use std::sync::Arc;
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::lowering::{Advance, DotId};
-use crate::recognizer::{ContinuationId, Item, Machine, OpenValue, SetReader};
+use crate::recognizer::{ContinuationId, Item, ItemState, Machine, MaskItems, OpenValue, SetReader};
 use grammask_automata::StateId;
 use grammask_diagnostics::{Deadline, LimitExceeded};
 use grammask_engine::{CachedMask, Effort, SetId};
@@ -31,6 +31,7 @@ use grammask_vocabulary::{
 };
 
 use super::budget::{ComposeError, WorkBudget, setbacks_after};
+use super::embedded::{EmbeddedMasks, EmbeddedSummaries};
 use super::equivalence_cache::{EquivalenceCache, EquivalentMask, Observation, ObservedParts, Superset};
 use super::fixpoint::{LeftCornerClosure, Worklist};
 use super::terminal::length_limits::FirstLimitedWalk;
@@ -65,8 +66,8 @@ struct MaskParts {
 pub(crate) struct ComposedMask {
     /// Tokens, as sets to be united.
     pub(crate) live: Vec<LiveTokens>,
-    /// The observed part of the set.
-    pub(crate) observation: Observation,
+    /// The observed part of the set; `None` if the mask depends on more.
+    pub(crate) observation: Option<Observation>,
     /// The tokens among them that may be illegal whatever is remembered.
     pub(crate) suspects: Vec<TokenId>,
     /// The tokens, of all of the vocabulary, that are illegal if they repeat a remembered value.
@@ -81,6 +82,7 @@ pub(crate) struct RuleSummaries {
     /// Summaries of the remaining copies of a repetition, by the dot before them.
     pub(super) repetitions: ByNodes<DotId, SymbolSummary>,
     pub(super) terminals: TerminalCache,
+    pub(super) embedded: EmbeddedSummaries,
     /// The nonterminals that nothing can follow; computed on demand.
     last_nonterminals: Option<Box<[bool]>>,
     equivalent: EquivalenceCache,
@@ -170,19 +172,25 @@ impl RuleSummaries {
     pub(crate) fn compose(
         &mut self,
         reader: &mut SetReader<'_>,
-        vocabulary: &Vocabulary,
+        sources: MaskSources<'_>,
         effort: Effort,
         deadline: &Deadline,
     ) -> Result<ComposedMask, ComposeError> {
+        let vocabulary = sources.vocabulary;
         let values = reader.open_values(vocabulary.trie())?.ok_or(ComposeError::TooMuchWork)?;
-        let items = reader.uncounted_items();
+        let MaskItems { items, is_embedded } = reader.mask_items()?;
+        if is_embedded && !values.is_empty() {
+            // Open values are composed with the items of the kernel.
+            return Err(ComposeError::TooMuchWork);
+        }
         let budget = WorkBudget::new(effort, self.setbacks, deadline);
-        let result = self.computation(reader, vocabulary, budget).mask(&items, &values);
+        let result = self.computation(reader, sources, budget).mask(&items, &values);
         self.setbacks = setbacks_after(self.setbacks, effort, &result);
         let MaskParts { live, resumed, suspects } = result?;
         let (core, kernel) = reader.core_without_values();
-        let observation =
-            self.equivalent.observe(observed_parts(reader, vocabulary), core, &kernel, &resumed);
+        // Inside an embedded grammar, the computation read continuations that it did not resume.
+        let observation = (!is_embedded)
+            .then(|| self.equivalent.observe(observed_parts(reader, vocabulary), core, &kernel, &resumed));
         let repeating = repeating_tokens(&values, vocabulary.trie());
         Ok(ComposedMask { live, observation, suspects, repeating })
     }
@@ -194,13 +202,16 @@ impl RuleSummaries {
     pub(crate) fn plans(
         &mut self,
         reader: &mut SetReader<'_>,
-        vocabulary: &Vocabulary,
+        sources: MaskSources<'_>,
         deadline: &Deadline,
     ) -> Result<String, ComposeError> {
-        let values = reader.open_values(vocabulary.trie())?.ok_or(ComposeError::TooMuchWork)?;
-        let items = reader.uncounted_items();
+        let values = reader.open_values(sources.vocabulary.trie())?.ok_or(ComposeError::TooMuchWork)?;
+        let MaskItems { items, is_embedded } = reader.mask_items()?;
+        if is_embedded && !values.is_empty() {
+            return Err(ComposeError::TooMuchWork);
+        }
         let budget = WorkBudget::new(Effort::Full, 0, deadline);
-        let mut computation = self.computation(reader, vocabulary, budget);
+        let mut computation = self.computation(reader, sources, budget);
         computation.plans = Some(String::new());
         computation.mask(&items, &values)?;
         Ok(computation.plans.unwrap_or_default())
@@ -209,13 +220,16 @@ impl RuleSummaries {
     fn computation<'a>(
         &'a mut self,
         reader: &'a mut SetReader<'_>,
-        vocabulary: &'a Vocabulary,
+        sources: MaskSources<'a>,
         budget: WorkBudget<'a>,
     ) -> MaskComputation<'a> {
+        let MaskSources { vocabulary, embedded: embedded_masks, max_cache_bytes } = sources;
         let [nothing, root] = vocabulary.summaries().empty_and_root(vocabulary.trie());
         MaskComputation {
             machine: reader.machine(),
             vocabulary,
+            embedded_masks,
+            max_cache_bytes,
             trie: vocabulary.trie(),
             nothing,
             root,
@@ -231,10 +245,22 @@ fn observed_parts<'a>(reader: &'a SetReader<'_>, vocabulary: &Vocabulary) -> Obs
     ObservedParts { form: reader.normal_form(), continuations: reader.continuations(), reach }
 }
 
+/// The parts of a mask that are computed elsewhere.
+#[derive(Clone, Copy)]
+pub(super) struct MaskSources<'a> {
+    pub(super) vocabulary: &'a Vocabulary,
+    pub(super) embedded: &'a [EmbeddedMasks],
+    /// Maximum size of the cache of each embedded grammar's masks, in bytes.
+    pub(super) max_cache_bytes: usize,
+}
+
 /// The computation of one mask.
 pub(super) struct MaskComputation<'a> {
     pub(super) machine: Machine<'a>,
     pub(super) vocabulary: &'a Vocabulary,
+    /// The masks of the embedded grammars, and the maximum size of the cache of each, in bytes.
+    pub(super) embedded_masks: &'a [EmbeddedMasks],
+    pub(super) max_cache_bytes: usize,
     pub(super) trie: &'a TokenTrie,
     /// The interned empty node set, and that of the root.
     pub(super) nothing: &'a NodeSetRef,
@@ -284,7 +310,13 @@ impl MaskComputation<'_> {
                     worklist.live.push(live);
                     worklist.advance(self, item.dot, item.continuation, ends)?;
                 }
-                None if item.state.is_in_value() => {}
+                None if item.state.embedded_index().is_some() => {
+                    let is_last = self.is_last(item.dot);
+                    let summary = self.inside_embedded(item.state, item.dot, item.continuation, is_last)?;
+                    worklist.live.push(summary.live);
+                    worklist.advance(self, item.dot, item.continuation, summary.ends)?;
+                }
+                None if item.state == ItemState::TOKEN || item.state.is_in_value() => {}
                 None => {
                     for dot in self.machine.form.expanded(item.dot)? {
                         worklist.push(dot, item.continuation, root.clone());

@@ -239,11 +239,14 @@ impl MaskComputation<'_> {
     ) -> Result<SymbolSummary, ComposeError> {
         self.budget.spend(WORK_PER_LOOKUP)?;
         match self.machine.form.symbol_after(dot) {
-            Symbol::Terminal(id) => match self.machine.starts[id.index()].automaton_state() {
-                Some(state) => self.terminal(state, nodes),
-                // A terminal that matches tokens as a whole.
-                None => Ok(self.empty()),
-            },
+            Symbol::Terminal(id) => {
+                let start = self.machine.starts[id.index()];
+                match start.automaton_state() {
+                    Some(state) => self.terminal(state, nodes),
+                    // An embedded grammar, or a terminal that matches tokens as a whole.
+                    None => self.embedded(start, nodes),
+                }
+            }
             Symbol::Nonterminal(id) => self.nonterminal(id.index(), nodes, nesting),
         }
     }
@@ -300,6 +303,11 @@ impl MaskComputation<'_> {
         Ok(summary)
     }
 
+    /// The bytes with which a nonterminal can begin.
+    pub(super) fn first_bytes_of_nonterminal(&mut self, nonterminal: usize) -> Result<ByteSet, ComposeError> {
+        Ok(self.closure(nonterminal)?.first_bytes)
+    }
+
     /// The nodes after the first bytes of the values among some nonterminals, where these begin at `nodes`. The root is
     /// left out: the values that begin there are known.
     fn begun_values(
@@ -349,10 +357,11 @@ impl MaskComputation<'_> {
         let (mut terminals, mut first_bytes) = (Vec::new(), ByteSet::EMPTY);
         for (position, &nonterminal) in members.iter().enumerate() {
             for &(dot, terminal) in &left_corners.terminals[nonterminal] {
-                // Terminals that match tokens as a whole have no bytes.
-                let start = self.machine.starts[terminal.index()].automaton_state();
-                let Some(state) = start else { continue };
-                let own = self.first_bytes(state)?;
+                let own = self.first_bytes_of_start(self.machine.starts[terminal.index()])?;
+                if own == ByteSet::EMPTY {
+                    // A terminal that matches tokens as a whole.
+                    continue;
+                }
                 first_bytes = first_bytes.union(own);
                 terminals.push((LeftCorner { dot, member: position }, own));
             }

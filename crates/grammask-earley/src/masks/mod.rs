@@ -8,6 +8,7 @@
 //! | [`walk`](grammask_engine::walk) | steps the recogniser along the trie | cross-check; token counts; costly masks |
 //! | `compose` | composes the mask from summaries of symbols below sets of trie nodes | the default |
 //!
+//! Inside an embedded grammar, `compose` uses the masks of its engine (`embedded`).
 //! [`ContextFreeMasks`] selects among them. Finished masks are cached by set, and by the parts of the set that their
 //! computation read (`equivalence_cache`).
 
@@ -15,6 +16,7 @@ mod ablation;
 pub mod brute_force;
 mod budget;
 mod compose;
+mod embedded;
 mod equivalence_cache;
 mod fixpoint;
 mod source;

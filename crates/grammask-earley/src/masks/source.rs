@@ -8,7 +8,8 @@ use grammask_engine::{Effort, MaskCounts, MaskOutcome, MaskRequest, MaskSource, 
 use grammask_vocabulary::{LiveTokens, Mask, TokenId, Vocabulary};
 
 use super::budget::ComposeError;
-use super::compose::{ComposedMask, RuleSummaries};
+use super::compose::{ComposedMask, MaskSources, RuleSummaries};
+use super::embedded::EmbeddedMasks;
 use super::equivalence_cache::{EquivalentMask, Superset};
 use super::token_terminals::tokens_of_terminals;
 use crate::recognizer::{Recognizer, SetReader};
@@ -21,18 +22,21 @@ use grammask_engine::Engine;
 pub struct ContextFreeMasks {
     recognizer: Arc<Recognizer>,
     summaries: Mutex<RuleSummaries>,
+    /// The masks of the embedded grammars.
+    embedded: Vec<EmbeddedMasks>,
     recalled: AtomicU64,
     composed: AtomicU64,
     walked: AtomicU64,
 }
 
 impl ContextFreeMasks {
-    /// Masks of a recogniser's sets; nothing is computed yet.
+    /// Masks of a recogniser's sets; nothing is computed yet. `embedded` has the sources of the embedded grammars' masks.
     #[must_use]
-    pub fn new(recognizer: Arc<Recognizer>) -> Self {
+    pub fn new(recognizer: Arc<Recognizer>, embedded: Vec<Arc<dyn MaskSource>>) -> Self {
         Self {
             recognizer,
             summaries: Mutex::default(),
+            embedded: embedded.into_iter().map(EmbeddedMasks::new).collect(),
             recalled: AtomicU64::new(0),
             composed: AtomicU64::new(0),
             walked: AtomicU64::new(0),
@@ -58,6 +62,10 @@ impl ContextFreeMasks {
         self.recalled.store(self.recalled.load(Ordering::Relaxed) + 1, Ordering::Relaxed);
     }
 
+    fn sources<'a>(&'a self, vocabulary: &'a Vocabulary, max_cache_bytes: usize) -> MaskSources<'a> {
+        MaskSources { vocabulary, embedded: &self.embedded, max_cache_bytes }
+    }
+
     /// Composes a mask from summaries.
     fn compose(
         &self,
@@ -68,23 +76,32 @@ impl ContextFreeMasks {
         deadline: &Deadline,
     ) -> Result<MaskOutcome, ComposeError> {
         let vocabulary = request.vocabulary;
+        let sources = self.sources(vocabulary, request.max_cache_bytes);
         let ComposedMask { live: mut parts, observation, suspects, repeating } =
-            summaries.compose(&mut reader, vocabulary, effort, deadline)?;
+            summaries.compose(&mut reader, sources, effort, deadline)?;
         self.composed.fetch_add(1, Ordering::Relaxed);
-        for tokens in tokens_of_terminals(&mut reader, vocabulary)? {
-            parts.push(if tokens.is_list() { vocabulary.summaries().share(tokens) } else { tokens });
+        let mut of_terminals = tokens_of_terminals(&mut reader, vocabulary)?;
+        for tokens in &mut of_terminals {
+            if tokens.is_list() {
+                *tokens = vocabulary.summaries().share(std::mem::replace(tokens, LiveTokens::none()));
+            }
         }
         if reader.has_values() {
             drop(reader);
             let live = LiveTokens::union(&parts, vocabulary.size(), vocabulary.summaries());
-            let superset = Arc::new(Superset { live, suspects: suspects.into() });
-            summaries.remember(observation, EquivalentMask::Superset(superset.clone()));
+            let superset = Arc::new(Superset { live, of_terminals, suspects: suspects.into() });
+            if let Some(observation) = observation {
+                summaries.remember(observation, EquivalentMask::Superset(superset.clone()));
+            }
             return self.confirm(request, &superset, &repeating, effort, deadline);
         }
         drop(reader);
+        parts.append(&mut of_terminals);
         let is_complete = self.recognizer.is_complete(request.set);
         let Some(cached) = request.finish(parts, is_complete) else { return Ok(MaskOutcome::DeadEnd) };
-        summaries.remember(observation, EquivalentMask::Mask(cached.clone()));
+        if let Some(observation) = observation {
+            summaries.remember(observation, EquivalentMask::Mask(cached.clone()));
+        }
         Ok(MaskOutcome::Mask(cached.mask))
     }
 
@@ -98,7 +115,7 @@ impl ContextFreeMasks {
         effort: Effort,
         deadline: &Deadline,
     ) -> Result<MaskOutcome, ComposeError> {
-        let Superset { live, suspects } = superset;
+        let Superset { live, of_terminals, suspects } = superset;
         let repeating = repeating.iter().filter(|&&token| live.contains(token));
         let mut candidates: Vec<TokenId> = suspects.iter().chain(repeating).copied().collect();
         candidates.sort_unstable();
@@ -113,7 +130,8 @@ impl ContextFreeMasks {
                 illegal.push(token);
             }
         }
-        let parts = vec![live.but(illegal, request.vocabulary.size())];
+        let mut parts = vec![live.but(illegal, request.vocabulary.size())];
+        parts.extend_from_slice(of_terminals);
         let cached = request.finish(parts, self.recognizer.is_complete(request.set));
         Ok(cached.map_or(MaskOutcome::DeadEnd, |cached| MaskOutcome::Mask(cached.mask)))
     }
@@ -189,7 +207,8 @@ impl MaskSource for ContextFreeMasks {
     }
 
     fn summary_bytes(&self) -> usize {
-        self.summaries.lock().unwrap_or_else(PoisonError::into_inner).memory_bytes()
+        let of_embedded: usize = self.embedded.iter().map(EmbeddedMasks::memory_bytes).sum();
+        self.summaries.lock().unwrap_or_else(PoisonError::into_inner).memory_bytes() + of_embedded
     }
 
     fn describe_plans(
@@ -202,7 +221,7 @@ impl MaskSource for ContextFreeMasks {
         if !reader.has_ample_tokens()? {
             return Ok("walk along the trie: the grammar counts tokens\n".to_owned());
         }
-        match RuleSummaries::default().plans(&mut reader, vocabulary, deadline) {
+        match RuleSummaries::default().plans(&mut reader, self.sources(vocabulary, usize::MAX), deadline) {
             Ok(plans) => Ok(plans),
             Err(ComposeError::Limit(limit)) => Err(limit),
             Err(ComposeError::TooMuchWork) => {

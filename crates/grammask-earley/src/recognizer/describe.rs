@@ -6,12 +6,13 @@ use std::fmt::Write;
 use rustc_hash::FxHashSet;
 
 use crate::lowering::Symbol;
-use grammask_automata::StateId;
 use grammask_diagnostics::LimitExceeded;
 use grammask_engine::{Expectation, SetId};
 
 use super::continuation::ContinuationId;
-use super::kernel::{Item, ItemState};
+use super::embedded::EmbeddedState;
+use super::kernel::Item;
+use super::stepping::Stepper;
 use super::{Builder, Recognizer};
 
 impl Recognizer {
@@ -20,10 +21,24 @@ impl Recognizer {
         let mut builder = self.lock();
         let begun = builder.items(self.set(set));
         let scans = builder.scans(self, set)?;
-        drop(builder);
         let mut distinct = FxHashSet::default();
         let mut expectations = Vec::new();
         for item in &scans {
+            let stepper = &builder.stepper;
+            let state = stepper.token_limited(item.state).map_or(item.state, |limited| limited.state);
+            if let Some(EmbeddedState { grammar, set }) = stepper.embedded.get(state) {
+                let has_begun = begun.binary_search(item).is_ok();
+                for inner in stepper.embedded.engine(grammar).expectations(set)? {
+                    let label = self.form.symbol_name(self.form.symbol_after(item.dot));
+                    let rule = format!("{} in {label}", inner.rule);
+                    let has_begun = has_begun && inner.has_begun;
+                    let expectation = Expectation { rule, has_begun, ..inner };
+                    if distinct.insert(expectation.clone()) {
+                        expectations.push(expectation);
+                    }
+                }
+                continue;
+            }
             let expectation = Expectation {
                 terminal: self.form.symbol_name(self.form.symbol_after(item.dot)).to_owned(),
                 rule: self.rule_name(item).to_owned(),
@@ -79,24 +94,25 @@ impl Recognizer {
     /// The position of an item inside its terminal.
     fn describe_state(&self, builder: &Builder, item: Item) -> String {
         let is_terminal = matches!(self.form.symbol_after(item.dot), Symbol::Terminal(_));
-        match item.state {
-            ItemState::FRESH | ItemState::TOKEN => String::new(),
-            state if state.is_in_value() => {
-                format!(" (inside a value, at set {})", builder.remembered.state(state).set.as_u32())
+        if item.state.is_in_value() {
+            return format!(
+                " (inside a value, at set {})",
+                builder.remembered.state(item.state).set.as_u32()
+            );
+        }
+        let Stepper { automata, embedded, .. } = &builder.stepper;
+        let (state, left) = match builder.stepper.token_limited(item.state) {
+            Some(limited) => (limited.state, format!(", {} more tokens", limited.tokens_left)),
+            None => (item.state, String::new()),
+        };
+        if let Some(EmbeddedState { set, .. }) = embedded.get(state) {
+            return format!(" (state {} of the embedded grammar{left})", set.as_u32());
+        }
+        match state.automaton_state() {
+            Some(state) if is_terminal => {
+                format!(" (needs {}{left})", automata.terms().display(automata.term(state)))
             }
-            ItemState(state) if is_terminal => match state.checked_sub(ItemState::FIRST_LIMITED) {
-                None => {
-                    let term = builder.stepper.automata.term(StateId::new(state as usize));
-                    format!(" (needs {})", builder.stepper.automata.terms().display(term))
-                }
-                Some(index) => {
-                    let limited = builder.stepper.limited[index as usize];
-                    let term = builder.stepper.automata.term(limited.state);
-                    let left = limited.tokens_left;
-                    format!(" (needs {}, {left} more tokens)", builder.stepper.automata.terms().display(term))
-                }
-            },
-            ItemState(_) => String::new(),
+            _ => String::new(),
         }
     }
 }

@@ -14,8 +14,11 @@ impl ItemState {
     pub(crate) const FRESH: Self = Self(u32::MAX);
     /// Before a token terminal.
     pub(crate) const TOKEN: Self = Self(u32::MAX - 1);
-    /// Numbers from here on are indices of token-counting states; numbers below are automaton states.
+    /// Numbers from here on are indices of token-counting states.
     pub(crate) const FIRST_LIMITED: u32 = 1 << 31;
+    /// Numbers from here on, and below those, are indices of states of embedded grammars; numbers below are automaton
+    /// states.
+    pub(crate) const FIRST_EMBEDDED: u32 = 1 << 30;
     /// Numbers from here on are indices of states inside values.
     pub(crate) const FIRST_VALUE: u32 = 7 << 29;
 
@@ -27,7 +30,19 @@ impl ItemState {
 
     /// The automaton state of an item inside a terminal that does not count tokens.
     pub(crate) fn automaton_state(self) -> Option<StateId> {
-        (self.0 < Self::FIRST_LIMITED).then(|| StateId::new(self.0 as usize))
+        (self.0 < Self::FIRST_EMBEDDED).then(|| StateId::new(self.0 as usize))
+    }
+
+    /// The index of the state of an item inside an embedded grammar that does not count tokens.
+    pub(crate) fn embedded_index(self) -> Option<usize> {
+        (Self::FIRST_EMBEDDED..Self::FIRST_LIMITED)
+            .contains(&self.0)
+            .then(|| (self.0 - Self::FIRST_EMBEDDED) as usize)
+    }
+
+    /// The state of an item inside a terminal that does not count tokens.
+    pub(super) fn of_automaton(state: StateId) -> Self {
+        Self(super::index_u32(state.index()))
     }
 }
 

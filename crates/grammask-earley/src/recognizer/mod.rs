@@ -12,6 +12,7 @@
 //! | `set`, `set_core` | interned sets, as a core (items with numbered continuations) and a list of continuations |
 //! | `continuation` | continuations, interned by content, cyclic ones by strongly connected component |
 //! | `left_corner`, `prediction` | the static and the dynamic part of prediction |
+//! | `embedded` | terminals whose words another engine recognises |
 //! | `token_ends` | how many tokens end a terminal that counts tokens |
 //! | `stepping`, `step_budget` | a step over a byte, and the bound of its work |
 //! | `remembered` | values that a text must not repeat |
@@ -25,6 +26,7 @@
 mod completion;
 mod continuation;
 mod describe;
+mod embedded;
 mod kernel;
 mod left_corner;
 mod prediction;
@@ -43,7 +45,7 @@ pub use token_ends::terminals_without_end;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use rustc_hash::FxHashSet;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::lowering::{DotId, NormalForm, Symbol};
 use grammask_automata::Automata;
@@ -67,6 +69,7 @@ use token_ends::TokenEnds;
 use trace::{Recorder, Replay, TraceKey, Traces};
 
 pub(crate) use continuation::Continuations;
+pub(crate) use embedded::{EmbeddedState, EmbeddedStates};
 pub(crate) use kernel::{Item, ItemState};
 pub(crate) use left_corner::LeftCorners;
 pub(crate) use remembered::OpenValue;
@@ -134,6 +137,7 @@ struct Builder {
 pub(crate) struct Machine<'a> {
     pub(crate) form: &'a NormalForm,
     pub(crate) automata: &'a mut Automata,
+    pub(crate) embedded: &'a EmbeddedStates,
     pub(crate) continuations: &'a Continuations,
     /// Scopes and values are transparent in it.
     pub(crate) left_corners: &'a LeftCorners,
@@ -145,13 +149,15 @@ pub(crate) struct Machine<'a> {
 
 impl Recognizer {
     /// A recogniser for a lowered grammar. `token_matches` has for each terminal the tokens that it matches, if it is
-    /// a token terminal.
+    /// a token terminal, and `embedded` the engines of the embedded grammars. States of these must not outlive their
+    /// caches: an engine is shared by recognisers only if it is replaced together with them.
     ///
     /// # Errors
     /// When a limit is exceeded.
     pub fn new(
         form: impl Into<Arc<NormalForm>>,
         token_matches: Vec<Option<TokenMatch>>,
+        embedded: Vec<Arc<dyn Engine>>,
         limits: &Limits,
     ) -> Result<Self, LimitExceeded> {
         let mut form = form.into();
@@ -164,36 +170,43 @@ impl Recognizer {
             _ => Some(LeftCorners::of(&form, ValueView::Transparent, limits.grammar_size)?),
         };
         let mut automata = form.automata.clone();
+        let mut embedded = EmbeddedStates::new(embedded);
         let mut limited = Vec::new();
         let mut starts = Vec::with_capacity(form.terminals.len());
         let mut start_states = Vec::with_capacity(form.terminals.len());
         let mut terms = Vec::new();
         for definition in &form.terminals {
             let term = match &definition.terminal {
-                Terminal::Literal(bytes) => automata.terms_mut().literal(bytes),
-                Terminal::Regular(term) | Terminal::Limited { term, .. } => *term,
-                Terminal::Token(_) | Terminal::AnyToken | Terminal::OneOf(_) => {
-                    starts.push(ItemState::TOKEN);
-                    start_states.push(None);
-                    continue;
+                Terminal::Literal(bytes) => Some(automata.terms_mut().literal(bytes)),
+                Terminal::Regular(term) | Terminal::Limited { term, .. } => Some(*term),
+                Terminal::Token(_) | Terminal::AnyToken | Terminal::OneOf(_) | Terminal::Embedded { .. } => {
+                    None
                 }
             };
-            terms.push(term);
-            // Lowering has removed terminals with an empty language.
-            start_states.push(automata.start(term)?);
-            let Some(state) = start_states[start_states.len() - 1] else {
-                starts.push(ItemState::TOKEN);
-                continue;
+            terms.extend(term);
+            let start = match (term, &definition.terminal) {
+                // Lowering has removed terminals with an empty language.
+                (Some(term), _) => automata.start(term)?.map(ItemState::of_automaton),
+                (None, &Terminal::Embedded { grammar, .. }) => Some(embedded.start(grammar)),
+                (None, _) => None,
             };
-            starts.push(match definition.terminal {
-                Terminal::Limited { tokens, .. } => {
+            start_states.push(start);
+            starts.push(match (start, &definition.terminal) {
+                (None, _) => ItemState::TOKEN,
+                (
+                    Some(state),
+                    &(Terminal::Limited { tokens, .. } | Terminal::Embedded { tokens: Some(tokens), .. }),
+                ) => {
                     limited.push(TokenLimitedState { state, tokens_left: tokens, is_counted: false });
                     ItemState(ItemState::FIRST_LIMITED + index_u32(limited.len() - 1))
                 }
-                _ => ItemState(index_u32(state.index())),
+                (Some(state), _) => state,
             });
         }
         let mut class_of_byte = Box::new(automata.terms().byte_classes(&terms));
+        for engine in embedded.engines() {
+            refine_classes(&mut class_of_byte, engine.class_of_byte());
+        }
         if !form.values().is_empty() {
             // Every byte can make a difference to a value.
             for (byte, class) in (0..=u8::MAX).zip(class_of_byte.iter_mut()) {
@@ -208,13 +221,15 @@ impl Recognizer {
         let uncounted = |state: &ItemState| match *state {
             ItemState::TOKEN => ItemState::TOKEN,
             state => match state.0.checked_sub(ItemState::FIRST_LIMITED) {
-                Some(index) => ItemState(index_u32(limited[index as usize].state.index())),
+                Some(index) => limited[index as usize].state,
                 None => state,
             },
         };
         let limited_count = limited.len();
+        let counts_tokens =
+            form.counts_tokens() || embedded.engines().iter().any(|engine| engine.counts_tokens());
         let uncounted_starts =
-            if limited.is_empty() { Box::default() } else { starts.iter().map(uncounted).collect() };
+            if !counts_tokens { Box::default() } else { starts.iter().map(uncounted).collect() };
         let mut continuations = Continuations::default();
         let at_end = continuations.intern(&Content { ends: true, entries: Vec::new() });
         let mut first = Kernel { ends: form.start_is_nullable, items: Vec::new() };
@@ -227,7 +242,7 @@ impl Recognizer {
         let predictor = Predictor::new(left_corners, starts, start_states, class_count, limits.set_items);
         let mut builder = Builder {
             form: form.clone(),
-            stepper: Stepper::new(automata, predictor, limited, limits),
+            stepper: Stepper::new(automata, embedded, predictor, limited, limits),
             continuations,
             traces: Traces::default(),
             remembered: Remembered::new(&form, &infinite),
@@ -250,7 +265,7 @@ impl Recognizer {
         }
         let start = builder.intern(&sets, &mut first)?;
         Ok(Self {
-            counts_tokens: form.counts_tokens(),
+            counts_tokens,
             limited_count,
             uncounted_starts,
             transparent,
@@ -309,12 +324,6 @@ impl Recognizer {
     /// dropped.
     pub(crate) fn read(&self, set: SetId) -> SetReader<'_> {
         SetReader { recognizer: self, set, builder: self.lock() }
-    }
-
-    /// Whether some terminal counts tokens.
-    #[must_use]
-    pub fn counts_tokens(&self) -> bool {
-        self.counts_tokens
     }
 
     fn set(&self, id: SetId) -> &Set {
@@ -476,6 +485,10 @@ impl Engine for Recognizer {
         if self.counts_tokens { self.compute_end_token(set) } else { Ok(Some(set)) }
     }
 
+    fn counts_tokens(&self) -> bool {
+        self.counts_tokens
+    }
+
     fn step_token(&self, set: SetId, event: TokenEvent) -> Result<Option<SetId>, LimitExceeded> {
         if !self.names_tokens {
             return Ok(None);
@@ -542,6 +555,15 @@ impl Engine for Recognizer {
     }
 }
 
+/// The items from which the mask of a set is composed, as if terminals did not count tokens.
+pub(crate) struct MaskItems {
+    /// The items of the kernel; if an embedded grammar begins or goes on in the set, all items before or inside a
+    /// terminal.
+    pub(crate) items: Vec<Item>,
+    /// Whether an embedded grammar begins or goes on in the set.
+    pub(crate) is_embedded: bool,
+}
+
 /// A set with the parts of the recogniser, under its lock. Masks are composed through it.
 pub(crate) struct SetReader<'a> {
     recognizer: &'a Recognizer,
@@ -555,17 +577,25 @@ impl SetReader<'_> {
         self.set
     }
 
-    /// The items of the set, as if terminals did not count tokens.
-    pub(crate) fn uncounted_items(&self) -> Vec<Item> {
+    /// The items of the set from which its mask is composed.
+    pub(crate) fn mask_items(&mut self) -> Result<MaskItems, LimitExceeded> {
         let mut items = self.builder.items(self.recognizer.set(self.set));
+        let mut is_embedded = false;
+        if !self.builder.stepper.embedded.is_empty() {
+            let scans = self.builder.scans(self.recognizer, self.set)?;
+            is_embedded = scans.iter().any(|item| self.builder.stepper.is_embedded(item.state));
+            if is_embedded {
+                items = scans;
+            }
+        }
         if self.recognizer.counts_tokens {
             for item in &mut items {
                 if let Some(limited) = self.builder.stepper.token_limited(item.state) {
-                    item.state = ItemState(index_u32(limited.state.index()));
+                    item.state = limited.state;
                 }
             }
         }
-        items
+        Ok(MaskItems { items, is_embedded })
     }
 
     /// Whether terminals that count tokens have so many left that they do not constrain the next token. Then the mask
@@ -635,12 +665,14 @@ impl SetReader<'_> {
 
     /// The parts of the recogniser from which masks are composed.
     pub(crate) fn machine(&mut self) -> Machine<'_> {
-        let Builder { stepper: Stepper { automata, predictor, .. }, continuations, .. } = &mut *self.builder;
+        let Builder { stepper, continuations, .. } = &mut *self.builder;
+        let Stepper { automata, embedded, predictor, .. } = stepper;
         let (left_corners, starts) = predictor.parts();
         let left_corners = self.recognizer.transparent.as_ref().unwrap_or(left_corners);
         let starts = if self.recognizer.counts_tokens { &self.recognizer.uncounted_starts } else { starts };
         let has_values = self.recognizer.transparent.is_some();
-        Machine { form: &self.recognizer.form, automata, continuations, left_corners, has_values, starts }
+        let form = &self.recognizer.form;
+        Machine { form, automata, embedded, continuations, left_corners, has_values, starts }
     }
 
     /// The tokens that token terminals of the set match.
@@ -834,6 +866,16 @@ impl Builder {
         self.set_parts.extend_from_slice(parts);
         self.set_bytes += Sets::STATE_BYTES;
         Ok(id)
+    }
+}
+
+/// Separates the bytes that `others` separates.
+fn refine_classes(classes: &mut [u8; 256], others: &[u8; 256]) {
+    let mut ids: FxHashMap<(u8, u8), u8> = FxHashMap::default();
+    for (class, &other) in classes.iter_mut().zip(others) {
+        // There are at most as many classes as bytes.
+        let next = ids.len() as u8;
+        *class = *ids.entry((*class, other)).or_insert(next);
     }
 }
 

@@ -7,11 +7,11 @@
 use std::collections::BinaryHeap;
 
 use crate::lowering::{NormalForm, Symbol};
-use grammask_automata::{Automata, StateId};
 use grammask_diagnostics::LimitExceeded;
 use grammask_grammar::NonterminalId;
 
 use super::continuation::{Content, ContinuationId, Entry, InternContinuations};
+use super::embedded::TerminalReader;
 use super::kernel::{Item, ItemState};
 use super::left_corner::LeftCorners;
 use super::step_budget::StepBudget;
@@ -34,7 +34,7 @@ enum Begins {
 /// The mutable parts of the recogniser that prediction uses.
 pub(super) struct PredictionContext<'a, C> {
     pub(super) form: &'a NormalForm,
-    pub(super) automata: &'a mut Automata,
+    pub(super) terminals: TerminalReader<'a>,
     pub(super) continuations: &'a mut C,
 }
 
@@ -44,9 +44,9 @@ pub(crate) struct Predictor {
     left_corners: LeftCorners,
     /// The initial state of each terminal.
     starts: Vec<ItemState>,
-    /// The initial automaton state of each terminal over bytes. Values, which follow the terminals, have none: they
-    /// count as able to begin with every byte.
-    start_states: Vec<Option<StateId>>,
+    /// The initial state of each terminal over bytes, as if it did not count tokens. Values, which follow the
+    /// terminals, have none: they count as able to begin with every byte.
+    start_states: Vec<Option<ItemState>>,
     /// For each byte class whether each component can begin with it; filled lazily.
     begins: Vec<Box<[Begins]>>,
     /// Scratch: the part of the content of each nonterminal's continuation that comes from outside its component.
@@ -63,7 +63,7 @@ impl Predictor {
     pub(crate) fn new(
         left_corners: LeftCorners,
         starts: Vec<ItemState>,
-        start_states: Vec<Option<StateId>>,
+        start_states: Vec<Option<ItemState>>,
         class_count: usize,
         max_items: usize,
     ) -> Self {
@@ -126,7 +126,7 @@ impl Predictor {
         touched: &mut Vec<usize>,
         items: &mut Vec<Item>,
     ) -> Result<(), LimitExceeded> {
-        let PredictionContext { form, automata, continuations } = context;
+        let PredictionContext { form, mut terminals, continuations } = context;
         // Nonterminals at the end of their production with the continuation, deduplicated: many items may have the
         // same.
         let mut tails: Vec<(NonterminalId, ContinuationId)> = Vec::new();
@@ -141,7 +141,7 @@ impl Predictor {
                     }
                     Symbol::Nonterminal(id) => {
                         let component = self.left_corners.component_of[id.index()];
-                        if !self.can_begin(automata, component, byte)? {
+                        if !self.can_begin(&mut terminals, component, byte)? {
                             continue;
                         }
                         let advance = form.advance(dot);
@@ -175,7 +175,7 @@ impl Predictor {
                 for edge in 0..self.left_corners.outer_edges[member].len() {
                     let edge = self.left_corners.outer_edges[member][edge];
                     let component = self.left_corners.component_of[edge.child];
-                    if !self.can_begin(automata, component, byte)? {
+                    if !self.can_begin(&mut terminals, component, byte)? {
                         continue;
                     }
                     let follow = &mut self.follow[edge.child];
@@ -197,7 +197,7 @@ impl Predictor {
     /// Whether a nonterminal of a component, and so each of them, can begin with a byte; true without a byte.
     fn can_begin(
         &mut self,
-        automata: &mut Automata,
+        reader: &mut TerminalReader<'_>,
         component: usize,
         byte: Option<ByteWithClass>,
     ) -> Result<bool, LimitExceeded> {
@@ -224,7 +224,7 @@ impl Predictor {
                 for &member in &left_corners.components[current].members {
                     for (_, terminal) in &left_corners.terminals[member] {
                         let begins_with_byte = match start_states.get(terminal.index()) {
-                            Some(Some(state)) => automata.step(*state, byte)?.is_some(),
+                            Some(Some(state)) => reader.step(*state, byte)?.is_some(),
                             Some(None) => false,
                             None => true,
                         };

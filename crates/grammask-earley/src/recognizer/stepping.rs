@@ -11,6 +11,7 @@ use grammask_automata::{Automata, StateId};
 use grammask_diagnostics::{LimitExceeded, Limits};
 
 use super::continuation::{Content, ContinuationId, InternContinuations};
+use super::embedded::{EmbeddedStates, TerminalReader};
 use super::index_u32;
 use super::kernel::{Item, ItemState, Kernel};
 use super::prediction::{ByteWithClass, PredictionContext, Predictor};
@@ -29,7 +30,8 @@ struct TerminalStep {
 /// The state of a terminal that counts tokens.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) struct TokenLimitedState {
-    pub(super) state: StateId,
+    /// The state as if the terminal did not count tokens.
+    pub(super) state: ItemState,
     /// Number of further tokens that may contribute a byte.
     pub(super) tokens_left: u32,
     /// Whether the current token has contributed.
@@ -40,6 +42,7 @@ pub(super) struct TokenLimitedState {
 #[derive(Debug)]
 pub(super) struct Stepper {
     pub(super) automata: Automata,
+    pub(super) embedded: EmbeddedStates,
     pub(super) predictor: Predictor,
     pub(super) limited: Vec<TokenLimitedState>,
     limited_ids: FxHashMap<TokenLimitedState, u32>,
@@ -71,6 +74,7 @@ const RECENT_STEPS: usize = 256;
 impl Stepper {
     pub(super) fn new(
         automata: Automata,
+        embedded: EmbeddedStates,
         predictor: Predictor,
         limited: Vec<TokenLimitedState>,
         limits: &Limits,
@@ -79,6 +83,7 @@ impl Stepper {
             limited.iter().enumerate().map(|(index, &state)| (state, index_u32(index))).collect();
         Self {
             automata,
+            embedded,
             predictor,
             limited,
             limited_ids,
@@ -94,6 +99,7 @@ impl Stepper {
 
     pub(super) fn memory_bytes(&self) -> usize {
         self.automata.memory_bytes()
+            + self.embedded.memory_bytes()
             + self.predictor.memory_bytes()
             + self.limited.len() * 3 * size_of::<TokenLimitedState>()
             + self.token_ends.as_ref().map_or(0, TokenEnds::memory_bytes)
@@ -115,7 +121,8 @@ impl Stepper {
         let fresh = fresh.iter().map(|item| (item.dot, item.continuation));
         scans.extend_from_slice(inside);
         let mut budget = StepBudget::new(&self.limits);
-        let context = PredictionContext { form, automata: &mut self.automata, continuations };
+        let terminals = TerminalReader { automata: &mut self.automata, embedded: &mut self.embedded };
+        let context = PredictionContext { form, terminals, continuations };
         self.predictor.predict(context, fresh, byte, &mut budget, scans)
     }
 
@@ -160,7 +167,7 @@ impl Stepper {
         let Some(state) = item.state.automaton_state() else { return Ok(false) };
         let Some(next) = self.automata.run_in_table(state, bytes)? else { return Ok(false) };
         let after = TerminalStep {
-            state: ItemState(index_u32(next.index())),
+            state: ItemState::of_automaton(next),
             is_accepting: self.automata.is_accepting(next),
             continues: self.automata.continues(next)?,
         };
@@ -230,10 +237,9 @@ impl Stepper {
         if state == ItemState::TOKEN {
             return Ok(None);
         }
-        let (automaton_state, limited) = match state.0.checked_sub(ItemState::FIRST_LIMITED) {
-            None => (StateId::new(state.0 as usize), None),
-            Some(index) => {
-                let mut limited = self.limited[index as usize];
+        let (inside, limited) = match self.token_limited(state) {
+            None => (state, None),
+            Some(mut limited) => {
                 if !limited.is_counted {
                     match limited.tokens_left.checked_sub(1) {
                         Some(left) => limited.tokens_left = left,
@@ -244,31 +250,39 @@ impl Stepper {
                 (limited.state, Some(limited))
             }
         };
-        let Some(next) = self.automata.step(automaton_state, byte)? else { return Ok(None) };
-        let is_accepting = self.automata.is_accepting(next);
-        let continues = self.automata.continues(next)?;
+        let mut terminals = self.terminals();
+        let Some(next) = terminals.step(inside, byte)? else { return Ok(None) };
+        let is_accepting = terminals.is_accepting(next);
+        let continues = terminals.continues(next)?;
         let state = match limited {
-            None => ItemState(index_u32(next.index())),
+            None => next,
             Some(limited) => self.limited_state(TokenLimitedState { state: next, ..limited }),
         };
         Ok(Some(TerminalStep { state, is_accepting, continues }))
     }
 
+    /// Reads terminals by the states of items.
+    pub(super) fn terminals(&mut self) -> TerminalReader<'_> {
+        TerminalReader { automata: &mut self.automata, embedded: &mut self.embedded }
+    }
+
     /// The state of a terminal after the end of a token; `None` if it cannot continue and end within its maximum number
     /// of tokens.
     pub(super) fn end_token(&mut self, state: ItemState) -> Result<Option<ItemState>, LimitExceeded> {
-        let Some(index) = state.0.checked_sub(ItemState::FIRST_LIMITED) else { return Ok(Some(state)) };
-        if state.is_in_value() {
-            // Nothing inside a value counts tokens.
-            return Ok(Some(state));
-        }
-        let limited = self.limited[index as usize];
-        let TokenLimitedState { state, tokens_left, .. } = limited;
+        let Some(limited) = self.token_limited(state) else { return self.embedded.end_token(state) };
+        let Some(state) = self.embedded.end_token(limited.state)? else { return Ok(None) };
+        let terminals = TerminalReader { automata: &mut self.automata, embedded: &mut self.embedded };
         let can_end = match &mut self.token_ends {
-            Some(token_ends) => token_ends.can_end(&mut self.automata, state, tokens_left)?,
-            None => tokens_left > 0,
+            Some(token_ends) => token_ends.can_end(terminals, state, limited.tokens_left)?,
+            None => limited.tokens_left > 0,
         };
-        Ok(can_end.then(|| self.limited_state(TokenLimitedState { is_counted: false, ..limited })))
+        Ok(can_end.then(|| self.limited_state(TokenLimitedState { state, is_counted: false, ..limited })))
+    }
+
+    /// Whether a state is inside an embedded grammar, or at its beginning.
+    pub(super) fn is_embedded(&self, state: ItemState) -> bool {
+        let state = self.token_limited(state).map_or(state, |limited| limited.state);
+        state.embedded_index().is_some()
     }
 
     /// The state of a terminal that counts tokens; `None` for other items.

@@ -12,10 +12,13 @@ use std::sync::Arc;
 
 use rustc_hash::FxHashMap;
 
+use super::embedded::{EmbeddedState, EmbeddedStates, TerminalReader};
+use super::kernel::ItemState;
 use super::stepping::TokenLimitedState;
 use crate::lowering::NormalForm;
 use grammask_automata::{Automata, ByteSet, ShortestWords, StateId};
 use grammask_diagnostics::{Deadline, LimitExceeded, Limits};
+use grammask_engine::{Engine, FirstToken, first_tokens};
 use grammask_grammar::{Terminal, TerminalId};
 use grammask_vocabulary::{TrieNode, Vocabulary};
 
@@ -31,6 +34,8 @@ pub(super) struct TokenEnds {
     words: ShortestWords,
     /// By state; `None` if the completion cannot be spelled.
     tokens: FxHashMap<StateId, Option<u32>>,
+    /// The same for states of embedded grammars.
+    embedded_tokens: FxHashMap<EmbeddedState, Option<u32>>,
     /// See [`TokenEnds::ample_tokens`]; `None` before the first call.
     ample: Option<Option<u32>>,
     limits: Limits,
@@ -49,19 +54,26 @@ struct SpelledPath {
 impl TokenEnds {
     pub(super) fn new(vocabulary: Arc<Vocabulary>, limits: &Limits) -> Self {
         let words = ShortestWords::new(spelled_bytes(&vocabulary));
-        Self { vocabulary, words, tokens: FxHashMap::default(), ample: None, limits: limits.clone() }
+        let (tokens, embedded_tokens) = Default::default();
+        Self { vocabulary, words, tokens, embedded_tokens, ample: None, limits: limits.clone() }
     }
 
     /// Whether a terminal can end within `tokens_left` tokens from a state that reads at least one of them.
     pub(super) fn can_end(
         &mut self,
-        automata: &mut Automata,
-        state: StateId,
+        terminals: TerminalReader<'_>,
+        state: ItemState,
         tokens_left: u32,
     ) -> Result<bool, LimitExceeded> {
-        if tokens_left == 0 || automata.is_accepting(state) {
+        if tokens_left == 0 || terminals.is_accepting(state) {
             return Ok(tokens_left > 0);
         }
+        let TerminalReader { automata, embedded } = terminals;
+        if let Some(state) = embedded.get(state) {
+            let tokens = self.min_embedded_tokens(embedded, state)?;
+            return Ok(tokens.is_some_and(|tokens| tokens <= tokens_left));
+        }
+        let Some(state) = state.automaton_state() else { return Ok(false) };
         if let Some(&tokens) = self.tokens.get(&state) {
             return Ok(tokens.is_some_and(|tokens| tokens <= tokens_left));
         }
@@ -83,7 +95,11 @@ impl TokenEnds {
             return Ok(known);
         }
         let deadline = Deadline::after_first_check(self.limits.time);
-        let states: Vec<StateId> = starts.iter().map(|start| start.state).collect();
+        let states: Option<Vec<StateId>> = starts.iter().map(|start| start.state.automaton_state()).collect();
+        let Some(states) = states else {
+            self.ample = Some(None);
+            return Ok(None);
+        };
         let longest = self.words.longest_completions(automata, &states, MAX_AMPLE_STATES, &deadline)?;
         let longest =
             longest.and_then(|longest| longest.into_iter().try_fold(1, |all, own| Some(own?.max(all))));
@@ -129,6 +145,49 @@ impl TokenEnds {
         Ok(tokens[0])
     }
 
+    /// The minimum number of tokens that spell the shortest completion of a state of an embedded grammar, whose text is
+    /// not complete; `None` if it cannot be spelled. After each token the completion of the new state counts, since the
+    /// grammar may count tokens itself. Memoised for all states on the way.
+    fn min_embedded_tokens(
+        &mut self,
+        embedded: &EmbeddedStates,
+        state: EmbeddedState,
+    ) -> Result<Option<u32>, LimitExceeded> {
+        let deadline = Deadline::after_first_check(self.limits.time);
+        let engine = embedded.engine(state.grammar);
+        // Not recursive, since completions may be long.
+        let mut pending = vec![state];
+        while let Some(&state) = pending.last() {
+            if self.embedded_tokens.contains_key(&state) {
+                pending.pop();
+                continue;
+            }
+            deadline.check()?;
+            let mut firsts = first_tokens(engine, &self.vocabulary, state.set, &deadline)?;
+            if engine.counts_tokens() {
+                firsts = FirstToken::of_shortest_rest(&firsts).into_iter().collect();
+            }
+            let before = pending.len();
+            let mut least: Option<u32> = None;
+            for FirstToken { next, .. } in firsts {
+                let next = EmbeddedState { set: next, ..state };
+                let known = match engine.is_complete(next.set) {
+                    true => Some(Some(0)),
+                    false => self.embedded_tokens.get(&next).copied(),
+                };
+                match known {
+                    Some(tokens) => least = least.into_iter().chain(tokens).min(),
+                    None => pending.push(next),
+                }
+            }
+            if pending.len() == before {
+                self.embedded_tokens.insert(state, least.map(|tokens| tokens + 1));
+                pending.pop();
+            }
+        }
+        Ok(self.embedded_tokens.get(&state).copied().flatten())
+    }
+
     /// The path of the shortest completion of a state, up to its end, or through as many states with known numbers of
     /// tokens as the longest token has bytes. `None` if there is no completion.
     fn path(
@@ -156,11 +215,14 @@ impl TokenEnds {
 
     /// Estimated memory in bytes.
     pub(super) fn memory_bytes(&self) -> usize {
-        self.words.memory_bytes() + self.tokens.capacity() * (size_of::<(StateId, Option<u32>)>() + 1)
+        self.words.memory_bytes()
+            + self.tokens.capacity() * (size_of::<(StateId, Option<u32>)>() + 1)
+            + self.embedded_tokens.capacity() * (size_of::<(EmbeddedState, Option<u32>)>() + 1)
     }
 }
 
 /// The terminals that a text can begin with some token, but that no text ends within their maximum number of tokens.
+/// `embedded` are the engines of the embedded grammars.
 ///
 /// Cost: a walk over the tokens for each terminal that counts them, up to the first that shows that it ends.
 ///
@@ -168,19 +230,28 @@ impl TokenEnds {
 /// When a limit is exceeded.
 pub fn terminals_without_end(
     form: &NormalForm,
+    embedded: &[Arc<dyn Engine>],
     vocabulary: &Arc<Vocabulary>,
     limits: &Limits,
 ) -> Result<Vec<TerminalId>, LimitExceeded> {
     let mut found = Vec::new();
     let mut automata = form.automata.clone();
+    let mut embedded = EmbeddedStates::new(embedded.to_vec());
     let mut ends = TokenEnds::new(vocabulary.clone(), limits);
     let deadline = Deadline::after(limits.time);
     for (index, definition) in form.terminals.iter().enumerate() {
-        let Terminal::Limited { term, tokens } = definition.terminal else { continue };
-        let Some(start) = automata.start(term)? else { continue };
+        let (start, tokens) = match definition.terminal {
+            Terminal::Limited { term, tokens } => match automata.start(term)? {
+                Some(start) => (ItemState::of_automaton(start), tokens),
+                None => continue,
+            },
+            Terminal::Embedded { grammar, tokens: Some(tokens) } => (embedded.start(grammar), tokens),
+            _ => continue,
+        };
+        let mut terminals = TerminalReader { automata: &mut automata, embedded: &mut embedded };
         // A terminal that may be empty can be left out.
-        if !automata.is_accepting(start)
-            && is_never_ended(&mut automata, &mut ends, start, tokens, &deadline)?
+        if !terminals.is_accepting(start)
+            && is_never_ended(&mut terminals, &mut ends, start, tokens, &deadline)?
         {
             found.push(TerminalId::new(index));
         }
@@ -190,9 +261,9 @@ pub fn terminals_without_end(
 
 /// Whether some token begins a word of a state, and after none of them the word can end within `max_tokens` tokens.
 fn is_never_ended(
-    automata: &mut Automata,
+    terminals: &mut TerminalReader<'_>,
     ends: &mut TokenEnds,
-    start: StateId,
+    start: ItemState,
     max_tokens: u32,
     deadline: &Deadline,
 ) -> Result<bool, LimitExceeded> {
@@ -203,14 +274,17 @@ fn is_never_ended(
     while let Some((node, state)) = stack.pop() {
         deadline.check()?;
         for child in trie.children(node) {
-            let Some(next) = automata.step(state, trie.byte(child))? else { continue };
+            let Some(next) = terminals.step(state, trie.byte(child))? else { continue };
             // A token may end the word and go on.
-            if automata.is_accepting(next) {
+            if terminals.is_accepting(next) {
                 return Ok(false);
             }
             if !trie.tokens(child).is_empty() {
                 is_begun = true;
-                if ends.can_end(automata, next, max_tokens.saturating_sub(1))? {
+                let left = max_tokens.saturating_sub(1);
+                if let Some(ended) = terminals.embedded.end_token(next)?
+                    && ends.can_end(terminals.reborrow(), ended, left)?
+                {
                     return Ok(false);
                 }
             }

@@ -65,7 +65,7 @@ impl TerminalLanguage {
     /// # Errors
     /// When a limit is exceeded.
     pub(crate) fn recognizer(&self, limits: &Limits) -> Result<Recognizer, LimitExceeded> {
-        Recognizer::new(self.form.clone(), vec![None; self.form.terminals().len()], limits)
+        Recognizer::new(self.form.clone(), vec![None; self.form.terminals().len()], Vec::new(), limits)
     }
 
     /// The set after a terminal.

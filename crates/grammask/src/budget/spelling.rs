@@ -6,8 +6,8 @@
 //! engine reads, and a text that follows the bound reaches its end: the bound decreases with each token.
 
 use grammask_diagnostics::{Deadline, LimitExceeded};
-use grammask_engine::{CompletionStep, SetId, ShortestCompletion, TokenEvent};
-use grammask_vocabulary::{TokenId, TrieNode};
+use grammask_engine::{FirstToken, SetId, ShortestCompletion, first_tokens};
+use grammask_vocabulary::TokenId;
 
 use super::memo::Encoded;
 use crate::GrammarCache;
@@ -24,15 +24,6 @@ impl Encoded for SpellingCost {
     fn decode(code: u32) -> Self {
         Self(code.checked_sub(2))
     }
-}
-
-/// A token with which a spelling of a completion begins, and the state after it.
-#[derive(Clone, Copy, Debug)]
-struct FirstToken {
-    token: TokenId,
-    next: SetId,
-    /// Length of the completion of the state after it.
-    rest: u32,
 }
 
 impl GrammarCache {
@@ -113,59 +104,12 @@ impl GrammarCache {
         self.vocabulary().token(token).map_or(0, <[u8]>::len)
     }
 
-    /// The tokens with which a spelling of a state's completion begins. A token is left out if the completion after it
-    /// is not shorter, which bounds the recursion.
-    ///
-    /// The state after several tokens depends on their boundaries if the grammar names or counts tokens, and there may
-    /// be exponentially many. Then only the token that leaves the shortest rest is considered.
+    /// The tokens with which a spelling of a state's completion begins: all of them, or if the grammar names or counts
+    /// tokens only the one that leaves the shortest rest.
     fn first_tokens(&self, set: SetId, deadline: &Deadline) -> Result<Vec<FirstToken>, LimitExceeded> {
-        let (engine, trie) = (self.engine(), self.vocabulary().trie());
-        let mut first_tokens = Vec::new();
-        let Some(completion) = self.completion(set, deadline)? else { return Ok(first_tokens) };
-        let mut add = |token, next: Option<SetId>| -> Result<(), LimitExceeded> {
-            if let Some(next) = next
-                && let Some(rest) = self.completion(next, deadline)?
-                && rest.length < completion.length
-            {
-                first_tokens.push(FirstToken { token, next, rest: rest.length });
-            }
-            Ok(())
-        };
-        let read = |token| {
-            let text = self.vocabulary().token(token);
-            engine.read_token(set, TokenEvent { id: token, has_text: text.is_some() }, text, deadline)
-        };
-        // Tokens with the same text differ only to token terminals.
-        let names_tokens = !engine.token_matches(set)?.is_empty();
-        let (mut here, mut step, mut node) = (set, completion.first, TrieNode::ROOT);
-        while let Some(next_step) = step {
-            let byte = match next_step {
-                CompletionStep::Byte(byte) => byte,
-                CompletionStep::Token(token) => {
-                    if here == set && node == TrieNode::ROOT {
-                        add(token, read(token)?)?;
-                    }
-                    break;
-                }
-            };
-            let (Some(child), Some(next)) = (trie.child(node, byte), engine.step(here, byte)?) else { break };
-            (node, here) = (child, next);
-            let tokens = trie.tokens(node);
-            if names_tokens {
-                for &token in tokens {
-                    add(token, read(token)?)?;
-                }
-            } else if let Some(&token) = tokens.first() {
-                add(token, engine.end_token(here)?)?;
-            }
-            if !trie.has_children(node) {
-                break;
-            }
-            step = self.completion(here, deadline)?.and_then(|rest| rest.first);
-        }
+        let mut first_tokens = first_tokens(self.engine(), self.vocabulary(), set, deadline)?;
         if self.reads_tokens() {
-            let longest = first_tokens.iter().copied().min_by_key(|first| (first.rest, first.token));
-            first_tokens = longest.into_iter().collect();
+            first_tokens = FirstToken::of_shortest_rest(&first_tokens).into_iter().collect();
         }
         Ok(first_tokens)
     }

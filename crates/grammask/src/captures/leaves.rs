@@ -3,6 +3,7 @@
 
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
+use crate::embedded::EmbeddedEngines;
 use crate::named_tokens;
 use grammask_automata::{Automata, StateId};
 use grammask_diagnostics::{LimitExceeded, Limits};
@@ -29,6 +30,8 @@ pub(super) struct LeafReaders {
     /// Present for grammars that name or count tokens.
     vocabulary: Option<Arc<Vocabulary>>,
     limits: Limits,
+    /// The engines of the embedded grammars.
+    embedded: EmbeddedEngines,
     automata: Mutex<Automata>,
     recognizers: Vec<OnceLock<Recognizer>>,
 }
@@ -38,11 +41,12 @@ impl LeafReaders {
         productions: Arc<Productions>,
         symbols: Vec<Symbol>,
         vocabulary: Option<Arc<Vocabulary>>,
+        embedded: EmbeddedEngines,
         limits: &Limits,
     ) -> Result<Self, LimitExceeded> {
         let automata = Mutex::new(productions.automata.clone());
         let recognizers = symbols.iter().map(|_| OnceLock::new()).collect();
-        Ok(Self { productions, symbols, vocabulary, limits: limits.clone(), automata, recognizers })
+        Ok(Self { productions, symbols, vocabulary, limits: limits.clone(), embedded, automata, recognizers })
     }
 
     /// Readers of the same leaves with empty caches.
@@ -52,6 +56,7 @@ impl LeafReaders {
             symbols: self.symbols.clone(),
             vocabulary: self.vocabulary.clone(),
             limits: self.limits.clone(),
+            embedded: self.embedded.with_empty_caches(),
             automata: Mutex::new(self.productions.automata.clone()),
             recognizers: self.symbols.iter().map(|_| OnceLock::new()).collect(),
         }
@@ -84,7 +89,8 @@ impl LeafReaders {
         let resolved =
             self.vocabulary.as_ref().map(|vocabulary| named_tokens::matches(form.terminals(), vocabulary));
         let token_matches = resolved.and_then(Result::ok).unwrap_or_else(none);
-        let mut recognizer = Recognizer::new(form, token_matches, &self.limits)?;
+        let embedded = self.embedded.engines(&self.limits)?;
+        let mut recognizer = Recognizer::new(form, token_matches, embedded, &self.limits)?;
         if let Some(vocabulary) = &self.vocabulary {
             recognizer = recognizer.with_vocabulary(vocabulary);
         }
@@ -102,6 +108,7 @@ fn restricted_to(productions: &Productions, symbol: Symbol) -> Productions {
     let mut restricted = Productions {
         automata: productions.automata.clone(),
         terminals: productions.terminals.clone(),
+        embedded: productions.embedded.clone(),
         rules: Vec::with_capacity(productions.rules.len()),
         start: root,
         start_is_nullable: false,

@@ -37,6 +37,7 @@ use std::sync::{Arc, PoisonError, RwLock};
 pub use derivation::Capture;
 pub use skeleton::PartId;
 
+use crate::embedded::{EmbeddedEngines, EmbeddedGrammar};
 use crate::named_tokens;
 use grammask_diagnostics::{Code, Deadline, Diagnostic, GrammarError, LimitExceeded, Limits};
 use grammask_earley::lowering;
@@ -84,7 +85,7 @@ impl CaptureParser {
     /// # Errors
     /// As [`lowering::lower`]; undefined names; terminals that match or count tokens, which need a vocabulary.
     pub fn new(grammar: &Grammar, parts: &[&str], limits: &Limits) -> Result<Arc<Self>, GrammarError> {
-        Self::build(grammar, parts, None, limits)
+        Self::build(grammar, &[], parts, None, limits)
     }
 
     /// A parser that captures the nonterminals called `parts`, for texts of tokens of `vocabulary`.
@@ -97,11 +98,27 @@ impl CaptureParser {
         vocabulary: Arc<Vocabulary>,
         limits: &Limits,
     ) -> Result<Arc<Self>, GrammarError> {
-        Self::build(grammar, parts, Some(vocabulary), limits)
+        Self::build(grammar, &[], parts, Some(vocabulary), limits)
+    }
+
+    /// As [`new`](Self::new), or with a vocabulary as [`with_vocabulary`](Self::with_vocabulary), with the grammars that
+    /// `grammar` embeds, in their order. The parts are rules of `grammar`, not of these.
+    ///
+    /// # Errors
+    /// As for these functions, of all of these grammars.
+    pub fn with_embedded(
+        grammar: &Grammar,
+        embedded: &[EmbeddedGrammar],
+        parts: &[&str],
+        vocabulary: Option<Arc<Vocabulary>>,
+        limits: &Limits,
+    ) -> Result<Arc<Self>, GrammarError> {
+        Self::build(grammar, embedded, parts, vocabulary, limits)
     }
 
     fn build(
         grammar: &Grammar,
+        embedded: &[EmbeddedGrammar],
         parts: &[&str],
         vocabulary: Option<Arc<Vocabulary>>,
         limits: &Limits,
@@ -135,7 +152,10 @@ impl CaptureParser {
         for symbol in used.flat_map(|(rule, _)| rule.body.symbols()) {
             let lowering::Symbol::Terminal(id) = symbol else { continue };
             let definition = &productions.terminals[id.index()];
-            let is_bytes = matches!(definition.terminal, Terminal::Literal(_) | Terminal::Regular(_));
+            let is_bytes = matches!(
+                definition.terminal,
+                Terminal::Literal(_) | Terminal::Regular(_) | Terminal::Embedded { tokens: None, .. }
+            );
             if !std::mem::replace(&mut used_terminals[id.index()], true) && !is_bytes && vocabulary.is_none()
             {
                 let message = format!("`{}` is made of tokens, and captures of bytes", definition.label);
@@ -153,8 +173,10 @@ impl CaptureParser {
             let used: Vec<TerminalDefinition> = used.map(|(definition, _)| definition.clone()).collect();
             named_tokens::matches(&used, vocabulary).map_err(fail)?;
         }
-        let leaves = LeafReaders::new(Arc::new(productions), leaf_symbols, vocabulary.clone(), limits)
-            .map_err(over)?;
+        let embedded = EmbeddedEngines::new(grammar, embedded, vocabulary.as_ref(), limits)?;
+        let leaves =
+            LeafReaders::new(Arc::new(productions), leaf_symbols, vocabulary.clone(), embedded, limits)
+                .map_err(over)?;
         let leaves = RwLock::new(Arc::new(leaves));
         Ok(Arc::new(Self { skeleton, leaves, vocabulary, limits: limits.clone() }))
     }

@@ -14,8 +14,8 @@ use std::fmt;
 use grammask::Limits;
 use grammask::frontends::regex;
 use grammask::grammar::{
-    Grammar, GrammarBuilder, NodeId, NonterminalId, Span, Terminal, TokenReference, TokenSelection,
-    TokenSense, quote_text,
+    EmbeddedId, EmbeddedTexts, Grammar, GrammarBuilder, NodeId, NonterminalId, Span, Terminal,
+    TokenReference, TokenSelection, TokenSense, quote_text,
 };
 use grammask::vocabulary::{TokenTexts, Vocabulary};
 use proptest::collection::vec;
@@ -65,6 +65,8 @@ pub enum Part {
     TokenId(u32),
     /// A token of a set of ids and written tokens, or a token outside it.
     Tokens(TokenSense, Vec<u32>, Option<String>),
+    /// An embedded grammar by its index, with a maximum number of tokens or without.
+    Embedded(usize, Option<u32>),
     /// A rule by its index, modulo the number of rules.
     Rule(usize),
     /// A sequence.
@@ -95,6 +97,28 @@ impl GrammarSketch {
             builder.define(rules[rule % rules.len()], node, Span::default());
         }
         builder.finish(rules[0])
+    }
+
+    /// As [`build`](Self::build), with the texts of embedded grammars.
+    pub fn build_with(&self, embedded: &[EmbeddedTexts]) -> Grammar {
+        let mut grammar = self.build();
+        grammar.embedded = embedded.to_vec();
+        grammar
+    }
+
+    /// The same grammar, in which no part has a maximum number of tokens.
+    pub fn without_maxima(mut self) -> Self {
+        let mut pending: Vec<&mut Part> = self.definitions.iter_mut().map(|(_, body)| body).collect();
+        while let Some(part) = pending.pop() {
+            match part {
+                Part::Embedded(_, tokens) => *tokens = None,
+                Part::Limited(pattern, _) => *part = Part::Pattern(std::mem::take(pattern)),
+                Part::Sequence(parts) | Part::Choice(parts) => pending.extend(parts),
+                Part::Repeat(part, ..) => pending.push(part),
+                _ => {}
+            }
+        }
+        self
     }
 
     /// The grammar as KBNF text, with start symbol `start`.
@@ -164,6 +188,10 @@ fn build_part(builder: &mut GrammarBuilder, rules: &[NonterminalId], part: &Part
             let label = format!("#{} within {tokens} tokens", quote_text(pattern));
             builder.terminal(Terminal::Limited { term, tokens: *tokens }, &label, span)
         }
+        &Part::Embedded(index, tokens) => {
+            let terminal = Terminal::Embedded { grammar: EmbeddedId::new(index), tokens };
+            builder.terminal(terminal, &format!("embedded{index} within {tokens:?} tokens"), span)
+        }
         Part::AnyToken => builder.terminal(Terminal::AnyToken, "any!", span),
         Part::TokenName(name) => {
             builder.terminal(Terminal::Token(TokenReference::Name((*name).to_owned())), name, span)
@@ -218,6 +246,20 @@ pub fn token_grammar() -> impl Strategy<Value = GrammarSketch> {
 pub fn counting_grammar() -> impl Strategy<Value = GrammarSketch> {
     let limited = (pattern(), 1_u32..=9).prop_map(|(pattern, tokens)| Part::Limited(pattern, tokens));
     grammar_of(nested(prop_oneof![4 => limited, 2 => literal(), 2 => rule()].boxed()))
+}
+
+/// Grammars with embedded grammars of `count` indices, which name no tokens.
+pub fn embedding_grammar(count: usize) -> impl Strategy<Value = GrammarSketch> {
+    let embedded = (0..count, proptest::option::weighted(0.4, 1_u32..=7))
+        .prop_map(|(index, tokens)| Part::Embedded(index, tokens));
+    let leaf = prop_oneof![
+        5 => embedded,
+        4 => literal(),
+        3 => rule(),
+        1 => pattern().prop_map(Part::Pattern),
+        1 => (pattern(), 1_u32..=9).prop_map(|(pattern, tokens)| Part::Limited(pattern, tokens)),
+    ];
+    grammar_of(nested(leaf.boxed()))
 }
 
 /// Grammars whose only terminals are literals, to test rules.

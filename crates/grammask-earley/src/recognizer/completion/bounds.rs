@@ -22,9 +22,11 @@ use grammask_collections::graph::{AdjacencyList, components_of};
 use grammask_diagnostics::LimitExceeded;
 use grammask_grammar::{NonterminalId, PartId, TerminalId};
 
+use super::super::embedded::EmbeddedState;
+use super::super::kernel::ItemState;
 use super::super::left_corner::LeftCorners;
 use super::shortest::Length;
-use super::{Completions, Parts};
+use super::{Completions, Parts, length_of};
 
 /// Maximum number of automaton states, over all terminals, whose distances are computed.
 const MAX_STATES: usize = 1 << 14;
@@ -93,14 +95,21 @@ impl CompletionBounds {
 }
 
 impl Completions {
-    /// The bounds, computed by the first call.
-    pub(super) fn bounds(&mut self, parts: &mut Parts<'_>) -> Result<CompletionBounds, LimitExceeded> {
-        if let Some(bounds) = self.bounds {
+    /// The bounds, computed by the first call. With embedded grammars, whose bounds may depend on the number of bytes,
+    /// the second one is for sets that `bytes` bytes reach, and neither covers texts of embedded grammars that began
+    /// before these bytes.
+    pub(super) fn bounds(
+        &mut self,
+        bytes: Option<usize>,
+        parts: &mut Parts<'_>,
+    ) -> Result<CompletionBounds, LimitExceeded> {
+        let bytes = bytes.filter(|_| !parts.embedded.is_empty());
+        if let Some(&bounds) = self.bounds.get(&bytes) {
             return Ok(bounds);
         }
         let bounds = match parts.form.start {
             Some(dot) => {
-                let graph = self.nesting_graph(parts)?;
+                let graph = self.nesting_graph(bytes, parts)?;
                 let start = Symbol::Nonterminal(parts.form.production_of(dot).lhs);
                 let inside = graph.longest_path(graph.node(parts.left_corners, start));
                 let longest = self.texts.of(start).length.max(inside);
@@ -110,13 +119,17 @@ impl Completions {
             }
             None => CompletionBounds { longest: Length::ZERO, growth: None },
         };
-        self.bounds = Some(bounds);
+        self.bounds.insert(bytes, bounds);
         Ok(bounds)
     }
 
     /// The graph of the grammar. Linear in the grammar, and in the states of the terminals.
-    fn nesting_graph(&self, parts: &mut Parts<'_>) -> Result<NestingGraph, LimitExceeded> {
-        let longest_in_terminals = self.longest_in_terminals(parts)?;
+    fn nesting_graph(
+        &self,
+        bytes: Option<usize>,
+        parts: &mut Parts<'_>,
+    ) -> Result<NestingGraph, LimitExceeded> {
+        let longest_in_terminals = self.longest_in_terminals(bytes, parts)?;
         let Parts { form, left_corners, .. } = parts;
         let terminals = longest_in_terminals.len();
         let components = left_corners.components.len();
@@ -246,10 +259,24 @@ impl Completions {
     }
 
     /// For each terminal the longest of the shortest completions inside it.
-    fn longest_in_terminals(&self, parts: &mut Parts<'_>) -> Result<Vec<Length>, LimitExceeded> {
+    fn longest_in_terminals(
+        &self,
+        bytes: Option<usize>,
+        parts: &mut Parts<'_>,
+    ) -> Result<Vec<Length>, LimitExceeded> {
         // A token terminal has no inside.
         let mut longest = vec![Length::ZERO; parts.starts.len()];
-        let states = |index: usize| parts.state_of(parts.starts[index]).map(|state| (index, state));
+        for (longest, &start) in longest.iter_mut().zip(parts.starts) {
+            let state = parts.state_of(start).and_then(|state| parts.embedded.get(state));
+            let Some(EmbeddedState { grammar, set }) = state else { continue };
+            let (engine, vocabulary) = (parts.embedded.engine(grammar), parts.vocabulary);
+            *longest = length_of(match bytes {
+                Some(bytes) => engine.longest_completion_after(set, bytes, vocabulary, parts.deadline)?,
+                None => engine.longest_shortest_completion(vocabulary)?,
+            });
+        }
+        let state_of = |start| parts.state_of(start).and_then(ItemState::automaton_state);
+        let states = |index: usize| state_of(parts.starts[index]).map(|state| (index, state));
         let (terminals, states): (Vec<usize>, Vec<StateId>) =
             (0..parts.starts.len()).filter_map(states).unzip();
         let of_states =

@@ -28,12 +28,13 @@ mod with_values;
 use rustc_hash::FxHashMap;
 
 use crate::lowering::NormalForm;
-use grammask_automata::{Automata, ByteSet, ShortestWords, StateId};
+use grammask_automata::{Automata, ByteSet, ShortestWords};
 use grammask_diagnostics::{Deadline, LimitExceeded};
-use grammask_engine::{SetId, ShortestCompletion, TokenMatch};
+use grammask_engine::{CompletionStep, SetId, ShortestCompletion, TokenMatch};
 use grammask_vocabulary::{TokenId, Vocabulary};
 
 use super::continuation::{ContinuationId, Continuations};
+use super::embedded::{EmbeddedState, EmbeddedStates};
 use super::kernel::{Item, ItemState};
 use super::left_corner::LeftCorners;
 use super::set_core::CoreId;
@@ -60,7 +61,8 @@ pub(super) struct Completions {
     /// For each core, by number of continuation, the completions of the items with it up to the continuation.
     cores: FxHashMap<CoreId, Box<[CoreCompletion]>>,
     core_entries: usize,
-    bounds: Option<CompletionBounds>,
+    /// By the number of bytes of which the bounds depend; `None` for bounds over all sets.
+    bounds: FxHashMap<Option<usize>, CompletionBounds>,
     /// The lengths of completions in grammars with values.
     exact: ExactLengths,
 }
@@ -77,6 +79,8 @@ struct CoreCompletion {
 struct Parts<'a> {
     form: &'a NormalForm,
     automata: &'a mut Automata,
+    embedded: &'a EmbeddedStates,
+    vocabulary: &'a Vocabulary,
     limited: &'a [TokenLimitedState],
     left_corners: &'a LeftCorners,
     /// The initial state of each terminal.
@@ -127,7 +131,7 @@ impl Recognizer {
         let mut builder = self.lock();
         let deadline = Deadline::after_first_check(builder.limits.time);
         builder.with_completions(self, vocabulary, &deadline, |completions, parts| {
-            Ok(completions.bounds(parts)?.longest().finite())
+            Ok(completions.bounds(None, parts)?.longest().finite())
         })
     }
 
@@ -145,13 +149,24 @@ impl Recognizer {
         let mut builder = self.lock();
         let (longest, growth) =
             builder.with_completions(self, vocabulary, deadline, |completions, parts| {
-                let bounds = completions.bounds(parts)?;
+                let bounds = completions.bounds(Some(bytes), parts)?;
                 Ok((bounds.longest(), bounds.growth()))
             })?;
-        let Some(GrowthBound { per_byte, once }) = growth else { return Ok(longest.finite()) };
+        let has_embedded = !builder.stepper.embedded.is_empty();
+        if growth.is_none() && !has_embedded {
+            return Ok(longest.finite());
+        }
         let own = builder.set_completion(self, set, vocabulary, deadline)?.longest;
-        let growth = Length::new(bytes.max(1) as u64).times(per_byte).plus(once);
-        Ok(longest.min(own.plus(growth)).finite())
+        let mut bound = longest;
+        if let Some(GrowthBound { per_byte, once }) = growth {
+            let growth = Length::new(bytes.max(1) as u64).times(per_byte).plus(once);
+            bound = longest.min(own.plus(growth));
+        }
+        if has_embedded {
+            let inside = builder.longest_inside_embedded(self, set, bytes, vocabulary, deadline)?;
+            bound = bound.max(own).max(inside);
+        }
+        Ok(bound.finite())
     }
 }
 
@@ -165,11 +180,13 @@ impl Builder {
         compute: impl FnOnce(&mut Completions, &mut Parts<'_>) -> Result<T, LimitExceeded>,
     ) -> Result<T, LimitExceeded> {
         let Self { stepper, continuations, completions, set_parts, .. } = self;
-        let Stepper { automata, predictor, limited, .. } = stepper;
+        let Stepper { automata, embedded, predictor, limited, .. } = stepper;
         let (left_corners, starts) = predictor.parts();
         let mut parts = Parts {
             form: &recognizer.form,
             automata,
+            embedded,
+            vocabulary,
             limited,
             left_corners,
             starts,
@@ -225,6 +242,36 @@ impl Builder {
     }
 }
 
+impl Builder {
+    /// The maximum length of the completions of the set's items inside embedded grammars, over all states of these that
+    /// `bytes` bytes reach.
+    fn longest_inside_embedded(
+        &mut self,
+        recognizer: &Recognizer,
+        set: SetId,
+        bytes: usize,
+        vocabulary: &Vocabulary,
+        deadline: &Deadline,
+    ) -> Result<Length, LimitExceeded> {
+        let items = self.items(recognizer.set(set));
+        self.with_completions(recognizer, vocabulary, deadline, |completions, parts| {
+            let Completions { continuations, texts, dots, .. } = completions;
+            let mut longest = Length::ZERO;
+            for item in items {
+                let state = parts.state_of(item.state).and_then(|state| parts.embedded.get(state));
+                let Some(EmbeddedState { grammar, set }) = state else { continue };
+                let engine = parts.embedded.engine(grammar);
+                let inside = engine.longest_completion_after(set, bytes, vocabulary, deadline)?;
+                let mut dots = DotReader { form: parts.form, texts, memo: dots };
+                let after = dots.get(item.dot).after_symbol;
+                let rest = continuations.get(item.continuation, parts.continuations, dots, deadline)?;
+                longest = longest.max(length_of(inside).plus(after).plus(rest.shortest));
+            }
+            Ok(longest)
+        })
+    }
+}
+
 impl Completions {
     fn new(parts: &mut Parts<'_>, vocabulary: &Vocabulary) -> Result<Self, LimitExceeded> {
         let bytes = spelled_bytes(vocabulary);
@@ -252,7 +299,7 @@ impl Completions {
             continuations: ContinuationLengths::default(),
             cores: FxHashMap::default(),
             core_entries: 0,
-            bounds: None,
+            bounds: FxHashMap::default(),
             exact: ExactLengths::default(),
         })
     }
@@ -269,10 +316,10 @@ impl Completions {
             if position % 256 == 255 {
                 parts.deadline.check()?;
             }
-            let own = self.item(item, parts)?;
+            let CoreCompletion { shortest, longest } = self.item(item, parts)?;
             let completion = &mut completions[item.continuation.index()];
-            completion.shortest = completion.shortest.min(own);
-            completion.longest = completion.longest.max(own.length);
+            completion.shortest = completion.shortest.min(shortest);
+            completion.longest = completion.longest.max(longest);
         }
         self.core_entries += completions.len();
         self.cores.insert(core, completions.into());
@@ -280,17 +327,25 @@ impl Completions {
     }
 
     /// The shortest text from an item to the end of its production.
-    fn item(&mut self, item: Item, parts: &mut Parts<'_>) -> Result<Shortest, LimitExceeded> {
+    fn item(&mut self, item: Item, parts: &mut Parts<'_>) -> Result<CoreCompletion, LimitExceeded> {
         if item.state.is_in_value() {
             // `with_values` adds the items inside values.
-            return Ok(Shortest::NONE);
+            return Ok(CoreCompletion { shortest: Shortest::NONE, longest: Length::ZERO });
         }
         let mut dots = DotReader { form: parts.form, texts: &self.texts, memo: &mut self.dots };
         let dot = dots.get(item.dot);
-        match parts.state_of(item.state) {
-            Some(state) => Ok(shortest_word(&mut self.words, state, parts)?.then(dot.after_symbol)),
-            None => Ok(dot.from),
+        let state = parts.state_of(item.state);
+        // The word of an embedded grammar that is complete has ended in another item of the set.
+        if let Some(EmbeddedState { grammar, set }) = state.and_then(|state| parts.embedded.get(state))
+            && parts.embedded.engine(grammar).is_complete(set)
+        {
+            return Ok(CoreCompletion { shortest: Shortest::NONE, longest: dot.after_symbol });
         }
+        let shortest = match state {
+            Some(state) => shortest_word(&mut self.words, state, parts)?.then(dot.after_symbol),
+            None => dot.from,
+        };
+        Ok(CoreCompletion { shortest, longest: shortest.length })
     }
 
     pub(super) fn memory_bytes(&self) -> usize {
@@ -305,14 +360,14 @@ impl Completions {
 }
 
 impl Parts<'_> {
-    /// The automaton state of an item inside a terminal, or of the beginning of one; `None` if it is fresh or before a
-    /// token terminal.
-    fn state_of(&self, state: ItemState) -> Option<StateId> {
+    /// The state of an item inside a terminal, or of the beginning of one, as if it did not count tokens; `None` if it is
+    /// fresh or before a token terminal.
+    fn state_of(&self, state: ItemState) -> Option<ItemState> {
         if state == ItemState::FRESH || state == ItemState::TOKEN {
             return None;
         }
         match state.0.checked_sub(ItemState::FIRST_LIMITED) {
-            None => state.automaton_state(),
+            None => Some(state),
             Some(index) => Some(self.limited[index as usize].state),
         }
     }
@@ -321,14 +376,44 @@ impl Parts<'_> {
 /// The shortest nonempty word of a state.
 fn shortest_word(
     words: &mut ShortestWords,
-    state: StateId,
+    state: ItemState,
     parts: &mut Parts<'_>,
 ) -> Result<Shortest, LimitExceeded> {
+    if let Some(state) = parts.embedded.get(state) {
+        return shortest_text(words.bytes(), state, parts);
+    }
+    let Some(state) = state.automaton_state() else { return Ok(Shortest::NONE) };
     let word = words.shortest_word(parts.automata, state, parts.deadline)?;
     Ok(word.map_or(Shortest::NONE, |word| Shortest {
         length: Length::new(u64::from(word.length)),
         first: FirstStep::byte(word.first),
     }))
+}
+
+/// The shortest nonempty text of a state of an embedded grammar.
+fn shortest_text(bytes: ByteSet, state: EmbeddedState, parts: &Parts<'_>) -> Result<Shortest, LimitExceeded> {
+    let engine = parts.embedded.engine(state.grammar);
+    let completion = |set| engine.shortest_completion(set, parts.vocabulary, parts.deadline);
+    if let Some(ShortestCompletion { length, first: Some(CompletionStep::Byte(byte)) }) =
+        completion(state.set)?
+    {
+        return Ok(Shortest { length: Length::new(u64::from(length)), first: FirstStep::byte(byte) });
+    }
+    let mut shortest = Shortest::NONE;
+    if engine.is_complete(state.set) {
+        for byte in bytes.iter() {
+            let Some(next) = engine.step(state.set, byte)? else { continue };
+            let Some(rest) = completion(next)? else { continue };
+            let length = Length::new(u64::from(rest.length) + 1);
+            shortest = shortest.min(Shortest { length, first: FirstStep::byte(byte) });
+        }
+    }
+    Ok(shortest)
+}
+
+/// A length that an engine bounds; infinite without a bound.
+fn length_of(bound: Option<u32>) -> Length {
+    bound.map_or(Length::INFINITE, |length| Length::new(u64::from(length)))
 }
 
 /// The smallest token that a token terminal matches.

@@ -1,9 +1,12 @@
 //! Terminals of the reference recogniser: words of a language, or events of tokens.
 
+use std::rc::Rc;
+
 use super::Language;
+use super::embedded::EmbeddedReference;
 use super::words::Words;
 use grammask_automata::TermId;
-use grammask_grammar::{Terminal, TokenReference, TokenSelection, TokenSense};
+use grammask_grammar::{EmbeddedId, Terminal, TokenReference, TokenSelection, TokenSense};
 use grammask_vocabulary::{TokenId, Vocabulary};
 
 /// A terminal.
@@ -17,6 +20,8 @@ pub(super) enum Leaf {
     AnyEvent,
     /// One event of any of these tokens.
     OneOf(Vec<TokenId>),
+    /// A text of an embedded grammar to which at most `tokens` tokens contribute.
+    Embedded { grammar: EmbeddedId, tokens: Option<u32> },
     /// A token that the vocabulary lacks.
     Missing,
 }
@@ -27,6 +32,7 @@ impl Leaf {
             Terminal::Literal(word) => Self::Word { term: words.literal(word), tokens: None },
             Terminal::Regular(term) => Self::Word { term: *term, tokens: None },
             Terminal::Limited { term, tokens } => Self::Word { term: *term, tokens: Some(*tokens) },
+            &Terminal::Embedded { grammar, tokens } => Self::Embedded { grammar, tokens },
             Terminal::Token(reference) => find(reference, vocabulary).map_or(Self::Missing, Self::Event),
             Terminal::AnyToken => Self::AnyEvent,
             Terminal::OneOf(selection) => Self::OneOf(select(selection, vocabulary)),
@@ -34,8 +40,17 @@ impl Leaf {
     }
 
     /// The kinds of text that the terminal matches.
-    pub(super) fn language(&self, vocabulary: &Vocabulary, words: &mut Words) -> Language {
+    pub(super) fn language(
+        &self,
+        vocabulary: &Vocabulary,
+        words: &mut Words,
+        embedded: &[Rc<dyn EmbeddedReference + '_>],
+    ) -> Language {
         match self {
+            Self::Embedded { grammar, tokens } => {
+                let Language { empty, nonempty } = embedded[grammar.index()].language();
+                Language { empty, nonempty: nonempty && *tokens != Some(0) }
+            }
             Self::Word { term, tokens } => Language {
                 empty: words.is_nullable(*term),
                 nonempty: *tokens != Some(0) && words.has_nonempty_word(*term),
@@ -56,7 +71,7 @@ impl Leaf {
             Self::Event(expected) => *expected == token,
             Self::OneOf(tokens) => tokens.contains(&token),
             Self::AnyEvent => is_ordinary(vocabulary, token),
-            Self::Word { .. } | Self::Missing => false,
+            Self::Word { .. } | Self::Embedded { .. } | Self::Missing => false,
         }
     }
 }

@@ -19,6 +19,8 @@
 //!   accepted without a token count as one token per call. After a token, an item inside a word stays only if the
 //!   shortest word that completes it can be spelled with the tokens that are left. Of the words whose bytes are tokens
 //!   by themselves, the smallest shortest one counts. Items before a terminal are not subject to this condition.
+//! - A [`Terminal::Embedded`] matches a text of another grammar, of which an [`EmbeddedReference`] is the oracle. Its
+//!   maximum of tokens has the same meaning; its words name no tokens.
 //! - The empty text is complete if the start symbol derives it. The matcher decides whether generation may end there.
 //!
 //! J. Earley, "An efficient context-free parsing algorithm", CACM 13(2), 1970. Nullable symbols are handled by
@@ -26,16 +28,20 @@
 //!
 //! [`Terminal::AnyToken`]: grammask_grammar::Terminal::AnyToken
 //! [`Terminal::Limited`]: grammask_grammar::Terminal::Limited
+//! [`Terminal::Embedded`]: grammask_grammar::Terminal::Embedded
 
 mod chart;
+mod embedded;
 mod leaves;
 mod productions;
 mod pruning;
 mod words;
 
 use std::cell::RefCell;
+use std::rc::Rc;
 
 pub use chart::Chart;
+pub use embedded::{EmbeddedReference, LastPiece, PieceReading};
 
 use self::leaves::Leaf;
 use self::productions::PlainGrammar;
@@ -77,6 +83,7 @@ pub struct Reference<'v> {
     grammar: PlainGrammar,
     leaves: Vec<Leaf>,
     words: RefCell<Words>,
+    embedded: Vec<Rc<dyn EmbeddedReference + 'v>>,
     vocabulary: &'v Vocabulary,
     start_language: Language,
 }
@@ -94,6 +101,16 @@ impl<'v> Reference<'v> {
     /// Converts a grammar. Terminals of tokens that the vocabulary lacks are unproductive.
     #[must_use]
     pub fn new(grammar: &Grammar, vocabulary: &'v Vocabulary) -> Self {
+        Self::with_embedded(grammar, vocabulary, Vec::new())
+    }
+
+    /// As [`new`](Self::new), with the oracles of the embedded grammars.
+    #[must_use]
+    pub fn with_embedded(
+        grammar: &Grammar,
+        vocabulary: &'v Vocabulary,
+        embedded: Vec<Rc<dyn EmbeddedReference + 'v>>,
+    ) -> Self {
         let mut words = Words::new(grammar.terms().clone());
         let leaves: Vec<Leaf> = grammar
             .terminals()
@@ -101,9 +118,9 @@ impl<'v> Reference<'v> {
             .map(|definition| Leaf::new(&definition.terminal, vocabulary, &mut words))
             .collect();
         let languages: Vec<Language> =
-            leaves.iter().map(|leaf| leaf.language(vocabulary, &mut words)).collect();
+            leaves.iter().map(|leaf| leaf.language(vocabulary, &mut words, &embedded)).collect();
         let (grammar, start_language) = pruning::prune(&PlainGrammar::new(grammar), &languages);
-        Self { grammar, leaves, words: RefCell::new(words), vocabulary, start_language }
+        Self { grammar, leaves, words: RefCell::new(words), embedded, vocabulary, start_language }
     }
 
     /// The chart of the empty text.

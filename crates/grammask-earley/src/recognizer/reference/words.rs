@@ -83,14 +83,7 @@ impl Words {
             word.push(byte);
             rest = self.terms.derivative(rest, byte);
         }
-        let mut tokens: Vec<Option<u32>> = vec![None; word.len() + 1];
-        tokens[word.len()] = Some(0);
-        for from in (0..word.len()).rev() {
-            let texts = (0..vocabulary.size() as u32).filter_map(|id| vocabulary.token(TokenId(id)));
-            let read = texts.filter(|text| word[from..].starts_with(text));
-            tokens[from] = read.filter_map(|text| Some(tokens[from + text.len()]? + 1)).min();
-        }
-        tokens[0]
+        spelling_tokens(&word, vocabulary)
     }
 
     /// The length of the shortest word whose bytes are tokens by themselves: a breadth-first search.
@@ -127,6 +120,18 @@ impl Words {
         }
         true
     }
+}
+
+/// The minimum number of tokens that spell a word; `None` if none do.
+pub(super) fn spelling_tokens(word: &[u8], vocabulary: &Vocabulary) -> Option<u32> {
+    let mut tokens: Vec<Option<u32>> = vec![None; word.len() + 1];
+    tokens[word.len()] = Some(0);
+    for from in (0..word.len()).rev() {
+        let texts = (0..vocabulary.size() as u32).filter_map(|id| vocabulary.token(TokenId(id)));
+        let read = texts.filter(|text| word[from..].starts_with(text));
+        tokens[from] = read.filter_map(|text| Some(tokens[from + text.len()]? + 1)).min();
+    }
+    tokens[0]
 }
 
 /// Whether a byte is a token by itself.
