@@ -187,11 +187,14 @@ impl RuleSummaries {
         let result = self.computation(reader, sources, budget).mask(&items, &values);
         self.setbacks = setbacks_after(self.setbacks, effort, &result);
         let MaskParts { live, resumed, suspects } = result?;
-        let (core, kernel) = reader.core_without_values();
-        // Inside an embedded grammar, the computation read continuations that it did not resume.
-        let observation = (!is_embedded)
-            .then(|| self.equivalent.observe(observed_parts(reader, vocabulary), core, &kernel, &resumed));
         let repeating = repeating_tokens(&values, vocabulary.trie());
+        if is_embedded {
+            // The computation read continuations that it did not resume.
+            return Ok(ComposedMask { live, observation: None, suspects, repeating });
+        }
+        let (core, kernel) = reader.core_without_values();
+        let parts = observed_parts(reader, vocabulary);
+        let observation = Some(self.equivalent.observe(parts, core, &kernel, &resumed));
         Ok(ComposedMask { live, observation, suspects, repeating })
     }
 
