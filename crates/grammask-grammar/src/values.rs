@@ -46,6 +46,7 @@ pub enum ValueEquality {
     Bytes,
     /// Texts of equal JSON values, whatever white space is around and in them: strings by their decoded characters,
     /// numbers by their exact value, arrays by their items, objects by their members in any order. An object that
-    /// repeats a name equals only objects with the same members. A text that is not JSON equals only itself.
+    /// repeats a name equals only objects with the same members. A text that is not JSON equals those with the same bytes
+    /// from the first one on that no JSON text has there, after equal beginnings.
     Json,
 }

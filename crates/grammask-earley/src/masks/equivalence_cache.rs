@@ -59,8 +59,10 @@ pub(crate) enum EquivalentMask {
 /// A mask that is computed as if values had no conditions.
 #[derive(Debug)]
 pub(crate) struct Superset {
-    /// The tokens, without end tokens.
+    /// The tokens by their bytes, without end tokens.
     pub(crate) live: LiveTokens,
+    /// The tokens of token terminals.
+    pub(crate) of_terminals: Vec<LiveTokens>,
     /// Those among them that may be illegal whatever is remembered.
     pub(crate) suspects: Box<[TokenId]>,
 }

@@ -80,19 +80,23 @@ impl ContextFreeMasks {
         let ComposedMask { live: mut parts, observation, suspects, repeating } =
             summaries.compose(&mut reader, sources, effort, deadline)?;
         self.composed.fetch_add(1, Ordering::Relaxed);
-        for tokens in tokens_of_terminals(&mut reader, vocabulary)? {
-            parts.push(if tokens.is_list() { vocabulary.summaries().share(tokens) } else { tokens });
+        let mut of_terminals = tokens_of_terminals(&mut reader, vocabulary)?;
+        for tokens in &mut of_terminals {
+            if tokens.is_list() {
+                *tokens = vocabulary.summaries().share(std::mem::replace(tokens, LiveTokens::none()));
+            }
         }
         if reader.has_values() {
             drop(reader);
             let live = LiveTokens::union(&parts, vocabulary.size(), vocabulary.summaries());
-            let superset = Arc::new(Superset { live, suspects: suspects.into() });
+            let superset = Arc::new(Superset { live, of_terminals, suspects: suspects.into() });
             if let Some(observation) = observation {
                 summaries.remember(observation, EquivalentMask::Superset(superset.clone()));
             }
             return self.confirm(request, &superset, &repeating, effort, deadline);
         }
         drop(reader);
+        parts.append(&mut of_terminals);
         let is_complete = self.recognizer.is_complete(request.set);
         let Some(cached) = request.finish(parts, is_complete) else { return Ok(MaskOutcome::DeadEnd) };
         if let Some(observation) = observation {
@@ -111,7 +115,7 @@ impl ContextFreeMasks {
         effort: Effort,
         deadline: &Deadline,
     ) -> Result<MaskOutcome, ComposeError> {
-        let Superset { live, suspects } = superset;
+        let Superset { live, of_terminals, suspects } = superset;
         let repeating = repeating.iter().filter(|&&token| live.contains(token));
         let mut candidates: Vec<TokenId> = suspects.iter().chain(repeating).copied().collect();
         candidates.sort_unstable();
@@ -126,7 +130,8 @@ impl ContextFreeMasks {
                 illegal.push(token);
             }
         }
-        let parts = vec![live.but(illegal, request.vocabulary.size())];
+        let mut parts = vec![live.but(illegal, request.vocabulary.size())];
+        parts.extend_from_slice(of_terminals);
         let cached = request.finish(parts, self.recognizer.is_complete(request.set));
         Ok(cached.map_or(MaskOutcome::DeadEnd, |cached| MaskOutcome::Mask(cached.mask)))
     }
