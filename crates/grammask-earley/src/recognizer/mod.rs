@@ -483,6 +483,21 @@ impl Engine for Recognizer {
         self.describe_set(set)
     }
 
+    fn rest_of_terminal(&self, set: SetId) -> Option<u128> {
+        let data = &self.set(set).data;
+        if data.ends() {
+            return None;
+        }
+        let builder = self.lock();
+        // Items at the end of a word come with the items after the terminal, which are fresh.
+        let items = &builder.continuations.core(data.core()).items;
+        let (first, others) = items.split_first()?;
+        let state = first.state.automaton_state()?;
+        let automata = &builder.stepper.automata;
+        let language = || automata.terms().content_hash(automata.term(state));
+        others.iter().all(|item| item.state == first.state).then(language)
+    }
+
     fn shortest_completion(
         &self,
         set: SetId,
