@@ -10,6 +10,7 @@
 //! |---|---|
 //! | `recognition` | [`Engine`]: steps over bytes and tokens |
 //! | `completion` | [`ShortestCompletion`]: how a text can end soonest |
+//! | `inside_terminal` | [`InsideTerminal`]: states inside a terminal |
 //! | `tokens` | [`TokenEvent`], [`TokenMatch`]: tokens that a grammar names |
 //! | `masks` | [`MaskSource`]: masks of states, computed for a [`MaskRequest`] |
 //! | `mask_cache` | [`MaskCache`]: finished masks by state |
@@ -22,6 +23,7 @@
 #![forbid(unsafe_code)]
 
 mod completion;
+mod inside_terminal;
 mod mask_cache;
 mod masks;
 mod recognition;
@@ -29,6 +31,7 @@ mod tokens;
 mod walk;
 
 pub use completion::{CompletionStep, ShortestCompletion};
+pub use inside_terminal::InsideTerminal;
 pub use mask_cache::{CacheStatistics, CachedMask, MaskCache};
 pub use masks::{Effort, MaskCounts, MaskOutcome, MaskRequest, MaskSource, MaskStrategy, PrecomputeBudget};
 pub use recognition::{Engine, Expectation};

@@ -6,7 +6,7 @@ use grammask_diagnostics::{Deadline, LimitExceeded};
 
 use grammask_vocabulary::Vocabulary;
 
-use crate::{SetId, ShortestCompletion, TokenEvent, TokenMatch};
+use crate::{InsideTerminal, SetId, ShortestCompletion, TokenEvent, TokenMatch};
 
 /// A terminal that can come next or has begun.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -159,15 +159,16 @@ pub trait Engine: fmt::Debug + Send + Sync {
         }
     }
 
-    /// The content hash of what remains of the terminal that a state is inside of, if it is inside one terminal (read in
-    /// one or several ways with the same rest), and nothing else can come next. A step leads to another state inside the
-    /// terminal, described by the derivative, until a word of the terminal ends; a state where one ends is not
-    /// described. So states of equal hashes, of any grammars, stay inside for the same bytes.
+    /// What a state reads, if it is inside one terminal or inside the copies of one. No token of the vocabulary has more
+    /// than `reach` bytes.
     ///
     /// Engines without such knowledge return `None`.
-    fn rest_of_terminal(&self, set: SetId) -> Option<u128> {
-        let _ = set;
-        None
+    ///
+    /// # Errors
+    /// When a limit is exceeded.
+    fn inside_terminal(&self, set: SetId, reach: u32) -> Result<Option<InsideTerminal>, LimitExceeded> {
+        let _ = (set, reach);
+        Ok(None)
     }
 
     /// The byte with which every continuation begins, if there is one.

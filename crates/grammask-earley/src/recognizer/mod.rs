@@ -15,6 +15,7 @@
 //! | `token_ends` | how many tokens end a terminal that counts tokens |
 //! | `stepping`, `step_budget` | a step over a byte, and the bound of its work |
 //! | `completion` | shortest completions of sets |
+//! | `inside_terminal` | sets inside one terminal, or the copies of one |
 //! | `trace` | recorded steps, replayed for sets of one core |
 //! | `describe` | sets as text |
 //! | [`mod@reference`] | a plain textbook recogniser, the oracle |
@@ -24,6 +25,7 @@
 mod completion;
 mod continuation;
 mod describe;
+mod inside_terminal;
 mod kernel;
 mod left_corner;
 mod prediction;
@@ -48,7 +50,7 @@ use grammask_automata::Automata;
 use grammask_collections::incremental_hash_table::IncrementalHashTable;
 use grammask_collections::state_table::MemoTransition;
 use grammask_diagnostics::{Deadline, LimitExceeded, Limits};
-use grammask_engine::{Engine, Expectation, SetId, ShortestCompletion, TokenEvent, TokenMatch};
+use grammask_engine::{Engine, Expectation, InsideTerminal, SetId, ShortestCompletion, TokenEvent, TokenMatch};
 use grammask_grammar::Terminal;
 use grammask_vocabulary::Vocabulary;
 
@@ -483,19 +485,8 @@ impl Engine for Recognizer {
         self.describe_set(set)
     }
 
-    fn rest_of_terminal(&self, set: SetId) -> Option<u128> {
-        let data = &self.set(set).data;
-        if data.ends() {
-            return None;
-        }
-        let builder = self.lock();
-        // Items at the end of a word come with the items after the terminal, which are fresh.
-        let items = &builder.continuations.core(data.core()).items;
-        let (first, others) = items.split_first()?;
-        let state = first.state.automaton_state()?;
-        let automata = &builder.stepper.automata;
-        let language = || automata.terms().content_hash(automata.term(state));
-        others.iter().all(|item| item.state == first.state).then(language)
+    fn inside_terminal(&self, set: SetId, reach: u32) -> Result<Option<InsideTerminal>, LimitExceeded> {
+        self.find_inside_terminal(set, reach)
     }
 
     fn shortest_completion(

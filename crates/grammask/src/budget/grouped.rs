@@ -11,7 +11,8 @@ use std::sync::Arc;
 use rustc_hash::FxHashMap;
 
 use grammask_diagnostics::{Deadline, LimitExceeded};
-use grammask_engine::{CompletionStep, Engine, SetId};
+use grammask_automata::ContentHasher;
+use grammask_engine::{CompletionStep, Engine, InsideTerminal, SetId};
 use grammask_vocabulary::{DerivativeGroups, LiveTokens, TokenId, TrieNode, Vocabulary};
 
 use super::successors::{self, LoopBytes};
@@ -29,6 +30,9 @@ pub(super) type VisitGroup<'a> = dyn FnMut(SetId, TokenGroup<'_>) -> Result<(), 
 
 /// Minimum number of nodes of a subtree in which a reference state is looked for; smaller ones are walked.
 pub(super) const MIN_NODES: usize = 512;
+
+/// Distinguishes the content hashes of copies with what follows them from others.
+const COPIES_TAG: u64 = 0x636f_7069_6573;
 
 /// Maximum length of the words by which states are compared.
 const MAX_WORD: usize = 64;
@@ -97,6 +101,37 @@ impl GroupedWalk<'_> {
         Ok(())
     }
 
+    /// Visits the tokens of a state that reads no tokens as such, given all of its legal tokens. End tokens are left out.
+    ///
+    /// Cost: a step per byte of the tokens that is not common to the one before, in the order of their texts.
+    pub(super) fn visit_few(
+        &self,
+        set: SetId,
+        tokens: &LiveTokens,
+        visit: &mut VisitGroup<'_>,
+    ) -> Result<(), LimitExceeded> {
+        let text = |token| Some((self.vocabulary.token(token)?, token));
+        let mut texts: Vec<(&[u8], TokenId)> = tokens.iter().filter_map(text).collect();
+        texts.sort_unstable();
+        self.deadline.check()?;
+        // The state after each prefix of the text before.
+        let mut path: Vec<SetId> = vec![set];
+        let mut before: &[u8] = &[];
+        for (text, token) in texts {
+            let shared = before.iter().zip(text).take_while(|(left, right)| left == right).count();
+            path.truncate(shared + 1);
+            while let Some(&byte) = text.get(path.len() - 1) {
+                let Some(next) = self.engine.step(path[path.len() - 1], byte)? else { break };
+                path.push(next);
+            }
+            before = &text[..path.len() - 1];
+            if before.len() == text.len() {
+                self.visit_ended(path[path.len() - 1], TokenGroup::Listed(&[token]), visit)?;
+            }
+        }
+        Ok(())
+    }
+
     /// Visits the tokens at a node.
     fn visit_node(&self, set: SetId, node: TrieNode, visit: &mut VisitGroup<'_>) -> Result<(), LimitExceeded> {
         let tokens = self.vocabulary.trie().tokens(node);
@@ -127,8 +162,8 @@ impl GroupedWalk<'_> {
         visit: &mut VisitGroup<'_>,
     ) -> Result<bool, LimitExceeded> {
         let Some(reference) = self.reference(set, node)? else { return Ok(false) };
-        let Some(language) = self.engine.rest_of_terminal(reference) else { return Ok(false) };
-        let groups = self.groups(reference, language, node)?;
+        let Some(inside) = self.inside(reference)? else { return Ok(false) };
+        let groups = self.groups(reference, inside, node)?;
         let removed = match reference == set {
             true => Vec::new(),
             false => self.visit_differences(set, reference, node, visit)?,
@@ -235,34 +270,55 @@ impl GroupedWalk<'_> {
     fn groups(
         &self,
         set: SetId,
-        language: u128,
+        inside: InsideTerminal,
         start: TrieNode,
     ) -> Result<Arc<DerivativeGroups>, LimitExceeded> {
         let summaries = self.vocabulary.summaries();
+        let language = self.language(inside)?;
         if let Some(known) = summaries.get_derivatives(language, start) {
             return Ok(known);
         }
-        let groups = Arc::new(self.compute_groups(set, start)?);
+        let groups = Arc::new(self.compute_groups(set, inside, start)?);
         summaries.insert_derivatives(language, start, groups.clone());
         Ok(groups)
+    }
+
+    /// The content hash of all that the groups are a function of.
+    fn language(&self, inside: InsideTerminal) -> Result<u128, LimitExceeded> {
+        let Some(after) = inside.after else { return Ok(inside.language) };
+        let mut first_bytes = [0_u8; 256];
+        for (byte, is_first) in (0..=u8::MAX).zip(&mut first_bytes) {
+            let of_class = self.engine.byte_of_class()[usize::from(self.engine.class_of_byte()[usize::from(byte)])];
+            *is_first = u8::from(self.engine.step(after, of_class)?.is_some());
+        }
+        let mut hasher = ContentHasher::new(COPIES_TAG);
+        hasher.write_hash(inside.language);
+        hasher.write_bytes(&first_bytes);
+        Ok(hasher.finish())
+    }
+
+    fn inside(&self, set: SetId) -> Result<Option<InsideTerminal>, LimitExceeded> {
+        let reach = u32::try_from(self.vocabulary.trie().max_depth()).unwrap_or(u32::MAX);
+        self.engine.inside_terminal(set, reach)
     }
 
     fn compute_groups(
         &self,
         set: SetId,
+        start_inside: InsideTerminal,
         start: TrieNode,
     ) -> Result<DerivativeGroups, LimitExceeded> {
         let Self { engine, vocabulary, deadline, .. } = *self;
         let trie = vocabulary.trie();
         let first_depth = usize::from(trie.depth(start));
         let mut loop_bytes = LoopBytes::new(engine);
-        // By state the index of its rest; `None` for states that are not inside the terminal.
-        let mut rests: FxHashMap<SetId, Option<usize>> = FxHashMap::default();
+        // By state whether it is inside the terminal, and the index of its group.
+        let mut insides: FxHashMap<SetId, Option<(usize, InsideTerminal)>> = FxHashMap::default();
         let mut indices: FxHashMap<ShortestRest, usize> = FxHashMap::default();
-        let mut inside: Vec<(TrieNode, Vec<TokenId>)> = Vec::new();
-        // By the rest of the terminal before the byte, and the byte.
-        let mut leaving: FxHashMap<(SetId, u8), Vec<TrieNode>> = FxHashMap::default();
-        let mut path: Vec<SetId> = vec![set];
+        let mut groups: FxHashMap<usize, (TrieNode, Vec<TokenId>)> = FxHashMap::default();
+        // By the state after the byte, the byte, and whether it begins what follows copies.
+        let mut leaving: FxHashMap<(SetId, u8, bool), Vec<TrieNode>> = FxHashMap::default();
+        let mut path: Vec<(SetId, InsideTerminal)> = vec![(set, start_inside)];
         let mut node = TrieNode(start.0 + 1);
         let mut new_steps = engine.new_steps();
         while node < trie.subtree_end(start) {
@@ -271,66 +327,78 @@ impl GroupedWalk<'_> {
                 deadline.check()?;
             }
             let depth = usize::from(trie.depth(node)) - first_depth;
-            let before = path[depth - 1];
+            let (before, inside_before) = path[depth - 1];
             let byte = trie.byte(node);
             let Some(next) = engine.step(before, byte)? else {
                 node = trie.subtree_end(node);
                 continue;
             };
-            let rest = match rests.get(&next) {
+            let follows = match inside_before.after {
+                Some(after) if inside_before.may_end => engine.step(after, byte)?.is_some(),
+                _ => false,
+            };
+            let inside = match insides.get(&next) {
                 Some(&known) => known,
                 None => {
-                    let rest = self.shortest_rest(next)?.map(|rest| {
-                        let count = indices.len();
-                        *indices.entry(rest).or_insert(count)
-                    });
-                    rests.insert(next, rest);
-                    rest
+                    let inside = self.inside(next)?.filter(|inside| inside.place == start_inside.place);
+                    let inside = match inside {
+                        Some(inside) => {
+                            let count = indices.len();
+                            let rest = self.shortest_rest(next, inside)?;
+                            Some((*indices.entry(rest).or_insert(count), inside))
+                        }
+                        None => None,
+                    };
+                    insides.insert(next, inside);
+                    inside
                 }
             };
-            let Some(rest) = rest else {
-                leaving.entry((next, byte)).or_default().push(node);
+            let Some((group, inside)) = inside.filter(|_| !follows) else {
+                leaving.entry((next, byte, follows)).or_default().push(node);
                 node = trie.subtree_end(node);
                 continue;
             };
-            let loops = loop_bytes.loops_below(trie, node, next)?;
+            // What follows copies may begin at any of them.
+            let loops = inside.after.is_none() && loop_bytes.loops_below(trie, node, next)?;
             let tokens = if loops { trie.subtree_tokens(node) } else { trie.tokens(node) };
-            if rest == inside.len() {
-                inside.push((node, Vec::new()));
-            }
-            inside[rest].1.extend_from_slice(tokens);
+            groups.entry(group).or_insert((node, Vec::new())).1.extend_from_slice(tokens);
             if loops {
                 node = trie.subtree_end(node);
                 continue;
             }
             path.truncate(depth);
-            path.push(next);
+            path.push((next, inside));
             node = TrieNode(node.0 + 1);
         }
-        Ok(DerivativeGroups::new(inside, leaving.into_values(), start, vocabulary))
+        Ok(DerivativeGroups::new(groups.into_values(), leaving.into_values(), start, vocabulary))
     }
 
-    /// How the text of a state leaves the terminal soonest; `None` if the state is not inside one.
-    fn shortest_rest(&self, set: SetId) -> Result<Option<ShortestRest>, LimitExceeded> {
+    /// How the text of a state leaves the terminal soonest.
+    fn shortest_rest(&self, set: SetId, inside: InsideTerminal) -> Result<ShortestRest, LimitExceeded> {
         let Self { engine, vocabulary, deadline, .. } = *self;
         let mut rest = ShortestRest { word: Vec::new(), end: set };
-        while engine.rest_of_terminal(rest.end).is_some() {
+        let mut here = Some(inside);
+        while let Some(is_inside) = here {
+            if is_inside.may_end {
+                // What follows the copies is shorter than another copy with what follows it.
+                return Ok(ShortestRest { end: is_inside.after.unwrap_or(rest.end), ..rest });
+            }
             let completion = engine.shortest_completion(rest.end, vocabulary, deadline)?;
-            let first = completion.and_then(|completion| completion.first);
-            let next = match first {
+            let next = match completion.and_then(|completion| completion.first) {
                 Some(CompletionStep::Byte(byte)) if rest.word.len() < MAX_WORD => {
                     rest.word.push(byte);
                     engine.step(rest.end, byte)?
                 }
                 _ => None,
             };
-            match next {
-                Some(next) => rest.end = next,
+            let Some(next) = next else {
                 // A state by itself.
-                None => return Ok(Some(ShortestRest { word: Vec::new(), end: set })),
-            }
+                return Ok(ShortestRest { word: Vec::new(), end: set });
+            };
+            rest.end = next;
+            here = self.inside(next)?.filter(|next| next.place == inside.place);
         }
-        Ok((rest.end != set).then_some(rest))
+        Ok(rest)
     }
 }
 
@@ -342,7 +410,7 @@ mod tests {
     use super::*;
     use crate::{CompileOptions, CompiledGrammar, frontends};
 
-    const GRAMMARS: [&str; 7] = [
+    const GRAMMARS: [&str; 12] = [
         // Free text, with escapes and characters of several bytes.
         r##"start ::= #'"([^"\\\\]|\\\\["nu])*"' ":" start | "x" | "[" start "]";"##,
         // A name that must not be one of others, next to these.
@@ -353,6 +421,12 @@ mod tests {
         r##"start ::= #'[a-z ]+' "!" | #'"[^"]*"' "-" | #'"[^"]*"' "+" start;"##,
         r##"start ::= #'[^a]*' "a" start "bbbb" | "c";"##,
         r##"start ::= #'"[^"]*zz[^"]*"' start | ".";"##,
+        // Copies that the recogniser counts, with several bounds, and with different texts after them.
+        r##"start ::= "\"" c{0,9} "\"" start | "x"; c ::= #'[^"\\\\]|\\\\.';"##,
+        r##"start ::= "\"" c{2,300} "\"," start | "x"; c ::= #'[^"\\\\]|\\\\.';"##,
+        r##"start ::= "\"" c{2,400} ("\":" start | "\"]"); c ::= #'[^"\\\\]|\\\\.';"##,
+        r##"start ::= "," c{3,} ("a" start | "b" "bb"{1,4} "z"); c ::= #'[a-z1]|é';"##,
+        r##"start ::= "[" c{1,5} c{2,} tail; c ::= #'[ab1]|é'; tail ::= "z" | "a" tail | "b" c{1,3} tail;"##,
         r##"start ::= "\"" text; text ::= #'[^"]' text | "\"" ;"##,
     ];
 
@@ -397,6 +471,17 @@ mod tests {
         .expect("no limit");
         plain.sort_unstable();
         grouped.sort_unstable();
+        let mut few: Costs = Vec::new();
+        let legal = LiveTokens::new(plain.iter().map(|&(token, _)| token).collect(), vocabulary.size());
+        walk.visit_few(set, &legal, &mut |next, tokens| {
+            let TokenGroup::Listed(tokens) = tokens else { unreachable!("they are read one by one") };
+            let cost = cache.spelling_cost(next, deadline)?;
+            few.extend(tokens.iter().map(|&token| (token, cost)));
+            Ok(())
+        })
+        .expect("no limit");
+        few.sort_unstable();
+        assert_eq!(few, plain);
         [plain, grouped]
     }
 

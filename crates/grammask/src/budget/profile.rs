@@ -14,10 +14,13 @@ use grammask_diagnostics::{Deadline, GrammarError, LimitExceeded};
 use grammask_engine::SetId;
 use grammask_vocabulary::{LiveTokens, Mask, TokenId};
 
-use super::grouped::{GroupedWalk, MIN_NODES, TokenGroup};
+use super::grouped::{GroupedWalk, MIN_NODES, TokenGroup, VisitGroup};
 use super::successors;
 use crate::GrammarCache;
 use crate::options::EndMode;
+
+/// Maximum number of legal tokens that are read one by one.
+const MAX_FEW_TOKENS: usize = 64;
 
 /// The legal tokens of a state by cost.
 #[derive(Debug)]
@@ -250,10 +253,14 @@ impl GrammarCache {
             })?;
         } else {
             let walk = GroupedWalk { engine, vocabulary, deadline, min_nodes: MIN_NODES };
-            walk.visit(set, !ends, &mut |next, tokens| {
+            let visit: &mut VisitGroup<'_> = &mut |next, tokens| {
                 grouping.add(self.spelling_cost(next, deadline)?, tokens);
                 Ok(())
-            })?;
+            };
+            match self.few_legal_tokens(set)? {
+                Some(mask) => walk.visit_few(set, mask.live_tokens(), visit)?,
+                None => walk.visit(set, !ends, visit)?,
+            }
         }
         let size = vocabulary.size();
         let by_successor =
@@ -264,6 +271,18 @@ impl GrammarCache {
             by_fewest: OnceLock::new(),
         };
         Ok(profiles.insert(set, Arc::new(profile), self.limits().memory_bytes))
+    }
+
+    /// The mask without a budget if its tokens are few, so that their paths are fewer steps than the bytes of the root.
+    fn few_legal_tokens(&self, set: SetId) -> Result<Option<Arc<Mask>>, LimitExceeded> {
+        if self.reads_tokens() && !self.engine().token_matches(set)?.is_empty() {
+            return Ok(None);
+        }
+        // An error of the mask is one of the walk too.
+        let mask = self.mask(set).ok();
+        Ok(mask.filter(|mask| {
+            mask.live_tokens().is_list() && mask.live_tokens().differences().1.len() <= MAX_FEW_TOKENS
+        }))
     }
 
     /// The tokens of a profile by the least known cost.
