@@ -85,9 +85,10 @@ impl DerivativeGroups {
     /// Estimated memory, in bytes.
     #[must_use]
     pub fn memory_bytes(&self) -> usize {
-        let inside = self.inside.iter().map(|group| {
-            size_of::<DerivativeGroup>() + group.path.len() + group.tokens.memory_bytes()
-        });
+        let inside = self
+            .inside
+            .iter()
+            .map(|group| size_of::<DerivativeGroup>() + group.path.len() + group.tokens.memory_bytes());
         let leaving = self.leaving.iter().map(|leaving| {
             size_of::<LeavingTokens>()
                 + leaving.path.len()
@@ -116,7 +117,11 @@ impl LeavingTokens {
                 let shared = last.map_or(0, |last| common_prefix(last, suffix)) as u32;
                 let begin = bytes.len() as u32;
                 bytes.extend_from_slice(suffix);
-                suffixes.push(Suffix { bytes: begin..bytes.len() as u32, tokens: position..position, shared });
+                suffixes.push(Suffix {
+                    bytes: begin..bytes.len() as u32,
+                    tokens: position..position,
+                    shared,
+                });
                 last = Some(suffix);
             }
             if let Some(suffix) = suffixes.last_mut() {

@@ -20,8 +20,8 @@ use rustc_hash::{FxBuildHasher, FxHashMap, FxHasher};
 
 use crate::sharded_map::ShardedMap;
 use crate::{
-    CountedSummary, DerivativeGroups, LiveTokens, Mask, NodeSet, NodeSetId, NodeSetRef, TokenSet, TokenSetId, TokenSetRef,
-    TokenTrie, TrieNode,
+    CountedSummary, DerivativeGroups, LiveTokens, Mask, NodeSet, NodeSetId, NodeSetRef, TokenSet, TokenSetId,
+    TokenSetRef, TokenTrie, TrieNode,
 };
 
 /// Default capacity, in bytes.

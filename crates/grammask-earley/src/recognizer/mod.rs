@@ -50,7 +50,9 @@ use grammask_automata::Automata;
 use grammask_collections::incremental_hash_table::IncrementalHashTable;
 use grammask_collections::state_table::MemoTransition;
 use grammask_diagnostics::{Deadline, LimitExceeded, Limits};
-use grammask_engine::{Engine, Expectation, InsideTerminal, SetId, ShortestCompletion, TokenEvent, TokenMatch};
+use grammask_engine::{
+    Engine, Expectation, InsideTerminal, SetId, ShortestCompletion, TokenEvent, TokenMatch,
+};
 use grammask_grammar::Terminal;
 use grammask_vocabulary::Vocabulary;
 

@@ -10,8 +10,8 @@ use std::sync::Arc;
 
 use rustc_hash::FxHashMap;
 
-use grammask_diagnostics::{Deadline, LimitExceeded};
 use grammask_automata::ContentHasher;
+use grammask_diagnostics::{Deadline, LimitExceeded};
 use grammask_engine::{CompletionStep, Engine, InsideTerminal, SetId};
 use grammask_vocabulary::{DerivativeGroups, LiveTokens, TokenId, TrieNode, Vocabulary};
 
@@ -133,7 +133,12 @@ impl GroupedWalk<'_> {
     }
 
     /// Visits the tokens at a node.
-    fn visit_node(&self, set: SetId, node: TrieNode, visit: &mut VisitGroup<'_>) -> Result<(), LimitExceeded> {
+    fn visit_node(
+        &self,
+        set: SetId,
+        node: TrieNode,
+        visit: &mut VisitGroup<'_>,
+    ) -> Result<(), LimitExceeded> {
         let tokens = self.vocabulary.trie().tokens(node);
         match tokens.is_empty() {
             true => Ok(()),
@@ -214,7 +219,9 @@ impl GroupedWalk<'_> {
             }
         }
         let heaviest = weights.into_iter().max_by_key(|&(_, weight)| weight);
-        Ok(heaviest.filter(|&(_, weight)| weight >= self.min_nodes && 4 * weight >= trie.subtree_len(node)).map(|(set, _)| set))
+        Ok(heaviest
+            .filter(|&(_, weight)| weight >= self.min_nodes && 4 * weight >= trie.subtree_len(node))
+            .map(|(set, _)| set))
     }
 
     /// Visits the legal tokens below a node after which the states are different, and returns the tokens that are to be
@@ -288,7 +295,8 @@ impl GroupedWalk<'_> {
         let Some(after) = inside.after else { return Ok(inside.language) };
         let mut first_bytes = [0_u8; 256];
         for (byte, is_first) in (0..=u8::MAX).zip(&mut first_bytes) {
-            let of_class = self.engine.byte_of_class()[usize::from(self.engine.class_of_byte()[usize::from(byte)])];
+            let of_class =
+                self.engine.byte_of_class()[usize::from(self.engine.class_of_byte()[usize::from(byte)])];
             *is_first = u8::from(self.engine.step(after, of_class)?.is_some());
         }
         let mut hasher = ContentHasher::new(COPIES_TAG);
@@ -503,7 +511,8 @@ mod tests {
                     let [plain, grouped] = both(matcher.cache(), matcher.set(), min_nodes);
                     assert_eq!(plain, grouped, "{source} after {:?}", matcher.tokens());
                     compared += 1;
-                    seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+                    seed =
+                        seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
                     if plain.is_empty() {
                         break;
                     }
