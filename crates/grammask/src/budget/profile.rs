@@ -1,7 +1,8 @@
 //! The legal tokens of a state, grouped by the cost of the state after them.
 //!
-//! A mask under a budget is the union of the groups of sufficiently small costs. One profile serves all budgets; it
-//! costs a walk along the trie, and is cached by state.
+//! A mask under a budget is the union of the groups of sufficiently small costs. One profile serves all budgets, and is
+//! cached by state. It reads the legal tokens one by one if they are few, and takes shared groups of those that stay
+//! inside a terminal.
 
 use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
