@@ -17,6 +17,7 @@
 //! | `stepping`, `step_budget` | a step over a byte, and the bound of its work |
 //! | `remembered` | values that a text must not repeat |
 //! | `completion` | shortest completions of sets |
+//! | `inside_terminal` | sets inside one terminal, or the copies of one |
 //! | `trace` | recorded steps, replayed for sets of one core |
 //! | `describe` | sets as text |
 //! | [`mod@reference`] | a plain textbook recogniser, the oracle |
@@ -27,6 +28,7 @@ mod completion;
 mod continuation;
 mod describe;
 mod embedded;
+mod inside_terminal;
 mod kernel;
 mod left_corner;
 mod prediction;
@@ -52,7 +54,9 @@ use grammask_automata::Automata;
 use grammask_collections::incremental_hash_table::IncrementalHashTable;
 use grammask_collections::state_table::MemoTransition;
 use grammask_diagnostics::{Deadline, LimitExceeded, Limits};
-use grammask_engine::{Engine, Expectation, SetId, ShortestCompletion, TokenEvent, TokenMatch};
+use grammask_engine::{
+    Engine, Expectation, InsideTerminal, SetId, ShortestCompletion, TokenEvent, TokenMatch,
+};
 use grammask_grammar::{Terminal, ValueCondition};
 use grammask_vocabulary::{TokenTrie, Vocabulary};
 
@@ -529,6 +533,10 @@ impl Engine for Recognizer {
 
     fn describe(&self, set: SetId) -> String {
         self.describe_set(set)
+    }
+
+    fn inside_terminal(&self, set: SetId, reach: u32) -> Result<Option<InsideTerminal>, LimitExceeded> {
+        self.find_inside_terminal(set, reach)
     }
 
     fn shortest_completion(
