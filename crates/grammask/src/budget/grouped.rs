@@ -258,6 +258,7 @@ impl GroupedWalk<'_> {
 #[cfg(test)]
 mod tests {
     use std::sync::Arc;
+    use std::sync::atomic::{AtomicUsize, Ordering};
 
     use grammask_diagnostics::Limits;
     use grammask_vocabulary::TokenTexts;
@@ -304,6 +305,9 @@ mod tests {
 
     type Costs = Vec<(TokenId, Option<u32>)>;
 
+    /// Number of shared groups that the compared walks visited.
+    static SHARED: AtomicUsize = AtomicUsize::new(0);
+
     /// The costs after each token, by a walk without groups and by one with them.
     fn both(cache: &crate::GrammarCache, set: SetId, min_nodes: usize) -> [Costs; 2] {
         let (engine, vocabulary, deadline) = (cache.engine(), cache.vocabulary(), &cache.deadline());
@@ -319,7 +323,10 @@ mod tests {
             let cost = cache.spelling_cost(next, deadline)?;
             match tokens {
                 TokenGroup::Listed(tokens) => grouped.extend(tokens.iter().map(|&token| (token, cost))),
-                TokenGroup::Shared(tokens) => grouped.extend(tokens.iter().map(|token| (token, cost))),
+                TokenGroup::Shared(tokens) => {
+                    SHARED.fetch_add(1, Ordering::Relaxed);
+                    grouped.extend(tokens.iter().map(|token| (token, cost)));
+                }
             }
             Ok(())
         })
@@ -369,5 +376,7 @@ mod tests {
             }
         }
         assert!(compared > 800, "only {compared} states");
+        let shared = SHARED.load(Ordering::Relaxed);
+        assert!(shared > 800, "only {shared} shared groups");
     }
 }
