@@ -266,7 +266,7 @@ mod tests {
     use super::*;
     use crate::{CompileOptions, CompiledGrammar, frontends};
 
-    const GRAMMARS: [&str; 12] = [
+    const GRAMMARS: [&str; 14] = [
         // Free text, with escapes and characters of several bytes.
         r##"start ::= #'"([^"\\\\]|\\\\["nu])*"' ":" start | "x" | "[" start "]";"##,
         // A name that must not be one of others, next to these.
@@ -283,6 +283,9 @@ mod tests {
         r##"start ::= "\"" c{2,400} ("\":" start | "\"]"); c ::= #'[^"\\\\]|\\\\.';"##,
         r##"start ::= "," c{3,} ("a" start | "b" "bb"{1,4} "z"); c ::= #'[a-z1]|é';"##,
         r##"start ::= "[" c{1,5} c{2,} tail; c ::= #'[ab1]|é'; tail ::= "z" | "a" tail | "b" c{1,3} tail;"##,
+        // The same copies, where different bytes of theirs may begin what follows.
+        r##"start ::= "[" c{1,200} ("zzzz" | "ay" start | "ay"); c ::= #'[^yz]';"##,
+        r##"start ::= "[" c{1,200} ("zzzz" | "by" start | "by"); c ::= #'[^yz]';"##,
         r##"start ::= "\"" text; text ::= #'[^"]' text | "\"" ;"##,
     ];
 
