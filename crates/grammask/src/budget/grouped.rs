@@ -258,6 +258,7 @@ impl GroupedWalk<'_> {
 #[cfg(test)]
 mod tests {
     use std::sync::Arc;
+    use std::sync::atomic::{AtomicUsize, Ordering};
 
     use grammask_diagnostics::Limits;
     use grammask_vocabulary::TokenTexts;
@@ -265,7 +266,7 @@ mod tests {
     use super::*;
     use crate::{CompileOptions, CompiledGrammar, frontends};
 
-    const GRAMMARS: [&str; 12] = [
+    const GRAMMARS: [&str; 14] = [
         // Free text, with escapes and characters of several bytes.
         r##"start ::= #'"([^"\\\\]|\\\\["nu])*"' ":" start | "x" | "[" start "]";"##,
         // A name that must not be one of others, next to these.
@@ -282,6 +283,9 @@ mod tests {
         r##"start ::= "\"" c{2,400} ("\":" start | "\"]"); c ::= #'[^"\\\\]|\\\\.';"##,
         r##"start ::= "," c{3,} ("a" start | "b" "bb"{1,4} "z"); c ::= #'[a-z1]|é';"##,
         r##"start ::= "[" c{1,5} c{2,} tail; c ::= #'[ab1]|é'; tail ::= "z" | "a" tail | "b" c{1,3} tail;"##,
+        // The same copies, where different bytes of theirs may begin what follows.
+        r##"start ::= "[" c{1,200} ("zzzz" | "ay" start | "ay"); c ::= #'[^yz]';"##,
+        r##"start ::= "[" c{1,200} ("zzzz" | "by" start | "by"); c ::= #'[^yz]';"##,
         r##"start ::= "\"" text; text ::= #'[^"]' text | "\"" ;"##,
     ];
 
@@ -304,6 +308,9 @@ mod tests {
 
     type Costs = Vec<(TokenId, Option<u32>)>;
 
+    /// Number of shared groups that the compared walks visited.
+    static SHARED: AtomicUsize = AtomicUsize::new(0);
+
     /// The costs after each token, by a walk without groups and by one with them.
     fn both(cache: &crate::GrammarCache, set: SetId, min_nodes: usize) -> [Costs; 2] {
         let (engine, vocabulary, deadline) = (cache.engine(), cache.vocabulary(), &cache.deadline());
@@ -319,7 +326,10 @@ mod tests {
             let cost = cache.spelling_cost(next, deadline)?;
             match tokens {
                 TokenGroup::Listed(tokens) => grouped.extend(tokens.iter().map(|&token| (token, cost))),
-                TokenGroup::Shared(tokens) => grouped.extend(tokens.iter().map(|token| (token, cost))),
+                TokenGroup::Shared(tokens) => {
+                    SHARED.fetch_add(1, Ordering::Relaxed);
+                    grouped.extend(tokens.iter().map(|token| (token, cost)));
+                }
             }
             Ok(())
         })
@@ -369,5 +379,7 @@ mod tests {
             }
         }
         assert!(compared > 800, "only {compared} states");
+        let shared = SHARED.load(Ordering::Relaxed);
+        assert!(shared > 800, "only {shared} shared groups");
     }
 }
