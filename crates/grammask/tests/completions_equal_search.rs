@@ -154,8 +154,8 @@ fn completions_of_selections() {
 fn completions_of_embedded_grammars() {
     let strategy = (
         proptest::collection::vec(generators::lexed::definition(), 4),
-        generators::embedding_grammar(1),
-        generators::embedding_grammar(2),
+        generators::embedding_grammar(1, 7),
+        generators::embedding_grammar(2, 7),
         generators::lexed::vocabulary(),
         choices(24),
     );

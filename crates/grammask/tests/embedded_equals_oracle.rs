@@ -32,6 +32,8 @@ use proptest::prelude::*;
 static COMPARED: AtomicU64 = AtomicU64::new(0);
 /// Number of compared masks of sets inside an embedded grammar.
 static INSIDE: AtomicU64 = AtomicU64::new(0);
+/// Number of masks that were composed for grammars in which terminals count tokens.
+static COMPOSED_COUNTING: AtomicU64 = AtomicU64::new(0);
 
 /// The oracle of a lexed grammar.
 #[derive(Debug)]
@@ -245,8 +247,8 @@ fn masks_equal_brute_force() {
     let mut runner = proptest::test_runner::TestRunner::new(config);
     let strategy = (
         proptest::collection::vec(generators::lexed::definition(), 4),
-        generators::embedding_grammar(1),
-        generators::embedding_grammar(2),
+        generators::embedding_grammar(1, 7),
+        generators::embedding_grammar(2, 7),
         prop_oneof![generators::vocabulary(), generators::lexed::vocabulary()],
         generators::walk(12),
     );
@@ -263,7 +265,42 @@ fn masks_equal_brute_force() {
         }
         Ok(())
     });
-    println!("compared {COMPARED:?} masks, {INSIDE:?} inside embedded grammars");
+    println!(
+        "compared {COMPARED:?} masks, {INSIDE:?} inside embedded grammars; {COMPOSED_COUNTING:?} composed ones count tokens"
+    );
+    if let Err(error) = result {
+        panic!("{error}");
+    }
+}
+
+/// Maxima that do not constrain most tokens, so that masks are composed. Every byte is a token.
+#[test]
+fn masks_with_ample_maxima_equal_brute_force() {
+    let mut runner = proptest::test_runner::TestRunner::new(generators::config(500));
+    let strategy = (
+        proptest::collection::vec(generators::lexed::definition(), 4),
+        generators::embedding_grammar(1, 1),
+        generators::embedding_grammar(2, 60),
+        generators::lexed::vocabulary(),
+        generators::walk(8),
+    );
+    let result = runner.run(&strategy, |(definitions, middle, outer, mut vocabulary, walk)| {
+        let end = vocabulary.texts.len() - 1;
+        let bytes = "ab cé你".bytes().map(|byte| Some(vec![byte]));
+        vocabulary.texts.splice(end..end, bytes);
+        vocabulary.eos = vec![vocabulary.texts.len() as u32 - 1];
+        vocabulary.size = vocabulary.texts.len();
+        let vocabulary = Arc::new(vocabulary.build());
+        let Some(lexed) = lexed(&definitions, &vocabulary) else { return Ok(()) };
+        let inner = [lexed.clone()];
+        let middle = middle.without_maxima().build_with(&texts(&inner));
+        let middle = context_free(middle, &inner, &vocabulary);
+        let embedded = [lexed.clone(), middle.unwrap_or(lexed)];
+        let grammar = outer.build_with(&texts(&embedded));
+        check(&grammar, &embedded, &vocabulary, &walk, MaskStrategy::Summaries);
+        Ok(())
+    });
+    println!("{COMPOSED_COUNTING:?} masks of grammars that count tokens were composed");
     if let Err(error) = result {
         panic!("{error}");
     }
@@ -350,6 +387,13 @@ fn check(
     }
     for text in &mut kept {
         compare(text, vocabulary);
+    }
+    if grammar
+        .terminals()
+        .iter()
+        .any(|definition| matches!(definition.terminal, Terminal::Embedded { tokens: Some(_), .. }))
+    {
+        COMPOSED_COUNTING.fetch_add(compiled.cache().statistics().composed, Ordering::Relaxed);
     }
 }
 

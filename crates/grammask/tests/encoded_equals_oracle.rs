@@ -331,7 +331,7 @@ impl EmbeddedReference for PlainOracle<'_> {
 fn masks_equal_the_product_of_decoder_and_recogniser() {
     let mut runner = proptest::test_runner::TestRunner::new(generators::config(2500));
     let strategy = (
-        prop_oneof![generators::grammar(), generators::embedding_grammar(1)],
+        prop_oneof![generators::grammar(), generators::embedding_grammar(1, 7)],
         prop::collection::vec(generators::grammar(), 4),
         vocabulary(),
         select(encodings()),

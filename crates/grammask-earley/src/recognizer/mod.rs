@@ -17,6 +17,7 @@
 //! | `stepping`, `step_budget` | a step over a byte, and the bound of its work |
 //! | `remembered` | values that a text must not repeat |
 //! | `completion` | shortest completions of sets |
+//! | `inside_terminal` | sets inside one terminal, or the copies of one |
 //! | `trace` | recorded steps, replayed for sets of one core |
 //! | `describe` | sets as text |
 //! | [`mod@reference`] | a plain textbook recogniser, the oracle |
@@ -27,6 +28,7 @@ mod completion;
 mod continuation;
 mod describe;
 mod embedded;
+mod inside_terminal;
 mod kernel;
 mod left_corner;
 mod prediction;
@@ -52,7 +54,9 @@ use grammask_automata::Automata;
 use grammask_collections::incremental_hash_table::IncrementalHashTable;
 use grammask_collections::state_table::MemoTransition;
 use grammask_diagnostics::{Deadline, LimitExceeded, Limits};
-use grammask_engine::{Engine, Expectation, SetId, ShortestCompletion, TokenEvent, TokenMatch};
+use grammask_engine::{
+    Engine, Expectation, InsideTerminal, SetId, ShortestCompletion, TokenEvent, TokenMatch,
+};
 use grammask_grammar::{Terminal, ValueCondition};
 use grammask_vocabulary::{TokenTrie, Vocabulary};
 
@@ -531,6 +535,10 @@ impl Engine for Recognizer {
         self.describe_set(set)
     }
 
+    fn inside_terminal(&self, set: SetId, reach: u32) -> Result<Option<InsideTerminal>, LimitExceeded> {
+        self.find_inside_terminal(set, reach)
+    }
+
     fn shortest_completion(
         &self,
         set: SetId,
@@ -605,18 +613,9 @@ impl SetReader<'_> {
             return Ok(true);
         }
         let Builder { stepper, continuations, .. } = &mut *self.builder;
-        let Stepper { automata, limited, token_ends: Some(token_ends), .. } = stepper else {
-            return Ok(false);
-        };
-        let Some(ample) = token_ends.ample_tokens(automata, &limited[..self.recognizer.limited_count])?
-        else {
-            return Ok(false);
-        };
         let core = continuations.cores.get(self.recognizer.set(self.set).data.core());
-        let is_ample = |item: &set_core::CoreItem| {
-            stepper.token_limited(item.state).is_none_or(|limited| limited.tokens_left >= ample)
-        };
-        Ok(core.items.iter().all(is_ample))
+        let states = core.items.iter().map(|item| item.state);
+        stepper.has_ample_tokens(self.recognizer.limited_count, states)
     }
 
     /// The values that the text of the set is inside of, and those that can begin there; `None` if a walk is the better

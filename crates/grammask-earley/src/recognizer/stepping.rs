@@ -279,6 +279,31 @@ impl Stepper {
         Ok(can_end.then(|| self.limited_state(TokenLimitedState { state, is_counted: false, ..limited })))
     }
 
+    /// Whether all terminals that count tokens have ample ones, as far as items in some states, and terminals that begin
+    /// after them, decide. The first `start_count` counting states are those before terminals.
+    pub(super) fn has_ample_tokens(
+        &mut self,
+        start_count: usize,
+        mut states: impl Iterator<Item = ItemState>,
+    ) -> Result<bool, LimitExceeded> {
+        let Some(mut ends) = self.token_ends.take() else { return Ok(false) };
+        let terminals = TerminalReader { automata: &mut self.automata, embedded: &mut self.embedded };
+        let ample = ends.ample_tokens(terminals, &self.limited[..start_count]);
+        let is_ample = ample.and_then(|ample| {
+            let Some(ample) = ample else { return Ok(false) };
+            let mut limited = states.by_ref().filter_map(|state| self.token_limited(state));
+            limited.try_fold(true, |others, TokenLimitedState { state, tokens_left, .. }| {
+                Ok(others
+                    && match self.embedded.get(state) {
+                        Some(state) => ends.is_ample_inside(&self.embedded, state, tokens_left)?,
+                        None => tokens_left >= ample,
+                    })
+            })
+        });
+        self.token_ends = Some(ends);
+        is_ample
+    }
+
     /// Whether a state is inside an embedded grammar, or at its beginning.
     pub(super) fn is_embedded(&self, state: ItemState) -> bool {
         let state = self.token_limited(state).map_or(state, |limited| limited.state);

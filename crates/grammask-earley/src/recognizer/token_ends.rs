@@ -36,6 +36,8 @@ pub(super) struct TokenEnds {
     tokens: FxHashMap<StateId, Option<u32>>,
     /// The same for states of embedded grammars.
     embedded_tokens: FxHashMap<EmbeddedState, Option<u32>>,
+    /// The longest of the shortest completions of the states of embedded grammars that a token can reach from a state.
+    longest_after_token: FxHashMap<EmbeddedState, Option<u32>>,
     /// See [`TokenEnds::ample_tokens`]; `None` before the first call.
     ample: Option<Option<u32>>,
     limits: Limits,
@@ -54,8 +56,9 @@ struct SpelledPath {
 impl TokenEnds {
     pub(super) fn new(vocabulary: Arc<Vocabulary>, limits: &Limits) -> Self {
         let words = ShortestWords::new(spelled_bytes(&vocabulary));
-        let (tokens, embedded_tokens) = Default::default();
-        Self { vocabulary, words, tokens, embedded_tokens, ample: None, limits: limits.clone() }
+        let (tokens, embedded_tokens, longest_after_token) = Default::default();
+        let limits = limits.clone();
+        Self { vocabulary, words, tokens, embedded_tokens, longest_after_token, ample: None, limits }
     }
 
     /// Whether a terminal can end within `tokens_left` tokens from a state that reads at least one of them.
@@ -81,32 +84,64 @@ impl TokenEnds {
         Ok(tokens.is_some_and(|tokens| tokens <= tokens_left))
     }
 
-    /// A number of tokens so large that with that many left every terminal can still end after any token. `None` if there
-    /// is none, if it is not known, or if a terminal has fewer from the beginning.
+    /// A number of tokens so large that with that many left every regular terminal can still end after any token. `None`
+    /// if there is none, if it is not known, or if some terminal may have too few after its first token.
     ///
     /// The number does not depend on tokens: it is one more than the longest of the shortest completions in bytes, each
     /// of which is a token. `starts` has for each terminal that counts tokens its first state.
     pub(super) fn ample_tokens(
         &mut self,
-        automata: &mut Automata,
+        TerminalReader { automata, embedded }: TerminalReader<'_>,
         starts: &[TokenLimitedState],
     ) -> Result<Option<u32>, LimitExceeded> {
         if let Some(known) = self.ample {
             return Ok(known);
         }
+        for start in starts {
+            if let Some(state) = embedded.get(start.state)
+                && !self.is_ample_inside(embedded, state, start.tokens_left)?
+            {
+                self.ample = Some(None);
+                return Ok(None);
+            }
+        }
         let deadline = Deadline::after_first_check(self.limits.time);
-        let states: Option<Vec<StateId>> = starts.iter().map(|start| start.state.automaton_state()).collect();
-        let Some(states) = states else {
-            self.ample = Some(None);
-            return Ok(None);
-        };
+        let states: Vec<StateId> = starts.iter().filter_map(|start| start.state.automaton_state()).collect();
         let longest = self.words.longest_completions(automata, &states, MAX_AMPLE_STATES, &deadline)?;
         let longest =
             longest.and_then(|longest| longest.into_iter().try_fold(1, |all, own| Some(own?.max(all))));
         let ample = longest.and_then(|longest: u32| longest.checked_add(1));
-        let ample = ample.filter(|&ample| starts.iter().all(|start| start.tokens_left >= ample));
+        let mut regular = starts.iter().filter(|start| start.state.automaton_state().is_some());
+        let ample = ample.filter(|&ample| regular.all(|start| start.tokens_left >= ample));
         self.ample = Some(ample);
         Ok(ample)
+    }
+
+    /// Whether an embedded grammar is known to end within `tokens_left` tokens from a state, after any token. Each byte of
+    /// a shortest completion is a token, so its length is a bound.
+    pub(super) fn is_ample_inside(
+        &mut self,
+        embedded: &EmbeddedStates,
+        state: EmbeddedState,
+        tokens_left: u32,
+    ) -> Result<bool, LimitExceeded> {
+        let engine = embedded.engine(state.grammar);
+        // After a token, the completion of a grammar that counts tokens itself may become longer.
+        if engine.counts_tokens() {
+            return Ok(false);
+        }
+        let longest = match self.longest_after_token.get(&state) {
+            Some(&known) => known,
+            None => {
+                let deadline = Deadline::after_first_check(self.limits.time);
+                let bytes = self.vocabulary.trie().max_depth();
+                let longest =
+                    engine.longest_completion_after(state.set, bytes, &self.vocabulary, &deadline)?;
+                self.longest_after_token.insert(state, longest);
+                longest
+            }
+        };
+        Ok(longest.is_some_and(|longest| longest.max(1) < tokens_left))
     }
 
     /// The minimum number of tokens that spell the shortest completion of a state that does not accept; `None` if it has
@@ -217,7 +252,8 @@ impl TokenEnds {
     pub(super) fn memory_bytes(&self) -> usize {
         self.words.memory_bytes()
             + self.tokens.capacity() * (size_of::<(StateId, Option<u32>)>() + 1)
-            + self.embedded_tokens.capacity() * (size_of::<(EmbeddedState, Option<u32>)>() + 1)
+            + (self.embedded_tokens.capacity() + self.longest_after_token.capacity())
+                * (size_of::<(EmbeddedState, Option<u32>)>() + 1)
     }
 }
 

@@ -7,6 +7,7 @@
 
 #![allow(dead_code, reason = "each test crate uses a part of this module")]
 
+pub mod distances;
 pub mod lexed;
 
 use std::fmt;
@@ -248,9 +249,10 @@ pub fn counting_grammar() -> impl Strategy<Value = GrammarSketch> {
     grammar_of(nested(prop_oneof![4 => limited, 2 => literal(), 2 => rule()].boxed()))
 }
 
-/// Grammars with embedded grammars of `count` indices, which name no tokens.
-pub fn embedding_grammar(count: usize) -> impl Strategy<Value = GrammarSketch> {
-    let embedded = (0..count, proptest::option::weighted(0.4, 1_u32..=7))
+/// Grammars with embedded grammars of `count` indices, which name no tokens, and have at most `max_tokens` tokens.
+pub fn embedding_grammar(count: usize, max_tokens: u32) -> impl Strategy<Value = GrammarSketch> {
+    let tokens = prop_oneof![3 => 1_u32..=7, 2 => 1..=max_tokens];
+    let embedded = (0..count, proptest::option::weighted(0.4, tokens))
         .prop_map(|(index, tokens)| Part::Embedded(index, tokens));
     let leaf = prop_oneof![
         5 => embedded,

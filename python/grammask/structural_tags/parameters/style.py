@@ -7,7 +7,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
 from grammask import composition
-from grammask.errors import GrammarError
+from grammask.errors import GrammarError, GrammarSemanticError
 from grammask.readers.json_schema import json_schema_part, string_schema_part
 from grammask.readers.regex import regex_part
 from grammask.schemas.options import FLEXIBLE_WHITESPACE
@@ -110,6 +110,16 @@ class EncodingContext:
         """Returns the part that matches the values of a schema as JSON; None, with a diagnostic, for a bad schema."""
         try:
             return json_schema_part(schema, **self.options)
+        except GrammarError as error:
+            self.diagnostics.embedded(pointer, error)
+            return None
+
+    def json_part_if_any(self, schema: Any, pointer: str) -> Part | None:
+        """As :meth:`json_part`, but a schema without values is no error: the result is None."""
+        try:
+            return json_schema_part(schema, **self.options)
+        except GrammarSemanticError:
+            return None
         except GrammarError as error:
             self.diagnostics.embedded(pointer, error)
             return None
