@@ -74,6 +74,14 @@ pub(crate) struct ComposedMask {
     pub(crate) repeating: Vec<TokenId>,
 }
 
+/// The cached mask of a set that is equivalent but for its values.
+#[derive(Debug)]
+pub(crate) struct RecalledSuperset {
+    pub(crate) superset: Arc<Superset>,
+    /// The tokens, of all of the vocabulary, that are illegal if they repeat a remembered value.
+    pub(crate) repeating: Vec<TokenId>,
+}
+
 /// Caches of the summaries and masks of one compiled grammar.
 #[derive(Debug, Default)]
 pub(crate) struct RuleSummaries {
@@ -140,13 +148,14 @@ impl RuleSummaries {
         &mut self,
         reader: &mut SetReader<'_>,
         vocabulary: &Vocabulary,
-    ) -> Result<Option<(Arc<Superset>, Vec<TokenId>)>, LimitExceeded> {
+    ) -> Result<Option<RecalledSuperset>, LimitExceeded> {
         let (core, kernel) = reader.core_without_values();
         let found = self.equivalent.recall(observed_parts(reader, vocabulary), core, &kernel);
         let Some(EquivalentMask::Superset(superset)) = found else { return Ok(None) };
         let values = reader.open_values(vocabulary.trie())?;
         let repeating = |values: Vec<OpenValue>| repeating_tokens(&values, vocabulary.trie());
-        Ok(values.map(|values| (superset.clone(), repeating(values))))
+        let recalled = |values| RecalledSuperset { superset: superset.clone(), repeating: repeating(values) };
+        Ok(values.map(recalled))
     }
 
     /// Adds the memory of a new cache entry: that of its live tokens, and some bytes more.

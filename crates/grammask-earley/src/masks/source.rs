@@ -8,7 +8,7 @@ use grammask_engine::{Effort, MaskCounts, MaskOutcome, MaskRequest, MaskSource, 
 use grammask_vocabulary::{LiveTokens, Mask, TokenId, Vocabulary};
 
 use super::budget::ComposeError;
-use super::compose::{ComposedMask, MaskSources, RuleSummaries};
+use super::compose::{ComposedMask, MaskSources, RecalledSuperset, RuleSummaries};
 use super::embedded::EmbeddedMasks;
 use super::equivalence_cache::{EquivalentMask, Superset};
 use super::token_terminals::tokens_of_terminals;
@@ -176,7 +176,7 @@ impl MaskSource for ContextFreeMasks {
             let Some(mut summaries) = summaries else { return Ok(MaskOutcome::Declined) };
             let mut reader = self.recognizer.read(request.set);
             if reader.has_values() {
-                if let Some((superset, repeating)) =
+                if let Some(RecalledSuperset { superset, repeating }) =
                     summaries.recall_superset(&mut reader, request.vocabulary)?
                 {
                     drop(reader);

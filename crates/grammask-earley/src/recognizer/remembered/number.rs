@@ -17,7 +17,7 @@ pub(super) struct NumberValue {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) struct NumberPrefix {
     pub(super) is_negative: bool,
-    pub(super) phase: Phase,
+    pub(super) phase: NumberPhase,
     /// The digits without zeros at either end.
     pub(super) digits: ChainId,
     /// The zeros after them.
@@ -29,7 +29,7 @@ pub(super) struct NumberPrefix {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub(super) enum Phase {
+pub(super) enum NumberPhase {
     Integer,
     Fraction,
     /// After the `e`.
@@ -45,7 +45,7 @@ impl NumberPrefix {
     /// Before the first byte.
     pub(super) const EMPTY: Self = Self {
         is_negative: false,
-        phase: Phase::Integer,
+        phase: NumberPhase::Integer,
         digits: ChainId::EMPTY,
         zeros: 0,
         scale: 0,
@@ -57,30 +57,30 @@ impl NumberPrefix {
     pub(super) fn step(self, byte: u8, chains: &mut Chains) -> Option<Self> {
         let mut next = self;
         match (byte, self.phase) {
-            (b'-', Phase::Integer) if self == Self::EMPTY => next.is_negative = true,
-            (b'.', Phase::Integer) => next.phase = Phase::Fraction,
-            (b'e' | b'E', Phase::Integer | Phase::Fraction) => {
-                next.phase = Phase::Exponent;
+            (b'-', NumberPhase::Integer) if self == Self::EMPTY => next.is_negative = true,
+            (b'.', NumberPhase::Integer) => next.phase = NumberPhase::Fraction,
+            (b'e' | b'E', NumberPhase::Integer | NumberPhase::Fraction) => {
+                next.phase = NumberPhase::Exponent;
                 if self.is_zero() {
                     next.scale = 0;
                 }
                 let shift = next.zeros.min(next.scale);
                 (next.zeros, next.scale) = (next.zeros - shift, next.scale - shift);
             }
-            (b'+' | b'-', Phase::Exponent) => {
-                next.phase = Phase::ExponentDigits;
+            (b'+' | b'-', NumberPhase::Exponent) => {
+                next.phase = NumberPhase::ExponentDigits;
                 // The exponent of zero has no effect.
                 next.exponent_is_negative = byte == b'-' && !self.is_zero();
             }
-            (b'0'..=b'9', Phase::Exponent | Phase::ExponentDigits) => {
-                next.phase = Phase::ExponentDigits;
+            (b'0'..=b'9', NumberPhase::Exponent | NumberPhase::ExponentDigits) => {
+                next.phase = NumberPhase::ExponentDigits;
                 if !self.is_zero() {
                     let exponent = self.exponent * 10 + i128::from(byte - b'0');
                     next.exponent = exponent.min(MAX_EXPONENT);
                 }
             }
             (b'0'..=b'9', _) => {
-                next.scale += u32::from(self.phase == Phase::Fraction);
+                next.scale += u32::from(self.phase == NumberPhase::Fraction);
                 if byte == b'0' {
                     next.zeros += u32::from(!self.is_zero());
                 } else {
@@ -117,8 +117,8 @@ impl NumberPrefix {
             return false;
         }
         match self.phase {
-            Phase::Integer | Phase::Fraction => chains.begins_with(value.digits, self.digits),
-            Phase::Exponent | Phase::ExponentDigits => self.digits == value.digits,
+            NumberPhase::Integer | NumberPhase::Fraction => chains.begins_with(value.digits, self.digits),
+            NumberPhase::Exponent | NumberPhase::ExponentDigits => self.digits == value.digits,
         }
     }
 
@@ -126,7 +126,7 @@ impl NumberPrefix {
     /// with exponents of at most `digits` digits count.
     pub(super) fn saturated(self, digits: u32) -> Self {
         let mut saturated = self;
-        if self.phase == Phase::Fraction {
+        if self.phase == NumberPhase::Fraction {
             // Only zeros after the point are left out.
             let zeros = if self.is_zero() { self.scale } else { self.zeros.min(self.scale) };
             let excess = zeros.saturating_sub(digits);

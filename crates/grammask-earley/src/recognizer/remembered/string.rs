@@ -5,7 +5,7 @@ use super::chains::{ChainId, Chains};
 /// The position inside an escape sequence.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) struct Escape {
-    phase: Phase,
+    phase: EscapePhase,
     /// The hexadecimal digits so far.
     unit: u16,
     /// A high surrogate that waits for its partner; 0 if there is none.
@@ -13,7 +13,7 @@ pub(super) struct Escape {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-enum Phase {
+enum EscapePhase {
     Outside,
     Backslash,
     /// Before this number of hexadecimal digits.
@@ -22,25 +22,27 @@ enum Phase {
 
 impl Escape {
     /// Outside of escape sequences.
-    pub(super) const NONE: Self = Self { phase: Phase::Outside, unit: 0, high: 0 };
+    pub(super) const NONE: Self = Self { phase: EscapePhase::Outside, unit: 0, high: 0 };
 
     /// Reads a byte: the decoded text, the position after it, and whether the byte closes the string.
     pub(super) fn step(self, byte: u8, text: ChainId, chains: &mut Chains) -> (ChainId, Self, bool) {
         let Self { phase, unit, high } = self;
         let stay = |text| (text, Self::NONE, false);
         match phase {
-            Phase::Outside if byte == b'\\' => (text, Self { phase: Phase::Backslash, ..self }, false),
-            Phase::Outside => {
+            EscapePhase::Outside if byte == b'\\' => {
+                (text, Self { phase: EscapePhase::Backslash, ..self }, false)
+            }
+            EscapePhase::Outside => {
                 let text = push_surrogate(text, high, chains);
                 if byte == b'"' {
                     return (text, Self::NONE, true);
                 }
                 stay(chains.push(text, u32::from(byte)))
             }
-            Phase::Backslash if byte == b'u' => {
-                (text, Self { phase: Phase::Digits(4), unit: 0, high }, false)
+            EscapePhase::Backslash if byte == b'u' => {
+                (text, Self { phase: EscapePhase::Digits(4), unit: 0, high }, false)
             }
-            Phase::Backslash => {
+            EscapePhase::Backslash => {
                 let text = push_surrogate(text, high, chains);
                 let decoded = match byte {
                     b'b' => 0x08,
@@ -52,11 +54,11 @@ impl Escape {
                 };
                 stay(chains.push(text, u32::from(decoded)))
             }
-            Phase::Digits(left) => {
+            EscapePhase::Digits(left) => {
                 let digit = char::from(byte).to_digit(16).unwrap_or(0) as u16;
                 let unit = unit << 4 | digit;
                 if left > 1 {
-                    return (text, Self { phase: Phase::Digits(left - 1), unit, high }, false);
+                    return (text, Self { phase: EscapePhase::Digits(left - 1), unit, high }, false);
                 }
                 if high != 0 && (0xdc00..0xe000).contains(&unit) {
                     let code = 0x1_0000 + ((u32::from(high) - 0xd800) << 10) + (u32::from(unit) - 0xdc00);
@@ -64,7 +66,7 @@ impl Escape {
                 }
                 let text = push_surrogate(text, high, chains);
                 if (0xd800..0xdc00).contains(&unit) {
-                    return (text, Self { phase: Phase::Outside, unit: 0, high: unit }, false);
+                    return (text, Self { phase: EscapePhase::Outside, unit: 0, high: unit }, false);
                 }
                 stay(push_code(text, u32::from(unit), chains))
             }
