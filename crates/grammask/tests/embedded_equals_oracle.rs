@@ -85,8 +85,20 @@ fn read(engine: &dyn Engine, pieces: &[&[u8]]) -> Option<SetId> {
 /// The fewest tokens that spell the completions of states: after each token, the completion of the new state counts.
 /// If the grammar counts tokens, only the token that leaves the shortest rest is considered.
 fn min_tokens(engine: &dyn Engine, set: SetId, vocabulary: &Vocabulary) -> Option<u32> {
+    min_tokens_memoised(engine, set, vocabulary, &mut HashMap::new())
+}
+
+fn min_tokens_memoised(
+    engine: &dyn Engine,
+    set: SetId,
+    vocabulary: &Vocabulary,
+    known: &mut HashMap<SetId, Option<u32>>,
+) -> Option<u32> {
     if engine.is_complete(set) {
         return Some(0);
+    }
+    if let Some(&known) = known.get(&set) {
+        return known;
     }
     let word = completion(engine, set, vocabulary)?;
     let mut after = Vec::new();
@@ -99,11 +111,15 @@ fn min_tokens(engine: &dyn Engine, set: SetId, vocabulary: &Vocabulary) -> Optio
         }
     }
     if engine.counts_tokens() {
-        let least = after.iter().map(|&(rest, _)| rest).min()?;
-        after.retain(|&(rest, _)| rest == least);
+        let least = after.iter().map(|&(rest, _)| rest).min();
+        after.retain(|&(rest, _)| Some(rest) == least);
         after.truncate(1);
     }
-    after.into_iter().filter_map(|(_, next)| min_tokens(engine, next, vocabulary)).min().map(|rest| rest + 1)
+    let rests =
+        after.into_iter().filter_map(|(_, next)| min_tokens_memoised(engine, next, vocabulary, known));
+    let least = rests.min().map(|rest| rest + 1);
+    known.insert(set, least);
+    least
 }
 
 impl LexedOracle<'_> {
