@@ -12,7 +12,7 @@ mod generators;
 use std::collections::BTreeMap;
 use std::fmt::Debug;
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use generators::distances::{Cost, DistanceGraph, state};
 use generators::lexed::{BLOCK_CASES, blocks_definition};
@@ -244,7 +244,6 @@ fn run<G: Debug>(
     }
     assert_eq!(counts.finished + counts.refused + counts.endless + counts.limited, cases);
     assert!(counts.finished > cases / 10 && counts.narrowed > 0 && counts.brute_force > 0);
-    assert!(started.elapsed() < Duration::from_secs(60) * (1 + cases as u32 / CASES));
 }
 
 fn run_grammars(grammars: impl Strategy<Value = GrammarSketch>) {
