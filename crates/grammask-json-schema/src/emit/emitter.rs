@@ -4,7 +4,7 @@ use rustc_hash::FxHashMap;
 
 use crate::Whitespace;
 use crate::emit::punctuation::{Punctuation, PunctuationTable};
-use crate::emit::rules::{PartSequence, RuleId, RulePart, Rules, RulesCheckpoint};
+use crate::emit::rules::{PartSequence, RuleId, RulePart, Rules, RulesCheckpoint, VALUE};
 use crate::members::arrays::array_alternatives;
 use crate::members::objects::object_alternatives;
 use crate::values::formula::truth;
@@ -112,7 +112,7 @@ impl Emitter {
         if let Some(&rule) = self.value_rules.get(&(set, depth)) {
             return rule;
         }
-        let rule = self.rules.reserve("value");
+        let rule = self.rules.reserve(VALUE);
         self.value_rules.insert((set, depth), rule);
         self.pending.push(PendingValue { set, depth, rule });
         rule

@@ -145,7 +145,9 @@ impl Formulas {
         }
         let contains = match self.name_sets.get(set).clone() {
             NameSet::All => true,
-            NameSet::Matching(pattern) => self.pattern_matches(languages, pattern, name)?,
+            NameSet::Matching(pattern) | NameSet::Refused { names: pattern, .. } => {
+                self.pattern_matches(languages, pattern, name)?
+            }
             NameSet::Others { names, patterns } => {
                 let mut outside = names.binary_search(&name).is_err();
                 for pattern in patterns {
@@ -225,11 +227,11 @@ impl Formulas {
                 self.if_present(name, value)
             }
             ObjectAssertion::Each(names, value) => {
-                let value = self.negated_value(value);
+                let (names, value) = (self.negated_names(names), self.negated_value(value));
                 self.some_member(names, value)
             }
             ObjectAssertion::Some(names, value) => {
-                let value = self.negated_value(value);
+                let (names, value) = (self.negated_names(names), self.negated_value(value));
                 self.each_member(names, value)
             }
             ObjectAssertion::AtLeast(0) | ObjectAssertion::AtMost(u32::MAX) => falsehood(),
@@ -238,6 +240,16 @@ impl Formulas {
             ObjectAssertion::Declares(_) => falsehood(),
             // The negation of a relaxed constraint is not enforced either.
             ObjectAssertion::Relaxed => self.objects.literal(literal),
+        }
+    }
+
+    /// The set that the negation of an assertion about `set` is about.
+    fn negated_names(&mut self, set: Id<NameSet>) -> Id<NameSet> {
+        match *self.name_sets.get(set) {
+            NameSet::Refused { names, negated } => {
+                self.name_sets.intern(NameSet::Refused { names: negated, negated: names })
+            }
+            _ => set,
         }
     }
 

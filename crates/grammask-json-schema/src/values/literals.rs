@@ -42,6 +42,14 @@ pub(crate) enum NameSet {
     All,
     /// The names in a language of encodings.
     Matching(TermId),
+    /// The names that a schema of names refuses. Names for which the schema is not decided are in the set, but in the
+    /// negation of an assertion about it they are not.
+    Refused {
+        /// The language of the set.
+        names: TermId,
+        /// The language of the set in the negation of the assertion.
+        negated: TermId,
+    },
     /// The names that are neither in `names` nor in one of the languages.
     Others {
         /// Declared names, in ascending order.
