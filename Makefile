@@ -27,7 +27,7 @@ OPTIMISED := RUSTFLAGS="$(RUSTFLAGS) -Cprofile-use=$(CURDIR)/$(COUNTS) -Cllvm-ar
 MSRV := $(shell sed -n 's/^rust-version = "\(.*\)"/\1/p' Cargo.toml)
 CARGO_DENY := target/tools/bin/cargo-deny
 
-.PHONY: help demo test test-engines test-freethreaded bench record profile lint msrv deny docs build clean
+.PHONY: help demo test test-engines test-freethreaded bench record profile grammars lint msrv deny docs build clean
 
 help: ## lists these commands
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/\1|\2/p' Makefile | while IFS='|' read -r name purpose; do printf 'make %-18s %s\n' "$$name" "$$purpose"; done
@@ -70,6 +70,9 @@ profile: $(DEVELOPMENT) ## renews the counts for profile-guided optimisation
 	PYTHONPATH=target/profile/site LLVM_PROFILE_FILE=target/profile/run/%p.profraw $(BIN)/python benches/training.py
 	$$(rustc --print sysroot)/lib/rustlib/*/bin/llvm-profdata merge -o $(COUNTS) target/profile/run
 	gzip -9nc $(COUNTS) > $(PROFILE)
+
+grammars: $(PACKAGE) ## the stored definitions of the bundled grammars, after a change of one
+	$(BIN)/python -m grammask.lark_grammars.write_definitions
 
 lint: $(DEVELOPMENT) ## formatting and lints only
 	$(CARGO) fmt --all --check

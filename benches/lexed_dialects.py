@@ -135,7 +135,7 @@ def plain(name: str, rules_instead: str = "") -> PlainGrammar:
     definition = lark_definition(
         text,
         path=name,
-        start="start",
+        starts=["start"],
         lexer=grammar.lexer,
         newline=None,
         always_accepted=list(getattr(grammar.refused, "always_accept", ())),

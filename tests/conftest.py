@@ -12,7 +12,9 @@ settings.load_profile("short")
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    parser.addoption("--update", action="store_true", help="Record the output of `grammask debug` anew.")
+    parser.addoption(
+        "--update", action="store_true", help="Record output and grammars anew, instead of comparing them."
+    )
 
 
 @pytest.fixture(scope="session")

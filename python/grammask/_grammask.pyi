@@ -219,6 +219,23 @@ class Grammar:
     def from_choices(texts: Sequence[bytes], limits: Limits | None = None) -> Grammar:
         """Make the grammar of a list of texts."""
 
+    def encoded(
+        self, encoding: str, spellings: str, quote: str, prefix: str, limits: Limits | None = None
+    ) -> Grammar:
+        """Return the grammar of the texts that decode to a text of this one.
+
+        Args:
+            encoding: ``"json-string"``, ``"xml-text"``, ``"xml-attribute"``, ``"python-string"`` or ``"line-prefix"``.
+            spellings: ``"any"`` or ``"canonical"``.
+            quote: The delimiter of an attribute or a Python string.
+            prefix: The text after each line feed, for ``"line-prefix"``.
+            limits: Budgets for the automata of the encoded terminals.
+
+        Raises:
+            ValueError: There is no such encoding or option.
+            GrammarError: A terminal names tokens, or a limit was exceeded.
+        """
+
     @property
     def source(self) -> str:
         """The source text."""
@@ -534,6 +551,23 @@ class LexedGrammar:
         text: str, start: str, lexer: str, parser: str, limits: Limits | None = None
     ) -> LexedGrammar:
         """Read a grammar in llama.cpp's GBNF with directives."""
+
+    def encoded(
+        self, encoding: str, spellings: str, quote: str, prefix: str, limits: Limits | None = None
+    ) -> LexedGrammar:
+        """Return the grammar of the texts that decode to a text of this one.
+
+        Args:
+            encoding: ``"json-string"``, ``"xml-text"``, ``"xml-attribute"``, ``"python-string"`` or ``"line-prefix"``.
+            spellings: ``"any"`` or ``"canonical"``.
+            quote: The delimiter of an attribute or a Python string.
+            prefix: The text after each line feed, for ``"line-prefix"``.
+            limits: Budgets for the automata of the encoded terminals.
+
+        Raises:
+            ValueError: There is no such encoding or option.
+            GrammarError: A terminal cuts characters or has no spelling, or a limit was exceeded.
+        """
 
     @property
     def source(self) -> str:

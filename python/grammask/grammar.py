@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
     from grammask._grammask import CompiledGrammar, Limits, Vocabulary
     from grammask.errors import Diagnostic
+    from grammask.readers.encoded import Encoding, Spellings
     from grammask.sources import EngineGrammar, Source
 
 
@@ -86,6 +87,55 @@ class Grammar(GrammarAlgebra, GrammarReaders):
             TypeError: It has a lexer.
         """
         return Part.of_source(self._source, self._core).graft_into(joined)
+
+    def encoded(
+        self,
+        encoding: Encoding,
+        *,
+        spellings: Spellings = "any",
+        quote: Literal['"', "'"] = '"',
+        prefix: str | None = None,
+        first_line: bool = True,
+        limits: Limits | None = None,
+    ) -> Self:
+        r"""Returns the grammar of the texts that decode to a text of this one. See ``docs/code_in_texts.md``.
+
+        Encodings nest: the result may be encoded again. With a lexer, lexemes and indentation are those of the decoded
+        text.
+
+        >>> import grammask
+        >>> query = grammask.Grammar.from_choices(['SELECT "a"', "SELECT 1"])
+        >>> call = '{"query": "' + query.encoded("json-string") + '"}'
+        >>> bytes_only = grammask.Vocabulary([bytes([byte]) for byte in range(256)], eos=256, size=257)
+        >>> compiled = call.compile(bytes_only)
+        >>> compiled.is_valid(rb'{"query": "SELECT \u0022a\""}'), compiled.is_valid(rb'{"query": "SELECT "a""}')
+        (True, False)
+
+        Args:
+            encoding: ``"json-string"``: the inside of a JSON string. ``"xml-text"``, ``"xml-attribute"``: the text of
+                an XML element, and the value of an attribute between quotes. ``"python-string"``: the inside of a
+                Python string on one line. ``"indented"``, ``"block-quote"``: lines with a prefix.
+            spellings: ``"any"``: every spelling of a character. ``"canonical"``: one, which is the character itself
+                where the encoding allows it.
+            quote: The delimiter of an attribute or a Python string, which the text does not contain unescaped.
+            prefix: The prefix of lines; four spaces for ``"indented"`` and ``"> "`` for ``"block-quote"`` by default.
+            first_line: Whether the first line has the prefix, or is the remainder of a line.
+            limits: Budgets for the automata of terminals.
+
+        Raises:
+            UnsupportedGrammar: The grammar names tokens, or a terminal of a lexer matches parts of characters.
+            GrammarSemanticError: A terminal of a lexer has no text that can be spelled.
+            LimitExceeded: A budget is exceeded.
+            TypeError: The grammar has a lexer, and the first line has a prefix.
+            ValueError: There is no such encoding or option.
+        """
+        from grammask.readers.encoded import EncodedSource, line_prefix
+
+        before_lines = line_prefix(encoding, prefix)
+        name = encoding if before_lines is None else "line-prefix"
+        source = EncodedSource(self._source, name, spellings, quote, before_lines or "", limits)
+        grammar = self.of_source(source)
+        return before_lines + grammar if before_lines and first_line else grammar
 
     @property
     def source(self) -> str:

@@ -120,18 +120,23 @@ class GrammarReaders:
         return cls.of_source(lark_source(grammar, start, parser, lexer, postlex, limits))
 
     @classmethod
-    def bundled(cls, name: str, *, limits: Limits | None = None) -> Self:
-        """Reads a grammar of the package, as ``grammask grammars`` lists them. Needs the lark library.
+    def bundled(cls, name: str, *, start: str = "file", limits: Limits | None = None) -> Self:
+        """Reads a grammar of the package, as ``grammask grammars`` lists them.
 
         JSON has white space and digits of any length; ``from_json_schema({})`` has natural ones, which end.
 
+        Args:
+            name: The name of the language.
+            start: The part of the language that a text is: ``"file"``, and for most languages ``"statements"``,
+                ``"expression"`` and ``"type"``. ``grammask grammars`` lists them all.
+            limits: Budgets for reading.
+
         Raises:
-            ImportError: The lark library is not installed.
-            ValueError: There is no such grammar.
+            ValueError: There is no such grammar, or it has no such start symbol.
         """
         from grammask.readers.lark import bundled_source
 
-        return cls.of_source(bundled_source(name, limits))
+        return cls.of_source(bundled_source(name, start, limits))
 
     @classmethod
     def from_gbnf(

@@ -45,6 +45,7 @@
 //! |---|---|
 //! | `term` | the arena, smart constructors, content hashes, import of terms from another arena |
 //! | `derivative` | derivatives with their memo tables; byte classes |
+//! | `encoding` | inverse images under character-wise encodings, such as the escapes of a JSON string |
 //! | `dfa` | the lazy DFA, liveness, shortest words, tables, minimisation |
 //! | `build` | word lists, character classes, substrings, UTF-8 strings without or up to a match |
 //! | `analysis` | facts from the form of a term: cardinality, inclusion, lengths, repetition bounds, prefix codes |
@@ -58,6 +59,7 @@ mod byte_ranges;
 mod byte_set;
 mod derivative;
 mod dfa;
+pub mod encoding;
 pub mod leftmost_first;
 pub mod regex;
 #[cfg(any(test, feature = "proptest"))]

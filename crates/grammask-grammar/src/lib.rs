@@ -15,13 +15,15 @@
 //!
 //! Front ends use [`GrammarBuilder`]. A selection is the one construct without an equivalent of reasonable size in
 //! plain productions: parts in any order, with conditions on their combinations. Its conditions are Horn clauses,
-//! decided by unit propagation (Dowling and Gallier 1984). [`RuleLanguages`] are the regular languages of rules, for limits
+//! decided by unit propagation (Dowling and Gallier 1984). [`Grammar::encoded`] replaces the terminals by their inverse
+//! images under an encoding. [`RuleLanguages`] are the regular languages of rules, for limits
 //! of their texts. [`directives`] are the statements about a lexer that KBNF
 //! and GBNF share.
 #![forbid(unsafe_code)]
 
 mod builder;
 pub mod directives;
+mod encoded;
 mod printer;
 mod regular;
 mod selection;

@@ -12,12 +12,13 @@ use rustc_hash::FxHashMap;
 use crate::completion::lexeme_costs::spellable_bytes;
 use crate::completion::search::{SearchSources, ShortestCompletions};
 use crate::definition::grammar::{LexedProduction, LexedSymbol};
+use crate::lexer::column_units::UnitState;
 use crate::lexer::lexer_automaton::{ConfigurationId, GuardsId, LexModeId, Lexer};
 use crate::lexer::open_lexemes::OpenTerminalsId;
 use crate::masks::follow_cache::FollowCache;
 use crate::masks::precompute::Precomputation;
 use crate::masks::spanner_subset::{SpannerSubsets, SubsetSources};
-use crate::masks::spanner_table::{ColumnTracker, LexemeColumn, SpannerTable, TriePosition};
+use crate::masks::spanner_table::{ColumnState, ColumnTracker, LexemeColumn, SpannerTable, TriePosition};
 use crate::masks::stack_automaton::{StackAutomaton, StackReader};
 use crate::masks::token_partition::TokenPartitions;
 use crate::parser::lr_automaton::{LrItem, LrState};
@@ -44,6 +45,8 @@ pub(crate) struct Run {
     pub(crate) configuration: ConfigurationId,
     /// The column of the lexeme if it may become a newline; otherwise 0.
     pub(crate) column: u32,
+    /// The position inside the spelling of the last character, for the column.
+    pub(crate) unit: UnitState,
 }
 
 /// An interned set of runs.
@@ -111,7 +114,7 @@ impl LexedRecognizer {
         let mut tables = RecognizerTables {
             lexer,
             parser: TerminalParser::new(prepared.grammar.clone(), prepared.tables.clone(), limits)?,
-            spanners: SpannerTable::new(columns, vocabulary_size),
+            spanners: SpannerTable::new(columns.clone(), vocabulary_size),
             subsets: SpannerSubsets::default(),
             partitions: TokenPartitions::default(),
             follow_cache: FollowCache::new(prepared.grammar.clone(), prepared.tables.clone()),
@@ -130,6 +133,7 @@ impl LexedRecognizer {
             parse,
             configuration,
             column: LexemeColumn::NO_BREAK,
+            unit: UnitState::BOUNDARY,
         });
         let start = tables.intern(&sets, runs.collect())?;
         Ok(Self {
@@ -454,9 +458,10 @@ impl RecognizerTables {
     ) -> Result<(), LimitExceeded> {
         let step = self.lexer.step(run.configuration, byte)?;
         if let Some(configuration) = step.extended {
-            let column = LexemeColumn::At(run.column);
-            let column = recognizer.columns.step(&self.lexer, configuration, column, byte).resolve(0);
-            self.push_live(recognizer, Run { configuration, column, ..run }, next);
+            let from = ColumnState::at(run.column, run.unit);
+            let to = recognizer.columns.step(&self.lexer, configuration, from, byte);
+            let (column, unit) = (to.column.resolve(0), to.unit);
+            self.push_live(recognizer, Run { configuration, column, unit, ..run }, next);
         }
         if let (Some(guards), Some(terminal)) = (step.commit, self.lexer.label(run.configuration))
             && let Some(parse) = self.parser.feed_lexeme(run.parse, terminal, run.column)
@@ -477,11 +482,9 @@ impl RecognizerTables {
     ) -> Result<(), LimitExceeded> {
         let mode = recognizer.mode_at(self.parser.top(parse.stack));
         for configuration in self.lexer.enter(mode, byte, guards)? {
-            let column = recognizer
-                .columns
-                .step(&self.lexer, configuration, LexemeColumn::At(LexemeColumn::NO_BREAK), byte)
-                .resolve(0);
-            self.push_live(recognizer, Run { parse, configuration, column }, next);
+            let to = recognizer.columns.step(&self.lexer, configuration, ColumnState::BEFORE_LEXEME, byte);
+            let (column, unit) = (to.column.resolve(0), to.unit);
+            self.push_live(recognizer, Run { parse, configuration, column, unit }, next);
         }
         Ok(())
     }
@@ -490,7 +493,7 @@ impl RecognizerTables {
         if self.parser.is_in_brackets(run.parse.layout) {
             // Inside brackets newlines are ignored, and their lexeme ends before the bracket does, so the column is
             // irrelevant.
-            run.column = 0;
+            (run.column, run.unit) = (0, UnitState::BOUNDARY);
         }
         let mode = recognizer.mode_at(self.parser.top(run.parse.stack));
         if let Some(open) = recognizer.prepared.open_terminals.of(run.configuration, mode)
@@ -547,7 +550,7 @@ impl RecognizerTables {
     ) -> Result<TokenSetRef, LimitExceeded> {
         let mode = recognizer.mode_at(self.parser.top(run.parse.stack));
         let mut reader = self.reader(recognizer, vocabulary, deadline);
-        let position = TriePosition::before_token(run.configuration);
+        let position = TriePosition::before_token(run.configuration, run.unit);
         let root = reader.subsets.root(position, mode, &mut reader.sources)?;
         let (mask, was_cached) = reader.mask(root, run.column, run.parse)?;
         let (cached, computed) = &mut self.mask_counts;
@@ -599,7 +602,7 @@ impl RecognizerTables {
         let completions = self.completions.insert(completions);
         let sources = SearchSources {
             prepared: &recognizer.prepared,
-            columns: recognizer.columns,
+            columns: &recognizer.columns,
             lexer: &mut self.lexer,
             parser: &mut self.parser,
             liveness: &mut self.liveness,

@@ -10,6 +10,7 @@ use pyo3::pybacked::PyBackedBytes;
 
 use crate::allocator::PurgeOnDrop;
 use crate::compiled::{PyCompiledGrammar, end_mode};
+use crate::encoding::character_encoding;
 use crate::errors::{diagnostics, grammar_error};
 use crate::forks::OutsideForks;
 use crate::limits::{PyLimits, or_default};
@@ -103,6 +104,37 @@ impl PyGrammar {
         let limits = or_default(limits);
         let grammar = py.outside_forks(|| frontends::choices::grammar(&texts, &limits));
         Ok(Self::new(grammar.map_err(|error| grammar_error(py, &error))?, Vec::new()))
+    }
+
+    /// Return the grammar of the texts that decode to a text of this one.
+    ///
+    /// Args:
+    ///     encoding: ``"json-string"``, ``"xml-text"``, ``"xml-attribute"``, ``"python-string"`` or ``"line-prefix"``.
+    ///     spellings: ``"any"`` or ``"canonical"``.
+    ///     quote: The delimiter of an attribute or a Python string.
+    ///     prefix: The text after each line feed, for ``"line-prefix"``.
+    ///     limits: Budgets for the automata of the encoded terminals.
+    ///
+    /// Raises:
+    ///     ValueError: There is no such encoding or option.
+    ///     GrammarError: A terminal names tokens, or a limit was exceeded.
+    #[pyo3(signature = (encoding, spellings, quote, prefix, limits=None))]
+    fn encoded(
+        &self,
+        py: Python<'_>,
+        encoding: &str,
+        spellings: &str,
+        quote: &str,
+        prefix: &str,
+        limits: Option<&PyLimits>,
+    ) -> PyResult<Self> {
+        let encoding = character_encoding(encoding, spellings, quote, prefix)?;
+        let limits = or_default(limits);
+        let grammar = py
+            .outside_forks(|| self.grammar.encoded(&encoding, &limits))
+            .map_err(|error| grammar_error(py, &error))?;
+        let (warnings, relaxations) = (self.warnings.clone(), self.relaxations.clone());
+        Ok(Self { grammar: Arc::new(grammar), warnings, relaxations })
     }
 
     /// The source text.

@@ -18,6 +18,7 @@ use pyo3::prelude::*;
 
 use crate::allocator::PurgeOnDrop;
 use crate::compiled::{PyCompiledGrammar, end_mode};
+use crate::encoding::character_encoding;
 use crate::errors::{diagnostics, grammar_error};
 use crate::forks::OutsideForks;
 use crate::limits::{PyLimits, or_default};
@@ -188,6 +189,7 @@ impl PyLexedGrammar {
             indentation: indentation.map(|(newline, indent, dedent, tab_length, open, close)| {
                 IndentationSource { newline, indent, dedent, tab_length, open, close }
             }),
+            encodings: Vec::new(),
         };
         let limits = or_default(limits);
         let grammar = py
@@ -236,6 +238,36 @@ impl PyLexedGrammar {
             Self::from_rules(parsed, InlinePatterns::Refuse, lexer, parser, &limits)
         })
         .map_err(|error| grammar_error(py, &error))
+    }
+
+    /// Return the grammar of the texts that decode to a text of this one.
+    ///
+    /// Args:
+    ///     encoding: ``"json-string"``, ``"xml-text"``, ``"xml-attribute"``, ``"python-string"`` or ``"line-prefix"``.
+    ///     spellings: ``"any"`` or ``"canonical"``.
+    ///     quote: The delimiter of an attribute or a Python string.
+    ///     prefix: The text after each line feed, for ``"line-prefix"``.
+    ///     limits: Budgets for the automata of the encoded terminals.
+    ///
+    /// Raises:
+    ///     ValueError: There is no such encoding or option.
+    ///     GrammarError: A terminal cuts characters or has no spelling, or a limit was exceeded.
+    #[pyo3(signature = (encoding, spellings, quote, prefix, limits=None))]
+    fn encoded(
+        &self,
+        py: Python<'_>,
+        encoding: &str,
+        spellings: &str,
+        quote: &str,
+        prefix: &str,
+        limits: Option<&PyLimits>,
+    ) -> PyResult<Self> {
+        let encoding = character_encoding(encoding, spellings, quote, prefix)?;
+        let limits = or_default(limits);
+        let grammar = py
+            .outside_forks(|| self.grammar.encoded(&encoding, &limits))
+            .map_err(|error| grammar_error(py, &error))?;
+        Ok(Self { grammar, source: self.source.clone(), warnings: self.warnings.clone() })
     }
 
     /// The source text.

@@ -16,6 +16,7 @@ mod compiled;
 mod composition;
 mod counts;
 mod embedded;
+mod encoding;
 mod errors;
 mod explanation;
 mod forks;

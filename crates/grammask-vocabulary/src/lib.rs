@@ -38,4 +38,6 @@ pub use sets::{
 };
 pub use summary_cache::{CopyBounds, Repetition, SummaryCache, TerminalSummary};
 pub use tokens::{TokenId, TokenTexts, Vocabulary, VocabularyError};
-pub use trie::{ByteGroups, Character, Children, ChildrenByByte, TokenTrie, TrieNode, WhichNodes};
+pub use trie::{
+    ByteGroups, Character, Children, ChildrenByByte, TokenTrie, TrieColumns, TrieNode, WhichNodes,
+};

@@ -1,11 +1,17 @@
-//! The conformance cases of GBNF, whose texts and next bytes are tested on the matcher.
+//! The conformance cases of GBNF, llguidance's Lark, structural tags and grammars with a lexer, whose texts and next bytes
+//! are tested on the matcher. Grammars that are read in Python are recorded (`recorded_grammars.toml`).
+
+#[path = "conformance/recorded_grammars.rs"]
+mod recorded_grammars;
 
 use std::path::Path;
 use std::sync::Arc;
 
 use grammask::frontends::gbnf::{self, Dialect};
+use grammask::grammar::GrammarError;
 use grammask::vocabulary::{TokenTexts, Vocabulary};
 use grammask::{CompileOptions, CompiledGrammar, Limits};
+use recorded_grammars::recorded_grammars;
 use serde::Deserialize;
 
 /// A case; the comment at the top of testdata/conformance/gbnf.toml explains the fields.
@@ -26,6 +32,14 @@ struct TextCase {
     next: Vec<NextBytes>,
     error: Option<String>,
     at: Option<[usize; 2]>,
+    #[serde(rename = "pointer")]
+    _pointer: Option<String>,
+    #[serde(rename = "notation")]
+    _notation: Option<String>,
+    #[serde(rename = "lexer")]
+    _lexer: Option<String>,
+    #[serde(rename = "parser")]
+    _parser: Option<String>,
 }
 
 fn default_start() -> String {
@@ -49,35 +63,61 @@ const END: u32 = 256;
 
 #[test]
 fn gbnf_texts() {
+    let (limits, vocabulary) = (Limits::default(), vocabulary());
+    for case in cases("gbnf") {
+        let compiled =
+            gbnf::grammar(&case.grammar, &case.start, Dialect::LlamaCpp, &limits).and_then(|(grammar, _)| {
+                CompiledGrammar::new(&grammar, vocabulary.clone(), CompileOptions::default())
+            });
+        match compiled {
+            Ok(compiled) => check(&case, &compiled),
+            Err(error) => check_error(&case, &error),
+        }
+    }
+}
+
+/// Every case without an error has a recorded grammar.
+#[test]
+fn texts_of_recorded_grammars() {
+    let vocabulary = vocabulary();
+    let grammars = recorded_grammars();
+    let mut count = 0;
+    for file in ["llguidance_lark", "structural_tag", "lexed"] {
+        for case in cases(file).into_iter().filter(|case| case.error.is_none()) {
+            let grammar = grammars.iter().find(|grammar| grammar.file == file && grammar.case == case.name);
+            let grammar = grammar.unwrap_or_else(|| panic!("{file} {}: no recorded grammar", case.name));
+            check(&case, &grammar.compile(&vocabulary));
+            count += 1;
+        }
+    }
+    assert_eq!(count, grammars.len(), "each recorded grammar has a case");
+}
+
+fn cases(file: &str) -> Vec<TextCase> {
     #[derive(Deserialize)]
     struct File {
         case: Vec<TextCase>,
     }
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../testdata/conformance/gbnf.toml");
-    let file: File = toml::from_str(&std::fs::read_to_string(path).expect("a file")).expect("cases");
-    let mut texts = TokenTexts::new();
-    (0..=u8::MAX).for_each(|byte| texts.push(&[byte]));
-    texts.push_textless();
-    let vocabulary = Arc::new(Vocabulary::new(texts, Vec::new(), vec![END], None).expect("a vocabulary"));
-    file.case.iter().for_each(|case| check(case, &vocabulary));
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../testdata/conformance");
+    let text = std::fs::read_to_string(folder.join(format!("{file}.toml"))).expect("a file");
+    toml::from_str::<File>(&text).expect("cases").case
 }
 
-fn check(case: &TextCase, vocabulary: &Arc<Vocabulary>) {
+/// All bytes, and an end token.
+fn vocabulary() -> Arc<Vocabulary> {
+    let mut texts = TokenTexts::new();
+    (0..=u8::MAX).for_each(|byte| texts.push(&[byte]));
+    Arc::new(Vocabulary::new(texts, Vec::new(), vec![END], Some(257)).expect("a vocabulary"))
+}
+
+fn check_error(case: &TextCase, error: &GrammarError) {
+    assert_eq!(Some(error.code().as_str()), case.error.as_deref(), "{}: {error}", case.name);
+    let position = error.position().map(|position| [position.line, position.column]);
+    assert!(case.at.is_none() || case.at == position, "{}: {error}", case.name);
+}
+
+fn check(case: &TextCase, compiled: &Arc<CompiledGrammar>) {
     let name = &case.name;
-    let limits = Limits::default();
-    let compiled =
-        gbnf::grammar(&case.grammar, &case.start, Dialect::LlamaCpp, &limits).and_then(|(grammar, _)| {
-            CompiledGrammar::new(&grammar, vocabulary.clone(), CompileOptions::default())
-        });
-    let compiled = match compiled {
-        Ok(compiled) => compiled,
-        Err(error) => {
-            assert_eq!(Some(error.code().as_str()), case.error.as_deref(), "{name}: {error}");
-            let position = error.position().map(|position| [position.line, position.column]);
-            assert!(case.at.is_none() || case.at == position, "{name}: {error}");
-            return;
-        }
-    };
     assert_eq!(case.error, None, "{name}");
     let is_valid = |text: &str| compiled.first_error(text.as_bytes()).expect("no limit").is_none();
     case.valid.iter().for_each(|text| assert!(is_valid(text), "{name}: {text:?} is valid"));

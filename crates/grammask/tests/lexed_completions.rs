@@ -7,6 +7,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use generators::lexed::{BLOCK_CASES, blocks_definition, definition};
+use grammask::automata::encoding::{CharacterEncoding, JsonEscapes};
 use grammask::lexing::{LexedDefinition, LexedGrammar, LexedRecognizer, PreparedGrammar};
 use grammask::vocabulary::Vocabulary;
 use grammask::{CompletionStep, Deadline, Engine, Limits, SetId, ShortestCompletion};
@@ -174,5 +175,31 @@ fn completions_of_blocks_equal_brute_force() {
         let definition = blocks_definition(lexer, parser, newline);
         check(&definition, b"\n :x()", b"\n :x()", 6);
         check(&definition, b"\t\n #:x", b"\t\n #:x", 6);
+    }
+}
+
+#[test]
+fn completions_through_encodings_equal_brute_force() {
+    let json = CharacterEncoding::JsonString(JsonEscapes::Any);
+    let quoted = CharacterEncoding::LinePrefix("> ".into());
+    for (lexer, parser, newline) in BLOCK_CASES {
+        let plain = blocks_definition(lexer, parser, newline);
+        let encoded = |encodings: &[&CharacterEncoding]| LexedDefinition {
+            encodings: encodings.iter().copied().cloned().collect(),
+            ..plain.clone()
+        };
+        check(&encoded(&[&json]), b"\\ :nx", b" :\\nx", 7);
+        check(&encoded(&[&json]), b"\\ 0:aux", b"0:\\aux", 7);
+        check(&encoded(&[&quoted]), b"\n >:x(", b"\n ):>x", 6);
+        check(&encoded(&[&quoted, &json]), b"\\n >:x", b" :>\\nx", 7);
+    }
+    let mut runner = proptest::test_runner::TestRunner::new(generators::config(100));
+    let result = runner.run(&definition(), |definition| {
+        let definition = LexedDefinition { encodings: vec![json.clone()], ..definition };
+        check(&definition, b"ab\\u06", b"0126\\abu", 6);
+        Ok(())
+    });
+    if let Err(error) = result {
+        panic!("{error}");
     }
 }

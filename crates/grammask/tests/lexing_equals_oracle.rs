@@ -11,6 +11,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use generators::lexed::{BLOCK_CASES, blocks_definition, definition};
+use grammask::automata::encoding::{CharacterEncoding, JsonEscapes};
 use grammask::grammar::Code;
 use grammask::lexing::reference::LexedReference;
 use grammask::lexing::{
@@ -197,6 +198,24 @@ fn blocks_equal_oracle() {
             if newline.contains('#') { b"x:\n ()#" } else { b"x:\n (\x0c)" },
             LONGEST_WITH_BLOCKS,
         );
+    }
+}
+
+#[test]
+fn encoded_blocks_equal_oracle() {
+    let json = CharacterEncoding::JsonString(JsonEscapes::Canonical);
+    let quoted = CharacterEncoding::LinePrefix(">".into());
+    for (lexer, parser, newline) in BLOCK_CASES {
+        let plain = blocks_definition(lexer, parser, newline);
+        let tokens = [
+            "\\", "n", "x", ":", " ", "(", ")", ">", "\n", "\\n ", "\n> ", "n x", ":\\n", ":\n> x", "\\n\\n",
+            ">\n>",
+        ];
+        let tokens: Vec<Vec<u8>> = tokens.iter().map(|text| text.as_bytes().to_vec()).collect();
+        let definition = LexedDefinition { encodings: vec![json.clone()], ..plain.clone() };
+        check(&definition, &tokens, b"x:\\n ()", LONGEST_WITH_BLOCKS - 1);
+        let definition = LexedDefinition { encodings: vec![quoted.clone()], ..plain };
+        check(&definition, &tokens, b"x:\n >()", LONGEST_WITH_BLOCKS - 1);
     }
 }
 

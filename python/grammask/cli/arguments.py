@@ -166,7 +166,7 @@ def read_grammar(
     kind, _, name = path.partition(":")
     try:
         if kind == "bundled" and name:
-            return Grammar.bundled(name)
+            return Grammar.bundled(name, start=start or "file")
         suffix = Path(path).suffix
         if suffix == ".lark":
             return Grammar.from_lark(Path(path), start=start or "start")

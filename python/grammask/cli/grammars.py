@@ -5,7 +5,8 @@ from grammask.lark_grammars import BUNDLED
 
 
 def grammars() -> None:
-    """List the bundled grammars, the names for ``Grammar.bundled``."""
+    """List the bundled grammars, the names for ``Grammar.bundled``, and their start symbols."""
     width = max(map(len, BUNDLED))
     for name, grammar in sorted(BUNDLED.items()):
-        OUT.print(f"{name:{width}}  {grammar.title}", highlight=False)
+        starts = ", ".join(grammar.starts)
+        OUT.print(f"{name:{width}}  {grammar.title} ({starts})", highlight=False, soft_wrap=True)

@@ -1,12 +1,24 @@
-"""The bundled grammars in ``grammask/grammars``."""
+"""The bundled grammars in ``grammask/grammars``.
+
+Each is a grammar of the lark library, ``NAME.lark``, and the result of loading it, ``definitions/NAME.json``, so that a
+program that uses the grammar does not need the library. ``make grammars`` writes the latter; a test compares the two.
+"""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import base64
+import functools
+import json
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Literal
+from typing import TYPE_CHECKING, Any, Literal
 
+from grammask.lark_grammars.indentation import layout_of
+from grammask.lark_grammars.loading import LarkDefinition, lark_definition
 from grammask.lark_grammars.refused_terminals import RefusedTerminals
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
 
 FOLDER = Path(__file__).parents[1] / "grammars"
 
@@ -32,11 +44,13 @@ class BundledGrammar:
         title: The language and its version.
         lexer: The lexer for which the grammar is written.
         postlex: The blocks by indentation, or the refused terminals.
+        starts: The rules of its start symbols, by their public names.
     """
 
     title: str
     lexer: Literal["basic", "contextual"]
     postlex: BlockIndentation | RefusedTerminals | None = None
+    starts: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def name(self) -> str:
@@ -48,15 +62,74 @@ class BundledGrammar:
         """The path of its text."""
         return FOLDER / f"{self.name}.lark"
 
+    @property
+    def definition_path(self) -> Path:
+        """The path of its definition, as :func:`definition_text` writes it."""
+        return FOLDER / "definitions" / f"{self.name}.json"
+
+    def rule_of(self, start: str) -> str:
+        """Returns the rule of a start symbol.
+
+        Raises:
+            ValueError: There is no such start symbol.
+        """
+        try:
+            return self.starts[start]
+        except KeyError:
+            message = (
+                f"the grammar {self.name!r} has no start symbol {start!r}; it has {', '.join(self.starts)}"
+            )
+            raise ValueError(message) from None
+
+    def definition(self) -> LarkDefinition:
+        """Returns the terminals and productions of all start symbols, from the file in the package."""
+        return _stored_definition(self.definition_path)
+
+    def loaded_definition(self) -> LarkDefinition:
+        """Returns the same as :meth:`definition`, read from the text by the lark library.
+
+        Raises:
+            ImportError: The lark library is not installed.
+        """
+        indentation, accepted = layout_of(self.postlex)
+        return lark_definition(
+            self.path.read_text("utf-8"),
+            path=str(self.path),
+            starts=list(self.starts.values()),
+            lexer=self.lexer,
+            newline=None if indentation is None else indentation[0],
+            always_accepted=accepted,
+        )
+
 
 BUNDLED = {
-    "c": BundledGrammar("C11, as the preprocessor leaves it", "basic", RefusedTerminals(("UNCLOSED",))),
-    "go": BundledGrammar("Go 1.23, with its automatic semicolons", "basic", RefusedTerminals(("UNCLOSED",))),
-    "java": BundledGrammar("Java 17", "basic", RefusedTerminals(("GOTO", "CONST", "UNDERSCORE"))),
-    "javascript": BundledGrammar(
-        "JavaScript, with its automatic semicolons", "contextual", RefusedTerminals(("GLUED",))
+    "c": BundledGrammar(
+        "C11, as the preprocessor leaves it",
+        "basic",
+        RefusedTerminals(("UNCLOSED",)),
+        {"file": "start", "statements": "statements", "expression": "expression", "type": "any_type"},
     ),
-    "json": BundledGrammar("JSON (RFC 8259)", "basic"),
+    "go": BundledGrammar(
+        "Go 1.23, with its automatic semicolons",
+        "basic",
+        RefusedTerminals(("UNCLOSED",)),
+        {"file": "start", "statements": "statements", "expression": "expression", "type": "type"},
+    ),
+    "java": BundledGrammar(
+        "Java 17",
+        "basic",
+        RefusedTerminals(("GOTO", "CONST", "UNDERSCORE")),
+        {"file": "start", "statements": "statements", "expression": "expression", "type": "type"},
+    ),
+    "javascript": BundledGrammar(
+        "JavaScript, with its automatic semicolons",
+        "contextual",
+        RefusedTerminals(("GLUED",)),
+        {"file": "start", "statements": "body", "expression": "expression"},
+    ),
+    "json": BundledGrammar(
+        "JSON (RFC 8259)", "basic", None, {"file": "start", "object": "object", "array": "array"}
+    ),
     "python": BundledGrammar(
         "Python 3.10, with what 3.11 adds to its syntax",
         "basic",
@@ -69,13 +142,52 @@ BUNDLED = {
             CLOSE_PAREN_types=("RPAR", "RSQB", "RBRACE"),
             always_accept=("_NEWLINE", "UNCLOSED"),
         ),
+        {"file": "start", "statements": "statements", "expression": "tests"},
     ),
     "sql": BundledGrammar(
         "SQL as SQLite reads it: queries, changes of rows, tables and views",
         "basic",
         RefusedTerminals(("WRONG_NUMBER", "WRONG_LONG_NUMBER")),
+        {
+            "file": "start",
+            "statement": "statement",
+            "query": "query_with",
+            "expression": "expression",
+            "type": "type",
+        },
     ),
 }
+
+
+def definition_text(definition: LarkDefinition) -> str:
+    """Returns a definition as JSON, a line for each terminal and production."""
+    terminals = [
+        json.dumps([_stored_pattern(part) if isinstance(part, bytes) else part for part in terminal])
+        for terminal in definition.terminals
+    ]
+    productions = [json.dumps(production) for production in definition.productions]
+    lists = {"terminals": terminals, "productions": productions}
+    parts = (f'"{name}": [\n' + ",\n".join(lines) + "\n]" for name, lines in lists.items())
+    return "{" + ",\n".join(parts) + "}\n"
+
+
+def _stored_pattern(automaton: bytes) -> dict[str, str]:
+    return {"base64": base64.b64encode(automaton).decode("ascii")}
+
+
+@functools.cache
+def _stored_definition(path: Path) -> LarkDefinition:
+    stored: dict[str, Any] = json.loads(path.read_bytes())
+
+    def pattern_of(pattern: str | dict[str, str]) -> str | bytes:
+        return pattern if isinstance(pattern, str) else base64.b64decode(pattern["base64"])
+
+    terminals = tuple(
+        (name, kind, pattern_of(pattern), spellings, priority, role)
+        for name, kind, pattern, spellings, priority, role in stored["terminals"]
+    )
+    productions = tuple((left, tuple(right), priority) for left, right, priority in stored["productions"])
+    return LarkDefinition(terminals, productions)
 
 
 def bundled(name: str) -> BundledGrammar:

@@ -12,7 +12,7 @@ from grammask.lark_grammars.follow_sets import FollowPairs
 from grammask.lark_grammars.terminals import terminal_tuples
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from grammask.lark_grammars.terminals import TerminalTuple
 
@@ -85,14 +85,20 @@ def parser_and_lexer(parser: str | None, lexer: str | None, *, has_layout: bool)
 
 
 def lark_definition(
-    text: str, *, path: str, start: str, lexer: Lexer, newline: str | None, always_accepted: list[str]
+    text: str,
+    *,
+    path: str,
+    starts: Sequence[str],
+    lexer: Lexer,
+    newline: str | None,
+    always_accepted: list[str],
 ) -> LarkDefinition:
     """Loads a lark grammar.
 
     Args:
         text: The grammar.
         path: The path of its file, for relative imports.
-        start: The start symbol.
+        starts: The start symbols. Terminals and productions of all of them are kept.
         lexer: The library's name of the lexer.
         newline: The terminal for newlines, which the lexer matches in every state, if there is indentation.
         always_accepted: Other terminals that the lexer matches in every state. A text in which it finds one that no
@@ -114,7 +120,7 @@ def lark_definition(
         load: Callable[..., Any] = load_grammar
         loaded, _ = load(text, path, [], global_keep_all_tokens=False)
         terminals, rules, ignored = loaded.compile(
-            [start], {*always_accepted, *([newline] if newline else [])}
+            list(starts), {*always_accepted, *([newline] if newline else [])}
         )
     except UnexpectedInput as error:
         raise invalid(str(error).strip(), (error.line, error.column)) from error

@@ -89,19 +89,23 @@ def lark_source(
     parser, lexer = parser_and_lexer(parser, lexer, has_layout=postlex is not None)
     newline = None if indentation is None else indentation[0]
     definition = lark_definition(
-        text, path=path, start=start, lexer=lexer, newline=newline, always_accepted=accepted
+        text, path=path, starts=[start], lexer=lexer, newline=newline, always_accepted=accepted
     )
     if indentation is not None:
         indentation = with_brackets_of(indentation, {terminal[0] for terminal in definition.terminals})
     return LarkSource(definition, start, parser, lexer, indentation, text, limits)
 
 
-def bundled_source(name: str, limits: Limits | None) -> LarkSource:
-    """Returns the source for the arguments of :meth:`grammask.Grammar.bundled`.
+def bundled_source(name: str, start: str, limits: Limits | None) -> LarkSource:
+    """Returns the source for the arguments of :meth:`grammask.Grammar.bundled`. The lark library is not needed.
 
     Raises:
-        ImportError: The lark library is not installed.
-        ValueError: There is no such grammar.
+        ValueError: There is no such grammar, or it has no such start symbol.
     """
     grammar = bundled(name)
-    return lark_source(grammar.path, "start", None, grammar.lexer, grammar.postlex, limits)
+    definition = grammar.definition()
+    indentation, _ = layout_of(grammar.postlex)
+    if indentation is not None:
+        indentation = with_brackets_of(indentation, {terminal[0] for terminal in definition.terminals})
+    text = grammar.path.read_text("utf-8")
+    return LarkSource(definition, grammar.rule_of(start), "lalr", grammar.lexer, indentation, text, limits)

@@ -32,8 +32,6 @@ pub(super) const MAX_SCRATCH: usize = 1 << 11;
 pub(super) const MIN_DENSE_NODES: usize = 1 << 12;
 /// First bytes of a narrow state: it is dead in most subtrees, so a sparse walk is faster.
 pub(super) const MAX_NARROW_BYTES: usize = 12;
-/// Nodes of a subtree up to which all are visited; in larger ones children are looked up by byte.
-pub(super) const MAX_SCANNED_NODES: usize = 16;
 /// Self-loop bytes from which a state counts as free text; letters, digits and some punctuation are fewer.
 pub(super) const MIN_FREE_TEXT_BYTES: usize = 80;
 /// Cached summaries that are compared with new states by their first bytes, half of them by their pairs. `compare`:

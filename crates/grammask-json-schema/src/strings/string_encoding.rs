@@ -6,14 +6,13 @@
 //! union, intersection and complement, so an escape never evades a constraint. In the plain universe, of texts outside
 //! JSON, a string is its own encoding. Code points are Unicode scalar values: lone surrogates are never encoded.
 //!
-//! The encodings of a set of characters are a finite language. Its minimal automaton is built from ranges of code
-//! points, digit by digit, with equal subtrees shared. Cost: linear in the number of ranges.
-
 use rustc_hash::FxHashMap;
 
 use crate::options::Escapes;
 use crate::strings::lengths::PieceTable;
-use grammask_automata::{TableBuilder, TableState, TermId, Terms};
+use grammask_automata::encoding::spelling_trees::{CharTransition, SpellingTrees, TreeNodeId};
+use grammask_automata::encoding::{CharacterEncoding, JsonEscapes};
+use grammask_automata::{TermId, Terms};
 
 /// The first and the last character of a range.
 pub(crate) type CharRange = (char, char);
@@ -27,12 +26,27 @@ pub(crate) enum EncodingKind {
     Plain,
 }
 
+impl EncodingKind {
+    fn of_characters(self) -> CharacterEncoding {
+        match self {
+            Self::Plain => CharacterEncoding::Utf8,
+            Self::Json(escapes) => CharacterEncoding::JsonString(match escapes {
+                Escapes::Natural => JsonEscapes::Natural,
+                Escapes::Any => JsonEscapes::Any,
+                Escapes::Ascii => JsonEscapes::Ascii,
+                Escapes::Raw => JsonEscapes::Raw,
+            }),
+        }
+    }
+}
+
 /// Builds languages of encodings in one arena of terms.
 #[derive(Clone, Debug)]
 pub(crate) struct StringEncoding {
     kind: EncodingKind,
+    characters: CharacterEncoding,
     classes: FxHashMap<Vec<CharRange>, TermId>,
-    shared_trees: SharedTrees,
+    spelling_trees: SpellingTrees,
     /// For terms that admit any continuation of text: the term that admits any continuation of bytes.
     open_ended: FxHashMap<TermId, TermId>,
     /// The length ranges of the parts of terms.
@@ -50,8 +64,9 @@ impl StringEncoding {
     pub(crate) fn within(kind: EncodingKind) -> Self {
         Self {
             kind,
+            characters: kind.of_characters(),
             classes: FxHashMap::default(),
-            shared_trees: SharedTrees::new(),
+            spelling_trees: SpellingTrees::new(),
             open_ended: FxHashMap::default(),
             pieces: PieceTable::default(),
         }
@@ -76,8 +91,8 @@ impl StringEncoding {
                 target: TreeNodeId::END,
             })
             .collect();
-        let root = self.shared_trees.character(self.kind, false, &transitions);
-        let term = self.shared_trees.term(terms, root);
+        let root = self.spelling_trees.character(&self.characters, false, &transitions);
+        let term = self.spelling_trees.term(terms, root);
         self.classes.insert(ranges, term);
         term
     }
@@ -163,13 +178,7 @@ impl StringEncoding {
 
     /// Whether a character is its own only encoding.
     fn is_plain(&self, character: char) -> bool {
-        let EncodingKind::Json(escapes) = self.kind else { return true };
-        match character {
-            _ if escapes == Escapes::Any => false,
-            '"' | '\\' | '/' => false,
-            ' '..='~' => true,
-            _ => escapes == Escapes::Raw && !character.is_ascii(),
-        }
+        self.characters.is_plain(character)
     }
 
     /// The minimal acyclic automaton of sorted words, built incrementally as in Daciuk, Mihov, Watson and Watson
@@ -188,7 +197,8 @@ impl StringEncoding {
             let common = previous.iter().zip(&word).take_while(|(one, other)| one == other).count();
             while path.len() > common + 1 {
                 let node = path.pop().expect("the root stays");
-                let target = self.shared_trees.character(self.kind, node.accepting, &node.transitions);
+                let target =
+                    self.spelling_trees.character(&self.characters, node.accepting, &node.transitions);
                 let code = u32::from(previous[path.len() - 1]);
                 let parent = path.last_mut().expect("the root stays");
                 match parent.transitions.last_mut() {
@@ -204,8 +214,8 @@ impl StringEncoding {
             }
             previous = word;
         }
-        let root = self.shared_trees.character(self.kind, path[0].accepting, &path[0].transitions);
-        self.shared_trees.term(terms, root)
+        let root = self.spelling_trees.character(&self.characters, path[0].accepting, &path[0].transitions);
+        self.spelling_trees.term(terms, root)
     }
 }
 
@@ -227,361 +237,6 @@ fn normalized(ranges: &[CharRange]) -> Vec<CharRange> {
 /// The scalar value after a character, which skips surrogates.
 fn next_code(character: char) -> u32 {
     if character == '\u{d7ff}' { 0xe000 } else { u32::from(character) + 1 }
-}
-
-/// The id of a node of a [`SharedTrees`].
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-struct TreeNodeId(u32);
-
-impl TreeNodeId {
-    /// Accepts only the empty word.
-    const END: Self = Self(0);
-
-    fn index(self) -> usize {
-        self.0 as usize
-    }
-}
-
-/// A transition on a range of code points.
-#[derive(Clone, Copy, Debug)]
-struct CharTransition {
-    first: u32,
-    last: u32,
-    target: TreeNodeId,
-}
-
-/// A transition on a range of bytes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-struct ByteTransition {
-    low: u8,
-    high: u8,
-    target: TreeNodeId,
-}
-
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
-struct TreeNode {
-    accepting: bool,
-    edges: Vec<ByteTransition>,
-}
-
-/// One digit in the notation of a code point.
-#[derive(Clone, Copy, Debug)]
-enum Digit {
-    /// Constantly this byte.
-    Fixed(u8),
-    /// A continuation byte of UTF-8: six bits.
-    Continuation,
-    /// A hexadecimal digit in an inclusive range.
-    Hex(u8, u8),
-}
-
-impl Digit {
-    fn radix(self) -> u32 {
-        match self {
-            Self::Fixed(_) => 1,
-            Self::Continuation => 64,
-            Self::Hex(first, last) => u32::from(last - first) + 1,
-        }
-    }
-}
-
-const ANY_HEX: Digit = Digit::Hex(0, 15);
-
-/// The notations of code points as sequences of digits.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-enum Notation {
-    /// The bytes of UTF-8 after the first.
-    Utf8,
-    /// The four hexadecimal digits of an escape.
-    Escape,
-    /// The digits after `\uD8` to `\uDB`: the remainder of a surrogate pair.
-    Pair,
-}
-
-impl Notation {
-    fn digits(self) -> &'static [Digit] {
-        match self {
-            Self::Utf8 => &[Digit::Continuation; 3],
-            Self::Escape => &[ANY_HEX; 4],
-            Self::Pair => &[
-                ANY_HEX,
-                ANY_HEX,
-                Digit::Fixed(b'\\'),
-                Digit::Fixed(b'u'),
-                Digit::Hex(13, 13),
-                Digit::Hex(12, 15),
-                ANY_HEX,
-                ANY_HEX,
-            ],
-        }
-    }
-}
-
-/// Acyclic automata with hash-consed nodes.
-#[derive(Clone, Debug)]
-struct SharedTrees {
-    nodes: Vec<TreeNode>,
-    ids: FxHashMap<TreeNode, TreeNodeId>,
-    /// Memo table: the node from which all values of the digits at this depth reach one node.
-    uniform_nodes: FxHashMap<(Notation, usize, TreeNodeId), TreeNodeId>,
-}
-
-impl SharedTrees {
-    fn new() -> Self {
-        let mut shared_trees =
-            Self { nodes: Vec::new(), ids: FxHashMap::default(), uniform_nodes: FxHashMap::default() };
-        let end = shared_trees.intern(true, Vec::new());
-        debug_assert_eq!(end, TreeNodeId::END);
-        shared_trees
-    }
-
-    fn intern(&mut self, accepting: bool, edges: Vec<ByteTransition>) -> TreeNodeId {
-        let node = TreeNode { accepting, edges };
-        if let Some(&id) = self.ids.get(&node) {
-            return id;
-        }
-        let id = TreeNodeId(u32::try_from(self.nodes.len()).expect("memory ends before four billion nodes"));
-        self.nodes.push(node.clone());
-        self.ids.insert(node, id);
-        id
-    }
-
-    /// The node from which each encoding of a character reaches the target of its transition. Transitions ascend.
-    fn character(
-        &mut self,
-        kind: EncodingKind,
-        accepting: bool,
-        transitions: &[CharTransition],
-    ) -> TreeNodeId {
-        let mut edges = Vec::new();
-        let EncodingKind::Json(escapes) = kind else {
-            for transition in overlapping(transitions, 0, 0x7f) {
-                let CharTransition { first, last, target } = clipped(*transition, 0, 0x7f);
-                push_transition(&mut edges, first as u8, last as u8, target);
-            }
-            self.push_utf8(&mut edges, transitions);
-            edges.sort_unstable_by_key(|edge: &ByteTransition| edge.low);
-            return self.intern(accepting, edges);
-        };
-        for transition in overlapping(transitions, 0x20, 0x7f) {
-            let CharTransition { first, last, target } = clipped(*transition, 0x20, 0x7f);
-            for code in first..=last {
-                if code != u32::from(b'"') && code != u32::from(b'\\') {
-                    push_transition(&mut edges, code as u8, code as u8, target);
-                }
-            }
-        }
-        let escaped = self.after_backslash(escapes, transitions);
-        if let Some(target) = escaped {
-            push_transition(&mut edges, b'\\', b'\\', target);
-        }
-        if escapes != Escapes::Ascii {
-            self.push_utf8(&mut edges, transitions);
-        }
-        edges.sort_unstable_by_key(|edge: &ByteTransition| edge.low);
-        self.intern(accepting, edges)
-    }
-
-    fn push_utf8(&mut self, edges: &mut Vec<ByteTransition>, transitions: &[CharTransition]) {
-        // Per length: the first lead byte, the number of lead bytes, the number of continuation bytes, and the code
-        // points.
-        const LENGTHS: [(u8, u8, usize, u32, u32); 3] =
-            [(0xc0, 32, 1, 0x80, 0x7ff), (0xe0, 16, 2, 0x800, 0xffff), (0xf0, 5, 3, 0x1_0000, 0x10_ffff)];
-        for (lead, leads, continuations, first, last) in LENGTHS {
-            let transitions = scalars_within(transitions, first, last);
-            if transitions.is_empty() {
-                continue;
-            }
-            let span = 1 << (6 * continuations);
-            for digit in 0..leads {
-                let depth = Notation::Utf8.digits().len() - continuations;
-                if let Some(target) = self.block(Notation::Utf8, depth, u32::from(digit) * span, &transitions)
-                {
-                    push_transition(edges, lead + digit, lead + digit, target);
-                }
-            }
-        }
-    }
-
-    /// The node after a backslash, or `None` if no escape may follow.
-    fn after_backslash(&mut self, escapes: Escapes, transitions: &[CharTransition]) -> Option<TreeNodeId> {
-        const SHORT: [(u8, u32); 8] = [
-            (b'"', 0x22),
-            (b'/', 0x2f),
-            (b'\\', 0x5c),
-            (b'b', 0x08),
-            (b'f', 0x0c),
-            (b'n', 0x0a),
-            (b'r', 0x0d),
-            (b't', 0x09),
-        ];
-        let mut edges = Vec::new();
-        for (byte, code) in SHORT {
-            if let [transition] = overlapping(transitions, code, code) {
-                push_transition(&mut edges, byte, byte, transition.target);
-            }
-        }
-        let escapable: &[(u32, u32)] = match escapes {
-            Escapes::Any => &[(0, 0x10_ffff)],
-            Escapes::Natural | Escapes::Ascii => &[(0, 0x1f), (0x22, 0x22), (0x5c, 0x5c), (0x7f, 0x10_ffff)],
-            Escapes::Raw => &[(0, 0x1f), (0x22, 0x22), (0x5c, 0x5c), (0x7f, 0x7f)],
-        };
-        let transitions: Vec<CharTransition> =
-            escapable.iter().flat_map(|&(first, last)| scalars_within(transitions, first, last)).collect();
-        if let Some(target) = self.after_u(&transitions) {
-            push_transition(&mut edges, b'u', b'u', target);
-        }
-        edges.sort_unstable_by_key(|edge| edge.low);
-        (!edges.is_empty()).then(|| self.intern(false, edges))
-    }
-
-    /// The node after `\u`, or `None` if no digits may follow.
-    fn after_u(&mut self, transitions: &[CharTransition]) -> Option<TreeNodeId> {
-        if transitions.is_empty() {
-            return None;
-        }
-        let mut edges = Vec::new();
-        for digit in 0..16 {
-            let target = if digit == 13 {
-                self.after_ud(transitions)
-            } else {
-                self.block(Notation::Escape, 1, u32::from(digit) << 12, transitions)
-            };
-            if let Some(target) = target {
-                push_hex(&mut edges, digit, target);
-            }
-        }
-        edges.sort_unstable_by_key(|edge| edge.low);
-        Some(self.intern(false, edges))
-    }
-
-    /// The node after `\ud`, where surrogate pairs diverge from other characters.
-    fn after_ud(&mut self, transitions: &[CharTransition]) -> Option<TreeNodeId> {
-        let mut edges = Vec::new();
-        for digit in 0..12 {
-            let target = if digit < 8 {
-                self.block(Notation::Escape, 2, 0xd000 + (u32::from(digit) << 8), transitions)
-            } else {
-                self.block(Notation::Pair, 0, 0x1_0000 + (u32::from(digit - 8) << 18), transitions)
-            };
-            if let Some(target) = target {
-                push_hex(&mut edges, digit, target);
-            }
-        }
-        edges.sort_unstable_by_key(|edge| edge.low);
-        (!edges.is_empty()).then(|| self.intern(false, edges))
-    }
-
-    /// The node from which the digits of the code points from `base` on reach the targets of their transitions;
-    /// `None` if no transition intersects them. The recursion is as deep as the notation has digits.
-    fn block(
-        &mut self,
-        notation: Notation,
-        depth: usize,
-        base: u32,
-        transitions: &[CharTransition],
-    ) -> Option<TreeNodeId> {
-        let span: u32 = notation.digits()[depth..].iter().map(|digit| digit.radix()).product();
-        let transitions = overlapping(transitions, base, base + span - 1);
-        let &[first, ..] = transitions else { return None };
-        let is_full = first.first <= base && first.last >= base + span - 1;
-        if is_full && let Some(&node) = self.uniform_nodes.get(&(notation, depth, first.target)) {
-            return Some(node);
-        }
-        let Some(&digit) = notation.digits().get(depth) else { return Some(first.target) };
-        let step = span / digit.radix();
-        let mut edges = Vec::new();
-        for value in 0..digit.radix() {
-            let Some(target) = self.block(notation, depth + 1, base + value * step, transitions) else {
-                continue;
-            };
-            match digit {
-                Digit::Fixed(byte) => push_transition(&mut edges, byte, byte, target),
-                Digit::Continuation => {
-                    push_transition(&mut edges, 0x80 + value as u8, 0x80 + value as u8, target)
-                }
-                Digit::Hex(lowest, _) => push_hex(&mut edges, lowest + value as u8, target),
-            }
-        }
-        edges.sort_unstable_by_key(|edge| edge.low);
-        let node = self.intern(false, edges);
-        if is_full {
-            self.uniform_nodes.insert((notation, depth, first.target), node);
-        }
-        Some(node)
-    }
-
-    /// The language accepted from `root`.
-    fn term(&self, terms: &mut Terms, root: TreeNodeId) -> TermId {
-        let mut builder = TableBuilder::new();
-        let mut states: FxHashMap<TreeNodeId, TableState> = FxHashMap::default();
-        let start = builder.add_state();
-        states.insert(root, start);
-        let mut stack = vec![root];
-        while let Some(id) = stack.pop() {
-            let from = states[&id];
-            let node = &self.nodes[id.index()];
-            if node.accepting {
-                builder.accept(from);
-            }
-            for edge in &node.edges {
-                let to = *states.entry(edge.target).or_insert_with(|| {
-                    stack.push(edge.target);
-                    builder.add_state()
-                });
-                builder.transition(from, edge.low, edge.high, to);
-            }
-        }
-        terms.table(builder.finish(start))
-    }
-}
-
-/// The transitions that intersect the code points from `first` to `last`.
-fn overlapping(transitions: &[CharTransition], first: u32, last: u32) -> &[CharTransition] {
-    let start = transitions.partition_point(|transition| transition.last < first);
-    let end = transitions.partition_point(|transition| transition.first <= last);
-    &transitions[start.min(end)..end]
-}
-
-fn clipped(transition: CharTransition, first: u32, last: u32) -> CharTransition {
-    CharTransition {
-        first: transition.first.max(first),
-        last: transition.last.min(last),
-        target: transition.target,
-    }
-}
-
-/// The parts of transitions between `first` and `last`, without surrogates.
-fn scalars_within(transitions: &[CharTransition], first: u32, last: u32) -> Vec<CharTransition> {
-    let mut parts = Vec::new();
-    for transition in overlapping(transitions, first, last) {
-        let transition = clipped(*transition, first, last);
-        for (first, last) in [(0, 0xd7ff), (0xe000, 0x10_ffff)] {
-            parts.extend(
-                overlapping(&[transition], first, last)
-                    .iter()
-                    .map(|transition| clipped(*transition, first, last)),
-            );
-        }
-    }
-    parts
-}
-
-fn push_transition(edges: &mut Vec<ByteTransition>, low: u8, high: u8, target: TreeNodeId) {
-    match edges.last_mut() {
-        Some(edge) if edge.target == target && u32::from(edge.high) + 1 == u32::from(low) => edge.high = high,
-        _ => edges.push(ByteTransition { low, high, target }),
-    }
-}
-
-/// Adds transitions for both cases of a hexadecimal digit.
-fn push_hex(edges: &mut Vec<ByteTransition>, digit: u8, target: TreeNodeId) {
-    if digit < 10 {
-        edges.push(ByteTransition { low: b'0' + digit, high: b'0' + digit, target });
-    } else {
-        edges.push(ByteTransition { low: b'A' + digit - 10, high: b'A' + digit - 10, target });
-        edges.push(ByteTransition { low: b'a' + digit - 10, high: b'a' + digit - 10, target });
-    }
 }
 
 #[cfg(test)]

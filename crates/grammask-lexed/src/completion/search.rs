@@ -15,9 +15,10 @@ use rustc_hash::FxHashMap;
 use crate::completion::UNREACHABLE;
 use crate::completion::run_bounds::RunBounds;
 use crate::completion::upper_bounds::UpperBounds;
+use crate::lexer::column_units::UnitState;
 use crate::lexer::lexer_automaton::{ConfigurationId, Lexer};
 use crate::lexer::open_lexemes::OpenTerminalsId;
-use crate::masks::spanner_table::{ColumnTracker, LexemeColumn};
+use crate::masks::spanner_table::{ColumnState, ColumnTracker};
 use crate::masks::token_set_store::hash_map_bytes;
 use crate::parser::stacks::{ParseState, TerminalParser};
 use crate::prepared::PreparedGrammar;
@@ -31,7 +32,7 @@ const RUNS_PER_CHECK: usize = 64;
 /// The tables that a search reads and extends.
 pub(crate) struct SearchSources<'a> {
     pub(crate) prepared: &'a PreparedGrammar,
-    pub(crate) columns: ColumnTracker,
+    pub(crate) columns: &'a ColumnTracker,
     pub(crate) lexer: &'a mut Lexer,
     pub(crate) parser: &'a mut TerminalParser,
     /// Whether the parser accepts one of the open terminals.
@@ -275,8 +276,9 @@ impl ShortestCompletions {
         for &byte in &self.bytes {
             let step = sources.lexer.step(run.configuration, byte)?;
             if let Some(configuration) = step.extended {
-                let column = sources.column(configuration, run.column, byte, run.parse);
-                successors.push((byte, Run { configuration, column, ..run }));
+                let from = ColumnState::at(run.column, run.unit);
+                let (column, unit) = sources.column(configuration, from, byte, run.parse);
+                successors.push((byte, Run { configuration, column, unit, ..run }));
             }
             if let (Some(guards), Some(terminal)) = (step.commit, sources.lexer.label(run.configuration)) {
                 let parser = &mut *sources.parser;
@@ -285,8 +287,9 @@ impl ShortestCompletions {
                 let Some(parse) = parse else { continue };
                 let mode = sources.prepared.lex_modes.of_state[sources.parser.top(parse.stack).index()];
                 for configuration in sources.lexer.enter(mode, byte, guards)? {
-                    let column = sources.column(configuration, LexemeColumn::NO_BREAK, byte, parse);
-                    successors.push((byte, Run { parse, configuration, column }));
+                    let from = ColumnState::BEFORE_LEXEME;
+                    let (column, unit) = sources.column(configuration, from, byte, parse);
+                    successors.push((byte, Run { parse, configuration, column, unit }));
                 }
             }
         }
@@ -348,10 +351,17 @@ impl SearchSources<'_> {
     }
 
     /// The column of a lexeme after a byte, as in the runs of the recogniser.
-    fn column(&self, configuration: ConfigurationId, column: u32, byte: u8, parse: ParseState) -> u32 {
+    fn column(
+        &self,
+        configuration: ConfigurationId,
+        from: ColumnState,
+        byte: u8,
+        parse: ParseState,
+    ) -> (u32, UnitState) {
         if self.parser.is_in_brackets(parse.layout) {
-            return 0;
+            return (0, UnitState::BOUNDARY);
         }
-        self.columns.step(self.lexer, configuration, LexemeColumn::At(column), byte).resolve(0)
+        let to = self.columns.step(self.lexer, configuration, from, byte);
+        (to.column.resolve(0), to.unit)
     }
 }

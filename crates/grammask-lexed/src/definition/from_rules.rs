@@ -741,6 +741,7 @@ impl RuleTranslation<'_> {
             parser: self.options.parser,
             conflicts: ConflictPolicy::PreferShift,
             indentation: None,
+            encodings: Vec::new(),
         }
     }
 }

@@ -8,6 +8,8 @@ use std::sync::Arc;
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::definition::terminal_automaton::{self, AutomatonState};
+use crate::lexer::column_units::ColumnUnits;
+use grammask_automata::encoding::CharacterEncoding;
 use grammask_automata::{Automata, TermId, Terms, regex};
 use grammask_diagnostics::Limits;
 
@@ -185,6 +187,8 @@ pub struct LexedDefinition {
     pub conflicts: ConflictPolicy,
     /// Blocks by indentation, if the language has them.
     pub indentation: Option<IndentationSource>,
+    /// The encodings of the text, the innermost first. Patterns, columns and literals are those of the decoded text.
+    pub encodings: Vec<CharacterEncoding>,
 }
 
 /// A symbol of a right-hand side.
@@ -255,6 +259,8 @@ pub struct LexedGrammar {
     pub(crate) parser: ParserKind,
     pub(crate) conflicts: ConflictPolicy,
     pub(crate) indentation: Option<Indentation>,
+    /// The spellings of the characters that decide columns.
+    pub(crate) column_units: Arc<ColumnUnits>,
 }
 
 impl LexedTerminal {
@@ -309,9 +315,24 @@ impl LexedGrammar {
             parser: definition.parser,
             conflicts: definition.conflicts,
             indentation,
+            column_units: Arc::new(ColumnUnits::plain()),
         };
         grammar.drop_unproductive()?;
+        grammar.encode_terminals(&definition.encodings, limits)?;
         Ok(grammar)
+    }
+
+    /// The grammar of the byte strings that decode to a text of this one.
+    ///
+    /// The lexer reads the decoded text: lexemes end where characters end, so the longest match of inverse images is
+    /// the inverse image of the longest match. Columns are those of the decoded text.
+    ///
+    /// # Errors
+    /// If a terminal cuts characters, or none of its lexemes can be spelled; if a limit is exceeded.
+    pub fn encoded(&self, encoding: &CharacterEncoding, limits: &Limits) -> Result<Self, GrammarError> {
+        let mut definition = LexedDefinition::clone(&self.definition);
+        definition.encodings.push(encoding.clone());
+        Self::new(&definition, limits)
     }
 
     /// The definition of the grammar.

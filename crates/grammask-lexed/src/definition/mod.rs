@@ -1,5 +1,7 @@
 //! Definitions of lexed grammars: the plain and the checked form, serialisation, and construction from rules.
 
+mod encoded_terminals;
+mod encoding_format;
 pub(crate) mod from_rules;
 pub(crate) mod grammar;
 pub(crate) mod terminal_automaton;

@@ -64,6 +64,7 @@ impl LexedDefinition {
                 .texts(&indentation.open)
                 .texts(&indentation.close),
         };
+        bytes.list(&self.encodings, DefinitionWriter::encoding);
         bytes.0
     }
 
@@ -137,6 +138,7 @@ impl LexedDefinition {
                 }),
                 _ => return None,
             },
+            encodings: bytes.list(DefinitionReader::encoding)?,
         };
         bytes.0.is_empty().then_some(definition)
     }
@@ -161,10 +163,10 @@ impl AutomatonState {
     }
 }
 
-struct DefinitionWriter(Vec<u8>);
+pub(super) struct DefinitionWriter(Vec<u8>);
 
 impl DefinitionWriter {
-    fn kind(&mut self, kind: u8) -> &mut Self {
+    pub(super) fn kind(&mut self, kind: u8) -> &mut Self {
         self.0.push(kind);
         self
     }
@@ -184,7 +186,7 @@ impl DefinitionWriter {
         self
     }
 
-    fn text(&mut self, text: &str) -> &mut Self {
+    pub(super) fn text(&mut self, text: &str) -> &mut Self {
         self.blob(text.as_bytes())
     }
 
@@ -211,10 +213,10 @@ impl DefinitionWriter {
     }
 }
 
-struct DefinitionReader<'a>(&'a [u8]);
+pub(super) struct DefinitionReader<'a>(&'a [u8]);
 
 impl<'a> DefinitionReader<'a> {
-    fn kind(&mut self) -> Option<u8> {
+    pub(super) fn kind(&mut self) -> Option<u8> {
         let (&kind, rest) = self.0.split_first()?;
         self.0 = rest;
         Some(kind)
@@ -240,7 +242,7 @@ impl<'a> DefinitionReader<'a> {
         Some(blob)
     }
 
-    fn text(&mut self) -> Option<String> {
+    pub(super) fn text(&mut self) -> Option<String> {
         std::str::from_utf8(self.blob()?).ok().map(str::to_owned)
     }
 
@@ -274,6 +276,7 @@ impl<'a> DefinitionReader<'a> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use grammask_automata::encoding::{CharacterEncoding, JsonEscapes, Quote, Spellings};
 
     fn definition() -> LexedDefinition {
         let terminal = |name: &str, pattern, priority, role| TerminalSource {
@@ -324,6 +327,14 @@ mod tests {
                 open: vec!["LPAR".to_owned()],
                 close: Vec::new(),
             }),
+            encodings: vec![
+                CharacterEncoding::Utf8,
+                CharacterEncoding::JsonString(JsonEscapes::Canonical),
+                CharacterEncoding::XmlText(Spellings::Any),
+                CharacterEncoding::XmlAttribute(Quote::Single, Spellings::Canonical),
+                CharacterEncoding::PythonString(Quote::Double, Spellings::Any),
+                CharacterEncoding::LinePrefix("> ".into()),
+            ],
         }
     }
 

@@ -169,7 +169,7 @@ impl Lexer {
         let terms: Vec<_> = grammar.terminals.iter().filter_map(|terminal| terminal.term).collect();
         let mut class_of_byte = Box::new(automata.terms().byte_classes(&terms));
         if grammar.indentation.is_some() {
-            separate_bytes(&mut class_of_byte, b"\n\t ");
+            grammar.column_units.refine(&mut class_of_byte);
         }
         let class_count = class_of_byte.iter().max().map_or(1, |&max| usize::from(max) + 1);
         let mut byte_of_class = vec![0_u8; class_count].into_boxed_slice();
@@ -559,29 +559,4 @@ fn ranks(grammar: &LexedGrammar) -> Vec<u32> {
         ranks[index] = rank as u32;
     }
     ranks
-}
-
-/// Splits byte classes so that each of `bytes` has a class of its own.
-fn separate_bytes(class_of_byte: &mut [u8; 256], bytes: &[u8]) {
-    for &byte in bytes {
-        let class = class_of_byte[usize::from(byte)];
-        let is_alone = class_of_byte.iter().filter(|&&other| other == class).count() == 1;
-        if !is_alone && let Some(new) = class_of_byte.iter().max().and_then(|max| max.checked_add(1)) {
-            class_of_byte[usize::from(byte)] = new;
-        }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn bytes_are_told_apart() {
-        let mut classes = [0; 256];
-        separate_bytes(&mut classes, b"\n ");
-        assert_eq!((classes[10], classes[32], classes[9]), (1, 2, 0));
-        separate_bytes(&mut classes, b"\n");
-        assert_eq!(classes[10], 1);
-    }
 }

@@ -1,4 +1,6 @@
-//! The lexer as a lazy automaton, and the static analysis of the terminals that an open lexeme can become.
+//! The lexer as a lazy automaton, the characters that decide columns, and the static analysis of the terminals that an
+//! open lexeme can become.
 
+pub(crate) mod column_units;
 pub(crate) mod lexer_automaton;
 pub(crate) mod open_lexemes;

@@ -21,7 +21,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::analysis::viable_completion::{self, TerminalPair};
 use crate::definition::grammar::LexedGrammar;
-use crate::lexer::lexer_automaton::{ConfigurationId, GuardsId, LexModeId, Lexer, LexerStep};
+use crate::lexer::lexer_automaton::{ConfigurationId, GuardsId, LexModeId, Lexer};
 use crate::parser::lr_automaton::LrState;
 use crate::parser::parsing_tables::ParsingTables;
 use crate::parser::stacks::{ParseState, TerminalParser};
@@ -421,24 +421,23 @@ impl<'a> OpenLexemeAnalysis<'a> {
         is_separable: &FxHashMap<Commit, bool>,
     ) -> Option<&str> {
         let newline = self.grammar.indentation.as_ref()?.newline;
+        let units = self.grammar.column_units.clone();
         let mut is_free = vec![TerminalSet::new(self.grammar.terminals.len() + 1); self.variables.len()];
         for index in 0..self.variables.len() {
             let Variable::Inside(configuration, mode) = self.variables[index] else { continue };
             // Every step was computed by `explore`, so no limit can be exceeded here.
-            let Ok(LexerStep { extended: Some(first), .. }) = self.lexer.step(configuration, b'\n') else {
-                continue;
-            };
+            let Some(first) = self.extended_over(configuration, units.line_break()) else { continue };
             let mut current = first;
             let mut seen = Vec::new();
             while !seen.contains(&current) && self.is_separable_newline(current, mode, is_separable) {
                 seen.push(current);
-                match self.lexer.step(current, b' ') {
-                    Ok(LexerStep { extended: Some(next), .. }) => current = next,
-                    _ => break,
+                match self.extended_over(current, units.space()) {
+                    Some(next) => current = next,
+                    None => break,
                 }
             }
             if seen.contains(&current)
-                && self.lexer.step(current, b' ').is_ok_and(|step| step.extended.is_some())
+                && self.extended_over(current, units.space()).is_some()
                 && let Some(&first) = self.variable_ids.get(&Variable::Inside(first, mode))
             {
                 is_free[first].insert(newline);
@@ -459,6 +458,11 @@ impl<'a> OpenLexemeAnalysis<'a> {
             .zip(&is_free)
             .any(|(outside, is_free)| outside.contains(newline) && !is_free.contains(newline));
         is_fault.then(|| self.grammar.terminal_name(newline))
+    }
+
+    /// The configuration in which the bytes of `spelling` extend the lexeme.
+    fn extended_over(&mut self, from: ConfigurationId, spelling: &[u8]) -> Option<ConfigurationId> {
+        spelling.iter().try_fold(from, |from, &byte| self.lexer.step(from, byte).ok()?.extended)
     }
 
     /// Whether a configuration ends a separable newline.

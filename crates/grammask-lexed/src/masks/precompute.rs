@@ -15,6 +15,7 @@ use std::rc::Rc;
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::definition::grammar::LexedSymbol;
+use crate::lexer::column_units::UnitState;
 use crate::lexer::lexer_automaton::{ConfigurationId, GuardsId, LexModeId, Lexer};
 use crate::lexer::open_lexemes::OpenTerminalsTable;
 use crate::masks::spanner_table::TriePosition;
@@ -176,7 +177,7 @@ impl<'a> Precomputation<'a> {
             let root = match root {
                 Some(root) => root,
                 None => {
-                    let position = TriePosition::before_token(configuration);
+                    let position = TriePosition::before_token(configuration, UnitState::BOUNDARY);
                     let subset = reader.subsets.root(position, mode, &mut reader.sources)?;
                     *root.insert(reader.automaton.unread(subset, 0, layout))
                 }

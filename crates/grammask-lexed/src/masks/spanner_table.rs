@@ -13,9 +13,12 @@
 //! by all nodes that reach it in the same configuration: after `retu` and after `x` the tables differ only in tokens
 //! that begin with `r`.
 
+use std::sync::Arc;
+
 use rustc_hash::FxHashMap;
 
 use crate::definition::grammar::LexedGrammar;
+use crate::lexer::column_units::{ColumnEffect, ColumnUnits, UnitState};
 use crate::lexer::lexer_automaton::{ConfigurationId, GuardsId, LexModeId, Lexer};
 use crate::masks::token_set_store::TokenCollector;
 use grammask_collections::id_type;
@@ -64,52 +67,78 @@ impl LexemeColumn {
     }
 }
 
-/// The columns of lexemes. The field has the newline terminal and the width of a tab.
-#[derive(Clone, Copy, Debug)]
+/// The column of a lexeme, and the position inside the spelling of its last character.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub(crate) struct ColumnState {
+    pub(crate) column: LexemeColumn,
+    pub(crate) unit: UnitState,
+}
+
+impl ColumnState {
+    /// Before the first byte of a lexeme.
+    pub(crate) const BEFORE_LEXEME: Self = Self::at(LexemeColumn::NO_BREAK, UnitState::BOUNDARY);
+    /// Of a lexeme without a column.
+    const UNTRACKED: Self = Self::at(0, UnitState::BOUNDARY);
+
+    /// An absolute column.
+    pub(crate) const fn at(column: u32, unit: UnitState) -> Self {
+        Self { column: LexemeColumn::At(column), unit }
+    }
+}
+
+/// The columns of lexemes.
+#[derive(Clone, Debug)]
 pub(crate) struct ColumnTracker {
+    /// The newline terminal and the width of a tab.
     newline: Option<(TerminalId, u32)>,
+    units: Arc<ColumnUnits>,
 }
 
 impl ColumnTracker {
     pub(crate) fn of(grammar: &LexedGrammar) -> Self {
         let indentation = grammar.indentation.as_ref();
-        Self { newline: indentation.map(|indentation| (indentation.newline, indentation.tab_length)) }
+        Self {
+            newline: indentation.map(|indentation| (indentation.newline, indentation.tab_length)),
+            units: grammar.column_units.clone(),
+        }
     }
 
     /// The column after a byte, where the lexeme is in `configuration` after the byte.
     pub(crate) fn step(
-        self,
+        &self,
         lexer: &Lexer,
         configuration: ConfigurationId,
-        column: LexemeColumn,
+        from: ColumnState,
         byte: u8,
-    ) -> LexemeColumn {
-        let Some((newline, tab_length)) = self.newline else { return LexemeColumn::At(0) };
+    ) -> ColumnState {
+        let Some((newline, tab_length)) = self.newline else { return ColumnState::UNTRACKED };
         if !lexer.live(configuration).any(|terminal| terminal == newline) {
-            return LexemeColumn::At(0);
+            return ColumnState::UNTRACKED;
         }
-        let more = match byte {
-            b'\n' => return LexemeColumn::At(0),
-            b' ' => 1,
-            b'\t' => tab_length,
-            _ => 0,
+        let (unit, effect) = self.units.step(from.unit, byte);
+        let more = match effect {
+            ColumnEffect::LineBreak => return ColumnState::at(0, unit),
+            ColumnEffect::Space => 1,
+            ColumnEffect::Tab => tab_length,
+            ColumnEffect::None => 0,
         };
-        match column {
-            LexemeColumn::At(LexemeColumn::NO_BREAK) => column,
+        let column = match from.column {
+            LexemeColumn::At(LexemeColumn::NO_BREAK) => from.column,
             LexemeColumn::After(columns) => LexemeColumn::After(LexemeColumn::add(columns, more)),
             LexemeColumn::At(columns) => LexemeColumn::At(LexemeColumn::add(columns, more)),
-        }
+        };
+        ColumnState { column, unit }
     }
 
     /// The column to record with an emitted terminal: 0 unless it is the newline.
-    fn emitted(self, terminal: TerminalId, column: LexemeColumn) -> LexemeColumn {
+    fn emitted(&self, terminal: TerminalId, column: LexemeColumn) -> LexemeColumn {
         match self.newline {
             Some((newline, _)) if newline == terminal => column,
             _ => LexemeColumn::At(0),
         }
     }
 
-    fn is_tracked(self, lexer: &Lexer, configuration: ConfigurationId) -> bool {
+    fn is_tracked(&self, lexer: &Lexer, configuration: ConfigurationId) -> bool {
         self.newline.is_some_and(|(newline, _)| lexer.live(configuration).any(|terminal| terminal == newline))
     }
 }
@@ -214,13 +243,14 @@ pub(crate) struct SpannerStep {
 pub(crate) struct TriePosition {
     node: TrieNode,
     configuration: ConfigurationId,
-    column: LexemeColumn,
+    column: ColumnState,
 }
 
 impl TriePosition {
     /// The position before a token.
-    pub(crate) fn before_token(configuration: ConfigurationId) -> Self {
-        Self { node: TrieNode::ROOT, configuration, column: LexemeColumn::After(0) }
+    pub(crate) fn before_token(configuration: ConfigurationId, unit: UnitState) -> Self {
+        let column = ColumnState { column: LexemeColumn::After(0), unit };
+        Self { node: TrieNode::ROOT, configuration, column }
     }
 
     /// Whether the subtree below is a node of its own.
@@ -292,8 +322,7 @@ impl SpannerTable {
         for &(node, guards) in commits.iter().rev() {
             let byte = trie.byte(node);
             for configuration in lexer.enter(mode, byte, guards)? {
-                let first = LexemeColumn::At(LexemeColumn::NO_BREAK);
-                let column = self.columns.step(lexer, configuration, first, byte);
+                let column = self.columns.step(lexer, configuration, ColumnState::BEFORE_LEXEME, byte);
                 let position = TriePosition { node, configuration, column };
                 if position.is_shared(trie) { links.push(position) } else { positions.push(position) }
             }
@@ -356,7 +385,7 @@ impl SpannerTable {
                 let byte = trie.byte(child);
                 let step = lexer.step(configuration, byte)?;
                 if let (Some(guards), Some(terminal)) = (step.commit, lexer.label(configuration)) {
-                    let key = (terminal, self.columns.emitted(terminal, column));
+                    let key = (terminal, self.columns.emitted(terminal, column.column));
                     branches.entry(key).or_default().push((child, guards));
                 }
                 if let Some(next) = step.extended {
@@ -457,7 +486,8 @@ mod tests {
             .expect("a good vocabulary");
         let deadline = Deadline::after(Duration::from_secs(60));
         let mode = LexModeId::new(0);
-        let mut spanners = SpannerTable::new(ColumnTracker { newline: None }, vocabulary.size());
+        let columns = ColumnTracker { newline: None, units: Arc::new(ColumnUnits::plain()) };
+        let mut spanners = SpannerTable::new(columns, vocabulary.size());
         for (text, expected) in FIGURE_1 {
             let mut configuration = lexer.starts(mode).expect("no limit")[0];
             for byte in text.bytes() {
@@ -465,7 +495,12 @@ mod tests {
                 configuration = step.extended.expect("the text is a beginning of a lexeme");
             }
             let root = spanners
-                .node_at(&mut lexer, vocabulary.trie(), TriePosition::before_token(configuration), &deadline)
+                .node_at(
+                    &mut lexer,
+                    vocabulary.trie(),
+                    TriePosition::before_token(configuration, UnitState::BOUNDARY),
+                    &deadline,
+                )
                 .expect("no limit");
             let mut table: BTreeMap<usize, Vec<String>> = BTreeMap::new();
             let mut pending = vec![(root, String::new())];

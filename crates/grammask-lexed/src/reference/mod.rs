@@ -14,6 +14,7 @@ use self::merged_lr1::MergedTable;
 use crate::definition::grammar::{
     Indentation, LexedGrammar, LexerKind, LexingRule, ParserKind, TerminalRole,
 };
+use crate::lexer::column_units::{ColumnEffect, UnitState};
 use grammask_automata::{Automata, StateId};
 use grammask_diagnostics::Limits;
 use grammask_grammar::TerminalId;
@@ -209,10 +210,21 @@ impl LexedReference {
         if !table.shift(&mut parse.stack, &self.grammar, indentation.newline) {
             return false;
         }
-        let Some(last) = lexeme.iter().rposition(|&byte| byte == b'\n') else { return false };
-        let line = &lexeme[last + 1..];
-        let count = |wanted: u8| line.iter().filter(|&&byte| byte == wanted).count() as u32;
-        let column = count(b' ') + count(b'\t') * indentation.tab_length;
+        let mut unit = UnitState::BOUNDARY;
+        let effects: Vec<ColumnEffect> = lexeme
+            .iter()
+            .map(|&byte| {
+                let (next, effect) = self.grammar.column_units.step(unit, byte);
+                unit = next;
+                effect
+            })
+            .collect();
+        let Some(last) = effects.iter().rposition(|&effect| effect == ColumnEffect::LineBreak) else {
+            return false;
+        };
+        let line = &effects[last + 1..];
+        let count = |wanted| line.iter().filter(|&&effect| effect == wanted).count() as u32;
+        let column = count(ColumnEffect::Space) + count(ColumnEffect::Tab) * indentation.tab_length;
         let current = |parse: &ReferenceParse| parse.blocks.last().copied().unwrap_or(0);
         if column > current(parse) {
             parse.blocks.push(column);

@@ -7,4 +7,4 @@ mod token_trie;
 
 pub use byte_groups::ByteGroups;
 pub use character::Character;
-pub use token_trie::{Children, ChildrenByByte, TokenTrie, TrieNode, WhichNodes};
+pub use token_trie::{Children, ChildrenByByte, TokenTrie, TrieColumns, TrieNode, WhichNodes};

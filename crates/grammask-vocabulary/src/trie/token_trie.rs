@@ -195,8 +195,11 @@ pub enum WhichNodes {
 /// The arrays of a trie, with an entry per node, for loops over much of it.
 #[derive(Clone, Copy, Debug)]
 pub struct TrieColumns<'a> {
+    /// The byte over which each node is reached.
     pub bytes: &'a [u8],
+    /// Number of bytes of each node's prefix.
     pub depths: &'a [u16],
+    /// The first node after each subtree.
     pub subtree_ends: &'a [u32],
     /// Start of each node's tokens in `sorted_ids`, with one additional entry for the end of the last.
     pub token_starts: &'a [u32],
@@ -205,6 +208,23 @@ pub struct TrieColumns<'a> {
     pub groups_below: &'a [ByteGroups],
     /// Number of characters that begin in the prefix of each node.
     pub characters: &'a [u16],
+}
+
+impl TrieColumns<'_> {
+    /// The entries of the nodes before `end`, so that a loop over these needs no bounds checks. `token_starts` is as
+    /// before.
+    #[inline]
+    #[must_use]
+    pub fn up_to(self, end: usize) -> Self {
+        Self {
+            bytes: &self.bytes[..end],
+            depths: &self.depths[..end],
+            subtree_ends: &self.subtree_ends[..end],
+            token_starts: self.token_starts,
+            groups_below: &self.groups_below[..end],
+            characters: &self.characters[..end],
+        }
+    }
 }
 
 /// All edges of the trie, grouped by byte.
@@ -437,7 +457,7 @@ impl TokenTrie {
     /// Whether the node's prefix consists of whole characters of UTF-8.
     #[inline]
     #[must_use]
-    pub(crate) fn is_whole(&self, node: TrieNode) -> bool {
+    pub fn is_whole(&self, node: TrieNode) -> bool {
         self.characters.whole[node.index() >> 6] >> (node.0 & 63) & 1 == 1
     }
 
@@ -476,7 +496,7 @@ impl TokenTrie {
     /// The positions in [`TokenTrie::sorted_ids`] of the tokens at a range of nodes.
     #[inline]
     #[must_use]
-    pub(crate) fn token_positions(&self, nodes: Range<usize>) -> Range<usize> {
+    pub fn token_positions(&self, nodes: Range<usize>) -> Range<usize> {
         self.token_starts[nodes.start] as usize..self.token_starts[nodes.end] as usize
     }
 

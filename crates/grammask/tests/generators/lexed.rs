@@ -96,6 +96,7 @@ pub fn definition() -> impl Strategy<Value = LexedDefinition> {
                 parser,
                 conflicts,
                 indentation: None,
+                encodings: Vec::new(),
             }
         },
     )

@@ -95,9 +95,6 @@ pub(crate) fn closed_alphabet(
     state: StateId,
     wanted: Wanted,
 ) -> Result<Option<ClosedAlphabet>, LimitExceeded> {
-    if is_counting(automata, state)? {
-        return Ok(None);
-    }
     let (mut bytes, mut wanted) = (ByteSet::range(0, 0x7f), wanted);
     // Without the bytes that words end with, no word ends.
     if wanted == Wanted::LiveAndEnds
@@ -118,26 +115,6 @@ pub(crate) fn closed_alphabet(
     }
     let groups = ByteGroups::within(|byte| alphabet.bytes.contains(byte)).with_characters(leads);
     Ok(Some(ClosedAlphabet { groups, states }))
-}
-
-/// Whether repeating one byte, of those with the most common target, reaches a new state each time.
-///
-/// # Errors
-/// When the automaton exceeds its limit.
-pub(crate) fn is_counting(automata: &mut Automata, state: StateId) -> Result<bool, LimitExceeded> {
-    let ascii = ByteSet::range(0, 0x7f);
-    let successors = automata.successors(state)?;
-    let widest =
-        successors.iter().map(|(bytes, _)| bytes.intersection(ascii)).max_by_key(|bytes| bytes.len());
-    let Some(byte) = widest.and_then(|bytes| bytes.iter().next()) else { return Ok(false) };
-    let mut path = vec![state];
-    for _ in 0..MAX_ALPHABET_STEPS {
-        match automata.step(path[path.len() - 1], byte)? {
-            Some(next) if !path.contains(&next) => path.push(next),
-            _ => return Ok(false),
-        }
-    }
-    Ok(true)
 }
 
 /// Removes from a candidate the bytes that make it leave the reached states, until it is closed.

@@ -7,49 +7,23 @@
 //! Where all characters below a node are copies, as in text of limited length, the number of copies is the number of
 //! characters, which the trie stores, so the subtree is not visited.
 
+use std::ops::Range;
+
 use grammask_automata::{Automata, StateId};
 use grammask_diagnostics::LimitExceeded;
-use grammask_vocabulary::{CountedSummary, CountedSummaryBuilder, NodeSet, Vocabulary, WhichNodes};
+use grammask_vocabulary::{CountedSummaryBuilder, TokenTrie, WhichNodes};
 
-use super::super::tuning::MIN_SKIPPED_NODES;
-use super::dense_transitions::Subtree;
+use super::dense_transitions::{Cell, DenseTransitions};
 use super::self_loops::SelfLoops;
+use super::subtree_walk::{PathAutomaton, Subtree, SummarySink};
+use super::walk::Wanted;
 
-/// An automaton whose words split into copies of a unit.
-pub(crate) trait CopyAutomaton {
-    /// A state of the automaton.
-    type State: Copy;
-
-    /// The state after a byte.
-    fn step(
-        &mut self,
-        automata: &mut Automata,
-        state: Self::State,
-        byte: u8,
-    ) -> Result<CopyStep<Self::State>, LimitExceeded>;
-
-    /// Whether the texts below a node, whose characters are copies, all return to the state.
-    fn loops_below(
-        &mut self,
-        automata: &mut Automata,
-        state: Self::State,
-        below: Subtree,
-    ) -> Result<bool, LimitExceeded>;
-}
-
-/// The result of a step.
-pub(crate) enum CopyStep<S> {
-    /// No word passes through the node.
-    Dead,
-    /// The walk takes too long.
-    GiveUp,
-    Live(CopyState<S>),
-}
-
-/// A state with its position among the copies.
+/// A state of an automaton whose words split into copies of a unit.
 #[derive(Clone, Copy)]
 pub(crate) struct CopyState<S> {
     pub(crate) state: S,
+    /// Number of copies that began on the path.
+    pub(crate) begun: u32,
     /// Whether it is between two copies, so that the next byte begins a copy.
     pub(crate) is_between: bool,
     pub(crate) is_word: bool,
@@ -57,71 +31,131 @@ pub(crate) struct CopyState<S> {
     pub(crate) copies_to_end: u32,
 }
 
-/// Walks the words of a copy automaton below `nodes`, beginning in the state `start` between or inside copies of the
-/// prefix code with start state `unit`. Returns the counts and the number of visited nodes; `None` if the automaton
-/// gave up.
-///
-/// # Errors
-/// When the automaton exceeds its limit.
-pub(crate) fn walk_copies<A: CopyAutomaton>(
-    automata: &mut Automata,
-    vocabulary: &Vocabulary,
-    language: &mut A,
-    start: CopyState<A::State>,
-    unit: StateId,
-    nodes: &NodeSet,
-) -> Result<Option<(CountedSummary, usize)>, LimitExceeded> {
-    let trie = vocabulary.trie();
-    let columns = trie.columns();
-    // The characters that are copies.
-    let characters = SelfLoops::of_code(automata, unit)?;
-    let mut counts = CountedSummaryBuilder::default();
-    // The state after each node of the path to the current one, by depth, with the number of copies begun.
-    let mut path = vec![(start, 0); trie.max_depth() + 1];
-    let mut work = 0;
-    for node in nodes.iter() {
-        let end = columns.subtree_ends[node.index()] as usize;
-        path[usize::from(columns.depths[node.index()])] = (start, 0);
-        let mut current = node.index() + 1;
-        while current < end {
-            work += 1;
-            let depth = usize::from(columns.depths[current]);
-            let (before, begun) = path[depth - 1];
-            let after = columns.subtree_ends[current] as usize;
-            let entered = match language.step(automata, before.state, columns.bytes[current])? {
-                CopyStep::Live(entered) => entered,
-                CopyStep::Dead => {
-                    current = after;
-                    continue;
-                }
-                CopyStep::GiveUp => return Ok(None),
-            };
-            let begun = begun + u32::from(before.is_between);
-            let difference = begun as i32 - i32::from(columns.characters[current]);
-            let needed = difference + entered.copies_to_end as i32;
-            if entered.is_between && after - current >= MIN_SKIPPED_NODES {
-                let (groups, first_byte) = (columns.groups_below[current], columns.bytes[current + 1]);
-                let below = Subtree { groups, first_byte, nodes: after - current };
-                if let Some(characters) = characters
-                    && let Some(which) = characters.cover(groups)
-                    && language.loops_below(automata, entered.state, below)?
-                {
-                    counts.add_tokens(current..after, needed);
-                    if entered.is_word {
-                        counts.add_ends(trie, current..after, difference, which);
-                    }
-                    work += (after - current) / 4;
-                    current = after;
-                    continue;
-                }
-            }
-            counts.add_tokens(current..current + 1, needed);
-            if entered.is_word {
-                counts.add_ends(trie, current..current + 1, difference, WhichNodes::All);
-            }
-            path[depth] = (entered, begun);
-            current += 1;
+impl<S> CopyState<S> {
+    /// A state before the first byte.
+    pub(crate) fn start(state: S, is_between: bool, is_word: bool) -> Self {
+        Self { state, begun: 0, is_between, is_word, copies_to_end: 0 }
+    }
+
+    /// The state after a byte.
+    #[inline]
+    pub(crate) fn after<T>(
+        self,
+        state: T,
+        is_between: bool,
+        is_word: bool,
+        copies_to_end: u32,
+    ) -> CopyState<T> {
+        CopyState {
+            state,
+            begun: self.begun + u32::from(self.is_between),
+            is_between,
+            is_word,
+            copies_to_end,
         }
     }
-    Ok(Some((counts.finish(vocabulary), work)))
+}
+
+impl<S> SummarySink<CopyState<S>> for CountedSummaryBuilder {
+    #[inline]
+    fn visit(&mut self, trie: &TokenTrie, node: usize, state: CopyState<S>, is_word: bool) {
+        let _ = self.skip(trie, node..node + 1, state, is_word, WhichNodes::All);
+    }
+
+    #[inline]
+    fn skip(
+        &mut self,
+        trie: &TokenTrie,
+        nodes: Range<usize>,
+        state: CopyState<S>,
+        is_word: bool,
+        which: WhichNodes,
+    ) -> usize {
+        let work = nodes.len() / 4;
+        let difference = state.begun as i32 - i32::from(trie.columns().characters[nodes.start]);
+        self.add_tokens(nodes.clone(), difference + state.copies_to_end as i32);
+        if is_word {
+            self.add_ends(trie, nodes, difference, which);
+        }
+        work
+    }
+}
+
+/// Any number of copies of a prefix code; a state is a cell of the unit's transitions.
+pub(crate) struct Copies {
+    transitions: DenseTransitions,
+    /// The cell of the start state.
+    unit: Cell,
+    /// The characters that are copies.
+    characters: Option<SelfLoops>,
+}
+
+impl Copies {
+    /// # Errors
+    /// When the automaton exceeds its limit.
+    pub(crate) fn new(automata: &mut Automata, unit: StateId) -> Result<Self, LimitExceeded> {
+        let characters = SelfLoops::of_code(automata, unit)?;
+        let mut transitions = DenseTransitions::new(Wanted::LiveAndEnds);
+        let unit = transitions.cell_to(automata, unit);
+        Ok(Self { transitions, unit, characters })
+    }
+
+    /// The cell of a state inside a copy, or of the start state.
+    pub(crate) fn cell(&mut self, automata: &Automata, inside: Option<StateId>) -> Cell {
+        inside.map_or(self.unit, |inside| self.transitions.cell_to(automata, inside))
+    }
+
+    /// The state inside a copy.
+    pub(crate) fn state(&self, cell: Cell) -> StateId {
+        self.transitions.state(cell)
+    }
+
+    /// The cell after a byte, and whether it is between two copies.
+    #[inline]
+    pub(crate) fn next(
+        &mut self,
+        automata: &mut Automata,
+        cell: Cell,
+        byte: u8,
+    ) -> Result<Option<(Cell, bool)>, LimitExceeded> {
+        let next = self.transitions.step(automata, cell, byte)?;
+        Ok(next.map(|cell| if cell.is_accepting() { (self.unit, true) } else { (cell, false) }))
+    }
+
+    /// The ends of copies in a subtree that is entered in `state`, if all its characters are copies.
+    #[inline]
+    pub(crate) fn ends_below<S>(&self, state: CopyState<S>, below: Subtree) -> Option<WhichNodes> {
+        self.characters.filter(|_| state.is_between)?.cover(below.groups)
+    }
+}
+
+impl PathAutomaton for Copies {
+    type State = CopyState<Cell>;
+    type Error = LimitExceeded;
+
+    #[inline]
+    fn step(
+        &mut self,
+        automata: &mut Automata,
+        before: CopyState<Cell>,
+        byte: u8,
+    ) -> Result<Option<CopyState<Cell>>, LimitExceeded> {
+        let next = self.next(automata, before.state, byte)?;
+        Ok(next.map(|(state, is_between)| before.after(state, is_between, is_between, 0)))
+    }
+
+    #[inline]
+    fn is_accepting(&self, _: &Automata, state: CopyState<Cell>) -> bool {
+        state.is_word
+    }
+
+    #[inline]
+    fn skip(
+        &mut self,
+        _: &mut Automata,
+        state: CopyState<Cell>,
+        below: Subtree,
+    ) -> Result<Option<WhichNodes>, LimitExceeded> {
+        Ok(self.ends_below(state, below))
+    }
 }

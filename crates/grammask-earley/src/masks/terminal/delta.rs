@@ -12,7 +12,7 @@ use grammask_vocabulary::{
 };
 
 use super::super::tuning::MAX_DELTA_TOKENS;
-use super::walk::{DenseWalk, WalkResult, Wanted};
+use super::walk::{DenseSummary, WalkResult, Wanted};
 
 /// Changes to the summary of a base language. Other nodes and tokens are as in the base.
 #[derive(Debug, Default)]
@@ -53,9 +53,9 @@ impl SummaryDelta {
     }
 
     /// The tokens and ends of a walk of subtrees that are dead in the base, or removed.
-    pub(crate) fn add(&mut self, walk: DenseWalk) {
-        self.added = walk.tokens;
-        self.ended.extend(ones(&walk.ends));
+    pub(crate) fn add(&mut self, walked: DenseSummary) {
+        self.added = walked.tokens;
+        self.ended.extend(ones(&walked.ends));
     }
 
     /// The summary that differs from `base` by this delta. It has ends where they are wanted and the base has them.

@@ -8,22 +8,39 @@ use rustc_hash::FxHashMap;
 
 use grammask_automata::{Automata, StateId};
 use grammask_diagnostics::LimitExceeded;
-use grammask_vocabulary::{ByteGroups, Character, WhichNodes};
+use grammask_vocabulary::{ByteGroups, WhichNodes};
 
 use super::super::ablation::{Technique, is_enabled};
 use super::super::tuning::{MAX_ALPHABET_FAILURES, MIN_ALPHABET_NODES};
 use super::closed_alphabet::{FirstCharacters, closed_alphabet};
 use super::self_loops::SelfLoops;
+use super::subtree_walk::{PathAutomaton, Subtree};
 use super::walk::Wanted;
 
+/// A live transition: twice the number of the target state, plus one if that is accepting.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Cell(u32);
+
+impl Cell {
+    /// Whether the target is accepting.
+    #[inline]
+    pub(crate) fn is_accepting(self) -> bool {
+        self.0 & 1 == 1
+    }
+
+    /// The number of the target state.
+    #[inline]
+    fn number(self) -> usize {
+        (self.0 >> 1) as usize
+    }
+}
+
 /// The transitions of the states that a walk visits, numbered in the order of their visits.
-///
-/// A cell is twice the number of the target state, plus one if that is accepting.
 pub(crate) struct DenseTransitions {
     wanted: Wanted,
     numbers: FxHashMap<StateId, u32>,
     states: Vec<StateId>,
-    /// 256 cells per state.
+    /// 256 cells per state, or [`Self::DEAD`] or [`Self::UNKNOWN`].
     cells: Vec<u32>,
     /// Self-loops of each state, computed on demand.
     self_loops: Vec<Option<SelfLoops>>,
@@ -42,20 +59,9 @@ enum AlphabetSearch {
     Done(Option<ByteGroups>),
 }
 
-/// The part of the trie below a node.
-#[derive(Clone, Copy)]
-pub(crate) struct Subtree {
-    /// Bytes that occur below the node.
-    pub(crate) groups: ByteGroups,
-    /// Byte of the first child.
-    pub(crate) first_byte: u8,
-    /// Number of nodes, the top one included.
-    pub(crate) nodes: usize,
-}
-
 impl DenseTransitions {
-    /// The target of a missing transition.
-    pub(crate) const DEAD: u32 = u32::MAX;
+    /// A missing transition.
+    const DEAD: u32 = u32::MAX;
     /// A transition that was not copied yet.
     const UNKNOWN: u32 = u32::MAX - 1;
 
@@ -73,7 +79,7 @@ impl DenseTransitions {
     }
 
     /// The cell of transitions to a state.
-    pub(crate) fn cell_to(&mut self, automata: &Automata, state: StateId) -> u32 {
+    pub(crate) fn cell_to(&mut self, automata: &Automata, state: StateId) -> Cell {
         let next = self.states.len() as u32;
         let number = *self.numbers.entry(state).or_insert(next);
         if number == next {
@@ -82,7 +88,7 @@ impl DenseTransitions {
             self.alphabets.push(AlphabetSearch::NotBegun);
             self.cells.resize(self.states.len() * 256, Self::UNKNOWN);
         }
-        number << 1 | u32::from(automata.is_accepting(state))
+        Cell(number << 1 | u32::from(automata.is_accepting(state)))
     }
 
     /// Number of visited states.
@@ -91,50 +97,20 @@ impl DenseTransitions {
     }
 
     /// The target of a transition.
-    pub(crate) fn state(&self, cell: u32) -> StateId {
-        self.states[(cell >> 1) as usize]
+    pub(crate) fn state(&self, cell: Cell) -> StateId {
+        self.states[cell.number()]
     }
 
-    /// The cell of the transition over `byte` from the target of `cell`.
-    #[inline]
-    pub(crate) fn next(
-        &mut self,
-        automata: &mut Automata,
-        cell: u32,
-        byte: u8,
-    ) -> Result<u32, LimitExceeded> {
-        let next = self.cells[Self::index(cell, byte)];
-        if next == Self::UNKNOWN { self.copy(automata, cell, byte) } else { Ok(next) }
-    }
-
-    fn index(cell: u32, byte: u8) -> usize {
-        (cell >> 1) as usize * 256 + usize::from(byte)
+    fn index(cell: Cell, byte: u8) -> usize {
+        cell.number() * 256 + usize::from(byte)
     }
 
     #[cold]
-    fn copy(&mut self, automata: &mut Automata, cell: u32, byte: u8) -> Result<u32, LimitExceeded> {
-        let target = match automata.step(self.states[(cell >> 1) as usize], byte)? {
-            Some(state) => self.cell_to(automata, state),
-            None => Self::DEAD,
-        };
-        self.cells[Self::index(cell, byte)] = target;
+    fn copy(&mut self, automata: &mut Automata, cell: Cell, byte: u8) -> Result<Option<Cell>, LimitExceeded> {
+        let target = automata.step(self.states[cell.number()], byte)?;
+        let target = target.map(|state| self.cell_to(automata, state));
+        self.cells[Self::index(cell, byte)] = target.map_or(Self::DEAD, |target| target.0);
         Ok(target)
-    }
-
-    /// Whether all tokens below a node that is entered over `cell` are live, and, if ends are wanted, either all nodes
-    /// that it returns are ends or none: then the subtree can be skipped.
-    #[inline]
-    pub(crate) fn uniform_below(
-        &mut self,
-        automata: &mut Automata,
-        cell: u32,
-        below: Subtree,
-    ) -> Result<Option<WhichNodes>, LimitExceeded> {
-        if let Some(nodes) = self.looping_below(automata, cell, below)? {
-            return Ok(Some(nodes));
-        }
-        let is_closed = self.is_closed_below(automata, cell, below)?;
-        Ok(is_closed.then_some(WhichNodes::WholeCharacters))
     }
 
     /// The nodes of a subtree at which the walk is in the target of `cell`, if that state is never left in the subtree.
@@ -142,19 +118,19 @@ impl DenseTransitions {
     pub(crate) fn looping_below(
         &mut self,
         automata: &mut Automata,
-        cell: u32,
+        cell: Cell,
         below: Subtree,
     ) -> Result<Option<WhichNodes>, LimitExceeded> {
         if !is_enabled(Technique::SelfLoops) {
             return Ok(None);
         }
         let Subtree { groups, first_byte, .. } = below;
-        let number = (cell >> 1) as usize;
-        let next = self.next(automata, cell, first_byte)?;
-        if next != cell {
-            let may_be_character = first_byte >= 0x80 && next != Self::DEAD && !groups.is_broken();
+        let number = cell.number();
+        let next = self.step(automata, cell, first_byte)?;
+        if next != Some(cell) {
+            let may_be_character = first_byte >= 0x80 && next.is_some() && !groups.is_broken();
             let is_left = self.self_loops[number].is_some_and(|loops| loops.is_left_on(first_byte));
-            if !may_be_character || is_left || !self.returns(automata, cell, first_byte)? {
+            if !may_be_character || is_left {
                 return Ok(None);
             }
         }
@@ -169,23 +145,6 @@ impl DenseTransitions {
         loops.examine(automata, self.states[number], groups)?;
         self.self_loops[number] = Some(loops);
         Ok(loops.cover(groups))
-    }
-
-    /// Whether some character that begins with `first_byte` returns to the target of `cell`. A counting state is left
-    /// by every character, which this finds with a few loads instead of all transitions of the state.
-    fn returns(&mut self, automata: &mut Automata, cell: u32, first_byte: u8) -> Result<bool, LimitExceeded> {
-        let (mut character, mut byte, mut at) = (Character::Boundary, first_byte, cell);
-        loop {
-            character = character.step(byte);
-            at = self.next(automata, at, byte)?;
-            if at == Self::DEAD || character == Character::Broken {
-                return Ok(false);
-            }
-            if character == Character::Boundary {
-                return Ok(at == cell);
-            }
-            byte = if character.step(0xa0) == Character::Broken { 0x80 } else { 0xa0 };
-        }
     }
 
     #[cold]
@@ -203,11 +162,11 @@ impl DenseTransitions {
     fn is_closed_below(
         &mut self,
         automata: &mut Automata,
-        cell: u32,
+        cell: Cell,
         below: Subtree,
     ) -> Result<bool, LimitExceeded> {
         let Subtree { groups, nodes, .. } = below;
-        let number = (cell >> 1) as usize;
+        let number = cell.number();
         if groups.is_broken() || !is_enabled(Technique::ClosedAlphabets) {
             return Ok(false);
         }
@@ -237,11 +196,45 @@ impl DenseTransitions {
         self.alphabets[number] = AlphabetSearch::Done(groups);
         // The alphabet is closed for every state that it reaches; some may have a larger one.
         for &state in found.iter().flat_map(|found| &found.states) {
-            let other = (self.cell_to(automata, state) >> 1) as usize;
+            let other = self.cell_to(automata, state).number();
             if !matches!(self.alphabets[other], AlphabetSearch::Done(_)) {
                 self.alphabets[other] = AlphabetSearch::Done(groups);
             }
         }
         Ok(groups)
+    }
+}
+
+impl PathAutomaton for DenseTransitions {
+    type State = Cell;
+    type Error = LimitExceeded;
+
+    #[inline]
+    fn step(&mut self, automata: &mut Automata, cell: Cell, byte: u8) -> Result<Option<Cell>, LimitExceeded> {
+        match self.cells[Self::index(cell, byte)] {
+            next if next < Self::UNKNOWN => Ok(Some(Cell(next))),
+            Self::DEAD => Ok(None),
+            _ => self.copy(automata, cell, byte),
+        }
+    }
+
+    #[inline]
+    fn is_accepting(&self, _: &Automata, cell: Cell) -> bool {
+        cell.is_accepting()
+    }
+
+    /// If ends are not wanted, words may end at any nodes of a subtree that is skipped.
+    #[inline]
+    fn skip(
+        &mut self,
+        automata: &mut Automata,
+        cell: Cell,
+        below: Subtree,
+    ) -> Result<Option<WhichNodes>, LimitExceeded> {
+        if let Some(nodes) = self.looping_below(automata, cell, below)? {
+            return Ok(Some(nodes));
+        }
+        let is_closed = self.is_closed_below(automata, cell, below)?;
+        Ok(is_closed.then_some(WhichNodes::WholeCharacters))
     }
 }

@@ -7,18 +7,20 @@
 //! one state, so subtrees can be skipped.
 
 use std::collections::VecDeque;
-use std::rc::Rc;
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use grammask_automata::{Automata, ByteSet, StateId};
 use grammask_diagnostics::LimitExceeded;
-use grammask_vocabulary::{CountedSummary, NodeSet, Vocabulary};
+use grammask_vocabulary::{CountedSummary, CountedSummaryBuilder, NodeSet, Vocabulary, WhichNodes};
 
-use super::super::tuning::{MAX_ANALYSED_STATES, MAX_INTERSECTION_STATES, MAX_SMALL_WALK};
-use super::closed_alphabet::is_counting;
-use super::counted_walk::{CopyAutomaton, CopyState, CopyStep, walk_copies};
-use super::dense_transitions::{DenseTransitions, Subtree};
+use super::super::budget::ComposeError;
+use super::super::tuning::{
+    MAX_ALPHABET_STEPS, MAX_ANALYSED_STATES, MAX_INTERSECTION_STATES, MAX_SMALL_WALK,
+};
+use super::counted_walk::{Copies, CopyState};
+use super::dense_transitions::{Cell, DenseTransitions};
+use super::subtree_walk::{PathAutomaton, Subtree, SubtreeWalk};
 use super::walk::Wanted;
 
 /// A state of an intersection with a length limit.
@@ -49,88 +51,94 @@ pub(crate) fn walk_limited(
         return Ok(None);
     }
     let mut heads = DenseTransitions::new(Wanted::LiveAndEnds);
-    let mut copies = DenseTransitions::new(Wanted::LiveAndEnds);
+    let mut copies = Copies::new(automata, state.unit)?;
     let head = heads.cell_to(automata, state.unlimited);
-    let unit = copies.cell_to(automata, state.unit);
-    let copy = state.inside.map_or(unit, |inside| copies.cell_to(automata, inside));
+    let copy = copies.cell(automata, state.inside);
+    let start = CopyState::start((head, copy), state.inside.is_none(), head.is_accepting());
     let ends = ShortestEnds {
         unit: state.unit,
         known: FxHashMap::default(),
         last: None,
         transitions: 0,
         max_states: automata.len() + (MAX_INTERSECTION_STATES >> (2 * setbacks.min(4))),
-        edges: FxHashMap::default(),
     };
-    let mut language = LimitedCopies { heads, copies, unit, ends };
-    let start = CopyState {
-        state: (head, copy),
-        is_between: state.inside.is_none(),
-        is_word: head & 1 == 1,
-        copies_to_end: 0,
-    };
-    let counted = walk_copies(automata, vocabulary, &mut language, start, state.unit, nodes)?;
-    let transitions = language.ends.transitions;
-    Ok(counted.map(|(counted, work)| (counted, work + transitions)))
+    let language = LimitedCopies { heads, copies, ends };
+    let mut walk = SubtreeWalk::new(language, CountedSummaryBuilder::default());
+    match walk.run_below(automata, vocabulary.trie(), nodes, start) {
+        Ok(work) => Ok(Some((walk.sink.finish(vocabulary), work + walk.automaton.ends.transitions))),
+        Err(ComposeError::TooMuchWork) => Ok(None),
+        Err(ComposeError::Limit(limit)) => Err(limit),
+    }
+}
+
+/// Whether repeating one byte, of those with the most common target, reaches a new state each time.
+fn is_counting(automata: &mut Automata, state: StateId) -> Result<bool, LimitExceeded> {
+    let ascii = ByteSet::range(0, 0x7f);
+    let successors = automata.successors(state)?;
+    let widest =
+        successors.iter().map(|(bytes, _)| bytes.intersection(ascii)).max_by_key(|bytes| bytes.len());
+    let Some(byte) = widest.and_then(|bytes| bytes.iter().next()) else { return Ok(false) };
+    let mut path = vec![state];
+    for _ in 0..MAX_ALPHABET_STEPS {
+        match automata.step(path[path.len() - 1], byte)? {
+            Some(next) if !path.contains(&next) => path.push(next),
+            _ => return Ok(false),
+        }
+    }
+    Ok(true)
 }
 
 /// The intersection without its limit, with the unit in lockstep; a state is a cell of each.
 struct LimitedCopies {
     heads: DenseTransitions,
-    copies: DenseTransitions,
-    /// The cell of the start state of a copy.
-    unit: u32,
+    copies: Copies,
     ends: ShortestEnds,
 }
 
-impl CopyAutomaton for LimitedCopies {
-    type State = (u32, u32);
+impl PathAutomaton for LimitedCopies {
+    type State = CopyState<(Cell, Cell)>;
+    type Error = ComposeError;
 
     #[inline]
     fn step(
         &mut self,
         automata: &mut Automata,
-        (head, copy): (u32, u32),
+        before: Self::State,
         byte: u8,
-    ) -> Result<CopyStep<(u32, u32)>, LimitExceeded> {
+    ) -> Result<Option<Self::State>, ComposeError> {
         if self.heads.len() > MAX_ANALYSED_STATES {
-            return Ok(CopyStep::GiveUp);
+            return Err(ComposeError::TooMuchWork);
         }
-        let head = self.heads.next(automata, head, byte)?;
-        if head == DenseTransitions::DEAD {
-            return Ok(CopyStep::Dead);
-        }
-        let copy = self.copies.next(automata, copy, byte)?;
-        if copy == DenseTransitions::DEAD {
-            return Ok(CopyStep::Dead);
-        }
-        let is_between = copy & 1 == 1;
-        let copy = if is_between { self.unit } else { copy };
+        let (head, copy) = before.state;
+        let Some(head) = self.heads.step(automata, head, byte)? else { return Ok(None) };
+        let Some((copy, is_between)) = self.copies.next(automata, copy, byte)? else { return Ok(None) };
         let inside = (!is_between).then(|| self.copies.state(copy));
-        match self.ends.copies_to_end(automata, self.heads.state(head), inside)? {
-            None => Ok(CopyStep::GiveUp),
-            Some(copies_to_end) => {
-                let is_word = head & 1 == 1;
-                Ok(CopyStep::Live(CopyState { state: (head, copy), is_between, is_word, copies_to_end }))
-            }
-        }
+        let copies_to_end = self.ends.copies_to_end(automata, self.heads.state(head), inside)?;
+        let copies_to_end = copies_to_end.ok_or(ComposeError::TooMuchWork)?;
+        Ok(Some(before.after((head, copy), is_between, head.is_accepting(), copies_to_end)))
     }
 
     #[inline]
-    fn loops_below(
+    fn is_accepting(&self, _: &Automata, state: Self::State) -> bool {
+        state.is_word
+    }
+
+    /// Skips copies that all return to the state of the intersection.
+    #[inline]
+    fn skip(
         &mut self,
         automata: &mut Automata,
-        (head, _): (u32, u32),
+        state: Self::State,
         below: Subtree,
-    ) -> Result<bool, LimitExceeded> {
-        Ok(self.heads.looping_below(automata, head, below)?.is_some())
+    ) -> Result<Option<WhichNodes>, ComposeError> {
+        let Some(which) = self.copies.ends_below(state, below) else { return Ok(None) };
+        let looping = self.heads.looping_below(automata, state.state.0, below)?;
+        Ok(looping.map(|_| which))
     }
 }
 
 /// A state of the intersection without its limit, and the state inside a copy; `None` between two.
 type Position = (StateId, Option<StateId>);
-
-/// Bytes with the states inside a copy after them; `None` for the end of the copy.
-type CopyEdges = Rc<[(ByteSet, Option<StateId>)]>;
 
 /// The minimum number of copies from each position to the end of a word.
 struct ShortestEnds {
@@ -138,8 +146,6 @@ struct ShortestEnds {
     known: FxHashMap<Position, u32>,
     /// The last result: consecutive nodes are often in the same position.
     last: Option<(Position, u32)>,
-    /// Transitions of the states inside copies, those with the same target merged.
-    edges: FxHashMap<StateId, CopyEdges>,
     /// Number of visited transitions.
     transitions: usize,
     /// States of the automaton above which the walk gives up.
@@ -192,13 +198,15 @@ impl ShortestEnds {
                 }
                 continue;
             }
-            let edges = self.edges_from(automata, copy.unwrap_or(self.unit))?;
+            let inside = targets(automata, copy.unwrap_or(self.unit))?;
             for &(bytes, target) in &targets(automata, state)? {
-                for &(own, next) in &edges[..] {
+                for &(own, next) in &inside {
                     self.transitions += 1;
                     if bytes.intersection(own) == ByteSet::EMPTY {
                         continue;
                     }
+                    // A copy ends in an accepting state.
+                    let next = (!automata.is_accepting(next)).then_some(next);
                     let (position, before) = ((target, next), Some(taken.len() - 1));
                     match copy {
                         None => queue.push_back(SearchStep { position, begun: step.begun + 1, before }),
@@ -220,24 +228,6 @@ impl ShortestEnds {
                 None => return Ok(Some(total)),
             }
         }
-    }
-
-    /// The transitions from a state of a copy.
-    fn edges_from(&mut self, automata: &mut Automata, from: StateId) -> Result<CopyEdges, LimitExceeded> {
-        if let Some(known) = self.edges.get(&from) {
-            return Ok(known.clone());
-        }
-        let mut edges: Vec<(ByteSet, Option<StateId>)> = Vec::new();
-        for (bytes, target) in targets(automata, from)? {
-            let target = (!automata.is_accepting(target)).then_some(target);
-            match edges.iter_mut().find(|(_, known)| *known == target) {
-                Some((known, _)) => *known = known.union(bytes),
-                None => edges.push((bytes, target)),
-            }
-        }
-        let edges: CopyEdges = edges.into();
-        self.edges.insert(from, edges.clone());
-        Ok(edges)
     }
 }
 

@@ -3,17 +3,17 @@
 use std::sync::Arc;
 
 use crate::lowering::DotId;
-use grammask_automata::{Automata, StateId};
-use grammask_diagnostics::LimitExceeded;
-use grammask_vocabulary::{CopyBounds, CountedSummary, NodeSetRef, Repetition};
+use grammask_automata::StateId;
+use grammask_vocabulary::{
+    CopyBounds, CountedSummary, CountedSummaryBuilder, NodeSet, NodeSetRef, Repetition,
+};
 
 use super::super::ablation::{Technique, is_enabled};
 use super::super::budget::ComposeError;
 use super::super::compose::{MaskComputation, SymbolSummary};
 use super::super::tuning::MAX_ANALYSED_STATES;
-use super::counted_walk::{CopyAutomaton, CopyState, CopyStep, walk_copies};
-use super::dense_transitions::{DenseTransitions, Subtree};
-use super::walk::Wanted;
+use super::counted_walk::{Copies, CopyState};
+use super::subtree_walk::SubtreeWalk;
 
 impl MaskComputation<'_> {
     /// The live tokens in all copies that can come after a dot, and the ends of the repetition; `None` if the dot is
@@ -76,48 +76,13 @@ impl MaskComputation<'_> {
     }
 
     /// Walks any number of copies of the prefix code with start state `unit`.
-    fn walk_repetition(&mut self, unit: StateId, nodes: &NodeSetRef) -> Result<CountedSummary, ComposeError> {
+    fn walk_repetition(&mut self, unit: StateId, nodes: &NodeSet) -> Result<CountedSummary, ComposeError> {
         let automata = &mut *self.machine.automata;
-        let (mut copies, start) = Copies::new(automata, unit);
-        let counted = walk_copies(automata, self.vocabulary, &mut copies, start, unit, nodes)?;
-        let (counted, work) = counted.expect("repetitions do not give up");
+        let mut copies = Copies::new(automata, unit)?;
+        let start = CopyState::start(copies.cell(automata, None), true, true);
+        let mut walk = SubtreeWalk::new(copies, CountedSummaryBuilder::default());
+        let work = walk.run_below(automata, self.trie, nodes, start)?;
         self.budget.spend(work)?;
-        Ok(counted)
-    }
-}
-
-/// Any number of copies; a state is a cell of the unit's transitions.
-struct Copies {
-    transitions: DenseTransitions,
-    unit: u32,
-}
-
-impl Copies {
-    /// The automaton, and its start state.
-    fn new(automata: &Automata, unit: StateId) -> (Self, CopyState<u32>) {
-        let mut transitions = DenseTransitions::new(Wanted::LiveAndEnds);
-        let cell = transitions.cell_to(automata, unit);
-        let start = CopyState { state: cell, is_between: true, is_word: true, copies_to_end: 0 };
-        (Self { transitions, unit: cell }, start)
-    }
-}
-
-impl CopyAutomaton for Copies {
-    type State = u32;
-
-    #[inline]
-    fn step(&mut self, automata: &mut Automata, cell: u32, byte: u8) -> Result<CopyStep<u32>, LimitExceeded> {
-        let cell = self.transitions.next(automata, cell, byte)?;
-        if cell == DenseTransitions::DEAD {
-            return Ok(CopyStep::Dead);
-        }
-        let is_between = cell & 1 == 1;
-        let state = if is_between { self.unit } else { cell };
-        Ok(CopyStep::Live(CopyState { state, is_between, is_word: is_between, copies_to_end: 0 }))
-    }
-
-    #[inline]
-    fn loops_below(&mut self, _: &mut Automata, _: u32, _: Subtree) -> Result<bool, LimitExceeded> {
-        Ok(true)
+        Ok(walk.sink.finish(self.vocabulary))
     }
 }

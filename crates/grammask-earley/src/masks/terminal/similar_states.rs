@@ -59,7 +59,7 @@ pub(crate) fn walk_similar(
             delta.work += added.run(automata, trie, child, next)?;
         }
     }
-    delta.add(added);
+    delta.add(added.finish());
     Ok(Some(delta.apply(&nearest.summary, wanted, vocabulary)))
 }
 
@@ -143,7 +143,7 @@ fn lockstep<'b>(
     };
     let is_finished = walk.run(automata, state, base.state)?;
     let LockstepWalk { mut delta, added, .. } = walk;
-    delta.add(added);
+    delta.add(added.finish());
     Ok(is_finished.then_some((base, delta)))
 }
 

@@ -10,7 +10,7 @@
 //! | table | a set of literals, then any tail | common paths of table and trie | `table_walk` |
 //! | length limit | intersection with a limit in copies of a code | one walk for all limits | `large_vocabulary` |
 //! | exclusion | a language without some words | base summary, and paths of those words | `exclusion` |
-//! | sparse | few nodes ahead, or few first bytes | live nodes, one lookup each | all tests of this folder |
+//! | sparse | few nodes ahead, or few first bytes | live nodes and their children | all tests of this folder |
 //! | similar | below the root, with cached summaries | nodes where the states differ | `similar_states` |
 //! | dense | otherwise | live nodes outside skipped subtrees, one load each | all tests of this folder |
 //!

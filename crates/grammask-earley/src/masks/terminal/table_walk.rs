@@ -11,7 +11,7 @@ use grammask_vocabulary::{
 };
 
 use super::super::tuning::{MAX_SCRATCH, MAX_SMALL_WALK};
-use super::walk::{SparseWalk, WalkResult, enter_children, nodes_ahead};
+use super::walk::{WalkResult, enter_children, nodes_ahead, walk_sparse};
 
 /// Buffers of a walk, reused by the next: most walks are short, and there are many.
 #[derive(Debug, Default)]
@@ -50,7 +50,7 @@ pub(crate) fn walk_table(
     if !walk.run(nodes, start) {
         return Ok(None);
     }
-    let work = nodes.len() + walk.count;
+    let mut work = nodes.len() + walk.count;
     if !has_tail {
         let live = LiveTokens::ordered_by(&mut scratch.order, &mut scratch.tokens, vocabulary.size());
         let ends = NodeSet::new(scratch.ended.clone(), trie);
@@ -59,18 +59,16 @@ pub(crate) fn walk_table(
     let start_is_word = table.is_accepting(start);
     let Some(tail) = automata.start(tail)? else { return Ok(None) };
     let mut entries: Vec<_> = scratch.ended.iter().map(|&node| (TrieNode(node), tail)).collect();
-    let mut walk = SparseWalk::new(scratch.tokens.clone(), work);
     if start_is_word {
         let first_bytes = automata.first_bytes(tail)?;
         for node in nodes.iter() {
-            walk.work += enter_children(automata, trie, node, tail, first_bytes, &mut entries)?;
+            work += enter_children(automata, trie, node, tail, first_bytes, &mut entries)?;
         }
     }
     if nodes_ahead(trie, &entries) > MAX_SMALL_WALK {
         return Ok(None);
     }
-    walk.run(automata, trie, &entries)?;
-    Ok(Some(walk.finish(vocabulary)))
+    walk_sparse(automata, vocabulary, &entries, scratch.tokens.clone(), work).map(Some)
 }
 
 impl TableScratch {

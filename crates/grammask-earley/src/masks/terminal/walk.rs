@@ -2,7 +2,7 @@
 //!
 //! Two walks compute the same summary:
 //!
-//! - [`SparseWalk`] steps the lazy automaton and collects lists: for the few nodes below a narrow state, such as a
+//! - [`walk_sparse`] steps the lazy automaton and collects lists: for the few nodes below a narrow state, such as a
 //!   number.
 //! - [`DenseWalk`] copies transitions into dense rows (one load per node), collects ranges and bits, and skips subtrees
 //!   in which the state cannot change, so that free text costs the nodes where it can be left: for most of the
@@ -11,19 +11,21 @@
 //! Before a dense walk from the root, summaries of other states of the automaton are tried as a base
 //! ([`super::similar_states`]).
 
+use std::ops::Range;
 use std::sync::Arc;
 
 use grammask_automata::{Automata, ByteSet, StateId};
 use grammask_diagnostics::LimitExceeded;
 use grammask_vocabulary::{
-    LiveTokens, NodeSet, TerminalSummary, TokenId, TokenRanges, TokenTrie, TrieNode, Vocabulary,
+    LiveTokens, NodeSet, TerminalSummary, TokenId, TokenRanges, TokenTrie, TrieNode, Vocabulary, WhichNodes,
 };
 
 use super::super::ablation::{Technique, is_enabled};
-use super::super::tuning::{MAX_NARROW_BYTES, MAX_SCANNED_NODES, MIN_DENSE_NODES, MIN_SKIPPED_NODES};
-use super::dense_transitions::{DenseTransitions, Subtree};
+use super::super::tuning::{MAX_NARROW_BYTES, MIN_DENSE_NODES};
+use super::dense_transitions::DenseTransitions;
 use super::similar_states::walk_similar;
 use super::strategy::{Strategy, WalkFacts, plan_walk};
+use super::subtree_walk::{PathAutomaton, SubtreeWalk, SummarySink};
 
 /// Which parts of a summary are asked for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -88,11 +90,7 @@ pub(crate) fn walk_terminal(
     };
     for strategy in plan_walk(&facts) {
         let walked = match strategy {
-            Strategy::Sparse => {
-                let mut walk = SparseWalk::new(Vec::new(), 0);
-                walk.run(automata, trie, &entries)?;
-                Some(walk.finish(vocabulary))
-            }
+            Strategy::Sparse => Some(walk_sparse(automata, vocabulary, &entries, Vec::new(), 0)?),
             Strategy::Similar => walk_similar(automata, vocabulary, request, ahead, bases)?,
             _ => {
                 let mut walk = DenseWalk::new(trie, request.wanted);
@@ -100,9 +98,9 @@ pub(crate) fn walk_terminal(
                 for &(node, state) in &entries {
                     work += walk.run(automata, trie, node, state)?;
                 }
-                let ends =
-                    (request.wanted == Wanted::LiveAndEnds).then(|| NodeSet::from_bits(walk.ends, trie));
-                Some(WalkResult { live: walk.tokens.finish(vocabulary), ends, work })
+                let DenseSummary { tokens, ends } = walk.finish();
+                let ends = (request.wanted == Wanted::LiveAndEnds).then(|| NodeSet::from_bits(ends, trie));
+                Some(WalkResult { live: tokens.finish(vocabulary), ends, work })
             }
         };
         if let Some(mut walked) = walked {
@@ -217,106 +215,100 @@ fn are_narrow(automata: &mut Automata, entries: &[(TrieNode, StateId)]) -> Resul
     Ok(true)
 }
 
-/// A walk that collects lists.
-pub(crate) struct SparseWalk {
-    tokens: Vec<TokenId>,
-    ends: Vec<u32>,
-    /// Nodes to visit, with the state after them.
-    stack: Vec<(TrieNode, StateId)>,
-    /// Visited nodes.
-    pub(crate) work: usize,
+/// The automaton of a terminal, stepped as it is.
+pub(crate) struct LazyAutomaton;
+
+impl PathAutomaton for LazyAutomaton {
+    type State = StateId;
+    type Error = LimitExceeded;
+
+    #[inline]
+    fn step(
+        &mut self,
+        automata: &mut Automata,
+        state: StateId,
+        byte: u8,
+    ) -> Result<Option<StateId>, LimitExceeded> {
+        automata.step(state, byte)
+    }
+
+    #[inline]
+    fn is_accepting(&self, automata: &Automata, state: StateId) -> bool {
+        automata.is_accepting(state)
+    }
 }
 
-impl SparseWalk {
-    /// A walk that has found some tokens with some work.
-    pub(crate) fn new(tokens: Vec<TokenId>, work: usize) -> Self {
-        Self { tokens, ends: Vec::new(), stack: Vec::new(), work }
-    }
+/// Lists of live tokens and of the nodes where words end.
+struct TokenLists {
+    tokens: Vec<TokenId>,
+    ends: Vec<u32>,
+}
 
-    pub(crate) fn finish(self, vocabulary: &Vocabulary) -> WalkResult {
-        let live = LiveTokens::new(self.tokens, vocabulary.size());
-        WalkResult { live, ends: Some(NodeSet::new(self.ends, vocabulary.trie())), work: self.work }
+/// Walks the subtrees of the entries, and adds `tokens` that are live and `work` that was done before.
+///
+/// # Errors
+/// When the automaton exceeds its limit.
+pub(crate) fn walk_sparse(
+    automata: &mut Automata,
+    vocabulary: &Vocabulary,
+    entries: &[(TrieNode, StateId)],
+    tokens: Vec<TokenId>,
+    mut work: usize,
+) -> Result<WalkResult, LimitExceeded> {
+    let trie = vocabulary.trie();
+    let mut walk = SubtreeWalk::new(LazyAutomaton, TokenLists { tokens, ends: Vec::new() });
+    for &(node, state) in entries {
+        work += walk.run(automata, trie, node, state)?;
     }
+    let TokenLists { tokens, ends } = walk.sink;
+    let live = LiveTokens::new(tokens, vocabulary.size());
+    Ok(WalkResult { live, ends: Some(NodeSet::new(ends, trie)), work })
+}
 
-    /// Walks the subtrees of the entries.
-    pub(crate) fn run(
-        &mut self,
-        automata: &mut Automata,
-        trie: &TokenTrie,
-        entries: &[(TrieNode, StateId)],
-    ) -> Result<(), LimitExceeded> {
-        self.stack.extend_from_slice(entries);
-        while let Some((node, state)) = self.stack.pop() {
-            if trie.subtree_len(node) <= MAX_SCANNED_NODES {
-                self.work += self.scan(automata, trie, node, state)?;
-                continue;
-            }
-            self.visit(trie, node, automata.is_accepting(state));
-            let first_bytes = automata.first_bytes(state)?;
-            self.work += 1 + enter_children(automata, trie, node, state, first_bytes, &mut self.stack)?;
-        }
-        Ok(())
-    }
-
-    /// Walks one subtree in preorder, for small subtrees, whose children are not worth looking up by byte.
-    fn scan(
-        &mut self,
-        automata: &mut Automata,
-        trie: &TokenTrie,
-        node: TrieNode,
-        state: StateId,
-    ) -> Result<usize, LimitExceeded> {
-        let end = trie.subtree_end(node);
-        let first_depth = usize::from(trie.depth(node));
-        // The state after each node of the path to the current one, from `node` on.
-        let mut path = vec![state];
-        self.visit(trie, node, automata.is_accepting(state));
-        let mut current = TrieNode(node.0 + 1);
-        let mut work = 1;
-        while current < end {
-            work += 1;
-            let depth = usize::from(trie.depth(current)) - first_depth;
-            match automata.step(path[depth - 1], trie.byte(current))? {
-                Some(next) => {
-                    self.visit(trie, current, automata.is_accepting(next));
-                    path.truncate(depth);
-                    path.push(next);
-                    current.0 += 1;
-                }
-                None => current = trie.subtree_end(current),
-            }
-        }
-        Ok(work)
-    }
-
-    fn visit(&mut self, trie: &TokenTrie, node: TrieNode, is_word: bool) {
-        self.tokens.extend_from_slice(trie.tokens(node));
+impl SummarySink<StateId> for TokenLists {
+    #[inline]
+    fn visit(&mut self, trie: &TokenTrie, node: usize, _: StateId, is_word: bool) {
+        let node = TrieNode(node as u32);
         if is_word && trie.has_children(node) {
             self.ends.push(node.0);
         }
     }
+
+    fn skip(
+        &mut self,
+        trie: &TokenTrie,
+        nodes: Range<usize>,
+        state: StateId,
+        is_word: bool,
+        which: WhichNodes,
+    ) -> usize {
+        let ends = |node: &usize| which == WhichNodes::All || trie.is_whole(TrieNode(*node as u32));
+        nodes.filter(ends).for_each(|node| self.visit(trie, node, state, is_word));
+        0
+    }
+
+    #[inline]
+    fn live(&mut self, trie: &TokenTrie, nodes: Range<usize>) {
+        self.tokens.extend_from_slice(&trie.sorted_ids()[trie.token_positions(nodes)]);
+    }
 }
 
 /// A walk that collects ranges and bits.
-pub(crate) struct DenseWalk {
-    transitions: DenseTransitions,
+pub(crate) struct DenseWalk(SubtreeWalk<DenseTransitions, DenseSummary>);
+
+/// Ranges of live tokens, and bits of the nodes where words end.
+pub(crate) struct DenseSummary {
     pub(crate) tokens: TokenRanges,
-    /// Bits of the nodes where words end; empty where ends are not wanted.
+    /// Empty where ends are not wanted.
     pub(crate) ends: Vec<u64>,
-    /// The cell of the transition to each node of the path to the current one, by depth.
-    path: Vec<u32>,
 }
 
 impl DenseWalk {
     /// A walk that has not begun.
     pub(crate) fn new(trie: &TokenTrie, wanted: Wanted) -> Self {
         let words = if wanted == Wanted::LiveAndEnds { trie.len().div_ceil(64) } else { 0 };
-        Self {
-            transitions: DenseTransitions::new(wanted),
-            tokens: TokenRanges::default(),
-            ends: vec![0; words],
-            path: vec![0; trie.max_depth() + 1],
-        }
+        let summary = DenseSummary { tokens: TokenRanges::default(), ends: vec![0; words] };
+        Self(SubtreeWalk::new(DenseTransitions::new(wanted), summary))
     }
 
     /// Walks the subtree of `node`, which was entered in `state`. Returns the number of visited nodes.
@@ -327,63 +319,37 @@ impl DenseWalk {
         node: TrieNode,
         state: StateId,
     ) -> Result<usize, LimitExceeded> {
-        let columns = trie.columns();
-        let end = columns.subtree_ends[node.index()] as usize;
-        // Sliced to the subtree, so that the accesses below need no bounds checks.
-        let (subtree_ends, depths) = (&columns.subtree_ends[..end], &columns.depths[..end]);
-        let (bytes, groups_below) = (&columns.bytes[..end], &columns.groups_below[..end]);
-        let Self { transitions, tokens, ends, path } = self;
-        let (ends, path) = (&mut ends[..], &mut path[..]);
-        let wants_ends = !ends.is_empty();
-        let mut cell = transitions.cell_to(automata, state);
-        let mut current = node.index();
-        // All nodes from here to the current one are live.
-        let mut live_from = current;
-        let mut work = 0;
-        while current < end {
-            work += 1;
-            let after = subtree_ends[current] as usize;
-            if cell == DenseTransitions::DEAD {
-                add_tokens(tokens, trie, live_from..current);
-                (current, live_from) = (after, after);
-            } else {
-                let mut uniform = None;
-                if after - current >= MIN_SKIPPED_NODES {
-                    let (groups, first_byte) = (groups_below[current], bytes[current + 1]);
-                    let subtree = Subtree { groups, first_byte, nodes: after - current };
-                    uniform = transitions.uniform_below(automata, cell, subtree)?;
-                }
-                match uniform {
-                    Some(nodes) => {
-                        if cell & 1 == 1 && wants_ends {
-                            work += trie.set_bits(current..after, nodes, ends);
-                        }
-                        current = after;
-                    }
-                    None => {
-                        path[usize::from(depths[current])] = cell;
-                        if wants_ends {
-                            ends[current >> 6] |= u64::from(cell & 1) << (current & 63);
-                        }
-                        current += 1;
-                    }
-                }
-            }
-            if current < end {
-                let before = path[usize::from(depths[current]) - 1];
-                cell = transitions.next(automata, before, bytes[current])?;
-            }
-        }
-        add_tokens(tokens, trie, live_from..end);
-        Ok(work)
+        let cell = self.0.automaton.cell_to(automata, state);
+        self.0.run(automata, trie, node, cell)
+    }
+
+    pub(crate) fn finish(self) -> DenseSummary {
+        self.0.sink
     }
 }
 
-/// Adds the tokens of a range of nodes.
-#[inline]
-fn add_tokens(tokens: &mut TokenRanges, trie: &TokenTrie, nodes: std::ops::Range<usize>) {
-    if !nodes.is_empty() {
-        let starts = trie.columns().token_starts;
-        tokens.add(starts[nodes.start] as usize..starts[nodes.end] as usize);
+impl<S> SummarySink<S> for DenseSummary {
+    #[inline]
+    fn visit(&mut self, _: &TokenTrie, node: usize, _: S, is_word: bool) {
+        if let Some(word) = self.ends.get_mut(node >> 6) {
+            *word |= u64::from(is_word) << (node & 63);
+        }
+    }
+
+    #[inline]
+    fn skip(
+        &mut self,
+        trie: &TokenTrie,
+        nodes: Range<usize>,
+        _: S,
+        is_word: bool,
+        which: WhichNodes,
+    ) -> usize {
+        if is_word && !self.ends.is_empty() { trie.set_bits(nodes, which, &mut self.ends) } else { 0 }
+    }
+
+    #[inline]
+    fn live(&mut self, trie: &TokenTrie, nodes: Range<usize>) {
+        self.tokens.add(trie.token_positions(nodes));
     }
 }
