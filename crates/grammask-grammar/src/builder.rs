@@ -6,7 +6,7 @@ use rustc_hash::FxHashMap;
 
 use super::{
     Definition, Grammar, Node, NodeId, NonterminalDefinition, NonterminalId, Selection, Span, Terminal,
-    TerminalDefinition, TerminalId,
+    TerminalDefinition, TerminalId, ValueCondition, ValueEquality, ValueKind,
 };
 use grammask_automata::{TermId, Terms};
 
@@ -156,6 +156,25 @@ impl GrammarBuilder {
         self.node(Node::Selection { selection, parts: parts.into(), separator }, span)
     }
 
+    /// A text of `node` with a set of remembered values of its own. See [`values`](super::values).
+    pub fn scope(&mut self, node: NodeId, span: Span) -> NodeId {
+        self.node(Node::Scope(node), span)
+    }
+
+    /// A text of `node` whose value is not remembered in the innermost scope, and is from there on. See
+    /// [`values`](super::values).
+    pub fn fresh(&mut self, node: NodeId, equality: ValueEquality, span: Span) -> NodeId {
+        self.node(Node::Value { node, condition: ValueCondition { kind: ValueKind::Fresh, equality } }, span)
+    }
+
+    /// A text of `node` whose value is remembered in the innermost scope. See [`values`](super::values).
+    pub fn repeated(&mut self, node: NodeId, equality: ValueEquality, span: Span) -> NodeId {
+        self.node(
+            Node::Value { node, condition: ValueCondition { kind: ValueKind::Repeated, equality } },
+            span,
+        )
+    }
+
     /// A new nonterminal called `name`, with a suffix if the name is taken.
     pub fn fresh_nonterminal(&mut self, name: &str, span: Span) -> NonterminalId {
         if !self.nonterminal_ids.contains_key(name) {
@@ -224,6 +243,12 @@ impl GrammarBuilder {
                 Node::Selection { selection, parts, separator } => {
                     let parts = parts.iter().map(|&part| shifted(part)).collect();
                     self.selection(selection.clone(), parts, shifted(*separator), span);
+                }
+                &Node::Scope(node) => {
+                    self.scope(shifted(node), span);
+                }
+                &Node::Value { node, condition } => {
+                    self.node(Node::Value { node: shifted(node), condition }, span);
                 }
             }
         }

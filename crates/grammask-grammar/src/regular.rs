@@ -20,6 +20,8 @@ pub enum NotRegular {
     Tokens,
     /// It contains a selection, as schemas do.
     Selections,
+    /// It contains values that must not be repeated, as schemas do.
+    Values,
 }
 
 impl NotRegular {
@@ -31,6 +33,7 @@ impl NotRegular {
             Self::Undefined => "it refers to a rule that is not defined there",
             Self::Tokens => "it contains tokens, or a part with `max_tokens`",
             Self::Selections => "it has parts that are selected by a schema",
+            Self::Values => "it has values that must differ",
         }
     }
 }
@@ -216,6 +219,7 @@ fn visit(
             agenda.push(LanguageTask::Visit(node));
         }
         Node::Selection { .. } => return Err(NotRegular::Selections),
+        Node::Scope(_) | Node::Value { .. } => return Err(NotRegular::Values),
     }
     Ok(())
 }

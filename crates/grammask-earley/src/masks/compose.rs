@@ -21,12 +21,13 @@ use std::sync::Arc;
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::lowering::{Advance, DotId};
-use crate::recognizer::{ContinuationId, Item, Machine, SetReader};
+use crate::recognizer::{ContinuationId, Item, Machine, OpenValue, SetReader};
 use grammask_automata::StateId;
 use grammask_diagnostics::Deadline;
 use grammask_engine::{CachedMask, Effort, SetId};
 use grammask_vocabulary::{
-    LiveTokens, NodeSetId, NodeSetRef, TerminalSummary, TokenSetId, TokenTrie, Vocabulary,
+    GrowingNodeSet, LiveTokens, NodeSetId, NodeSetRef, TerminalSummary, TokenId, TokenSetId, TokenTrie,
+    Vocabulary,
 };
 
 use super::budget::{ComposeError, WorkBudget, setbacks_after};
@@ -35,6 +36,7 @@ use super::fixpoint::{LeftCornerClosure, Worklist};
 use super::terminal::length_limits::FirstLimitedWalk;
 use super::terminal::table_walk::TableScratch;
 use super::terminal::walk::{BaseSummary, Wanted};
+use super::values::{BegunValues, Suspects};
 
 /// Memo table by symbol and node set.
 type ByNodes<K, V> = FxHashMap<(K, NodeSetId), V>;
@@ -44,6 +46,19 @@ type ByNodes<K, V> = FxHashMap<(K, NodeSetId), V>;
 pub(super) struct SymbolSummary {
     pub(super) live: LiveTokens,
     pub(super) ends: NodeSetRef,
+    /// The nodes after the first bytes of values, if values may begin after the root.
+    pub(super) values: Option<BegunValues>,
+}
+
+/// The parts of a mask.
+#[derive(Debug)]
+pub(crate) struct ComposedMask {
+    /// Tokens, as sets to be united.
+    pub(crate) live: Vec<LiveTokens>,
+    /// The observed part of the set; `None` if the mask depends on more.
+    pub(crate) observation: Option<Observation>,
+    /// The tokens among them that a step must confirm.
+    pub(crate) suspects: Vec<TokenId>,
 }
 
 /// Caches of the summaries and masks of one compiled grammar.
@@ -114,8 +129,8 @@ impl RuleSummaries {
         self.equivalent.remember(observation, mask);
     }
 
-    /// The tokens that can follow the reader's set, as sets to be united, and the observed part of the set. End tokens
-    /// and the tokens of token terminals are left out. No terminal of the grammar may count tokens.
+    /// The tokens that can follow the reader's set. End tokens and the tokens of token terminals are left out. No
+    /// terminal of the grammar may count tokens.
     ///
     /// # Errors
     /// When a limit is exceeded, or a walk is the better strategy.
@@ -125,16 +140,20 @@ impl RuleSummaries {
         vocabulary: &Vocabulary,
         effort: Effort,
         deadline: &Deadline,
-    ) -> Result<(Vec<LiveTokens>, Observation), ComposeError> {
+    ) -> Result<ComposedMask, ComposeError> {
+        let values = reader.open_values(vocabulary.trie())?.ok_or(ComposeError::TooMuchWork)?;
         let items = reader.uncounted_items();
         let budget = WorkBudget::new(effort, self.setbacks, deadline);
-        let result = self.computation(reader, vocabulary, budget).mask(&items);
+        let result = self.computation(reader, vocabulary, budget).mask(&items, &values);
         self.setbacks = setbacks_after(self.setbacks, effort, &result);
-        let (live, resumed) = result?;
+        let (live, resumed, suspects) = result?;
+        if !values.is_empty() || !suspects.is_empty() {
+            return Ok(ComposedMask { live, observation: None, suspects });
+        }
         let (core, kernel) = reader.core();
         let parts = observed_parts(reader, vocabulary);
-        let observation = self.equivalent.observe(parts, core, kernel, &resumed);
-        Ok((live, observation))
+        let observation = Some(self.equivalent.observe(parts, core, kernel, &resumed));
+        Ok(ComposedMask { live, observation, suspects })
     }
 
     /// Computes the mask of the reader's set, and describes the plans of the terminals that it reads, a line each.
@@ -147,11 +166,12 @@ impl RuleSummaries {
         vocabulary: &Vocabulary,
         deadline: &Deadline,
     ) -> Result<String, ComposeError> {
+        let values = reader.open_values(vocabulary.trie())?.ok_or(ComposeError::TooMuchWork)?;
         let items = reader.uncounted_items();
         let budget = WorkBudget::new(Effort::Full, 0, deadline);
         let mut computation = self.computation(reader, vocabulary, budget);
         computation.plans = Some(String::new());
-        computation.mask(&items)?;
+        computation.mask(&items, &values)?;
         Ok(computation.plans.unwrap_or_default())
     }
 
@@ -187,7 +207,7 @@ pub(super) struct MaskComputation<'a> {
     pub(super) trie: &'a TokenTrie,
     /// The interned empty node set, and that of the root.
     pub(super) nothing: &'a NodeSetRef,
-    root: &'a NodeSetRef,
+    pub(super) root: &'a NodeSetRef,
     pub(super) summaries: &'a mut RuleSummaries,
     pub(super) budget: WorkBudget<'a>,
     /// A line for the plan of each terminal, recorded for `grammask debug plans`.
@@ -195,12 +215,36 @@ pub(super) struct MaskComputation<'a> {
 }
 
 impl MaskComputation<'_> {
-    /// The parts of the mask, and the continuations that it resumed, in order.
-    fn mask(&mut self, items: &[Item]) -> Result<(Vec<LiveTokens>, Vec<ContinuationId>), ComposeError> {
-        let root = self.root;
+    /// The parts of the mask, the continuations that it resumed, in order, and the tokens that may be illegal.
+    fn mask(
+        &mut self,
+        items: &[Item],
+        values: &[OpenValue],
+    ) -> Result<(Vec<LiveTokens>, Vec<ContinuationId>, Vec<TokenId>), ComposeError> {
         let mut worklist = std::mem::take(&mut self.summaries.worklist);
+        let mut suspects = Suspects::default();
+        self.set(items, values, &mut worklist, &mut suspects)?;
+        let live = std::mem::take(&mut worklist.live);
+        let resumed = worklist.completed().collect();
+        self.summaries.worklist = worklist.cleared();
+        let suspects = suspects.tokens(self.trie, &live);
+        Ok((live, resumed, suspects))
+    }
+
+    /// Adds the live tokens of a set to the worklist; returns the nodes at which its text may be complete.
+    pub(super) fn set(
+        &mut self,
+        items: &[Item],
+        values: &[OpenValue],
+        worklist: &mut Worklist<ContinuationId>,
+        suspects: &mut Suspects,
+    ) -> Result<GrowingNodeSet, ComposeError> {
+        let root = self.root;
         // With room for the continuations of an item, and for the end of the text.
         worklist.live = Vec::with_capacity(items.len() + 3);
+        for value in values {
+            self.open_value(value, worklist, suspects)?;
+        }
         for item in items {
             match item.state.automaton_state() {
                 Some(state) => {
@@ -208,10 +252,11 @@ impl MaskComputation<'_> {
                         worklist.live.push(self.summary(state, root, Wanted::Live)?.live.clone());
                         continue;
                     }
-                    let SymbolSummary { live, ends } = self.terminal(state, root)?;
+                    let SymbolSummary { live, ends, .. } = self.terminal(state, root)?;
                     worklist.live.push(live);
                     worklist.advance(self, item.dot, item.continuation, ends)?;
                 }
+                None if item.state.is_in_value() => {}
                 None => {
                     for dot in self.machine.form.expanded(item.dot)? {
                         worklist.push(dot, item.continuation, root.clone());
@@ -219,21 +264,28 @@ impl MaskComputation<'_> {
                 }
             }
         }
+        let mut complete = GrowingNodeSet::default();
         loop {
             if worklist.process_dot(self, 0)? {
                 continue;
             }
             let Some((continuation, nodes)) = worklist.next_completed(self) else { break };
-            for (dot, next) in self.machine.continuations.get(continuation).entries() {
+            let content = self.machine.continuations.get(continuation);
+            if content.core.ends && self.machine.has_values {
+                let _ = complete.add(&nodes, self.trie, self.vocabulary.summaries());
+            }
+            for (dot, next) in content.entries() {
+                if self.machine.form.is_scope_end(dot) {
+                    worklist.complete(self, next, &nodes);
+                    continue;
+                }
                 for dot in self.machine.form.expanded(dot)? {
                     worklist.push(dot, next, nodes.clone());
                 }
             }
         }
-        let live = std::mem::take(&mut worklist.live);
-        let resumed = worklist.completed().collect();
-        self.summaries.worklist = worklist.cleared();
-        Ok((live, resumed))
+        suspects.begun.append(&mut worklist.values);
+        Ok(complete)
     }
 
     /// Whether nothing can follow the symbol after a dot, in any text.
@@ -249,6 +301,6 @@ impl MaskComputation<'_> {
 
     /// The summary of a symbol without words below a node set.
     pub(super) fn empty(&self) -> SymbolSummary {
-        SymbolSummary { live: LiveTokens::none(), ends: self.nothing.clone() }
+        SymbolSummary { live: LiveTokens::none(), ends: self.nothing.clone(), values: None }
     }
 }

@@ -5,10 +5,10 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use grammask_diagnostics::{Deadline, LimitExceeded};
 use grammask_engine::{Effort, MaskCounts, MaskOutcome, MaskRequest, MaskSource, MaskStrategy, SetId, walk};
-use grammask_vocabulary::{LiveTokens, Mask, Vocabulary};
+use grammask_vocabulary::{LiveTokens, Mask, TokenId, Vocabulary};
 
 use super::budget::ComposeError;
-use super::compose::RuleSummaries;
+use super::compose::{ComposedMask, RuleSummaries};
 use super::token_terminals::tokens_of_terminals;
 use crate::recognizer::{Recognizer, SetReader};
 use grammask_engine::Engine;
@@ -57,21 +57,52 @@ impl ContextFreeMasks {
     fn compose(
         &self,
         request: &MaskRequest<'_>,
-        reader: &mut SetReader<'_>,
+        mut reader: SetReader<'_>,
         summaries: &mut RuleSummaries,
         effort: Effort,
         deadline: &Deadline,
     ) -> Result<MaskOutcome, ComposeError> {
         let vocabulary = request.vocabulary;
-        let (mut parts, observation) = summaries.compose(reader, vocabulary, effort, deadline)?;
+        let ComposedMask { live: mut parts, observation, suspects } =
+            summaries.compose(&mut reader, vocabulary, effort, deadline)?;
+        if !suspects.is_empty() && effort == Effort::Immediate {
+            return Err(ComposeError::TooMuchWork);
+        }
         self.composed.fetch_add(1, Ordering::Relaxed);
-        for tokens in tokens_of_terminals(reader, vocabulary)? {
+        let of_terminals = tokens_of_terminals(&mut reader, vocabulary)?;
+        // Steps need the lock of the reader.
+        drop(reader);
+        if !suspects.is_empty() {
+            let illegal = self.illegal(request, suspects, deadline)?;
+            let size = vocabulary.size();
+            parts = vec![LiveTokens::union(&parts, size, vocabulary.summaries()).but(illegal, size)];
+        }
+        for tokens in of_terminals {
             parts.push(if tokens.is_list() { vocabulary.summaries().share(tokens) } else { tokens });
         }
         let is_complete = self.recognizer.is_complete(request.set);
         let Some(cached) = request.finish(parts, is_complete) else { return Ok(MaskOutcome::DeadEnd) };
-        summaries.remember(observation, cached.clone());
+        if let Some(observation) = observation {
+            summaries.remember(observation, cached.clone());
+        }
         Ok(MaskOutcome::Mask(cached.mask))
+    }
+
+    /// The tokens among `suspects` that are not legal.
+    fn illegal(
+        &self,
+        request: &MaskRequest<'_>,
+        mut suspects: Vec<TokenId>,
+        deadline: &Deadline,
+    ) -> Result<Vec<TokenId>, LimitExceeded> {
+        let mut illegal = Vec::new();
+        for token in suspects.drain(..) {
+            let text = request.vocabulary.token(token).unwrap_or_default();
+            if self.recognizer.step_all(request.set, text, deadline)?.is_err() {
+                illegal.push(token);
+            }
+        }
+        Ok(illegal)
     }
 
     /// Computes a mask by a walk along the token trie.
@@ -115,7 +146,7 @@ impl MaskSource for ContextFreeMasks {
                 return Ok(MaskOutcome::Mask(mask.cloned().unwrap_or_else(|mask| mask)));
             }
             if reader.has_ample_tokens()? {
-                match self.compose(request, &mut reader, &mut summaries, effort, deadline) {
+                match self.compose(request, reader, &mut summaries, effort, deadline) {
                     Ok(outcome) => return Ok(outcome),
                     Err(ComposeError::Limit(limit)) => return Err(limit),
                     Err(ComposeError::TooMuchWork) => {}

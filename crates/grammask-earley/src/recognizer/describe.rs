@@ -81,6 +81,9 @@ impl Recognizer {
         let is_terminal = matches!(self.form.symbol_after(item.dot), Symbol::Terminal(_));
         match item.state {
             ItemState::FRESH | ItemState::TOKEN => String::new(),
+            state if state.is_in_value() => {
+                format!(" (inside a value, at set {})", builder.remembered.state(state).set.as_u32())
+            }
             ItemState(state) if is_terminal => match state.checked_sub(ItemState::FIRST_LIMITED) {
                 None => {
                     let term = builder.stepper.automata.term(StateId::new(state as usize));

@@ -14,6 +14,7 @@
 //! | `left_corner`, `prediction` | the static and the dynamic part of prediction |
 //! | `token_ends` | how many tokens end a terminal that counts tokens |
 //! | `stepping`, `step_budget` | a step over a byte, and the bound of its work |
+//! | `remembered` | values that a text must not repeat |
 //! | `completion` | shortest completions of sets |
 //! | `trace` | recorded steps, replayed for sets of one core |
 //! | `describe` | sets as text |
@@ -28,6 +29,7 @@ mod kernel;
 mod left_corner;
 mod prediction;
 pub mod reference;
+mod remembered;
 mod set;
 mod set_core;
 mod step_budget;
@@ -50,12 +52,14 @@ use grammask_collections::state_table::MemoTransition;
 use grammask_diagnostics::{Deadline, LimitExceeded, Limits};
 use grammask_engine::{Engine, Expectation, SetId, ShortestCompletion, TokenEvent, TokenMatch};
 use grammask_grammar::Terminal;
-use grammask_vocabulary::Vocabulary;
+use grammask_vocabulary::{TokenTrie, Vocabulary};
 
 use completion::Completions;
 use continuation::{Content, InternContinuations};
 use kernel::Kernel;
+use left_corner::ValueView;
 use prediction::{ByteWithClass, Predictor};
+use remembered::Remembered;
 use set::{Set, Sets};
 use set_core::{hash_of, intern_kernel};
 use stepping::{Stepper, TokenLimitedState};
@@ -65,6 +69,7 @@ use trace::{Recorder, Replay, TraceKey, Traces};
 pub(crate) use continuation::Continuations;
 pub(crate) use kernel::{Item, ItemState};
 pub(crate) use left_corner::LeftCorners;
+pub(crate) use remembered::OpenValue;
 pub(crate) use set_core::{CoreId, SetCore};
 
 /// Number of new sets between two checks of the memory limit: summing up the memory takes as long as creating a small
@@ -86,6 +91,8 @@ pub struct Recognizer {
     limited_count: usize,
     /// The initial state of each terminal as if it did not count tokens, if some terminal does.
     uncounted_starts: Box<[ItemState]>,
+    /// The left corners as if values had no conditions, if there are values.
+    transparent: Option<LeftCorners>,
     /// The class of each byte; no terminal distinguishes bytes of one class.
     class_of_byte: Box<[u8; 256]>,
     /// One byte of each class.
@@ -104,6 +111,7 @@ struct Builder {
     stepper: Stepper,
     continuations: Continuations,
     traces: Traces,
+    remembered: Remembered,
     /// Memo tables of shortest completions, once one was asked for.
     completions: Option<Box<Completions>>,
     /// The continuations of all sets, one list after the other.
@@ -127,7 +135,10 @@ pub(crate) struct Machine<'a> {
     pub(crate) form: &'a NormalForm,
     pub(crate) automata: &'a mut Automata,
     pub(crate) continuations: &'a Continuations,
+    /// Scopes and values are transparent in it.
     pub(crate) left_corners: &'a LeftCorners,
+    /// Whether the grammar has values.
+    pub(crate) has_values: bool,
     /// The initial state of each terminal, as if it did not count tokens.
     pub(crate) starts: &'a [ItemState],
 }
@@ -147,7 +158,11 @@ impl Recognizer {
         if let Some(fresh) = form.with_fresh_selections()? {
             form = Arc::new(fresh);
         }
-        let left_corners = LeftCorners::of(&form, limits.grammar_size)?;
+        let left_corners = LeftCorners::of(&form, ValueView::Opaque, limits.grammar_size)?;
+        let transparent = match form.values() {
+            [] => None,
+            _ => Some(LeftCorners::of(&form, ValueView::Transparent, limits.grammar_size)?),
+        };
         let mut automata = form.automata.clone();
         let mut limited = Vec::new();
         let mut starts = Vec::with_capacity(form.terminals.len());
@@ -178,7 +193,13 @@ impl Recognizer {
                 _ => ItemState(index_u32(state.index())),
             });
         }
-        let class_of_byte = Box::new(automata.terms().byte_classes(&terms));
+        let mut class_of_byte = Box::new(automata.terms().byte_classes(&terms));
+        if !form.values().is_empty() {
+            // Every byte can make a difference to a value.
+            for (byte, class) in (0..=u8::MAX).zip(class_of_byte.iter_mut()) {
+                *class = byte;
+            }
+        }
         let class_count = class_of_byte.iter().max().map_or(1, |&max| usize::from(max) + 1);
         let mut byte_of_class = vec![0_u8; class_count].into_boxed_slice();
         for byte in (0..=u8::MAX).rev() {
@@ -204,6 +225,7 @@ impl Recognizer {
             stepper: Stepper::new(automata, predictor, limited, limits),
             continuations,
             traces: Traces::default(),
+            remembered: Remembered::new(&form),
             completions: None,
             set_parts: Vec::new(),
             set_ids: IncrementalHashTable::default(),
@@ -215,11 +237,18 @@ impl Recognizer {
             kernel: Kernel::default(),
         };
         let sets = Sets::default();
+        for &(dot, condition) in form.values() {
+            let before = Item { dot, state: ItemState::FRESH, continuation: at_end };
+            let set = builder.intern(&sets, &mut Kernel { ends: false, items: vec![before] })?;
+            let start = builder.remembered.add_start(set, condition);
+            builder.stepper.predictor.add_value(start);
+        }
         let start = builder.intern(&sets, &mut first)?;
         Ok(Self {
             counts_tokens: form.counts_tokens(),
             limited_count,
             uncounted_starts,
+            transparent,
             form,
             names_tokens: token_matches.iter().any(Option::is_some),
             token_matches,
@@ -456,7 +485,7 @@ impl Engine for Recognizer {
             }
         }
         let Builder { stepper, continuations, .. } = &mut *builder;
-        stepper.resume(&mut kernel, &mut ended, continuations)?;
+        stepper.resume(&self.form, &mut kernel, &mut ended, continuations)?;
         builder.intern_live(&self.sets, &mut kernel)
     }
 
@@ -554,6 +583,15 @@ impl SetReader<'_> {
         Ok(core.items.iter().all(is_ample))
     }
 
+    /// The values that the text of the set is inside of, and those that can begin there; `None` if a walk is the better
+    /// strategy for the mask.
+    pub(crate) fn open_values(&mut self, trie: &TokenTrie) -> Result<Option<Vec<OpenValue>>, LimitExceeded> {
+        if self.recognizer.transparent.is_none() {
+            return Ok(Some(Vec::new()));
+        }
+        self.builder.open_values(self.recognizer, self.set, trie, 0)
+    }
+
     /// The core of the set, and its continuations.
     pub(crate) fn core(&self) -> (CoreId, &[ContinuationId]) {
         let set = self.recognizer.set(self.set);
@@ -574,8 +612,10 @@ impl SetReader<'_> {
     pub(crate) fn machine(&mut self) -> Machine<'_> {
         let Builder { stepper: Stepper { automata, predictor, .. }, continuations, .. } = &mut *self.builder;
         let (left_corners, starts) = predictor.parts();
+        let left_corners = self.recognizer.transparent.as_ref().unwrap_or(left_corners);
         let starts = if self.recognizer.counts_tokens { &self.recognizer.uncounted_starts } else { starts };
-        Machine { form: &self.recognizer.form, automata, continuations, left_corners, starts }
+        let has_values = self.recognizer.transparent.is_some();
+        Machine { form: &self.recognizer.form, automata, continuations, left_corners, has_values, starts }
     }
 
     /// The tokens that token terminals of the set match.
@@ -594,6 +634,7 @@ impl Builder {
             + self.stepper.memory_bytes()
             + self.continuations.memory_bytes()
             + self.traces.memory_bytes()
+            + self.remembered.memory_bytes()
             + self.completions.as_ref().map_or(0, |completions| completions.memory_bytes())
     }
 
@@ -690,6 +731,10 @@ impl Builder {
                 let mut recording = Recorder::new(&mut self.continuations, parts);
                 let mut recorded = Kernel::default();
                 self.stepper.step(&recognizer.form, &numbered, byte, &mut recording, &mut recorded)?;
+                if !self.stepper.value_items.is_empty() {
+                    self.traces.exclude(key);
+                    return self.step_set(recognizer, set, byte);
+                }
                 let mut kernel = recording.resolve(&recorded);
                 self.traces.record(key, recording, &recorded);
                 self.intern_live(&recognizer.sets, &mut kernel)
@@ -711,6 +756,9 @@ impl Builder {
         kernel.clear();
         let continuations = &mut self.continuations;
         self.stepper.step(&recognizer.form, &items, byte, continuations, &mut kernel)?;
+        if !self.stepper.value_items.is_empty() {
+            self.step_values(recognizer, byte, &mut kernel)?;
+        }
         let next = self.intern_live(&recognizer.sets, &mut kernel);
         (self.items, self.kernel) = (items, kernel);
         next
