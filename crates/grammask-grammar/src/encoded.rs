@@ -13,7 +13,8 @@ impl Grammar {
     /// The grammar of the byte strings that decode to a text of this one. Cost: linear in the size of the terminals.
     ///
     /// # Errors
-    /// If a terminal names tokens, which have no spelling in an encoding; if a limit is exceeded.
+    /// If a terminal names tokens, which have no spelling in an encoding; if a text must not, or must, repeat a value,
+    /// since values are compared as they are written; if a limit is exceeded.
     pub fn encoded(&self, encoding: &CharacterEncoding, limits: &Limits) -> Result<Self, GrammarError> {
         let mut grammar = self.clone();
         let mut encoder = TermEncoder::new(encoding.clone(), limits);
@@ -43,10 +44,19 @@ impl Grammar {
                 (None, None) => Terminal::Regular(image),
             };
         }
+        diagnostics.extend(self.value_in_encoding());
         if diagnostics.is_empty() {
             return Ok(grammar);
         }
         Err(GrammarError::new(diagnostics, self.source.clone()))
+    }
+
+    /// The error of the first value that a text must not, or must, repeat.
+    fn value_in_encoding(&self) -> Option<Diagnostic> {
+        let node = self.nodes.iter().position(|node| matches!(node, Node::Value { .. }))?;
+        let message = "values that must differ cannot be part of an encoded text";
+        let diagnostic = Diagnostic::error(Code::UnsupportedGrammar, message);
+        Some(diagnostic.at(self.spans[node]).help("allow equal values, or leave them outside the encoded grammar"))
     }
 
     /// The error of a terminal that matches tokens by id.

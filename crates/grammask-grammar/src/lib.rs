@@ -1,10 +1,10 @@
 //! The intermediate representation of grammars: front ends produce it, and lowering consumes it.
 //!
 //! A [`Grammar`] is a list of [`Definition`]s, whose right-hand sides are trees of [`Node`]s in one arena: terminals,
-//! nonterminals, sequences, choices, counted repetitions, [`Selection`]s, and [`values`]. A [`Terminal`] is a regular language over
-//! bytes, as a term in a [`Terms`] arena, or a set of whole tokens of the vocabulary. The representation is small on
-//! purpose: front ends translate every convenience of their notation to these nodes, and lowering alone knows how they
-//! become plain productions.
+//! nonterminals, sequences, choices, counted repetitions, [`Selection`]s, and [`values`]. A [`Terminal`] is a regular
+//! language over bytes, as a term in a [`Terms`] arena, or a set of whole tokens of the vocabulary. The representation
+//! is small on purpose: front ends translate every convenience of their notation to these nodes, and lowering alone
+//! knows how they become plain productions.
 //!
 //! Invariants:
 //!
@@ -17,9 +17,8 @@
 //! plain productions: parts in any order, with conditions on their combinations. Its conditions are Horn clauses,
 //! decided by unit propagation (Dowling and Gallier 1984). [`values`] are the constructs beyond context-free languages:
 //! texts that must not, or must, repeat the value of an earlier one. [`Grammar::encoded`] replaces the terminals by their
-//! inverse images under an encoding. [`RuleLanguages`] are the regular languages of rules, for limits
-//! of their texts. [`directives`] are the statements about a lexer that KBNF
-//! and GBNF share.
+//! inverse images under an encoding. [`RuleLanguages`] are the regular languages of rules, for limits of their texts.
+//! [`directives`] are the statements about a lexer that KBNF and GBNF share.
 #![forbid(unsafe_code)]
 
 mod builder;

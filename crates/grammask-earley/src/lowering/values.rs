@@ -61,7 +61,8 @@ pub fn check_values(productions: &Productions, derivability: &Derivability) -> V
     let reached = productions.reachable();
     let is_plain = |terminal: &Terminal| matches!(terminal, Terminal::Literal(_) | Terminal::Regular(_));
     let names_tokens = !productions.terminals.iter().all(|definition| is_plain(&definition.terminal));
-    let (mut all, mut inner): (Vec<(u32, u32)>, Vec<(usize, u32)>) = (Vec::new(), Vec::new());
+    let mut all: Vec<(u32, u32)> = Vec::new();
+    let mut inner: Vec<(usize, u32)> = Vec::new();
     for (index, rule) in productions.rules.iter().enumerate().filter(|&(index, _)| reached[index]) {
         let mut add = |symbol: Symbol, is_last: bool| {
             if let Symbol::Nonterminal(id) = symbol

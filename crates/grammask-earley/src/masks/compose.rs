@@ -50,6 +50,16 @@ pub(super) struct SymbolSummary {
     pub(super) values: Option<BegunValues>,
 }
 
+/// The result of a computation.
+struct MaskParts {
+    /// Tokens, as sets to be united.
+    live: Vec<LiveTokens>,
+    /// The continuations that were resumed, in order.
+    resumed: Vec<ContinuationId>,
+    /// The tokens that may be illegal.
+    suspects: Vec<TokenId>,
+}
+
 /// The parts of a mask.
 #[derive(Debug)]
 pub(crate) struct ComposedMask {
@@ -146,7 +156,7 @@ impl RuleSummaries {
         let budget = WorkBudget::new(effort, self.setbacks, deadline);
         let result = self.computation(reader, vocabulary, budget).mask(&items, &values);
         self.setbacks = setbacks_after(self.setbacks, effort, &result);
-        let (live, resumed, suspects) = result?;
+        let MaskParts { live, resumed, suspects } = result?;
         if !values.is_empty() || !suspects.is_empty() {
             return Ok(ComposedMask { live, observation: None, suspects });
         }
@@ -215,12 +225,8 @@ pub(super) struct MaskComputation<'a> {
 }
 
 impl MaskComputation<'_> {
-    /// The parts of the mask, the continuations that it resumed, in order, and the tokens that may be illegal.
-    fn mask(
-        &mut self,
-        items: &[Item],
-        values: &[OpenValue],
-    ) -> Result<(Vec<LiveTokens>, Vec<ContinuationId>, Vec<TokenId>), ComposeError> {
+    /// The parts of the mask.
+    fn mask(&mut self, items: &[Item], values: &[OpenValue]) -> Result<MaskParts, ComposeError> {
         let mut worklist = std::mem::take(&mut self.summaries.worklist);
         let mut suspects = Suspects::default();
         self.set(items, values, &mut worklist, &mut suspects)?;
@@ -228,7 +234,7 @@ impl MaskComputation<'_> {
         let resumed = worklist.completed().collect();
         self.summaries.worklist = worklist.cleared();
         let suspects = suspects.tokens(self.trie, &live);
-        Ok((live, resumed, suspects))
+        Ok(MaskParts { live, resumed, suspects })
     }
 
     /// Adds the live tokens of a set to the worklist; returns the nodes at which its text may be complete.

@@ -11,7 +11,7 @@ use rustc_hash::FxHashMap;
 
 use grammask_automata::{TermId, Terms};
 use grammask_diagnostics::Span;
-use grammask_grammar::{Grammar, GrammarBuilder, NodeId, NonterminalId, PartId, Selection, Terminal};
+use grammask_grammar::{Grammar, GrammarBuilder, NodeId, NonterminalId, PartId, Selection, Terminal, ValueEquality, ValueKind};
 
 /// A rule in [`Rules`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -40,6 +40,10 @@ pub(crate) enum RulePart {
     Markup(TermId),
     /// A rule.
     Rule(RuleId),
+    /// A rule with an empty set of remembered values.
+    Scope(RuleId),
+    /// A rule whose value is compared with the remembered ones.
+    Value { rule: RuleId, kind: ValueKind },
     /// `min` to `max` repetitions of a rule.
     Repeat { rule: RuleId, min: u32, max: Option<u32> },
 }
@@ -287,6 +291,17 @@ impl Rules {
                             nodes.push(builder.terminal(terminal, &label, span));
                         }
                         RulePart::Rule(rule) => nodes.push(reference(rule, &mut builder)),
+                        RulePart::Scope(rule) => {
+                            let node = reference(rule, &mut builder);
+                            nodes.push(builder.scope(node, span));
+                        }
+                        RulePart::Value { rule, kind } => {
+                            let node = reference(rule, &mut builder);
+                            nodes.push(match kind {
+                                ValueKind::Fresh => builder.fresh(node, ValueEquality::Json, span),
+                                ValueKind::Repeated => builder.repeated(node, ValueEquality::Json, span),
+                            });
+                        }
                         RulePart::Repeat { rule, .. } if !productive[rule.index()] => {}
                         RulePart::Repeat { rule, min, max } => {
                             let node = reference(rule, &mut builder);
@@ -381,7 +396,7 @@ fn is_productive(parts: &[RulePart], productive: &[bool]) -> bool {
 /// The rule without which `part` derives nothing.
 fn required_rule(part: RulePart) -> Option<RuleId> {
     match part {
-        RulePart::Rule(rule) => Some(rule),
+        RulePart::Rule(rule) | RulePart::Scope(rule) | RulePart::Value { rule, .. } => Some(rule),
         RulePart::Repeat { rule, min, .. } if min > 0 => Some(rule),
         _ => None,
     }

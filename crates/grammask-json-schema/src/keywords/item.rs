@@ -57,7 +57,7 @@ pub(super) fn item_keyword(
         }
         "uniqueItems" if reader.library.get(place) == &Value::Boolean(true) => {
             let no_items = formulas.item_sets.intern(Box::default());
-            formulas.arrays.literal(ArrayAssertion::Unique(place, no_items))
+            formulas.arrays.literal(ArrayAssertion::Unique(no_items))
         }
         _ => return None,
     })

@@ -1,8 +1,7 @@
 //! The formula arenas of one translation, the interned names that formulas mention, and negation.
 
-use rustc_hash::{FxHashMap, FxHashSet};
+use rustc_hash::FxHashMap;
 
-use crate::document::resources::Location;
 use crate::interner::{Id, Interner};
 use crate::values::formula::{Formula, FormulaArena, FormulaId, Literal, falsehood, truth};
 use crate::values::literals::{
@@ -47,8 +46,6 @@ pub(crate) struct Formulas {
     pub(crate) name_lists: Interner<NameList>,
     pub(crate) name_sets: Interner<NameSet>,
     pub(crate) item_sets: Interner<SeenItems>,
-    /// Locations of `uniqueItems` that is not enforced.
-    pub(crate) relaxed_uniqueness: FxHashSet<Location>,
     /// Memo table of negations; symmetric.
     negations: FxHashMap<ValueFormula, ValueFormula>,
     /// Memo table of [`Self::has_name`].
@@ -65,7 +62,6 @@ impl Formulas {
             name_lists: Interner::new(),
             name_sets: Interner::new(),
             item_sets: Interner::new(),
-            relaxed_uniqueness: FxHashSet::default(),
             negations: FxHashMap::default(),
             memberships: FxHashMap::default(),
         }
@@ -197,8 +193,8 @@ impl Formulas {
             ArrayAssertion::AtMost(max) => ArrayAssertion::AtLeast(max + 1),
             ArrayAssertion::MatchAtLeast(min, value) => ArrayAssertion::MatchAtMost(min - 1, value),
             ArrayAssertion::MatchAtMost(max, value) => ArrayAssertion::MatchAtLeast(max + 1, value),
-            ArrayAssertion::Unique(at, items) => ArrayAssertion::Repeated(at, items),
-            ArrayAssertion::Repeated(at, items) => ArrayAssertion::Unique(at, items),
+            ArrayAssertion::Unique(seen) => ArrayAssertion::Repeated(seen),
+            ArrayAssertion::Repeated(seen) => ArrayAssertion::Unique(seen),
         };
         self.arrays.literal(literal)
     }

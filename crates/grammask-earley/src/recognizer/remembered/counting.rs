@@ -36,6 +36,9 @@ pub(super) struct ValueCounts {
 #[derive(Clone, Debug)]
 enum ValueCount {
     Infinite,
+    /// The values of a symbol inside its own values count as enough while they are enumerated: where that is wrong, a
+    /// text goes on for ever inside them.
+    InProgress,
     Enumerated(Box<Enumeration>),
 }
 
@@ -51,7 +54,7 @@ impl ValueCounts {
     /// Estimated memory, in bytes.
     pub(super) fn memory_bytes(&self) -> usize {
         let enumerated = self.of_value.values().map(|count| match count {
-            ValueCount::Infinite => 32,
+            ValueCount::Infinite | ValueCount::InProgress => 32,
             ValueCount::Enumerated(values) => {
                 values.visited.capacity() * 32 + values.queue.capacity() * 8 + values.found.capacity() * 5
             }
@@ -96,15 +99,17 @@ impl Builder {
         Ok(true)
     }
 
-    /// Whether the symbols of fresh values ahead may run out of values.
+    /// Whether the symbols of the values ahead may run out of values within a token of at most `reach` bytes.
     pub(super) fn is_scarce(
         &mut self,
         recognizer: &Recognizer,
         ahead: &Ahead,
+        remembered: ValueSetId,
+        reach: usize,
     ) -> Result<bool, LimitExceeded> {
+        let needed = self.remembered.sets.len(remembered) + ahead.fresh as usize + reach;
         for &number in &ahead.values {
-            self.has_values(recognizer, number, 0)?;
-            if matches!(self.remembered.counts.of_value.get(&number), Some(ValueCount::Enumerated(_))) {
+            if !self.has_values(recognizer, number, needed)? {
                 return Ok(true);
             }
         }
@@ -148,14 +153,13 @@ impl Builder {
             let known = self.first_count(recognizer, number)?;
             self.remembered.counts.of_value.insert(number, known);
         }
-        let Some(ValueCount::Enumerated(values)) = self.remembered.counts.of_value.get_mut(&number) else {
+        let counts = &mut self.remembered.counts.of_value;
+        let Some(known @ ValueCount::Enumerated(_)) = counts.get_mut(&number) else { return Ok(true) };
+        let ValueCount::Enumerated(mut values) = std::mem::replace(known, ValueCount::InProgress) else {
             return Ok(true);
         };
-        if values.found.len() >= count || values.queue.is_empty() {
-            return Ok(values.found.len() >= count);
-        }
-        let mut values = std::mem::take(values);
-        let result = self.enumerate(recognizer, &mut values, count);
+        let is_known = values.found.len() >= count || values.queue.is_empty();
+        let result = if is_known { Ok(()) } else { self.enumerate(recognizer, &mut values, count) };
         let has_enough = values.found.len() >= count;
         self.remembered.counts.of_value.insert(number, ValueCount::Enumerated(values));
         result.map(|()| has_enough)

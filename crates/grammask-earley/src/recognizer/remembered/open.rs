@@ -56,7 +56,7 @@ impl Builder {
             for ScopeEnd { remembered: set, ahead } in &*self.scope_ends(recognizer, item.continuation) {
                 remembered.push(*set);
                 let ahead = ahead.after(number as u32, condition.kind);
-                is_scarce = is_scarce || self.is_scarce(recognizer, &ahead)?;
+                is_scarce = is_scarce || self.is_scarce(recognizer, &ahead, *set, trie.max_depth())?;
             }
             let Some(repeatable) = self.repeatable_nodes(state.prefix, &remembered, trie) else {
                 return Ok(None);
