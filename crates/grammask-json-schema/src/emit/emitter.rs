@@ -20,6 +20,8 @@ pub(crate) struct Emitter {
     punctuation: PunctuationTable,
     /// Memo table of rules by value set and depth.
     value_rules: FxHashMap<(ValueSet, u32), RuleId>,
+    /// Memo table of rules for parts.
+    rules_of_parts: FxHashMap<PartSequence, RuleId>,
     /// Rules of values without alternatives yet.
     pending: Vec<PendingValue>,
 }
@@ -44,6 +46,7 @@ impl Emitter {
             rules: Rules::default(),
             punctuation: PunctuationTable::new(whitespace),
             value_rules: FxHashMap::default(),
+            rules_of_parts: FxHashMap::default(),
             pending: Vec::new(),
         }
     }
@@ -75,6 +78,7 @@ impl Emitter {
         self.rules.restore(checkpoint.rules);
         let rules = &self.rules;
         self.value_rules.retain(|_, rule| rules.contains(*rule));
+        self.rules_of_parts.retain(|_, rule| rules.contains(*rule));
     }
 
     /// Fails if the translation has exceeded a limit.
@@ -100,6 +104,15 @@ impl Emitter {
             }
         }
         Ok(Some(vec![RulePart::Rule(self.value_rule(set, depth))]))
+    }
+
+    /// A rule for `parts`: equal parts have the same rule.
+    pub(crate) fn rule_of(&mut self, parts: &PartSequence) -> RuleId {
+        if let [RulePart::Rule(rule)] = parts[..] {
+            return rule;
+        }
+        let Self { rules, rules_of_parts, .. } = self;
+        *rules_of_parts.entry(parts.clone()).or_insert_with(|| rules.add("text", [parts.clone()]))
     }
 
     /// The punctuation of arrays and objects whose children are at `depth`.
