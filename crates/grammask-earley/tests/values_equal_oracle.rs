@@ -12,7 +12,9 @@ use grammask_earley::recognizer::Recognizer;
 use grammask_engine::{
     CompletionStep, Effort, Engine, MaskCache, MaskOutcome, MaskRequest, MaskSource, MaskStrategy, SetId,
 };
-use grammask_grammar::{Grammar, GrammarBuilder, NodeId, Terminal, ValueEquality};
+use grammask_grammar::{
+    Clause, Grammar, GrammarBuilder, NodeId, PartId, PartOrder, Selection, Terminal, ValueEquality,
+};
 use grammask_vocabulary::{TokenId, TokenTexts, Vocabulary};
 
 use values_oracle::{Derivations, ValueOracle};
@@ -131,7 +133,7 @@ impl Sketch {
         let item = self.builder.fresh(content, self.equality, span);
         let comma = self.literal(",");
         let (open, close) = (self.literal("["), self.literal("]"));
-        let body = match self.random.below(7) {
+        let body = match self.random.below(9) {
             0 => {
                 // Members with unique names.
                 let (open, close, colon) = (self.literal("{"), self.literal("}"), self.literal(":"));
@@ -169,6 +171,17 @@ impl Sketch {
                 let more = self.builder.repeat(more, 0, None, span);
                 self.builder.sequence(vec![open, other, more, close], span)
             }
+            5 => self.members_in_any_order(item, count),
+            6 => {
+                // Alternatives of which some have further values, after texts without values.
+                let (colon, dot) = (self.literal(":"), self.literal("."));
+                let inner = if depth > 0 { self.scope(depth - 1) } else { dot };
+                let first = self.builder.sequence(vec![comma, item, dot], span);
+                let second = self.builder.sequence(vec![colon, inner, comma, item], span);
+                let rest = self.builder.choice(vec![colon, first, second, inner], span);
+                let rest = self.builder.repeat(rest, 0, self.random.one_of(&[Some(1), Some(3), None]), span);
+                self.builder.sequence(vec![open, item, rest, close], span)
+            }
             4 => {
                 // Items that touch each other.
                 let many = self.builder.repeat(item, 1, None, span);
@@ -189,6 +202,30 @@ impl Sketch {
             }
         };
         self.builder.scope(body, span)
+    }
+
+    /// A selection of two single parts and one that may be repeated, with fresh values in some of them.
+    fn members_in_any_order(&mut self, item: NodeId, count: u32) -> NodeId {
+        let span = Span::default();
+        let (open, close, comma) = (self.literal("["), self.literal("]"), self.literal(","));
+        let order = self.random.one_of(&[PartOrder::Any, PartOrder::Listed]);
+        let fixed = self.regex(":[01]");
+        let other = self.regex("\\.a*");
+        let other = self.builder.fresh(other, self.equality, span);
+        let first = self.random.one_of(&[fixed, other, item]);
+        let ended = self.builder.sequence(vec![item, fixed], span);
+        let many = self.random.one_of(&[item, ended]);
+        let least = self.random.below(3) as u32;
+        let least = if first == item { least.min(count.saturating_sub(1)) } else { least.min(count) };
+        let most = self.random.one_of(&[None, Some(least + 1), Some(least + 2)]);
+        let required = Clause { given: Box::default(), then: Some(PartId::new(self.random.below(2))) };
+        let clauses = if self.random.below(2) == 0 { vec![required] } else { Vec::new() };
+        let selection = Selection::new(order, 3, &[PartId::new(2)], clauses, (least, most));
+        let selection = Arc::new(selection.expect("clauses without a premise"));
+        let last = self.regex("b:");
+        let members = self.builder.selection(selection, vec![first, last, many], comma, span);
+        let members = self.builder.repeat(members, u32::from(least > 0), Some(1), span);
+        self.builder.sequence(vec![open, members, close], span)
     }
 }
 

@@ -89,9 +89,7 @@ pub fn check_values(productions: &Productions, derivability: &Derivability) -> V
             Body::Scope(_) => {}
             Body::Repeat { symbol, max, .. } => add(*symbol, *max == Some(1)),
             Body::Selection { parts, separator, .. } => {
-                if parts.iter().chain([separator]).any(|&part| has_value(part)) {
-                    errors.push(error(index, "are parts of a selection"));
-                }
+                parts.iter().chain([separator]).for_each(|&part| add(part, false));
             }
             Body::Alternatives(alternatives) => {
                 for symbols in alternatives {

@@ -45,13 +45,13 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use rustc_hash::FxHashSet;
 
-use crate::lowering::{NormalForm, Symbol};
+use crate::lowering::{DotId, NormalForm, Symbol};
 use grammask_automata::Automata;
 use grammask_collections::incremental_hash_table::IncrementalHashTable;
 use grammask_collections::state_table::MemoTransition;
 use grammask_diagnostics::{Deadline, LimitExceeded, Limits};
 use grammask_engine::{Engine, Expectation, SetId, ShortestCompletion, TokenEvent, TokenMatch};
-use grammask_grammar::Terminal;
+use grammask_grammar::{Terminal, ValueCondition};
 use grammask_vocabulary::{TokenTrie, Vocabulary};
 
 use completion::Completions;
@@ -219,13 +219,18 @@ impl Recognizer {
         let at_end = continuations.intern(&Content { ends: true, entries: Vec::new() });
         let mut first = Kernel { ends: form.start_is_nullable, items: Vec::new() };
         first.items.extend(form.start.map(|dot| Item { dot, state: ItemState::FRESH, continuation: at_end }));
+        let is_infinite = |&(dot, condition): &(DotId, ValueCondition)| {
+            let symbol = form.symbol_after(dot);
+            remembered::is_infinite(&form, &mut automata, &starts, symbol, condition.equality)
+        };
+        let infinite: Vec<bool> = form.values().iter().map(is_infinite).collect::<Result<_, _>>()?;
         let predictor = Predictor::new(left_corners, starts, start_states, class_count, limits.set_items);
         let mut builder = Builder {
             form: form.clone(),
             stepper: Stepper::new(automata, predictor, limited, limits),
             continuations,
             traces: Traces::default(),
-            remembered: Remembered::new(&form),
+            remembered: Remembered::new(&form, &infinite),
             completions: None,
             set_parts: Vec::new(),
             set_ids: IncrementalHashTable::default(),
@@ -486,6 +491,7 @@ impl Engine for Recognizer {
         }
         let Builder { stepper, continuations, .. } = &mut *builder;
         stepper.resume(&self.form, &mut kernel, &mut ended, continuations)?;
+        builder.retain_viable(self, &mut kernel)?;
         builder.intern_live(&self.sets, &mut kernel)
     }
 
@@ -681,7 +687,7 @@ impl Builder {
     ) -> Result<Option<SetId>, LimitExceeded> {
         let set = recognizer.set(id);
         let core = self.continuations.cores.get(set.data.core());
-        if bytes.len() < 2 || core.items.len() != 1 || core.is_frequent() {
+        if bytes.len() < 2 || core.items.len() != 1 || core.is_frequent() || self.has_scarce_values() {
             return Ok(None);
         }
         let Some(item) = core.items_with(self.parts(set)).next() else { return Ok(None) };
@@ -711,7 +717,7 @@ impl Builder {
         byte: ByteWithClass,
     ) -> Result<Option<SetId>, LimitExceeded> {
         let core = self.continuations.cores.get(set.data.core());
-        if !core.is_frequent() {
+        if !core.is_frequent() || self.has_scarce_values() {
             return self.step_set(recognizer, set, byte);
         }
         let parts = &self.set_parts[set.data.first()..][..core.count];
@@ -759,6 +765,7 @@ impl Builder {
         if !self.stepper.value_items.is_empty() {
             self.step_values(recognizer, byte, &mut kernel)?;
         }
+        self.retain_viable(recognizer, &mut kernel)?;
         let next = self.intern_live(&recognizer.sets, &mut kernel);
         (self.items, self.kernel) = (items, kernel);
         next

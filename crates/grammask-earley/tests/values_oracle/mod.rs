@@ -10,13 +10,15 @@ use std::cmp::Reverse;
 use std::collections::{BTreeSet, BinaryHeap, HashMap, HashSet};
 
 use grammask_automata::{TermId, Terms};
-use grammask_grammar::{Grammar, Node, NodeId, Terminal, ValueCondition, ValueEquality, ValueKind};
+use grammask_grammar::{Grammar, Node, NodeId, PartId, Terminal, ValueCondition, ValueEquality, ValueKind};
 
 /// What is still to be read, in a derivation.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 enum Goal {
     Node(NodeId),
     Copies(NodeId, u32, Option<u32>),
+    /// The rest of a selection, after these parts.
+    Parts(NodeId, Vec<PartId>),
     Word(TermId),
     EndScope,
     EndValue(ValueCondition),
@@ -178,6 +180,7 @@ impl<'g> ValueOracle<'g> {
                         agenda.push(derivation);
                     }
                 }
+                Goal::Parts(node, occurred) => self.expand_parts(node, &occurred, derivation, &mut agenda),
                 Goal::EndScope => {
                     derivation.scopes.pop();
                     agenda.push(derivation);
@@ -243,7 +246,43 @@ impl<'g> ValueOracle<'g> {
                 derivation.values.push(Vec::new());
                 agenda.push(derivation);
             }
-            Node::Selection { .. } => unreachable!("no generated grammar has a selection"),
+            Node::Selection { parts, .. } => {
+                for part in (0..parts.len()).map(PartId::new) {
+                    let mut derivation = derivation.clone();
+                    derivation.goals.extend([Goal::Parts(node, vec![part]), Goal::Node(parts[part.index()])]);
+                    agenda.push(derivation);
+                }
+            }
+        }
+    }
+
+    /// What can follow some parts of a selection: its end, or a separator and another part.
+    fn expand_parts(
+        &self,
+        node: NodeId,
+        occurred: &[PartId],
+        derivation: Derivation,
+        agenda: &mut Vec<Derivation>,
+    ) {
+        let Node::Selection { selection, parts, separator } = &self.grammar.nodes()[node.index()] else {
+            unreachable!("the goal is that of a selection");
+        };
+        if selection.allows(occurred) {
+            agenda.push(derivation.clone());
+        }
+        for part in (0..parts.len()).map(PartId::new) {
+            let mut derivation = derivation.clone();
+            if selection.is_listed() && occurred.last() > Some(&part) {
+                continue;
+            }
+            let mut occurred: Vec<PartId> = occurred.iter().copied().chain([part]).collect();
+            occurred.sort_unstable();
+            if !selection.may_repeat(&occurred) {
+                continue;
+            }
+            let next = Goal::Node(parts[part.index()]);
+            derivation.goals.extend([Goal::Parts(node, occurred), next, Goal::Node(*separator)]);
+            agenda.push(derivation);
         }
     }
 

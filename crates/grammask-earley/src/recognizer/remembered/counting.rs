@@ -35,7 +35,6 @@ pub(super) struct ValueCounts {
 
 #[derive(Clone, Debug)]
 enum ValueCount {
-    Infinite,
     /// The values of a symbol inside its own values count as enough while they are enumerated: where that is wrong, a
     /// text goes on for ever inside them.
     InProgress,
@@ -54,7 +53,7 @@ impl ValueCounts {
     /// Estimated memory, in bytes.
     pub(super) fn memory_bytes(&self) -> usize {
         let enumerated = self.of_value.values().map(|count| match count {
-            ValueCount::Infinite | ValueCount::InProgress => 32,
+            ValueCount::InProgress => 32,
             ValueCount::Enumerated(values) => {
                 values.visited.capacity() * 32 + values.queue.capacity() * 8 + values.found.capacity() * 5
             }
@@ -78,8 +77,9 @@ impl Builder {
             return Ok(true);
         }
         let form = &recognizer.form;
-        let is_fresh = |number: &u32| form.values()[*number as usize].1.kind == ValueKind::Fresh;
-        let fresh: Vec<u32> = ahead.values.iter().copied().filter(is_fresh).collect();
+        let scopes = &self.remembered.scopes;
+        let fresh: Vec<u32> =
+            ahead.values.iter().copied().filter(|&number| scopes.is_scarce(number)).collect();
         for &number in &fresh {
             let needed = ahead.fresh as usize;
             let size = self.remembered.sets.len(remembered);
@@ -109,7 +109,7 @@ impl Builder {
     ) -> Result<bool, LimitExceeded> {
         let needed = self.remembered.sets.len(remembered) + ahead.fresh as usize + reach;
         for &number in &ahead.values {
-            if !self.has_values(recognizer, number, needed)? {
+            if self.remembered.scopes.is_scarce(number) && !self.has_values(recognizer, number, needed)? {
                 return Ok(true);
             }
         }
@@ -149,12 +149,12 @@ impl Builder {
         number: u32,
         count: usize,
     ) -> Result<bool, LimitExceeded> {
-        if !self.remembered.counts.of_value.contains_key(&number) {
-            let known = self.first_count(recognizer, number)?;
-            self.remembered.counts.of_value.insert(number, known);
-        }
-        let counts = &mut self.remembered.counts.of_value;
-        let Some(known @ ValueCount::Enumerated(_)) = counts.get_mut(&number) else { return Ok(true) };
+        let Self { remembered, .. } = self;
+        let start = remembered.start_state(number);
+        let known = remembered.counts.of_value.entry(number).or_insert_with(|| {
+            let queue = VecDeque::from([start]);
+            ValueCount::Enumerated(Box::new(Enumeration { queue, ..Enumeration::default() }))
+        });
         let ValueCount::Enumerated(mut values) = std::mem::replace(known, ValueCount::InProgress) else {
             return Ok(true);
         };
@@ -163,19 +163,6 @@ impl Builder {
         let has_enough = values.found.len() >= count;
         self.remembered.counts.of_value.insert(number, ValueCount::Enumerated(values));
         result.map(|()| has_enough)
-    }
-
-    fn first_count(&mut self, recognizer: &Recognizer, number: u32) -> Result<ValueCount, LimitExceeded> {
-        let form = &recognizer.form;
-        let (dot, condition) = form.values()[number as usize];
-        let (_, starts) = self.stepper.predictor.parts();
-        let starts = starts.to_vec();
-        if is_infinite(form, &mut self.stepper.automata, &starts, form.symbol_after(dot), condition.equality)?
-        {
-            return Ok(ValueCount::Infinite);
-        }
-        let queue = VecDeque::from([self.remembered.start_state(number)]);
-        Ok(ValueCount::Enumerated(Box::new(Enumeration { queue, ..Enumeration::default() })))
     }
 
     /// Searches until `count` values are found.
@@ -209,8 +196,8 @@ impl Builder {
 }
 
 /// Whether a symbol surely has infinitely many values: a terminal of it has a self-loop that changes the value. In
-/// JSON, that is a loop on a letter, since letters are in strings and in literals only.
-fn is_infinite(
+/// JSON, that is a loop on a letter, which is in a string or literal, or on a digit other than 0 outside of exponents.
+pub(in super::super) fn is_infinite(
     form: &NormalForm,
     automata: &mut Automata,
     starts: &[ItemState],
@@ -245,20 +232,23 @@ fn is_infinite(
 }
 
 fn has_loop(automata: &mut Automata, start: StateId, equality: ValueEquality) -> Result<bool, LimitExceeded> {
-    let mut states = vec![start];
+    // The states, and whether a text without exponents reaches them.
+    let mut states: Vec<(StateId, bool)> = vec![(start, true)];
     let mut next = 0;
-    while let Some(&state) = states.get(next) {
+    while let Some(&(state, is_plain)) = states.get(next) {
         next += 1;
         for (bytes, target) in automata.successors(state)? {
+            let has = |mut range: std::ops::RangeInclusive<u8>| range.any(|byte| bytes.contains(byte));
             let changes_value = match equality {
                 ValueEquality::Bytes => true,
-                ValueEquality::Json => (b'a'..=b'z').any(|letter| bytes.contains(letter)),
+                ValueEquality::Json => has(b'a'..=b'z') || is_plain && has(b'1'..=b'9'),
             };
             if target == state && changes_value {
                 return Ok(true);
             }
-            if !states.contains(&target) && states.len() < MAX_STATES {
-                states.push(target);
+            let is_plain = is_plain && bytes.iter().any(|byte| !matches!(byte, b'e' | b'E'));
+            if !states.contains(&(target, is_plain)) && states.len() < MAX_STATES {
+                states.push((target, is_plain));
             }
         }
     }

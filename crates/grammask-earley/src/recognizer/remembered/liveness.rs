@@ -42,9 +42,10 @@ impl Builder {
         number: usize,
     ) -> Result<bool, LimitExceeded> {
         let kind = recognizer.form.values()[number].1.kind;
+        let value = self.remembered.scopes.value(number as u32);
         for ScopeEnd { remembered, ahead } in &*self.scope_ends(recognizer, continuation) {
             if self.can_satisfy(recognizer, state, *remembered, kind)?
-                && self.has_enough_values(recognizer, &ahead.after(number as u32, kind), *remembered)?
+                && self.has_enough_values(recognizer, &value.then(ahead), *remembered)?
             {
                 return Ok(true);
             }

@@ -17,6 +17,7 @@
 //! | `liveness` | whether a value can still be completed as its condition demands |
 //! | `open` | the open values of a set, for its mask |
 //! | `counting` | how many different values a symbol has |
+//! | `viability` | whether enough different values are left for what must follow an item |
 //!
 //! **Invariant: an item inside a value is live.** Some completion of it satisfies the condition in some environment.
 //! A step checks that: at once if no remembered value can begin with the prefix, else by a search that leaves all
@@ -34,6 +35,7 @@ mod scopes;
 mod stepping;
 mod string;
 mod value_set;
+mod viability;
 
 use rustc_hash::FxHashMap;
 
@@ -50,7 +52,9 @@ use json::{PrefixId, Values};
 use liveness::LivenessMemo;
 use scopes::Scopes;
 use value_set::{ValueSetId, ValueSets};
+use viability::ViabilityMemo;
 
+pub(super) use counting::is_infinite;
 pub(crate) use open::OpenValue;
 
 /// Maximum number of values that are open inside each other. A step descends into each of them.
@@ -78,14 +82,17 @@ pub(super) struct Remembered {
     starts: Vec<usize>,
     liveness: LivenessMemo,
     counts: ValueCounts,
+    viability: ViabilityMemo,
     /// The number of values that the current step has descended into.
     pub(super) open: usize,
 }
 
 impl Remembered {
-    pub(super) fn new(form: &NormalForm) -> Self {
+    /// The tables for a grammar; `infinite` says of each value, by number, whether it surely has infinitely many texts that
+    /// differ.
+    pub(super) fn new(form: &NormalForm, infinite: &[bool]) -> Self {
         Self {
-            scopes: Scopes::new(form),
+            scopes: Scopes::new(form, infinite),
             environments: Environments::default(),
             values: Values::default(),
             sets: ValueSets::default(),
@@ -94,6 +101,7 @@ impl Remembered {
             starts: Vec::new(),
             liveness: LivenessMemo::default(),
             counts: ValueCounts::default(),
+            viability: ViabilityMemo::default(),
             open: 0,
         }
     }
@@ -128,6 +136,7 @@ impl Remembered {
             + self.state_ids.capacity() * (size_of::<(ValueState, u32)>() + 1)
             + self.liveness.memory_bytes()
             + self.counts.memory_bytes()
+            + self.viability.memory_bytes()
     }
 
     fn intern_state(&mut self, state: ValueState) -> ItemState {

@@ -44,6 +44,9 @@ impl Builder {
         depth: usize,
     ) -> Result<Option<Vec<OpenValue>>, LimitExceeded> {
         let items = self.items(recognizer.set(set));
+        if depth == 0 && self.may_run_out(recognizer, &items, trie.max_depth())? {
+            return Ok(None);
+        }
         let scans = self.scans(recognizer, set)?;
         let mut values = Vec::new();
         for item in scans.into_iter().filter(|item| item.state.is_in_value()) {
@@ -55,7 +58,7 @@ impl Builder {
             let (mut remembered, mut is_scarce) = (Vec::new(), false);
             for ScopeEnd { remembered: set, ahead } in &*self.scope_ends(recognizer, item.continuation) {
                 remembered.push(*set);
-                let ahead = ahead.after(number as u32, condition.kind);
+                let ahead = self.remembered.scopes.value(number as u32).then(ahead);
                 is_scarce = is_scarce || self.is_scarce(recognizer, &ahead, *set, trie.max_depth())?;
             }
             let Some(repeatable) = self.repeatable_nodes(state.prefix, &remembered, trie) else {
