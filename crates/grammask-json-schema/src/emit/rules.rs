@@ -11,7 +11,9 @@ use rustc_hash::FxHashMap;
 
 use grammask_automata::{TermId, Terms};
 use grammask_diagnostics::Span;
-use grammask_grammar::{Grammar, GrammarBuilder, NodeId, NonterminalId, PartId, Selection, Terminal, ValueEquality, ValueKind};
+use grammask_grammar::{
+    Grammar, GrammarBuilder, NodeId, NonterminalId, PartId, Selection, Terminal, ValueEquality, ValueKind,
+};
 
 /// A rule in [`Rules`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]

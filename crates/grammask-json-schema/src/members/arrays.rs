@@ -8,8 +8,8 @@ use crate::emit::punctuation::{Brackets, Punctuation};
 use crate::emit::rules::{PartSequence, RuleId, RulePart};
 use crate::members::child_count::ChildCount;
 use crate::members::unique_items::{
-    ArrayShape, Item, ListedValue, if_unique, mentions_uniqueness, next_items, tracked_values,
-    unique_items_selection,
+    ArrayShape, Item, ListedValue, UniqueItems, if_unique, mentions_uniqueness, next_items,
+    refuse_uniqueness, unique_items_selection, with_uniqueness,
 };
 use crate::values::derivative::{Monomial, linear_form};
 use crate::values::formula::{FoldedNode, Formula, falsehood, truth};
@@ -66,14 +66,20 @@ pub(crate) fn array_alternatives(
     }
     let punctuation = emitter.punctuation(&mut sets.languages, depth);
     let count = ChildCount::default();
-    let Some(residual) = residual(&mut sets.formulas, formula, count, ItemPosition::First) else {
+    let Some(mut residual) = residual(&mut sets.formulas, formula, count, ItemPosition::First) else {
         return Ok(Vec::new());
     };
     let shape = ArrayShape { punctuation, depth };
     if let Some(alternatives) = unique_items_selection(sets, emitter, residual, shape)? {
         return Ok(alternatives);
     }
-    let tracked = tracked_values(sets, residual)?;
+    let items = UniqueItems::of_array(sets, residual)?;
+    if items.is_refused {
+        refuse_uniqueness(sets);
+        let formula = with_uniqueness(&mut sets.formulas, residual.formula, truth(), truth());
+        residual = ArrayResidual { formula, ..residual };
+    }
+    let tracked = items.tracked;
     let (rules, pending) = (FxHashMap::default(), Vec::new());
     let mut array =
         ArrayRules { sets, emitter, depth, punctuation, tracked, has_values: false, rules, pending };
@@ -292,7 +298,9 @@ pub(super) fn array_form(
     let is_exclusive = mentions_uniqueness(&sets.formulas, formula);
     linear_form(sets, formula, |sets, id, literal| {
         let mut form = form_of_literal(&mut sets.formulas, id, literal);
-        if is_exclusive && let ArrayAssertion::Some(0, value) | ArrayAssertion::MatchAtLeast(1.., value) = literal {
+        if is_exclusive
+            && let ArrayAssertion::Some(0, value) | ArrayAssertion::MatchAtLeast(1.., value) = literal
+        {
             // An item that satisfies the formula counts as such, lest no other value is left for it.
             let set = sets.of_formula(value)?;
             if !set.has_containers() {

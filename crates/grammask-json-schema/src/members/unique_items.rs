@@ -117,13 +117,11 @@ pub(super) struct Item {
 /// Whether a formula depends on the uniqueness of the items.
 pub(super) fn mentions_uniqueness(formulas: &Formulas, formula: ArrayFormula) -> bool {
     let literals = formulas.arrays.literals(formula);
-    literals
-        .iter()
-        .any(|literal| matches!(literal, ArrayAssertion::Unique(_) | ArrayAssertion::Repeated(_)))
+    literals.iter().any(|literal| matches!(literal, ArrayAssertion::Unique(_) | ArrayAssertion::Repeated(_)))
 }
 
 /// `formula` with other literals about uniqueness: `unique` for "unique", and `repeated` for "repeated".
-fn with_uniqueness(
+pub(super) fn with_uniqueness(
     formulas: &mut Formulas,
     formula: ArrayFormula,
     unique: ArrayFormula,
@@ -151,35 +149,70 @@ pub(super) fn if_unique(formulas: &mut Formulas, formula: ArrayFormula) -> Array
     with_uniqueness(formulas, formula, truth(), falsehood())
 }
 
-/// The values that residuals of an array keep track of: the constants among its items.
-pub(super) fn tracked_values(
-    sets: &mut ValueSets<'_>,
-    residual: ArrayResidual,
-) -> Result<Vec<ListedValue>, LimitExceeded> {
-    let mut tracked: Vec<ListedValue> = Vec::new();
-    let mut visited = FxHashSet::from_iter([residual]);
-    let mut stack = vec![residual];
-    while let Some(ArrayResidual { formula, count }) = stack.pop() {
-        if count.is_full() || !mentions_uniqueness(&sets.formulas, formula) {
-            continue;
-        }
-        if visited.len() > MAX_SEARCHED_RESIDUALS {
-            return Ok(Vec::new());
-        }
-        for Monomial { value, residual } in array_form(sets, formula)? {
-            for listed in listed_values(sets, value)?.into_iter().flatten() {
-                if tracked.iter().all(|other| other.id != listed.id) {
-                    tracked.push(listed);
+/// The items of an array whose formula depends on their uniqueness.
+#[derive(Debug, Default)]
+pub(super) struct UniqueItems {
+    /// The values that residuals keep track of: the constants among the items.
+    pub(super) tracked: Vec<ListedValue>,
+    /// Whether the recogniser cannot follow them.
+    pub(super) is_refused: bool,
+}
+
+impl UniqueItems {
+    pub(super) fn of_array(sets: &mut ValueSets<'_>, residual: ArrayResidual) -> Result<Self, LimitExceeded> {
+        let mut items = Self::default();
+        let mut is_tracked = true;
+        let mut visited = FxHashSet::from_iter([residual]);
+        let mut stack = vec![residual];
+        while let Some(ArrayResidual { formula, count }) = stack.pop() {
+            if count.is_full() || !mentions_uniqueness(&sets.formulas, formula) {
+                continue;
+            }
+            for Monomial { value, residual } in array_form(sets, formula)? {
+                let listed = listed_values(sets, value)?;
+                items.is_refused |= listed.is_none() && is_refused(sets, value, residual)?;
+                for listed in listed.into_iter().flatten().filter(|_| is_tracked) {
+                    if items.tracked.iter().all(|other| other.id != listed.id) {
+                        items.tracked.push(listed);
+                    }
                 }
+                is_tracked &= items.tracked.len() <= MAX_TRACKED_VALUES;
+                let next = residual_after(&mut sets.formulas, residual, count);
+                let next =
+                    next.filter(|next| visited.len() < MAX_SEARCHED_RESIDUALS && visited.insert(*next));
+                stack.extend(next);
             }
-            if tracked.len() > MAX_TRACKED_VALUES {
-                return Ok(Vec::new());
-            }
-            let next = residual_after(&mut sets.formulas, residual, count);
-            stack.extend(next.filter(|&next| visited.insert(next)));
         }
+        if !is_tracked || visited.len() == MAX_SEARCHED_RESIDUALS {
+            items.tracked.clear();
+        }
+        Ok(items)
     }
-    Ok(tracked)
+}
+
+/// Whether the recogniser cannot remember the values of an item: strings with a limit of tokens, or repetitions of
+/// arrays and objects, whose texts are too many to search.
+fn is_refused(
+    sets: &mut ValueSets<'_>,
+    value: ValueFormula,
+    residual: ArrayFormula,
+) -> Result<bool, LimitExceeded> {
+    if !mentions_uniqueness(&sets.formulas, residual) {
+        return Ok(false);
+    }
+    let set = sets.of_formula(value)?;
+    let repeated = with_uniqueness(&mut sets.formulas, residual, falsehood(), truth());
+    Ok((set.has_containers() && repeated != falsehood())
+        || sets.reader.max_tokens(set.string_tokens).is_some())
+}
+
+/// Refuses uniqueness of the items of some array.
+pub(super) fn refuse_uniqueness(sets: &mut ValueSets<'_>) {
+    for place in sets.formulas.unique_keywords.clone() {
+        let message =
+            "repetitions of arrays or objects, and unique strings with a limit of tokens, are not supported";
+        sets.reader.unsupported(place, message.to_owned(), "");
+    }
 }
 
 /// The next items of an array, and the residuals after them.
@@ -220,9 +253,8 @@ pub(super) fn next_items(
         if item.residual == falsehood() {
             continue;
         }
-        let same = joined
-            .iter_mut()
-            .find(|(other, _)| (other.kind, other.residual) == (item.kind, item.residual));
+        let same =
+            joined.iter_mut().find(|(other, _)| (other.kind, other.residual) == (item.kind, item.residual));
         match same {
             Some((_, values)) => values.push(item.value),
             None => joined.push((item, vec![item.value])),

@@ -2,6 +2,7 @@
 
 use rustc_hash::FxHashMap;
 
+use crate::document::resources::Location;
 use crate::interner::{Id, Interner};
 use crate::values::formula::{Formula, FormulaArena, FormulaId, Literal, falsehood, truth};
 use crate::values::literals::{
@@ -46,6 +47,8 @@ pub(crate) struct Formulas {
     pub(crate) name_lists: Interner<NameList>,
     pub(crate) name_sets: Interner<NameSet>,
     pub(crate) item_sets: Interner<SeenItems>,
+    /// The locations of `uniqueItems`.
+    pub(crate) unique_keywords: Vec<Location>,
     /// Memo table of negations; symmetric.
     negations: FxHashMap<ValueFormula, ValueFormula>,
     /// Memo table of [`Self::has_name`].
@@ -62,6 +65,7 @@ impl Formulas {
             name_lists: Interner::new(),
             name_sets: Interner::new(),
             item_sets: Interner::new(),
+            unique_keywords: Vec::new(),
             negations: FxHashMap::default(),
             memberships: FxHashMap::default(),
         }
