@@ -152,7 +152,7 @@ pub(super) fn if_unique(formulas: &mut Formulas, formula: ArrayFormula) -> Array
 /// The items of an array whose formula depends on their uniqueness.
 #[derive(Debug, Default)]
 pub(super) struct UniqueItems {
-    /// The values that residuals keep track of: the constants among the items.
+    /// The values that residuals keep track of: the constants among the items, where they are few.
     pub(super) tracked: Vec<ListedValue>,
     /// Whether the recogniser cannot follow them.
     pub(super) is_refused: bool,
@@ -161,7 +161,7 @@ pub(super) struct UniqueItems {
 impl UniqueItems {
     pub(super) fn of_array(sets: &mut ValueSets<'_>, residual: ArrayResidual) -> Result<Self, LimitExceeded> {
         let mut items = Self::default();
-        let mut is_tracked = true;
+        let mut lists: Vec<Vec<ListedValue>> = Vec::new();
         let mut visited = FxHashSet::from_iter([residual]);
         let mut stack = vec![residual];
         while let Some(ArrayResidual { formula, count }) = stack.pop() {
@@ -169,22 +169,25 @@ impl UniqueItems {
                 continue;
             }
             for Monomial { value, residual } in array_form(sets, formula)? {
-                let listed = listed_values(sets, value)?;
-                items.is_refused |= listed.is_none() && is_refused(sets, value, residual)?;
-                for listed in listed.into_iter().flatten().filter(|_| is_tracked) {
-                    if items.tracked.iter().all(|other| other.id != listed.id) {
-                        items.tracked.push(listed);
-                    }
+                match listed_values(sets, value)? {
+                    Some(listed) => lists.push(listed),
+                    None => items.is_refused |= is_refused(sets, value, residual)?,
                 }
-                is_tracked &= items.tracked.len() <= MAX_TRACKED_VALUES;
                 let next = residual_after(&mut sets.formulas, residual, count);
                 let next =
                     next.filter(|next| visited.len() < MAX_SEARCHED_RESIDUALS && visited.insert(*next));
                 stack.extend(next);
             }
         }
-        if !is_tracked || visited.len() == MAX_SEARCHED_RESIDUALS {
-            items.tracked.clear();
+        // Short lists first: a value of a long one is left more often.
+        lists.sort_by_key(Vec::len);
+        for list in lists {
+            let is_new = |value: &ListedValue| items.tracked.iter().all(|other| other.id != value.id);
+            let new: Vec<ListedValue> = list.into_iter().filter(is_new).collect();
+            if items.tracked.len() + new.len() > MAX_TRACKED_VALUES {
+                break;
+            }
+            items.tracked.extend(new);
         }
         Ok(items)
     }
