@@ -328,7 +328,7 @@ def test_logprobs(url: str) -> None:
         ({"messages": USER, "structured_outputs": {"regex": "("}}, "response_format", "invalid-regex"),
         ({"messages": USER, "structured_outputs": {"a": 1}}, "structured_outputs", "invalid_value"),
         (
-            {"messages": USER, "structured_outputs": {"json": {"type": "array", "uniqueItems": True}}},
+            {"messages": USER, "structured_outputs": {"json": {"type": "string", "pattern": r"(a)\1"}}},
             "response_format",
             "unsupported-schema",
         ),
