@@ -306,8 +306,8 @@ class GrammarReaders:
         """Reads OpenAI's ``response_format``, or ``text.format``. See ``docs/tools.md``.
 
         Args:
-            response_format: An object of the type ``text``, ``json_object``, ``json_schema``, ``structural_tag`` or
-                ``grammar``, or its JSON text.
+            response_format: An object of the type ``text``, ``json_object``, ``json_schema``, ``structural_tag``,
+                ``grammar`` or ``markdown_answer``, or its JSON text.
             keywords: As of :meth:`from_json_schema`, for schemas.
 
         Raises:
