@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from grammask import composition
 from grammask.errors import GrammarError, GrammarSemanticError
 from grammask.schemas.keywords import CONSTRAINTS, escaped
+from grammask.structural_tags.parameters.code import code_without
 from grammask.structural_tags.parameters.flat_decoder import UNDECLARED_NAME, FlatDecoder
 from grammask.structural_tags.parameters.style import EMPTY, Member, members_part
 from grammask.structural_tags.parameters.undeclared import ABOUT_UNDECLARED, undeclared_properties
@@ -20,6 +21,7 @@ from grammask.structural_tags.parameters.value_shapes import NOT_ABOUT_STRINGS
 
 if TYPE_CHECKING:
     from grammask.composition import Part
+    from grammask.sources import Source
     from grammask.structural_tags.parameters.style import EncodingContext
 
 __all__ = ["FLAT_STYLES", "FlatStyle"]
@@ -124,7 +126,12 @@ class _FlatEncoder:
                         place, f"the name {name!r} is required, and contains an excluded word"
                     )
                 continue
-            part = composition.sequence([composition.literal(name), self.value_in_tag(inner, place, after)])
+            value = (
+                self.value_in_tag(inner, place, after)
+                if name not in context.code
+                else self.code_in_tag(context.code[name], name, place, after)
+            )
+            part = composition.sequence([composition.literal(name), value])
             members.append(Member(part, is_required=name in required))
         for group in undeclared_properties(
             schema, pointer, self.diagnostics, is_open="properties" not in schema
@@ -150,6 +157,18 @@ class _FlatEncoder:
             for kind, value in self.values(schema, pointer)
         ]
         return composition.choice(values or [EMPTY])
+
+    def code_in_tag(self, source: Source, name: str, pointer: str, after: str) -> Part:
+        """Returns the part of a parameter that holds code, after its name."""
+        try:
+            code = composition.named(code_without(source, [*self.context.excludes, self.style.end]), name)
+        except GrammarError as error:
+            self.diagnostics.embedded(pointer, error)
+            return EMPTY
+        # Both line feeds that the decoder drops are there, since code may have line feeds of its own.
+        around = [composition.literal("\n")] if self.style.has_own_lines else []
+        end = composition.literal(self.style.end)
+        return composition.sequence([*self.rest_of_tag(after, "string"), *around, code, *around, end])
 
     def rest_of_tag(self, after: str, kind: str) -> list[Part]:
         text = after.replace("{is_string}", "true" if kind == "string" else "false").replace("{type}", kind)

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from grammask import composition
 from grammask.errors import GrammarError, GrammarSemanticError
+from grammask.schemas.keywords import escaped
 from grammask.schemas.json_text import json_text
 from grammask.structural_tags.parameters.nested_decoder import NestedDecoder
 from grammask.structural_tags.parameters.style import EMPTY, Member, members_part
@@ -83,6 +84,10 @@ class NestedStyle:
 
     def encode(self, schema: Any, context: EncodingContext) -> Part:
         """Returns the part that matches the properties of an object."""
+        for name in context.code:
+            context.diagnostics.unsupported(
+                f"{context.pointer}/properties/{escaped(name)}", "parameters that hold code, in this style"
+            )
         schema = parameters_schema(schema, has_free_names=self.has_type)
         try:
             return _NestedEncoder(self, schema, context).parameters()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from grammask.composition import Part
+    from grammask.sources import Source
     from grammask.structural_tags.diagnostics import DiagnosticList
 
 __all__ = ["EMPTY", "EncodingContext", "Member", "ParameterDecoder", "ParameterStyle", "members_part"]
@@ -76,11 +77,13 @@ class EncodingContext:
         diagnostics: Receives the errors.
         options: Options for reading schemas. ``key_order`` and ``excludes`` also apply to the order and the names of
             parameters.
+        code: The grammars of the parameters that hold code. In the schema they are strings without constraints.
     """
 
     pointer: str
     diagnostics: DiagnosticList
     options: Mapping[str, Any]
+    code: Mapping[str, Source] = field(default_factory=dict)
 
     @cached_property
     def space(self) -> Part:
