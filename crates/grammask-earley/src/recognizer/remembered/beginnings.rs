@@ -54,32 +54,42 @@ impl Values {
         let has_begun = !is_innermost || token != Token::None;
         match self.value(value) {
             Value::Array(items) if !frame.is_object && self.chains.begins_with(*items, frame.items) => {
+                let read = self.chains.len(frame.items);
+                let item = self.chains.get(*items, read);
                 if !has_begun {
-                    return true;
+                    // After a comma, an item follows.
+                    return read == 0 || item.is_some();
                 }
-                let item = self.chains.get(*items, self.chains.len(frame.items));
                 inner.extend(item.map(|item| ValueId::new(item as usize)));
                 false
             }
             Value::Object(members) if frame.is_object => {
-                let has = |index: u32| members.binary_search(&self.member(index)).is_ok();
-                if !self.chains.reversed(frame.items).all(has) {
-                    return false;
-                }
+                let Some(rest) = self.rest_of(members, frame.items) else { return false };
                 match frame.name {
                     Some(name) => {
-                        let first = members.partition_point(|&(other, _)| other < name);
-                        let named = members[first..].iter().take_while(|&&(other, _)| other == name);
                         let before = inner.len();
-                        inner.extend(named.map(|&(_, value)| value));
+                        inner.extend(
+                            rest.iter().filter(|&&(other, _)| other == name).map(|&(_, value)| value),
+                        );
                         inner.len() > before && !has_begun
                     }
-                    None if !has_begun => true,
-                    None => members.iter().any(|&(name, _)| self.token_can_become_string(token, name)),
+                    // After a comma, a member follows.
+                    None if !has_begun => frame.items == ChainId::EMPTY || !rest.is_empty(),
+                    None => rest.iter().any(|&(name, _)| self.token_can_become_string(token, name)),
                 }
             }
             _ => false,
         }
+    }
+
+    /// The members of an object without those that have been read; `None` if some of these are not among them.
+    fn rest_of(&self, members: &[(ChainId, ValueId)], read: ChainId) -> Option<Vec<(ChainId, ValueId)>> {
+        let mut rest = members.to_vec();
+        for index in self.chains.reversed(read) {
+            let position = rest.binary_search(&self.member(index)).ok()?;
+            rest.remove(position);
+        }
+        Some(rest)
     }
 
     fn token_can_become(&self, token: Token, value: ValueId) -> bool {

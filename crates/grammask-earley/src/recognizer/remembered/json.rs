@@ -76,7 +76,7 @@ pub(super) enum Token {
 pub(super) struct Frame {
     pub(super) parent: Option<FrameId>,
     pub(super) is_object: bool,
-    /// The items, or the indices of the members.
+    /// The items, or the indices of the members in ascending order.
     pub(super) items: ChainId,
     /// The name of the member that is being read, after its colon.
     pub(super) name: Option<ChainId>,
@@ -282,7 +282,16 @@ impl Values {
             }
             (true, None) => return None,
         };
-        Some(Frame { items: self.chains.push(frame.items, item), name: None, ..frame })
+        let items = match frame.is_object {
+            false => self.chains.push(frame.items, item),
+            // The order of members has no effect on the value.
+            true => {
+                let mut members: Vec<u32> = self.chains.reversed(frame.items).chain([item]).collect();
+                members.sort_unstable();
+                members.into_iter().fold(ChainId::EMPTY, |chain, member| self.chains.push(chain, member))
+            }
+        };
+        Some(Frame { items, name: None, ..frame })
     }
 
     /// The value of a token that can end.

@@ -95,7 +95,13 @@ impl Builder {
             if visited.len() > self.limits.set_items {
                 return Err(LimitExceeded::new("set_items", self.limits.set_items));
             }
-            for byte in 0..=u8::MAX {
+            for byte in bytes_by_preference() {
+                if kind == ValueKind::Repeated {
+                    let prefix = self.remembered.values.step(state.prefix, byte);
+                    if !self.can_repeat(ValueState { prefix, ..state }, remembered) {
+                        continue;
+                    }
+                }
                 let Some(next) = self.step_value(recognizer, state, byte)? else { continue };
                 let set = &recognizer.set(next.set).data;
                 let (ends, is_final) = (set.ends(), set.is_final());
@@ -122,4 +128,12 @@ impl Builder {
         }
         Ok(false)
     }
+}
+
+/// All bytes, those last that lead most directly to the end of a value: not white space, escapes, or other spellings of
+/// numbers.
+fn bytes_by_preference() -> impl Iterator<Item = u8> {
+    const DETOURS: &[u8] = b" \t\r\n\\+eE.";
+    let direct = (0..=u8::MAX).filter(|byte| !DETOURS.contains(byte));
+    DETOURS.iter().copied().chain(direct)
 }
