@@ -301,8 +301,8 @@ def likely(compiled: CompiledGrammar | None, random_: random.Random) -> list[Any
 UNENFORCEABLE = st.sampled_from(
     [
         {"pattern": r"(a)\1"},
-        {"type": "array", "not": {"uniqueItems": True}, "minItems": 2},
-        {"contains": {"not": {"uniqueItems": True}}},
+        {"type": "array", "items": {"pattern": r"(a)\1"}, "minItems": 2},
+        {"contains": {"pattern": r"(a)\1"}},
     ]
 )
 

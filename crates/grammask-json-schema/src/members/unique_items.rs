@@ -193,8 +193,7 @@ impl UniqueItems {
     }
 }
 
-/// Whether the recogniser cannot remember the values of an item: strings with a limit of tokens, or repetitions of
-/// arrays and objects, whose texts are too many to search.
+/// Whether the recogniser cannot remember the values of an item: strings with a limit of tokens.
 fn is_refused(
     sets: &mut ValueSets<'_>,
     value: ValueFormula,
@@ -204,16 +203,13 @@ fn is_refused(
         return Ok(false);
     }
     let set = sets.of_formula(value)?;
-    let repeated = with_uniqueness(&mut sets.formulas, residual, falsehood(), truth());
-    Ok((set.has_containers() && repeated != falsehood())
-        || sets.reader.max_tokens(set.string_tokens).is_some())
+    Ok(sets.reader.max_tokens(set.string_tokens).is_some())
 }
 
 /// Refuses uniqueness of the items of some array.
 pub(super) fn refuse_uniqueness(sets: &mut ValueSets<'_>) {
     for place in sets.formulas.unique_keywords.clone() {
-        let message =
-            "repetitions of arrays or objects, and unique strings with a limit of tokens, are not supported";
+        let message = "unique strings with a limit of tokens are not supported";
         sets.reader.unsupported(place, message.to_owned(), "");
     }
 }
