@@ -115,7 +115,9 @@ def blocks_of(text: str) -> list[tuple[str, str]]:
     for token in _READER.parse(text):
         if token.type == "fence":
             name = (token.info.split() or [""])[0].lower()
-            found += [(language, token.content) for language in _LANGUAGES if name in LANGUAGE_NAMES[language]]
+            found += [
+                (language, token.content) for language in _LANGUAGES if name in LANGUAGE_NAMES[language]
+            ]
     return found
 
 
@@ -159,7 +161,9 @@ def real_files(folders: list[Path]) -> Iterator[tuple[str, str]]:
 def check_real_files(folders: list[Path]) -> None:
     """Print how many files are accepted, and the place of the first error in the others."""
     grammar = Grammar.markdown_answer(_LANGUAGES, fences=_FENCES, max_indent=3)
-    compiled = {name: grammar.compile(vocabulary) for name, vocabulary in vocabularies().items()}
+    compiled = {
+        name: (vocabulary, grammar.compile(vocabulary)) for name, vocabulary in vocabularies().items()
+    }
     counts: Counter[str] = Counter()
     accepted: Counter[str] = Counter()
     for name, text in real_files(folders):
@@ -173,9 +177,9 @@ def check_real_files(folders: list[Path]) -> None:
             continue
         counts["files whose blocks compile"] += 1
         counts["blocks"] += len(blocks)
-        for vocabulary_name, one in compiled.items():
+        for vocabulary_name, (vocabulary, one) in compiled.items():
             matcher = one.matcher()
-            tokens = longest_tokens(text.encode(), one.vocabulary)
+            tokens = longest_tokens(text.encode(), vocabulary)
             read = 0
             for token in tokens:
                 if not (matcher.is_allowed(token) and matcher.accept(token)):
@@ -192,20 +196,98 @@ def check_real_files(folders: list[Path]) -> None:
 
 
 _PIECES = (
-    *("```", "```python\n", "```sql\n", "```json\n", "```js\n", "\n```", "\n", "    ", "\n    ", "def f(", "):\n", "return "),
-    *("x = ", "import a", "class A:\n", "if x:\n", "else:\n", "for i in ", "SELECT ", " FROM t", " WHERE ", "INSERT INTO "),
-    *(" VALUES (", "CREATE TABLE ", "let a = ", "const ", "function f(", ") {\n", "}\n", "=> ", ";\n", "await ", '"""', "'''"),
-    *('"a"', "'b'", "1", "23", "[1, 2]", '{"a": ', "null", "true", ", ", " = ", " + ", "(", ")", "[", "]", "{", "}", "`", "a.b"),
-    *("Hello ", "world.\n", "- item\n", "> quote\n", "\\n", "\\", "#", "-- ", "//", "/*", "*/", "~~~", "lambda ", "yield ", "async "),
+    *(
+        "```",
+        "```python\n",
+        "```sql\n",
+        "```json\n",
+        "```js\n",
+        "\n```",
+        "\n",
+        "    ",
+        "\n    ",
+        "def f(",
+        "):\n",
+        "return ",
+    ),
+    *(
+        "x = ",
+        "import a",
+        "class A:\n",
+        "if x:\n",
+        "else:\n",
+        "for i in ",
+        "SELECT ",
+        " FROM t",
+        " WHERE ",
+        "INSERT INTO ",
+    ),
+    *(
+        " VALUES (",
+        "CREATE TABLE ",
+        "let a = ",
+        "const ",
+        "function f(",
+        ") {\n",
+        "}\n",
+        "=> ",
+        ";\n",
+        "await ",
+        '"""',
+        "'''",
+    ),
+    *(
+        '"a"',
+        "'b'",
+        "1",
+        "23",
+        "[1, 2]",
+        '{"a": ',
+        "null",
+        "true",
+        ", ",
+        " = ",
+        " + ",
+        "(",
+        ")",
+        "[",
+        "]",
+        "{",
+        "}",
+        "`",
+        "a.b",
+    ),
+    *(
+        "Hello ",
+        "world.\n",
+        "- item\n",
+        "> quote\n",
+        "\\n",
+        "\\",
+        "#",
+        "-- ",
+        "//",
+        "/*",
+        "*/",
+        "~~~",
+        "lambda ",
+        "yield ",
+        "async ",
+    ),
 )
 
 
 def sampling_vocabulary() -> Vocabulary:
     """Return a vocabulary of bytes and pieces of code."""
-    return Vocabulary([*(bytes([byte]) for byte in range(256)), *(piece.encode() for piece in _PIECES), None], eos=256 + len(_PIECES))
+    return Vocabulary(
+        [*(bytes([byte]) for byte in range(256)), *(piece.encode() for piece in _PIECES), None],
+        eos=256 + len(_PIECES),
+    )
 
 
-def sample(compiled: CompiledGrammar, weights: np.ndarray, rng: np.random.Generator) -> str:
+def sample(
+    compiled: CompiledGrammar, vocabulary: Vocabulary, weights: np.ndarray, rng: np.random.Generator
+) -> str:
     """Return a random text within a random budget."""
     matcher = compiled.matcher(max_tokens=int(rng.integers(60, 160)))
     text = b""
@@ -214,7 +296,7 @@ def sample(compiled: CompiledGrammar, weights: np.ndarray, rng: np.random.Genera
         chances = weights[allowed]
         token = int(rng.choice(allowed, p=chances / chances.sum()))
         assert matcher.accept(token)
-        text += compiled.vocabulary.token(token) or b""
+        text += vocabulary.token(token) or b""
     return text.decode()
 
 
@@ -244,11 +326,13 @@ def check_samples() -> None:
     weights[:32] = weights[127:256] = 0.02
     weights[256 : 256 + len(_PIECES)] = 6
     rng = np.random.default_rng(0)
-    answer = Grammar.markdown_answer(_LANGUAGES, fences=_FENCES, max_indent=3, min_blocks=1).compile(vocabulary)
+    answer = Grammar.markdown_answer(_LANGUAGES, fences=_FENCES, max_indent=3, min_blocks=1).compile(
+        vocabulary
+    )
     start = time.perf_counter()
     codes = []
     for _ in range(_SAMPLES):
-        text = sample(answer, weights, rng)
+        text = sample(answer, vocabulary, weights, rng)
         found = blocks_of(text)
         codes += found
     print(f"{_SAMPLES} answers in {time.perf_counter() - start:.0f} s", flush=True)
@@ -256,14 +340,20 @@ def check_samples() -> None:
     start = time.perf_counter()
     codes = []
     for language in _LANGUAGES:
-        parameters = {"type": "object", "properties": {"code": Grammar.bundled(language)}, "required": ["code"]}
+        parameters = {
+            "type": "object",
+            "properties": {"code": Grammar.bundled(language)},
+            "required": ["code"],
+        }
         tools = [{"type": "function", "function": {"name": "run", "parameters": parameters}}]
         for style in ("hermes", "qwen3_coder"):
-            grammar = Grammar.from_tools(tools, style=style, tool_choice="required", parallel=False, vocabulary=vocabulary)
+            grammar = Grammar.from_tools(
+                tools, style=style, tool_choice="required", parallel=False, vocabulary=vocabulary
+            )
             compiled = grammar.compile(vocabulary)
             for _ in range(_SAMPLES // (2 * len(_LANGUAGES))):
-                output = sample(compiled, weights, rng)
-                ((call,), _) = (read_calls(output, style, tools)[1], None)
+                output = sample(compiled, vocabulary, weights, rng)
+                (call,) = read_calls(output, style, tools)[1]
                 codes.append((language, json.loads(call.arguments)["code"]))
     print(f"{len(codes)} calls in {time.perf_counter() - start:.0f} s", flush=True)
     report(codes, "arguments of calls")

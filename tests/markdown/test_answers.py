@@ -7,12 +7,15 @@ import json
 import pickle
 import random
 import warnings
-from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
 
 import grammask
 import pytest
-from markdown_answers import is_answer, random_answer
 from grammask import Grammar
+from markdown_answers import is_answer, random_answer
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 _BYTES = grammask.Vocabulary([bytes([byte]) for byte in range(256)], eos=256, size=257)
 
@@ -99,9 +102,17 @@ def test_grammars_of_blocks() -> None:
     ):
         with pytest.raises(grammask.UnsupportedGrammar, match="closes its fence"):
             Grammar.markdown_answer({"x": grammar})
-    statements = Grammar.markdown_answer({"py": Grammar.bundled("python", start="statements")}).compile(_BYTES)
+    statements = Grammar.markdown_answer({"py": Grammar.bundled("python", start="statements")}).compile(
+        _BYTES
+    )
     assert statements.is_valid(b"```python\nx\n```")
-    for text in (b"```python\n```", b"```python\nx\n\x0c```", b"```python\nx\n ```", b"```python\n  x\n```", b"```py x\n```"):
+    for text in (
+        b"```python\n```",
+        b"```python\nx\n\x0c```",
+        b"```python\nx\n ```",
+        b"```python\n  x\n```",
+        b"```py x\n```",
+    ):
         assert not statements.is_valid(text)
 
 
@@ -126,17 +137,30 @@ def test_languages_where_backticks_are_lexemes() -> None:
 def test_a_minimum_of_blocks() -> None:
     compiled = Grammar.markdown_answer(["json"], min_blocks=2).compile(_BYTES)
     block = b"```json\n1\n```"
-    assert [compiled.is_valid(b"\n".join([block] * count)) for count in range(4)] == [False, False, True, True]
+    assert [compiled.is_valid(b"\n".join([block] * count)) for count in range(4)] == [
+        False,
+        False,
+        True,
+        True,
+    ]
     assert not compiled.is_valid(b"Text\n" + block)
 
 
 def test_options() -> None:
     assert Grammar.markdown_answer([], other="refuse").compile(_BYTES).is_valid(b"Hello\n")
-    for options in ({"other": "some"}, {"fences": ["``"]}, {"fences": []}, {"fences": ["`~`"]}, {"max_indent": 4}, {"min_blocks": -1}):
+    wrong: tuple[dict[str, Any], ...] = (
+        {"other": "some"},
+        {"fences": ["``"]},
+        {"fences": []},
+        {"fences": ["`~`"]},
+        {"max_indent": 4},
+        {"min_blocks": -1},
+    )
+    for options in wrong:
         with pytest.raises(ValueError, match=r"."):
-            Grammar.markdown_answer(["json"], **options)  # type: ignore[arg-type]
+            Grammar.markdown_answer(["json"], **options)
     for names in (["cobol"], ["py", "python3"], ["a b"], [""]):
         with pytest.raises(ValueError, match=r"."):
             Grammar.markdown_answer(names)
     grammar = Grammar.markdown_answer(["json", "python"])
-    assert pickle.loads(pickle.dumps(grammar)).digest() == grammar.digest()  # noqa: S301
+    assert pickle.loads(pickle.dumps(grammar)).digest() == grammar.digest()

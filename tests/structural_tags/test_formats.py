@@ -238,7 +238,13 @@ def test_deep_tags() -> None:
 
 def test_answers_in_markdown() -> None:
     answer = {"type": "markdown_answer", "code": ["json"], "other": "refuse", "min_blocks": 1}
-    tag = {"type": "sequence", "elements": [{"type": "tag", "begin": "<think>", "content": {"type": "any_text"}, "end": "</think>\n"}, answer]}
+    tag = {
+        "type": "sequence",
+        "elements": [
+            {"type": "tag", "begin": "<think>", "content": {"type": "any_text"}, "end": "</think>\n"},
+            answer,
+        ],
+    }
     compiled = Grammar.from_structural_tag({"type": "structural_tag", "format": tag}).compile(BYTES)
     assert compiled.is_valid(b"<think>Hm.</think>\nSo:\n```json\n[1]\n```")
     assert not compiled.is_valid(b"<think>Hm.</think>\nSo:\n```json\n[1,]\n```")
@@ -258,7 +264,9 @@ def test_answers_in_markdown() -> None:
 )
 def test_mistakes_in_answers_in_markdown(fields: dict[str, Any], message: str) -> None:
     with pytest.raises(grammask.GrammarError, match=message):
-        Grammar.from_structural_tag({"type": "structural_tag", "format": {"type": "markdown_answer", **fields}})
+        Grammar.from_structural_tag(
+            {"type": "structural_tag", "format": {"type": "markdown_answer", **fields}}
+        )
 
 
 def test_answers_in_markdown_come_last() -> None:

@@ -108,7 +108,11 @@ def block_of_code(fence: Fence, names: Sequence[str], source: Source, language: 
     name = "|".join(map(re.escape, names))
     opening = rf"{fence.text}[ \t]*(?i-u:{name})(?:[ \t][{fence.info_character}]*)?"
     line_feed = composition.literal("\n" + fence.spaces)
-    last_line = [line_feed, composition.literal(fence.text), composition.difference(rf"{fence.character}*[ \t]*")]
+    last_line = [
+        line_feed,
+        composition.literal(fence.text),
+        composition.difference(rf"{fence.character}*[ \t]*"),
+    ]
     bad_line = rf"\n{fence.begin_of_line}"
     match source:
         case LarkSource(indentation=None):
@@ -134,7 +138,9 @@ def block_of_code(fence: Fence, names: Sequence[str], source: Source, language: 
                 "without indentation, JSON Schemas, and where fences are not indented regular expressions"
             )
             raise unsupported(message, advice=advice)
-    return composition.sequence([composition.literal(fence.spaces), composition.named(composition.sequence(parts), language)])
+    return composition.sequence(
+        [composition.literal(fence.spaces), composition.named(composition.sequence(parts), language)]
+    )
 
 
 def _ends_with_newline(source: LarkSource) -> bool:
@@ -144,7 +150,9 @@ def _ends_with_newline(source: LarkSource) -> bool:
 
 def _coded(source: Source, fence: Fence) -> Part:
     """Returns the part of a source in which each line feed is followed by the spaces of the block."""
-    return Part.of_source(EncodedSource(source, "line-prefix", "any", '"', fence.spaces) if fence.indent else source)
+    return Part.of_source(
+        EncodedSource(source, "line-prefix", "any", '"', fence.spaces) if fence.indent else source
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -189,7 +197,9 @@ def _refused_before(source: LarkSource, fence: str) -> list[TerminalTuple]:
     for name, kind, pattern, spellings, _, role in source.definition.terminals:
         if role == "ignored":
             if isinstance(pattern, bytes) or spellings:
-                raise unsupported(f"the ignored terminal `{name}` of the code of a block has a look-around or flags")
+                raise unsupported(
+                    f"the ignored terminal `{name}` of the code of a block has a look-around or flags"
+                )
             expression = pattern if kind == "regex" else re.escape(pattern)
             # A comment up to the end of the line contains the fence.
             if not _continues_with(expression, fence[0]):

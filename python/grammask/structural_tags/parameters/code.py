@@ -49,7 +49,9 @@ def code_without(source: Source, words: Sequence[str]) -> Part:
     if isinstance(source, RegexSource) and source.syntax == "rust":
         return composition.difference(source.pattern, [f"(?s:.)*(?:{written})(?s:.)*"])
     message = "it cannot be excluded that the code of a parameter contains the end of the parameter"
-    raise unsupported(message, advice="use a bundled language, a grammar of `from_lark`, or a regular expression")
+    raise unsupported(
+        message, advice="use a bundled language, a grammar of `from_lark`, or a regular expression"
+    )
 
 
 def json_object_with_code(members: Iterable[tuple[Part, bool]], space: Part) -> Part:
