@@ -34,10 +34,10 @@ def is_answer(
         if is_fence and opening is not None and len(opening[1]) <= max_indent and opening[2] in fences:
             if is_in_html or is_in_comment:
                 return False
-            content = _content(lines, len(opening[1]), opening[2])
-            if content is None:
+            block = _content(lines, len(opening[1]), opening[2])
+            if block is None:
                 return False
-            content, is_indented = content
+            content, is_indented = block
             first = (opening[3].split() or [""])[0]
             found = [check for names, check in validators.items() if first.lower() in names]
             if found:
