@@ -79,6 +79,8 @@ def _sql_error(code: str) -> str | None:
 
 
 def _statement_error(connection: sqlite3.Connection, statement: str) -> str | None:
+    if not re.sub(r"--[^\n]*|/\*.*?\*/", "", statement, flags=re.DOTALL).strip(" \t\r\n\f;"):
+        return None  # Nothing to explain.
     try:
         connection.execute(f"explain {statement}")
     except sqlite3.Error as error:

@@ -182,7 +182,7 @@ class GrammarReaders:
 
         listed = code.items() if isinstance(code, Mapping) else ((name, True) for name in code)
         sources = {
-            name: one._source
+            name: one._source  # noqa: SLF001
             if isinstance(one, GrammarReaders)
             else bundled_source(bundled_language(name), "file", None)
             for name, one in listed

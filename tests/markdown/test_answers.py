@@ -102,6 +102,15 @@ def test_grammars_of_blocks() -> None:
     ):
         with pytest.raises(grammask.UnsupportedGrammar, match="closes its fence"):
             Grammar.markdown_answer({"x": grammar})
+    expression = 'start: NAME ("+" NAME)*\nNAME: /[a-z]+/\nCOMMENT: /#.*/\n%ignore COMMENT\n%ignore " "'
+    for parser, lexer in (("lalr", "basic"), ("lalr", "contextual"), ("earley", "basic")):
+        grammar = Grammar.from_lark(expression, parser=parser, lexer=lexer)  # type: ignore[arg-type]
+        sums = Grammar.markdown_answer({"c++": grammar}).compile(_BYTES)
+        assert sums.is_valid(b"```C++\na + b # ```\n```")
+        for text in (b"```c++\n\na\n```", b"```c++\na +\n```", b" ```c++\na\n```", b"```c++\n```c++\na\n```"):
+            assert not sums.is_valid(text)
+    with pytest.raises(grammask.UnsupportedGrammar, match="closes its fence"):
+        Grammar.markdown_answer({"x": Grammar.from_lark(expression, parser="earley", lexer="dynamic")})
     statements = Grammar.markdown_answer({"py": Grammar.bundled("python", start="statements")}).compile(
         _BYTES
     )
@@ -114,6 +123,49 @@ def test_grammars_of_blocks() -> None:
         b"```py x\n```",
     ):
         assert not statements.is_valid(text)
+
+
+def test_masks_and_ends_of_random_answers() -> None:
+    pieces = [
+        b"```",
+        b"```json\n",
+        b"\n```\n",
+        b"```\n",
+        b"\n",
+        b"[1",
+        b"]",
+        b'"a',
+        b"<!-- ",
+        b"-->",
+        b"<b>",
+        b"~~~",
+        b"  ",
+        b"- ",
+    ]
+    vocabulary = grammask.Vocabulary([*(bytes([byte]) for byte in range(256)), *pieces], eos=300, size=2048)
+    grammar = Grammar.markdown_answer(["json"], fences=_FENCES, max_indent=1)
+    compiled = grammar.compile(vocabulary)
+    rng = random.Random(5)
+    for _ in range(150):
+        matcher = compiled.matcher()
+        text = b""
+        for _ in range(rng.randint(1, 25)):
+            allowed = matcher.allowed_ids().tolist()
+            if rng.random() < 0.1:
+                tried = [token for token in range(270) if matcher.fork().accept(token)]
+                assert tried == [token for token in allowed if token < 270]
+            likely = [token for token in allowed if 256 <= token < 300 or token in {*b"x`~1,]"}] or allowed
+            token = rng.choice(likely)
+            assert matcher.accept(token)
+            text += vocabulary.token(token) or b""
+            if matcher.is_finished:
+                break
+        else:
+            text += matcher.shortest_completion().text
+        written = text.decode()
+        assert is_answer(
+            written, {("json",): _VALIDATORS[("json",)]}, fences=_FENCES, max_indent=1, is_other_free=True
+        ), written
 
 
 def test_languages_where_backticks_are_lexemes() -> None:
