@@ -25,9 +25,9 @@ import sysconfig
 import time
 import warnings
 from collections import Counter
-from collections.abc import Iterator
 from email import message_from_bytes
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 from grammask import CompiledGrammar, Grammar, Vocabulary
@@ -35,6 +35,9 @@ from grammask._grammask import embedded_vocabulary
 from grammask.markdown.languages import LANGUAGE_NAMES
 from grammask.tools import read_calls
 from markdown_it import MarkdownIt
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 _ROOT = Path(__file__).parents[1]
 _DATA = Path(os.environ.get("GRAMMASK_DATA", _ROOT.parent / "shared" / "data"))
