@@ -57,7 +57,7 @@ def test_answers_in_markdown(url: str) -> None:
     answer = chat(url, response_format=wanted, seed=3, max_tokens=60)
     content = answer["choices"][0]["message"]["content"]
     assert answer["choices"][0]["finish_reason"] == "stop"
-    (block,) = re.findall(r"(?ms)^```json[^\n]*\n(.*?)\n```", content)
+    (block,) = re.findall(r"(?ims)^```[ \t]*json[^\n]*\n(.*?)\n```", content)
     json.loads(block)
 
 
