@@ -27,7 +27,7 @@ OPTIMISED := RUSTFLAGS="$(RUSTFLAGS) -Cprofile-use=$(CURDIR)/$(COUNTS) -Cllvm-ar
 MSRV := $(shell sed -n 's/^rust-version = "\(.*\)"/\1/p' Cargo.toml)
 CARGO_DENY := target/tools/bin/cargo-deny
 
-.PHONY: help demo test test-engines test-freethreaded bench record profile grammars lint msrv deny docs build clean
+.PHONY: help demo test test-engines test-freethreaded test-peers bench record profile grammars lint msrv deny docs build clean
 
 help: ## lists these commands
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/\1|\2/p' Makefile | while IFS='|' read -r name purpose; do printf 'make %-18s %s\n' "$$name" "$$purpose"; done
@@ -45,6 +45,11 @@ test: $(PACKAGE) lint msrv ## all lints and tests, as CI runs them
 test-engines: $(ENGINES)/.created $(FORMATRON)/.created ## tests that need vLLM, SGLang, llama.cpp and others, on the CPU
 	$(ENGINES)/bin/python -m pytest tests/integrations tests/compat/test_programs.py tests/server/test_openai_client.py tests/test_apply_mask.py
 	GRAMMASK_FORMATRON_TESTS=$(FORMATRON)/formatron-0.5.0/tests $(FORMATRON)/bin/python -m pytest tests/formatron
+
+# Six minutes. The suites come from the source archives on the package index; tests/compat/peer_suites lists their failures.
+test-peers: $(PACKAGE) ## the test suites of xgrammar and llguidance on the compatible modules
+	PYTHONPATH=tests $(BIN)/python tests/compat/peer_suites/run.py llguidance
+	PYTHONPATH=tests $(BIN)/python tests/compat/peer_suites/run.py xgrammar
 
 # 15 minutes. Packages without a release for such an interpreter are not installed, and their tests skip.
 test-freethreaded: $(FREE_THREADED)/.package ## the Python tests without a global interpreter lock

@@ -22,6 +22,7 @@ __all__ = [
     "Part",
     "build",
     "choice",
+    "difference",
     "free_text",
     "limited",
     "literal",
@@ -180,6 +181,16 @@ def matching(pattern: str, *, without: Sequence[str] = (), excludes: Sequence[st
     return Part("matching", (pattern, *lists))
 
 
+def difference(pattern: str, excluded: Sequence[str] = ()) -> Part:
+    """Returns the part that matches the texts of a regular expression that match none of some others.
+
+    Args:
+        pattern: The expression, in the syntax of the Rust crate ``regex``.
+        excluded: The other expressions. Like the first one, they match whole texts.
+    """
+    return Part("difference", (pattern, tuple(excluded)))
+
+
 def sequence(parts: Iterable[Part]) -> Part:
     """Returns the concatenation of parts. Nested sequences are flattened."""
     flat: list[Part] = []
@@ -316,6 +327,8 @@ def _make(
             return composition.text(*arguments)
         case "matching":
             return _matching(composition, *arguments)
+        case "difference":
+            return _difference(composition, *arguments)
         case "sequence":
             return composition.sequence(inner)
         case "choice":
@@ -350,4 +363,12 @@ def _matching(
     if outside:
         others = composition.complement_language(composition.union_language(outside))
         language = composition.intersection_language([language, others])
+    return composition.terminal(language, "text")
+
+
+def _difference(composition: _grammask.Composition, pattern: str, excluded: tuple[str, ...]) -> int:
+    language = composition.regex_language(pattern)
+    if excluded:
+        others = composition.union_language([composition.regex_language(other) for other in excluded])
+        language = composition.intersection_language([language, composition.complement_language(others)])
     return composition.terminal(language, "text")

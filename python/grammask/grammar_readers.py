@@ -5,19 +5,21 @@ Each method imports its reader when it is called, so that a program loads only t
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Literal
 
 from grammask.composition import Part
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Sequence
 
     from typing_extensions import Self, Unpack
 
     from grammask._grammask import Limits, Vocabulary
     from grammask.lark_grammars import PostLexer
     from grammask.lark_grammars.loading import Lexer, Parser
+    from grammask.markdown import OtherBlocks
     from grammask.schemas.json_text import Schema
     from grammask.schemas.options import SchemaKeywords, SchemaOptions
     from grammask.sources import EngineGrammar, Source
@@ -139,6 +141,58 @@ class GrammarReaders:
         return cls.of_source(bundled_source(name, start, limits))
 
     @classmethod
+    def markdown_answer(
+        cls,
+        code: Mapping[str, Self | Literal[True]] | Iterable[str],
+        *,
+        other: OtherBlocks = "free",
+        fences: Sequence[str] = ("```",),
+        max_indent: int = 0,
+        min_blocks: int = 0,
+    ) -> Self:
+        r"""Makes the grammar of answers in CommonMark whose fenced blocks are valid in the language that they name.
+
+        See ``docs/code_in_texts.md`` for which texts these are.
+
+        >>> import grammask
+        >>> answer = grammask.Grammar.markdown_answer(["python", "sql"], other="refuse")
+        >>> bytes_only = grammask.Vocabulary([bytes([byte]) for byte in range(256)], eos=256, size=257)
+        >>> compiled = answer.compile(bytes_only)
+        >>> compiled.is_valid(b"So:\n```py\nf(x)\n```"), compiled.is_valid(b"So:\n```py\nf(x\n```")
+        (True, False)
+
+        Args:
+            code: The languages by a name of info strings, which stands for all names of a bundled language: with the
+                grammar of the code, or True for the bundled grammar. Names alone are bundled languages.
+            other: ``"free"``: blocks without a name, or with another one, hold any text. ``"refuse"``: there are none.
+            fences: The opening fences, of 3 to 8 backticks or tildes. Other fences do not occur.
+            max_indent: The maximum number of spaces before fences, 0 to 3. All lines of a block have those of its
+                fence, as in items of lists.
+            min_blocks: The minimum number of blocks.
+
+        Raises:
+            UnsupportedGrammar: It cannot be excluded that the code closes its block: the grammar is neither of
+                :meth:`bundled`, :meth:`from_lark` or a JSON Schema, nor, with ``max_indent=0``, of :meth:`from_regex`.
+            GrammarError: When the grammar is used: no code of a language begins with an empty line, for grammars with a
+                lexer.
+            ValueError: There is no such language or option, or two names are of one language.
+        """
+        from grammask.markdown import bundled_language, markdown_answer_part
+        from grammask.readers.lark import bundled_source
+
+        listed = code.items() if isinstance(code, Mapping) else ((name, True) for name in code)
+        sources = {
+            name: one._source  # noqa: SLF001
+            if isinstance(one, GrammarReaders)
+            else bundled_source(bundled_language(name), "file", None)
+            for name, one in listed
+        }
+        part = markdown_answer_part(
+            sources, other=other, fences=fences, max_indent=max_indent, min_blocks=min_blocks
+        )
+        return cls.of_source(part)
+
+    @classmethod
     def from_gbnf(
         cls,
         text: str | bytes,
@@ -254,8 +308,8 @@ class GrammarReaders:
         """Reads OpenAI's ``response_format``, or ``text.format``. See ``docs/tools.md``.
 
         Args:
-            response_format: An object of the type ``text``, ``json_object``, ``json_schema``, ``structural_tag`` or
-                ``grammar``, or its JSON text.
+            response_format: An object of the type ``text``, ``json_object``, ``json_schema``, ``structural_tag``,
+                ``grammar`` or ``markdown_answer``, or its JSON text.
             keywords: As of :meth:`from_json_schema`, for schemas.
 
         Raises:

@@ -401,3 +401,71 @@ def test_several_grammars(grammars, texts) -> None:
             verdict.append(matcher.try_consume_tokens(tokens) == len(tokens) and matcher.is_accepting())
         verdicts.append(verdict)
     assert verdicts[0] == verdicts[-1]
+
+
+def test_captures_as_theirs() -> None:
+    grammar = 'start: "(" v+ ")"\nv[capture="w"]: inner ";"\ninner[capture]: /[a-z]+/'
+    for module in modules():
+        matcher = module.LLMatcher(tokenizer(module), grammar)
+        assert matcher.get_capture("w") is None
+        assert matcher.consume_tokens(list(b"(ab;c;)"))
+        expected = [("inner", b"ab"), ("w", b"ab;"), ("inner", b"c"), ("w", b"c;")]
+        assert matcher.get_captures() == expected
+        assert matcher.get_capture("inner") == b"c"
+        assert matcher.deep_copy().get_captures() == expected
+        if module is ours:  # Theirs keeps captures that were rolled back.
+            assert matcher.rollback(3)
+            assert matcher.get_captures() == expected[:2]
+
+
+def test_partial_texts_as_theirs() -> None:
+    made = [tokenizer(module) for module in modules()]
+    for text in (
+        b"",
+        b"a",
+        b"xa",
+        b"abcab",
+        b'tru":',
+        b'{"tr',
+        b"12x",
+        b"1\xff[97]a",
+        b"\xff<tool>ab",
+        b"\xc3\xa9",
+    ):
+        assert made[0].tokenize_partial(text) == made[1].tokenize_partial(text), text
+    assert made[0].tokenize_partial(b"bc", [97]) == made[1].tokenize_partial(b"bc", [97])
+    with pytest.raises(ValueError, match="no special token"):
+        made[0].tokenize_partial(b"\xffx")
+
+
+def test_the_vocabulary_of_bytes_as_theirs() -> None:
+    mine, other = [module.LLTokenizer("byte") for module in modules()]
+    assert mine.vocab_size == other.vocab_size
+    assert mine.eos_tokens == other.eos_tokens
+    assert mine.is_canonical
+    assert mine.tokenize_str("a\u00e9") == other.tokenize_str("a\u00e9")
+    assert [mine.is_special_token(id) for id in (255, 256, 261)] == [False, True, True]
+    for grammar in ("start: /[a-z]+/ <|tool|>", "start: <[250-258]>"):
+        assert legal(ours.LLMatcher(mine, grammar)) == legal(theirs().LLMatcher(other, grammar))
+
+
+def test_entries_of_batches_are_checked() -> None:
+    executor = ours.LLExecutor()
+    matcher = ours.LLMatcher(tokenizer(ours), "start: /a*/")
+    mask = our_numpy.allocate_token_bitmask(2, 264)
+    for entries, error in (
+        ([], ValueError),
+        ([(matcher, 2)], ValueError),
+        ([(matcher, 0, 0)], ValueError),
+        ([(matcher, 0), (matcher, 1)], RuntimeError),
+        ([1], TypeError),
+        ([(1, 0)], TypeError),
+    ):
+        with pytest.raises(error):
+            our_numpy.fill_next_token_bitmask_par(executor, entries, mask)
+    for address, size in ((0, 36), (mask.ctypes.data + 1, 36), (mask.ctypes.data, 32)):
+        with pytest.raises(ValueError, match=r"pointer|Pointer|size"):
+            executor.unsafe_compute_mask_ptr([(matcher, 1)], address, size, 2)
+    executor.unsafe_compute_mask_ptr([(matcher, 1)], mask.ctypes.data, 36, 2)
+    assert mask[0].tolist() == [-1] * 9
+    assert mask[1].tobytes() == matcher.compute_bitmask()

@@ -456,10 +456,59 @@ def test_spellings_of_tokenizers(kind) -> None:
         ours.TokenizerInfo.from_huggingface(odd).dump_metadata()
 
 
+@pytest.mark.parametrize("count", [2, 31, 32, 64])
+def test_vocabularies_without_end_tokens(count) -> None:
+    """Text ends when it is complete; masks have the words of the tokens that there are, and no token of their own."""
+    tokens = ["a", "b", *[f"<{id}>" for id in range(2, count)]]
+    matchers = []
+    for module in (ours, theirs()):
+        info = module.TokenizerInfo(tokens)
+        assert (info.vocab_size, info.stop_token_ids) == (count, [])
+        compiled = module.GrammarCompiler(info).compile_regex("ab?")
+        matchers.append(module.GrammarMatcher(compiled, terminate_without_stop_token=True))
+    mask = ours.allocate_token_bitmask(1, count)
+    batch = ours.BatchGrammarMatcher()
+    for token, expected in ((None, [0]), (0, [1]), (1, [])):
+        for matcher in matchers:
+            assert token is None or matcher.accept_token(token)
+        assert {matcher.is_terminated() for matcher in matchers} == {token is not None}
+        matchers[0].fill_next_token_bitmask(mask)
+        assert legal(mask[0], count) == expected
+        batch.batch_fill_next_token_bitmask(matchers[:1], mask)
+        assert legal(mask[0], count) == expected
+    assert not matchers[0].accept_token(count)
+    again = ours.TokenizerInfo.deserialize_json(ours.TokenizerInfo(tokens).serialize_json())
+    assert (again.vocab_size, again.stop_token_ids) == (count, [])
+
+
+def test_a_matcher_without_tokens() -> None:
+    testing = ours.testing
+    assert ours.TokenizerInfo([]).vocab_size == 0
+    assert testing._is_grammar_accept_string('root ::= "a"+', "aa")
+    assert not testing._is_grammar_accept_string('root ::= "a" "b"', "a")
+    assert testing._is_grammar_accept_string('root ::= "a" "b"', "a", require_termination=False)
+
+
+def test_masks_in_other_forms() -> None:
+    allowed = np.zeros((2, 40), bool)
+    allowed[1, 33] = True
+    words = ours.testing.bool_mask_to_bitmask(allowed)
+    assert (ours.testing.bitmask_to_bool_mask(words, 40) == allowed).all()
+    assert ours.testing._get_masked_tokens_from_bitmask(words, 40, 1) == [*range(33), *range(34, 40)]
+    assert ours.testing._is_single_token_bitmask(words, 40, 1) == (True, 33)
+    assert ours.testing._is_single_token_bitmask(words, 40, 0) == (False, -1)
+
+
+def test_settings_of_the_process() -> None:
+    depth = ours.get_max_recursion_depth()
+    with ours.max_recursion_depth(7):
+        assert ours.get_max_recursion_depth() == 7
+    assert ours.get_max_recursion_depth() == depth
+    with pytest.raises(RuntimeError):
+        ours.set_max_recursion_depth(0)
+
+
 def test_errors() -> None:
-    endless = ours.GrammarCompiler(ours.TokenizerInfo(["a", "b"]))
-    with pytest.raises(RuntimeError, match="end token"):
-        endless.compile_regex("a")
     with pytest.raises(RuntimeError):
         ours.Grammar.from_json_schema('{"type":')
     with pytest.raises(ours.InvalidJSONError):
@@ -693,3 +742,73 @@ def test_masks_of_macros_and_options(ebnf: str) -> None:
                     matcher.fill_next_token_bitmask(row)
                 rows.append((accepted, legal(row, 8) if all(accepted) else None))
             assert rows[0] == rows[1], tokens
+
+
+CAPTURES = [
+    ("ebnf", 'root ::= "a" v "b"\nv[capture="num"] ::= [0-9]+', "a123b", [("num", b"123")]),
+    ("lark", 'start: (item ",")* item\nitem[capture]: /[0-9]+/', "1,22,3", [(b"1"), (b"22"), (b"3")]),
+    (
+        "lark",
+        'start: o\no[capture]: "x" i "!"\ni[capture="in", lazy]: /[a-z]+/',
+        "xa!",
+        [("in", b"a"), ("o", b"xa!")],
+    ),
+    ("lark", 'start: l\nl[capture]: D "," l | D\nD: /[0-9]/', "1,2", [("l", b"2"), ("l", b"1,2")]),
+    ("lark", "start: /a+/", "aa", []),
+]
+
+
+@pytest.mark.parametrize(("kind", "text", "value", "captures"), CAPTURES)
+def test_captures_as_theirs(kind: str, text: str, value: str, captures: list[Any]) -> None:
+    expected = [("item", each) if isinstance(each, bytes) else each for each in captures]
+    for module in (ours, theirs()):
+        grammar = getattr(module.Grammar, f"from_{kind}")(text)
+        matcher = module.GrammarMatcher(compiler(module).compile_grammar(grammar))
+        assert matcher.get_captures() == []
+        for letter in value:
+            assert matcher.accept_token(ord(letter))
+        assert matcher.get_captures() == expected
+        fork = matcher.fork()
+        matcher.rollback(len(value))
+        assert matcher.get_captures() == []
+        assert matcher.accept_string(value)
+        assert matcher.accept_token(END)
+        assert matcher.get_captures() == fork.get_captures() == expected
+        matcher.reset()
+        assert matcher.get_captures() == []
+
+
+def test_captures_that_are_refused() -> None:
+    inner = ours.Grammar.from_ebnf('root[capture] ::= "a"')
+    suffix = 'start: v "b"\nv[capture, suffix="!"]: /[a-z]*/'
+    for grammar in (ours.Grammar.concat(inner, inner), ours.Grammar.from_lark(suffix)):
+        matcher = ours.GrammarMatcher(compiler(ours).compile_grammar(grammar))
+        with pytest.raises(RuntimeError, match="captures"):
+            matcher.get_captures()
+    matcher = ours.GrammarMatcher(compiler(ours).compile_grammar(inner))
+    with pytest.raises(RuntimeError, match="not recorded"):
+        matcher.get_captures(deduplicate=False)
+
+
+@pytest.mark.parametrize(
+    "ebnf",
+    [
+        'root ::= Regex("a[b-dX-]+.", flags="i")',
+        'root ::= Regex("[^a-c]\\u00c9\\\\x41", flags="is")',
+        'root ::= Regex("(?:a.)+", flags="")',
+        "root ::= TagDispatch(loop_after_dispatch=true)",
+        'root ::= TagDispatch(excludes=("ab"), loop_after_dispatch=false)',
+    ],
+)
+def test_flags_and_dispatches_as_theirs(ebnf: str) -> None:
+    matchers = [
+        module.GrammarMatcher(compiler(module).compile_grammar(module.Grammar.from_ebnf(ebnf)))
+        for module in (ours, theirs())
+    ]
+    letters = ["a", "A", "b", "B", "d", "D", "e", "-", "x", "X", "\n", "\u00c9", "\u00e9", "\u212a"]
+    for length in range(1, 4):
+        for text in map("".join, itertools.product(letters, repeat=length)):
+            for matcher in matchers:
+                matcher.reset()
+            verdicts = [matcher.accept_string(text) and matcher.is_completed() for matcher in matchers]
+            assert verdicts[0] == verdicts[1], text

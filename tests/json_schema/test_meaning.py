@@ -300,9 +300,9 @@ def likely(compiled: CompiledGrammar | None, random_: random.Random) -> list[Any
 
 UNENFORCEABLE = st.sampled_from(
     [
-        {"uniqueItems": True},
-        {"type": "array", "uniqueItems": True, "minItems": 2},
-        {"contains": {"uniqueItems": True}},
+        {"pattern": r"(a)\1"},
+        {"type": "array", "items": {"pattern": r"(a)\1"}, "minItems": 2},
+        {"contains": {"pattern": r"(a)\1"}},
     ]
 )
 

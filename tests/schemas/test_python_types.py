@@ -122,7 +122,7 @@ DECIMAL = {"anyOf": [{"type": "number"}, STRING]}
         (list, {"type": "array", "items": ANY}),
         (list[int], {"type": "array", "items": INTEGER}),
         (collections.abc.Sequence[str], {"type": "array", "items": STRING}),
-        (set[int], {"type": "array", "items": INTEGER}),
+        (set[int], {"type": "array", "items": INTEGER, "uniqueItems": True}),
         (set[bool], {"type": "array", "items": {"type": "boolean"}, "uniqueItems": True}),
         (tuple, {"type": "array", "items": ANY}),
         (tuple[int, ...], {"type": "array", "items": INTEGER}),

@@ -186,3 +186,40 @@ def test_objects_inside_are_in_any_order_too() -> None:
     for options, expected in (({"any_order": True}, True), ({}, False)):
         compiled = Grammar.from_structural_tag(tag(parameters(inner), COHERE, **options)).compile(BYTES)
         assert compiled.is_valid(nested.encode()) is expected
+
+
+@pytest.mark.parametrize("style", FLAT_STYLES)
+def test_undeclared_parameters(style: str) -> None:
+    declared = {"k": {"type": "string"}}
+    for others, is_open in ((True, True), (False, False), ({"type": ["string", "null"]}, True)):
+        schema = {"type": "object", "properties": declared, "required": ["k"], "additionalProperties": others}
+        compiled = Grammar.from_structural_tag(tag(schema, style)).compile(BYTES)
+        first, other = written("k", "a", style), written("other_1", "b", style)
+        assert compiled.is_valid(first.encode())
+        assert compiled.is_valid((first + other + other).encode()) == is_open
+        assert not compiled.is_valid((other + first).encode())
+        assert not compiled.is_valid((first + first).encode())
+        assert not compiled.is_valid((first + written("1", "b", style)).encode())
+    for schema in (True, {}):
+        compiled = Grammar.from_structural_tag(tag(schema, style)).compile(BYTES)
+        assert compiled.is_valid(b"")
+        assert compiled.is_valid((first + other).encode())
+
+
+@pytest.mark.parametrize("style", [name for name, style in FLAT_STYLES.items() if style.marks_strings])
+def test_parameters_without_a_type(style: str) -> None:
+    schema = parameters({"anyOf": [{"const": "ab"}, {"type": "number", "minimum": 3}, {"$ref": "#/$defs/n"}]})
+    schema["$defs"] = {"n": {"enum": [None, "c"]}}
+    compiled = Grammar.from_structural_tag(tag(schema, style)).compile(BYTES)
+    begin = FLAT_STYLES[style].begin.replace("{key}", "k")
+    for text, kind, is_right in (
+        ("ab", "string", True),
+        ("c", "string", True),
+        ("null", "null", True),
+        ("3.5", "number", True),
+        ("3.5", "string", False),
+        ("2", "number", False),
+        ("ab", "number", False),
+    ):
+        opening = begin.replace("{is_string}", str(kind == "string").lower()).replace("{type}", kind)
+        assert compiled.is_valid(f"{opening}{text}{FLAT_STYLES[style].end}".encode()) == is_right, text

@@ -36,6 +36,11 @@ NESTED: list[Any] = [
     {"type": "object", "properties": {"a": {"type": "string"}, "é": {"type": "boolean"}}, "required": ["é"]},
     {"enum": ["", {"k": ["v", None]}]},
 ]
+WITHOUT_TYPE: list[Any] = [
+    {"anyOf": [{"type": "integer", "minimum": 5}, {"const": "a"}, {"type": "string", "maxLength": 3}]},
+    {"not": {"type": ["string", "array", "object"]}},
+    {"$ref": "#/$defs/list/properties/v"},
+]
 DEFINITIONS = {
     "list": {
         "type": "object",
@@ -59,6 +64,12 @@ def random_tools(rng: random.Random, style: str) -> list[dict[str, Any]]:
     parameters = PARAMETERS + (NESTED if form in NESTED_STYLES else [])
     if form in NESTED_STYLES and not NESTED_STYLES[form].has_type:
         parameters = [schema for schema in parameters if schema != {"description": "anything"}]
+    others: list[Any] = [False, False]
+    if form in FLAT_STYLES:
+        others += [True, {"type": "integer"}, {"type": ["string", "null"]}]
+        if FLAT_STYLES[form].marks_strings:
+            parameters = parameters + WITHOUT_TYPE
+            others += WITHOUT_TYPE
     for name in rng.sample(["get", "get_all", 'say "é"', "now"], 2):
         properties = {
             key: rng.choice(parameters) for key in rng.sample(["a", "ab", "é", "b c"], rng.randint(0, 3))
@@ -67,7 +78,7 @@ def random_tools(rng: random.Random, style: str) -> list[dict[str, Any]]:
             "type": "object",
             "properties": properties,
             "required": [key for key in properties if rng.random() < 0.7],
-            "additionalProperties": False,
+            "additionalProperties": rng.choice(others),
             "$defs": DEFINITIONS,
         }
         tools.append({"type": "function", "function": {"name": name, "parameters": schema}})

@@ -11,6 +11,7 @@
 //! | `recognition` | [`Engine`]: steps over bytes and tokens |
 //! | `completion` | [`ShortestCompletion`]: how a text can end soonest |
 //! | `spelling` | [`first_tokens()`]: how tokens spell a shortest completion |
+//! | `inside_terminal` | [`InsideTerminal`]: states inside a terminal |
 //! | `tokens` | [`TokenEvent`], [`TokenMatch`]: tokens that a grammar names |
 //! | `masks` | [`MaskSource`]: masks of states, computed for a [`MaskRequest`] |
 //! | `mask_cache` | [`MaskCache`]: finished masks by state |
@@ -23,6 +24,7 @@
 #![forbid(unsafe_code)]
 
 mod completion;
+mod inside_terminal;
 mod mask_cache;
 mod masks;
 mod recognition;
@@ -31,6 +33,7 @@ mod tokens;
 mod walk;
 
 pub use completion::{CompletionStep, ShortestCompletion};
+pub use inside_terminal::InsideTerminal;
 pub use mask_cache::{CacheStatistics, CachedMask, MaskCache};
 pub use masks::{Effort, MaskCounts, MaskOutcome, MaskRequest, MaskSource, MaskStrategy, PrecomputeBudget};
 pub use recognition::{Engine, Expectation};

@@ -6,7 +6,7 @@ use grammask_diagnostics::{Deadline, LimitExceeded};
 
 use grammask_vocabulary::Vocabulary;
 
-use crate::{SetId, ShortestCompletion, TokenEvent, TokenMatch};
+use crate::{InsideTerminal, SetId, ShortestCompletion, TokenEvent, TokenMatch};
 
 /// A terminal that can come next or has begun.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -162,6 +162,18 @@ pub trait Engine: fmt::Debug + Send + Sync {
             (None, by_token) => Ok(by_token),
             (Some(by_bytes), Some(by_token)) => self.union(by_bytes, by_token).map(Some),
         }
+    }
+
+    /// What a state reads, if it is inside one terminal or inside the copies of one. No token of the vocabulary has more
+    /// than `reach` bytes.
+    ///
+    /// Engines without such knowledge return `None`.
+    ///
+    /// # Errors
+    /// When a limit is exceeded.
+    fn inside_terminal(&self, set: SetId, reach: u32) -> Result<Option<InsideTerminal>, LimitExceeded> {
+        let _ = (set, reach);
+        Ok(None)
     }
 
     /// The byte with which every continuation begins, if there is one.

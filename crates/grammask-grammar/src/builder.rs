@@ -5,8 +5,8 @@ use std::sync::Arc;
 use rustc_hash::FxHashMap;
 
 use super::{
-    Definition, EmbeddedId, EmbeddedTexts, Grammar, Node, NodeId, NonterminalDefinition, NonterminalId, Selection, Span, Terminal,
-    TerminalDefinition, TerminalId,
+    Definition, EmbeddedId, EmbeddedTexts, Grammar, Node, NodeId, NonterminalDefinition, NonterminalId,
+    Selection, Span, Terminal, TerminalDefinition, TerminalId, ValueCondition, ValueEquality, ValueKind,
 };
 use grammask_automata::{TermId, Terms};
 
@@ -164,6 +164,27 @@ impl GrammarBuilder {
         self.node(Node::Selection { selection, parts: parts.into(), separator }, span)
     }
 
+    /// A text of `node` with a set of remembered values of its own. See [`values`](super::values).
+    pub fn scope(&mut self, node: NodeId, span: Span) -> NodeId {
+        self.node(Node::Scope(node), span)
+    }
+
+    /// A text of `node` whose value is not remembered in the innermost scope, and is from there on. See
+    /// [`values`](super::values).
+    pub fn fresh(&mut self, node: NodeId, equality: ValueEquality, span: Span) -> NodeId {
+        self.value(node, ValueCondition { kind: ValueKind::Fresh, equality }, span)
+    }
+
+    /// A text of `node` whose value is remembered in the innermost scope. See [`values`](super::values).
+    pub fn repeated(&mut self, node: NodeId, equality: ValueEquality, span: Span) -> NodeId {
+        self.value(node, ValueCondition { kind: ValueKind::Repeated, equality }, span)
+    }
+
+    /// A text of `node` whose value satisfies the condition. See [`values`](super::values).
+    pub fn value(&mut self, node: NodeId, condition: ValueCondition, span: Span) -> NodeId {
+        self.node(Node::Value { node, condition }, span)
+    }
+
     /// A new nonterminal called `name`, with a suffix if the name is taken.
     pub fn fresh_nonterminal(&mut self, name: &str, span: Span) -> NonterminalId {
         if !self.nonterminal_ids.contains_key(name) {
@@ -239,6 +260,12 @@ impl GrammarBuilder {
                 Node::Selection { selection, parts, separator } => {
                     let parts = parts.iter().map(|&part| shifted(part)).collect();
                     self.selection(selection.clone(), parts, shifted(*separator), span);
+                }
+                &Node::Scope(node) => {
+                    self.scope(shifted(node), span);
+                }
+                &Node::Value { node, condition } => {
+                    self.node(Node::Value { node: shifted(node), condition }, span);
                 }
             }
         }

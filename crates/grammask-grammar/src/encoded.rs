@@ -16,7 +16,8 @@ impl Grammar {
     /// [`embedded`](Self::embedded).
     ///
     /// # Errors
-    /// If a terminal names tokens, which have no spelling in an encoding; if a limit is exceeded.
+    /// If a terminal names tokens, which have no spelling in an encoding; if a text must not, or must, repeat a value,
+    /// since values are compared as they are written; if a limit is exceeded.
     pub fn encoded(
         &self,
         encoding: &CharacterEncoding,
@@ -54,10 +55,23 @@ impl Grammar {
                 (None, None) => Terminal::Regular(image),
             };
         }
+        diagnostics.extend(self.value_in_encoding());
         if diagnostics.is_empty() {
             return Ok(grammar);
         }
         Err(GrammarError::new(diagnostics, self.source.clone()))
+    }
+
+    /// The error of the first value that a text must not, or must, repeat.
+    fn value_in_encoding(&self) -> Option<Diagnostic> {
+        let node = self.nodes.iter().position(|node| matches!(node, Node::Value { .. }))?;
+        let message = "values that must differ cannot be part of an encoded text";
+        let diagnostic = Diagnostic::error(Code::UnsupportedGrammar, message);
+        Some(
+            diagnostic
+                .at(self.spans[node])
+                .help("allow equal values, or leave them outside the encoded grammar"),
+        )
     }
 
     /// The error of a terminal that matches tokens by id.

@@ -46,7 +46,7 @@ impl GrammarBuilder {
                     }
                 }
                 Node::Sequence(parts) | Node::Choice(parts) => parts.iter().copied().for_each(reach),
-                Node::Repeat { node, .. } => reach(*node),
+                Node::Repeat { node, .. } | Node::Scope(node) | Node::Value { node, .. } => reach(*node),
                 Node::Selection { parts, separator, .. } => {
                     parts.iter().chain([separator]).copied().for_each(reach);
                 }
@@ -93,6 +93,8 @@ impl GrammarBuilder {
                 Node::Sequence(parts) => extracted.sequence(parts.iter().map(copy_of).collect(), span),
                 Node::Choice(parts) => extracted.choice(parts.iter().map(copy_of).collect(), span),
                 Node::Repeat { node, min, max } => extracted.repeat(copy_of(node), *min, *max, span),
+                Node::Scope(node) => extracted.scope(copy_of(node), span),
+                Node::Value { node, condition } => extracted.value(copy_of(node), *condition, span),
                 Node::Selection { selection, parts, separator } => {
                     let parts = parts.iter().map(copy_of).collect();
                     extracted.selection(selection.clone(), parts, copy_of(separator), span)

@@ -1,10 +1,10 @@
 //! The intermediate representation of grammars: front ends produce it, and lowering consumes it.
 //!
 //! A [`Grammar`] is a list of [`Definition`]s, whose right-hand sides are trees of [`Node`]s in one arena: terminals,
-//! nonterminals, sequences, choices, counted repetitions, and [`Selection`]s. A [`Terminal`] is a regular language over
-//! bytes, as a term in a [`Terms`] arena, or a set of whole tokens of the vocabulary. The representation is small on
-//! purpose: front ends translate every convenience of their notation to these nodes, and lowering alone knows how they
-//! become plain productions.
+//! nonterminals, sequences, choices, counted repetitions, [`Selection`]s, and [`values`]. A [`Terminal`] is a regular
+//! language over bytes, as a term in a [`Terms`] arena, or a set of whole tokens of the vocabulary. The representation
+//! is small on purpose: front ends translate every convenience of their notation to these nodes, and lowering alone
+//! knows how they become plain productions.
 //!
 //! Invariants:
 //!
@@ -15,10 +15,10 @@
 //!
 //! Front ends use [`GrammarBuilder`]. A selection is the one construct without an equivalent of reasonable size in
 //! plain productions: parts in any order, with conditions on their combinations. Its conditions are Horn clauses,
-//! decided by unit propagation (Dowling and Gallier 1984). [`Grammar::encoded`] replaces the terminals by their inverse
-//! images under an encoding. [`RuleLanguages`] are the regular languages of rules, for limits
-//! of their texts. [`directives`] are the statements about a lexer that KBNF
-//! and GBNF share.
+//! decided by unit propagation (Dowling and Gallier 1984). [`values`] are the constructs beyond context-free languages:
+//! texts that must not, or must, repeat the value of an earlier one. [`Grammar::encoded`] replaces the terminals by their
+//! inverse images under an encoding. [`RuleLanguages`] are the regular languages of rules, for limits of their texts.
+//! [`directives`] are the statements about a lexer that KBNF and GBNF share.
 #![forbid(unsafe_code)]
 
 mod builder;
@@ -28,6 +28,7 @@ mod extract;
 mod printer;
 mod regular;
 mod selection;
+pub mod values;
 
 pub use builder::GrammarBuilder;
 pub use extract::ExtractedGrammar;
@@ -36,6 +37,8 @@ use grammask_diagnostics::Span;
 pub use printer::{quote_bytes, quote_text, repetition_suffix};
 pub use regular::{CompleteRule, NotRegular, RuleLanguages};
 pub use selection::{Clause, PartCountBounds, PartId, PartOrder, Selection, SelectionState};
+
+pub use values::{ValueCondition, ValueEquality, ValueKind};
 
 use std::sync::Arc;
 
@@ -179,6 +182,16 @@ pub enum Node {
         parts: Box<[NodeId]>,
         /// The separator. It derives a finite text, and does not derive the empty one.
         separator: NodeId,
+    },
+    /// A text of the node that begins with an empty set of remembered values. See [`values`].
+    Scope(NodeId),
+    /// A text of a node whose value satisfies a condition on the remembered values of the nearest scope. See
+    /// [`values`].
+    Value {
+        /// The node. It does not derive the empty text.
+        node: NodeId,
+        /// The condition.
+        condition: ValueCondition,
     },
 }
 

@@ -2,7 +2,7 @@
 
 use std::fmt::{self, Write};
 
-use super::{Grammar, Node, NodeId};
+use super::{Grammar, Node, NodeId, ValueKind};
 
 /// `text` in double quotes, with the escapes of KBNF.
 #[must_use]
@@ -74,11 +74,11 @@ impl Grammar {
     fn write_shallow(
         &self,
         f: &mut fmt::Formatter<'_>,
-        node: NodeId,
+        node_id: NodeId,
         context: NodePrecedence,
         stack: &mut Vec<PrintItem>,
     ) -> fmt::Result {
-        let (parts, separator, own) = match &self.nodes[node.index()] {
+        let (parts, separator, own) = match &self.nodes[node_id.index()] {
             Node::Terminal(id) => return f.write_str(&self.terminals[id.index()].label),
             Node::Nonterminal(id) => return f.write_str(&self.nonterminals[id.index()].name),
             Node::Repeat { node, min, max } => {
@@ -100,6 +100,18 @@ impl Grammar {
                     stack.push(PrintItem::Node(part, NodePrecedence::Sequence));
                     stack.push(PrintItem::Text(if index > 0 { " & " } else { "(" }));
                 }
+                return Ok(());
+            }
+            Node::Scope(node) | Node::Value { node, .. } => {
+                stack.push(PrintItem::Text(")"));
+                stack.push(PrintItem::Node(*node, NodePrecedence::Choice));
+                stack.push(PrintItem::Text(match &self.nodes[node_id.index()] {
+                    Node::Value { condition, .. } => match condition.kind {
+                        ValueKind::Fresh => "fresh(",
+                        ValueKind::Repeated => "repeated(",
+                    },
+                    _ => "scope(",
+                }));
                 return Ok(());
             }
             Node::Sequence(parts) if parts.is_empty() => return f.write_str("\"\""),

@@ -22,6 +22,8 @@ pub enum NotRegular {
     Selections,
     /// It contains an embedded grammar, as compositions with a lexed grammar do.
     Embedded,
+    /// It contains values that must not be repeated, as schemas do.
+    Values,
 }
 
 impl NotRegular {
@@ -33,7 +35,10 @@ impl NotRegular {
             Self::Undefined => "it refers to a rule that is not defined there",
             Self::Tokens => "it contains tokens, or a part with `max_tokens`",
             Self::Selections => "it has parts that are selected by a schema",
-            Self::Embedded => "it contains a grammar with a lexer, or a part with `max_tokens` that is not regular",
+            Self::Embedded => {
+                "it contains a grammar with a lexer, or a part with `max_tokens` that is not regular"
+            }
+            Self::Values => "it has values that must differ",
         }
     }
 }
@@ -220,6 +225,7 @@ fn visit(
             agenda.push(LanguageTask::Visit(node));
         }
         Node::Selection { .. } => return Err(NotRegular::Selections),
+        Node::Scope(_) | Node::Value { .. } => return Err(NotRegular::Values),
     }
     Ok(())
 }

@@ -117,7 +117,8 @@ pub fn grammar(
     }
     let terms = languages.automata.into_terms();
     let Some(grammar) = emitter.rules.into_grammar(terms, start, schema) else {
-        let conflict = unsatisfiable::conflict(schema, options, limits);
+        let is_infinite = emitter.rules.nests_without_end(start);
+        let conflict = unsatisfiable::conflict(schema, options, limits, is_infinite);
         return Err(fail(vec![conflict]));
     };
     let findings = reader.findings;

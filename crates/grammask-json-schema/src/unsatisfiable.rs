@@ -17,13 +17,22 @@ const MAX_KEYWORDS: usize = 24;
 /// Keywords that constrain nothing themselves; they are never removed.
 const NEUTRAL_KEYWORDS: [&str; 5] = ["$schema", "$id", "id", "$defs", "definitions"];
 
-/// The error for a schema that no value satisfies.
-pub(super) fn conflict(schema: &str, options: &SchemaOptions, limits: &Limits) -> Diagnostic {
+/// The error for a schema that no value satisfies. `is_infinite`: only values of infinite depth would.
+pub(super) fn conflict(
+    schema: &str,
+    options: &SchemaOptions,
+    limits: &Limits,
+    is_infinite: bool,
+) -> Diagnostic {
     let message = match options.excludes[..] {
+        _ if is_infinite => "every value that satisfies the schema would be nested without end",
         [] => "no value satisfies the schema",
         _ => "no value that satisfies the schema can be written without the excluded words",
     };
     let error = Diagnostic::error(Code::UnsatisfiableSchema, message).at_pointer("#");
+    if is_infinite {
+        return error.help("a reference back to a schema around it has to be optional");
+    }
     let Ok(document) = Document::parse(schema) else { return error };
     let Value::Object(members) = document.get(document.root()) else { return error };
     let mut needed: Vec<usize> = (0..members.len()).collect();

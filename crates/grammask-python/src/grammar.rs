@@ -187,7 +187,9 @@ impl PyGrammar {
         options.endless = if finite { EndlessRules::Refuse } else { EndlessRules::Allow };
         let vocabulary = vocabulary.shared();
         let compiled = py
-            .outside_forks(|| CompiledGrammar::with_embedded(&self.grammar, &self.embedded, vocabulary, options))
+            .outside_forks(|| {
+                CompiledGrammar::with_embedded(&self.grammar, &self.embedded, vocabulary, options)
+            })
             .map_err(|error| grammar_error(py, &error))?;
         Ok(PyCompiledGrammar::new(compiled, self.relaxations.clone()))
     }

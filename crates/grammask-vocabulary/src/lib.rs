@@ -19,12 +19,14 @@
 //! | `sets` | [`TokenSet`] (bitset in the mask layout), [`LiveTokens`] (list, bitset or delta), [`NodeSet`], [`Mask`] |
 //! | `summary_cache` | [`SummaryCache`]: summaries of terminals, interned sets, unions, masks; for all grammars |
 //! | `counted_summary` | [`CountedSummary`]: summaries of a repeated prefix code, for all numbers of copies |
+//! | `derivative_groups` | [`DerivativeGroups`]: tokens by the derivative of a terminal |
 //!
 //! **Invariant: tables are keyed by identities.** Shared sets carry an id ([`NodeSetId`], [`TokenSetId`]) that is
 //! never reused; no table depends on the address of a set or on which sets are alive.
 #![forbid(unsafe_code)]
 
 mod counted_summary;
+mod derivative_groups;
 mod sets;
 mod sharded_map;
 mod summary_cache;
@@ -32,6 +34,7 @@ mod tokens;
 mod trie;
 
 pub use counted_summary::{CountedSummary, CountedSummaryBuilder};
+pub use derivative_groups::{DerivativeGroup, DerivativeGroups, LeavingTokens};
 pub use sets::{
     BitOrder, GrowingNodeSet, LiveTokens, LiveTokensIter, Mask, NodeSet, NodeSetId, NodeSetRef, TokenRanges,
     TokenSet, TokenSetId, TokenSetRef, ones, words_of,

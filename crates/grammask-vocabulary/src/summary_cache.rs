@@ -20,8 +20,8 @@ use rustc_hash::{FxBuildHasher, FxHashMap, FxHasher};
 
 use crate::sharded_map::ShardedMap;
 use crate::{
-    CountedSummary, LiveTokens, Mask, NodeSet, NodeSetId, NodeSetRef, TokenSet, TokenSetId, TokenSetRef,
-    TokenTrie, TrieNode,
+    CountedSummary, DerivativeGroups, LiveTokens, Mask, NodeSet, NodeSetId, NodeSetRef, TokenSet, TokenSetId,
+    TokenSetRef, TokenTrie, TrieNode,
 };
 
 /// Default capacity, in bytes.
@@ -100,6 +100,8 @@ struct SummaryTables {
     /// By the content hashes of an intersection without its length limit, of the end of its current copy and of the
     /// copies, and the start nodes.
     limited: FxHashMap<([u128; 3], NodeSetId), Option<Arc<CountedSummary>>>,
+    /// By the content hash of the language and the start node.
+    derivatives: FxHashMap<(u128, TrieNode), Arc<DerivativeGroups>>,
     /// Interned token sets.
     tokens: ShardedMap<InternedTokens, ()>,
     /// Unions of token sets by the ascending identities of their parts.
@@ -122,6 +124,7 @@ impl Default for SummaryCache {
             counted: FxHashMap::default(),
             repetitions: ShardedMap::default(),
             limited: FxHashMap::default(),
+            derivatives: FxHashMap::default(),
             tokens: ShardedMap::default(),
             unions: ShardedMap::default(),
             masks: ShardedMap::default(),
@@ -298,6 +301,19 @@ impl SummaryCache {
         tables.limited.insert((languages, nodes.id()), summary);
     }
 
+    /// The tokens below a node by the derivative of the language with this content hash.
+    #[must_use]
+    pub fn get_derivatives(&self, language: u128, node: TrieNode) -> Option<Arc<DerivativeGroups>> {
+        self.lock().derivatives.get(&(language, node)).cloned()
+    }
+
+    /// Caches the tokens below a node by derivative.
+    pub fn insert_derivatives(&self, language: u128, node: TrieNode, groups: Arc<DerivativeGroups>) {
+        let mut tables = self.lock();
+        tables.make_room(groups.memory_bytes() + 128);
+        tables.derivatives.insert((language, node), groups);
+    }
+
     /// Estimated memory, in bytes.
     #[must_use]
     pub fn memory_bytes(&self) -> usize {
@@ -308,7 +324,11 @@ impl SummaryCache {
     #[must_use]
     pub fn len(&self) -> usize {
         let tables = self.lock();
-        tables.summaries.len() + tables.counted.len() + tables.repetitions.len() + tables.limited.len()
+        tables.summaries.len()
+            + tables.counted.len()
+            + tables.repetitions.len()
+            + tables.limited.len()
+            + tables.derivatives.len()
     }
 
     /// Whether there is no summary.
@@ -347,6 +367,7 @@ impl SummaryTables {
             self.counted.clear();
             self.repetitions.clear();
             self.limited.clear();
+            self.derivatives.clear();
             self.tokens.clear();
             self.unions.clear();
             self.masks.clear();

@@ -5,127 +5,22 @@
 
 mod generators;
 
-use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use generators::Step;
+use generators::distances::{Cost, DistanceGraph, state};
 use grammask::grammar::{Code, GrammarError};
 use grammask::lexing::{LexedGrammar, ParserKind};
 use grammask::vocabulary::{TokenId, TokenTexts, Vocabulary};
 use grammask::{
-    BudgetError, CompileOptions, CompiledGrammar, DraftTree, EndMode, Explanation, Limits, Matcher, SetId,
-    batch, frontends,
+    BudgetError, CompileOptions, CompiledGrammar, DraftTree, EndMode, Explanation, Limits, Matcher, batch,
+    frontends,
 };
 use proptest::prelude::*;
 
-/// Maximum number of states that the oracle explores.
-const MAX_STATES: usize = 100;
-/// Maximum number of states that it reaches.
-const MAX_SEEN: usize = 400;
-
 /// Number of compared masks.
 static COMPARED: AtomicU64 = AtomicU64::new(0);
-
-/// A state of a text: that of the engine, and whether the text has ended.
-type State = (SetId, bool);
-
-/// The states within reach of a text, and the fewest tokens that finish each.
-struct DistanceGraph {
-    next: BTreeMap<State, BTreeMap<TokenId, State>>,
-    fewest: BTreeMap<State, u32>,
-    /// For each state the distance to a state that was not explored; absent if there is none.
-    unexplored: BTreeMap<State, u32>,
-}
-
-/// The cost of a state.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Cost {
-    Fewest(u32),
-    Endless,
-    Unknown,
-}
-
-fn state(matcher: &Matcher) -> State {
-    (matcher.set(), matcher.is_finished())
-}
-
-impl DistanceGraph {
-    /// Explores the states after a matcher, which has no budget.
-    fn new(matcher: &Matcher) -> Self {
-        let size = matcher.compiled().vocabulary().size() as u32;
-        let mut next: BTreeMap<State, BTreeMap<TokenId, State>> = BTreeMap::new();
-        let mut seen = BTreeSet::from([state(matcher)]);
-        let mut queue = VecDeque::from([matcher.clone()]);
-        while let Some(text) = queue.pop_front() {
-            if next.len() >= MAX_STATES || seen.len() >= MAX_SEEN {
-                break;
-            }
-            let mut after = BTreeMap::new();
-            for token in (0..size).map(TokenId) {
-                let mut longer = text.clone();
-                if longer.accept(token).expect("no limit is exceeded") {
-                    after.insert(token, state(&longer));
-                    if seen.insert(state(&longer)) {
-                        queue.push_back(longer);
-                    }
-                }
-            }
-            next.insert(state(&text), after);
-        }
-        let ends = seen.iter().copied().filter(|state| state.1).map(|state| (state, 0)).collect();
-        let open = seen.iter().copied().filter(|state| !next.contains_key(state)).map(|state| (state, 0));
-        let unexplored = distances(&next, open.collect());
-        Self { fewest: distances(&next, ends), unexplored, next }
-    }
-
-    fn cost(&self, state: State) -> Cost {
-        if state.1 {
-            return Cost::Fewest(0);
-        }
-        match (self.fewest.get(&state), self.unexplored.get(&state)) {
-            (Some(&tokens), None) => Cost::Fewest(tokens),
-            (Some(&tokens), Some(&open)) if tokens <= open => Cost::Fewest(tokens),
-            (None, None) => Cost::Endless,
-            _ => Cost::Unknown,
-        }
-    }
-
-    /// The legal tokens under a budget; `None` if the graph does not determine them.
-    fn mask(&self, state: State, budget: u32) -> Option<Vec<TokenId>> {
-        let mut mask = Vec::new();
-        for (&token, &after) in self.next.get(&state)? {
-            match self.cost(after) {
-                Cost::Fewest(tokens) if state.1 || tokens < budget => mask.push(token),
-                Cost::Unknown => return None,
-                Cost::Fewest(_) | Cost::Endless => {}
-            }
-        }
-        Some(mask)
-    }
-}
-
-/// Shortest distances to some states, along the edges of a graph.
-fn distances(
-    next: &BTreeMap<State, BTreeMap<TokenId, State>>,
-    targets: BTreeMap<State, u32>,
-) -> BTreeMap<State, u32> {
-    let mut found = targets;
-    loop {
-        let mut changed = false;
-        for (&state, after) in next {
-            let Some(best) = after.values().filter_map(|after| found.get(after)).min() else { continue };
-            let best = best + 1;
-            if found.get(&state).is_none_or(|&known| known > best) {
-                found.insert(state, best);
-                changed = true;
-            }
-        }
-        if !changed {
-            return found;
-        }
-    }
-}
 
 fn tokens(matcher: &Matcher) -> Vec<TokenId> {
     matcher.mask().unwrap_or_else(|error| panic!("{error}")).iter().collect()

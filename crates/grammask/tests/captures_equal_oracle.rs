@@ -216,7 +216,9 @@ impl<'a> Oracle<'a> {
                 let symbol = Symbol::Nonterminal(grammask::grammar::NonterminalId::new(index));
                 for from in 0..=self.text.len() {
                     let (ends, open) = match self.bodies[index].clone() {
-                        Body::Selection { .. } => unreachable!("no generated grammar has one"),
+                        Body::Selection { .. } | Body::Scope(_) | Body::Value { .. } => {
+                            unreachable!("no generated grammar has one")
+                        }
                         Body::Alternatives(alternatives) => {
                             let mut ends = BTreeSet::new();
                             let mut open = false;
@@ -319,7 +321,9 @@ impl<'a> Oracle<'a> {
 
     fn steps(&self, rule: usize, from: usize, to: Option<usize>) -> Vec<(Symbol, usize, Option<usize>)> {
         match &self.bodies[rule] {
-            Body::Selection { .. } => unreachable!("no generated grammar has one"),
+            Body::Selection { .. } | Body::Scope(_) | Body::Value { .. } => {
+                unreachable!("no generated grammar has one")
+            }
             Body::Alternatives(alternatives) => alternatives
                 .iter()
                 .find_map(|steps| self.split(steps, from, to))

@@ -79,7 +79,8 @@ fn selections_are_completed_by_finitely_many_parts() {
     assert_eq!(expected, [1, 4, 6]);
     let mut options = CompileOptions::default();
     options.end = EndMode::Eos;
-    let compiled = CompiledGrammar::new(&made.grammar, vocabulary, options).expect("a supported grammar");
+    let compiled =
+        CompiledGrammar::new(&made.grammar, vocabulary.clone(), options).expect("a supported grammar");
     let mut matcher = compiled.matcher();
     assert!(matcher.accept(TokenId(0)).expect("no limit"));
     let found: Vec<u32> = matcher.mask().expect("no limit").iter().map(|id| id.0).collect();

@@ -130,7 +130,9 @@ impl<'a> Relations<'a> {
                     Node::Sequence(parts) => parts.iter().fold(Kinds::EMPTY, |before, part| {
                         before.then(kinds[part.index()], self.productive[part.index()])
                     }),
-                    Node::Selection { .. } => unreachable!("no generated grammar has one"),
+                    Node::Selection { .. } | Node::Scope(_) | Node::Value { .. } => {
+                        unreachable!("no generated grammar has one")
+                    }
                     Node::Choice(parts) => {
                         parts.iter().fold(Kinds::default(), |sum, part| sum.or(kinds[part.index()]))
                     }
@@ -175,6 +177,7 @@ impl<'a> Relations<'a> {
             Terminal::Regular(term) => Some((*term, u32::MAX)),
             Terminal::Limited { term, tokens } => Some((*term, *tokens)),
             Terminal::Token(_) | Terminal::AnyToken | Terminal::OneOf(_) => None,
+            Terminal::Embedded { .. } => unreachable!("the generators embed no grammars"),
         }
     }
 
@@ -270,7 +273,9 @@ impl<'a> Relations<'a> {
             for (index, node) in grammar.nodes().iter().enumerate() {
                 match node {
                     Node::Terminal(_) => {}
-                    Node::Selection { .. } => unreachable!("no generated grammar has one"),
+                    Node::Selection { .. } | Node::Scope(_) | Node::Value { .. } => {
+                        unreachable!("no generated grammar has one")
+                    }
                     Node::Nonterminal(id) => spans[index] = spans[nodes + id.index()].clone(),
                     Node::Sequence(parts) => {
                         let mut result = empty_spans(text);

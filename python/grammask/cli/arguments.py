@@ -34,14 +34,12 @@ class End(str, Enum):
 
 _OPTION_NAMES = sorted(each.name for each in fields(SchemaOptions) if each.init and each.name != "resolver")
 
-GrammarFile: TypeAlias = Annotated[
-    str,
-    typer.Argument(
-        metavar="G",
-        help="A grammar's file: KBNF, or *.gbnf (llama.cpp), *.ebnf (XGrammar), *.lark, *.json (JSON Schema); "
-        "bundled:NAME; or - for standard input.",
-    ),
-]
+GRAMMAR_FILE = typer.Argument(
+    metavar="G",
+    help="A grammar's file: KBNF, or *.gbnf (llama.cpp), *.ebnf (XGrammar), *.lark, *.json (JSON Schema); "
+    "bundled:NAME; markdown:NAMES, answers with code in bundled languages; or - for standard input.",
+)
+GrammarFile: TypeAlias = Annotated[str, GRAMMAR_FILE]
 IsSchema: TypeAlias = Annotated[
     bool, typer.Option("--schema", help="G is a JSON Schema, whatever the name of its file.")
 ]
@@ -167,6 +165,8 @@ def read_grammar(
     try:
         if kind == "bundled" and name:
             return Grammar.bundled(name, start=start or "file")
+        if kind == "markdown" and name:
+            return Grammar.markdown_answer(name.split(","))
         suffix = Path(path).suffix
         if suffix == ".lark":
             return Grammar.from_lark(Path(path), start=start or "start")

@@ -21,7 +21,7 @@ _PIECE_STYLES = {"model": "", "forced": "dim", "alternative": "underline", "comp
 
 
 def generate_text(
-    grammar: arguments.GrammarFile,
+    grammar: Annotated[str | None, arguments.GRAMMAR_FILE] = None,
     vocab: arguments.VocabularyOfModel = None,
     model: Annotated[
         str,
@@ -48,6 +48,13 @@ def generate_text(
     start: arguments.Start = None,
     schema: arguments.IsSchema = False,
     option: arguments.OptionValues = None,
+    markdown: Annotated[
+        str | None,
+        typer.Option(
+            help="An answer in Markdown whose fenced blocks are valid in these bundled languages, instead of G.",
+            metavar="NAMES",
+        ),
+    ] = None,
     trace: Annotated[
         bool, typer.Option("--trace", help="A line per token: id, allowed, time of mask, text.")
     ] = False,
@@ -56,9 +63,12 @@ def generate_text(
 
     The text goes to standard output, all other information to standard error.
     """
+    if (grammar is None) == (markdown is None):
+        msg = "give a grammar G or --markdown"
+        raise Failure(msg)
     rng = np.random.default_rng(seed)
     begin = time.perf_counter()
-    read = arguments.read_grammar(grammar, start, schema=schema, options=option)
+    read = arguments.read_grammar(grammar or f"markdown:{markdown}", start, schema=schema, options=option)
     read_seconds = time.perf_counter() - begin
     kind, _, place = model.partition(":")
     if kind == "openai" and place:

@@ -68,23 +68,17 @@ def items_schema(items: _Schema, low: int | None, high: int | None) -> _Schema:
 
 
 def set_schema(items: _Schema, node: _Node, path: str) -> _Schema:
-    """Returns the schema of a set as an array.
+    """Returns the schema of a set as an array without equal items.
 
-    Equal items are read as one, so they may be repeated unless a minimum of 2 or more counts them. Few values are never
-    repeated.
+    A minimum of 2 or more counts the items that Python takes for different.
     """
     low = node.get("min_length") or 0
     schema = items_schema(items, low, node.get("max_length"))
     values: list[Any] = items.get("enum") or ([items["const"]] if "const" in items else [])
     # Python takes 1 and True for equal, JSON does not.
     is_distinct = bool(values) and len({json.dumps(value) for value in values}) == len(set(values))
-    if (
-        items == {"type": "boolean"}
-        or is_distinct
-        or (low > 1 and items.get("type") in ("string", "integer"))
-    ):
-        schema["uniqueItems"] = True
-    elif low > 1:
+    schema["uniqueItems"] = True
+    if low > 1 and not (is_distinct or items.get("type") in ("string", "integer", "boolean")):
         return unenforceable(schema, f"{path}: the minimum of {low} counts different items only")
     return schema
 

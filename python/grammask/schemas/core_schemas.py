@@ -7,6 +7,7 @@ user are not considered.
 
 from __future__ import annotations
 
+import collections
 import functools
 from typing import TYPE_CHECKING, Any
 
@@ -46,9 +47,13 @@ _TRANSPARENT_FUNCTIONS = (
     "SecretStr",
     "_BaseUrl.__get_pydantic_core_schema__.<locals>.wrap_val",
     "defaultdict_validator",
+    "deque_validator",
+    "path_schema_prepare_pydantic_annotations.<locals>.path_validator",
     "sequence_validator",
 )
 """Functions of Pydantic that accept all values of the schema that they wrap."""
+_TRANSPARENT_CLASSES = (collections.Counter, collections.OrderedDict)
+"""Classes that Pydantic before 2.13 calls with a dictionary."""
 _FUNCTIONS: dict[str, Callable[[], _Schema]] = {
     "ByteSize._validate": lambda: scalar({"type": "int", "ge": 0}, {}) or {},
     "EmailStr._validate": lambda: matching(addresses.EMAIL),
@@ -57,6 +62,7 @@ _FUNCTIONS: dict[str, Callable[[], _Schema]] = {
     "IPvAnyNetwork._validate": lambda: matching(
         f"{addresses.ipv4_network_pattern()}|{addresses.ipv6_network_pattern()}"
     ),
+    "fraction_validator": lambda: scalar({"type": "fraction"}, {}) or {},
     "ip_v4_address_validator": lambda: matching(addresses.IPV4),
     "ip_v4_interface_validator": lambda: matching(addresses.IPV4_INTERFACE),
     "ip_v4_network_validator": lambda: matching(addresses.ipv4_network_pattern()),
@@ -172,7 +178,7 @@ class CoreSchemaReader:
         if name == "EncodedBytes.decode" and function.__self__.encoder.__name__ == "Base64Encoder":
             return base64_text()
         schema = self.schema(node["schema"], path, config)
-        if name in _TRANSPARENT_FUNCTIONS:
+        if name in _TRANSPARENT_FUNCTIONS or function in _TRANSPARENT_CLASSES:
             return schema
         is_list = schema.get("type") == "array" and "set" not in node["schema"]["type"]
         if name in _LENGTHS and (is_list or _is_secret_text(node["schema"])):

@@ -89,6 +89,9 @@ _MAPPINGS = {
     collections.abc.MutableMapping,
     collections.defaultdict,
 }
+OLDEST_PYDANTIC = (2, 10)
+"""The oldest minor version of Pydantic whose validators are known to read every text."""
+
 _PYDANTIC_ATTRIBUTES = ("__pydantic_core_schema__", "__get_pydantic_core_schema__", "__pydantic_config__")
 """Attributes of classes that Pydantic reads in a way of their own."""
 _UNIONS = {typing.Union, types.UnionType}
@@ -420,13 +423,17 @@ def _core_schema(tp: Any, path: str) -> dict[str, Any]:
     """Returns the core schema that Pydantic makes of a type.
 
     Raises:
-        UnsupportedType: It makes none, or is not installed.
+        UnsupportedType: It makes none, is not installed, or is older than `OLDEST_PYDANTIC`.
     """
     try:
-        from pydantic import TypeAdapter, errors
+        from pydantic import VERSION, TypeAdapter, errors
     except ImportError as error:
         msg = f"{path}: {name_of(tp)} has no JSON form that grammask knows"
         raise UnsupportedType(msg) from error
+    if tuple(int(part) for part in VERSION.split(".")[:2]) < OLDEST_PYDANTIC:
+        oldest = ".".join(str(part) for part in OLDEST_PYDANTIC)
+        msg = f"{path}: {name_of(tp)} needs Pydantic {oldest} or later, and this is {VERSION}"
+        raise UnsupportedType(msg)
     try:
         core_schema = TypeAdapter(tp).core_schema
         core_schema["type"]  # Raises if the schema was deferred because a name is unknown.

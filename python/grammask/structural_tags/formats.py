@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any
 from grammask import _grammask, composition
 from grammask.composition import Part
 from grammask.errors import GrammarError
+from grammask.markdown import bundled_language, markdown_answer_part
 from grammask.readers.gbnf import xgrammar_ebnf_part
 from grammask.readers.lark import bundled_source
 from grammask.readers.regex import regex_part
@@ -324,8 +325,35 @@ class _Translator:
         return _leaf(self._part(f"{pointer}/grammar", lambda: xgrammar_ebnf_part(text, self.limits)))
 
     def format_bundled(self, node: Mapping[str, Any], pointer: str, _delimiters: _Delimiters) -> _Frame:
-        name, start = self._text(node, "name", pointer), self._text({"start": "file", **node}, "start", pointer)
+        name, start = (
+            self._text(node, "name", pointer),
+            self._text({"start": "file", **node}, "start", pointer),
+        )
         return _leaf(self._part(pointer, lambda: Part.of_source(bundled_source(name, start, self.limits))))
+
+    def format_markdown_answer(
+        self, node: Mapping[str, Any], pointer: str, delimiters: _Delimiters
+    ) -> _Frame:
+        if delimiters.words:
+            self.diagnostics.unsupported(
+                pointer,
+                f"an answer in Markdown that ends at {delimiters.words[0]!r}",
+                "let it be the last format",
+            )
+        options = {name: node[name] for name in _FIELDS["markdown_answer"] if name in node and name != "code"}
+        for name in ("max_indent", "min_blocks"):
+            if name in options and not _is_count(options[name]):
+                self.diagnostics.invalid(f"{pointer}/{name}", f"`{name}` is a number")
+                return _leaf(_EMPTY)
+        if "fences" in options:
+            options["fences"] = self._words(node, "fences", pointer)
+        names = self._words(node, "code", pointer)
+
+        def make() -> Part:
+            code = {name: bundled_source(bundled_language(name), "file", self.limits) for name in names}
+            return markdown_answer_part(code, **options)
+
+        return _leaf(self._part(pointer, make))
 
     def format_any_text(self, node: Mapping[str, Any], pointer: str, delimiters: _Delimiters) -> _Frame:
         return _leaf(
@@ -691,6 +719,7 @@ _FIELDS: dict[str, tuple[str, ...]] = {
     "exclude_token": ("exclude_tokens",),
     "grammar": ("grammar",),
     "json_schema": ("json_schema", "style", "any_order", "max_whitespace_cnt", "excludes"),
+    "markdown_answer": ("code", "other", "fences", "max_indent", "min_blocks"),
     "optional": ("content",),
     "or": ("elements",),
     "plus": ("content",),

@@ -189,4 +189,4 @@ class _CallEncoder:
             except GrammarError as error:
                 self.diagnostics.embedded(pointer, error)
                 return _EMPTY
-        return piece.style.encode(schema, EncodingContext(pointer, self.diagnostics, options))
+        return piece.style.encode(schema, EncodingContext(pointer, self.diagnostics, options, tool.code))

@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
-from typing import Any, Literal
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Literal
+
+if TYPE_CHECKING:
+    from grammask.composition import Part
+    from grammask.sources import Source
 
 __all__ = ["Choice", "Tool", "chosen_tools"]
 
@@ -20,12 +24,14 @@ class Tool:
         parameters: The schema of its arguments; None for any object.
         is_strict: Whether the schema must be in OpenAI's strict subset.
         custom_format: The format of the input of a custom tool, which is a text; None for a function.
+        code: The grammars of the parameters that hold code. In the schema they are strings.
     """
 
     name: str
     parameters: Mapping[str, Any] | bool | None = None
     is_strict: bool = False
     custom_format: Mapping[str, Any] | None = None
+    code: Mapping[str, Source] = field(default_factory=dict)
 
 
 def _tool(definition: Any, position: int) -> Tool:
@@ -52,7 +58,26 @@ def _tool(definition: Any, position: int) -> Tool:
     if not (parameters is None or isinstance(parameters, Mapping | bool)):
         msg = f"the parameters of {where} are no schema"
         raise TypeError(msg)
-    return Tool(name, parameters, is_strict=body.get("strict") is True)
+    parameters, code = _without_code(parameters)
+    return Tool(name, parameters, is_strict=body.get("strict") is True, code=code)
+
+
+def _without_code(parameters: Any) -> tuple[Any, dict[str, Source]]:
+    """Returns a schema with strings in place of properties that are grammars, and these grammars."""
+    properties = parameters.get("properties") if isinstance(parameters, Mapping) else None
+    if not isinstance(properties, Mapping):
+        return parameters, {}
+    # A `Grammar` is known by its method: the class is above this package.
+    code: dict[str, Source] = {}
+    for name, schema in properties.items():
+        as_part = getattr(schema, "as_part", None)
+        if as_part is not None:
+            part: Part = as_part()
+            code[name] = part.arguments[0] if part.kind == "source" else part
+    if not code:
+        return parameters, {}
+    without = {name: {"type": "string"} if name in code else schema for name, schema in properties.items()}
+    return {**parameters, "properties": without}, code
 
 
 def chosen_tools(tools: Iterable[Any], tool_choice: Any) -> tuple[list[Tool], Choice, bool]:

@@ -41,6 +41,9 @@ def response_format_source(response_format: Mapping[str, Any], schema_options: M
         return json_schema_source(body["schema"], **{**schema_options, "strict": strict})
     if kind == "structural_tag":
         return structural_tag_part(response_format, schema_options.get("limits"))
+    if kind == "markdown_answer":
+        tag = {"type": "structural_tag", "format": response_format}
+        return structural_tag_part(tag, schema_options.get("limits"))
     return text_format_source(response_format)
 
 

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 EXAMPLE = Path(__file__).parents[3] / "examples" / "ray_data.py"
-REFUSED = {"type": "array", "items": {"type": "integer"}, "uniqueItems": True}
+REFUSED = {"type": "string", "pattern": r"(a)\1"}
 
 
 def main(folder: str) -> None:

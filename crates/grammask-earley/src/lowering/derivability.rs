@@ -187,6 +187,9 @@ impl<'a> Alternatives<'a> {
                 Body::Selection { parts, .. } => {
                     list.extend(parts.iter().map(|part| (lhs, Cow::Borrowed(std::slice::from_ref(part)))));
                 }
+                Body::Scope(symbol) | Body::Value { symbol, .. } => {
+                    list.push((lhs, Cow::Borrowed(std::slice::from_ref(symbol))));
+                }
                 Body::Repeat { symbol, min, max } => {
                     if *min == 0 {
                         list.push((lhs, Cow::Borrowed(&[][..])));

@@ -18,6 +18,11 @@ pub fn drop_useless(productions: &mut Productions, derivability: &Derivability) 
                 symbols[..] != [own] && symbols.iter().all(|&symbol| derivability.derives(symbol))
             }),
             Body::Selection { .. } => {}
+            Body::Scope(symbol) | Body::Value { symbol, .. } => {
+                if !derivability.derives(*symbol) {
+                    rule.body = Body::Alternatives(Vec::new());
+                }
+            }
             Body::Repeat { symbol, min, max } => {
                 if *max == Some(0) || (*min == 0 && !derivability.derives(*symbol)) {
                     rule.body = Body::Alternatives(vec![Vec::new()]);

@@ -24,6 +24,8 @@ pub fn eliminate_nullable(productions: &mut Productions, derivability: &Derivabi
         let body = match body {
             // Its parts and separator are not nullable.
             selection @ Body::Selection { .. } => selection,
+            Body::Scope(symbol) if derivability.is_only_empty(symbol) => Body::Alternatives(Vec::new()),
+            scope @ (Body::Scope(_) | Body::Value { .. }) => scope,
             Body::Repeat { symbol, min, max } => {
                 // Only nonempty copies count, since empty ones can be omitted.
                 let min = if derivability.finite(symbol).empty { 1 } else { min.max(1) };

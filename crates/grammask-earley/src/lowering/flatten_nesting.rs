@@ -73,6 +73,10 @@ impl NestingFlattener<'_> {
                 parts: parts.iter().map(|&part| self.symbol(part, owner)).collect(),
                 separator: self.symbol(*separator, owner),
             },
+            Node::Scope(node) => Body::Scope(self.symbol(*node, owner)),
+            Node::Value { node, condition } => {
+                Body::Value { symbol: self.symbol(*node, owner), condition: *condition }
+            }
             _ => Body::Alternatives(vec![self.sequence(node, owner)]),
         };
         self.productions.rules[lhs.index()].body = body;
@@ -96,6 +100,8 @@ impl NestingFlattener<'_> {
             Node::Repeat { min: 0, max: Some(1), .. } => "option",
             Node::Repeat { .. } => "repeat",
             Node::Selection { .. } => "selection",
+            Node::Scope(_) => "scope",
+            Node::Value { .. } => "value",
         };
         let number = &mut self.generated[owner.index()];
         *number += 1;

@@ -48,6 +48,8 @@ pub fn flatten_operators(grammar: Grammar) -> Grammar {
                 parts: parts.iter().map(|&part| renumber(part)).collect(),
                 separator: renumber(*separator),
             },
+            Node::Scope(node) => Node::Scope(renumber(*node)),
+            Node::Value { node, condition } => Node::Value { node: renumber(*node), condition: *condition },
         };
         new_ids[index] = Some(NodeId::new(nodes.len()));
         nodes.push(flattened);
@@ -75,7 +77,9 @@ fn absorbed_nodes(grammar: &Grammar) -> Vec<bool> {
                         std::mem::discriminant(node) == std::mem::discriminant(&grammar.nodes[part.index()]);
                 }
             }
-            Node::Repeat { node, .. } => parents[node.index()] += 1,
+            Node::Repeat { node, .. } | Node::Scope(node) | Node::Value { node, .. } => {
+                parents[node.index()] += 1;
+            }
             Node::Selection { parts: inner, separator, .. } => {
                 for part in inner.iter().chain([separator]) {
                     parents[part.index()] += 1;

@@ -132,6 +132,10 @@ fn hash_of(body: &Body, own: NonterminalId, representatives: &[NonterminalId], h
         Body::Repeat { symbol, min, max } => {
             FxBuildHasher.hash_one((canonical(*symbol, own, representatives), min, max))
         }
+        Body::Scope(symbol) => FxBuildHasher.hash_one((canonical(*symbol, own, representatives), "scope")),
+        Body::Value { symbol, condition } => {
+            FxBuildHasher.hash_one((canonical(*symbol, own, representatives), condition))
+        }
         Body::Selection { selection, parts, separator } => {
             hashes.clear();
             let symbols = parts.iter().chain([separator]);

@@ -286,7 +286,9 @@ impl RegularPartMerger<'_> {
                 };
                 (self.productions.automata.terms_mut().repeat(inner, min, max), profile)
             }
-            Body::Repeat { .. } | Body::Selection { .. } => return Ok(()),
+            Body::Repeat { .. } | Body::Selection { .. } | Body::Scope(_) | Body::Value { .. } => {
+                return Ok(());
+            }
             Body::Alternatives(alternatives) => {
                 let mut parts = Vec::new();
                 let mut has_empty = false;
@@ -379,7 +381,9 @@ impl RegularPartMerger<'_> {
                     format!("{inner}{suffix}")
                 }
             }
-            Body::Selection { .. } => self.productions.rules[index].name.to_string(),
+            Body::Selection { .. } | Body::Scope(_) | Body::Value { .. } => {
+                self.productions.rules[index].name.to_string()
+            }
             Body::Alternatives(alternatives) => {
                 let has_empty = alternatives.iter().any(Vec::is_empty);
                 let labels: Vec<Arc<str>> = alternatives

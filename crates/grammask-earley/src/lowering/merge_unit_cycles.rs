@@ -32,7 +32,8 @@ pub fn merge_unit_cycles(productions: &mut Productions) {
             match body {
                 Body::Alternatives(mut alternatives) => merged.append(&mut alternatives),
                 // A selection derives longer texts than each of its parts, so it gets a nonterminal outside the cycle.
-                selection @ Body::Selection { .. } => {
+                // Scopes and values are no unit productions, so they are in no cycle.
+                selection @ (Body::Selection { .. } | Body::Scope(_) | Body::Value { .. }) => {
                     let name = format!(
                         "{}.several{}",
                         productions.rules[representative].name,

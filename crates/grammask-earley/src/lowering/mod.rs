@@ -25,6 +25,7 @@ mod remove_unit_rules;
 mod resolve_names;
 mod selection_dots;
 mod split_counters;
+mod values;
 
 pub use deduplicate_alternatives::deduplicate_alternatives;
 pub use derivability::Derivability;
@@ -43,6 +44,7 @@ pub use productions::{Body, LoweredRule, Productions, Symbol, TextKinds};
 pub use remove_unit_rules::remove_unit_rules;
 pub use resolve_names::resolve_names;
 pub use split_counters::split_counters;
+pub use values::check_values;
 
 pub(crate) use selection_dots::SelectionNext;
 
@@ -147,6 +149,8 @@ fn flattened(
     let diagnostics = diagnose(&productions, &derivability, grammar.nonterminals());
     drop_useless(&mut productions, &derivability);
     watch("drop_useless", &productions);
+    let mut diagnostics = diagnostics;
+    diagnostics.extend(check_values(&productions, &derivability));
     Ok((productions, diagnostics))
 }
 

@@ -9,9 +9,10 @@ use std::sync::Arc;
 use grammask_automata::Automata;
 use grammask_collections::id_type;
 use grammask_diagnostics::LimitExceeded;
-use grammask_grammar::{NonterminalId, Selection, Terminal, TerminalDefinition, TerminalId};
+use grammask_grammar::{NonterminalId, Selection, Terminal, TerminalDefinition, TerminalId, ValueCondition};
+use rustc_hash::FxHashSet;
 
-use super::productions::{Body, Productions, Symbol};
+use super::productions::{Body, Productions, Symbol, value_name};
 use super::selection_dots::{Expanded, SelectionDots, SelectionNext};
 
 id_type! {
@@ -45,6 +46,15 @@ pub enum RightHandSide {
         parts: Box<[Symbol]>,
         /// The symbol between two parts.
         separator: Symbol,
+    },
+    /// A text of a nonterminal with a set of remembered values of its own. The second dot is the end of the scope.
+    Scope(Symbol),
+    /// A text of a symbol whose value satisfies a condition.
+    Value {
+        /// The symbol.
+        symbol: Symbol,
+        /// The condition.
+        condition: ValueCondition,
     },
 }
 
@@ -102,6 +112,10 @@ pub struct NormalForm {
     dot_kinds: Box<[DotKind]>,
     /// The dots of selections.
     selections: SelectionDots,
+    /// The dots at the ends of scopes.
+    scope_ends: FxHashSet<DotId>,
+    /// The dots before values, sorted, with their conditions.
+    values: Vec<(DotId, ValueCondition)>,
     /// The dot before the start symbol in the production of the augmented grammar. `None` if the language has no
     /// nonempty text.
     pub(crate) start: Option<DotId>,
@@ -134,6 +148,8 @@ impl NormalForm {
             blocks: Box::default(),
             dot_kinds: Box::default(),
             selections: SelectionDots::new(&[], u32::MAX)?,
+            scope_ends: FxHashSet::default(),
+            values: Vec::new(),
             start: None,
             start_is_nullable: productions.start_is_nullable,
         };
@@ -159,6 +175,8 @@ impl NormalForm {
                 Body::Selection { selection, parts, separator } => {
                     vec![RightHandSide::Selection { selection, parts: parts.into(), separator }]
                 }
+                Body::Scope(symbol) => vec![RightHandSide::Scope(symbol)],
+                Body::Value { symbol, condition } => vec![RightHandSide::Value { symbol, condition }],
                 Body::Alternatives(alternatives) => {
                     alternatives.into_iter().map(|symbols| RightHandSide::Sequence(symbols.into())).collect()
                 }
@@ -170,8 +188,17 @@ impl NormalForm {
                     RightHandSide::Repeat { min, max: None, .. } => min.checked_add(1),
                     // Dots of selections are numbered lazily.
                     RightHandSide::Selection { .. } => Some(0),
+                    RightHandSide::Scope(_) => Some(2),
+                    RightHandSide::Value { .. } => Some(1),
                 };
                 let first_dot = DotId(next_dot);
+                match rhs {
+                    RightHandSide::Scope(_) => {
+                        form.scope_ends.insert(DotId(next_dot.saturating_add(1)));
+                    }
+                    RightHandSide::Value { condition, .. } => form.values.push((first_dot, condition)),
+                    _ => {}
+                }
                 next_dot = dots
                     .and_then(|dots| next_dot.checked_add(dots))
                     .ok_or_else(|| LimitExceeded::new("grammar_size", u32::MAX as usize))?;
@@ -232,6 +259,23 @@ impl NormalForm {
     /// The symbol after a dot of a selection, and the state.
     pub(crate) fn selection_next(&self, dot: DotId) -> SelectionNext {
         self.selections.next(&self.productions, dot)
+    }
+
+    /// Whether a dot is the end of a scope. A production is complete there.
+    #[inline]
+    pub(crate) fn is_scope_end(&self, dot: DotId) -> bool {
+        !self.scope_ends.is_empty() && self.scope_ends.contains(&dot)
+    }
+
+    /// Whether a nonterminal is a value, which is its only production.
+    pub(crate) fn is_value(&self, nonterminal: usize) -> bool {
+        let productions = self.productions_of(NonterminalId::new(nonterminal));
+        matches!(productions, [Production { rhs: RightHandSide::Value { .. }, .. }])
+    }
+
+    /// The dots before values, sorted, with their conditions.
+    pub(crate) fn values(&self) -> &[(DotId, ValueCondition)] {
+        &self.values
     }
 
     /// Number of nonterminals.
@@ -306,7 +350,9 @@ impl NormalForm {
         let production = self.production_of(dot);
         match &production.rhs {
             RightHandSide::Sequence(symbols) => symbols[(dot.0 - production.first_dot.0) as usize],
-            RightHandSide::Repeat { symbol, .. } => *symbol,
+            RightHandSide::Repeat { symbol, .. }
+            | RightHandSide::Scope(symbol)
+            | RightHandSide::Value { symbol, .. } => *symbol,
             RightHandSide::Selection { separator, .. } => {
                 self.selections.symbol_after(&self.productions, dot).unwrap_or(*separator)
             }
@@ -338,6 +384,10 @@ impl NormalForm {
             RightHandSide::Repeat { min, max: None, .. } => {
                 Advance { completes: read >= *min, next: at(read.min(*min)) }
             }
+            RightHandSide::Scope(_) => {
+                Advance { completes: read == 2, next: if read == 1 { at(1) } else { None } }
+            }
+            RightHandSide::Value { .. } => Advance { completes: true, next: None },
             // Dots of selections were handled above.
             RightHandSide::Selection { .. } => Advance { completes: false, next: None },
         }
@@ -362,6 +412,7 @@ impl NormalForm {
                     before_last.iter().for_each(|&symbol| follow(symbol, &mut followed));
                 }
                 RightHandSide::Repeat { symbol, .. } => follow(*symbol, &mut followed),
+                RightHandSide::Scope(_) | RightHandSide::Value { .. } => {}
                 RightHandSide::Selection { parts, separator, .. } => {
                     parts.iter().chain([separator]).for_each(|&symbol| follow(symbol, &mut followed));
                 }
@@ -369,10 +420,16 @@ impl NormalForm {
         }
         while let Some(nonterminal) = followed.pop() {
             for production in self.productions_of(NonterminalId::new(nonterminal)) {
-                if let RightHandSide::Sequence(symbols) = &production.rhs
-                    && let Some(&symbol) = symbols.last()
-                {
-                    follow(symbol, &mut followed);
+                match &production.rhs {
+                    RightHandSide::Sequence(symbols) => {
+                        if let Some(&symbol) = symbols.last() {
+                            follow(symbol, &mut followed);
+                        }
+                    }
+                    RightHandSide::Scope(symbol) | RightHandSide::Value { symbol, .. } => {
+                        follow(*symbol, &mut followed);
+                    }
+                    RightHandSide::Repeat { .. } | RightHandSide::Selection { .. } => {}
                 }
             }
         }
@@ -480,6 +537,17 @@ impl NormalForm {
                 let suffix = grammask_grammar::repetition_suffix(*min, *max);
                 text.push_str(&format!(" {}{suffix} •{position}", self.symbol_name(*symbol)));
             }
+            RightHandSide::Scope(symbol) => {
+                let name = self.symbol_name(*symbol);
+                text.push_str(&if position == 0 {
+                    format!(" scope(• {name})")
+                } else {
+                    format!(" scope({name}) •")
+                });
+            }
+            RightHandSide::Value { symbol, condition } => {
+                text.push_str(&format!(" {}(• {})", value_name(*condition), self.symbol_name(*symbol)));
+            }
             RightHandSide::Selection { parts, .. } => {
                 let dots = self.expanded(dot).into_iter().flatten();
                 let next: Vec<&str> = dots.map(|dot| self.symbol_name(self.symbol_after(dot))).collect();
@@ -490,9 +558,16 @@ impl NormalForm {
     }
 }
 
-/// Wraps terminals that are parts of selections into nonterminals, so that each part has dots of its own.
+/// Wraps terminals that are parts of selections into nonterminals, so that each part has dots of its own, and those
+/// that are scopes, so that the end of a scope is only reached through a continuation.
 fn separate_parts(productions: &mut Productions) {
     for index in 0..productions.rules.len() {
+        if let Body::Scope(symbol @ Symbol::Terminal(_)) = productions.rules[index].body {
+            let name: Arc<str> = format!("{}.content", productions.rules[index].name).into();
+            let rule = productions.add_rule(name, Body::Alternatives(vec![vec![symbol]]));
+            productions.rules[index].body = Body::Scope(Symbol::Nonterminal(rule));
+            continue;
+        }
         let Body::Selection { parts, .. } = &productions.rules[index].body else { continue };
         let mut parts = parts.clone();
         let name: Arc<str> = format!("{}.part", productions.rules[index].name).into();
@@ -524,6 +599,10 @@ impl fmt::Display for NormalForm {
                     RightHandSide::Repeat { symbol, min, max } => {
                         let suffix = grammask_grammar::repetition_suffix(*min, *max);
                         write!(f, "{}{suffix}", self.symbol_name(*symbol))?;
+                    }
+                    RightHandSide::Scope(symbol) => write!(f, "scope({})", self.symbol_name(*symbol))?,
+                    RightHandSide::Value { symbol, condition } => {
+                        write!(f, "{}({})", value_name(*condition), self.symbol_name(*symbol))?;
                     }
                     RightHandSide::Selection { parts, separator, .. } => {
                         let names: Vec<&str> = parts.iter().map(|&part| self.symbol_name(part)).collect();

@@ -6,7 +6,8 @@ use std::sync::Arc;
 use grammask_automata::Automata;
 use grammask_collections::graph::{AdjacencyList, components_of};
 use grammask_grammar::{
-    EmbeddedTexts, NonterminalId, Selection, Terminal, TerminalDefinition, TerminalId, repetition_suffix,
+    EmbeddedTexts, NonterminalId, Selection, Terminal, TerminalDefinition, TerminalId, ValueCondition,
+    ValueKind, repetition_suffix,
 };
 
 /// A grammar symbol.
@@ -44,22 +45,33 @@ pub enum Body {
         /// The symbol between two parts.
         separator: Symbol,
     },
+    /// A text of a symbol with a set of remembered values of its own. No pass looks through scopes and values.
+    Scope(Symbol),
+    /// A text of a symbol whose value satisfies a condition.
+    Value {
+        /// The symbol. It does not derive the empty text.
+        symbol: Symbol,
+        /// The condition.
+        condition: ValueCondition,
+    },
 }
 
 impl Body {
-    /// The alternative sequences; empty for repetitions and selections.
+    /// The alternative sequences; empty for other bodies.
     #[must_use]
     pub fn alternatives(&self) -> &[Vec<Symbol>] {
         match self {
             Self::Alternatives(alternatives) => alternatives,
-            Self::Repeat { .. } | Self::Selection { .. } => &[],
+            Self::Repeat { .. } | Self::Selection { .. } | Self::Scope(_) | Self::Value { .. } => &[],
         }
     }
 
     /// All symbols in order, with repetition.
     pub fn symbols(&self) -> impl Iterator<Item = Symbol> + '_ {
         let (parts, single) = match self {
-            Self::Repeat { symbol, .. } => (&[][..], Some(*symbol)),
+            Self::Repeat { symbol, .. } | Self::Scope(symbol) | Self::Value { symbol, .. } => {
+                (&[][..], Some(*symbol))
+            }
             Self::Selection { parts, separator, .. } => (&parts[..], Some(*separator)),
             Self::Alternatives(_) => (&[][..], None),
         };
@@ -69,7 +81,9 @@ impl Body {
     /// Replaces every symbol.
     pub fn map(&mut self, mut replace: impl FnMut(Symbol) -> Symbol) {
         match self {
-            Self::Repeat { symbol, .. } => *symbol = replace(*symbol),
+            Self::Repeat { symbol, .. } | Self::Scope(symbol) | Self::Value { symbol, .. } => {
+                *symbol = replace(*symbol);
+            }
             Self::Selection { parts, separator, .. } => {
                 for symbol in parts.iter_mut().chain([separator]) {
                     *symbol = replace(*symbol);
@@ -235,6 +249,14 @@ impl Productions {
     }
 }
 
+/// The notation of a condition on values.
+pub(super) fn value_name(condition: ValueCondition) -> &'static str {
+    match condition.kind {
+        ValueKind::Fresh => "fresh",
+        ValueKind::Repeated => "repeated",
+    }
+}
+
 /// The kinds of finite text that a symbol derives.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct TextKinds {
@@ -255,6 +277,10 @@ impl fmt::Display for Productions {
             match &rule.body {
                 Body::Repeat { symbol, min, max } => {
                     write!(f, "{}{}", self.symbol_name(*symbol), repetition_suffix(*min, *max))?;
+                }
+                Body::Scope(symbol) => write!(f, "scope({})", self.symbol_name(*symbol))?,
+                Body::Value { symbol, condition } => {
+                    write!(f, "{}({})", value_name(*condition), self.symbol_name(*symbol))?;
                 }
                 Body::Selection { parts, separator, .. } => {
                     let names: Vec<&str> = parts.iter().map(|&part| self.symbol_name(part)).collect();

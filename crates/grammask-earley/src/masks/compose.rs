@@ -21,21 +21,23 @@ use std::sync::Arc;
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::lowering::{Advance, DotId};
-use crate::recognizer::{ContinuationId, Item, ItemState, Machine, MaskItems, SetReader};
+use crate::recognizer::{ContinuationId, Item, ItemState, Machine, MaskItems, OpenValue, SetReader};
 use grammask_automata::StateId;
-use grammask_diagnostics::Deadline;
+use grammask_diagnostics::{Deadline, LimitExceeded};
 use grammask_engine::{CachedMask, Effort, SetId};
 use grammask_vocabulary::{
-    LiveTokens, NodeSetId, NodeSetRef, TerminalSummary, TokenSetId, TokenTrie, Vocabulary,
+    GrowingNodeSet, LiveTokens, NodeSetId, NodeSetRef, TerminalSummary, TokenId, TokenSetId, TokenTrie,
+    Vocabulary,
 };
 
 use super::budget::{ComposeError, WorkBudget, setbacks_after};
 use super::embedded::{EmbeddedMasks, EmbeddedSummaries};
-use super::equivalence_cache::{EquivalenceCache, Observation, ObservedParts};
+use super::equivalence_cache::{EquivalenceCache, EquivalentMask, Observation, ObservedParts, Superset};
 use super::fixpoint::{LeftCornerClosure, Worklist};
 use super::terminal::length_limits::FirstLimitedWalk;
 use super::terminal::table_walk::TableScratch;
 use super::terminal::walk::{BaseSummary, Wanted};
+use super::values::{BegunValues, Suspects, repeating_tokens};
 
 /// Memo table by symbol and node set.
 type ByNodes<K, V> = FxHashMap<(K, NodeSetId), V>;
@@ -45,6 +47,39 @@ type ByNodes<K, V> = FxHashMap<(K, NodeSetId), V>;
 pub(super) struct SymbolSummary {
     pub(super) live: LiveTokens,
     pub(super) ends: NodeSetRef,
+    /// The nodes after the first bytes of values, if values may begin after the root.
+    pub(super) values: Option<BegunValues>,
+}
+
+/// The result of a computation.
+struct MaskParts {
+    /// Tokens, as sets to be united.
+    live: Vec<LiveTokens>,
+    /// The continuations that were resumed, in order.
+    resumed: Vec<ContinuationId>,
+    /// The tokens that may be illegal whatever is remembered.
+    suspects: Vec<TokenId>,
+}
+
+/// The parts of a mask.
+#[derive(Debug)]
+pub(crate) struct ComposedMask {
+    /// Tokens, as sets to be united.
+    pub(crate) live: Vec<LiveTokens>,
+    /// The observed part of the set; `None` if the mask depends on more.
+    pub(crate) observation: Option<Observation>,
+    /// The tokens among them that may be illegal whatever is remembered.
+    pub(crate) suspects: Vec<TokenId>,
+    /// The tokens, of all of the vocabulary, that are illegal if they repeat a remembered value.
+    pub(crate) repeating: Vec<TokenId>,
+}
+
+/// The cached mask of a set that is equivalent but for its values.
+#[derive(Debug)]
+pub(crate) struct RecalledSuperset {
+    pub(crate) superset: Arc<Superset>,
+    /// The tokens, of all of the vocabulary, that are illegal if they repeat a remembered value.
+    pub(crate) repeating: Vec<TokenId>,
 }
 
 /// Caches of the summaries and masks of one compiled grammar.
@@ -91,7 +126,7 @@ impl RuleSummaries {
         self.bytes + self.equivalent.memory_bytes() + self.terminals.table_scratch.memory_bytes()
     }
 
-    /// The cached mask of a set that is equivalent to the reader's.
+    /// The cached mask of a set that is equivalent to the reader's, in a grammar without values.
     pub(crate) fn recall(&mut self, reader: &SetReader<'_>, vocabulary: &Vocabulary) -> Option<&CachedMask> {
         // The mask of a set is looked up a second time before it is computed.
         if self.last_miss == Some(reader.set()) {
@@ -101,7 +136,26 @@ impl RuleSummaries {
         let (core, kernel) = reader.core();
         let cached = equivalent.recall(observed_parts(reader, vocabulary), core, kernel);
         *last_miss = cached.is_none().then_some(reader.set());
-        cached
+        match cached? {
+            EquivalentMask::Mask(mask) => Some(mask),
+            EquivalentMask::Superset(_) => None,
+        }
+    }
+
+    /// The cached mask of a set that is equivalent to the reader's but for its values, and the tokens that are illegal if
+    /// they repeat a remembered value.
+    pub(crate) fn recall_superset(
+        &mut self,
+        reader: &mut SetReader<'_>,
+        vocabulary: &Vocabulary,
+    ) -> Result<Option<RecalledSuperset>, LimitExceeded> {
+        let (core, kernel) = reader.core_without_values();
+        let found = self.equivalent.recall(observed_parts(reader, vocabulary), core, &kernel);
+        let Some(EquivalentMask::Superset(superset)) = found else { return Ok(None) };
+        let values = reader.open_values(vocabulary.trie())?;
+        let repeating = |values: Vec<OpenValue>| repeating_tokens(&values, vocabulary.trie());
+        let recalled = |values| RecalledSuperset { superset: superset.clone(), repeating: repeating(values) };
+        Ok(values.map(recalled))
     }
 
     /// Adds the memory of a new cache entry: that of its live tokens, and some bytes more.
@@ -111,13 +165,16 @@ impl RuleSummaries {
     }
 
     /// Caches the finished mask of all sets with this observation.
-    pub(crate) fn remember(&mut self, observation: Observation, mask: CachedMask) {
+    pub(crate) fn remember(&mut self, observation: Observation, mask: EquivalentMask) {
         self.last_miss = None;
+        if let EquivalentMask::Superset(superset) = &mask {
+            self.add_bytes(&superset.live, size_of_val(&*superset.suspects));
+        }
         self.equivalent.remember(observation, mask);
     }
 
-    /// The tokens that can follow the reader's set, as sets to be united, and the observed part of the set, unless an
-    /// embedded grammar begins or goes on there. End tokens and the tokens of token terminals are left out. No terminal of the grammar may count tokens.
+    /// The tokens that can follow the reader's set. End tokens and the tokens of token terminals are left out. No
+    /// terminal of the grammar may count tokens.
     ///
     /// # Errors
     /// When a limit is exceeded, or a walk is the better strategy.
@@ -127,21 +184,27 @@ impl RuleSummaries {
         sources: MaskSources<'_>,
         effort: Effort,
         deadline: &Deadline,
-    ) -> Result<(Vec<LiveTokens>, Option<Observation>), ComposeError> {
+    ) -> Result<ComposedMask, ComposeError> {
         let vocabulary = sources.vocabulary;
+        let values = reader.open_values(vocabulary.trie())?.ok_or(ComposeError::TooMuchWork)?;
         let MaskItems { items, is_embedded } = reader.mask_items()?;
+        if is_embedded && !values.is_empty() {
+            // Open values are composed with the items of the kernel.
+            return Err(ComposeError::TooMuchWork);
+        }
         let budget = WorkBudget::new(effort, self.setbacks, deadline);
-        let result = self.computation(reader, sources, budget).mask(&items);
+        let result = self.computation(reader, sources, budget).mask(&items, &values);
         self.setbacks = setbacks_after(self.setbacks, effort, &result);
-        let (live, resumed) = result?;
+        let MaskParts { live, resumed, suspects } = result?;
+        let repeating = repeating_tokens(&values, vocabulary.trie());
         if is_embedded {
             // The computation read continuations that it did not resume.
-            return Ok((live, None));
+            return Ok(ComposedMask { live, observation: None, suspects, repeating });
         }
-        let (core, kernel) = reader.core();
+        let (core, kernel) = reader.core_without_values();
         let parts = observed_parts(reader, vocabulary);
-        let observation = self.equivalent.observe(parts, core, kernel, &resumed);
-        Ok((live, Some(observation)))
+        let observation = Some(self.equivalent.observe(parts, core, &kernel, &resumed));
+        Ok(ComposedMask { live, observation, suspects, repeating })
     }
 
     /// Computes the mask of the reader's set, and describes the plans of the terminals that it reads, a line each.
@@ -154,11 +217,15 @@ impl RuleSummaries {
         sources: MaskSources<'_>,
         deadline: &Deadline,
     ) -> Result<String, ComposeError> {
-        let items = reader.mask_items()?.items;
+        let values = reader.open_values(sources.vocabulary.trie())?.ok_or(ComposeError::TooMuchWork)?;
+        let MaskItems { items, is_embedded } = reader.mask_items()?;
+        if is_embedded && !values.is_empty() {
+            return Err(ComposeError::TooMuchWork);
+        }
         let budget = WorkBudget::new(Effort::Full, 0, deadline);
         let mut computation = self.computation(reader, sources, budget);
         computation.plans = Some(String::new());
-        computation.mask(&items)?;
+        computation.mask(&items, &values)?;
         Ok(computation.plans.unwrap_or_default())
     }
 
@@ -209,7 +276,7 @@ pub(super) struct MaskComputation<'a> {
     pub(super) trie: &'a TokenTrie,
     /// The interned empty node set, and that of the root.
     pub(super) nothing: &'a NodeSetRef,
-    root: &'a NodeSetRef,
+    pub(super) root: &'a NodeSetRef,
     pub(super) summaries: &'a mut RuleSummaries,
     pub(super) budget: WorkBudget<'a>,
     /// A line for the plan of each terminal, recorded for `grammask debug plans`.
@@ -217,12 +284,33 @@ pub(super) struct MaskComputation<'a> {
 }
 
 impl MaskComputation<'_> {
-    /// The parts of the mask, and the continuations that it resumed, in order.
-    fn mask(&mut self, items: &[Item]) -> Result<(Vec<LiveTokens>, Vec<ContinuationId>), ComposeError> {
-        let root = self.root;
+    /// The parts of the mask.
+    fn mask(&mut self, items: &[Item], values: &[OpenValue]) -> Result<MaskParts, ComposeError> {
         let mut worklist = std::mem::take(&mut self.summaries.worklist);
+        let mut suspects = Suspects::default();
+        self.set(items, values, &mut worklist, &mut suspects)?;
+        let live = std::mem::take(&mut worklist.live);
+        let mut resumed = std::mem::take(&mut suspects.resumed);
+        resumed.extend(worklist.completed());
+        self.summaries.worklist = worklist.cleared();
+        let suspects = suspects.tokens(self.trie, &live);
+        Ok(MaskParts { live, resumed, suspects })
+    }
+
+    /// Adds the live tokens of a set to the worklist; returns the nodes at which its text may be complete.
+    pub(super) fn set(
+        &mut self,
+        items: &[Item],
+        values: &[OpenValue],
+        worklist: &mut Worklist<ContinuationId>,
+        suspects: &mut Suspects,
+    ) -> Result<GrowingNodeSet, ComposeError> {
+        let root = self.root;
         // With room for the continuations of an item, and for the end of the text.
         worklist.live = Vec::with_capacity(items.len() + 3);
+        for value in values {
+            self.open_value(value, worklist, suspects)?;
+        }
         for item in items {
             match item.state.automaton_state() {
                 Some(state) => {
@@ -230,7 +318,7 @@ impl MaskComputation<'_> {
                         worklist.live.push(self.summary(state, root, Wanted::Live)?.live.clone());
                         continue;
                     }
-                    let SymbolSummary { live, ends } = self.terminal(state, root)?;
+                    let SymbolSummary { live, ends, .. } = self.terminal(state, root)?;
                     worklist.live.push(live);
                     worklist.advance(self, item.dot, item.continuation, ends)?;
                 }
@@ -240,7 +328,7 @@ impl MaskComputation<'_> {
                     worklist.live.push(summary.live);
                     worklist.advance(self, item.dot, item.continuation, summary.ends)?;
                 }
-                None if item.state == ItemState::TOKEN => {}
+                None if item.state == ItemState::TOKEN || item.state.is_in_value() => {}
                 None => {
                     for dot in self.machine.form.expanded(item.dot)? {
                         worklist.push(dot, item.continuation, root.clone());
@@ -248,21 +336,28 @@ impl MaskComputation<'_> {
                 }
             }
         }
+        let mut complete = GrowingNodeSet::default();
         loop {
             if worklist.process_dot(self, 0)? {
                 continue;
             }
             let Some((continuation, nodes)) = worklist.next_completed(self) else { break };
-            for (dot, next) in self.machine.continuations.get(continuation).entries() {
+            let content = self.machine.continuations.get(continuation);
+            if content.core.ends && self.machine.has_values {
+                let _ = complete.add(&nodes, self.trie, self.vocabulary.summaries());
+            }
+            for (dot, next) in content.entries() {
+                if self.machine.form.is_scope_end(dot) {
+                    worklist.complete(self, next, &nodes);
+                    continue;
+                }
                 for dot in self.machine.form.expanded(dot)? {
                     worklist.push(dot, next, nodes.clone());
                 }
             }
         }
-        let live = std::mem::take(&mut worklist.live);
-        let resumed = worklist.completed().collect();
-        self.summaries.worklist = worklist.cleared();
-        Ok((live, resumed))
+        suspects.begun.append(&mut worklist.values);
+        Ok(complete)
     }
 
     /// Whether nothing can follow the symbol after a dot, in any text.
@@ -278,6 +373,6 @@ impl MaskComputation<'_> {
 
     /// The summary of a symbol without words below a node set.
     pub(super) fn empty(&self) -> SymbolSummary {
-        SymbolSummary { live: LiveTokens::none(), ends: self.nothing.clone() }
+        SymbolSummary { live: LiveTokens::none(), ends: self.nothing.clone(), values: None }
     }
 }

@@ -13,7 +13,7 @@
 
 use std::sync::Arc;
 
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use grammask_automata::ByteSet;
 use grammask_diagnostics::LimitExceeded;
@@ -120,7 +120,7 @@ impl MaskComputation<'_> {
         let Some(state) = self.machine.embedded.get(state) else { return Ok(self.empty()) };
         let live = self.mask_inside(state)?;
         if is_last {
-            return Ok(SymbolSummary { live, ends: self.nothing.clone() });
+            return Ok(SymbolSummary { live, ends: self.nothing.clone(), values: None });
         }
         let bytes = self.bytes_after(dot, continuation)?;
         let exits = self.exits(bytes)?;
@@ -150,7 +150,7 @@ impl MaskComputation<'_> {
             }
             position += 1;
         }
-        Ok(SymbolSummary { live, ends: self.node_set(ends) })
+        Ok(SymbolSummary { live, ends: self.node_set(ends), values: None })
     }
 
     /// The summary of an embedded grammar that begins at some nodes, none of them the root.
@@ -200,7 +200,7 @@ impl MaskComputation<'_> {
         ends.sort_unstable();
         ends.dedup();
         let live = LiveTokens::from_set(live);
-        let summary = SymbolSummary { live, ends: self.node_set(ends) };
+        let summary = SymbolSummary { live, ends: self.node_set(ends), values: None };
         self.summaries.add_bytes(&summary.live, nodes.memory_bytes() + summary.ends.memory_bytes() + 128);
         self.summaries.embedded.begun.insert((state, nodes.id()), summary.clone());
         Ok(summary)
@@ -249,12 +249,20 @@ impl MaskComputation<'_> {
     fn bytes_after(&mut self, dot: DotId, continuation: ContinuationId) -> Result<ByteSet, ComposeError> {
         let form = self.machine.form;
         let Advance { completes, next } = form.advance(dot);
-        let mut dots: Vec<DotId> = next.into_iter().collect();
+        let mut dots: Vec<(DotId, ContinuationId)> =
+            next.map(|next| (next, continuation)).into_iter().collect();
         if completes {
-            dots.extend(self.machine.continuations.get(continuation).entries().map(|(dot, _)| dot));
+            dots.extend(self.machine.continuations.get(continuation).entries());
         }
         let mut bytes = ByteSet::EMPTY;
-        for dot in dots {
+        let mut seen = FxHashSet::default();
+        while let Some((dot, continuation)) = dots.pop() {
+            if form.is_scope_end(dot) {
+                if seen.insert(continuation) {
+                    dots.extend(self.machine.continuations.get(continuation).entries());
+                }
+                continue;
+            }
             for dot in form.expanded(dot)? {
                 bytes = bytes.union(self.first_bytes_of(form.symbol_after(dot))?);
             }

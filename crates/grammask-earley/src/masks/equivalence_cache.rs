@@ -7,6 +7,11 @@
 //! equal guards; and counts of repetitions are saturated at the length of the longest token, so those far from a bound
 //! are equal too. The computation is deterministic in its reads, so a set that passes all guards of a path has the mask
 //! at its end.
+//!
+//! In grammars with remembered values, a mask is that without the conditions on values. The texts of values are no part
+//! of the guards, and the tokens that may break a condition are stored with the mask.
+
+use std::sync::Arc;
 
 use rustc_hash::FxHashMap;
 
@@ -14,6 +19,7 @@ use crate::lowering::NormalForm;
 use crate::recognizer::{ContinuationId, Continuations, CoreId, SetCore};
 use grammask_collections::small_map::SmallMap;
 use grammask_engine::CachedMask;
+use grammask_vocabulary::{LiveTokens, TokenId};
 
 use super::tuning::MAX_LINEAR_SEARCH;
 
@@ -34,12 +40,31 @@ pub(super) struct EquivalenceCache {
 
 #[derive(Debug)]
 enum GuardNode {
-    Mask(CachedMask),
+    Mask(EquivalentMask),
     /// The next node by the signature of the continuation with this number.
     Guard {
         number: u32,
         branches: SmallMap,
     },
+}
+
+/// The mask of equivalent sets.
+#[derive(Clone, Debug)]
+pub(crate) enum EquivalentMask {
+    Mask(CachedMask),
+    /// In grammars with remembered values.
+    Superset(Arc<Superset>),
+}
+
+/// A mask that is computed as if values had no conditions.
+#[derive(Debug)]
+pub(crate) struct Superset {
+    /// The tokens by their bytes, without end tokens.
+    pub(crate) live: LiveTokens,
+    /// The tokens of token terminals.
+    pub(crate) of_terminals: Vec<LiveTokens>,
+    /// Those among them that may be illegal whatever is remembered.
+    pub(crate) suspects: Box<[TokenId]>,
 }
 
 /// The reads of one computation, in order.
@@ -70,7 +95,7 @@ struct CoreClasses {
 }
 
 /// Whether classes compare the end flags of cores: masks contain end tokens, but do not read the end flags of
-/// continuations.
+/// continuations unless these are inside a value.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum EndFlag {
     Compared,
@@ -148,7 +173,8 @@ impl ContinuationNumbers {
 
     /// Reads the signature of a continuation.
     fn read(&mut self, parts: ObservedParts<'_>, contents: &mut CoreClasses, id: ContinuationId) {
-        let class = contents.class(parts, parts.continuations.core_of(id), EndFlag::Ignored);
+        let flag = if parts.form.values().is_empty() { EndFlag::Ignored } else { EndFlag::Compared };
+        let class = contents.class(parts, parts.continuations.core_of(id), flag);
         self.signature.clear();
         self.signature.push(class);
         for &continuation in parts.continuations.get(id).continuations {
@@ -185,7 +211,7 @@ impl EquivalenceCache {
         parts: ObservedParts<'_>,
         core: CoreId,
         kernel: &[ContinuationId],
-    ) -> Option<&CachedMask> {
+    ) -> Option<&EquivalentMask> {
         let Self { kernels, contents, roots, nodes, numbers, .. } = self;
         let class = kernels.class(parts, core, EndFlag::Compared);
         let mut node = (*roots.get(class as usize)?)?;
@@ -203,7 +229,7 @@ impl EquivalenceCache {
     }
 
     /// Caches the mask of an observation.
-    pub(super) fn remember(&mut self, observation: Observation, mask: CachedMask) {
+    pub(super) fn remember(&mut self, observation: Observation, mask: EquivalentMask) {
         let Observation { kernel, guards } = observation;
         let mut guards = guards.into_iter().peekable();
         let add = |nodes: &mut Vec<GuardNode>, bytes: &mut usize, number: Option<u32>, words: usize| {

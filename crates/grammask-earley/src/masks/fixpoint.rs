@@ -10,11 +10,12 @@ use crate::lowering::{Advance, DotId, Symbol};
 use crate::recognizer::ContinuationId;
 use grammask_automata::ByteSet;
 use grammask_diagnostics::LimitExceeded;
-use grammask_vocabulary::{GrowingNodeSet, LiveTokens, NodeSetRef};
+use grammask_vocabulary::{GrowingNodeSet, LiveTokens, NodeSetRef, TrieNode};
 
 use super::budget::ComposeError;
 use super::compose::{MaskComputation, SymbolSummary};
 use super::tuning::{MAX_LINEAR_SEARCH, MAX_NESTING, MAX_SCRATCH, WORK_PER_LOOKUP, WORK_PER_UNION};
+use super::values::{BegunValues, united};
 
 /// The left-corner closure of a nonterminal: the nonterminals that can begin it.
 #[derive(Debug)]
@@ -27,6 +28,8 @@ pub(super) struct LeftCornerClosure {
     terminals: Vec<(LeftCorner, ByteSet)>,
     /// Bytes with which the nonterminal can begin.
     first_bytes: ByteSet,
+    /// Whether it can begin with a value.
+    begins_with_value: bool,
 }
 
 /// The first dot of a production of a member.
@@ -43,6 +46,8 @@ struct LeftCorner {
 pub(super) struct Worklist<K> {
     /// Live tokens found so far, as sets to be united.
     pub(super) live: Vec<LiveTokens>,
+    /// Nodes after the first bytes of values.
+    pub(super) values: Vec<BegunValues>,
     /// Dots, the keys that their productions complete, and the nodes at which the symbols after the dots begin.
     dots: Vec<(DotId, K, NodeSetRef)>,
     /// The completed keys, in order.
@@ -85,8 +90,8 @@ impl WorklistKey for ContinuationId {
 
 impl<K> Default for Worklist<K> {
     fn default() -> Self {
-        let (live, dots, completed, positions, pending) = Default::default();
-        Self { live, dots, completed, positions, pending }
+        let (live, values, dots, completed, positions, pending) = Default::default();
+        Self { live, values, dots, completed, positions, pending }
     }
 }
 
@@ -112,7 +117,8 @@ impl<K: WorklistKey> Worklist<K> {
 
     /// An empty worklist with the buffers of this one, unless they are large.
     pub(super) fn cleared(mut self) -> Self {
-        let Self { live, dots, completed, positions, pending } = &mut self;
+        let Self { live, values, dots, completed, positions, pending } = &mut self;
+        values.clear();
         if dots.capacity().max(completed.capacity()) > MAX_SCRATCH / 32 {
             return Self::default();
         }
@@ -150,7 +156,7 @@ impl<K: WorklistKey> Worklist<K> {
     }
 
     /// A production that completes `key` ends at `ends`.
-    fn complete(&mut self, computation: &mut MaskComputation<'_>, key: K, ends: &NodeSetRef) {
+    pub(super) fn complete(&mut self, computation: &mut MaskComputation<'_>, key: K, ends: &NodeSetRef) {
         computation.budget.add(WORK_PER_UNION);
         let (trie, store) = (computation.trie, computation.vocabulary.summaries());
         let position = self.position(key);
@@ -181,6 +187,10 @@ impl<K: WorklistKey> Worklist<K> {
             self.complete(computation, key, &ends);
         }
         if let Some(next) = next {
+            if computation.machine.form.is_scope_end(next) {
+                self.complete(computation, key, &ends);
+                return Ok(());
+            }
             for next in computation.machine.form.expanded(next)? {
                 self.dots.push((next, key, ends.clone()));
             }
@@ -207,13 +217,14 @@ impl<K: WorklistKey> Worklist<K> {
         nodes: &NodeSetRef,
         nesting: usize,
     ) -> Result<(), ComposeError> {
-        if let Some(SymbolSummary { live, ends }) = computation.repetition(dot, nodes)? {
+        if let Some(SymbolSummary { live, ends, .. }) = computation.repetition(dot, nodes)? {
             self.live.push(live);
             self.complete(computation, key, &ends);
             return Ok(());
         }
-        let SymbolSummary { live, ends } = computation.symbol(dot, nodes, nesting)?;
+        let SymbolSummary { live, ends, values } = computation.symbol(dot, nodes, nesting)?;
         self.live.push(live);
+        self.values.extend(values);
         Ok(self.advance(computation, dot, key, ends)?)
     }
 }
@@ -282,7 +293,11 @@ impl MaskComputation<'_> {
         let store = self.vocabulary.summaries();
         let live = LiveTokens::union(&worklist.live, self.vocabulary.size(), store);
         let ends = std::mem::take(&mut worklist.completed[0].nodes).finish(self.trie, store);
-        let summary = SymbolSummary { live, ends: ends.unwrap_or_else(|| self.nothing.clone()) };
+        if closure.begins_with_value {
+            worklist.values.extend(self.begun_values(&closure.members, nodes)?);
+        }
+        let values = united(&worklist.values);
+        let summary = SymbolSummary { live, ends: ends.unwrap_or_else(|| self.nothing.clone()), values };
         self.summaries.add_bytes(&summary.live, nodes.memory_bytes() + 128);
         self.summaries.nonterminals.insert(key, summary.clone());
         Ok(summary)
@@ -291,6 +306,28 @@ impl MaskComputation<'_> {
     /// The bytes with which a nonterminal can begin.
     pub(super) fn first_bytes_of_nonterminal(&mut self, nonterminal: usize) -> Result<ByteSet, ComposeError> {
         Ok(self.closure(nonterminal)?.first_bytes)
+    }
+
+    /// The nodes after the first bytes of the values among some nonterminals, where these begin at `nodes`. The root is
+    /// left out: the values that begin there are known.
+    fn begun_values(
+        &mut self,
+        nonterminals: &[usize],
+        nodes: &NodeSetRef,
+    ) -> Result<Option<BegunValues>, ComposeError> {
+        let mut first_bytes = ByteSet::EMPTY;
+        for &nonterminal in nonterminals {
+            if self.machine.form.is_value(nonterminal) {
+                first_bytes = first_bytes.union(self.closure(nonterminal)?.first_bytes);
+            }
+        }
+        let trie = self.trie;
+        let mut begun: Vec<TrieNode> = Vec::new();
+        for node in nodes.iter().filter(|&node| node != TrieNode::ROOT) {
+            begun.extend(trie.children(node).filter(|&child| first_bytes.contains(trie.byte(child))));
+        }
+        self.budget.spend(begun.len())?;
+        Ok((!begun.is_empty()).then(|| begun.into()))
     }
 
     fn closure(&mut self, nonterminal: usize) -> Result<Arc<LeftCornerClosure>, ComposeError> {
@@ -329,7 +366,9 @@ impl MaskComputation<'_> {
                 terminals.push((LeftCorner { dot, member: position }, own));
             }
         }
-        let closure = Arc::new(LeftCornerClosure { members, parents, terminals, first_bytes });
+        let begins_with_value = members.iter().any(|&member| self.machine.form.is_value(member));
+        let closure =
+            Arc::new(LeftCornerClosure { members, parents, terminals, first_bytes, begins_with_value });
         self.summaries.bytes += closure.members.len() * 64 + closure.terminals.len() * 48;
         self.summaries.closures.insert(nonterminal, closure.clone());
         Ok(closure)

@@ -23,5 +23,6 @@ mod source;
 mod terminal;
 mod token_terminals;
 mod tuning;
+mod values;
 
 pub use source::ContextFreeMasks;

@@ -5,11 +5,12 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use grammask_diagnostics::{Deadline, LimitExceeded};
 use grammask_engine::{Effort, MaskCounts, MaskOutcome, MaskRequest, MaskSource, MaskStrategy, SetId, walk};
-use grammask_vocabulary::{LiveTokens, Mask, Vocabulary};
+use grammask_vocabulary::{LiveTokens, Mask, TokenId, Vocabulary};
 
 use super::budget::ComposeError;
-use super::compose::{MaskSources, RuleSummaries};
+use super::compose::{ComposedMask, MaskSources, RecalledSuperset, RuleSummaries};
 use super::embedded::EmbeddedMasks;
+use super::equivalence_cache::{EquivalentMask, Superset};
 use super::token_terminals::tokens_of_terminals;
 use crate::recognizer::{Recognizer, SetReader};
 use grammask_engine::Engine;
@@ -51,10 +52,14 @@ impl ContextFreeMasks {
         summaries: &mut RuleSummaries,
     ) -> Option<Result<&'c Arc<Mask>, Arc<Mask>>> {
         let cached = summaries.recall(reader, request.vocabulary)?;
-        // The lock on the summaries serialises writers.
-        self.recalled.store(self.recalled.load(Ordering::Relaxed) + 1, Ordering::Relaxed);
+        self.count_recalled();
         let shared = request.cache.share(request.set, cached, request.max_cache_bytes);
         Some(shared.ok_or_else(|| cached.mask.clone()))
+    }
+
+    /// Counts a recalled mask. The lock on the summaries serialises writers.
+    fn count_recalled(&self) {
+        self.recalled.store(self.recalled.load(Ordering::Relaxed) + 1, Ordering::Relaxed);
     }
 
     fn sources<'a>(&'a self, vocabulary: &'a Vocabulary, max_cache_bytes: usize) -> MaskSources<'a> {
@@ -65,24 +70,70 @@ impl ContextFreeMasks {
     fn compose(
         &self,
         request: &MaskRequest<'_>,
-        reader: &mut SetReader<'_>,
+        mut reader: SetReader<'_>,
         summaries: &mut RuleSummaries,
         effort: Effort,
         deadline: &Deadline,
     ) -> Result<MaskOutcome, ComposeError> {
         let vocabulary = request.vocabulary;
         let sources = self.sources(vocabulary, request.max_cache_bytes);
-        let (mut parts, observation) = summaries.compose(reader, sources, effort, deadline)?;
+        let ComposedMask { live: mut parts, observation, suspects, repeating } =
+            summaries.compose(&mut reader, sources, effort, deadline)?;
         self.composed.fetch_add(1, Ordering::Relaxed);
-        for tokens in tokens_of_terminals(reader, vocabulary)? {
-            parts.push(if tokens.is_list() { vocabulary.summaries().share(tokens) } else { tokens });
+        let mut of_terminals = tokens_of_terminals(&mut reader, vocabulary)?;
+        for tokens in &mut of_terminals {
+            if tokens.is_list() {
+                *tokens = vocabulary.summaries().share(std::mem::replace(tokens, LiveTokens::none()));
+            }
         }
+        if reader.has_values() {
+            drop(reader);
+            let live = LiveTokens::union(&parts, vocabulary.size(), vocabulary.summaries());
+            let superset = Arc::new(Superset { live, of_terminals, suspects: suspects.into() });
+            if let Some(observation) = observation {
+                summaries.remember(observation, EquivalentMask::Superset(superset.clone()));
+            }
+            return self.confirm(request, &superset, &repeating, effort, deadline);
+        }
+        drop(reader);
+        parts.append(&mut of_terminals);
         let is_complete = self.recognizer.is_complete(request.set);
         let Some(cached) = request.finish(parts, is_complete) else { return Ok(MaskOutcome::DeadEnd) };
         if let Some(observation) = observation {
-            summaries.remember(observation, cached.clone());
+            summaries.remember(observation, EquivalentMask::Mask(cached.clone()));
         }
         Ok(MaskOutcome::Mask(cached.mask))
+    }
+
+    /// The mask of a set, given the one without conditions on values. Reads the tokens that may break a condition, with
+    /// the lock of the recogniser.
+    fn confirm(
+        &self,
+        request: &MaskRequest<'_>,
+        superset: &Superset,
+        repeating: &[TokenId],
+        effort: Effort,
+        deadline: &Deadline,
+    ) -> Result<MaskOutcome, ComposeError> {
+        let Superset { live, of_terminals, suspects } = superset;
+        let repeating = repeating.iter().filter(|&&token| live.contains(token));
+        let mut candidates: Vec<TokenId> = suspects.iter().chain(repeating).copied().collect();
+        candidates.sort_unstable();
+        candidates.dedup();
+        if !candidates.is_empty() && effort == Effort::Immediate {
+            return Err(ComposeError::TooMuchWork);
+        }
+        let mut illegal = Vec::new();
+        for token in candidates {
+            let text = request.vocabulary.token(token).unwrap_or_default();
+            if self.recognizer.step_all(request.set, text, deadline)?.is_err() {
+                illegal.push(token);
+            }
+        }
+        let mut parts = vec![live.but(illegal, request.vocabulary.size())];
+        parts.extend_from_slice(of_terminals);
+        let cached = request.finish(parts, self.recognizer.is_complete(request.set));
+        Ok(cached.map_or(MaskOutcome::DeadEnd, |cached| MaskOutcome::Mask(cached.mask)))
     }
 
     /// Computes a mask by a walk along the token trie.
@@ -104,7 +155,11 @@ impl MaskSource for ContextFreeMasks {
             return None;
         }
         let mut summaries = self.summaries.try_lock().ok()?;
-        self.recall(request, &self.recognizer.read(request.set), &mut summaries)?.ok()
+        let reader = self.recognizer.read(request.set);
+        match reader.has_values() {
+            true => None,
+            false => self.recall(request, &reader, &mut summaries)?.ok(),
+        }
     }
 
     fn compute(
@@ -120,13 +175,25 @@ impl MaskSource for ContextFreeMasks {
             };
             let Some(mut summaries) = summaries else { return Ok(MaskOutcome::Declined) };
             let mut reader = self.recognizer.read(request.set);
-            if effort == Effort::Full
+            if reader.has_values() {
+                if let Some(RecalledSuperset { superset, repeating }) =
+                    summaries.recall_superset(&mut reader, request.vocabulary)?
+                {
+                    drop(reader);
+                    self.count_recalled();
+                    return match self.confirm(request, &superset, &repeating, effort, deadline) {
+                        Ok(outcome) => Ok(outcome),
+                        Err(ComposeError::Limit(limit)) => Err(limit),
+                        Err(ComposeError::TooMuchWork) => Ok(MaskOutcome::Declined),
+                    };
+                }
+            } else if effort == Effort::Full
                 && let Some(mask) = self.recall(request, &reader, &mut summaries)
             {
                 return Ok(MaskOutcome::Mask(mask.cloned().unwrap_or_else(|mask| mask)));
             }
             if reader.has_ample_tokens()? {
-                match self.compose(request, &mut reader, &mut summaries, effort, deadline) {
+                match self.compose(request, reader, &mut summaries, effort, deadline) {
                     Ok(outcome) => return Ok(outcome),
                     Err(ComposeError::Limit(limit)) => return Err(limit),
                     Err(ComposeError::TooMuchWork) => {}

@@ -159,6 +159,14 @@ impl Continuations {
         })
     }
 
+    /// A continuation with the content of another, which stays different from all others.
+    pub(super) fn duplicate(&mut self, id: ContinuationId) -> ContinuationId {
+        let Continuation { core, first, .. } = self.list[id.index()];
+        let copy = ContinuationId::new(self.list.len());
+        self.list.push(Continuation { core, first, scc: None });
+        copy
+    }
+
     fn find(&self, hash: u64, core: CoreId, parts: &[ContinuationId]) -> Option<ContinuationId> {
         let interned = self.by_content.find(hash, |id| {
             let other = self.list[id];

@@ -94,6 +94,12 @@ impl Recognizer {
     /// The position of an item inside its terminal.
     fn describe_state(&self, builder: &Builder, item: Item) -> String {
         let is_terminal = matches!(self.form.symbol_after(item.dot), Symbol::Terminal(_));
+        if item.state.is_in_value() {
+            return format!(
+                " (inside a value, at set {})",
+                builder.remembered.state(item.state).set.as_u32()
+            );
+        }
         let Stepper { automata, embedded, .. } = &builder.stepper;
         let (state, left) = match builder.stepper.token_limited(item.state) {
             Some(limited) => (limited.state, format!(", {} more tokens", limited.tokens_left)),

@@ -19,6 +19,14 @@ impl ItemState {
     /// Numbers from here on, and below those, are indices of states of embedded grammars; numbers below are automaton
     /// states.
     pub(crate) const FIRST_EMBEDDED: u32 = 1 << 30;
+    /// Numbers from here on are indices of states inside values.
+    pub(crate) const FIRST_VALUE: u32 = 7 << 29;
+
+    /// Whether an item is before or inside a value.
+    #[inline]
+    pub(crate) fn is_in_value(self) -> bool {
+        self.0 >= Self::FIRST_VALUE && self.0 < Self::TOKEN.0
+    }
 
     /// The automaton state of an item inside a terminal that does not count tokens.
     pub(crate) fn automaton_state(self) -> Option<StateId> {

@@ -15,7 +15,9 @@
 //! | `embedded` | terminals whose words another engine recognises |
 //! | `token_ends` | how many tokens end a terminal that counts tokens |
 //! | `stepping`, `step_budget` | a step over a byte, and the bound of its work |
+//! | `remembered` | values that a text must not repeat |
 //! | `completion` | shortest completions of sets |
+//! | `inside_terminal` | sets inside one terminal, or the copies of one |
 //! | `trace` | recorded steps, replayed for sets of one core |
 //! | `describe` | sets as text |
 //! | [`mod@reference`] | a plain textbook recogniser, the oracle |
@@ -26,10 +28,12 @@ mod completion;
 mod continuation;
 mod describe;
 mod embedded;
+mod inside_terminal;
 mod kernel;
 mod left_corner;
 mod prediction;
 pub mod reference;
+mod remembered;
 mod set;
 mod set_core;
 mod step_budget;
@@ -45,19 +49,23 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use crate::lowering::{NormalForm, Symbol};
+use crate::lowering::{DotId, NormalForm, Symbol};
 use grammask_automata::Automata;
 use grammask_collections::incremental_hash_table::IncrementalHashTable;
 use grammask_collections::state_table::MemoTransition;
 use grammask_diagnostics::{Deadline, LimitExceeded, Limits};
-use grammask_engine::{Engine, Expectation, SetId, ShortestCompletion, TokenEvent, TokenMatch};
-use grammask_grammar::Terminal;
-use grammask_vocabulary::Vocabulary;
+use grammask_engine::{
+    Engine, Expectation, InsideTerminal, SetId, ShortestCompletion, TokenEvent, TokenMatch,
+};
+use grammask_grammar::{Terminal, ValueCondition};
+use grammask_vocabulary::{TokenTrie, Vocabulary};
 
 use completion::Completions;
 use continuation::{Content, InternContinuations};
 use kernel::Kernel;
+use left_corner::ValueView;
 use prediction::{ByteWithClass, Predictor};
+use remembered::Remembered;
 use set::{Set, Sets};
 use set_core::{hash_of, intern_kernel};
 use stepping::{Stepper, TokenLimitedState};
@@ -68,6 +76,7 @@ pub(crate) use continuation::Continuations;
 pub(crate) use embedded::{EmbeddedState, EmbeddedStates};
 pub(crate) use kernel::{Item, ItemState};
 pub(crate) use left_corner::LeftCorners;
+pub(crate) use remembered::OpenValue;
 pub(crate) use set_core::{CoreId, SetCore};
 
 /// Number of new sets between two checks of the memory limit: summing up the memory takes as long as creating a small
@@ -89,6 +98,8 @@ pub struct Recognizer {
     limited_count: usize,
     /// The initial state of each terminal as if it did not count tokens, if some terminal does.
     uncounted_starts: Box<[ItemState]>,
+    /// The left corners as if values had no conditions, if there are values.
+    transparent: Option<LeftCorners>,
     /// The class of each byte; no terminal distinguishes bytes of one class.
     class_of_byte: Box<[u8; 256]>,
     /// One byte of each class.
@@ -107,6 +118,7 @@ struct Builder {
     stepper: Stepper,
     continuations: Continuations,
     traces: Traces,
+    remembered: Remembered,
     /// Memo tables of shortest completions, once one was asked for.
     completions: Option<Box<Completions>>,
     /// The continuations of all sets, one list after the other.
@@ -131,7 +143,10 @@ pub(crate) struct Machine<'a> {
     pub(crate) automata: &'a mut Automata,
     pub(crate) embedded: &'a EmbeddedStates,
     pub(crate) continuations: &'a Continuations,
+    /// Scopes and values are transparent in it.
     pub(crate) left_corners: &'a LeftCorners,
+    /// Whether the grammar has values.
+    pub(crate) has_values: bool,
     /// The initial state of each terminal, as if it did not count tokens.
     pub(crate) starts: &'a [ItemState],
 }
@@ -153,7 +168,11 @@ impl Recognizer {
         if let Some(fresh) = form.with_fresh_selections()? {
             form = Arc::new(fresh);
         }
-        let left_corners = LeftCorners::of(&form, limits.grammar_size)?;
+        let left_corners = LeftCorners::of(&form, ValueView::Opaque, limits.grammar_size)?;
+        let transparent = match form.values() {
+            [] => None,
+            _ => Some(LeftCorners::of(&form, ValueView::Transparent, limits.grammar_size)?),
+        };
         let mut automata = form.automata.clone();
         let mut embedded = EmbeddedStates::new(embedded);
         let mut limited = Vec::new();
@@ -192,6 +211,12 @@ impl Recognizer {
         for engine in embedded.engines() {
             refine_classes(&mut class_of_byte, engine.class_of_byte());
         }
+        if !form.values().is_empty() {
+            // Every byte can make a difference to a value.
+            for (byte, class) in (0..=u8::MAX).zip(class_of_byte.iter_mut()) {
+                *class = byte;
+            }
+        }
         let class_count = class_of_byte.iter().max().map_or(1, |&max| usize::from(max) + 1);
         let mut byte_of_class = vec![0_u8; class_count].into_boxed_slice();
         for byte in (0..=u8::MAX).rev() {
@@ -213,12 +238,18 @@ impl Recognizer {
         let at_end = continuations.intern(&Content { ends: true, entries: Vec::new() });
         let mut first = Kernel { ends: form.start_is_nullable, items: Vec::new() };
         first.items.extend(form.start.map(|dot| Item { dot, state: ItemState::FRESH, continuation: at_end }));
+        let is_infinite = |&(dot, condition): &(DotId, ValueCondition)| {
+            let symbol = form.symbol_after(dot);
+            remembered::is_infinite(&form, &mut automata, &starts, symbol, condition.equality)
+        };
+        let infinite: Vec<bool> = form.values().iter().map(is_infinite).collect::<Result<_, _>>()?;
         let predictor = Predictor::new(left_corners, starts, start_states, class_count, limits.set_items);
         let mut builder = Builder {
             form: form.clone(),
             stepper: Stepper::new(automata, embedded, predictor, limited, limits),
             continuations,
             traces: Traces::default(),
+            remembered: Remembered::new(&form, &infinite),
             completions: None,
             set_parts: Vec::new(),
             set_ids: IncrementalHashTable::default(),
@@ -230,11 +261,18 @@ impl Recognizer {
             kernel: Kernel::default(),
         };
         let sets = Sets::default();
+        for &(dot, condition) in form.values() {
+            let before = Item { dot, state: ItemState::FRESH, continuation: at_end };
+            let set = builder.intern(&sets, &mut Kernel { ends: false, items: vec![before] })?;
+            let start = builder.remembered.add_start(set, condition);
+            builder.stepper.predictor.add_value(start);
+        }
         let start = builder.intern(&sets, &mut first)?;
         Ok(Self {
             counts_tokens,
             limited_count,
             uncounted_starts,
+            transparent,
             form,
             names_tokens: token_matches.iter().any(Option::is_some),
             token_matches,
@@ -469,7 +507,8 @@ impl Engine for Recognizer {
             }
         }
         let Builder { stepper, continuations, .. } = &mut *builder;
-        stepper.resume(&mut kernel, &mut ended, continuations)?;
+        stepper.resume(&self.form, &mut kernel, &mut ended, continuations)?;
+        builder.retain_viable(self, &mut kernel)?;
         builder.intern_live(&self.sets, &mut kernel)
     }
 
@@ -494,6 +533,10 @@ impl Engine for Recognizer {
 
     fn describe(&self, set: SetId) -> String {
         self.describe_set(set)
+    }
+
+    fn inside_terminal(&self, set: SetId, reach: u32) -> Result<Option<InsideTerminal>, LimitExceeded> {
+        self.find_inside_terminal(set, reach)
     }
 
     fn shortest_completion(
@@ -575,10 +618,38 @@ impl SetReader<'_> {
         stepper.has_ample_tokens(self.recognizer.limited_count, states)
     }
 
+    /// The values that the text of the set is inside of, and those that can begin there; `None` if a walk is the better
+    /// strategy for the mask.
+    pub(crate) fn open_values(&mut self, trie: &TokenTrie) -> Result<Option<Vec<OpenValue>>, LimitExceeded> {
+        if self.recognizer.transparent.is_none() {
+            return Ok(Some(Vec::new()));
+        }
+        self.builder.open_values(self.recognizer, self.set, trie, 0)
+    }
+
+    /// Whether a text of the grammar can have values with conditions.
+    pub(crate) fn has_values(&self) -> bool {
+        self.recognizer.transparent.is_some()
+    }
+
     /// The core of the set, and its continuations.
     pub(crate) fn core(&self) -> (CoreId, &[ContinuationId]) {
         let set = self.recognizer.set(self.set);
         (set.data.core(), self.builder.parts(set))
+    }
+
+    /// The core of the set, and its continuations, where an item inside a value is followed by those of the set inside
+    /// it, in place of its text.
+    pub(crate) fn core_without_values(&mut self) -> (CoreId, Box<[ContinuationId]>) {
+        let set = self.recognizer.set(self.set);
+        match self.builder.items_without_values(self.recognizer, set) {
+            None => (set.data.core(), self.builder.parts(set).into()),
+            Some(items) => {
+                let cores = &mut self.builder.continuations.cores;
+                let (core, continuations) = cores.intern(set.data.ends(), items.into_iter());
+                (core, continuations.into())
+            }
+        }
     }
 
     /// The continuations of all sets.
@@ -596,8 +667,11 @@ impl SetReader<'_> {
         let Builder { stepper, continuations, .. } = &mut *self.builder;
         let Stepper { automata, embedded, predictor, .. } = stepper;
         let (left_corners, starts) = predictor.parts();
+        let left_corners = self.recognizer.transparent.as_ref().unwrap_or(left_corners);
         let starts = if self.recognizer.counts_tokens { &self.recognizer.uncounted_starts } else { starts };
-        Machine { form: &self.recognizer.form, automata, embedded, continuations, left_corners, starts }
+        let has_values = self.recognizer.transparent.is_some();
+        let form = &self.recognizer.form;
+        Machine { form, automata, embedded, continuations, left_corners, has_values, starts }
     }
 
     /// The tokens that token terminals of the set match.
@@ -616,6 +690,7 @@ impl Builder {
             + self.stepper.memory_bytes()
             + self.continuations.memory_bytes()
             + self.traces.memory_bytes()
+            + self.remembered.memory_bytes()
             + self.completions.as_ref().map_or(0, |completions| completions.memory_bytes())
     }
 
@@ -662,7 +737,7 @@ impl Builder {
     ) -> Result<Option<SetId>, LimitExceeded> {
         let set = recognizer.set(id);
         let core = self.continuations.cores.get(set.data.core());
-        if bytes.len() < 2 || core.items.len() != 1 || core.is_frequent() {
+        if bytes.len() < 2 || core.items.len() != 1 || core.is_frequent() || self.has_scarce_values() {
             return Ok(None);
         }
         let Some(item) = core.items_with(self.parts(set)).next() else { return Ok(None) };
@@ -692,7 +767,7 @@ impl Builder {
         byte: ByteWithClass,
     ) -> Result<Option<SetId>, LimitExceeded> {
         let core = self.continuations.cores.get(set.data.core());
-        if !core.is_frequent() {
+        if !core.is_frequent() || self.has_scarce_values() {
             return self.step_set(recognizer, set, byte);
         }
         let parts = &self.set_parts[set.data.first()..][..core.count];
@@ -712,6 +787,10 @@ impl Builder {
                 let mut recording = Recorder::new(&mut self.continuations, parts);
                 let mut recorded = Kernel::default();
                 self.stepper.step(&recognizer.form, &numbered, byte, &mut recording, &mut recorded)?;
+                if !self.stepper.value_items.is_empty() {
+                    self.traces.exclude(key);
+                    return self.step_set(recognizer, set, byte);
+                }
                 let mut kernel = recording.resolve(&recorded);
                 self.traces.record(key, recording, &recorded);
                 self.intern_live(&recognizer.sets, &mut kernel)
@@ -733,6 +812,10 @@ impl Builder {
         kernel.clear();
         let continuations = &mut self.continuations;
         self.stepper.step(&recognizer.form, &items, byte, continuations, &mut kernel)?;
+        if !self.stepper.value_items.is_empty() {
+            self.step_values(recognizer, byte, &mut kernel)?;
+        }
+        self.retain_viable(recognizer, &mut kernel)?;
         let next = self.intern_live(&recognizer.sets, &mut kernel);
         (self.items, self.kernel) = (items, kernel);
         next

@@ -44,7 +44,8 @@ pub(crate) struct Predictor {
     left_corners: LeftCorners,
     /// The initial state of each terminal.
     starts: Vec<ItemState>,
-    /// The initial state of each terminal over bytes, as if it did not count tokens.
+    /// The initial state of each terminal over bytes, as if it did not count tokens. Values, which follow the
+    /// terminals, have none: they count as able to begin with every byte.
     start_states: Vec<Option<ItemState>>,
     /// For each byte class whether each component can begin with it; filled lazily.
     begins: Vec<Box<[Begins]>>,
@@ -80,7 +81,12 @@ impl Predictor {
         }
     }
 
-    /// The left-corner relation, and the initial state of each terminal.
+    /// Adds the initial state of the next value.
+    pub(super) fn add_value(&mut self, start: ItemState) {
+        self.starts.push(start);
+    }
+
+    /// The left-corner relation, and the initial state of each terminal, then of each value.
     pub(crate) fn parts(&self) -> (&LeftCorners, &[ItemState]) {
         (&self.left_corners, &self.starts)
     }
@@ -217,9 +223,12 @@ impl Predictor {
                 *examined = 1;
                 for &member in &left_corners.components[current].members {
                     for (_, terminal) in &left_corners.terminals[member] {
-                        if let Some(state) = start_states[terminal.index()]
-                            && reader.step(state, byte)?.is_some()
-                        {
+                        let begins_with_byte = match start_states.get(terminal.index()) {
+                            Some(Some(state)) => reader.step(*state, byte)?.is_some(),
+                            Some(None) => false,
+                            None => true,
+                        };
+                        if begins_with_byte {
                             begins[current] = Begins::Yes;
                         }
                     }

@@ -51,6 +51,8 @@ pub(super) struct Stepper {
     limits: Limits,
     /// Direct-mapped cache of recent automaton steps, by state and class.
     recent: Box<[Option<RecentStep>]>,
+    /// The items before and inside values that the last step did not read: that is up to the caller.
+    pub(super) value_items: Vec<Item>,
     /// Scratch: items that the byte can advance, continuations of productions that end, and the contents of these.
     scans: Vec<Item>,
     ended: Vec<ContinuationId>,
@@ -88,6 +90,7 @@ impl Stepper {
             token_ends: None,
             limits: limits.clone(),
             recent: vec![None; RECENT_STEPS].into(),
+            value_items: Vec::new(),
             scans: Vec::new(),
             ended: Vec::new(),
             content: Content::default(),
@@ -123,7 +126,8 @@ impl Stepper {
         self.predictor.predict(context, fresh, byte, &mut budget, scans)
     }
 
-    /// Adds the items after a byte to an empty kernel, in any order.
+    /// Adds the items after a byte to an empty kernel, in any order. Items before and inside values are left in
+    /// `value_items`.
     pub(super) fn step(
         &mut self,
         form: &NormalForm,
@@ -135,12 +139,17 @@ impl Stepper {
         let (mut scans, mut ended) = (std::mem::take(&mut self.scans), std::mem::take(&mut self.ended));
         scans.clear();
         ended.clear();
+        self.value_items.clear();
         self.scans(form, items, Some(byte), continuations, &mut scans)?;
         for &item in &scans {
+            if item.state.is_in_value() {
+                self.value_items.push(item);
+                continue;
+            }
             let Some(after) = self.step_item(item.state, byte)? else { continue };
             add_item(form, item, after, kernel, &mut ended);
         }
-        self.resume(kernel, &mut ended, continuations)?;
+        self.resume(form, kernel, &mut ended, continuations)?;
         (self.scans, self.ended) = (scans, ended);
         Ok(())
     }
@@ -165,7 +174,7 @@ impl Stepper {
         let mut ended = std::mem::take(&mut self.ended);
         ended.clear();
         add_item(form, item, after, kernel, &mut ended);
-        self.resume(kernel, &mut ended, continuations)?;
+        self.resume(form, kernel, &mut ended, continuations)?;
         self.ended = ended;
         Ok(true)
     }
@@ -195,6 +204,7 @@ impl Stepper {
     /// Adds the contents of the continuations in `ended`.
     pub(super) fn resume(
         &mut self,
+        form: &NormalForm,
         kernel: &mut Kernel,
         ended: &mut Vec<ContinuationId>,
         continuations: &mut impl InternContinuations,
@@ -205,12 +215,19 @@ impl Stepper {
         }
         ended.sort_unstable();
         ended.dedup();
-        for &continuation in &*ended {
+        let mut next = 0;
+        while let Some(&continuation) = ended.get(next) {
+            next += 1;
             self.content.clear();
             budget.spend(continuations.add_to(&mut self.content, continuation))?;
             kernel.ends |= self.content.ends;
-            let fresh = |&(dot, continuation): &_| Item { dot, state: ItemState::FRESH, continuation };
-            kernel.items.extend(self.content.entries.iter().map(fresh));
+            for &(dot, continuation) in &self.content.entries {
+                if !form.is_scope_end(dot) {
+                    kernel.items.push(Item { dot, state: ItemState::FRESH, continuation });
+                } else if !ended.contains(&continuation) {
+                    ended.push(continuation);
+                }
+            }
         }
         Ok(())
     }
@@ -295,7 +312,7 @@ impl Stepper {
 
     /// The state of a terminal that counts tokens; `None` for other items.
     pub(super) fn token_limited(&self, state: ItemState) -> Option<TokenLimitedState> {
-        if matches!(state, ItemState::FRESH | ItemState::TOKEN) {
+        if matches!(state, ItemState::FRESH | ItemState::TOKEN) || state.is_in_value() {
             return None;
         }
         Some(self.limited[state.0.checked_sub(ItemState::FIRST_LIMITED)? as usize])

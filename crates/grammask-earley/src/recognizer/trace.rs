@@ -228,6 +228,12 @@ impl Traces {
         }
     }
 
+    /// Records that steps of a core over a byte class are never replayed.
+    pub(super) fn exclude(&mut self, key: TraceKey) {
+        let node = self.push(Vec::new(), TraceEnd::TooLong);
+        self.roots.insert(key, node);
+    }
+
     fn push(&mut self, ops: Vec<TraceOp>, end: TraceEnd) -> usize {
         let words: usize = ops.iter().map(TraceOp::words).sum();
         self.bytes +=

@@ -1,7 +1,7 @@
 //! XGrammar's calls: `GbnfToken(...)`, `ExcludeToken(...)`, `TagDispatch(...)`, `TokenTagDispatch(...)`, `Regex(...)`
 //! and `Substring(...)`.
 
-use super::expressions::{NoBreakSpace, rust_expression};
+use super::expressions::{NoBreakSpace, RegexFlags, rust_expression_with_flags};
 use super::parse::GbnfParser;
 use super::scan::{GbnfToken, GbnfTokenKind};
 use crate::free_text::FreeText;
@@ -191,9 +191,6 @@ impl GbnfParser<'_> {
                 }
             }
         }
-        if dispatch.pairs.is_empty() {
-            return self.invalid_call(span, "it needs at least one pair of a trigger and the name of a rule");
-        }
         Some(dispatch)
     }
 
@@ -252,6 +249,9 @@ impl GbnfParser<'_> {
     }
 
     fn dispatch(&mut self, tags: Vec<NodeId>, rest: NodeId, once: bool, span: Span) -> NodeId {
+        if tags.is_empty() {
+            return rest;
+        }
         let tag = self.builder.choice(tags, span);
         if once {
             return self.builder.choice(vec![tag, rest], span);
@@ -261,10 +261,12 @@ impl GbnfParser<'_> {
     }
 
     /// The texts that an expression matches from start to end; with `json_string=true` only texts that need no escape
-    /// in a JSON string.
+    /// in a JSON string. With `flags`, `.` matches no line feed unless they have `s`; `i` ignores the case of the
+    /// letters of ASCII.
     fn regex(&mut self, arguments: Vec<CallArgument>, span: Span) -> Option<NodeId> {
         let mut pattern = None;
         let mut is_json = false;
+        let mut flags = RegexFlags { ignores_case: false, dot_is_any: true };
         for argument in arguments {
             match argument {
                 CallArgument::Text(text) if pattern.is_none() => pattern = Some(text),
@@ -276,7 +278,15 @@ impl GbnfParser<'_> {
                             _ => return self.invalid_call(value, "this must be `true` or `false`"),
                         };
                     }
-                    _ => return self.invalid_call(name, "the option is `json_string=`"),
+                    ("flags", CallArgument::Text(letters)) => {
+                        // All expressions match characters of Unicode, so `u` changes nothing.
+                        if !letters.chars().all(|letter| matches!(letter, 'i' | 's' | 'u')) {
+                            return self.invalid_call(name, "the flags are `i`, `s` and `u`");
+                        }
+                        flags.ignores_case = letters.contains('i');
+                        flags.dot_is_any = letters.contains('s');
+                    }
+                    _ => return self.invalid_call(name, "the options are `flags=` and `json_string=`"),
                 },
                 _ => return self.invalid_call(span, "it takes one string"),
             }
@@ -285,7 +295,7 @@ impl GbnfParser<'_> {
         if !self.is_in_time(span) {
             return None;
         }
-        let expression = rust_expression(&pattern, NoBreakSpace::IsNone);
+        let expression = rust_expression_with_flags(&pattern, NoBreakSpace::IsNone, flags);
         let mut term = match regex::term(self.builder.terms(), &expression, self.limits) {
             Ok(term) => term,
             Err(error) => {

@@ -17,6 +17,15 @@ pub enum NoBreakSpace {
     IsNone,
 }
 
+/// The flags of `Regex(..., flags="is")`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct RegexFlags {
+    /// `i`: the letters of ASCII match in both cases.
+    pub(super) ignores_case: bool,
+    /// Whether `.` matches a line feed. It does without `flags`, and with `s`.
+    pub(super) dot_is_any: bool,
+}
+
 /// The expression in the syntax of the Rust crate, for matching whole texts.
 ///
 /// ```
@@ -25,7 +34,15 @@ pub enum NoBreakSpace {
 /// ```
 #[must_use]
 pub fn rust_expression(pattern: &str, no_break_space: NoBreakSpace) -> String {
-    let mut rewriter = RegexRewriter { rest: pattern.chars(), no_break_space };
+    rust_expression_with_flags(pattern, no_break_space, RegexFlags { ignores_case: false, dot_is_any: true })
+}
+
+pub(super) fn rust_expression_with_flags(
+    pattern: &str,
+    no_break_space: NoBreakSpace,
+    flags: RegexFlags,
+) -> String {
+    let mut rewriter = RegexRewriter { rest: pattern.chars(), no_break_space, flags };
     let mut output = String::with_capacity(pattern.len() + 8);
     while let Some(character) = rewriter.rest.next() {
         match character {
@@ -35,10 +52,13 @@ pub fn rust_expression(pattern: &str, no_break_space: NoBreakSpace) -> String {
                     output.push_str(class);
                     output.push(']');
                 }
-                RegexAtom::Text(text) => output.push_str(&text),
+                RegexAtom::Text(text) => rewriter.literal(&text, &mut output),
             },
             '[' => rewriter.bracket(&mut output),
-            '.' => output.push_str("(?s:.)"),
+            '.' if flags.dot_is_any => output.push_str("(?s:.)"),
+            '.' => output.push_str("[^\\n]"),
+            '(' if rewriter.peek() == Some('?') => rewriter.group(&mut output),
+            'a'..='z' | 'A'..='Z' => rewriter.literal(character.encode_utf8(&mut [0; 4]), &mut output),
             _ => output.push(character),
         }
     }
@@ -56,11 +76,51 @@ enum RegexAtom {
 struct RegexRewriter<'p> {
     rest: Chars<'p>,
     no_break_space: NoBreakSpace,
+    flags: RegexFlags,
 }
 
 impl RegexRewriter<'_> {
     fn peek(&self) -> Option<char> {
         self.rest.clone().next()
+    }
+
+    /// Writes one character.
+    fn literal(&self, text: &str, output: &mut String) {
+        let mut items = text.to_owned();
+        self.add_other_case(text, text, &mut items);
+        if items.len() == text.len() {
+            output.push_str(text);
+        } else {
+            let _ = write!(output, "[{items}]");
+        }
+    }
+
+    /// Copies the beginning of a group after its `(`: flags, or a name.
+    fn group(&mut self, output: &mut String) {
+        output.push('(');
+        for character in self.rest.by_ref() {
+            output.push(character);
+            if ":)>=!".contains(character) {
+                break;
+            }
+        }
+    }
+
+    /// Adds the letters between two characters in the other case to the content of a bracket expression, if case is
+    /// ignored.
+    fn add_other_case(&self, first: &str, last: &str, items: &mut String) {
+        let (true, Some(first), Some(last)) =
+            (self.flags.ignores_case, character_of(first), character_of(last))
+        else {
+            return;
+        };
+        for (low, high, offset) in [('a', 'z', -32i32), ('A', 'Z', 32)] {
+            let (low, high) = (first.max(low), last.min(high));
+            let other = |letter: char| char::from_u32((letter as u32).wrapping_add_signed(offset));
+            if let (true, Some(low), Some(high)) = (low <= high, other(low), other(high)) {
+                let _ = write!(items, "{low}-{high}");
+            }
+        }
     }
 
     /// Rewrites an escape after its backslash.
@@ -162,15 +222,20 @@ impl RegexRewriter<'_> {
                 items.push_str(&first);
                 let mut ahead = self.rest.clone();
                 if ahead.next() != Some('-') || matches!(ahead.next(), None | Some(']')) {
+                    self.add_other_case(&first, &first, items);
                     return;
                 }
                 let hyphen = self.rest.clone();
                 self.rest.next();
                 match self.member() {
-                    RegexAtom::Class(_) => self.rest = hyphen,
+                    RegexAtom::Class(_) => {
+                        self.rest = hyphen;
+                        self.add_other_case(&first, &first, items);
+                    }
                     RegexAtom::Text(last) => {
                         items.push('-');
                         items.push_str(&last);
+                        self.add_other_case(&first, &last, items);
                     }
                 }
             }
@@ -191,6 +256,20 @@ impl RegexRewriter<'_> {
     }
 }
 
+/// The character that a rewritten text of one stands for; None for those that no letter is among.
+fn character_of(text: &str) -> Option<char> {
+    let mut characters = text.chars();
+    match (characters.next()?, characters.next()) {
+        (only, None) => Some(only),
+        ('\\', Some('x' | 'u')) => {
+            let digits = text[2..].trim_start_matches('{').trim_end_matches('}');
+            u32::from_str_radix(digits, 16).ok().and_then(char::from_u32)
+        }
+        ('\\', Some(escaped)) if escaped.is_ascii_punctuation() => Some(escaped),
+        _ => None,
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -208,6 +287,18 @@ mod tests {
             (r"\s", r"[\t\n\x0B\x0C\r ]"),
         ] {
             assert_eq!(rust_expression(pattern, NoBreakSpace::IsNone), expected);
+        }
+    }
+
+    #[test]
+    fn flags() {
+        let ignoring_case = RegexFlags { ignores_case: true, dot_is_any: false };
+        for (pattern, expected) in [
+            ("a.\u{3a3}\\x42", "[aA-A][^\\n]\u{3a3}[\\x42b-b]"),
+            ("[b-d_][^X-c\\n]", "[b-dB-D_][^X-cA-Cx-z\\n]"),
+            ("(?P<name>d)\\d(?:e)", "(?P<name>[dD-D])[0-9](?:[eE-E])"),
+        ] {
+            assert_eq!(rust_expression_with_flags(pattern, NoBreakSpace::IsNone, ignoring_case), expected);
         }
     }
 }

@@ -4,7 +4,7 @@ use rustc_hash::FxHashMap;
 
 use crate::Whitespace;
 use crate::emit::punctuation::{Punctuation, PunctuationTable};
-use crate::emit::rules::{PartSequence, RuleId, RulePart, Rules, RulesCheckpoint};
+use crate::emit::rules::{PartSequence, RuleId, RulePart, Rules, RulesCheckpoint, VALUE};
 use crate::members::arrays::array_alternatives;
 use crate::members::objects::object_alternatives;
 use crate::values::formula::truth;
@@ -20,6 +20,8 @@ pub(crate) struct Emitter {
     punctuation: PunctuationTable,
     /// Memo table of rules by value set and depth.
     value_rules: FxHashMap<(ValueSet, u32), RuleId>,
+    /// Memo table of rules for parts.
+    rules_of_parts: FxHashMap<PartSequence, RuleId>,
     /// Rules of values without alternatives yet.
     pending: Vec<PendingValue>,
 }
@@ -44,6 +46,7 @@ impl Emitter {
             rules: Rules::default(),
             punctuation: PunctuationTable::new(whitespace),
             value_rules: FxHashMap::default(),
+            rules_of_parts: FxHashMap::default(),
             pending: Vec::new(),
         }
     }
@@ -75,6 +78,7 @@ impl Emitter {
         self.rules.restore(checkpoint.rules);
         let rules = &self.rules;
         self.value_rules.retain(|_, rule| rules.contains(*rule));
+        self.rules_of_parts.retain(|_, rule| rules.contains(*rule));
     }
 
     /// Fails if the translation has exceeded a limit.
@@ -102,6 +106,15 @@ impl Emitter {
         Ok(Some(vec![RulePart::Rule(self.value_rule(set, depth))]))
     }
 
+    /// A rule for `parts`: equal parts have the same rule.
+    pub(crate) fn rule_of(&mut self, parts: &PartSequence) -> RuleId {
+        if let [RulePart::Rule(rule)] = parts[..] {
+            return rule;
+        }
+        let Self { rules, rules_of_parts, .. } = self;
+        *rules_of_parts.entry(parts.clone()).or_insert_with(|| rules.add("text", [parts.clone()]))
+    }
+
     /// The punctuation of arrays and objects whose children are at `depth`.
     pub(crate) fn punctuation(&mut self, languages: &mut ScalarLanguages, depth: u32) -> Punctuation {
         self.punctuation.at_depth(languages.automata.terms_mut(), &mut self.rules, depth)
@@ -112,7 +125,7 @@ impl Emitter {
         if let Some(&rule) = self.value_rules.get(&(set, depth)) {
             return rule;
         }
-        let rule = self.rules.reserve("value");
+        let rule = self.rules.reserve(VALUE);
         self.value_rules.insert((set, depth), rule);
         self.pending.push(PendingValue { set, depth, rule });
         rule

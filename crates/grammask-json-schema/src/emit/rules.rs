@@ -4,13 +4,16 @@
 //! rules that derive a finite text are kept: the productive ones, computed as a least fixpoint with a worklist (reduced
 //! grammars of Y. Bar-Hillel, M. Perles and E. Shamir, 1961), in linear time.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use rustc_hash::FxHashMap;
 
 use grammask_automata::{TermId, Terms};
 use grammask_diagnostics::Span;
-use grammask_grammar::{Grammar, GrammarBuilder, NodeId, NonterminalId, PartId, Selection, Terminal};
+use grammask_grammar::{
+    Grammar, GrammarBuilder, NodeId, NonterminalId, PartId, Selection, Terminal, ValueEquality, ValueKind,
+};
 
 /// A rule in [`Rules`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -21,6 +24,12 @@ impl RuleId {
         self.0 as usize
     }
 }
+
+/// The kind of the rules of value sets.
+pub(crate) const VALUE: &str = "value";
+
+/// Bound on the passes over all rules for the message about an unsatisfiable schema.
+const MAX_PASSES: usize = 64;
 
 /// A part of a right-hand side.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -33,6 +42,10 @@ pub(crate) enum RulePart {
     Markup(TermId),
     /// A rule.
     Rule(RuleId),
+    /// A rule with an empty set of remembered values.
+    Scope(RuleId),
+    /// A rule whose value is compared with the remembered ones.
+    Value { rule: RuleId, kind: ValueKind },
     /// `min` to `max` repetitions of a rule.
     Repeat { rule: RuleId, min: u32, max: Option<u32> },
 }
@@ -151,16 +164,23 @@ impl Rules {
 
     /// For each rule, whether it derives a finite text.
     fn productive(&self) -> Vec<bool> {
+        self.productive_with(&[])
+    }
+
+    /// For each rule, whether an alternative of it derives a finite text, where those in `assumed` do inside of others.
+    fn productive_with(&self, assumed: &[bool]) -> Vec<bool> {
         // By rule: the alternatives, as (rule, index), in which it occurs.
         let mut dependents: Vec<Vec<(usize, usize)>> = vec![Vec::new(); self.rules.len()];
         // By rule and alternative: the number of required rules that are not yet productive.
         let mut missing: Vec<Vec<usize>> = Vec::with_capacity(self.rules.len());
         let mut productive = vec![false; self.rules.len()];
         let mut worklist = Vec::new();
+        let is_assumed = |rule: RuleId| assumed.get(rule.index()).is_some_and(|&assumed| assumed);
         for (index, rule) in self.rules.iter().enumerate() {
             let mut counts = Vec::with_capacity(rule.alternatives.len());
             for (alternative, parts) in rule.alternatives.iter().enumerate() {
                 let required = parts.iter().filter_map(|part| required_rule(*part));
+                let required = required.filter(|&rule| !is_assumed(rule));
                 let count = required.map(|rule| dependents[rule.index()].push((index, alternative))).count();
                 counts.push(count);
                 if count == 0 && !productive[index] {
@@ -183,8 +203,12 @@ impl Rules {
                     }
                 }
             }
+            let derived: Cow<'_, [bool]> = match assumed {
+                [] => Cow::Borrowed(&productive),
+                _ => productive.iter().zip(assumed).map(|(derives, assumed)| derives | assumed).collect(),
+            };
             selections.retain(|index| {
-                let derives = selection(index).is_some_and(|body| body.is_productive(&productive));
+                let derives = selection(index).is_some_and(|body| body.is_productive(&derived));
                 worklist.extend(derives.then_some(*index));
                 !derives
             });
@@ -195,13 +219,28 @@ impl Rules {
         }
     }
 
+    /// Whether a value of `rule` would be nested without end: the greatest fixpoint over the rules of values, with texts of arrays
+    /// and objects that are finite except for the values in them. `false` if it is not reached after some passes.
+    pub(crate) fn nests_without_end(&self, rule: RuleId) -> bool {
+        let mut nests: Vec<bool> = self.rules.iter().map(|rule| rule.kind == VALUE).collect();
+        for _ in 0..MAX_PASSES {
+            let derives = self.productive_with(&nests);
+            let is_stable = (0..nests.len()).all(|index| !nests[index] || derives[index]);
+            if is_stable {
+                return nests[rule.index()];
+            }
+            nests.iter_mut().zip(derives).for_each(|(nests, derives)| *nests &= derives);
+        }
+        false
+    }
+
     /// Whether `rule` derives a finite text.
     pub(crate) fn is_productive(&self, rule: RuleId) -> bool {
         self.productive()[rule.index()]
     }
 
     /// The grammar with the start rule `start`; `None` if it derives no finite text.
-    pub(crate) fn into_grammar(self, terms: Terms, start: RuleId, source: &str) -> Option<Grammar> {
+    pub(crate) fn into_grammar(&self, terms: Terms, start: RuleId, source: &str) -> Option<Grammar> {
         let productive = self.productive();
         if !productive[start.index()] {
             return None;
@@ -218,7 +257,7 @@ impl Rules {
         let first = new_nonterminal(start, &mut builder);
         nonterminals[start.index()] = Some(first);
         let mut terminals =
-            TerminalNodes { rules: &self, by_term: FxHashMap::default(), by_markup: FxHashMap::default() };
+            TerminalNodes { rules: self, by_term: FxHashMap::default(), by_markup: FxHashMap::default() };
         while let Some(rule) = pending.pop() {
             let Some(nonterminal) = nonterminals[rule.index()] else { continue };
             let mut choices = Vec::new();
@@ -254,6 +293,17 @@ impl Rules {
                             nodes.push(builder.terminal(terminal, &label, span));
                         }
                         RulePart::Rule(rule) => nodes.push(reference(rule, &mut builder)),
+                        RulePart::Scope(rule) => {
+                            let node = reference(rule, &mut builder);
+                            nodes.push(builder.scope(node, span));
+                        }
+                        RulePart::Value { rule, kind } => {
+                            let node = reference(rule, &mut builder);
+                            nodes.push(match kind {
+                                ValueKind::Fresh => builder.fresh(node, ValueEquality::Json, span),
+                                ValueKind::Repeated => builder.repeated(node, ValueEquality::Json, span),
+                            });
+                        }
                         RulePart::Repeat { rule, .. } if !productive[rule.index()] => {}
                         RulePart::Repeat { rule, min, max } => {
                             let node = reference(rule, &mut builder);
@@ -348,7 +398,7 @@ fn is_productive(parts: &[RulePart], productive: &[bool]) -> bool {
 /// The rule without which `part` derives nothing.
 fn required_rule(part: RulePart) -> Option<RuleId> {
     match part {
-        RulePart::Rule(rule) => Some(rule),
+        RulePart::Rule(rule) | RulePart::Scope(rule) | RulePart::Value { rule, .. } => Some(rule),
         RulePart::Repeat { rule, min, .. } if min > 0 => Some(rule),
         _ => None,
     }

@@ -56,8 +56,9 @@ pub(super) fn item_keyword(
             formulas.arrays.literal(ArrayAssertion::AtMost(count))
         }
         "uniqueItems" if reader.library.get(place) == &Value::Boolean(true) => {
+            formulas.unique_keywords.push(place);
             let no_items = formulas.item_sets.intern(Box::default());
-            formulas.arrays.literal(ArrayAssertion::Unique(place, no_items))
+            formulas.arrays.literal(ArrayAssertion::Unique(no_items))
         }
         _ => return None,
     })

@@ -121,22 +121,22 @@ fn property_names(
     sets.reader.check_is_schema(place);
     let schema = sets.reader.schema_at(place, context.scope);
     let allowed = sets.applied(schema).string;
-    let ValueSets { reader, languages, formulas, .. } = sets;
+    let ValueSets { languages, formulas, .. } = sets;
     if allowed == languages.any_string {
         return Ok(None);
     }
-    let refused = languages.string_set(allowed.yes).no;
-    // A name is refused or not: a constraint that is undecided for some names cannot be negated.
-    let not_outside = languages.encoding.complement(languages.automata.terms_mut(), allowed.no);
-    let is_relaxed = !languages.are_disjoint(allowed.yes, allowed.no)?;
-    if is_relaxed || !languages.are_disjoint(refused, not_outside)? {
-        if !is_relaxed {
-            let message = "a format of names that is not decided for every string is not supported";
-            reader.unsupported(place, message.to_owned(), "");
-        }
+    if !languages.are_disjoint(allowed.yes, allowed.no)? {
+        // The constraint is relaxed.
         return Ok(Some(formulas.objects.literal(ObjectAssertion::Relaxed)));
     }
-    let names = formulas.name_sets.intern(NameSet::Matching(refused));
+    let refused = languages.string_set(allowed.yes).no;
+    let not_outside = languages.encoding.complement(languages.automata.terms_mut(), allowed.no);
+    let is_decided = languages.are_disjoint(refused, not_outside)?;
+    let names = formulas.name_sets.intern(if is_decided {
+        NameSet::Matching(refused)
+    } else {
+        NameSet::Refused { names: refused, negated: allowed.no }
+    });
     Ok(Some(formulas.each_member(names, falsehood())))
 }
 

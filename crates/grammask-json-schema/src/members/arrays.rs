@@ -7,13 +7,17 @@ use crate::emit::emitter::Emitter;
 use crate::emit::punctuation::{Brackets, Punctuation};
 use crate::emit::rules::{PartSequence, RuleId, RulePart};
 use crate::members::child_count::ChildCount;
-use crate::members::unique_items::{ArrayShape, unique_items_form, unique_items_selection};
+use crate::members::unique_items::{
+    ArrayShape, Item, ListedValue, UniqueItems, if_unique, mentions_uniqueness, next_items,
+    refuse_uniqueness, unique_items_selection, with_uniqueness,
+};
 use crate::values::derivative::{Monomial, linear_form};
 use crate::values::formula::{FoldedNode, Formula, falsehood, truth};
 use crate::values::formulas::Formulas;
-use crate::values::literals::{ArrayAssertion, ArrayFormula};
+use crate::values::literals::{ArrayAssertion, ArrayFormula, ValueFormula};
 use crate::values::value_sets::ValueSets;
 use grammask_diagnostics::LimitExceeded;
+use grammask_grammar::ValueKind;
 use rustc_hash::FxHashMap;
 
 /// The constraints on the items from a position on.
@@ -62,22 +66,34 @@ pub(crate) fn array_alternatives(
     }
     let punctuation = emitter.punctuation(&mut sets.languages, depth);
     let count = ChildCount::default();
-    let Some(residual) = residual(&mut sets.formulas, formula, count, ItemPosition::First) else {
+    let Some(mut residual) = residual(&mut sets.formulas, formula, count, ItemPosition::First) else {
         return Ok(Vec::new());
     };
     let shape = ArrayShape { punctuation, depth };
     if let Some(alternatives) = unique_items_selection(sets, emitter, residual, shape)? {
         return Ok(alternatives);
     }
+    let items = UniqueItems::of_array(sets, residual)?;
+    if items.is_refused {
+        refuse_uniqueness(sets);
+        let formula = with_uniqueness(&mut sets.formulas, residual.formula, truth(), truth());
+        residual = ArrayResidual { formula, ..residual };
+    }
+    let tracked = items.tracked;
     let (rules, pending) = (FxHashMap::default(), Vec::new());
-    let mut array = ArrayRules { sets, emitter, depth, punctuation, rules, pending };
+    let mut array =
+        ArrayRules { sets, emitter, depth, punctuation, tracked, has_values: false, rules, pending };
     let alternatives = array.alternatives(residual, ItemPosition::First)?;
     while let Some((residual, rule)) = array.pending.pop() {
         array.emitter.check_limits(array.sets)?;
         let alternatives = array.alternatives(residual, ItemPosition::Later)?;
         array.emitter.rules.define(rule, alternatives);
     }
-    Ok(alternatives)
+    if !array.has_values || alternatives.is_empty() {
+        return Ok(alternatives);
+    }
+    let body = array.emitter.rules.add("array", alternatives);
+    Ok(vec![vec![RulePart::Scope(body)]])
 }
 
 /// Moves the bounds on the number of items from `formula` to `count`; `None` if they are unsatisfiable.
@@ -95,15 +111,21 @@ fn residual(
             _ => others.push(part),
         }
     }
+    let mut formula = formulas.arrays.and(others);
     // An array with at most one item has unique items.
     if count.is_full() || (count.max == Some(1) && position == ItemPosition::First) {
-        let is_unique = |part: &ArrayFormula| {
-            matches!(formulas.arrays.get(*part), Formula::Literal(ArrayAssertion::Unique(..)))
-        };
-        others.retain(|part| !is_unique(part));
+        formula = if_unique(formulas, formula);
     }
-    let formula = formulas.arrays.and(others);
     (formula != falsehood() && count.is_satisfiable()).then_some(ArrayResidual { formula, count })
+}
+
+/// The residual after an item of an array with `count` items to come before it.
+pub(super) fn residual_after(
+    formulas: &mut Formulas,
+    formula: ArrayFormula,
+    count: ChildCount,
+) -> Option<ArrayResidual> {
+    residual(formulas, formula, count.after_one(), ItemPosition::Later)
 }
 
 /// The rules of the residuals of one array.
@@ -112,6 +134,10 @@ struct ArrayRules<'t, 'o> {
     emitter: &'t mut Emitter,
     depth: u32,
     punctuation: Punctuation,
+    /// The values that residuals keep track of.
+    tracked: Vec<ListedValue>,
+    /// Whether values are remembered.
+    has_values: bool,
     /// For each residual, the rule of the text after an item.
     rules: FxHashMap<ArrayResidual, RuleId>,
     pending: Vec<(ArrayResidual, RuleId)>,
@@ -128,22 +154,25 @@ impl ArrayRules<'_, '_> {
         // While the linear form has a single monomial, its parts are appended to one sequence.
         loop {
             let can_end = residual.count.min == 0 && self.may_end(residual.formula);
-            let form =
-                if residual.count.is_full() { Vec::new() } else { array_form(self.sets, residual.formula)? };
+            let form = match residual.count.is_full() {
+                true => Vec::new(),
+                false => next_items(self.sets, residual.formula, &self.tracked)?,
+            };
             let close = position.end(&self.punctuation.array);
             if form.is_empty() {
                 return Ok(if can_end { vec![joined(&parts, [close])] } else { Vec::new() });
             }
-            if form.iter().all(|part| part.residual == residual.formula) {
+            let is_same = |item: &Item| item.residual == residual.formula && item.kind == form[0].kind;
+            if form.iter().all(is_same) {
                 if !self.may_end(residual.formula) {
                     return Ok(Vec::new());
                 }
                 return self.repeated_items(residual, position, &parts, &form);
             }
             let before = position.before(&self.punctuation);
-            if let ([monomial], false) = (&form[..], can_end) {
-                let item = self.emitter.value_parts(self.sets, monomial.value, self.depth)?;
-                let next = self.residual_after(monomial.residual, residual.count);
+            if let (&[item], false) = (&form[..], can_end) {
+                let next = residual_after(&mut self.sets.formulas, item.residual, residual.count);
+                let item = self.item_parts(item.value, item.kind)?;
                 let (Some(item), Some(next)) = (item, next) else { return Ok(Vec::new()) };
                 parts.push(before);
                 parts.extend(item);
@@ -154,9 +183,12 @@ impl ArrayRules<'_, '_> {
             if can_end {
                 alternatives.push(joined(&parts, [close]));
             }
-            for monomial in form {
-                let item = self.emitter.value_parts(self.sets, monomial.value, self.depth)?;
-                let next = self.residual_after(monomial.residual, residual.count);
+            for item in form {
+                let next = residual_after(&mut self.sets.formulas, item.residual, residual.count);
+                if next.is_none() {
+                    continue;
+                }
+                let item = self.item_parts(item.value, item.kind)?;
                 let (Some(item), Some(next)) = (item, next) else { continue };
                 let mut alternative = joined(&parts, [before]);
                 alternative.extend(item);
@@ -167,9 +199,17 @@ impl ArrayRules<'_, '_> {
         }
     }
 
-    /// The residual after an item of an array with `count` items to come before it.
-    fn residual_after(&mut self, formula: ArrayFormula, count: ChildCount) -> Option<ArrayResidual> {
-        residual(&mut self.sets.formulas, formula, count.after_one(), ItemPosition::Later)
+    /// The parts of an item; `None` if its set is plainly empty.
+    fn item_parts(
+        &mut self,
+        value: ValueFormula,
+        kind: Option<ValueKind>,
+    ) -> Result<Option<PartSequence>, LimitExceeded> {
+        let parts = self.emitter.value_parts(self.sets, value, self.depth)?;
+        let (Some(parts), Some(kind)) = (&parts, kind) else { return Ok(parts) };
+        self.has_values = true;
+        let rule = self.emitter.rule_of(parts);
+        Ok(Some(vec![RulePart::Value { rule, kind }]))
     }
 
     /// Items that leave the formula unchanged: with bounds, a repetition; without, a right-recursive rule.
@@ -178,12 +218,12 @@ impl ArrayRules<'_, '_> {
         residual: ArrayResidual,
         position: ItemPosition,
         before: &PartSequence,
-        form: &[Monomial<ArrayAssertion>],
+        form: &[Item],
     ) -> Result<Vec<PartSequence>, LimitExceeded> {
         let Punctuation { array: brackets, comma, .. } = self.punctuation;
         let ArrayResidual { count, .. } = residual;
         let value = self.sets.formulas.values.or(form.iter().map(|part| part.value));
-        let item = self.emitter.value_parts(self.sets, value, self.depth)?;
+        let item = self.item_parts(value, form[0].kind)?;
         let can_end = count.min == 0;
         let Some(item) = item else {
             return Ok(if can_end { vec![joined(before, [position.end(&brackets)])] } else { Vec::new() });
@@ -240,26 +280,36 @@ impl ArrayRules<'_, '_> {
             FoldedNode::Or(parts) => parts.into_iter().any(|part| part),
             FoldedNode::Literal(literal) => match literal {
                 ArrayAssertion::If(..) | ArrayAssertion::Each(..) => true,
-                ArrayAssertion::AtMost(_) | ArrayAssertion::MatchAtMost(..) | ArrayAssertion::Unique(..) => {
+                ArrayAssertion::AtMost(_) | ArrayAssertion::MatchAtMost(..) | ArrayAssertion::Unique(_) => {
                     true
                 }
-                ArrayAssertion::Has(..) | ArrayAssertion::Some(..) => false,
-                ArrayAssertion::Repeated(place, _) => formulas.relaxed_uniqueness.contains(place),
+                ArrayAssertion::Has(..) | ArrayAssertion::Some(..) | ArrayAssertion::Repeated(_) => false,
                 ArrayAssertion::AtLeast(count) | ArrayAssertion::MatchAtLeast(count, _) => *count == 0,
             },
         })
     }
 }
 
-/// The linear form of `formula`. Residuals are pairwise different, except where items are unique.
+/// The linear form of `formula`, in which no item is repeated. Residuals are pairwise different.
 pub(super) fn array_form(
     sets: &mut ValueSets<'_>,
     formula: ArrayFormula,
 ) -> Result<Vec<Monomial<ArrayAssertion>>, LimitExceeded> {
-    if let Some(form) = unique_items_form(sets, formula)? {
-        return Ok(form);
-    }
-    linear_form(sets, formula, |sets, id, literal| Ok(form_of_literal(&mut sets.formulas, id, literal)))
+    let is_exclusive = mentions_uniqueness(&sets.formulas, formula);
+    linear_form(sets, formula, |sets, id, literal| {
+        let mut form = form_of_literal(&mut sets.formulas, id, literal);
+        if is_exclusive
+            && let ArrayAssertion::Some(0, value) | ArrayAssertion::MatchAtLeast(1.., value) = literal
+        {
+            // An item that satisfies the formula counts as such, lest no other value is left for it.
+            let set = sets.of_formula(value)?;
+            if !set.has_containers() {
+                let other = sets.formulas.negated_value(value);
+                form.iter_mut().filter(|part| part.value == truth()).for_each(|part| part.value = other);
+            }
+        }
+        Ok(form)
+    })
 }
 
 fn form_of_literal(
@@ -273,7 +323,7 @@ fn form_of_literal(
     // A literal about later items, or about more of them.
     let mut shifted = |literal| vec![monomial(any, arrays.literal(literal))];
     match literal {
-        ArrayAssertion::Unique(..) | ArrayAssertion::Repeated(..) => vec![monomial(any, id)],
+        ArrayAssertion::Unique(_) | ArrayAssertion::Repeated(_) => vec![monomial(any, id)],
         ArrayAssertion::If(0, value) | ArrayAssertion::Has(0, value) => vec![monomial(value, truth())],
         ArrayAssertion::If(at, value) => shifted(ArrayAssertion::If(at - 1, value)),
         ArrayAssertion::Has(at, value) => shifted(ArrayAssertion::Has(at - 1, value)),

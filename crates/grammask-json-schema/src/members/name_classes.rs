@@ -23,7 +23,9 @@ impl NameClass {
     pub(super) fn is_in(&self, set: &NameSet) -> bool {
         match set {
             NameSet::All => true,
-            NameSet::Matching(pattern) => self.patterns.contains(pattern),
+            NameSet::Matching(pattern) | NameSet::Refused { names: pattern, .. } => {
+                self.patterns.contains(pattern)
+            }
             NameSet::Others { patterns, .. } => {
                 !patterns.iter().any(|pattern| self.patterns.contains(pattern))
             }
@@ -44,7 +46,9 @@ pub(super) fn name_classes(
         if let ObjectAssertion::Each(set, _) | ObjectAssertion::Some(set, _) = literal {
             match formulas.name_sets.get(set) {
                 NameSet::All => {}
-                NameSet::Matching(pattern) => patterns.push(*pattern),
+                NameSet::Matching(pattern) | NameSet::Refused { names: pattern, .. } => {
+                    patterns.push(*pattern)
+                }
                 NameSet::Others { patterns: excluded, .. } => patterns.extend(excluded.iter().copied()),
             }
         }
@@ -57,7 +61,7 @@ pub(super) fn name_classes(
         if *value == falsehood() && match formulas.name_sets.get(*set) {
             NameSet::All => true,
             NameSet::Others { patterns, .. } => patterns.is_empty(),
-            NameSet::Matching(_) => false,
+            NameSet::Matching(_) | NameSet::Refused { .. } => false,
         })
     });
     if forbids_others {

@@ -1,8 +1,16 @@
-//! `uniqueItems` for items with finitely many values.
+//! `uniqueItems`.
 //!
-//! Over infinitely many values, "no two items are equal" is not context-free, so it is refused. The set of values that
-//! occurred is part of the residual, and there are exponentially many sets. If nothing else constrains the items, the
-//! array is a selection, whose states the recogniser creates on demand; otherwise the number of sets is bounded.
+//! "No two items are equal" is not context-free. Three constructs express it:
+//!
+//! - A *selection*, for items with a finite list of values and no other constraint: the recogniser creates its states on
+//!   demand.
+//! - *Listed values*: the constants among the items of an array with further constraints, if they are few. The residual
+//!   has the set of those that occurred. So a constant at some position cannot run out unnoticed.
+//! - *Remembered values* ([`grammask_grammar::values`]) for all other items: the array is a scope, and each item is fresh
+//!   until one is repeated. From there on uniqueness is false in the residual, and nothing needs to be compared.
+//!
+//! A formula may contain uniqueness anywhere. While its residual does, no item was repeated, and all of them are
+//! remembered or listed.
 
 use crate::document::resources::Location;
 use crate::emit::emitter::Emitter;
@@ -11,24 +19,28 @@ use crate::emit::rules::{PartSequence, RulePart};
 use crate::interner::Id;
 use crate::keywords::equal_to_any;
 use crate::keywords::schema_reader::SchemaReader;
-use crate::members::arrays::{ArrayResidual, array_form};
+use crate::members::arrays::{ArrayResidual, array_form, residual_after};
 use crate::values::derivative::Monomial;
-use crate::values::formula::{Formula, truth};
+use crate::values::formula::{Formula, falsehood, truth};
+use crate::values::formulas::Formulas;
 use crate::values::literals::{ArrayAssertion, ArrayFormula, Satisfies, Schema, SeenItems, ValueFormula};
 use crate::values::value_set::{Booleans, ValueSet};
 use crate::values::value_sets::ValueSets;
 use grammask_diagnostics::LimitExceeded;
-use grammask_grammar::{PartOrder, Selection};
-use rustc_hash::FxHashSet;
+use grammask_grammar::{PartOrder, Selection, ValueKind};
+use rustc_hash::{FxHashMap, FxHashSet};
 
-/// Bound on the number of distinct values together with other constraints: at most 2^12 sets of values that occurred.
-const MAX_DISTINCT_VALUES: usize = 12;
+/// Bound on the number of listed values together with other constraints: at most 2^12 sets of values that occurred.
+const MAX_TRACKED_VALUES: usize = 12;
 
 /// Number of values up to which rules are used in place of a selection.
 const MAX_RULE_VALUES: usize = 2;
 
 /// Bound on the number of values that are listed.
 const MAX_LISTED_VALUES: usize = 2000;
+
+/// Bound on the residuals of an array that are searched for listed values.
+const MAX_SEARCHED_RESIDUALS: usize = 1000;
 
 /// An element of a finite set of values.
 #[derive(Clone, Copy, Debug)]
@@ -59,7 +71,7 @@ pub(super) fn unique_items_selection(
     let mut is_unique = false;
     for part in sets.formulas.arrays.conjuncts(formula) {
         match *sets.formulas.arrays.get(part) {
-            Formula::Literal(ArrayAssertion::Unique(_, items))
+            Formula::Literal(ArrayAssertion::Unique(items))
                 if sets.formulas.item_sets.get(items).is_empty() =>
             {
                 is_unique = true;
@@ -93,83 +105,186 @@ pub(super) fn unique_items_selection(
     Ok(Some(alternatives))
 }
 
-/// The linear form of a conjunction with an assertion about uniqueness; `None` if there is none, or it is refused.
-pub(super) fn unique_items_form(
+/// The next item of an array, and the residual after it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Item {
+    pub(super) value: ValueFormula,
+    /// Whether the value must not, or must, be remembered.
+    pub(super) kind: Option<ValueKind>,
+    pub(super) residual: ArrayFormula,
+}
+
+/// Whether a formula depends on the uniqueness of the items.
+pub(super) fn mentions_uniqueness(formulas: &Formulas, formula: ArrayFormula) -> bool {
+    let literals = formulas.arrays.literals(formula);
+    literals.iter().any(|literal| matches!(literal, ArrayAssertion::Unique(_) | ArrayAssertion::Repeated(_)))
+}
+
+/// `formula` with other literals about uniqueness: `unique` for "unique", and `repeated` for "repeated".
+pub(super) fn with_uniqueness(
+    formulas: &mut Formulas,
+    formula: ArrayFormula,
+    unique: ArrayFormula,
+    repeated: ArrayFormula,
+) -> ArrayFormula {
+    let mut replaced: FxHashMap<ArrayFormula, ArrayFormula> = FxHashMap::default();
+    for id in formulas.arrays.descendants(formula) {
+        let result = match formulas.arrays.get(id).clone() {
+            Formula::Literal(ArrayAssertion::Unique(_)) => unique,
+            Formula::Literal(ArrayAssertion::Repeated(_)) => repeated,
+            Formula::And(parts) => formulas.arrays.and(parts.iter().map(|part| replaced[part])),
+            Formula::Or(parts) => formulas.arrays.or(parts.iter().map(|part| replaced[part])),
+            _ => id,
+        };
+        replaced.insert(id, result);
+    }
+    replaced[&formula]
+}
+
+/// `formula` for an array without a repetition.
+pub(super) fn if_unique(formulas: &mut Formulas, formula: ArrayFormula) -> ArrayFormula {
+    if !mentions_uniqueness(formulas, formula) {
+        return formula;
+    }
+    with_uniqueness(formulas, formula, truth(), falsehood())
+}
+
+/// The items of an array whose formula depends on their uniqueness.
+#[derive(Debug, Default)]
+pub(super) struct UniqueItems {
+    /// The values that residuals keep track of: the constants among the items, where they are few.
+    pub(super) tracked: Vec<ListedValue>,
+    /// Whether the recogniser cannot follow them.
+    pub(super) is_refused: bool,
+}
+
+impl UniqueItems {
+    pub(super) fn of_array(sets: &mut ValueSets<'_>, residual: ArrayResidual) -> Result<Self, LimitExceeded> {
+        let mut items = Self::default();
+        let mut lists: Vec<Vec<ListedValue>> = Vec::new();
+        let mut visited = FxHashSet::from_iter([residual]);
+        let mut stack = vec![residual];
+        while let Some(ArrayResidual { formula, count }) = stack.pop() {
+            if count.is_full() || !mentions_uniqueness(&sets.formulas, formula) {
+                continue;
+            }
+            for Monomial { value, residual } in array_form(sets, formula)? {
+                match listed_values(sets, value)? {
+                    Some(listed) => lists.push(listed),
+                    None => items.is_refused |= is_refused(sets, value, residual)?,
+                }
+                let next = residual_after(&mut sets.formulas, residual, count);
+                let next =
+                    next.filter(|next| visited.len() < MAX_SEARCHED_RESIDUALS && visited.insert(*next));
+                stack.extend(next);
+            }
+        }
+        // Short lists first: a value of a long one is left more often.
+        lists.sort_by_key(Vec::len);
+        for list in lists {
+            let is_new = |value: &ListedValue| items.tracked.iter().all(|other| other.id != value.id);
+            let new: Vec<ListedValue> = list.into_iter().filter(is_new).collect();
+            if items.tracked.len() + new.len() > MAX_TRACKED_VALUES {
+                break;
+            }
+            items.tracked.extend(new);
+        }
+        Ok(items)
+    }
+}
+
+/// Whether the recogniser cannot remember the values of an item: strings with a limit of tokens.
+fn is_refused(
+    sets: &mut ValueSets<'_>,
+    value: ValueFormula,
+    residual: ArrayFormula,
+) -> Result<bool, LimitExceeded> {
+    if !mentions_uniqueness(&sets.formulas, residual) {
+        return Ok(false);
+    }
+    let set = sets.of_formula(value)?;
+    Ok(sets.reader.max_tokens(set.string_tokens).is_some())
+}
+
+/// Refuses uniqueness of the items of some array.
+pub(super) fn refuse_uniqueness(sets: &mut ValueSets<'_>) {
+    for place in sets.formulas.unique_keywords.clone() {
+        let message = "unique strings with a limit of tokens are not supported";
+        sets.reader.unsupported(place, message.to_owned(), "");
+    }
+}
+
+/// The next items of an array, and the residuals after them.
+pub(super) fn next_items(
     sets: &mut ValueSets<'_>,
     formula: ArrayFormula,
-) -> Result<Option<Vec<Monomial<ArrayAssertion>>>, LimitExceeded> {
-    let parts = sets.formulas.arrays.conjuncts(formula);
-    let uniqueness = parts.iter().find_map(|part| match *sets.formulas.arrays.get(*part) {
-        Formula::Literal(ArrayAssertion::Unique(place, items)) => Some((place, items, true)),
-        Formula::Literal(ArrayAssertion::Repeated(place, items)) => Some((place, items, false)),
-        _ => None,
-    });
-    let Some((place, items, wants_unique)) = uniqueness else {
-        refuse_nested_uniqueness(sets, formula);
-        return Ok(None);
-    };
-    // Several `uniqueItems` keywords assert the same.
-    let is_same = |part: &ArrayFormula| match *sets.formulas.arrays.get(*part) {
-        Formula::Literal(ArrayAssertion::Unique(_, other)) => wants_unique && other == items,
-        Formula::Literal(ArrayAssertion::Repeated(_, other)) => !wants_unique && other == items,
-        _ => false,
-    };
-    let others: Vec<ArrayFormula> = parts.iter().copied().filter(|part| !is_same(part)).collect();
-    let others = sets.formulas.arrays.and(others);
-    let mut form = Vec::new();
-    for Monomial { value, residual } in array_form(sets, others)? {
-        let Some(listed) = listed_values(sets, value)? else {
-            refuse_uniqueness(sets, place);
-            return Ok(None);
-        };
-        let formulas = &mut sets.formulas;
-        for ListedValue { id, formula } in listed {
-            let has_occurred = formulas.item_sets.get(items).contains(&id);
-            let after = match (wants_unique, has_occurred) {
-                (true, true) => continue,
-                (false, true) => truth(),
-                (wants_unique, false) => {
-                    let mut extended = formulas.item_sets.get(items).to_vec();
-                    extended.push(id);
-                    extended.sort_unstable();
-                    let items: Id<SeenItems> = formulas.item_sets.intern(extended.into());
-                    formulas.arrays.literal(if wants_unique {
-                        ArrayAssertion::Unique(place, items)
-                    } else {
-                        ArrayAssertion::Repeated(place, items)
-                    })
+    tracked: &[ListedValue],
+) -> Result<Vec<Item>, LimitExceeded> {
+    let mut items: Vec<Item> = Vec::new();
+    for Monomial { value, residual } in array_form(sets, formula)? {
+        if !mentions_uniqueness(&sets.formulas, residual) {
+            items.push(Item { value, kind: None, residual });
+            continue;
+        }
+        let repeated = with_uniqueness(&mut sets.formulas, residual, falsehood(), truth());
+        let mut rest = value;
+        if !tracked.is_empty() {
+            let set = sets.of_formula(value)?;
+            for listed in tracked {
+                let singleton = sets.of_formula(listed.formula)?;
+                let both = sets.both(set, singleton);
+                if sets.is_plainly_empty(both)? {
+                    continue;
                 }
-            };
-            form.push(Monomial { value: formula, residual: formulas.arrays.and([residual, after]) });
+                let formulas = &mut sets.formulas;
+                let residual = with_tracked(formulas, residual, listed.id).unwrap_or(repeated);
+                items.push(Item { value: listed.formula, kind: None, residual });
+                let other = formulas.negated_value(listed.formula);
+                rest = formulas.values.and([rest, other]);
+            }
+        }
+        for (kind, residual) in [(ValueKind::Fresh, residual), (ValueKind::Repeated, repeated)] {
+            items.push(Item { value: rest, kind: Some(kind), residual });
         }
     }
-    if sets.formulas.item_sets.len() > 2 << MAX_DISTINCT_VALUES {
-        refuse_uniqueness(sets, place);
-        return Ok(Some(Vec::new()));
-    }
-    Ok(Some(form))
-}
-
-fn refuse_uniqueness(sets: &mut ValueSets<'_>, place: Location) {
-    sets.formulas.relaxed_uniqueness.insert(place);
-    let message = "unique items of infinitely many values, or of too many, are not supported".to_owned();
-    sets.reader.unsupported(
-        place,
-        message,
-        "list the values with `enum`, or bound the items with `maxItems`",
-    );
-}
-
-/// Refuses uniqueness below a disjunction.
-fn refuse_nested_uniqueness(sets: &mut ValueSets<'_>, formula: ArrayFormula) {
-    for literal in sets.formulas.arrays.literals(formula) {
-        if let ArrayAssertion::Unique(place, _) | ArrayAssertion::Repeated(place, _) = literal {
-            let message =
-                "unique items in one branch of a choice between array constraints are not supported"
-                    .to_owned();
-            sets.reader.unsupported(place, message, "");
+    let mut joined: Vec<(Item, Vec<ValueFormula>)> = Vec::new();
+    for item in items {
+        if item.residual == falsehood() {
+            continue;
+        }
+        let same =
+            joined.iter_mut().find(|(other, _)| (other.kind, other.residual) == (item.kind, item.residual));
+        match same {
+            Some((_, values)) => values.push(item.value),
+            None => joined.push((item, vec![item.value])),
         }
     }
+    let join = |(item, values)| Item { value: sets.formulas.values.or(values), ..item };
+    let items: Vec<Item> = joined.into_iter().map(join).collect();
+    let mut possible = Vec::with_capacity(items.len());
+    for item in items {
+        let set = sets.of_formula(item.value)?;
+        if !sets.is_plainly_empty(set)? {
+            possible.push(item);
+        }
+    }
+    Ok(possible)
+}
+
+/// The residual after the first occurrence of a tracked value; `None` after a further one.
+fn with_tracked(formulas: &mut Formulas, residual: ArrayFormula, id: u32) -> Option<ArrayFormula> {
+    // All literals about uniqueness have the same set.
+    let seen = formulas.arrays.literals(residual).into_iter().find_map(|literal| match literal {
+        ArrayAssertion::Unique(seen) | ArrayAssertion::Repeated(seen) => Some(seen),
+        _ => None,
+    })?;
+    let mut seen = formulas.item_sets.get(seen).to_vec();
+    let index = seen.binary_search(&id).err()?;
+    seen.insert(index, id);
+    let seen: Id<SeenItems> = formulas.item_sets.intern(seen.into());
+    let unique = formulas.arrays.literal(ArrayAssertion::Unique(seen));
+    let repeated = formulas.arrays.literal(ArrayAssertion::Repeated(seen));
+    Some(with_uniqueness(formulas, residual, unique, repeated))
 }
 
 /// The elements of a formula's value set; `None` if they are not listed by the schema, or too many.

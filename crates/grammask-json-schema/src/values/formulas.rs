@@ -1,6 +1,6 @@
 //! The formula arenas of one translation, the interned names that formulas mention, and negation.
 
-use rustc_hash::{FxHashMap, FxHashSet};
+use rustc_hash::FxHashMap;
 
 use crate::document::resources::Location;
 use crate::interner::{Id, Interner};
@@ -47,8 +47,8 @@ pub(crate) struct Formulas {
     pub(crate) name_lists: Interner<NameList>,
     pub(crate) name_sets: Interner<NameSet>,
     pub(crate) item_sets: Interner<SeenItems>,
-    /// Locations of `uniqueItems` that is not enforced.
-    pub(crate) relaxed_uniqueness: FxHashSet<Location>,
+    /// The locations of `uniqueItems`.
+    pub(crate) unique_keywords: Vec<Location>,
     /// Memo table of negations; symmetric.
     negations: FxHashMap<ValueFormula, ValueFormula>,
     /// Memo table of [`Self::has_name`].
@@ -65,7 +65,7 @@ impl Formulas {
             name_lists: Interner::new(),
             name_sets: Interner::new(),
             item_sets: Interner::new(),
-            relaxed_uniqueness: FxHashSet::default(),
+            unique_keywords: Vec::new(),
             negations: FxHashMap::default(),
             memberships: FxHashMap::default(),
         }
@@ -145,7 +145,9 @@ impl Formulas {
         }
         let contains = match self.name_sets.get(set).clone() {
             NameSet::All => true,
-            NameSet::Matching(pattern) => self.pattern_matches(languages, pattern, name)?,
+            NameSet::Matching(pattern) | NameSet::Refused { names: pattern, .. } => {
+                self.pattern_matches(languages, pattern, name)?
+            }
             NameSet::Others { names, patterns } => {
                 let mut outside = names.binary_search(&name).is_err();
                 for pattern in patterns {
@@ -195,8 +197,8 @@ impl Formulas {
             ArrayAssertion::AtMost(max) => ArrayAssertion::AtLeast(max + 1),
             ArrayAssertion::MatchAtLeast(min, value) => ArrayAssertion::MatchAtMost(min - 1, value),
             ArrayAssertion::MatchAtMost(max, value) => ArrayAssertion::MatchAtLeast(max + 1, value),
-            ArrayAssertion::Unique(at, items) => ArrayAssertion::Repeated(at, items),
-            ArrayAssertion::Repeated(at, items) => ArrayAssertion::Unique(at, items),
+            ArrayAssertion::Unique(seen) => ArrayAssertion::Repeated(seen),
+            ArrayAssertion::Repeated(seen) => ArrayAssertion::Unique(seen),
         };
         self.arrays.literal(literal)
     }
@@ -225,11 +227,11 @@ impl Formulas {
                 self.if_present(name, value)
             }
             ObjectAssertion::Each(names, value) => {
-                let value = self.negated_value(value);
+                let (names, value) = (self.negated_names(names), self.negated_value(value));
                 self.some_member(names, value)
             }
             ObjectAssertion::Some(names, value) => {
-                let value = self.negated_value(value);
+                let (names, value) = (self.negated_names(names), self.negated_value(value));
                 self.each_member(names, value)
             }
             ObjectAssertion::AtLeast(0) | ObjectAssertion::AtMost(u32::MAX) => falsehood(),
@@ -238,6 +240,16 @@ impl Formulas {
             ObjectAssertion::Declares(_) => falsehood(),
             // The negation of a relaxed constraint is not enforced either.
             ObjectAssertion::Relaxed => self.objects.literal(literal),
+        }
+    }
+
+    /// The set that the negation of an assertion about `set` is about.
+    fn negated_names(&mut self, set: Id<NameSet>) -> Id<NameSet> {
+        match *self.name_sets.get(set) {
+            NameSet::Refused { names, negated } => {
+                self.name_sets.intern(NameSet::Refused { names: negated, negated: names })
+            }
+            _ => set,
         }
     }
 

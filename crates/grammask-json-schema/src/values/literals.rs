@@ -42,6 +42,14 @@ pub(crate) enum NameSet {
     All,
     /// The names in a language of encodings.
     Matching(TermId),
+    /// The names that a schema of names refuses. Names for which the schema is not decided are in the set, but in the
+    /// negation of an assertion about it they are not.
+    Refused {
+        /// The language of the set.
+        names: TermId,
+        /// The language of the set in the negation of the assertion.
+        negated: TermId,
+    },
     /// The names that are neither in `names` nor in one of the languages.
     Others {
         /// Declared names, in ascending order.
@@ -86,7 +94,8 @@ impl Literal for ObjectAssertion {
 /// A formula about an object.
 pub(crate) type ObjectFormula = FormulaId<ObjectAssertion>;
 
-/// The previous items of an array, for `uniqueItems`: sorted ids of values.
+/// The previous items of an array of listed values, for `uniqueItems`: sorted ids of values. Empty where the recogniser
+/// remembers them.
 pub(crate) type SeenItems = Box<[u32]>;
 
 /// An assertion about the remaining items of an array. Positions are relative to the next item.
@@ -108,10 +117,10 @@ pub(crate) enum ArrayAssertion {
     MatchAtLeast(u32, ValueFormula),
     /// Maximum number of items that satisfy the formula.
     MatchAtMost(u32, ValueFormula),
-    /// No two items are equal, and none equals a previous one. The location is that of the keyword.
-    Unique(Location, Id<SeenItems>),
+    /// No two items are equal, and none equals a previous one.
+    Unique(Id<SeenItems>),
     /// Two items are equal, or one equals a previous one.
-    Repeated(Location, Id<SeenItems>),
+    Repeated(Id<SeenItems>),
 }
 
 impl Literal for ArrayAssertion {
@@ -119,6 +128,8 @@ impl Literal for ArrayAssertion {
         match *self {
             Self::AtLeast(min) => Some(Self::AtMost(min.checked_sub(1)?)),
             Self::AtMost(max) => Some(Self::AtLeast(max.checked_add(1)?)),
+            Self::Unique(seen) => Some(Self::Repeated(seen)),
+            Self::Repeated(seen) => Some(Self::Unique(seen)),
             _ => None,
         }
     }

@@ -247,7 +247,7 @@ impl RuleTranslation<'_> {
             }
             match &self.grammar.nodes()[node.index()] {
                 Node::Sequence(parts) | Node::Choice(parts) => stack.extend(parts),
-                Node::Repeat { node, .. } => stack.push(*node),
+                Node::Repeat { node, .. } | Node::Scope(node) | Node::Value { node, .. } => stack.push(*node),
                 Node::Selection { parts, separator, .. } => {
                     stack.extend(parts);
                     stack.push(*separator);
@@ -357,7 +357,7 @@ impl RuleTranslation<'_> {
                 Node::Sequence(nodes) => self.terms.concat(&parts(nodes)),
                 Node::Choice(nodes) => self.terms.union(&parts(nodes)),
                 &Node::Repeat { node, min, max } => self.terms.repeat(of_node[&node], min, max),
-                Node::Selection { .. } => {
+                Node::Selection { .. } | Node::Scope(_) | Node::Value { .. } => {
                     self.diagnostics.push(*self.selection_error(node));
                     return None;
                 }
@@ -472,7 +472,9 @@ impl RuleTranslation<'_> {
                     let inner = of_node[&part].clone();
                     self.repetition(rule, inner, min, max, node)?
                 }
-                Node::Selection { .. } => return Err(self.selection_error(node)),
+                Node::Selection { .. } | Node::Scope(_) | Node::Value { .. } => {
+                    return Err(self.selection_error(node));
+                }
             };
             self.count_symbols(&alternatives, node)?;
             of_node.insert(node, alternatives);
@@ -480,9 +482,9 @@ impl RuleTranslation<'_> {
         Ok(distinct(roots.iter().flat_map(|root| of_node[root].iter().cloned())))
     }
 
-    /// The error for a selection, which only JSON Schemas produce.
+    /// The error for selections and for values that must differ, which only JSON Schemas produce.
     fn selection_error(&self, node: NodeId) -> Box<Diagnostic> {
-        let message = "a grammar with a lexer cannot contain selections of a JSON Schema";
+        let message = "a grammar with a lexer cannot contain selections or unique values of a JSON Schema";
         Box::new(
             Diagnostic::error(Code::UnsupportedGrammar, message)
                 .at(self.grammar.span(node))

@@ -13,12 +13,16 @@
 //! | `spelling` | an upper bound: the fewest tokens that spell the shortest completion in bytes |
 //! | `ample` | how long a budget needs no checks |
 //! | `successors` | the states after each legal token |
+//! | `grouped` | the same, with the tokens that stay inside a terminal in shared groups |
+//! | `derivatives` | these groups |
 //! | `profile` | the legal tokens of a state, grouped by the cost of the state after them |
 //! | `budgeted` | the methods of a [`Matcher`](crate::Matcher) that set and read its budget |
 
 mod ample;
 mod budgeted;
 mod costs;
+mod derivatives;
+mod grouped;
 mod memo;
 mod profile;
 mod search;

@@ -1,7 +1,8 @@
 //! The legal tokens of a state, grouped by the cost of the state after them.
 //!
-//! A mask under a budget is the union of the groups of sufficiently small costs. One profile serves all budgets; it
-//! costs a walk along the trie, and is cached by state.
+//! A mask under a budget is the union of the groups of sufficiently small costs. One profile serves all budgets, and is
+//! cached by state. It reads the legal tokens one by one if they are few, and takes shared groups of those that stay
+//! inside a terminal.
 
 use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
@@ -12,11 +13,15 @@ use grammask_collections::append_only_vec::AppendOnlyVec;
 use grammask_collections::segmented_array::SegmentedArray;
 use grammask_diagnostics::{Deadline, GrammarError, LimitExceeded};
 use grammask_engine::SetId;
-use grammask_vocabulary::{LiveTokens, Mask, TokenId, TokenSet};
+use grammask_vocabulary::{LiveTokens, Mask, TokenId};
 
+use super::grouped::{GroupedWalk, MIN_NODES, TokenGroup, VisitGroup};
 use super::successors;
 use crate::GrammarCache;
 use crate::options::EndMode;
+
+/// Maximum number of legal tokens that are read one by one.
+const MAX_FEW_TOKENS: usize = 64;
 
 /// The legal tokens of a state by cost.
 #[derive(Debug)]
@@ -44,7 +49,8 @@ pub(super) struct TokensByCost {
 #[derive(Debug)]
 struct CostGroup {
     cost: u32,
-    tokens: LiveTokens,
+    /// Their union is the tokens.
+    parts: Box<[LiveTokens]>,
     /// The tokens of this and of all smaller costs.
     mask: OnceLock<Arc<Mask>>,
 }
@@ -52,11 +58,18 @@ struct CostGroup {
 /// Tokens while they are being grouped.
 #[derive(Default)]
 struct Grouping {
-    groups: Vec<(u32, Vec<TokenId>)>,
+    groups: Vec<GrowingGroup>,
     /// Index of the group to which tokens were added last; usually they go to it again.
     last: usize,
     has_endless: bool,
     is_bounded: bool,
+}
+
+/// Tokens of one cost while they are being collected.
+struct GrowingGroup {
+    cost: u32,
+    listed: Vec<TokenId>,
+    shared: Vec<LiveTokens>,
 }
 
 /// Profiles by state.
@@ -121,7 +134,8 @@ impl TokensByCost {
 
     /// The token of the smallest id among those of the least cost.
     pub(super) fn cheapest(&self) -> Option<TokenId> {
-        self.groups.first().and_then(|group| group.tokens.iter().next())
+        let firsts = self.groups.first()?.parts.iter().filter_map(|part| part.iter().next());
+        firsts.min()
     }
 
     /// Number of groups with a cost below `tokens`.
@@ -135,32 +149,38 @@ impl TokensByCost {
     }
 
     fn memory_bytes(&self) -> usize {
-        self.groups.iter().map(|group| size_of::<CostGroup>() + group.tokens.memory_bytes()).sum()
+        let parts = |group: &CostGroup| group.parts.iter().map(LiveTokens::memory_bytes).sum::<usize>();
+        self.groups.iter().map(|group| size_of::<CostGroup>() + parts(group)).sum()
     }
 }
 
 impl Grouping {
-    fn add(&mut self, cost: Option<u32>, tokens: &[TokenId]) {
+    fn add(&mut self, cost: Option<u32>, tokens: TokenGroup<'_>) {
         let Some(cost) = cost else {
             self.has_endless = true;
             return;
         };
-        if self.groups.get(self.last).is_none_or(|group| group.0 != cost) {
-            let position = self.groups.iter().position(|group| group.0 == cost);
+        if self.groups.get(self.last).is_none_or(|group| group.cost != cost) {
+            let position = self.groups.iter().position(|group| group.cost == cost);
             self.last = position.unwrap_or_else(|| {
-                self.groups.push((cost, Vec::new()));
+                self.groups.push(GrowingGroup { cost, listed: Vec::new(), shared: Vec::new() });
                 self.groups.len() - 1
             });
         }
-        self.groups[self.last].1.extend_from_slice(tokens);
+        let group = &mut self.groups[self.last];
+        match tokens {
+            TokenGroup::Listed(tokens) => group.listed.extend_from_slice(tokens),
+            TokenGroup::Shared(tokens) => group.shared.push(tokens),
+        }
     }
 
     fn finish(mut self, size: usize) -> TokensByCost {
-        self.groups.sort_unstable_by_key(|group| group.0);
-        let groups = self.groups.into_iter().map(|(cost, tokens)| CostGroup {
-            cost,
-            tokens: LiveTokens::new(tokens, size),
-            mask: OnceLock::new(),
+        self.groups.sort_unstable_by_key(|group| group.cost);
+        let groups = self.groups.into_iter().map(|GrowingGroup { cost, listed, shared: mut parts }| {
+            if !listed.is_empty() {
+                parts.push(LiveTokens::new(listed, size));
+            }
+            CostGroup { cost, parts: parts.into(), mask: OnceLock::new() }
         });
         TokensByCost { groups: groups.collect(), has_endless: self.has_endless, is_exact: !self.is_bounded }
     }
@@ -196,14 +216,17 @@ impl GrammarCache {
     /// The tokens of all groups up to the last one.
     fn mask_of(&self, by_cost: &TokensByCost, last: usize) -> Arc<Mask> {
         let size = self.vocabulary().size();
-        let mut tokens = TokenSet::new(size);
-        by_cost.groups[..=last].iter().for_each(|group| group.tokens.add_to(&mut tokens));
-        let tokens = LiveTokens::from_set(tokens);
+        let summaries = self.vocabulary().summaries();
+        let parts = by_cost.groups[..=last].iter().flat_map(|group| group.parts.iter().cloned());
+        let tokens = LiveTokens::union(&parts.collect::<Vec<_>>(), size, summaries);
         let costs = self.costs();
-        let bytes = &costs.profiles.bytes;
-        bytes.fetch_add(size_of::<Mask>() + tokens.memory_bytes(), Ordering::Relaxed);
         let count = if by_cost.is_exact { &costs.exact_masks } else { &costs.bounded_masks };
         count.fetch_add(1, Ordering::Relaxed);
+        if let Some(mask) = summaries.mask(&tokens, size) {
+            return mask;
+        }
+        let bytes = &costs.profiles.bytes;
+        bytes.fetch_add(size_of::<Mask>() + tokens.memory_bytes(), Ordering::Relaxed);
         Arc::new(Mask::counted(tokens, size, bytes.clone()))
     }
 
@@ -217,17 +240,29 @@ impl GrammarCache {
         let ends = self.end() == EndMode::Eos && engine.is_complete(set);
         let mut grouping = Grouping { is_bounded: true, ..Grouping::default() };
         if ends {
-            grouping.add(Some(0), vocabulary.eos());
+            grouping.add(Some(0), TokenGroup::Listed(vocabulary.eos()));
         }
         let mut by_successor: FxHashMap<SetId, Vec<TokenId>> = FxHashMap::default();
         let searches = self.searches();
-        successors::visit(engine, vocabulary, set, !ends, deadline, &mut |next, tokens| {
-            grouping.add(self.spelling_cost(next, deadline)?, tokens);
-            if searches {
-                by_successor.entry(next).or_default().extend_from_slice(tokens);
+        if searches || self.counts_tokens() {
+            successors::visit(engine, vocabulary, set, !ends, deadline, &mut |next, tokens| {
+                grouping.add(self.spelling_cost(next, deadline)?, TokenGroup::Listed(tokens));
+                if searches {
+                    by_successor.entry(next).or_default().extend_from_slice(tokens);
+                }
+                Ok(())
+            })?;
+        } else {
+            let walk = GroupedWalk { engine, vocabulary, deadline, min_nodes: MIN_NODES };
+            let visit: &mut VisitGroup<'_> = &mut |next, tokens| {
+                grouping.add(self.spelling_cost(next, deadline)?, tokens);
+                Ok(())
+            };
+            match self.few_legal_tokens(set)? {
+                Some(mask) => walk.visit_few(set, mask.live_tokens(), visit)?,
+                None => walk.visit(set, !ends, visit)?,
             }
-            Ok(())
-        })?;
+        }
         let size = vocabulary.size();
         let by_successor =
             by_successor.into_iter().map(|(next, tokens)| (next, LiveTokens::new(tokens, size)));
@@ -237,6 +272,18 @@ impl GrammarCache {
             by_fewest: OnceLock::new(),
         };
         Ok(profiles.insert(set, Arc::new(profile), self.limits().memory_bytes))
+    }
+
+    /// The mask without a budget if its tokens are few, so that their paths are fewer steps than the bytes of the root.
+    fn few_legal_tokens(&self, set: SetId) -> Result<Option<Arc<Mask>>, LimitExceeded> {
+        if self.reads_tokens() && !self.engine().token_matches(set)?.is_empty() {
+            return Ok(None);
+        }
+        // An error of the mask is one of the walk too.
+        let mask = self.mask(set).ok();
+        Ok(mask.filter(|mask| {
+            mask.live_tokens().is_list() && mask.live_tokens().differences().1.len() <= MAX_FEW_TOKENS
+        }))
     }
 
     /// The tokens of a profile by the least known cost.
@@ -253,11 +300,11 @@ impl GrammarCache {
         }
         let mut grouping = Grouping::default();
         if let Some(ending) = profile.by_spelling.groups.first().filter(|group| group.cost == 0) {
-            grouping.add(Some(0), &ending.tokens.iter().collect::<Vec<_>>());
+            ending.parts.iter().for_each(|part| grouping.add(Some(0), TokenGroup::Shared(part.clone())));
         }
         for (next, tokens) in &profile.by_successor {
             grouping.is_bounded |= !self.has_fewest_tokens(*next, deadline)?;
-            grouping.add(self.cost(*next, deadline)?, &tokens.iter().collect::<Vec<_>>());
+            grouping.add(self.cost(*next, deadline)?, TokenGroup::Shared(tokens.clone()));
         }
         Ok(profile.by_fewest.get_or_init(|| grouping.finish(self.vocabulary().size())))
     }

@@ -4,7 +4,7 @@ use rustc_hash::FxHashMap;
 
 use grammask_diagnostics::{Deadline, LimitExceeded};
 use grammask_engine::{Engine, SetId, TokenEvent};
-use grammask_vocabulary::{TokenId, TrieNode, Vocabulary};
+use grammask_vocabulary::{TokenId, TokenTrie, TrieNode, Vocabulary};
 
 /// Takes legal tokens, and the state after them.
 type Visit<'a> = dyn FnMut(SetId, &[TokenId]) -> Result<(), LimitExceeded> + 'a;
@@ -61,7 +61,7 @@ fn visit_by_bytes(
     visit: &mut Visit<'_>,
 ) -> Result<(), LimitExceeded> {
     let trie = vocabulary.trie();
-    let mut loop_bytes = LoopBytes { engine, bytes: FxHashMap::default() };
+    let mut loop_bytes = LoopBytes::new(engine);
     // The state at each depth of the path to the current node; the root is at depth 0.
     let mut path: Vec<SetId> = vec![set];
     let mut node = TrieNode(1);
@@ -76,11 +76,7 @@ fn visit_by_bytes(
             node = trie.subtree_end(node);
             continue;
         };
-        let below = trie.bytes_below(node).filter(|_| trie.subtree_len(node) >= MIN_LOOP_NODES);
-        let loops = match below {
-            Some(below) => loop_bytes.include(next, below)?,
-            None => false,
-        };
+        let loops = loop_bytes.loops_below(trie, node, next)?;
         let tokens = if loops { trie.subtree_tokens(node) } else { trie.tokens(node) };
         if !tokens.is_empty()
             && let Some(after) = engine.end_token(next)?
@@ -99,12 +95,29 @@ fn visit_by_bytes(
 }
 
 /// For each state the bytes on which it loops to itself.
-struct LoopBytes<'a> {
+pub(super) struct LoopBytes<'a> {
     engine: &'a dyn Engine,
     bytes: FxHashMap<SetId, [u64; 4]>,
 }
 
-impl LoopBytes<'_> {
+impl<'a> LoopBytes<'a> {
+    pub(super) fn new(engine: &'a dyn Engine) -> Self {
+        Self { engine, bytes: FxHashMap::default() }
+    }
+
+    /// Whether a state loops to itself on all bytes below a node. Not said of small subtrees.
+    pub(super) fn loops_below(
+        &mut self,
+        trie: &TokenTrie,
+        node: TrieNode,
+        set: SetId,
+    ) -> Result<bool, LimitExceeded> {
+        match trie.bytes_below(node).filter(|_| trie.subtree_len(node) >= MIN_LOOP_NODES) {
+            Some(below) => self.include(set, below),
+            None => Ok(false),
+        }
+    }
+
     /// Whether a state loops to itself on all bytes of a set.
     fn include(&mut self, set: SetId, bytes: &[u64; 4]) -> Result<bool, LimitExceeded> {
         let loops = match self.bytes.get(&set) {

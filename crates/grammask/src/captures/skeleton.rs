@@ -111,8 +111,10 @@ impl Skeleton {
                         .map(|symbols| symbols.iter().map(|&symbol| builder.symbol(symbol)).collect())
                         .collect(),
                 ),
-                // No part is reachable from a selection.
-                Body::Selection { .. } => RuleBody::Alternatives(Vec::new()),
+                // No part is reachable from a selection or a scope.
+                Body::Selection { .. } | Body::Scope(_) | Body::Value { .. } => {
+                    RuleBody::Alternatives(Vec::new())
+                }
                 Body::Repeat { symbol, min, max } => {
                     let min = if derivability.finite(*symbol).empty { 0 } else { *min };
                     RuleBody::Repeat { unit: builder.symbol(*symbol), min, max: *max }
@@ -328,12 +330,17 @@ impl SkeletonBuilder<'_> {
     }
 }
 
-/// For each rule whether a part is reachable from it in at least one step. Rules inside selections have generated
-/// names, so selections are leaves.
+/// Whether a rule is a leaf whatever it contains.
+fn is_leaf(body: &Body) -> bool {
+    matches!(body, Body::Selection { .. } | Body::Scope(_) | Body::Value { .. })
+}
+
+/// For each rule whether a part is reachable from it in at least one step. Rules inside selections and scopes have
+/// generated names, so these are leaves.
 fn have_parts_below(productions: &Productions, part_of: &[Option<PartId>]) -> Vec<bool> {
     let mut users: Vec<Vec<usize>> = vec![Vec::new(); productions.rules.len()];
     for (index, rule) in productions.rules.iter().enumerate() {
-        for symbol in rule.body.symbols().filter(|_| !matches!(rule.body, Body::Selection { .. })) {
+        for symbol in rule.body.symbols().filter(|_| !is_leaf(&rule.body)) {
             if let Symbol::Nonterminal(id) = symbol {
                 users[id.index()].push(index);
             }

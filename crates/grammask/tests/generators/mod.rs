@@ -7,6 +7,7 @@
 
 #![allow(dead_code, reason = "each test crate uses a part of this module")]
 
+pub mod distances;
 pub mod lexed;
 
 use std::fmt;

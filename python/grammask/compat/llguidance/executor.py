@@ -2,17 +2,51 @@
 
 from __future__ import annotations
 
+import ctypes
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
+from grammask.compat.llguidance.matcher import LLMatcher
 from grammask.errors import GrammarError
 from grammask.masks import fill_masks
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from grammask.compat.llguidance.matcher import LLMatcher
-
 __all__ = ["LLExecutor"]
+
+
+def check_entries(entries: Sequence[Any], width: int) -> None:
+    """Checks the entries of a batch: tuples of a matcher, an integer and, with a width of 3, drafted tokens.
+
+    Raises:
+        ValueError: There are no entries, or one has another width.
+        RuntimeError: A matcher is given twice.
+        TypeError: An entry has values of other types.
+    """
+    if not entries:
+        msg = "No matchers"
+        raise ValueError(msg)
+    seen: set[int] = set()
+    for entry in entries:
+        if not isinstance(entry, tuple):
+            msg = f"{type(entry).__name__!r} object is not an instance of 'tuple'"
+            raise TypeError(msg)
+        if len(entry) != width:
+            form = "(LLMatcher, int)" if width == 2 else "(LLMatcher, int, list[int])"
+            msg = f"Expecting a tuple {form}, not one of {len(entry)} values"
+            raise ValueError(msg)
+        if not isinstance(entry[0], LLMatcher):
+            msg = f"{type(entry[0]).__name__!r} object is not an instance of 'LLMatcher'"
+            raise TypeError(msg)
+        if not isinstance(entry[1], int):
+            msg = f"{type(entry[1]).__name__!r} object is not an instance of 'int'"
+            raise TypeError(msg)
+        if id(entry[0]) in seen:
+            msg = "Already borrowed: a matcher is given twice"
+            raise RuntimeError(msg)
+        seen.add(id(entry[0]))
 
 
 class LLExecutor:
@@ -26,11 +60,61 @@ class LLExecutor:
         del num_threads
 
     def consume_token_par(self, matchers: Sequence[tuple[LLMatcher, int]]) -> list[bool]:
-        """Appends a token to each text; returns for each whether it is legal."""
+        """Appends a token to each text; returns for each whether it is legal.
+
+        Raises:
+            ValueError: There are no matchers, or an entry is not a pair.
+            RuntimeError: A matcher is given twice.
+            TypeError: An entry has values of other types.
+        """
+        check_entries(matchers, 2)
         return [matcher.consume_token(token) for matcher, token in matchers]
 
+    def unsafe_compute_mask_ptr(
+        self,
+        matchers: Sequence[tuple[LLMatcher, int]],
+        trg_pointer: int,
+        one_mask_bytes: int,
+        trg_batch_size: int,
+    ) -> None:
+        """Writes the mask of each matcher into its row of an array at an address.
+
+        Args:
+            matchers: Pairs of a matcher and a row.
+            trg_pointer: The address, aligned to 4 bytes.
+            one_mask_bytes: The size of a row: 4 bytes per 32 tokens.
+            trg_batch_size: The number of rows.
+
+        Raises:
+            ValueError: As for :meth:`fill_masks`, or the address or the size is wrong.
+            RuntimeError, TypeError: As for :meth:`fill_masks`.
+        """
+        check_entries(matchers, 2)
+        if not trg_pointer:
+            msg = "Null pointer"
+            raise ValueError(msg)
+        if trg_pointer % 4:
+            msg = "Pointer not aligned"
+            raise ValueError(msg)
+        words = matchers[0][0].mask_words
+        if one_mask_bytes != 4 * words:
+            msg = f"Invalid buffer size: {one_mask_bytes} bytes a row, not {4 * words}"
+            raise ValueError(msg)
+        pointer = ctypes.cast(trg_pointer, ctypes.POINTER(ctypes.c_int32))
+        self.fill_masks(matchers, np.ctypeslib.as_array(pointer, shape=(trg_batch_size, words)))
+
     def fill_masks(self, matchers: Sequence[tuple[LLMatcher, int]], mask: Any) -> None:
-        """Writes the mask of each matcher into its row; llguidance has functions instead of this method."""
+        """Writes the mask of each matcher into its row; llguidance has functions instead of this method.
+
+        Raises:
+            ValueError: As for :meth:`consume_token_par`, or a row is not in the mask.
+            RuntimeError, TypeError: As for :meth:`consume_token_par`.
+        """
+        check_entries(matchers, 2)
+        for _, row in matchers:
+            if not 0 <= row < len(mask):
+                msg = f"Target index out of bounds: {row}, of {len(mask)} rows"
+                raise ValueError(msg)
         working = [(matcher.working_matcher, row) for matcher, row in matchers]
         without_error = [(matcher, row) for matcher, row in working if matcher is not None]
         if len(without_error) == len(matchers):

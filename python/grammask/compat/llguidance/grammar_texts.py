@@ -10,13 +10,14 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
+from grammask.errors import GrammarSyntaxError
 from grammask.grammar import Grammar
 from grammask.integrations.serving import request_grammars
 
 if TYPE_CHECKING:
     from grammask._grammask import Limits
 
-__all__ = ["GrammarFormat", "from_json_schema", "from_kind", "grammar_from", "read"]
+__all__ = ["GrammarFormat", "from_json_schema", "from_kind", "grammar_from", "lark_texts", "read"]
 
 GrammarFormat: TypeAlias = Literal[
     "lark", "gbnf", "ebnf", "cfg", "grammar", "json_schema", "json", "regex", "choice", "llguidance"
@@ -103,6 +104,16 @@ def read(text: str, limits: Limits | None) -> Grammar:
     return _read_one(grammars[0], _named(grammars, limits), limits)
 
 
+def lark_texts(text: str) -> list[str]:
+    """Returns the texts in Lark of a grammar that :func:`read` reads, with that of the main grammar first.
+
+    The main text is empty if the main grammar is not in Lark.
+    """
+    if not text.lstrip().startswith("{"):
+        return [text]
+    return [grammar.get("lark_grammar") or "" for grammar in json.loads(text)["grammars"]]
+
+
 def _named(grammars: list[dict[str, Any]], limits: Limits | None) -> dict[str, str | Grammar]:
     """Returns the grammars by name; those in Lark as texts, because they may refer to each other by ``@name``."""
     named: dict[str, str | Grammar] = {}
@@ -133,7 +144,11 @@ def _read_one(grammar: dict[str, Any], named: dict[str, str | Grammar], limits: 
                 schema = {name: value for name, value in schema.items() if name != "x-guidance"}
             return Grammar.from_json_schema(schema, limits=limits, **_schema_options(options))
         case {"regex": pattern}:
-            return Grammar.from_regex(pattern, limits=limits)
+            try:
+                return Grammar.from_regex(pattern, limits=limits)
+            except GrammarSyntaxError as error:
+                msg = f"invalid regex: {error}"
+                raise ValueError(msg) from error
         case {"choice": choices}:
             return request_grammars.choice(choices)
         case {"gbnf": gbnf}:

@@ -8,6 +8,7 @@ import numpy as np
 
 from grammask._grammask import Limits
 from grammask.compat.llguidance import grammar_texts
+from grammask.compat.rule_captures import CapturesUnavailable, RuleCaptures, captured_rules
 from grammask.errors import GrammarError, LimitExceeded
 from grammask.masks import allocate_mask
 
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
 
     from grammask._grammask import Matcher
     from grammask.compat.llguidance.tokenizer import LLTokenizer
+    from grammask.grammar import Grammar
 
 __all__ = ["LLMatcher", "LLParserLimits"]
 
@@ -78,8 +80,11 @@ class LLMatcher:
         self._stop_reason = "NotStopped"
         self._warnings: list[str] = []
         self._matcher: Matcher | None = None
+        self._captures: _Captures | None = None
+        self._steps: list[int | bytes] = []
         try:
             parsed = grammar_texts.read(grammar, None if limits is None else limits.limits)
+            self._captures = _Captures(parsed, grammar, tokenizer)
             compiled = parsed.compile(tokenizer.vocabulary, limits=None if limits is None else limits.limits)
             self._warnings = [str(each) for each in (*parsed.relaxations, *parsed.check())]
             self._matcher = compiled.matcher()
@@ -151,6 +156,7 @@ class LLMatcher:
         other = object.__new__(LLMatcher)
         vars(other).update(vars(self))
         other._matcher = None if self._matcher is None else self._matcher.fork()
+        other._steps = [*self._steps]
         return other
 
     def is_accepting(self) -> bool:
@@ -182,6 +188,8 @@ class LLMatcher:
             matcher.rollback(num_tokens)
         except (ValueError, OverflowError) as error:
             return self._fail(error)
+        if num_tokens:
+            del self._steps[-num_tokens:]
         return True
 
     def reset(self) -> bool:
@@ -190,6 +198,7 @@ class LLMatcher:
         if matcher is None:
             return False
         matcher.reset()
+        self._steps = []
         return True
 
     def compute_ff_tokens(self) -> list[int]:
@@ -236,9 +245,9 @@ class LLMatcher:
         return all(self.consume_token(token) for token in sampled_tokens)
 
     def validate_tokens(self, tokens: Sequence[int]) -> int:
-        """Returns the number of leading tokens that are legal; changes nothing."""
+        """Returns the number of leading tokens that are legal, 0 if an id is not in the vocabulary; changes nothing."""
         matcher = self._working()
-        if matcher is None or self.is_stopped():
+        if matcher is None or self.is_stopped() or any(not self._exists(token) for token in tokens):
             return 0
         trial = self.deep_copy()
         count = 0
@@ -303,18 +312,34 @@ class LLMatcher:
         ctypes.memmove(trg_pointer, self.compute_bitmask(), trg_byte_size)
 
     @property
+    def mask_words(self) -> int:
+        """The number of machine words of a mask, with 32 tokens each; an addition to llguidance's interface."""
+        return -(-self._tokenizer.vocab_size // 32)
+
+    @property
     def working_matcher(self) -> Matcher | None:
         """The matcher of grammask; None after an error."""
         return self._working()
 
     def get_capture(self, name: str) -> bytes | None:
-        """Returns None: captures are a feature of templates in grammask."""
-        del name
-        return None
+        """Returns the last capture with a name, of those of :meth:`get_captures`; None if there is none.
+
+        Raises:
+            ValueError: As for :meth:`get_captures`.
+        """
+        return next((text for other, text in reversed(self.get_captures()) if other == name), None)
 
     def get_captures(self) -> list[tuple[str, bytes]]:
-        """Returns no captures: they are a feature of templates in grammask."""
-        return []
+        """Returns the name and the bytes of each occurrence of a rule with the option ``capture`` that has ended.
+
+        Of the derivations of an ambiguous text, one is chosen: see :class:`grammask._grammask.Parser`. The text is
+        parsed again at each call. Special tokens add no bytes.
+
+        Raises:
+            ValueError: A limit was exceeded, a grammar within the first one has captures, or a rule has a stop or a
+                suffix.
+        """
+        return [] if self._captures is None else self._captures.of(self._steps)
 
     def _working(self) -> Matcher | None:
         return None if self._error else self._matcher
@@ -328,14 +353,20 @@ class LLMatcher:
         matcher = self._working()
         if matcher is None:
             return False
-        if not 0 <= token < self._tokenizer.vocab_size:
+        if not self._exists(token):
             return self._fail(ValueError(f"token id {token} out of range"))
         try:
             if token in self._ends and (matcher.is_finished or self._only_ends()):
                 return True  # Like in llguidance, it is not a step that can be rolled back.
-            return matcher.accept(token)
+            is_legal = matcher.accept(token)
         except GrammarError as error:
             return self._fail(error)
+        if is_legal and self._captures is not None and self._captures.may_exist:
+            self._steps.append(token)
+        return is_legal
+
+    def _exists(self, token: int) -> bool:
+        return 0 <= token < self._tokenizer.vocab_size
 
     def _only_ends(self) -> bool:
         """Whether the text is complete and only end tokens are legal."""
@@ -350,4 +381,35 @@ class LLMatcher:
 
     def _refusal(self, token: int) -> str:
         matcher = self._working()
-        return "" if matcher is None else str(matcher.explain(token))
+        why = "" if matcher is None else f": {matcher.explain(token)}"
+        return f"token {token} doesn't satisfy the grammar{why}"
+
+
+class _Captures:
+    """The captures of the rules of a grammar."""
+
+    def __init__(self, grammar: Grammar, text: str, tokenizer: LLTokenizer) -> None:
+        self._grammar = grammar
+        self._tokenizer = tokenizer
+        self._finder: RuleCaptures | None = None
+        self._rules: dict[str, str] = {}
+        self._error: CapturesUnavailable | None = None
+        first, *others = grammar_texts.lark_texts(text)
+        try:
+            self._rules = captured_rules(first)
+            if any(captured_rules(other) for other in others):
+                msg = "captures of grammars within others are not supported"
+                raise CapturesUnavailable(msg)
+        except CapturesUnavailable as error:
+            self._error = error
+
+    @property
+    def may_exist(self) -> bool:
+        return bool(self._rules)
+
+    def of(self, steps: Sequence[int | bytes]) -> list[tuple[str, bytes]]:
+        if self._error is not None:
+            raise self._error
+        if self._finder is None:
+            self._finder = RuleCaptures(self._grammar, self._rules, self._tokenizer.vocabulary)
+        return self._finder.of(steps)

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from grammask.compat.llguidance.executor import check_entries
 from grammask.masks import apply_mask
 
 if TYPE_CHECKING:
@@ -58,15 +59,24 @@ def fill_next_token_bitmask(interp: LLMatcher, bitmask: Any, index: int = 0) -> 
 def fill_next_token_bitmask_par(
     executor: LLExecutor, matchers: Sequence[tuple[LLMatcher, int]], bitmask: Any
 ) -> None:
-    """Writes the mask of each matcher into its row."""
+    """Writes the mask of each matcher into its row.
+
+    Raises:
+        ValueError, RuntimeError, TypeError: As for :meth:`LLExecutor.fill_masks`.
+    """
     executor.fill_masks(matchers, bitmask)
 
 
 def fill_next_token_bitmask_par_with_draft_tokens(
     executor: LLExecutor, matchers: Sequence[tuple[LLMatcher, int, list[int]]], bitmask: Any
 ) -> None:
-    """Writes the masks of each matcher and its draft into rows, from its row on, up to the first illegal token."""
+    """Writes the masks of each matcher and its draft into rows, from its row on, up to the first illegal token.
+
+    Raises:
+        ValueError, RuntimeError, TypeError: As for :meth:`LLExecutor.consume_token_par`.
+    """
     del executor
+    check_entries(matchers, 3)
     for matcher, row, tokens in matchers:
         matcher.fill_draft_masks(tokens, bitmask, row)
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import bisect
+import re
 from typing import TYPE_CHECKING, Any
 
 from grammask.vocabulary import Vocabulary, tokenizer_json
@@ -10,6 +12,11 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
 __all__ = ["LLTokenizer", "TokenizerWrapper"]
+
+_SPECIAL_OF_BYTES = ("<|tool|>", "<|/tool|>", "<|user|>", "<|system|>", "<|assistant|>", "<|end|>")
+_LOOKED_BACK = 4
+"""Number of tokens at the end of a text that a longer token may replace."""
+_ID_IN_BRACKETS = re.compile(rb"\[(\d{1,10})\]")
 
 
 class TokenizerWrapper:
@@ -43,7 +50,8 @@ class LLTokenizer:
     """The tokens of a model.
 
     Args:
-        tokenizer: The path of a ``tokenizer.json``, its text, or a :class:`TokenizerWrapper`.
+        tokenizer: The path of a ``tokenizer.json``, its text, a :class:`TokenizerWrapper`, or ``"byte"`` for a
+            vocabulary of single bytes and a few special tokens, for tests.
         n_vocab: The width of the model's logits.
         eos_token: The end tokens; the tokenizer's own if None.
         slices: Ignored: an optimisation of llguidance.
@@ -61,8 +69,12 @@ class LLTokenizer:
     ) -> None:
         self._slices = slices
         ends = [eos_token] if isinstance(eos_token, int) else eos_token
+        encode: Callable[[str], Sequence[int]] | None
         try:
-            if isinstance(tokenizer, str):
+            if tokenizer == "byte":
+                vocabulary = _of_bytes(n_vocab, ends)
+                encode = _encode_bytes
+            elif isinstance(tokenizer, str):
                 vocabulary = _of_text(tokenizer, n_vocab, ends)
                 encode = _encoder_of(tokenizer)
             else:
@@ -76,6 +88,7 @@ class LLTokenizer:
     def _set(self, vocabulary: Vocabulary, encode: Callable[[str], Sequence[int]] | None) -> None:
         self._vocabulary = vocabulary
         self._encode = encode
+        self._sorted: list[bytes] | None = None
         self._names: dict[int, str] = {id: name for name, id in vocabulary.special.items()}
 
     @classmethod
@@ -145,13 +158,13 @@ class LLTokenizer:
 
     @staticmethod
     def general_slices() -> list[str]:
-        """Returns no slices."""
-        return []
+        """Returns expressions that tokens of most grammars match; they change nothing here."""
+        return [".*"]
 
     @staticmethod
     def json_slices() -> list[str]:
-        """Returns no slices."""
-        return []
+        """Returns expressions that tokens of JSON strings match; they change nothing here."""
+        return [r'[^"\\\x00-\x1F\x7F]*']
 
     def is_special_token(self, token: int) -> bool:
         """Whether a token is a special token or an end token."""
@@ -216,6 +229,77 @@ class LLTokenizer:
         rest = utf8bytes[len(text.encode()) :]
         return self.tokenize_str(text, parse_special=parse_special) + self.greedy_tokenize(rest)
 
+    def tokenize_partial(
+        self, new_bytes: bytes, recent_tokens: Sequence[int] | None = None
+    ) -> tuple[list[int], bytes]:
+        """Tokenizes the beginning of a text whose rest is unknown.
+
+        A byte 0xFF stands before a special token: its name, or its id in brackets. Tokens at the end are dropped if
+        some token of the vocabulary could continue within their bytes: those bytes are left.
+
+        Args:
+            new_bytes: The bytes.
+            recent_tokens: The tokens before the bytes; the last one is taken into account if tokenization keeps it.
+
+        Returns:
+            The tokens, and the bytes that are left.
+
+        Raises:
+            ValueError: There is no tokenizer, so that tokens would differ from the model's, or no special token follows
+                a mark.
+        """
+        if not self.is_canonical:
+            msg = "tokenize_partial needs a tokenizer"
+            raise ValueError(msg)
+        before = list(recent_tokens or [])[-1:]
+        tokens, fixed = self._tokenize_marked(self._marked_bytes(before) + new_bytes)
+        if before and tokens[:1] == before:
+            tokens, fixed = tokens[1:], max(fixed - 1, 0)
+        elif before:
+            tokens, fixed = self._tokenize_marked(new_bytes)
+        end = b"".join(self._vocabulary.token(token) or b"" for token in tokens[fixed:][-_LOOKED_BACK:])
+        open_bytes = next((len(end) - at for at in range(len(end)) if self._has_longer_token(end[at:])), 0)
+        left = b""
+        while len(left) < open_bytes:
+            left = (self._vocabulary.token(tokens.pop()) or b"") + left
+        return tokens, left
+
+    def _marked_bytes(self, tokens: Sequence[int]) -> bytes:
+        texts = [self._vocabulary.token(token) for token in tokens]
+        return b"".join(
+            b"\xff[%d]" % token if text is None or token in self._names else text
+            for token, text in zip(tokens, texts, strict=True)
+        )
+
+    def _tokenize_marked(self, marked: bytes) -> tuple[list[int], int]:
+        """Returns the tokens of bytes with marked special tokens, and the number of tokens up to the last of these."""
+        first, *others = marked.split(b"\xff")
+        tokens = self.tokenize_bytes(first)
+        fixed = 0
+        for part in others:
+            number = _ID_IN_BRACKETS.match(part)
+            names = [name for name in self._vocabulary.special if part.startswith(name.encode())]
+            name = max(names, key=len, default="")
+            if number is not None and int(number[1]) < self.vocab_size:
+                tokens.append(int(number[1]))
+                rest = part[number.end() :]
+            elif name:
+                tokens.append(self._vocabulary.special[name])
+                rest = part[len(name.encode()) :]
+            else:
+                msg = f"no special token begins {part[:10]!r}"
+                raise ValueError(msg)
+            fixed = len(tokens)
+            tokens.extend(self.tokenize_bytes(rest))
+        return tokens, fixed
+
+    def _has_longer_token(self, text: bytes) -> bool:
+        """Whether a token begins with the text and is longer."""
+        if self._sorted is None:
+            self._sorted = sorted(token for token in self._vocabulary.tokens() if token)
+        at = bisect.bisect_right(self._sorted, text)
+        return at < len(self._sorted) and self._sorted[at].startswith(text)
+
     def tokenize_str(self, text: str, *, parse_special: bool = False) -> list[int]:
         """Tokenizes a text by the tokenizer."""
         ids: list[int] = []
@@ -244,6 +328,17 @@ class LLTokenizer:
                 parts.append((True, name))
             text = text[at + len(name) :]
         return parts
+
+
+def _of_bytes(n_vocab: int | None, eos: Sequence[int] | None) -> Vocabulary:
+    """Returns the vocabulary whose tokens are the bytes, followed by special tokens, of which the last is the end."""
+    special = {name: 256 + at for at, name in enumerate(_SPECIAL_OF_BYTES)}
+    tokens = [*(bytes([byte]) for byte in range(256)), *[None] * len(special)]
+    return Vocabulary(tokens, special=special, eos=[len(tokens) - 1] if eos is None else eos, size=n_vocab)
+
+
+def _encode_bytes(text: str) -> list[int]:
+    return list(text.encode())
 
 
 def _of_text(text: str, n_vocab: int | None, eos: Sequence[int] | None) -> Vocabulary:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import importlib
 from typing import Any
 
+from grammask.compat.xgrammar import exception, structural_tag, testing
 from grammask.compat.xgrammar.bitmasks import (
     allocate_token_bitmask,
     apply_token_bitmask_inplace,
@@ -16,15 +17,20 @@ from grammask.compat.xgrammar.bitmasks import (
     get_bitmask_shape,
     reset_token_bitmask,
 )
-from grammask.compat.xgrammar.compilers import CompiledGrammar, GrammarCompiler, get_serialization_version
-from grammask.compat.xgrammar.exceptions import (
+from grammask.compat.xgrammar.compiler import CompiledGrammar, GrammarCompiler, get_serialization_version
+from grammask.compat.xgrammar.config import (
+    get_max_recursion_depth,
+    max_recursion_depth,
+    set_max_recursion_depth,
+)
+from grammask.compat.xgrammar.exception import (
     DeserializeFormatError,
     DeserializeVersionError,
     InvalidJSONError,
     InvalidStructuralTagError,
 )
-from grammask.compat.xgrammar.grammars import Grammar
-from grammask.compat.xgrammar.matchers import BatchGrammarMatcher, GrammarMatcher
+from grammask.compat.xgrammar.grammar import Grammar
+from grammask.compat.xgrammar.matcher import BatchGrammarMatcher, GrammarMatcher
 from grammask.compat.xgrammar.structural_tag import StructuralTag, StructuralTagItem
 from grammask.compat.xgrammar.tokenizer_info import TokenizerInfo, VocabType
 
@@ -44,13 +50,19 @@ __all__ = [
     "VocabType",
     "allocate_token_bitmask",
     "apply_token_bitmask_inplace",
+    "exception",
     "get_bitmask_shape",
+    "get_max_recursion_depth",
     "get_serialization_version",
+    "max_recursion_depth",
     "reset_token_bitmask",
+    "set_max_recursion_depth",
+    "structural_tag",
+    "testing",
 ]
 
-_SUBMODULES = ("contrib", "structural_tag")
-"""Submodules that are attributes without an explicit import."""
+_SUBMODULES = ("contrib", "kernels")
+"""Submodules that are attributes without an explicit import, but need other libraries."""
 
 
 def __getattr__(name: str) -> Any:

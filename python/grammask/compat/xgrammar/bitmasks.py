@@ -68,6 +68,7 @@ def apply_token_bitmask_inplace(
 
     Raises:
         ValueError: The shapes do not match, or mask and logits are on different devices.
+        IndexError: An index is not that of a row.
     """
     del backend
     devices = [str(getattr(array, "device", "cpu")) for array in (logits, bitmask)]
@@ -84,6 +85,9 @@ def apply_token_bitmask_inplace(
         apply_mask(logits, bitmask)
         return
     rows = [int(index) for index in indices]
+    if any(row < 0 for row in rows):
+        msg = f"the indices {rows} are not those of rows"
+        raise IndexError(msg)
     apply_mask(logits, bitmask[rows], rows=rows)
 
 

@@ -7,7 +7,7 @@ import json
 import re
 from typing import TYPE_CHECKING, Any
 
-from grammask.compat.xgrammar.exceptions import DeserializeFormatError, InvalidJSONError
+from grammask.compat.xgrammar.exception import DeserializeFormatError, InvalidJSONError
 from grammask.errors import VocabularyError
 from grammask.integrations.serving.server_vocabulary import vocabulary_of
 from grammask.vocabulary import Vocabulary
@@ -67,11 +67,8 @@ class TokenizerInfo:
             stops = [id for id, token in enumerate(decoded) if token in names]
         else:
             stops = [stop_token_ids] if isinstance(stop_token_ids, int) else list(stop_token_ids)
-        try:
-            vocabulary = Vocabulary(decoded, eos=[id for id in stops if 0 <= id < width], size=width)
-        except VocabularyError as error:
-            raise RuntimeError(str(error)) from error
-        self._set(vocabulary, decoded, vocab_type, stops, add_prefix_space=add_prefix_space)
+        vocabulary = _vocabulary(decoded, {}, stops, width)
+        self._set(vocabulary, decoded, vocab_type, stops, width, add_prefix_space=add_prefix_space)
 
     def _set(
         self,
@@ -79,10 +76,12 @@ class TokenizerInfo:
         decoded: list[bytes],
         vocab_type: VocabType | None,
         stops: list[int],
+        width: int,
         *,
         add_prefix_space: bool,
     ) -> None:
         self._vocabulary = vocabulary
+        self._width = width
         self._decoded = decoded
         self._vocab_type = vocab_type
         self._stops = stops
@@ -130,7 +129,8 @@ class TokenizerInfo:
         info = object.__new__(cls)
         decoded = [token or b"" for token in vocabulary.tokens()]
         kind = VocabType.RAW if encoded_vocab is None else None
-        info._set(vocabulary, decoded, kind, list(vocabulary.eos), add_prefix_space=False)
+        ends = list(vocabulary.eos)
+        info._set(vocabulary, decoded, kind, ends, vocabulary.size, add_prefix_space=False)
         if encoded_vocab is not None:
             info._encoded = encoded_vocab()
         return info
@@ -154,7 +154,7 @@ class TokenizerInfo:
     @property
     def vocab_size(self) -> int:
         """The width of the model's logits."""
-        return self._vocabulary.size
+        return self._width
 
     @property
     def add_prefix_space(self) -> bool:
@@ -218,11 +218,12 @@ class TokenizerInfo:
 
     def serialize_json(self) -> str:
         """Returns the info as JSON, with bytes as hexadecimal digits."""
+        tokens = self._vocabulary.tokens()[: self._width]
         return json.dumps(
             {
                 **json.loads(self.dump_metadata()),
                 "special": self._vocabulary.special,
-                "tokens": [None if token is None else token.hex() for token in self._vocabulary.tokens()],
+                "tokens": [None if token is None else token.hex() for token in tokens],
                 "decoded_vocab": [token.hex() for token in self._decoded],
             }
         )
@@ -239,20 +240,36 @@ class TokenizerInfo:
         try:
             tokens = [None if token is None else bytes.fromhex(token) for token in parts["tokens"]]
             stops: list[int] = parts["stop_token_ids"]
-            vocabulary = Vocabulary(
-                tokens,
-                special=parts["special"],
-                eos=[id for id in stops if 0 <= id < parts["vocab_size"]],
-                size=parts["vocab_size"],
-            )
+            width = parts["vocab_size"]
+            vocabulary = _vocabulary(tokens, parts["special"], stops, width)
             info = object.__new__(TokenizerInfo)
             decoded = [bytes.fromhex(token) for token in parts["decoded_vocab"]]
             kind = VocabType(parts["vocab_type"])
-            info._set(vocabulary, decoded, kind, stops, add_prefix_space=parts["add_prefix_space"])
+            info._set(vocabulary, decoded, kind, stops, width, add_prefix_space=parts["add_prefix_space"])
         except (KeyError, TypeError, ValueError) as error:
             msg = f"this is no serialised tokenizer info: {error!r}"
             raise DeserializeFormatError(msg) from error
         return info
+
+
+def _vocabulary(
+    tokens: Sequence[bytes | None], special: Mapping[str, int], stops: Sequence[int], width: int
+) -> Vocabulary:
+    """Returns the vocabulary; without end tokens, one with an end token beyond the width, which no mask has.
+
+    A compiled grammar needs an end token, since without one no text could end.
+
+    Raises:
+        RuntimeError: The tokens do not form a vocabulary.
+    """
+    ends = [id for id in stops if 0 <= id < width]
+    try:
+        if ends:
+            return Vocabulary(tokens, special=dict(special), eos=ends, size=width)
+        padded = [*tokens[:width], *[None] * (width + 1 - len(tokens[:width]))]
+        return Vocabulary(padded, special=dict(special), eos=[width], size=width + 1)
+    except VocabularyError as error:
+        raise RuntimeError(str(error)) from error
 
 
 def _loaded(text: str) -> dict[str, Any]:

@@ -13,12 +13,15 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from grammask import composition
 from grammask.errors import GrammarError, GrammarSemanticError
 from grammask.schemas.keywords import CONSTRAINTS, escaped
-from grammask.structural_tags.parameters.flat_decoder import FlatDecoder
+from grammask.structural_tags.parameters.code import code_without
+from grammask.structural_tags.parameters.flat_decoder import UNDECLARED_NAME, FlatDecoder
 from grammask.structural_tags.parameters.style import EMPTY, Member, members_part
+from grammask.structural_tags.parameters.undeclared import ABOUT_UNDECLARED, undeclared_properties
 from grammask.structural_tags.parameters.value_shapes import NOT_ABOUT_STRINGS
 
 if TYPE_CHECKING:
     from grammask.composition import Part
+    from grammask.sources import Source
     from grammask.structural_tags.parameters.style import EncodingContext
 
 __all__ = ["FLAT_STYLES", "FlatStyle"]
@@ -92,6 +95,8 @@ class _FlatEncoder:
 
     def parameters(self, schema: Any) -> Part:
         context, pointer = self.context, self.context.pointer
+        if schema is True:
+            schema = {}
         if not isinstance(schema, Mapping) or not isinstance(schema.get("properties", {}), Mapping):
             self.diagnostics.unsupported(pointer, "parameters need a schema with `properties`")
             return EMPTY
@@ -103,10 +108,6 @@ class _FlatEncoder:
                 )
         if schema.get("type", "object") != "object":
             self.diagnostics.unsupported(f"{pointer}/type", "parameters are the properties of an object")
-        if isinstance(schema.get("additionalProperties"), Mapping):
-            self.diagnostics.unsupported(
-                f"{pointer}/additionalProperties", "only declared parameters can be written"
-            )
         properties: Mapping[str, Any] = schema.get("properties", {})
         required = schema.get("required", [])
         for name in required:
@@ -125,8 +126,21 @@ class _FlatEncoder:
                         place, f"the name {name!r} is required, and contains an excluded word"
                     )
                 continue
-            part = composition.sequence([composition.literal(name), self.value_in_tag(inner, place, after)])
+            value = (
+                self.value_in_tag(inner, place, after)
+                if name not in context.code
+                else self.code_in_tag(context.code[name], name, place, after)
+            )
+            part = composition.sequence([composition.literal(name), value])
             members.append(Member(part, is_required=name in required))
+        for group in undeclared_properties(
+            schema, pointer, self.diagnostics, is_open="properties" not in schema
+        ):
+            key = self.constrained(group.names_like(UNDECLARED_NAME, list(properties)), None)
+            if key is None:
+                continue
+            part = composition.sequence([key, self.value_in_tag(group.value, group.pointer, after)])
+            members.append(Member(part, is_required=False, is_repeatable=True))
         return members_part(members, before, context)
 
     def value_in_tag(self, schema: Any, pointer: str, after: str) -> Part:
@@ -144,6 +158,18 @@ class _FlatEncoder:
         ]
         return composition.choice(values or [EMPTY])
 
+    def code_in_tag(self, source: Source, name: str, pointer: str, after: str) -> Part:
+        """Returns the part of a parameter that holds code, after its name."""
+        try:
+            code = composition.named(code_without(source, [*self.context.excludes, self.style.end]), name)
+        except GrammarError as error:
+            self.diagnostics.embedded(pointer, error)
+            return EMPTY
+        # Both line feeds that the decoder drops are there, since code may have line feeds of its own.
+        around = [composition.literal("\n")] if self.style.has_own_lines else []
+        end = composition.literal(self.style.end)
+        return composition.sequence([*self.rest_of_tag(after, "string"), *around, code, *around, end])
+
     def rest_of_tag(self, after: str, kind: str) -> list[Part]:
         text = after.replace("{is_string}", "true" if kind == "string" else "false").replace("{type}", kind)
         first, _, last = text.partition("{space}")
@@ -158,8 +184,7 @@ class _FlatEncoder:
             # Every JSON value is also a text, unless the tag distinguishes the two.
             if not self.style.marks_strings:
                 return [("string", text)]
-            other = {"type": ["null", "boolean", "number", "array", "object"]}
-            return [("string", text), *self.json(self.by_type(other), pointer)]
+            return [("string", text), *self.json(self.by_type({"type": _OTHER_TYPES}), pointer)]
         if not isinstance(schema, Mapping):
             self.diagnostics.unsupported(pointer, "a parameter that no value satisfies")
             return []
@@ -169,6 +194,8 @@ class _FlatEncoder:
             return self.listed(listed, schema, pointer)
         given = schema.get("type")
         types: Any = [given] if isinstance(given, str) else given
+        if given is None and self.style.marks_strings:
+            return self.untyped(schema, pointer)
         if not isinstance(types, list) or not types:
             self.diagnostics.unsupported(
                 pointer, "a parameter needs a `type`, so that strings and other values can be told apart"
@@ -191,6 +218,53 @@ class _FlatEncoder:
         if other_types:
             values += self.json(self.by_type({**schema, "type": other_types}), pointer)
         return values
+
+    def untyped(self, schema: Mapping[str, Any], pointer: str) -> list[tuple[str, Part]]:
+        """Returns the strings and the other values of a schema without a type, if the tag distinguishes the two."""
+        schema = {"anyOf": self.alternatives(schema)}
+        text = self.constrained({"allOf": [schema]}, None)
+        values = [] if text is None else [("string", text)]
+        for kind, typed in self.by_type({"type": _OTHER_TYPES}).items():
+            part = self.context.json_part_if_any({"allOf": [schema, typed], **self.definitions}, pointer)
+            if part is not None:
+                values.append((kind, composition.sequence([self.space, part, self.space])))
+        if not values:
+            self.diagnostics.unsupported(pointer, "a parameter that no value satisfies")
+        return values
+
+    def alternatives(self, schema: Mapping[str, Any]) -> list[Any]:
+        """Returns the schemas of which a schema is the union, without unions and references among them.
+
+        A reference to a union that contains it adds no values.
+        """
+        found: list[Any] = []
+        seen: set[str] = set()
+        stack: list[Any] = [schema]
+        while stack:
+            inner = stack.pop()
+            keywords = (
+                {keyword for keyword in inner if keyword in CONSTRAINTS} if isinstance(inner, Mapping) else ()
+            )
+            reference: Any = inner["$ref"] if keywords == {"$ref"} else None
+            target = self.definition(reference)
+            if keywords == {"anyOf"} and isinstance(inner["anyOf"], list):
+                stack += reversed(inner["anyOf"])
+            elif target is None:
+                found.append(inner)
+            elif reference not in seen:
+                seen.add(reference)
+                stack.append(target)
+        return found or [False]
+
+    def definition(self, reference: Any) -> Any:
+        """Returns the definition that a reference names; None if it is another reference, or none."""
+        if not isinstance(reference, str):
+            return None
+        start, _, name = reference.removeprefix("#/").partition("/")
+        definitions = self.definitions.get(start)
+        return (
+            definitions.get(name) if isinstance(definitions, Mapping) and reference.startswith("#/") else None
+        )
 
     def strings(self, schema: Mapping[str, Any], pointer: str) -> Part:
         part = self.constrained({**schema, "type": "string"}, pointer)
@@ -273,6 +347,7 @@ class _FlatEncoder:
         return schemas
 
 
-_OBJECT_KEYWORDS = {"additionalProperties", "properties", "required", "type"}
+_OTHER_TYPES = ["null", "boolean", "number", "array", "object"]
+_OBJECT_KEYWORDS = {"properties", "required", "type", *ABOUT_UNDECLARED}
 _JSON_TYPES = {bool: "boolean", type(None): "null", list: "array", dict: "object"}
 """The types of values other than strings and numbers."""

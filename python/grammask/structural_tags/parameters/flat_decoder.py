@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from grammask.partial_match import without_partial_match
 from grammask.schemas.keywords import CONSTRAINTS
+from grammask.structural_tags.diagnostics import DiagnosticList
 from grammask.structural_tags.parameters.json_style import (
     SPACE,
     VALUE_PATTERNS,
@@ -17,13 +18,17 @@ from grammask.structural_tags.parameters.json_style import (
     json_end,
     json_string,
 )
+from grammask.structural_tags.parameters.undeclared import undeclared_properties
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from grammask.structural_tags.parameters.flat import FlatStyle
 
-__all__ = ["FlatDecoder"]
+__all__ = ["UNDECLARED_NAME", "FlatDecoder"]
+
+UNDECLARED_NAME = "[a-zA-Z_][a-zA-Z0-9_]*"
+"""The names of parameters that a schema admits and does not declare, as a regular expression."""
 
 
 @dataclass(frozen=True)
@@ -83,6 +88,8 @@ class FlatDecoder:
             following: The text after the arguments.
         """
         schema = schema if isinstance(schema, Mapping) else {}
+        self._declared = frozenset(schema.get("properties", {}))
+        self._others = undeclared_properties(schema, "", DiagnosticList(), is_open="properties" not in schema)
         self._style = style
         self._at = begin
         self._following = following
@@ -102,6 +109,8 @@ class FlatDecoder:
             begin = after_space(output, self._at)
             is_over = is_whole or (self._following != "" and output.startswith(self._following, begin))
             index, value = self._first_property(output, begin, is_whole=is_over)
+            if value is None:
+                index, value = self._undeclared_property(output, begin, is_whole=is_over)
             if value is None:
                 break
             if self._has_required(index):
@@ -132,6 +141,28 @@ class FlatDecoder:
                 value = self._value(output, begin, member, is_string=is_string, is_whole=is_whole)
                 if value is not None:
                     return index, value
+        return 0, None
+
+    def _undeclared_property(self, output: str, at: int, *, is_whole: bool) -> tuple[int, _Value | None]:
+        """Reads the property at a position, if its name is not declared.
+
+        It follows all declared properties, so it replaces those that remain.
+        """
+        before = self._style.begin.partition("{key}")[0]
+        match = re.compile(f"{re.escape(before)}({UNDECLARED_NAME})").match(output, at)
+        if not self._others or match is None or match[1] in self._declared:
+            return 0, None
+        if self._has_required(len(self._remaining)):
+            return 0, None
+        group = next((group for group in self._others if group.has(match[1])), None)
+        if group is None:
+            return 0, None
+        member = _DeclaredProperty.of(match[1], group.value)
+        for is_string, begin in self._opening_tags(output, at, member.name):
+            value = self._value(output, begin, member, is_string=is_string, is_whole=is_whole)
+            if value is not None:
+                self._remaining = [member]
+                return 0, value
         return 0, None
 
     def _opening_tags(self, output: str, at: int, name: str) -> Iterable[tuple[bool | None, int]]:
@@ -176,7 +207,7 @@ class FlatDecoder:
         text = output[at:end] if end >= 0 else None
         if member.is_listed and keywords <= {"type", "enum", "const"}:
             return self._listed_string(text, end, member) or as_json
-        if "string" not in types:
+        if "string" not in types and is_string is None:
             return as_json
         if (
             is_string is None

@@ -16,8 +16,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from grammask import composition
-from grammask.errors import GrammarError
+from grammask.errors import GrammarError, GrammarSemanticError
 from grammask.schemas.json_text import json_text
+from grammask.schemas.keywords import escaped
 from grammask.structural_tags.parameters.nested_decoder import NestedDecoder
 from grammask.structural_tags.parameters.style import EMPTY, Member, members_part
 from grammask.structural_tags.parameters.value_shapes import (
@@ -37,6 +38,7 @@ if TYPE_CHECKING:
 
     from grammask.composition import Part
     from grammask.structural_tags.parameters.style import EncodingContext
+    from grammask.structural_tags.parameters.undeclared import UndeclaredProperties
 
 __all__ = ["NESTED_STYLES", "NestedStyle", "with_entities"]
 
@@ -82,6 +84,10 @@ class NestedStyle:
 
     def encode(self, schema: Any, context: EncodingContext) -> Part:
         """Returns the part that matches the properties of an object."""
+        for name in context.code:
+            context.diagnostics.unsupported(
+                f"{context.pointer}/properties/{escaped(name)}", "parameters that hold code, in this style"
+            )
         schema = parameters_schema(schema, has_free_names=self.has_type)
         try:
             return _NestedEncoder(self, schema, context).parameters()
@@ -115,6 +121,8 @@ NESTED_STYLES = {
 
 _UNDECLARED_NAME = r'(?:[^\x00"&<>]|&amp;|&lt;|&gt;|&quot;)+'
 """Names with entities, as a regular expression."""
+_PLAIN_NAME = r'[^\x00"&<>]+'
+"""Names that need no entities: undeclared names that a schema constrains have none."""
 
 
 def with_entities(text: str) -> str:
@@ -260,12 +268,26 @@ class _NestedEncoder:
                 key = composition.literal(self.style.key(name))
                 part = composition.sequence([key, self.element(after, located, name)])
                 members.append(Member(part, is_required=name in shape.required))
-        if shape.others is not None and self.has_value(shape.others):
-            declared = [self.style.key(name) for name in shape.properties]
-            key = composition.matching(_UNDECLARED_NAME, without=declared, excludes=self.context.excludes)
-            part = composition.sequence([key, self.element(after, shape.others, "")])
+        for group, located in zip(shape.others, shape.schemas_of_others, strict=True):
+            undeclared = self.undeclared_name(group, list(shape.properties))
+            if undeclared is None or not self.has_value(located):
+                continue
+            part = composition.sequence([undeclared, self.element(after, located, "")])
             members.append(Member(part, is_required=False, is_repeatable=True))
         return members_part(members, before, self.context, is_padded=self.style.is_padded)
+
+    def undeclared_name(self, group: UndeclaredProperties, declared: list[str]) -> Part | None:
+        """Returns the part of the names of a group; None if there are none."""
+        if not group.names:
+            written = [self.style.key(name) for name in declared]
+            return composition.matching(_UNDECLARED_NAME, without=written, excludes=self.context.excludes)
+        try:
+            return self.context.string_part(group.names_like(_PLAIN_NAME, declared), '"')
+        except GrammarSemanticError:
+            return None
+        except GrammarError as error:
+            self.diagnostics.embedded(group.pointer, error)
+            return None
 
     def array(self, shape: ArrayShape) -> Part:
         between = EMPTY if self.style.is_padded else self.space
@@ -357,9 +379,8 @@ def _inner_schemas(container: ObjectShape | ArrayShape) -> Iterator[LocatedSchem
     """Yields the schemas of the properties or items of an object or array."""
     if isinstance(container, ObjectShape):
         yield from container.properties.values()
-        others = container.others
+        yield from container.schemas_of_others
     else:
         yield from container.prefix
-        others = container.items
-    if others is not None:
-        yield others
+        if container.items is not None:
+            yield container.items

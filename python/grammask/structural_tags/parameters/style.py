@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
 from grammask import composition
-from grammask.errors import GrammarError
+from grammask.errors import GrammarError, GrammarSemanticError
 from grammask.readers.json_schema import json_schema_part, string_schema_part
 from grammask.readers.regex import regex_part
 from grammask.schemas.options import FLEXIBLE_WHITESPACE
@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from grammask.composition import Part
+    from grammask.sources import Source
     from grammask.structural_tags.diagnostics import DiagnosticList
 
 __all__ = ["EMPTY", "EncodingContext", "Member", "ParameterDecoder", "ParameterStyle", "members_part"]
@@ -76,11 +77,13 @@ class EncodingContext:
         diagnostics: Receives the errors.
         options: Options for reading schemas. ``key_order`` and ``excludes`` also apply to the order and the names of
             parameters.
+        code: The grammars of the parameters that hold code. In the schema they are strings without constraints.
     """
 
     pointer: str
     diagnostics: DiagnosticList
     options: Mapping[str, Any]
+    code: Mapping[str, Source] = field(default_factory=dict)
 
     @cached_property
     def space(self) -> Part:
@@ -110,6 +113,16 @@ class EncodingContext:
         """Returns the part that matches the values of a schema as JSON; None, with a diagnostic, for a bad schema."""
         try:
             return json_schema_part(schema, **self.options)
+        except GrammarError as error:
+            self.diagnostics.embedded(pointer, error)
+            return None
+
+    def json_part_if_any(self, schema: Any, pointer: str) -> Part | None:
+        """As :meth:`json_part`, but a schema without values is no error: the result is None."""
+        try:
+            return json_schema_part(schema, **self.options)
+        except GrammarSemanticError:
+            return None
         except GrammarError as error:
             self.diagnostics.embedded(pointer, error)
             return None

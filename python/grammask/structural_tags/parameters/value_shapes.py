@@ -13,9 +13,11 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from urllib.parse import unquote
 
 from grammask.schemas.keywords import CONSTRAINTS, escaped
+from grammask.structural_tags.parameters.undeclared import ABOUT_UNDECLARED, undeclared_properties
 
 if TYPE_CHECKING:
     from grammask.structural_tags.diagnostics import DiagnosticList
+    from grammask.structural_tags.parameters.undeclared import UndeclaredProperties
 
 __all__ = [
     "NOT_ABOUT_STRINGS",
@@ -92,14 +94,19 @@ class ObjectShape:
     Attributes:
         properties: The schemas of the declared properties, in order.
         required: The names of the required properties.
-        others: The schema of undeclared properties, which come last; None if there may be none.
+        others: The groups of undeclared properties, which come last.
         pointer: The pointer of the schema.
     """
 
     properties: Mapping[str, LocatedSchema]
     required: frozenset[str]
-    others: LocatedSchema | None
+    others: tuple[UndeclaredProperties, ...]
     pointer: str
+
+    @property
+    def schemas_of_others(self) -> tuple[LocatedSchema, ...]:
+        """The schemas of the values of undeclared properties, by group."""
+        return tuple(LocatedSchema(group.value, group.pointer) for group in self.others)
 
 
 @dataclass(frozen=True, eq=False)
@@ -164,7 +171,7 @@ NOT_ABOUT_STRINGS = frozenset().union(*(_OF_TYPE[kind] for kind in _OF_TYPE if k
 """Keywords that do not constrain strings."""
 _SUPPORTED = {
     "string": _OF_TYPE["string"],
-    "object": {"additionalProperties", "properties", "required"},
+    "object": {"properties", "required", *ABOUT_UNDECLARED},
     "array": {"items", "maxItems", "minItems", "prefixItems"},
 }
 _UNCONSTRAINED: dict[str, Any] = {}
@@ -339,7 +346,6 @@ class SchemaShapes:
     def _object(self, schema: Mapping[str, Any], pointer: str) -> list[ValueShape]:
         properties = schema.get("properties", {})
         required = schema.get("required", [])
-        others = schema.get("additionalProperties", "properties" not in schema)
         if not (
             isinstance(properties, Mapping)
             and isinstance(required, list)
@@ -352,17 +358,17 @@ class SchemaShapes:
                 self.diagnostics.unsupported(
                     f"{pointer}/required", f"the property {name!r} is required and not declared"
                 )
-        if others is not False and not self.admits_any:
+        others = undeclared_properties(schema, pointer, self.diagnostics, is_open="properties" not in schema)
+        if others and not self.admits_any:
             self.diagnostics.unsupported(
                 pointer, "an object with names that are not declared: this style declares all in `properties`"
             )
-            others = False
+            others = ()
         schemas = {
             name: LocatedSchema(inner, f"{pointer}/properties/{escaped(name)}")
             for name, inner in properties.items()
         }
-        undeclared = None if others is False else LocatedSchema(others, f"{pointer}/additionalProperties")
-        return [ObjectShape(schemas, frozenset(required), undeclared, pointer)]
+        return [ObjectShape(schemas, frozenset(required), others, pointer)]
 
     def _array(self, schema: Mapping[str, Any], pointer: str) -> list[ValueShape]:
         prefix = schema.get("prefixItems", [])

@@ -56,7 +56,7 @@ impl MaskComputation<'_> {
                 let mut all_ends = GrowingNodeSet::default();
                 let starts = if is_nullable { &[ends, nodes.clone()][..] } else { &[ends] };
                 for nodes in starts {
-                    let SymbolSummary { live: more, ends } = self.terminal(tail, nodes)?;
+                    let SymbolSummary { live: more, ends, .. } = self.terminal(tail, nodes)?;
                     live.push(more);
                     let _ = all_ends.add(&ends, self.trie, self.vocabulary.summaries());
                 }

@@ -59,7 +59,7 @@ impl MaskComputation<'_> {
                 repetition
             }
         };
-        let summary = SymbolSummary { live, ends };
+        let summary = SymbolSummary { live, ends, values: None };
         self.summaries.add_bytes(&summary.live, 128);
         self.summaries.repetitions.insert(key, summary.clone());
         Ok(Some(summary))

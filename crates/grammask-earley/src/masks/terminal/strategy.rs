@@ -114,7 +114,7 @@ impl MaskComputation<'_> {
         if let Some(cached) = self.summaries.terminals.summaries.get(&(state, nodes.id()))
             && let Some(ends) = &cached.ends
         {
-            return Ok(SymbolSummary { live: cached.live.clone(), ends: ends.clone() });
+            return Ok(SymbolSummary { live: cached.live.clone(), ends: ends.clone(), values: None });
         }
         // The root has children over almost all bytes.
         if !nodes.contains(TrieNode::ROOT)
@@ -125,7 +125,7 @@ impl MaskComputation<'_> {
         }
         let summary = self.summary(state, nodes, Wanted::LiveAndEnds)?;
         let ends = summary.ends.clone().expect("ends are wanted");
-        Ok(SymbolSummary { live: summary.live.clone(), ends })
+        Ok(SymbolSummary { live: summary.live.clone(), ends, values: None })
     }
 
     /// The summary of a terminal in a state.

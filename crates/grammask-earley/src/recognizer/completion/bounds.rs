@@ -217,6 +217,9 @@ impl Completions {
                     bytes = bytes.saturating_add(self.min_bytes(symbol));
                 }
             }
+            RightHandSide::Scope(symbol) | RightHandSide::Value { symbol, .. } => {
+                add(*symbol, 0, Length::ZERO)
+            }
             RightHandSide::Repeat { symbol, min, max } => {
                 add(*symbol, 0, length(*symbol).times(min.saturating_sub(1)));
                 if *max != Some(1) {

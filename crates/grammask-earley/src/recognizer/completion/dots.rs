@@ -49,6 +49,11 @@ impl DotReader<'_> {
                 }
                 known
             }
+            RightHandSide::Scope(symbol) | RightHandSide::Value { symbol, .. } => {
+                // A scope is complete at its second dot, from which no step leads on.
+                let from = if read == 0 { texts.of(*symbol) } else { Shortest::EMPTY };
+                DotTexts { from, after_symbol: Length::ZERO }
+            }
             RightHandSide::Repeat { symbol, min, .. } => {
                 let text = texts.of(*symbol);
                 let after_symbol = text.length.times(min.saturating_sub(read.saturating_add(1)));

@@ -15,6 +15,7 @@
 //! | `symbols` | the shortest text of each symbol (Knuth 1977) |
 //! | `dots` | the shortest text from each dot to the end of its production |
 //! | `continuations` | the shortest text of each continuation |
+//! | `with_values` | completions in grammars with values that a text must not repeat |
 //! | `bounds` | bounds of the lengths over all sets, and over the sets that some bytes reach |
 
 mod bounds;
@@ -22,6 +23,7 @@ mod continuations;
 mod dots;
 mod shortest;
 mod symbols;
+mod with_values;
 
 use rustc_hash::FxHashMap;
 
@@ -45,6 +47,7 @@ use continuations::ContinuationLengths;
 use dots::{DotMemo, DotReader};
 use shortest::{FirstStep, Length, Shortest};
 use symbols::ShortestTexts;
+use with_values::ExactLengths;
 
 /// The memo tables of shortest completions, for one vocabulary.
 #[derive(Debug)]
@@ -60,6 +63,8 @@ pub(super) struct Completions {
     core_entries: usize,
     /// By the number of bytes of which the bounds depend; `None` for bounds over all sets.
     bounds: FxHashMap<Option<usize>, CompletionBounds>,
+    /// The lengths of completions in grammars with values.
+    exact: ExactLengths,
 }
 
 /// The completions of the items of a core that have one continuation, up to the continuation.
@@ -106,6 +111,9 @@ impl Recognizer {
             return Ok(Some(ShortestCompletion { length: 0, first: None }));
         }
         let mut builder = self.lock();
+        if !self.form.values().is_empty() {
+            return builder.completion_with_values(self, set, vocabulary, deadline);
+        }
         let of_set = builder.set_completion(self, set, vocabulary, deadline)?.shortest;
         let completion = |length| ShortestCompletion { length, first: Some(of_set.first.step()) };
         Ok(of_set.length.finite().map(completion))
@@ -116,6 +124,10 @@ impl Recognizer {
         &self,
         vocabulary: &Vocabulary,
     ) -> Result<Option<u32>, LimitExceeded> {
+        if !self.form.values().is_empty() {
+            // A completion may have to avoid any number of remembered values.
+            return Ok(None);
+        }
         let mut builder = self.lock();
         let deadline = Deadline::after_first_check(builder.limits.time);
         builder.with_completions(self, vocabulary, &deadline, |completions, parts| {
@@ -131,6 +143,9 @@ impl Recognizer {
         vocabulary: &Vocabulary,
         deadline: &Deadline,
     ) -> Result<Option<u32>, LimitExceeded> {
+        if !self.form.values().is_empty() {
+            return Ok(None);
+        }
         let mut builder = self.lock();
         let (longest, growth) =
             builder.with_completions(self, vocabulary, deadline, |completions, parts| {
@@ -210,6 +225,21 @@ impl Builder {
             Ok(SetCompletion { shortest, longest })
         })
     }
+
+    /// The length of the shortest text of a continuation.
+    fn rest_length(
+        &mut self,
+        recognizer: &Recognizer,
+        continuation: ContinuationId,
+        vocabulary: &Vocabulary,
+        deadline: &Deadline,
+    ) -> Result<Length, LimitExceeded> {
+        self.with_completions(recognizer, vocabulary, deadline, |completions, parts| {
+            let Completions { continuations, texts, dots, .. } = completions;
+            let dots = DotReader { form: parts.form, texts, memo: dots };
+            Ok(continuations.get(continuation, parts.continuations, dots, deadline)?.shortest)
+        })
+    }
 }
 
 impl Builder {
@@ -246,8 +276,10 @@ impl Completions {
     fn new(parts: &mut Parts<'_>, vocabulary: &Vocabulary) -> Result<Self, LimitExceeded> {
         let bytes = spelled_bytes(vocabulary);
         let mut words = ShortestWords::new(bytes);
-        let mut terminals = Vec::with_capacity(parts.starts.len());
-        for index in 0..parts.starts.len() {
+        // The initial states of values follow those of the terminals.
+        let count = parts.form.terminals().len();
+        let mut terminals = Vec::with_capacity(count);
+        for index in 0..count {
             terminals.push(match parts.state_of(parts.starts[index]) {
                 Some(state) => shortest_word(&mut words, state, parts)?,
                 None => {
@@ -268,6 +300,7 @@ impl Completions {
             cores: FxHashMap::default(),
             core_entries: 0,
             bounds: FxHashMap::default(),
+            exact: ExactLengths::default(),
         })
     }
 
@@ -295,6 +328,10 @@ impl Completions {
 
     /// The shortest text from an item to the end of its production.
     fn item(&mut self, item: Item, parts: &mut Parts<'_>) -> Result<CoreCompletion, LimitExceeded> {
+        if item.state.is_in_value() {
+            // `with_values` adds the items inside values.
+            return Ok(CoreCompletion { shortest: Shortest::NONE, longest: Length::ZERO });
+        }
         let mut dots = DotReader { form: parts.form, texts: &self.texts, memo: &mut self.dots };
         let dot = dots.get(item.dot);
         let state = parts.state_of(item.state);
@@ -318,6 +355,7 @@ impl Completions {
             + self.continuations.memory_bytes()
             + self.cores.capacity() * (size_of::<(CoreId, Box<[CoreCompletion]>)>() + 1)
             + self.core_entries * size_of::<CoreCompletion>()
+            + self.exact.memory_bytes()
     }
 }
 

@@ -65,6 +65,8 @@ pub(super) struct Shortest {
 }
 
 impl Shortest {
+    /// The empty text, which has no first step.
+    pub(super) const EMPTY: Self = Self { length: Length::ZERO, first: FirstStep(u32::MAX) };
     /// There is no text.
     pub(super) const NONE: Self = Self { length: Length::INFINITE, first: FirstStep(u32::MAX) };
 

@@ -74,7 +74,9 @@ impl ShortestTexts {
             };
             match &production.rhs {
                 RightHandSide::Sequence(symbols) => symbols.iter().for_each(&mut add_use),
-                RightHandSide::Repeat { symbol, .. } => add_use(symbol),
+                RightHandSide::Repeat { symbol, .. }
+                | RightHandSide::Scope(symbol)
+                | RightHandSide::Value { symbol, .. } => add_use(symbol),
                 RightHandSide::Selection { parts, separator, .. } => {
                     parts.iter().chain([separator]).for_each(&mut add_use);
                     continue;
@@ -146,6 +148,7 @@ impl ShortestTexts {
                 self.of(symbols[0]).then(rest.fold(Length::ZERO, Length::plus))
             }
             RightHandSide::Repeat { symbol, min, .. } => self.of(*symbol).times(*min),
+            RightHandSide::Scope(symbol) | RightHandSide::Value { symbol, .. } => self.of(*symbol),
             RightHandSide::Selection { selection, parts, separator } => {
                 let symbols = SelectionSymbols { selection, parts, separator: *separator };
                 self.of_parts(symbols, &selection.start())

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from grammask.integrations.transformers import GrammarLogitsProcessor
 
 if TYPE_CHECKING:
-    from grammask.compat.xgrammar.compilers import CompiledGrammar
+    from grammask.compat.xgrammar.compiler import CompiledGrammar
 
 __all__ = ["LogitsProcessor"]
 

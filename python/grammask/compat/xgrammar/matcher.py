@@ -1,21 +1,36 @@
-"""The matchers of xgrammar: a matcher per text, and operations on batches."""
+"""The matchers of xgrammar: a matcher per text, and operations on batches. Functions for masks are names here too."""
 
 from __future__ import annotations
 
+import math
 import time
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from grammask.compat.xgrammar.compilers import CompiledGrammar
-from grammask.compat.xgrammar.exceptions import grammar_errors
+from grammask.compat.rule_captures import CapturesUnavailable
+from grammask.compat.xgrammar.bitmasks import (
+    allocate_token_bitmask,
+    apply_token_bitmask_inplace,
+    get_bitmask_shape,
+    reset_token_bitmask,
+)
+from grammask.compat.xgrammar.compiler import CompiledGrammar
+from grammask.compat.xgrammar.exception import grammar_errors
 from grammask.integrations.serving.request_matcher import RequestMatcher
 from grammask.masks import fill_masks
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-__all__ = ["BatchGrammarMatcher", "GrammarMatcher"]
+__all__ = [
+    "BatchGrammarMatcher",
+    "GrammarMatcher",
+    "allocate_token_bitmask",
+    "apply_token_bitmask_inplace",
+    "get_bitmask_shape",
+    "reset_token_bitmask",
+]
 
 
 class GrammarMatcher:
@@ -27,6 +42,10 @@ class GrammarMatcher:
         terminate_without_stop_token: Whether :meth:`is_terminated` is true as soon as the text is complete.
         max_rollback_tokens: Ignored: all tokens can be rolled back.
         default_temperature: The value of :attr:`temperature`; grammars do not set one.
+
+    Raises:
+        ValueError: The grammar is not compiled.
+        RuntimeError: The temperature is negative or not finite.
     """
 
     def __init__(
@@ -39,6 +58,9 @@ class GrammarMatcher:
         default_temperature: float | None = None,
     ) -> None:
         del max_rollback_tokens
+        if default_temperature is not None and not 0 <= default_temperature < math.inf:
+            msg = f"default_temperature must be a finite non-negative number, not {default_temperature}"
+            raise RuntimeError(msg)
         given: object = compiled_grammar
         if not isinstance(given, CompiledGrammar):
             msg = "The grammar should be compiled before passing it to GrammarMatcher."
@@ -46,8 +68,12 @@ class GrammarMatcher:
         if isinstance(override_stop_tokens, int):
             override_stop_tokens = [override_stop_tokens]
         vocabulary = compiled_grammar.tokenizer_info.vocabulary
+        self._compiled = compiled_grammar
+        self._steps: list[int | bytes] | None = [] if _may_have_captures(compiled_grammar) else None
+        """The text, where captures may be asked for."""
         self._matcher = RequestMatcher(compiled_grammar.compiled, vocabulary, override_stop_tokens)
-        self._size = vocabulary.size
+        self._size = compiled_grammar.tokenizer_info.vocab_size
+        self._has_hidden_end = vocabulary.size > self._size
         self._ends_when_complete = terminate_without_stop_token
         self._temperature = default_temperature
 
@@ -56,23 +82,33 @@ class GrammarMatcher:
         """The matcher that implements it; an addition to xgrammar's interface."""
         return self._matcher
 
+    @property
+    def has_plain_masks(self) -> bool:
+        """Whether the masks of grammask's matcher need no change: whether the end tokens are the vocabulary's."""
+        return self._matcher.is_plain and not self._has_hidden_end
+
     def accept_token(self, token_id: int, *, debug_print: bool = False) -> bool:
         """Appends a token; returns False for an illegal or unknown token, and after the end."""
         del debug_print
-        if self._matcher.is_finished:
+        if self._matcher.is_finished or token_id >= self._size:
             return False
         with grammar_errors():
-            return self._matcher.accept(token_id)
+            is_legal = self._matcher.accept(token_id)
+        if is_legal and self._steps is not None:
+            self._steps.append(token_id)
+        return is_legal
 
     def accept_string(self, input_str: str | bytes, *, debug_print: bool = False) -> bool:
         """Appends a text as one step; returns False for an illegal text, and after the end."""
         del debug_print
         if self._matcher.is_finished:
             return False
+        text = input_str.encode() if isinstance(input_str, str) else input_str
         with grammar_errors():
-            return self._matcher.inner.accept_bytes(
-                input_str.encode() if isinstance(input_str, str) else input_str
-            )
+            is_legal = self._matcher.inner.accept_bytes(text)
+        if is_legal and self._steps is not None:
+            self._steps.append(text)
+        return is_legal
 
     def fill_next_token_bitmask(self, bitmask: Any, index: int = 0, *, debug_print: bool = False) -> bool:
         """Writes the mask of the next token into a row; after the end, only end tokens are legal.
@@ -87,11 +123,26 @@ class GrammarMatcher:
         del debug_print
         try:
             with grammar_errors():
-                self._matcher.fill_mask(bitmask, index)
+                self.fill_row(bitmask, index)
         except (TypeError, ValueError, IndexError) as error:
             raise RuntimeError(str(error)) from error
         words = np.asarray(bitmask)
         return not _admits_all(words if words.ndim == 1 else words[index], self._size)
+
+    def fill_row(self, bitmask: Any, row: int) -> None:
+        """Writes the mask of the next token into a row; empty at the end of a text without end tokens.
+
+        Raises:
+            GrammarError: As for :meth:`fill_next_token_bitmask`.
+            TypeError, ValueError, IndexError: The mask has a wrong type or shape.
+        """
+        if not self._has_hidden_end:
+            self._matcher.fill_mask(bitmask, row)
+            return
+        words = np.zeros((1, self._size // 32 + 1), np.int32)
+        self._matcher.fill_mask(words)
+        words.view(np.uint32)[0, self._size >> 5] &= ~np.uint32(1 << (self._size & 31))
+        np.asarray(bitmask)[row] = words[0, : -(-self._size // 32)]
 
     def traverse_draft_tree(
         self,
@@ -110,14 +161,16 @@ class GrammarMatcher:
             True; False if ``time_threshold`` is positive and the call took more seconds. All rows are written anyway.
 
         Raises:
-            RuntimeError: At a node, no token is legal and the text is not complete, or a budget was exceeded.
+            RuntimeError: A node is not in the tree, or is reached twice; at a node, no token is legal and the text is
+                not complete, or a budget was exceeded.
         """
         start = time.perf_counter()
         next_token = [int(node) for node in retrieve_next_token]
         next_sibling = [int(node) for node in retrieve_next_sibling]
         tokens = [int(token) for token in draft_tokens]
+        _check_tree(next_token, next_sibling, len(tokens))
         with grammar_errors():
-            _walk(self._matcher.fork(), next_token, next_sibling, tokens, np.asarray(token_bitmask))
+            _walk(self.fork(), next_token, next_sibling, tokens, np.asarray(token_bitmask))
         if temperatures is not None:
             temperatures[...] = -1.0 if self._temperature is None else self._temperature
         return not 0 < time_threshold < time.perf_counter() - start
@@ -139,16 +192,31 @@ class GrammarMatcher:
             self._matcher.rollback(num_tokens)
         except (ValueError, OverflowError) as error:
             raise RuntimeError(str(error)) from error
+        if self._steps is not None and num_tokens:
+            del self._steps[-num_tokens:]
 
     def get_captures(self, *, deduplicate: bool = True) -> list[tuple[str, bytes]]:
-        """Not supported: captures are a feature of templates.
+        """Returns the name and the bytes of each occurrence of a rule with the option ``capture`` that has ended.
+
+        Of the derivations of an ambiguous text, one is chosen: see :class:`grammask._grammask.Parser`. The text is
+        parsed again at each call. Special tokens add no bytes.
+
+        Args:
+            deduplicate: Must be True: candidates for the ends of an occurrence are not recorded.
 
         Raises:
-            RuntimeError: Always.
+            RuntimeError: ``deduplicate`` is False, a limit was exceeded, a grammar within this one has captures, or a
+                rule captures its stop.
         """
-        del deduplicate
-        msg = "grammask.compat.xgrammar has no captures"
-        raise RuntimeError(msg)
+        try:
+            with grammar_errors():
+                captures = self._compiled.captures()
+                if captures.has_rules and not deduplicate:
+                    msg = "candidates for the ends of captures are not recorded"
+                    raise RuntimeError(msg)
+                return captures.of(self._steps or [])
+        except CapturesUnavailable as error:
+            raise RuntimeError(str(error)) from error
 
     def is_terminated(self) -> bool:
         """Whether an end token was accepted, or the text is complete and needs none."""
@@ -161,12 +229,15 @@ class GrammarMatcher:
     def reset(self) -> None:
         """Returns to the beginning of the text."""
         self._matcher.reset()
+        if self._steps is not None:
+            self._steps = []
 
     def fork(self) -> GrammarMatcher:
         """Returns an independent matcher with the same text."""
         other = object.__new__(GrammarMatcher)
         vars(other).update(vars(self))
         other._matcher = self._matcher.fork()
+        other._steps = None if self._steps is None else [*self._steps]
         return other
 
     @property
@@ -209,14 +280,13 @@ class BatchGrammarMatcher:
         """
         del debug_print
         rows = list(range(len(matchers))) if indices is None else [int(index) for index in indices]
-        inner = [matcher.request_matcher for matcher in matchers]
         try:
             with grammar_errors():
-                if all(matcher.is_plain for matcher in inner):
-                    fill_masks([matcher.inner for matcher in inner], bitmask, rows)
+                if all(matcher.has_plain_masks for matcher in matchers):
+                    fill_masks([matcher.request_matcher.inner for matcher in matchers], bitmask, rows)
                 else:
-                    for matcher, row in zip(inner, rows, strict=True):
-                        matcher.fill_mask(bitmask, row)
+                    for matcher, row in zip(matchers, rows, strict=True):
+                        matcher.fill_row(bitmask, row)
         except (TypeError, ValueError, IndexError) as error:
             raise RuntimeError(str(error)) from error
 
@@ -272,8 +342,15 @@ class BatchGrammarMatcher:
             temperatures[row] = -1.0 if matcher.temperature is None else matcher.temperature
 
 
+def _may_have_captures(compiled: CompiledGrammar) -> bool:
+    try:
+        return bool(compiled.grammar.captured_rules())
+    except CapturesUnavailable:
+        return False  # Asking for them is an error.
+
+
 def _walk(
-    matcher: RequestMatcher, next_token: list[int], next_sibling: list[int], tokens: list[int], rows: Any
+    matcher: GrammarMatcher, next_token: list[int], next_sibling: list[int], tokens: list[int], rows: Any
 ) -> None:
     """Traverses a tree depth first, with accept and rollback; the stack has nodes, and whether they are finished."""
     stack = [(0, False)] if tokens else []
@@ -285,13 +362,32 @@ def _walk(
         if node:
             if next_sibling[node] >= 0:
                 stack.append((next_sibling[node], False))
-            if matcher.is_finished or not matcher.accept(tokens[node]):
+            if not matcher.accept_token(tokens[node]):
                 rows[node] = 0
                 continue
             stack.append((node, True))
-        matcher.fill_mask(rows, node)
+        matcher.fill_row(rows, node)
         if next_token[node] >= 0:
             stack.append((next_token[node], False))
+
+
+def _check_tree(next_token: list[int], next_sibling: list[int], size: int) -> None:
+    """Checks that the edges from node 0 form a tree."""
+    if not len(next_token) == len(next_sibling) == size:
+        msg = f"{size} drafted tokens have {len(next_token)} and {len(next_sibling)} edges"
+        raise RuntimeError(msg)
+    seen = {0}
+    nodes = [0] if size else []
+    while nodes:
+        node = nodes.pop()
+        for other in (next_token[node], next_sibling[node] if node else -1):
+            if other < 0:
+                continue
+            if other >= size or other in seen:
+                msg = f"the draft has no tree: node {other} is reached twice or does not exist"
+                raise RuntimeError(msg)
+            seen.add(other)
+            nodes.append(other)
 
 
 def _check_same_length(matchers: Sequence[Any], others: Sequence[Any]) -> None:

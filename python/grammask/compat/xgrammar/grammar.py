@@ -7,8 +7,9 @@ import json
 from typing import TYPE_CHECKING, Any
 
 from grammask import _grammask
+from grammask.compat.rule_captures import CapturesUnavailable, captured_rules
 from grammask.compat.xgrammar.closed_schemas import closed
-from grammask.compat.xgrammar.exceptions import (
+from grammask.compat.xgrammar.exception import (
     DeserializeFormatError,
     DeserializeVersionError,
     InvalidJSONError,
@@ -20,7 +21,7 @@ from grammask.grammar import Grammar as CoreGrammar
 from grammask.structural_tags import structural_tag_part
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     from grammask.compat.xgrammar.tokenizer_info import TokenizerInfo
 
@@ -216,6 +217,20 @@ class Grammar:
             joined = CoreGrammar.union(*[each.grammar for each in grammars])
         return Grammar(joined, ("union", *(each.recipe for each in grammars)))
 
+    def captured_rules(self) -> dict[str, str]:
+        """Returns the name of the capture of each rule with one; an addition to xgrammar's interface.
+
+        Raises:
+            CapturesUnavailable: A grammar within this one has captures, or a rule has a stop or suffix.
+        """
+        kind, *arguments = self._recipe
+        rules = captured_rules(arguments[0]) if kind in ("ebnf", "lark") else {}
+        inner = [arguments[1]] if kind == "lark" else [arguments] if kind in ("concat", "union") else []
+        if any(captured_rules(text) for text in _texts(inner)):
+            msg = "captures of grammars within others are not supported"
+            raise CapturesUnavailable(msg)
+        return rules
+
     def __str__(self) -> str:
         return self._grammar.source
 
@@ -247,6 +262,18 @@ class Grammar:
         except (KeyError, TypeError, ValueError, IndexError) as error:
             msg = f"this is no serialised grammar: {error!r}"
             raise DeserializeFormatError(msg) from error
+
+
+def _texts(values: list[Any]) -> Iterator[str]:
+    """Yields the texts in nested recipes."""
+    while values:
+        value = values.pop()
+        if isinstance(value, str):
+            yield value
+        elif isinstance(value, dict):
+            values.extend(value.values())
+        elif isinstance(value, list | tuple):
+            values.extend(value)
 
 
 def _from_recipe(recipe: list[Any]) -> Grammar:

@@ -5,8 +5,9 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
-from grammask.compat.xgrammar.exceptions import DeserializeFormatError, InvalidJSONError, grammar_errors
-from grammask.compat.xgrammar.grammars import SERIALIZATION_VERSION, Grammar
+from grammask.compat.rule_captures import RuleCaptures
+from grammask.compat.xgrammar.exception import DeserializeFormatError, InvalidJSONError, grammar_errors
+from grammask.compat.xgrammar.grammar import SERIALIZATION_VERSION, Grammar
 from grammask.compat.xgrammar.tokenizer_info import TokenizerInfo
 from grammask.compile_cache import CompileCache
 
@@ -31,11 +32,24 @@ class CompiledGrammar:
         self._grammar = grammar
         self._tokenizer_info = tokenizer_info
         self._compiled = compiled
+        self._captures: RuleCaptures | None = None
 
     @property
     def compiled(self) -> CompiledCore:
         """The compiled grammar of grammask that implements it; an addition to xgrammar's interface."""
         return self._compiled
+
+    def captures(self) -> RuleCaptures:
+        """Returns what finds the captures of texts; an addition to xgrammar's interface.
+
+        Raises:
+            CapturesUnavailable: As of :meth:`Grammar.captured_rules`.
+            GrammarError: As on compiling.
+        """
+        if self._captures is None:
+            rules = self._grammar.captured_rules()
+            self._captures = RuleCaptures(self._grammar.grammar, rules, self._tokenizer_info.vocabulary)
+        return self._captures
 
     @property
     def grammar(self) -> Grammar:

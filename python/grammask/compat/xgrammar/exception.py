@@ -37,8 +37,12 @@ class InvalidJSONError(RuntimeError):
 
 @contextmanager
 def grammar_errors(kind: type[RuntimeError] = RuntimeError) -> Iterator[None]:
-    """Raises errors about grammars as ``kind``; the cause is the original error with its codes and places."""
+    """Raises errors about grammars as ``kind``; the cause is the original error with its codes and places.
+
+    Callers of xgrammar tell errors of structural tags by the beginning of their messages.
+    """
     try:
         yield
     except GrammarError as error:
-        raise kind(str(error)) from error
+        start = "Invalid structural tag error: " if kind is InvalidStructuralTagError else ""
+        raise kind(f"{start}{error}") from error

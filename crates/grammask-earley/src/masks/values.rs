@@ -1,0 +1,120 @@
+//! Masks inside and before values that a text must not, or must, repeat.
+//!
+//! A mask is composed as if values had no conditions. That is a superset of the mask, which sets share whatever their
+//! values are, and the few tokens in it that may be illegal are confirmed by steps:
+//!
+//! - the *suspects*, which begin a value after their own beginning, and
+//! - the *repeating* tokens, in which an open value, or one that they begin with, can become a remembered one, or is one
+//!   before they go on.
+//!
+//! All other tokens leave each value with a prefix that no remembered value begins with, or complete a value that is
+//! not remembered. What follows is legal where no symbol of a value ahead can run out of values; elsewhere masks are
+//! computed by a walk.
+
+use std::sync::Arc;
+
+use grammask_vocabulary::{LiveTokens, TokenId, TokenTrie, TrieNode};
+
+use super::budget::ComposeError;
+use super::compose::MaskComputation;
+use super::fixpoint::Worklist;
+use crate::recognizer::{ContinuationId, OpenValue};
+
+/// Nodes after the first bytes of values.
+pub(super) type BegunValues = Arc<[TrieNode]>;
+
+/// The union of nodes; `None` if there are none.
+pub(super) fn united(values: &[BegunValues]) -> Option<BegunValues> {
+    match values {
+        [] => None,
+        [only] => Some(only.clone()),
+        _ => {
+            let mut nodes: Vec<TrieNode> = values.iter().flat_map(|nodes| nodes.iter()).copied().collect();
+            nodes.sort_unstable();
+            nodes.dedup();
+            Some(nodes.into())
+        }
+    }
+}
+
+/// The tokens that may be illegal whatever is remembered.
+#[derive(Debug, Default)]
+pub(super) struct Suspects {
+    /// Nodes after the first bytes of values that begin after the root. The tokens there and below are suspects.
+    pub(super) begun: Vec<BegunValues>,
+    /// The continuations that were resumed inside values, in order.
+    pub(super) resumed: Vec<ContinuationId>,
+}
+
+impl Suspects {
+    /// The suspects among live tokens.
+    pub(super) fn tokens(self, trie: &TokenTrie, live: &[LiveTokens]) -> Vec<TokenId> {
+        let begun = self.begun.iter().flat_map(|nodes| nodes.iter()).copied();
+        let mut tokens = tokens_below(begun.collect(), trie);
+        tokens.sort_unstable();
+        tokens.dedup();
+        tokens.retain(|&token| live.iter().any(|part| part.contains(token)));
+        tokens
+    }
+}
+
+/// The tokens at and below some nodes.
+fn tokens_below(mut nodes: Vec<TrieNode>, trie: &TokenTrie) -> Vec<TokenId> {
+    nodes.sort_unstable();
+    let mut end = TrieNode::ROOT;
+    let mut tokens = Vec::new();
+    for node in nodes {
+        // Nodes below an earlier one add nothing.
+        if node >= end {
+            end = trie.subtree_end(node);
+            tokens.extend_from_slice(trie.subtree_tokens(node));
+        }
+    }
+    tokens
+}
+
+/// The tokens that are illegal if they repeat a remembered value, sorted.
+pub(super) fn repeating_tokens(values: &[OpenValue], trie: &TokenTrie) -> Vec<TokenId> {
+    let (mut tokens, mut complete) = (Vec::new(), Vec::new());
+    let mut stack: Vec<&OpenValue> = values.iter().collect();
+    while let Some(value) = stack.pop() {
+        for &(node, is_complete) in &value.repeatable {
+            tokens.extend_from_slice(trie.tokens(node));
+            if is_complete {
+                complete.push(node);
+            }
+        }
+        stack.extend(&value.inner);
+    }
+    tokens.extend(tokens_below(complete, trie));
+    tokens.sort_unstable();
+    tokens.dedup();
+    tokens
+}
+
+impl MaskComputation<'_> {
+    /// Adds the live tokens of an open value, and what follows it, to the worklist; a value that has not begun is
+    /// composed with the items before it.
+    pub(super) fn open_value(
+        &mut self,
+        value: &OpenValue,
+        worklist: &mut Worklist<ContinuationId>,
+        suspects: &mut Suspects,
+    ) -> Result<(), ComposeError> {
+        if !value.is_begun {
+            return Ok(());
+        }
+        let mut inner = Worklist::default();
+        let complete = self.set(&value.items, &value.inner, &mut inner, suspects)?;
+        worklist.live.append(&mut inner.live);
+        suspects.resumed.extend(inner.completed());
+        let ends = complete.finish(self.trie, self.vocabulary.summaries());
+        worklist.advance(
+            self,
+            value.item.dot,
+            value.item.continuation,
+            ends.unwrap_or_else(|| self.nothing.clone()),
+        )?;
+        Ok(())
+    }
+}

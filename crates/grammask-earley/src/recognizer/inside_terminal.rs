@@ -1,0 +1,115 @@
+//! Sets inside one terminal, or inside the copies of one.
+//!
+//! A set whose items are all in one state of an automaton is inside a terminal: after a word the items after the
+//! terminal are there too, and these are fresh. In a counted repetition of a terminal, the set after a copy consists of
+//! the repetition's item and, if enough copies were read, of the items after the repetition.
+
+use grammask_automata::{ContentHasher, StateId};
+use grammask_diagnostics::LimitExceeded;
+use grammask_engine::{InsideTerminal, SetId};
+
+use super::kernel::{Item, ItemState, Kernel};
+use super::{Builder, Recognizer};
+
+/// Distinguishes the content hashes of repetitions from those of terms.
+const REPETITION_TAG: u64 = 0x7265_7065_6174_6564;
+/// Maximum number of items of a set that is described.
+const MAX_ITEMS: usize = 64;
+
+impl Recognizer {
+    /// As [`Engine::inside_terminal`](grammask_engine::Engine::inside_terminal).
+    pub(super) fn find_inside_terminal(
+        &self,
+        set: SetId,
+        reach: u32,
+    ) -> Result<Option<InsideTerminal>, LimitExceeded> {
+        let set = self.set(set);
+        if set.data.ends() {
+            return Ok(None);
+        }
+        let mut builder = self.lock();
+        if builder.continuations.core(set.data.core()).items.len() > MAX_ITEMS {
+            return Ok(None);
+        }
+        let items = builder.items(set);
+        match items.iter().position(|item| self.form.copies_left(item.dot).is_some()) {
+            Some(position) => self.inside_copies(&mut builder, items, position, reach),
+            None => Ok(builder.inside_word(&items)),
+        }
+    }
+
+    /// A set with the item of a repetition.
+    fn inside_copies(
+        &self,
+        builder: &mut Builder,
+        mut items: Vec<Item>,
+        position: usize,
+        reach: u32,
+    ) -> Result<Option<InsideTerminal>, LimitExceeded> {
+        let item = items.remove(position);
+        let Some((terminal, min, max)) = self.form.copies_left(item.dot) else { return Ok(None) };
+        let (_, starts) = builder.stepper.predictor.parts();
+        let Some(unit) = starts[terminal.index()].automaton_state() else { return Ok(None) };
+        let state = match item.state {
+            ItemState::FRESH => None,
+            state => match state.automaton_state() {
+                Some(state) => Some(state),
+                None => return Ok(None),
+            },
+        };
+        let mut after = Kernel::default();
+        builder.stepper.resume(
+            &self.form,
+            &mut after,
+            &mut vec![item.continuation],
+            &mut builder.continuations,
+        )?;
+        after.normalize();
+        let is_repeated = |item: &Item| self.form.copies_left(item.dot).is_some();
+        if after.ends || after.items.len() > MAX_ITEMS || after.items.iter().any(is_repeated) {
+            return Ok(None);
+        }
+        let may_end = state.is_none() && min == 0;
+        if if may_end { items != after.items } else { !items.is_empty() } {
+            return Ok(None);
+        }
+        let mut hasher = ContentHasher::new(REPETITION_TAG);
+        hasher.write_hash(builder.language(unit));
+        hasher.write(u64::from(state.is_some()));
+        if let Some(state) = state {
+            hasher.write_hash(builder.language(state));
+        }
+        // A token has at most `reach` copies, so it distinguishes no bounds beyond that.
+        hasher.write(u64::from(min.min(reach.saturating_add(1))));
+        hasher.write(max.filter(|&max| max <= reach).map_or(u64::MAX, u64::from));
+        let place = u64::from(self.form.production_of(item.dot).first_dot.0 + 1) << 32;
+        let after = builder.intern(&self.sets, &mut after)?;
+        Ok(Some(InsideTerminal {
+            language: hasher.finish(),
+            place: place | u64::from(item.continuation.as_u32()),
+            after: Some(after),
+            may_end,
+        }))
+    }
+}
+
+impl Builder {
+    /// A set without repetitions.
+    fn inside_word(&self, items: &[Item]) -> Option<InsideTerminal> {
+        let (first, others) = items.split_first()?;
+        let state = first.state.automaton_state()?;
+        let is_inside = others.iter().all(|item| item.state == first.state);
+        is_inside.then(|| InsideTerminal {
+            language: self.language(state),
+            place: 0,
+            after: None,
+            may_end: false,
+        })
+    }
+
+    /// The content hash of a state's language.
+    fn language(&self, state: StateId) -> u128 {
+        let automata = &self.stepper.automata;
+        automata.terms().content_hash(automata.term(state))
+    }
+}

@@ -1,0 +1,142 @@
+//! Which values can begin with a prefix.
+
+use super::chains::ChainId;
+use super::json::{FrameId, Prefix, PrefixId, Token, Value, ValueId, Values};
+
+impl Values {
+    /// Whether a text of the value can begin with the prefix. May be true where none can. Cost: linear in the depth of
+    /// the prefix, in the members of its open objects, and in the lengths of what is compared.
+    pub(super) fn can_become(&self, prefix: PrefixId, value: ValueId) -> bool {
+        let Prefix { frame, token } = self.prefix(prefix);
+        if let Token::Text(text) = token {
+            return matches!(self.value(value), Value::Text(whole) if self.chains.begins_with(*whole, text));
+        }
+        if let Token::Invalid(at, text) = token {
+            let Value::Other(other) = *self.value(value) else { return false };
+            return matches!(self.prefix(other).token, Token::Invalid(other_at, whole)
+                if other_at == at && self.chains.begins_with(whole, text));
+        }
+        if matches!(self.value(value), Value::Other(_)) {
+            return true;
+        }
+        // The open arrays and objects, outermost first; the values that the innermost one can become are `candidates`.
+        let mut open: Vec<FrameId> = Vec::new();
+        let mut next = frame;
+        while let Some(id) = next {
+            open.push(id);
+            next = self.frame(id).parent;
+        }
+        let mut candidates = vec![value];
+        while let Some(id) = open.pop() {
+            let is_innermost = open.is_empty();
+            let mut inner = Vec::new();
+            for candidate in candidates {
+                if self.add_inner(id, candidate, is_innermost, token, &mut inner) {
+                    return true;
+                }
+            }
+            candidates = inner;
+        }
+        candidates.iter().any(|&candidate| self.token_can_become(token, candidate))
+    }
+
+    /// Adds the values that can be at the current position of an open array or object, if that is a part of `value`.
+    /// True if no value has begun there.
+    fn add_inner(
+        &self,
+        frame: FrameId,
+        value: ValueId,
+        is_innermost: bool,
+        token: Token,
+        inner: &mut Vec<ValueId>,
+    ) -> bool {
+        let frame = self.frame(frame);
+        let has_begun = !is_innermost || token != Token::None;
+        match self.value(value) {
+            Value::Array(items) if !frame.is_object && self.chains.begins_with(*items, frame.items) => {
+                let read = self.chains.len(frame.items);
+                let item = self.chains.get(*items, read);
+                if !has_begun {
+                    // After a comma, an item follows.
+                    return read == 0 || item.is_some();
+                }
+                inner.extend(item.map(|item| ValueId::new(item as usize)));
+                false
+            }
+            Value::Object(members) if frame.is_object => {
+                let Some(rest) = self.rest_of(members, frame.items) else { return false };
+                match frame.name {
+                    Some(name) => {
+                        let before = inner.len();
+                        inner.extend(
+                            rest.iter().filter(|&&(other, _)| other == name).map(|&(_, value)| value),
+                        );
+                        inner.len() > before && !has_begun
+                    }
+                    // After a comma, a member follows.
+                    None if !has_begun => frame.items == ChainId::EMPTY || !rest.is_empty(),
+                    None => rest.iter().any(|&(name, _)| self.token_can_become_string(token, name)),
+                }
+            }
+            _ => false,
+        }
+    }
+
+    /// The members of an object without those that have been read; `None` if some of these are not among them.
+    fn rest_of(&self, members: &[(ChainId, ValueId)], read: ChainId) -> Option<Vec<(ChainId, ValueId)>> {
+        let mut rest = members.to_vec();
+        for index in self.chains.reversed(read) {
+            let position = rest.binary_search(&self.member(index)).ok()?;
+            rest.remove(position);
+        }
+        Some(rest)
+    }
+
+    fn token_can_become(&self, token: Token, value: ValueId) -> bool {
+        match (token, self.value(value)) {
+            (Token::None, _) => true,
+            (Token::Done(done), _) => done == value,
+            (Token::String(..), Value::String(whole)) => self.token_can_become_string(token, *whole),
+            (Token::Number(number), Value::Number(whole)) => number.can_become(*whole, &self.chains),
+            (Token::Literal(text), Value::Literal(whole)) => self.chains.begins_with(*whole, text),
+            _ => false,
+        }
+    }
+
+    fn token_can_become_string(&self, token: Token, whole: ChainId) -> bool {
+        match token {
+            Token::String(text, _) => self.chains.begins_with(whole, text),
+            Token::Done(value) => matches!(self.value(value), Value::String(text) if *text == whole),
+            _ => false,
+        }
+    }
+
+    /// The prefix without what has no effect on values whose numbers have at most `digits` digits.
+    pub(super) fn saturated(&self, prefix: PrefixId, digits: u32) -> Prefix {
+        let Prefix { frame, token } = self.prefix(prefix);
+        match token {
+            Token::Number(number) => Prefix { frame, token: Token::Number(number.saturated(digits)) },
+            _ => Prefix { frame, token },
+        }
+    }
+
+    /// The maximum number of digits of the numbers in a value, or that their exponents shift them by.
+    pub(super) fn digits(&self, value: ValueId) -> u32 {
+        let mut max = 0;
+        let mut stack = vec![value];
+        while let Some(value) = stack.pop() {
+            match self.value(value) {
+                Value::Number(number) => {
+                    let shift = u32::try_from(number.exponent.unsigned_abs()).unwrap_or(u32::MAX / 2);
+                    max = max.max(self.chains.len(number.digits).saturating_add(shift));
+                }
+                Value::Array(items) => {
+                    stack.extend(self.chains.reversed(*items).map(|item| ValueId::new(item as usize)));
+                }
+                Value::Object(members) => stack.extend(members.iter().map(|&(_, value)| value)),
+                Value::Text(_) | Value::String(_) | Value::Literal(_) | Value::Other(_) => {}
+            }
+        }
+        max
+    }
+}

@@ -1,0 +1,177 @@
+//! Environments: the remembered values at the end of a scope.
+//!
+//! The last entry of a continuation inside a scope is the end of the scope, with the continuation after the scope.
+//! Where values are remembered, that continuation is replaced by a *wrapper*: another id with the same content, by
+//! which the table of environments has the values. After a value, the entries between it and the ends of its scope are
+//! rewritten; there is a bounded number of them, because rules with values recur at their ends only.
+//!
+//! Values are remembered as long as a value is ahead: a scope without further values has the same continuations
+//! whatever it read.
+
+use std::sync::Arc;
+
+use rustc_hash::{FxHashMap, FxHashSet};
+
+use grammask_diagnostics::LimitExceeded;
+use grammask_grammar::ValueKind;
+
+use super::super::continuation::{Content, ContinuationId, Continuations, InternContinuations};
+use super::super::{Builder, Recognizer};
+use super::json::ValueId;
+use super::scopes::Ahead;
+use super::value_set::ValueSetId;
+use super::{Environment, satisfies};
+
+/// The environments of wrappers.
+#[derive(Debug, Default)]
+pub(super) struct Environments {
+    of_wrapper: FxHashMap<ContinuationId, Environment>,
+    wrappers: FxHashMap<Environment, ContinuationId>,
+    /// The ends of scopes that continuations lead to.
+    ends: FxHashMap<ContinuationId, Arc<[ScopeEnd]>>,
+}
+
+impl Environments {
+    /// The environment at the end of a scope, by the continuation there.
+    pub(super) fn get(&self, continuation: ContinuationId) -> Environment {
+        let none = Environment { set: ValueSetId::EMPTY, after_scope: continuation };
+        self.of_wrapper.get(&continuation).copied().unwrap_or(none)
+    }
+
+    /// The continuation at the end of a scope for an environment.
+    fn wrap(&mut self, environment: Environment, continuations: &mut Continuations) -> ContinuationId {
+        if environment.set == ValueSetId::EMPTY {
+            return environment.after_scope;
+        }
+        let Self { of_wrapper, wrappers, .. } = self;
+        *wrappers.entry(environment).or_insert_with(|| {
+            let wrapper = continuations.duplicate(environment.after_scope);
+            of_wrapper.insert(wrapper, environment);
+            wrapper
+        })
+    }
+
+    /// Estimated memory, in bytes.
+    pub(super) fn memory_bytes(&self) -> usize {
+        let entry = size_of::<(ContinuationId, Environment)>() + 1;
+        (self.of_wrapper.capacity() + self.wrappers.capacity()) * entry + self.ends.capacity() * 96
+    }
+}
+
+/// An end of a scope: the remembered values, and the values ahead.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(super) struct ScopeEnd {
+    pub(super) remembered: ValueSetId,
+    pub(super) ahead: Ahead,
+}
+
+/// A continuation on the way to the ends of scopes, and the values ahead before it.
+type Position = (ContinuationId, Ahead);
+
+impl Builder {
+    /// The ends of scopes that a continuation inside a scope leads to, each with the values ahead on a way there.
+    pub(super) fn scope_ends(
+        &mut self,
+        recognizer: &Recognizer,
+        continuation: ContinuationId,
+    ) -> Arc<[ScopeEnd]> {
+        let Self { remembered, continuations, .. } = self;
+        let environments = &mut remembered.environments;
+        if let Some(ends) = environments.ends.get(&continuation) {
+            return ends.clone();
+        }
+        let form = &recognizer.form;
+        let mut ends: Vec<ScopeEnd> = Vec::new();
+        let first: Position = (continuation, Ahead::default());
+        let mut visited = FxHashSet::from_iter([first.clone()]);
+        let mut stack = vec![first];
+        while let Some((current, before)) = stack.pop() {
+            for (dot, next) in continuations.get(current).entries() {
+                if form.is_scope_end(dot) {
+                    let end = ScopeEnd { remembered: environments.get(next).set, ahead: before.clone() };
+                    if !ends.contains(&end) {
+                        ends.push(end);
+                    }
+                } else {
+                    let position = (next, before.then(&remembered.scopes.ahead(form, dot)));
+                    if visited.insert(position.clone()) {
+                        stack.push(position);
+                    }
+                }
+            }
+        }
+        let ends: Arc<[ScopeEnd]> = ends.into();
+        environments.ends.insert(continuation, ends.clone());
+        ends
+    }
+
+    /// The continuation after a complete value, where `continuation` is that of its item; `None` if the value does not
+    /// satisfy the condition, or nothing can follow it.
+    pub(super) fn after_value(
+        &mut self,
+        recognizer: &Recognizer,
+        continuation: ContinuationId,
+        value: ValueId,
+        kind: ValueKind,
+    ) -> Result<Option<ContinuationId>, LimitExceeded> {
+        let form = &recognizer.form;
+        let mut results: FxHashMap<Position, Option<ContinuationId>> = FxHashMap::default();
+        let mut stack: Vec<Position> = vec![(continuation, Ahead::default())];
+        let mut last = None;
+        while let Some((current, before)) = stack.last().cloned() {
+            let entries: Vec<_> = self.continuations.get(current).entries().collect();
+            let mut content = Content::default();
+            let mut missing = false;
+            for (dot, next) in entries {
+                let after = if form.is_scope_end(dot) {
+                    self.at_scope_end(recognizer, next, &before, value, kind)?
+                } else {
+                    let ahead = before.then(&self.remembered.scopes.ahead(form, dot));
+                    match results.get(&(next, ahead.clone())) {
+                        Some(&after) => after,
+                        None => {
+                            stack.push((next, ahead));
+                            missing = true;
+                            None
+                        }
+                    }
+                };
+                content.entries.extend(after.map(|after| (dot, after)));
+            }
+            if missing {
+                continue;
+            }
+            content.normalize();
+            last = (!content.entries.is_empty()).then(|| self.continuations.intern(&content));
+            results.insert((current, before), last);
+            stack.pop();
+        }
+        Ok(last)
+    }
+
+    /// The continuation at the end of a scope after a value.
+    fn at_scope_end(
+        &mut self,
+        recognizer: &Recognizer,
+        at_end: ContinuationId,
+        ahead: &Ahead,
+        value: ValueId,
+        kind: ValueKind,
+    ) -> Result<Option<ContinuationId>, LimitExceeded> {
+        let Environment { mut set, after_scope } = self.remembered.environments.get(at_end);
+        if !satisfies(kind, self.remembered.sets.contains(set, value)) {
+            return Ok(None);
+        }
+        if ahead.values.is_empty() {
+            return Ok(Some(after_scope));
+        }
+        if kind == ValueKind::Fresh {
+            set = self.remembered.sets.with(set, value);
+        }
+        if !self.has_enough_values(recognizer, ahead, set)? {
+            return Ok(None);
+        }
+        let environment = Environment { set, after_scope };
+        Ok(Some(self.remembered.environments.wrap(environment, &mut self.continuations)))
+    }
+}

@@ -1,0 +1,139 @@
+//! Whether a value can still be completed as its condition demands.
+//!
+//! If no remembered value can begin with the prefix of a fresh value, every completion of it is fresh. Otherwise a
+//! search through the texts that remembered values begin with looks for a way out: a complete value that satisfies the
+//! condition, or for fresh values a prefix with which no remembered value begins. The search visits pairs of a set and
+//! a prefix, so it is bounded by the lengths of the remembered values; usually the first byte leads out.
+
+use rustc_hash::{FxHashMap, FxHashSet};
+
+use grammask_diagnostics::LimitExceeded;
+use grammask_engine::SetId;
+use grammask_grammar::ValueKind;
+
+use super::super::continuation::ContinuationId;
+use super::super::{Builder, Recognizer};
+use super::environment::ScopeEnd;
+use super::json::Prefix;
+use super::value_set::ValueSetId;
+use super::{ValueState, satisfies};
+
+/// A state, the remembered values, and the kind of the condition.
+type LivenessKey = (ValueState, ValueSetId, ValueKind);
+
+/// Results of searches.
+#[derive(Debug, Default)]
+pub(super) struct LivenessMemo(FxHashMap<LivenessKey, bool>);
+
+impl LivenessMemo {
+    /// Estimated memory, in bytes.
+    pub(super) fn memory_bytes(&self) -> usize {
+        self.0.capacity() * (size_of::<(LivenessKey, bool)>() + 1)
+    }
+}
+
+impl Builder {
+    /// Whether an item inside a value, by its number, can be completed by more bytes.
+    pub(super) fn is_live(
+        &mut self,
+        recognizer: &Recognizer,
+        continuation: ContinuationId,
+        state: ValueState,
+        number: usize,
+    ) -> Result<bool, LimitExceeded> {
+        let kind = recognizer.form.values()[number].1.kind;
+        let value = self.remembered.scopes.value(number as u32);
+        for ScopeEnd { remembered, ahead } in &*self.scope_ends(recognizer, continuation) {
+            if self.can_satisfy(recognizer, state, *remembered, kind)?
+                && self.has_enough_values(recognizer, &value.then(ahead), *remembered)?
+            {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+
+    /// Whether a value inside of which the text is can be completed by more bytes, so that it satisfies the condition.
+    pub(super) fn can_satisfy(
+        &mut self,
+        recognizer: &Recognizer,
+        state: ValueState,
+        remembered: ValueSetId,
+        kind: ValueKind,
+    ) -> Result<bool, LimitExceeded> {
+        if !self.can_repeat(state, remembered) {
+            return Ok(kind == ValueKind::Fresh);
+        }
+        let key = (state, remembered, kind);
+        if let Some(&known) = self.remembered.liveness.0.get(&key) {
+            return Ok(known);
+        }
+        let found = self.search(recognizer, state, remembered, kind)?;
+        self.remembered.liveness.0.insert(key, found);
+        Ok(found)
+    }
+
+    /// Whether a remembered value can begin with the text of a value so far.
+    fn can_repeat(&self, state: ValueState, remembered: ValueSetId) -> bool {
+        let values = &self.remembered.values;
+        self.remembered.sets.values(remembered).any(|value| values.can_become(state.prefix, value))
+    }
+
+    fn search(
+        &mut self,
+        recognizer: &Recognizer,
+        from: ValueState,
+        remembered: ValueSetId,
+        kind: ValueKind,
+    ) -> Result<bool, LimitExceeded> {
+        let values = &self.remembered.values;
+        let digits = self.remembered.sets.values(remembered).map(|value| values.digits(value)).max();
+        let digits = digits.unwrap_or(0).saturating_add(1);
+        let mut visited: FxHashSet<(SetId, Prefix)> = FxHashSet::default();
+        let mut stack = vec![from];
+        while let Some(state) = stack.pop() {
+            if visited.len() > self.limits.set_items {
+                return Err(LimitExceeded::new("set_items", self.limits.set_items));
+            }
+            for byte in bytes_by_preference() {
+                if kind == ValueKind::Repeated {
+                    let prefix = self.remembered.values.step(state.prefix, byte);
+                    if !self.can_repeat(ValueState { prefix, ..state }, remembered) {
+                        continue;
+                    }
+                }
+                let Some(next) = self.step_value(recognizer, state, byte)? else { continue };
+                let set = &recognizer.set(next.set).data;
+                let (ends, is_final) = (set.ends(), set.is_final());
+                if ends {
+                    let value = self.remembered.values.finish(next.prefix);
+                    if satisfies(kind, self.remembered.sets.contains(remembered, value)) {
+                        return Ok(true);
+                    }
+                }
+                if is_final {
+                    continue;
+                }
+                if !self.can_repeat(next, remembered) {
+                    if kind == ValueKind::Fresh {
+                        return Ok(true);
+                    }
+                    continue;
+                }
+                let prefix = self.remembered.values.saturated(next.prefix, digits);
+                if visited.insert((next.set, prefix)) {
+                    stack.push(next);
+                }
+            }
+        }
+        Ok(false)
+    }
+}
+
+/// All bytes, those last that lead most directly to the end of a value: not white space, escapes, or other spellings of
+/// numbers.
+fn bytes_by_preference() -> impl Iterator<Item = u8> {
+    const DETOURS: &[u8] = b" \t\r\n\\+eE.";
+    let direct = (0..=u8::MAX).filter(|byte| !DETOURS.contains(byte));
+    DETOURS.iter().copied().chain(direct)
+}

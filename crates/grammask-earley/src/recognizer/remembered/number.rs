@@ -1,0 +1,143 @@
+//! JSON numbers by value, read byte by byte.
+
+use super::chains::{ChainId, Chains};
+
+/// The value of a number: its significant digits times a power of ten.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(super) struct NumberValue {
+    /// False for zero.
+    pub(super) is_negative: bool,
+    /// The digits without zeros at either end.
+    pub(super) digits: ChainId,
+    /// The power of ten of the last digit; 0 for zero.
+    pub(super) exponent: i128,
+}
+
+/// What has been read of a number.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(super) struct NumberPrefix {
+    pub(super) is_negative: bool,
+    pub(super) phase: NumberPhase,
+    /// The digits without zeros at either end.
+    pub(super) digits: ChainId,
+    /// The zeros after them.
+    pub(super) zeros: u32,
+    /// The number of digits after the point.
+    pub(super) scale: u32,
+    exponent_is_negative: bool,
+    exponent: i128,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub(super) enum NumberPhase {
+    Integer,
+    Fraction,
+    /// After the `e`.
+    Exponent,
+    /// After a sign or digit of the exponent.
+    ExponentDigits,
+}
+
+/// Maximum of exponents. Numbers of larger exponents, with 36 digits or more, are equal if their digits are.
+const MAX_EXPONENT: i128 = 10_i128.pow(36);
+
+impl NumberPrefix {
+    /// Before the first byte.
+    pub(super) const EMPTY: Self = Self {
+        is_negative: false,
+        phase: NumberPhase::Integer,
+        digits: ChainId::EMPTY,
+        zeros: 0,
+        scale: 0,
+        exponent_is_negative: false,
+        exponent: 0,
+    };
+
+    /// The number after a byte; `None` if the byte is no part of it.
+    pub(super) fn step(self, byte: u8, chains: &mut Chains) -> Option<Self> {
+        let mut next = self;
+        match (byte, self.phase) {
+            (b'-', NumberPhase::Integer) if self == Self::EMPTY => next.is_negative = true,
+            (b'.', NumberPhase::Integer) => next.phase = NumberPhase::Fraction,
+            (b'e' | b'E', NumberPhase::Integer | NumberPhase::Fraction) => {
+                next.phase = NumberPhase::Exponent;
+                if self.is_zero() {
+                    next.scale = 0;
+                }
+                let shift = next.zeros.min(next.scale);
+                (next.zeros, next.scale) = (next.zeros - shift, next.scale - shift);
+            }
+            (b'+' | b'-', NumberPhase::Exponent) => {
+                next.phase = NumberPhase::ExponentDigits;
+                // The exponent of zero has no effect.
+                next.exponent_is_negative = byte == b'-' && !self.is_zero();
+            }
+            (b'0'..=b'9', NumberPhase::Exponent | NumberPhase::ExponentDigits) => {
+                next.phase = NumberPhase::ExponentDigits;
+                if !self.is_zero() {
+                    let exponent = self.exponent * 10 + i128::from(byte - b'0');
+                    next.exponent = exponent.min(MAX_EXPONENT);
+                }
+            }
+            (b'0'..=b'9', _) => {
+                next.scale += u32::from(self.phase == NumberPhase::Fraction);
+                if byte == b'0' {
+                    next.zeros += u32::from(!self.is_zero());
+                } else {
+                    let zero = u32::from(b'0');
+                    let digits = (0..self.zeros).fold(self.digits, |digits, _| chains.push(digits, zero));
+                    next.digits = chains.push(digits, u32::from(byte));
+                    next.zeros = 0;
+                }
+            }
+            _ => return None,
+        }
+        Some(next)
+    }
+
+    /// The value of the number.
+    pub(super) fn value(self) -> NumberValue {
+        if self.is_zero() {
+            return NumberValue { is_negative: false, digits: ChainId::EMPTY, exponent: 0 };
+        }
+        let exponent = if self.exponent_is_negative { -self.exponent } else { self.exponent };
+        NumberValue {
+            is_negative: self.is_negative,
+            digits: self.digits,
+            exponent: exponent + i128::from(self.zeros) - i128::from(self.scale),
+        }
+    }
+
+    /// Whether a number of this value can begin so. May be true where none can.
+    pub(super) fn can_become(self, value: NumberValue, chains: &Chains) -> bool {
+        if value.digits == ChainId::EMPTY {
+            return self.is_zero();
+        }
+        if self.is_negative != value.is_negative {
+            return false;
+        }
+        match self.phase {
+            NumberPhase::Integer | NumberPhase::Fraction => chains.begins_with(value.digits, self.digits),
+            NumberPhase::Exponent | NumberPhase::ExponentDigits => self.digits == value.digits,
+        }
+    }
+
+    /// The prefix with the zeros that have no effect on values of at most `digits` digits left out, where only values
+    /// with exponents of at most `digits` digits count.
+    pub(super) fn saturated(self, digits: u32) -> Self {
+        let mut saturated = self;
+        if self.phase == NumberPhase::Fraction {
+            // Only zeros after the point are left out.
+            let zeros = if self.is_zero() { self.scale } else { self.zeros.min(self.scale) };
+            let excess = zeros.saturating_sub(digits);
+            saturated.scale -= excess;
+            saturated.zeros = saturated.zeros.saturating_sub(excess);
+        }
+        saturated
+    }
+
+    /// Whether the digits so far are zeros.
+    fn is_zero(self) -> bool {
+        self.digits == ChainId::EMPTY
+    }
+}

@@ -1,0 +1,181 @@
+//! The scopes of a grammar: which values are ahead of a position in a production.
+
+use crate::lowering::{DotId, NormalForm, Production, RightHandSide, SelectionNext, Symbol};
+use grammask_grammar::{NonterminalId, PartId, Selection, SelectionState, ValueKind};
+
+/// The values ahead of a position, up to the end of its scope.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+pub(super) struct Ahead {
+    /// The numbers of the values that can be ahead, sorted.
+    pub(super) values: Vec<u32>,
+    /// The least number of fresh values ahead whose symbols may run out of values. Symbols with infinitely many values
+    /// take nothing away from others.
+    pub(super) fresh: u32,
+}
+
+impl Ahead {
+    /// Both, one after the other.
+    pub(super) fn then(&self, other: &Self) -> Self {
+        let mut values = self.values.clone();
+        values.extend_from_slice(&other.values);
+        values.sort_unstable();
+        values.dedup();
+        Self { values, fresh: self.fresh.saturating_add(other.fresh) }
+    }
+
+    /// `least` to any number of copies.
+    fn times(&self, least: u32) -> Self {
+        Self { values: self.values.clone(), fresh: self.fresh.saturating_mul(least) }
+    }
+}
+
+/// The parts of a selection.
+#[derive(Clone, Copy)]
+struct SelectedParts<'a> {
+    selection: &'a Selection,
+    parts: &'a [Symbol],
+    separator: Symbol,
+}
+
+/// For each nonterminal the values in its texts that belong to the scope around it.
+#[derive(Debug)]
+pub(super) struct Scopes {
+    of_nonterminal: Vec<Ahead>,
+    /// Whether each value, by its number, is fresh and may run out of values.
+    is_scarce: Box<[bool]>,
+}
+
+impl Scopes {
+    /// Analyses a grammar: the least fixpoint of both parts of [`Ahead`]. The rules with values are few or form no long
+    /// chains, so rounds over all of them suffice.
+    pub(super) fn new(form: &NormalForm, infinite: &[bool]) -> Self {
+        let is_fresh = form.values().iter().map(|(_, condition)| condition.kind == ValueKind::Fresh);
+        let is_scarce =
+            is_fresh.zip(infinite).map(|(is_fresh, is_infinite)| is_fresh && !is_infinite).collect();
+        let count = if form.values().is_empty() { 0 } else { form.nonterminal_count() };
+        let of_nonterminal = vec![Ahead { values: Vec::new(), fresh: u32::MAX }; count];
+        let mut scopes = Self { of_nonterminal, is_scarce };
+        loop {
+            let mut is_stable = true;
+            for index in (0..count).rev() {
+                let mut own = Ahead { values: Vec::new(), fresh: u32::MAX };
+                for production in form.productions_of(NonterminalId::new(index)) {
+                    let of_production = scopes.of_production(form, production);
+                    let fresh = own.fresh.min(of_production.fresh);
+                    own = Ahead { fresh, ..own.then(&of_production) };
+                }
+                if own != scopes.of_nonterminal[index] {
+                    scopes.of_nonterminal[index] = own;
+                    is_stable = false;
+                }
+            }
+            if is_stable {
+                return scopes;
+            }
+        }
+    }
+
+    /// Whether some fresh value may run out of values.
+    pub(super) fn have_scarce_values(&self) -> bool {
+        self.is_scarce.contains(&true)
+    }
+
+    /// Whether a value, by its number, is fresh and may run out of values.
+    pub(super) fn is_scarce(&self, number: u32) -> bool {
+        self.is_scarce[number as usize]
+    }
+
+    /// The value with this number.
+    pub(super) fn value(&self, number: u32) -> Ahead {
+        Ahead { values: vec![number], fresh: u32::from(self.is_scarce(number)) }
+    }
+
+    /// The values ahead of a dot in its production.
+    pub(super) fn ahead(&self, form: &NormalForm, dot: DotId) -> Ahead {
+        let production = form.production_of(dot);
+        let read = dot.0.saturating_sub(production.first_dot.0);
+        match &production.rhs {
+            RightHandSide::Sequence(symbols) => self.of_symbols(&symbols[read as usize..]),
+            // At a dot, at least one more copy follows.
+            RightHandSide::Repeat { symbol, min, .. } => {
+                self.of_symbol(*symbol).times(min.saturating_sub(read).max(1))
+            }
+            RightHandSide::Selection { selection, parts, separator } => {
+                let parts = SelectedParts { selection, parts, separator: *separator };
+                self.of_selection(parts, || form.selection_next(dot))
+            }
+            RightHandSide::Scope(_) => Ahead::default(),
+            RightHandSide::Value { .. } => self.of_production(form, production),
+        }
+    }
+
+    fn of_production(&self, form: &NormalForm, production: &Production) -> Ahead {
+        match &production.rhs {
+            RightHandSide::Value { .. } => {
+                let dot = production.first_dot;
+                self.value(form.values().partition_point(|&(other, _)| other < dot) as u32)
+            }
+            RightHandSide::Repeat { symbol, min, .. } => self.of_symbol(*symbol).times(*min),
+            RightHandSide::Sequence(symbols) => self.of_symbols(symbols),
+            RightHandSide::Selection { selection, parts, separator } => {
+                let parts = SelectedParts { selection, parts, separator: *separator };
+                self.of_selection(parts, || SelectionNext::AnyPart(selection.start()))
+            }
+            RightHandSide::Scope(_) => Ahead::default(),
+        }
+    }
+
+    /// The values ahead in a selection. Those of parts that can no longer occur are among them.
+    fn of_selection(&self, selected: SelectedParts<'_>, next: impl FnOnce() -> SelectionNext) -> Ahead {
+        let SelectedParts { parts, separator, .. } = selected;
+        let values = self.of_symbols(parts).then(&self.of_symbol(separator)).values;
+        if values.is_empty() {
+            return Ahead::default();
+        }
+        let first_of = |state: &SelectionState| {
+            let first = selected.selection.choices(state);
+            first.map(|part| self.fresh_from(selected, part, state)).min().unwrap_or(u32::MAX)
+        };
+        let fresh = match next() {
+            SelectionNext::Part(part, after) => {
+                let first = self.of_symbol(parts[part.index()]).fresh;
+                first.saturating_add(self.fresh_after(selected, &after))
+            }
+            SelectionNext::AnyPart(state) => first_of(&state),
+            SelectionNext::Separator(state) => {
+                self.of_symbol(separator).fresh.saturating_add(first_of(&state))
+            }
+        };
+        Ahead { values, fresh }
+    }
+
+    /// The least number of fresh values in a part and those that follow it.
+    fn fresh_from(&self, selected: SelectedParts<'_>, part: PartId, state: &SelectionState) -> u32 {
+        let first = self.of_symbol(selected.parts[part.index()]).fresh;
+        first.saturating_add(self.fresh_after(selected, &selected.selection.after(state, part)))
+    }
+
+    /// The least number of fresh values in what follows a part.
+    fn fresh_after(&self, selected: SelectedParts<'_>, state: &SelectionState) -> u32 {
+        let SelectedParts { selection, parts, separator } = selected;
+        let cost = |part: PartId| {
+            let part = self.of_symbol(parts[part.index()]).fresh;
+            (part != u32::MAX).then(|| u64::from(part.saturating_add(self.of_symbol(separator).fresh)))
+        };
+        selection.min_cost(state, cost).and_then(|fresh| u32::try_from(fresh).ok()).unwrap_or(u32::MAX)
+    }
+
+    fn of_symbols(&self, symbols: &[Symbol]) -> Ahead {
+        symbols.iter().fold(Ahead::default(), |ahead, &symbol| match self.of_symbol(symbol) {
+            more if more == Ahead::default() => ahead,
+            more => ahead.then(&more),
+        })
+    }
+
+    fn of_symbol(&self, symbol: Symbol) -> Ahead {
+        match symbol {
+            Symbol::Terminal(_) => Ahead::default(),
+            Symbol::Nonterminal(id) => self.of_nonterminal[id.index()].clone(),
+        }
+    }
+}

@@ -1,0 +1,79 @@
+//! Steps of items before and inside values.
+
+use grammask_collections::state_table::MemoTransition;
+use grammask_diagnostics::LimitExceeded;
+use grammask_engine::SetId;
+
+use super::super::kernel::{Item, Kernel};
+use super::super::prediction::ByteWithClass;
+use super::super::{Builder, Recognizer};
+use super::{MAX_OPEN_VALUES, ValueState, value_at};
+
+impl Builder {
+    /// Adds to the kernel the items after a byte of the items in `self.stepper.value_items`.
+    pub(in super::super) fn step_values(
+        &mut self,
+        recognizer: &Recognizer,
+        byte: ByteWithClass,
+        kernel: &mut Kernel,
+    ) -> Result<(), LimitExceeded> {
+        let items = std::mem::take(&mut self.stepper.value_items);
+        let mut ended = Vec::new();
+        for &item in &items {
+            let Some((number, condition)) = value_at(&recognizer.form, item.dot) else { continue };
+            let before = self.remembered.state(item.state);
+            let Some(after) = self.step_value(recognizer, before, byte.byte)? else { continue };
+            let set = &recognizer.set(after.set).data;
+            let (ends, is_final) = (set.ends(), set.is_final());
+            if ends {
+                let value = self.remembered.values.finish(after.prefix);
+                ended.extend(self.after_value(recognizer, item.continuation, value, condition.kind)?);
+            }
+            if !is_final && self.is_live(recognizer, item.continuation, after, number)? {
+                let state = self.remembered.intern_state(after);
+                kernel.items.push(Item { state, ..item });
+            }
+        }
+        self.stepper.value_items = items;
+        self.stepper.value_items.clear();
+        self.stepper.resume(&recognizer.form, kernel, &mut ended, &mut self.continuations)
+    }
+
+    /// The state inside a value after a byte.
+    pub(super) fn step_value(
+        &mut self,
+        recognizer: &Recognizer,
+        before: ValueState,
+        byte: u8,
+    ) -> Result<Option<ValueState>, LimitExceeded> {
+        let Some(set) = self.step_inside(recognizer, before.set, byte)? else { return Ok(None) };
+        let prefix = self.remembered.values.step(before.prefix, byte);
+        Ok(Some(ValueState { set, prefix }))
+    }
+
+    /// The set after a byte, memoised. At most [`MAX_OPEN_VALUES`] calls are inside each other.
+    pub(in super::super) fn step_inside(
+        &mut self,
+        recognizer: &Recognizer,
+        id: SetId,
+        byte: u8,
+    ) -> Result<Option<SetId>, LimitExceeded> {
+        let class = usize::from(recognizer.class_of_byte[usize::from(byte)]);
+        let set = recognizer.set(id);
+        match set.transition(class) {
+            MemoTransition::Dead => return Ok(None),
+            MemoTransition::To(next) => return Ok(Some(SetId::new(next as usize))),
+            MemoTransition::Unknown => {}
+        }
+        if self.remembered.open == MAX_OPEN_VALUES {
+            return Err(LimitExceeded::new("set_items", self.limits.set_items));
+        }
+        self.remembered.open += 1;
+        let next = self.step(recognizer, set, ByteWithClass { class, byte });
+        self.remembered.open -= 1;
+        let next = next?;
+        recognizer.count_step();
+        self.set_bytes += set.memoise(class, next.map(SetId::index), recognizer.class_count());
+        Ok(next)
+    }
+}

@@ -1,0 +1,52 @@
+//! Values that a text must not repeat, or must repeat.
+//!
+//! A scope begins with an empty set of remembered values. Inside it, a *fresh* value is a text whose value is not
+//! remembered; it is remembered from there on. A *repeated* value is a text whose value is remembered. Both refer to
+//! the innermost scope around them; a value that contains a scope is compared as a whole. So the items of a JSON array
+//! with `uniqueItems` are fresh values in one scope:
+//!
+//! ```text
+//! array ::= scope("[" (fresh(item) ("," fresh(item))*)? "]")
+//! ```
+//!
+//! These are data-dependent grammars (Jim, Mandelbaum and Walker, POPL 2010) whose environment is one set of values.
+//! Lowering requires that
+//!
+//! - a value stands inside a scope, with no other value between them;
+//! - its node does not derive the empty text, and derives no tokens by name or number;
+//! - the rules between a scope and its values recur at their ends only, so that the rest of a scope is a bounded list
+//!   of positions. Unbounded repetitions of values are allowed.
+//!
+//! What lowering cannot check is up to the author of a grammar: every alternative of a scope that a text can enter must
+//! have an end with values that differ. It has one if each fresh value has infinitely many values, or more than the
+//! scope can remember before it.
+
+/// The condition on a value.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct ValueCondition {
+    /// Whether the value must be remembered.
+    pub kind: ValueKind,
+    /// Which texts have equal values.
+    pub equality: ValueEquality,
+}
+
+/// Whether a value must be remembered.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum ValueKind {
+    /// It must not, and is remembered afterwards.
+    Fresh,
+    /// It must.
+    Repeated,
+}
+
+/// Which texts have equal values.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum ValueEquality {
+    /// Equal texts.
+    Bytes,
+    /// Texts of equal JSON values, whatever white space is around and in them: strings by their decoded characters,
+    /// numbers by their exact value, arrays by their items, objects by their members in any order. An object that
+    /// repeats a name equals only objects with the same members. A text that is not JSON equals those with the same bytes
+    /// from the first one on that no JSON text has there, after equal beginnings.
+    Json,
+}

@@ -1,0 +1,169 @@
+//! The tokens below a node by the derivative of a terminal, cached with the vocabulary for all grammars.
+//!
+//! The groups are a function of the language that is left of the terminal. Inside copies they also depend on the first
+//! bytes of what follows: a token leaves the copies where its next byte may begin that.
+
+use std::sync::Arc;
+
+use rustc_hash::FxHashMap;
+
+use grammask_automata::ContentHasher;
+use grammask_diagnostics::LimitExceeded;
+use grammask_engine::{CompletionStep, InsideTerminal, SetId};
+use grammask_vocabulary::{DerivativeGroups, TokenId, TrieNode};
+
+use super::grouped::GroupedWalk;
+use super::successors::LoopBytes;
+
+/// Distinguishes the content hashes of copies with what follows them from others.
+const COPIES_TAG: u64 = 0x636f_7069_6573;
+
+/// Maximum length of the words by which states are compared.
+const MAX_WORD: usize = 64;
+
+/// The shortest word that leaves a terminal, and the state after it. The states on the way to it, and so the shortest
+/// completion and its spelling, are functions of it and of the place of the terminal.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+struct ShortestRest {
+    word: Vec<u8>,
+    end: SetId,
+}
+
+impl GroupedWalk<'_> {
+    /// The groups of tokens below a node by derivative of a state inside a terminal.
+    pub(super) fn groups(
+        &self,
+        set: SetId,
+        inside: InsideTerminal,
+        start: TrieNode,
+    ) -> Result<Arc<DerivativeGroups>, LimitExceeded> {
+        let summaries = self.vocabulary.summaries();
+        let language = self.language(inside)?;
+        if let Some(known) = summaries.get_derivatives(language, start) {
+            return Ok(known);
+        }
+        let groups = Arc::new(self.compute_groups(set, inside, start)?);
+        summaries.insert_derivatives(language, start, groups.clone());
+        Ok(groups)
+    }
+
+    /// The content hash of all that the groups are a function of.
+    fn language(&self, inside: InsideTerminal) -> Result<u128, LimitExceeded> {
+        let Some(after) = inside.after else { return Ok(inside.language) };
+        let mut first_bytes = [0_u8; 256];
+        for (byte, is_first) in (0..=u8::MAX).zip(&mut first_bytes) {
+            let of_class =
+                self.engine.byte_of_class()[usize::from(self.engine.class_of_byte()[usize::from(byte)])];
+            *is_first = u8::from(self.engine.step(after, of_class)?.is_some());
+        }
+        let mut hasher = ContentHasher::new(COPIES_TAG);
+        hasher.write_hash(inside.language);
+        hasher.write_bytes(&first_bytes);
+        Ok(hasher.finish())
+    }
+
+    /// What a state reads inside a terminal.
+    pub(super) fn inside(&self, set: SetId) -> Result<Option<InsideTerminal>, LimitExceeded> {
+        let reach = u32::try_from(self.vocabulary.trie().max_depth()).unwrap_or(u32::MAX);
+        self.engine.inside_terminal(set, reach)
+    }
+
+    fn compute_groups(
+        &self,
+        set: SetId,
+        start_inside: InsideTerminal,
+        start: TrieNode,
+    ) -> Result<DerivativeGroups, LimitExceeded> {
+        let Self { engine, vocabulary, deadline, .. } = *self;
+        let trie = vocabulary.trie();
+        let first_depth = usize::from(trie.depth(start));
+        let mut loop_bytes = LoopBytes::new(engine);
+        // By state whether it is inside the terminal, and the index of its group.
+        let mut insides: FxHashMap<SetId, Option<(usize, InsideTerminal)>> = FxHashMap::default();
+        let mut indices: FxHashMap<ShortestRest, usize> = FxHashMap::default();
+        let mut groups: FxHashMap<usize, (TrieNode, Vec<TokenId>)> = FxHashMap::default();
+        // By the state after the byte, the byte, and whether it begins what follows copies.
+        let mut leaving: FxHashMap<(SetId, u8, bool), Vec<TrieNode>> = FxHashMap::default();
+        let mut path: Vec<(SetId, InsideTerminal)> = vec![(set, start_inside)];
+        let mut node = TrieNode(start.0 + 1);
+        let mut new_steps = engine.new_steps();
+        while node < trie.subtree_end(start) {
+            if new_steps != engine.new_steps() {
+                new_steps = engine.new_steps();
+                deadline.check()?;
+            }
+            let depth = usize::from(trie.depth(node)) - first_depth;
+            let (before, inside_before) = path[depth - 1];
+            let byte = trie.byte(node);
+            let Some(next) = engine.step(before, byte)? else {
+                node = trie.subtree_end(node);
+                continue;
+            };
+            let follows = match inside_before.after {
+                Some(after) if inside_before.may_end => engine.step(after, byte)?.is_some(),
+                _ => false,
+            };
+            let inside = match insides.get(&next) {
+                Some(&known) => known,
+                None => {
+                    let inside = self.inside(next)?.filter(|inside| inside.place == start_inside.place);
+                    let inside = match inside {
+                        Some(inside) => {
+                            let count = indices.len();
+                            let rest = self.shortest_rest(next, inside)?;
+                            Some((*indices.entry(rest).or_insert(count), inside))
+                        }
+                        None => None,
+                    };
+                    insides.insert(next, inside);
+                    inside
+                }
+            };
+            let Some((group, inside)) = inside.filter(|_| !follows) else {
+                leaving.entry((next, byte, follows)).or_default().push(node);
+                node = trie.subtree_end(node);
+                continue;
+            };
+            // What follows copies may begin at any of them.
+            let loops = inside.after.is_none() && loop_bytes.loops_below(trie, node, next)?;
+            let tokens = if loops { trie.subtree_tokens(node) } else { trie.tokens(node) };
+            groups.entry(group).or_insert((node, Vec::new())).1.extend_from_slice(tokens);
+            if loops {
+                node = trie.subtree_end(node);
+                continue;
+            }
+            path.truncate(depth);
+            path.push((next, inside));
+            node = TrieNode(node.0 + 1);
+        }
+        Ok(DerivativeGroups::new(groups.into_values(), leaving.into_values(), start, vocabulary))
+    }
+
+    /// How the text of a state leaves the terminal soonest.
+    fn shortest_rest(&self, set: SetId, inside: InsideTerminal) -> Result<ShortestRest, LimitExceeded> {
+        let Self { engine, vocabulary, deadline, .. } = *self;
+        let mut rest = ShortestRest { word: Vec::new(), end: set };
+        let mut here = Some(inside);
+        while let Some(is_inside) = here {
+            if is_inside.may_end {
+                // What follows the copies is shorter than another copy with what follows it.
+                return Ok(ShortestRest { end: is_inside.after.unwrap_or(rest.end), ..rest });
+            }
+            let completion = engine.shortest_completion(rest.end, vocabulary, deadline)?;
+            let next = match completion.and_then(|completion| completion.first) {
+                Some(CompletionStep::Byte(byte)) if rest.word.len() < MAX_WORD => {
+                    rest.word.push(byte);
+                    engine.step(rest.end, byte)?
+                }
+                _ => None,
+            };
+            let Some(next) = next else {
+                // A state by itself.
+                return Ok(ShortestRest { word: Vec::new(), end: set });
+            };
+            rest.end = next;
+            here = self.inside(next)?.filter(|next| next.place == inside.place);
+        }
+        Ok(rest)
+    }
+}

@@ -1,0 +1,385 @@
+//! The states after each legal token, one of each cost where many tokens stay inside a terminal.
+//!
+//! Most legal tokens of a state stay inside the same terminal, as the tokens of free text inside a string. The
+//! [`DerivativeGroups`](grammask_vocabulary::DerivativeGroups) of that terminal's *reference state*, cached with the vocabulary for all grammars, give them
+//! at once. States inside a terminal have the same cost if the shortest words that leave it are equal, and end in the
+//! same state. A state that differs from the reference in few tokens (a name that must not be one of a few others) is
+//! walked together with it, where the two differ.
+
+use grammask_diagnostics::{Deadline, LimitExceeded};
+use grammask_engine::{Engine, SetId};
+use grammask_vocabulary::{LiveTokens, TokenId, TrieNode, Vocabulary};
+
+use super::successors;
+
+/// Tokens with one state after them, or states of one cost.
+pub(super) enum TokenGroup<'a> {
+    /// Some of the tokens.
+    Listed(&'a [TokenId]),
+    /// A shared set.
+    Shared(LiveTokens),
+}
+
+/// Takes legal tokens, and the state after them.
+pub(super) type VisitGroup<'a> = dyn FnMut(SetId, TokenGroup<'_>) -> Result<(), LimitExceeded> + 'a;
+
+/// Minimum number of nodes of a subtree in which a reference state is looked for; smaller ones are walked.
+pub(super) const MIN_NODES: usize = 512;
+
+/// A walk that looks for reference states.
+pub(super) struct GroupedWalk<'a> {
+    pub(super) engine: &'a dyn Engine,
+    pub(super) vocabulary: &'a Vocabulary,
+    pub(super) deadline: &'a Deadline,
+    /// [`MIN_NODES`], or less in tests.
+    pub(super) min_nodes: usize,
+}
+
+impl GroupedWalk<'_> {
+    /// Calls `visit` with the legal tokens of a state, and the state after them or one with the same spelling cost,
+    /// several times for a state that several groups of tokens lead to. End tokens are visited only if `reads_end_tokens`, and then as any other token.
+    ///
+    /// Cost: a lookup per derivative of a reference state that is cached, and a step per node of the trie where the
+    /// states differ.
+    pub(super) fn visit(
+        &self,
+        set: SetId,
+        reads_end_tokens: bool,
+        visit: &mut VisitGroup<'_>,
+    ) -> Result<(), LimitExceeded> {
+        let Self { engine, vocabulary, deadline, .. } = *self;
+        let trie = vocabulary.trie();
+        if !engine.token_matches(set)?.is_empty() {
+            let visit_listed = &mut |next, tokens: &[TokenId]| visit(next, TokenGroup::Listed(tokens));
+            return successors::visit(engine, vocabulary, set, reads_end_tokens, deadline, visit_listed);
+        }
+        if self.visit_by_reference(set, TrieNode::ROOT, visit)? {
+            return Ok(());
+        }
+        // The state at each depth of the path to the current node; the root is at depth 0.
+        let mut path: Vec<SetId> = vec![set];
+        let mut node = TrieNode(1);
+        let mut new_steps = engine.new_steps();
+        while node.index() < trie.len() {
+            if new_steps != engine.new_steps() {
+                new_steps = engine.new_steps();
+                deadline.check()?;
+            }
+            let depth = usize::from(trie.depth(node));
+            let Some(next) = engine.step(path[depth - 1], trie.byte(node))? else {
+                node = trie.subtree_end(node);
+                continue;
+            };
+            self.visit_node(next, node, visit)?;
+            if trie.subtree_len(node) >= self.min_nodes && self.visit_by_reference(next, node, visit)? {
+                node = trie.subtree_end(node);
+                continue;
+            }
+            path.truncate(depth);
+            path.push(next);
+            node = TrieNode(node.0 + 1);
+        }
+        Ok(())
+    }
+
+    /// Visits the tokens of a state that reads no tokens as such, given all of its legal tokens. End tokens are left out.
+    ///
+    /// Cost: a step per byte of the tokens that is not common to the one before, in the order of their texts.
+    pub(super) fn visit_few(
+        &self,
+        set: SetId,
+        tokens: &LiveTokens,
+        visit: &mut VisitGroup<'_>,
+    ) -> Result<(), LimitExceeded> {
+        let text = |token| Some((self.vocabulary.token(token)?, token));
+        let mut texts: Vec<(&[u8], TokenId)> = tokens.iter().filter_map(text).collect();
+        texts.sort_unstable();
+        self.deadline.check()?;
+        // The state after each prefix of the text before.
+        let mut path: Vec<SetId> = vec![set];
+        let mut before: &[u8] = &[];
+        for (text, token) in texts {
+            let shared = before.iter().zip(text).take_while(|(left, right)| left == right).count();
+            path.truncate(shared + 1);
+            while let Some(&byte) = text.get(path.len() - 1) {
+                let Some(next) = self.engine.step(path[path.len() - 1], byte)? else { break };
+                path.push(next);
+            }
+            before = &text[..path.len() - 1];
+            if before.len() == text.len() {
+                self.visit_ended(path[path.len() - 1], TokenGroup::Listed(&[token]), visit)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Visits the tokens at a node.
+    fn visit_node(
+        &self,
+        set: SetId,
+        node: TrieNode,
+        visit: &mut VisitGroup<'_>,
+    ) -> Result<(), LimitExceeded> {
+        let tokens = self.vocabulary.trie().tokens(node);
+        match tokens.is_empty() {
+            true => Ok(()),
+            false => self.visit_ended(set, TokenGroup::Listed(tokens), visit),
+        }
+    }
+
+    /// Visits tokens with the state after their bytes.
+    fn visit_ended(
+        &self,
+        set: SetId,
+        tokens: TokenGroup<'_>,
+        visit: &mut VisitGroup<'_>,
+    ) -> Result<(), LimitExceeded> {
+        match self.engine.end_token(set)? {
+            Some(after) => visit(after, tokens),
+            None => Ok(()),
+        }
+    }
+
+    /// Visits the tokens below a node, if there is a reference state; returns whether there is one.
+    fn visit_by_reference(
+        &self,
+        set: SetId,
+        node: TrieNode,
+        visit: &mut VisitGroup<'_>,
+    ) -> Result<bool, LimitExceeded> {
+        let Some(reference) = self.reference(set, node)? else { return Ok(false) };
+        let Some(inside) = self.inside(reference)? else { return Ok(false) };
+        let groups = self.groups(reference, inside, node)?;
+        let removed = match reference == set {
+            true => Vec::new(),
+            false => self.visit_differences(set, reference, node, visit)?,
+        };
+        let after = |path: &[u8]| -> Result<Option<SetId>, LimitExceeded> {
+            Ok(self.engine.step_all(reference, path, self.deadline)?.ok())
+        };
+        for group in groups.inside() {
+            let Some(next) = after(&group.path)? else { continue };
+            let tokens = group.tokens.but(removed.clone(), self.vocabulary.size());
+            self.visit_ended(next, TokenGroup::Shared(tokens), visit)?;
+        }
+        for leaving in groups.leaving() {
+            let Some(next) = after(&leaving.path)? else { continue };
+            leaving.for_each(
+                next,
+                |set, byte| self.engine.step(set, byte),
+                |set, tokens| {
+                    if removed.is_empty() {
+                        return self.visit_ended(set, TokenGroup::Listed(tokens), visit);
+                    }
+                    let is_kept = |token: &TokenId| removed.binary_search(token).is_err();
+                    let kept: Vec<TokenId> = tokens.iter().copied().filter(is_kept).collect();
+                    self.visit_ended(set, TokenGroup::Listed(&kept), visit)
+                },
+            )?;
+        }
+        Ok(true)
+    }
+
+    /// A state to which most bytes lead, from itself too. Otherwise the state itself, if most bytes are legal.
+    fn reference(&self, set: SetId, node: TrieNode) -> Result<Option<SetId>, LimitExceeded> {
+        let Some(reference) = self.majority(set, node)? else { return Ok(None) };
+        let loops = reference == set || self.majority(reference, node)? == Some(reference);
+        Ok(Some(if loops { reference } else { set }))
+    }
+
+    /// The state after most of the nodes below a node, if they are enough.
+    fn majority(&self, set: SetId, node: TrieNode) -> Result<Option<SetId>, LimitExceeded> {
+        let trie = self.vocabulary.trie();
+        let mut weights: Vec<(SetId, usize)> = Vec::new();
+        for child in trie.children(node) {
+            let Some(next) = self.engine.step(set, trie.byte(child))? else { continue };
+            let weight = trie.subtree_len(child);
+            match weights.iter_mut().find(|(known, _)| *known == next) {
+                Some((_, sum)) => *sum += weight,
+                None => weights.push((next, weight)),
+            }
+        }
+        let heaviest = weights.into_iter().max_by_key(|&(_, weight)| weight);
+        Ok(heaviest
+            .filter(|&(_, weight)| weight >= self.min_nodes && 4 * weight >= trie.subtree_len(node))
+            .map(|(set, _)| set))
+    }
+
+    /// Visits the legal tokens below a node after which the states are different, and returns the tokens that are to be
+    /// left out of the reference state's groups, ascending.
+    fn visit_differences(
+        &self,
+        set: SetId,
+        reference: SetId,
+        start: TrieNode,
+        visit: &mut VisitGroup<'_>,
+    ) -> Result<Vec<TokenId>, LimitExceeded> {
+        let trie = self.vocabulary.trie();
+        let first_depth = usize::from(trie.depth(start));
+        let mut path: Vec<(SetId, Option<SetId>)> = vec![(set, Some(reference))];
+        let mut removed = Vec::new();
+        let mut node = TrieNode(start.0 + 1);
+        let mut new_steps = self.engine.new_steps();
+        while node < trie.subtree_end(start) {
+            if new_steps != self.engine.new_steps() {
+                new_steps = self.engine.new_steps();
+                self.deadline.check()?;
+            }
+            let depth = usize::from(trie.depth(node)) - first_depth;
+            let (own, other) = path[depth - 1];
+            let byte = trie.byte(node);
+            let own = self.engine.step(own, byte)?;
+            let other = match other {
+                Some(other) => self.engine.step(other, byte)?,
+                None => None,
+            };
+            if own == other {
+                node = trie.subtree_end(node);
+                continue;
+            }
+            let Some(own) = own else {
+                removed.extend_from_slice(trie.subtree_tokens(node));
+                node = trie.subtree_end(node);
+                continue;
+            };
+            if other.is_some() {
+                removed.extend_from_slice(trie.tokens(node));
+            }
+            self.visit_node(own, node, visit)?;
+            path.truncate(depth);
+            path.push((own, other));
+            node = TrieNode(node.0 + 1);
+        }
+        removed.sort_unstable();
+        Ok(removed)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+    use std::sync::atomic::{AtomicUsize, Ordering};
+
+    use grammask_diagnostics::Limits;
+    use grammask_vocabulary::TokenTexts;
+
+    use super::*;
+    use crate::{CompileOptions, CompiledGrammar, frontends};
+
+    const GRAMMARS: [&str; 14] = [
+        // Free text, with escapes and characters of several bytes.
+        r##"start ::= #'"([^"\\\\]|\\\\["nu])*"' ":" start | "x" | "[" start "]";"##,
+        // A name that must not be one of others, next to these.
+        r##"start ::= "{" member ("," member)* "}"; member ::= "\"ab\":" #'[0-9]{1,4}' | "\"cd\":[" start "]" | except!(name) ":x" | #'"[^"a-d][^"]*"' ":y"; name ::= "ab" | "q";"##,
+        // Bounded text.
+        r##"start ::= #'"[^"]{2,9}"' ";" | #'"[^"]{0,40}"' "," start;"##,
+        // Words that may end at every character, and alternatives with the same terminal.
+        r##"start ::= #'[a-z ]+' "!" | #'"[^"]*"' "-" | #'"[^"]*"' "+" start;"##,
+        r##"start ::= #'[^a]*' "a" start "bbbb" | "c";"##,
+        r##"start ::= #'"[^"]*zz[^"]*"' start | ".";"##,
+        // Copies that the recogniser counts, with several bounds, and with different texts after them.
+        r##"start ::= "\"" c{0,9} "\"" start | "x"; c ::= #'[^"\\\\]|\\\\.';"##,
+        r##"start ::= "\"" c{2,300} "\"," start | "x"; c ::= #'[^"\\\\]|\\\\.';"##,
+        r##"start ::= "\"" c{2,400} ("\":" start | "\"]"); c ::= #'[^"\\\\]|\\\\.';"##,
+        r##"start ::= "," c{3,} ("a" start | "b" "bb"{1,4} "z"); c ::= #'[a-z1]|é';"##,
+        r##"start ::= "[" c{1,5} c{2,} tail; c ::= #'[ab1]|é'; tail ::= "z" | "a" tail | "b" c{1,3} tail;"##,
+        // The same copies, where different bytes of theirs may begin what follows.
+        r##"start ::= "[" c{1,200} ("zzzz" | "ay" start | "ay"); c ::= #'[^yz]';"##,
+        r##"start ::= "[" c{1,200} ("zzzz" | "by" start | "by"); c ::= #'[^yz]';"##,
+        r##"start ::= "\"" text; text ::= #'[^"]' text | "\"" ;"##,
+    ];
+
+    fn vocabulary() -> Arc<Vocabulary> {
+        let mut tokens: Vec<Vec<u8>> = (0..=u8::MAX).map(|byte| vec![byte]).collect();
+        let parts = ["a", "b", "z", "\"", "\\", "é", ",", ":", "1", "\u{20ac}", "]", " "];
+        for first in parts {
+            for second in parts {
+                tokens.push([first, second].concat().into_bytes());
+                tokens.extend(parts.iter().map(|third| [first, second, third].concat().into_bytes()));
+            }
+        }
+        tokens.extend(["\",\"ab\":12", "\":x,\"cd\":["].map(|text| text.as_bytes().to_vec()));
+        tokens.push(b"\xe2\x82".to_vec());
+        tokens.push(b"a\xc3".to_vec());
+        let texts: TokenTexts = tokens.iter().map(|text| Some(text.as_slice())).chain([None]).collect();
+        let end = u32::try_from(texts.len() - 1).expect("a small vocabulary");
+        Arc::new(Vocabulary::new(texts, vec![], vec![end], None).expect("a valid vocabulary"))
+    }
+
+    type Costs = Vec<(TokenId, Option<u32>)>;
+
+    /// Number of shared groups that the compared walks visited.
+    static SHARED: AtomicUsize = AtomicUsize::new(0);
+
+    /// The costs after each token, by a walk without groups and by one with them.
+    fn both(cache: &crate::GrammarCache, set: SetId, min_nodes: usize) -> [Costs; 2] {
+        let (engine, vocabulary, deadline) = (cache.engine(), cache.vocabulary(), &cache.deadline());
+        let (mut plain, mut grouped): (Costs, Costs) = (Vec::new(), Vec::new());
+        successors::visit(engine, vocabulary, set, false, deadline, &mut |next, tokens| {
+            let cost = cache.spelling_cost(next, deadline)?;
+            plain.extend(tokens.iter().map(|&token| (token, cost)));
+            Ok(())
+        })
+        .expect("no limit");
+        let walk = GroupedWalk { engine, vocabulary, deadline, min_nodes };
+        walk.visit(set, false, &mut |next, tokens| {
+            let cost = cache.spelling_cost(next, deadline)?;
+            match tokens {
+                TokenGroup::Listed(tokens) => grouped.extend(tokens.iter().map(|&token| (token, cost))),
+                TokenGroup::Shared(tokens) => {
+                    SHARED.fetch_add(1, Ordering::Relaxed);
+                    grouped.extend(tokens.iter().map(|token| (token, cost)));
+                }
+            }
+            Ok(())
+        })
+        .expect("no limit");
+        plain.sort_unstable();
+        grouped.sort_unstable();
+        let mut few: Costs = Vec::new();
+        let legal = LiveTokens::new(plain.iter().map(|&(token, _)| token).collect(), vocabulary.size());
+        walk.visit_few(set, &legal, &mut |next, tokens| {
+            let TokenGroup::Listed(tokens) = tokens else { unreachable!("they are read one by one") };
+            let cost = cache.spelling_cost(next, deadline)?;
+            few.extend(tokens.iter().map(|&token| (token, cost)));
+            Ok(())
+        })
+        .expect("no limit");
+        few.sort_unstable();
+        assert_eq!(few, plain);
+        [plain, grouped]
+    }
+
+    #[test]
+    fn costs_equal_those_of_a_walk_without_groups() {
+        let mut compared = 0;
+        for min_nodes in [1, 20, 600] {
+            // Shared by the grammars, in several orders.
+            let vocabulary = vocabulary();
+            for index in 0..2 * GRAMMARS.len() {
+                let source = GRAMMARS[index * 3 % GRAMMARS.len()];
+                let (grammar, _) =
+                    frontends::kbnf::grammar(source.as_bytes(), "start", &Limits::default()).expect(source);
+                let compiled = CompiledGrammar::new(&grammar, vocabulary.clone(), CompileOptions::default())
+                    .expect("a valid grammar");
+                let mut matcher = compiled.matcher();
+                let mut seed = index as u64 + 1;
+                for _ in 0..60 {
+                    let [plain, grouped] = both(matcher.cache(), matcher.set(), min_nodes);
+                    assert_eq!(plain, grouped, "{source} after {:?}", matcher.tokens());
+                    compared += 1;
+                    seed =
+                        seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+                    if plain.is_empty() {
+                        break;
+                    }
+                    let (token, _) = plain[(seed >> 33) as usize % plain.len()];
+                    assert!(matcher.accept(token).expect("no limit"));
+                }
+            }
+        }
+        assert!(compared > 800, "only {compared} states");
+        let shared = SHARED.load(Ordering::Relaxed);
+        assert!(shared > 800, "only {shared} shared groups");
+    }
+}

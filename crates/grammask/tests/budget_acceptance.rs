@@ -1,0 +1,334 @@
+//! Property: texts under a budget always end within it, whatever is sampled.
+//!
+//! A case is a random combination of grammar, vocabulary, end, budget and sampler. At every token the mask is compared
+//! with its definition: the tokens that are legal without a budget and whose text can be finished with what remains.
+//! While the budget is ample these are all tokens that are legal without one. The costs of the definition are those of
+//! the matcher; on small vocabularies they are compared with brute force.
+//!
+//! `GRAMMASK_CASES=100` runs 100,000 combinations.
+
+mod generators;
+
+use std::collections::BTreeMap;
+use std::fmt::Debug;
+use std::sync::Arc;
+use std::time::Instant;
+
+use generators::distances::{Cost, DistanceGraph, state};
+use generators::lexed::{BLOCK_CASES, blocks_definition};
+use generators::{GrammarSketch, VocabularySketch};
+use grammask::automata::encoding::{CharacterEncoding, JsonEscapes};
+use grammask::grammar::{Code, Grammar, GrammarBuilder, GrammarError, Span};
+use grammask::lexing::{LexedDefinition, LexedGrammar};
+use grammask::vocabulary::{TokenId, Vocabulary};
+use grammask::{BudgetError, CompileOptions, CompiledGrammar, EndMode, Limits, Matcher};
+use proptest::prelude::*;
+use proptest::sample::{Index, select};
+
+/// Combinations of each kind of grammar.
+const CASES: u32 = 125;
+/// Number of ids of a large vocabulary, more than those for which the fewest tokens are searched for.
+const LARGE: usize = 1025;
+/// Texts are not followed for more tokens than this. The rest of a text takes the cheapest tokens.
+const MAX_TOKENS: usize = 40;
+
+/// What a sampler prefers among the legal tokens.
+#[derive(Clone, Copy, Debug)]
+enum Sampler {
+    Uniform,
+    /// Tokens that begin what must be ended: those after which the text costs the most.
+    GreatestCost,
+    /// Tokens that raise the cost by the most per byte.
+    Openers,
+    Longest,
+    Shortest,
+    /// Never an end token if there is another.
+    Endless,
+}
+
+/// A budget, relative to the smallest one.
+#[derive(Clone, Copy, Debug)]
+enum Budget {
+    More(u32),
+    Times(u32),
+    Ample,
+}
+
+/// What a case draws besides its grammar and its vocabulary.
+#[derive(Clone, Debug)]
+struct Draw {
+    is_large: bool,
+    end: EndMode,
+    budget: Budget,
+    sampler: Sampler,
+    indices: Vec<Index>,
+}
+
+fn draw() -> impl Strategy<Value = Draw> {
+    use Sampler::{Endless, GreatestCost, Longest, Openers, Shortest, Uniform};
+    let budget = prop_oneof![
+        4 => (0_u32..8).prop_map(Budget::More),
+        2 => (2_u32..4).prop_map(Budget::Times),
+        1 => Just(Budget::Ample),
+    ];
+    let sampler = select(vec![Uniform, GreatestCost, Openers, Longest, Shortest, Endless]);
+    let indices = proptest::collection::vec(any::<Index>(), MAX_TOKENS);
+    let end = select(vec![EndMode::Eos, EndMode::Eager]);
+    (proptest::bool::weighted(0.25), end, budget, sampler, indices).prop_map(
+        |(is_large, end, budget, sampler, indices)| Draw { is_large, end, budget, sampler, indices },
+    )
+}
+
+/// How the combinations ended.
+#[derive(Debug, Default)]
+struct Counts {
+    /// Texts that ended within their budget.
+    finished: u64,
+    /// Of these, texts that ended with the last token of the budget.
+    spent: u64,
+    /// Compared masks.
+    masks: u64,
+    /// Masks that are smaller than without a budget.
+    narrowed: u64,
+    /// Masks compared with brute force.
+    brute_force: u64,
+    /// Combinations whose grammar does not compile.
+    refused: u64,
+    /// Combinations for which no completion is known, so that no budget is accepted.
+    endless: u64,
+    /// Combinations that exceed a limit before a budget is accepted.
+    limited: u64,
+}
+
+/// The fewest tokens that finish a text; `None` if no completion is known.
+fn cost(matcher: &Matcher) -> Result<Option<u32>, GrammarError> {
+    match matcher.tokens_to_finish() {
+        Ok(tokens) => Ok(Some(tokens)),
+        Err(error) if error.code() == Code::NoCompletion => Ok(None),
+        Err(error) => Err(error),
+    }
+}
+
+/// The legal tokens without a budget, with the costs of the states after them.
+fn costs(matcher: &Matcher) -> BTreeMap<TokenId, Option<u32>> {
+    let mut free = matcher.clone();
+    free.set_budget(None).expect("no budget is always possible");
+    let mask = free.mask().expect("a text with a budget can continue");
+    let after = |token| {
+        let mut longer = free.clone();
+        assert!(longer.accept(token).expect("no limit"));
+        (token, cost(&longer).unwrap_or_else(|error| panic!("{error}")))
+    };
+    mask.iter().map(after).collect()
+}
+
+/// The token of a sampler.
+fn sample(sampler: Sampler, matcher: &Matcher, legal: &[(TokenId, u32)], index: Index) -> TokenId {
+    let vocabulary = matcher.compiled().vocabulary();
+    let length = |token| vocabulary.token(token).map_or(0, <[u8]>::len) as u64;
+    let rank = |&(token, cost): &(TokenId, u32)| match sampler {
+        Sampler::Uniform => 0,
+        Sampler::GreatestCost => u64::from(cost),
+        Sampler::Openers => (u64::from(cost) << 16) / (length(token) + 1),
+        Sampler::Longest => length(token),
+        Sampler::Shortest => u64::MAX - length(token),
+        Sampler::Endless => u64::from(!vocabulary.is_eos(token)),
+    };
+    let best = legal.iter().map(rank).max().expect("a text with a budget can continue");
+    let preferred: Vec<TokenId> =
+        legal.iter().filter(|entry| rank(entry) == best).map(|&(token, _)| token).collect();
+    *index.get(&preferred)
+}
+
+/// Samples one text.
+fn check(compiled: &Arc<CompiledGrammar>, draw: &Draw, counts: &mut Counts) {
+    let mut text = compiled.matcher();
+    let minimum = match cost(&text) {
+        Ok(Some(minimum)) => minimum,
+        Ok(None) => {
+            assert!(text.set_budget(Some(1 << 20)).is_err());
+            counts.endless += 1;
+            return;
+        }
+        Err(error) => {
+            assert_eq!(error.code(), Code::LimitExceeded, "{error}");
+            counts.limited += 1;
+            return;
+        }
+    };
+    if let Some(less) = minimum.checked_sub(1) {
+        let refused = text.set_budget(Some(less));
+        assert!(
+            matches!(refused, Err(BudgetError::TooSmall { minimum: needed, .. }) if needed == minimum),
+            "{refused:?}"
+        );
+    }
+    let budget = match draw.budget {
+        Budget::More(tokens) => minimum + tokens,
+        Budget::Times(factor) => minimum * factor,
+        Budget::Ample => 1 << 20,
+    };
+    text.set_budget(Some(budget)).expect("it suffices");
+    let oracle = (!draw.is_large).then(|| DistanceGraph::new(&compiled.matcher()));
+    for &index in &draw.indices {
+        if text.is_finished() {
+            break;
+        }
+        let left = text.budget().expect("it has a budget");
+        assert_eq!(left as usize + text.tokens().len(), budget as usize);
+        let all = costs(&text);
+        let legal: Vec<(TokenId, u32)> = all
+            .iter()
+            .filter_map(|(&token, &cost)| Some((token, cost.filter(|&cost| cost < left)?)))
+            .collect();
+        let mask: Vec<TokenId> = text.mask().unwrap_or_else(|error| panic!("{error}")).iter().collect();
+        assert!(legal.iter().map(|&(token, _)| token).eq(mask.iter().copied()), "{left} left: {mask:?}");
+        counts.masks += 1;
+        counts.narrowed += u64::from(mask.len() < all.len());
+        if let Some(oracle) = &oracle {
+            let here = state(&text);
+            if let Some(expected) = oracle.mask(here, left) {
+                assert_eq!(mask, expected, "{left} left");
+                counts.brute_force += 1;
+            }
+            let brute_force = oracle.next.contains_key(&here).then(|| oracle.cost(here));
+            match brute_force {
+                Some(Cost::Fewest(tokens)) => assert_eq!(cost(&text).expect("no limit"), Some(tokens)),
+                Some(Cost::Endless) => panic!("a budget was accepted"),
+                Some(Cost::Unknown) | None => {}
+            }
+        }
+        let token = sample(draw.sampler, &text, &legal, index);
+        assert!(text.accept(token).expect("no limit"));
+    }
+    // A budget far from its end need not be spent.
+    for &token in &text.shortest_completion().expect("it can be finished").tokens {
+        assert!(text.mask().expect("no limit").contains(token));
+        assert!(text.accept(token).expect("no limit"));
+    }
+    assert!(text.is_finished(), "the text is incomplete");
+    let used = text.tokens().len();
+    assert!(used <= budget as usize, "{used} tokens of {budget}");
+    assert_eq!(text.budget(), Some(budget - used as u32));
+    counts.finished += 1;
+    counts.spent += u64::from(used == budget as usize);
+}
+
+/// Runs the combinations of one kind of grammar.
+fn run<G: Debug>(
+    grammars: impl Strategy<Value = G>,
+    vocabularies: impl Strategy<Value = VocabularySketch>,
+    compile: impl Fn(&G, Arc<Vocabulary>, CompileOptions) -> Result<Arc<CompiledGrammar>, GrammarError>,
+) {
+    let started = Instant::now();
+    let config = generators::config(CASES);
+    let cases = u64::from(config.cases);
+    let mut runner = proptest::test_runner::TestRunner::new(config);
+    let counts = std::cell::RefCell::new(Counts::default());
+    let result = runner.run(&(grammars, vocabularies, draw()), |(grammar, mut vocabulary, draw)| {
+        if draw.is_large {
+            vocabulary.size = LARGE;
+        }
+        let mut options = CompileOptions::default();
+        options.end = draw.end;
+        match compile(&grammar, Arc::new(vocabulary.build()), options) {
+            Ok(compiled) => check(&compiled, &draw, &mut counts.borrow_mut()),
+            Err(_) => counts.borrow_mut().refused += 1,
+        }
+        Ok(())
+    });
+    let counts = counts.into_inner();
+    println!("{cases} combinations in {:.0?}: {counts:?}", started.elapsed());
+    if let Err(error) = result {
+        panic!("{error}");
+    }
+    assert_eq!(counts.finished + counts.refused + counts.endless + counts.limited, cases);
+    assert!(counts.finished > cases / 10 && counts.narrowed > 0 && counts.brute_force > 0);
+}
+
+fn run_grammars(grammars: impl Strategy<Value = GrammarSketch>) {
+    run(grammars, generators::vocabulary(), |grammar, vocabulary, options| {
+        CompiledGrammar::new(&grammar.build(), vocabulary, options)
+    });
+}
+
+#[test]
+fn texts_of_bytes() {
+    run_grammars(generators::grammar());
+}
+
+#[test]
+fn texts_of_rules() {
+    run_grammars(generators::literal_grammar());
+}
+
+#[test]
+fn texts_with_counted_tokens() {
+    run_grammars(generators::counting_grammar());
+}
+
+#[test]
+fn texts_with_selected_tokens() {
+    run_grammars(generators::token_grammar());
+}
+
+/// Two grammars with a text between them.
+fn joined((first, second): &(GrammarSketch, GrammarSketch)) -> Grammar {
+    let mut builder = GrammarBuilder::new("");
+    let (first, second) = (first.build(), second.build());
+    let parts = vec![builder.graft(&first), builder.literal(b"b", Span::default()), builder.graft(&second)];
+    let start = builder.fresh_nonterminal("start", Span::default());
+    let body = builder.sequence(parts, Span::default());
+    builder.define(start, body, Span::default());
+    builder.finish(start)
+}
+
+#[test]
+fn texts_of_compositions() {
+    let parts =
+        || prop_oneof![generators::grammar(), generators::counting_grammar(), generators::token_grammar()];
+    run((parts(), parts()), generators::vocabulary(), |parts, vocabulary, options| {
+        CompiledGrammar::new(&joined(parts), vocabulary, options)
+    });
+}
+
+fn compile_lexed(
+    definition: &LexedDefinition,
+    vocabulary: Arc<Vocabulary>,
+    options: CompileOptions,
+) -> Result<Arc<CompiledGrammar>, GrammarError> {
+    CompiledGrammar::from_lexed(LexedGrammar::new(definition, &Limits::default())?, vocabulary, options)
+}
+
+#[test]
+fn texts_of_lexemes() {
+    run(generators::lexed::definition(), generators::lexed::vocabulary(), compile_lexed);
+}
+
+/// Vocabularies of all `bytes`, longer tokens of them, and an end token.
+fn vocabulary_of(bytes: &'static [u8]) -> impl Strategy<Value = VocabularySketch> {
+    let longer = proptest::collection::vec(proptest::collection::vec(select(bytes), 2..6), 0..8);
+    longer.prop_map(move |longer| {
+        let singles = bytes.iter().map(|&byte| Some(vec![byte]));
+        let texts: Vec<_> = singles.chain(longer.into_iter().map(Some)).chain([None]).collect();
+        let size = texts.len();
+        VocabularySketch { texts, special: Vec::new(), eos: vec![size as u32 - 1], size }
+    })
+}
+
+#[test]
+fn texts_of_blocks() {
+    let definitions = select(&BLOCK_CASES[..])
+        .prop_map(|(lexer, parser, newline)| blocks_definition(lexer, parser, newline));
+    run(definitions, vocabulary_of(b"\n :x()"), compile_lexed);
+}
+
+#[test]
+fn encoded_texts_of_blocks() {
+    let json = CharacterEncoding::JsonString(JsonEscapes::Any);
+    let definitions = select(&BLOCK_CASES[..]).prop_map(move |(lexer, parser, newline)| LexedDefinition {
+        encodings: vec![json.clone()],
+        ..blocks_definition(lexer, parser, newline)
+    });
+    run(definitions, vocabulary_of(b"\\n :x()"), compile_lexed);
+}

@@ -1,0 +1,102 @@
+"""Whole answers in CommonMark: text and fenced blocks.
+
+Text is any sequence of lines that can be neither a fence nor something in which a fence has no meaning, wherever the
+reader's block structure puts them. So the blocks that a reader finds are those of the grammar:
+
+- A line that would be a fence inside block quotes and list items is not text. A *container prefix* is a superset of the
+  markers of all containers, so the structure of the containers need not be followed.
+- A block of HTML ends at a blank line (kinds 6 and 7 of the specification), a comment with its end. Lines that begin
+  blocks with other ends are not text.
+- A fence with at most three spaces is one in every context: it ends paragraphs, and containers that it is not indented
+  for. Since the lines of a block are indented like the fence, they stay in the container that the fence is in.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Literal, TypeAlias
+
+from grammask import composition
+from grammask.markdown.fences import block_of_code, block_of_text, fences_of
+from grammask.markdown.languages import names_of
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from grammask.composition import Part
+    from grammask.sources import Source
+
+__all__ = ["OtherBlocks", "markdown_answer_part"]
+
+OtherBlocks: TypeAlias = Literal["free", "refuse"]
+"""Whether blocks that name no language, or another one, hold any text or are not allowed."""
+
+_CHARACTER = r"[^\x00\n\r]"
+_CONTAINER = r"(?:[ \t>*+-]|[0-9]{1,9}[.)])*"
+_EARLIER_LINES = r"(?:(?s:.)*\n)?"
+_LATER_LINES = r"(?:\n(?s:.)*)?"
+
+_FENCE = rf"{_CONTAINER}(?:`{{3,}}[^`\n]*|~{{3,}}{_CHARACTER}*)"
+_RAW_HTML = (
+    rf"{_CONTAINER}<(?:\?{_CHARACTER}*|(?i-u:script|pre|style|textarea)(?:[ \t>]{_CHARACTER}*)?"
+    rf"|!(?:[^\x00\n\r-]{_CHARACTER}*|-(?:[^\x00\n\r-]{_CHARACTER}*)?)?)"
+)
+"""The beginnings of blocks of HTML that do not end at a blank line, other than comments."""
+
+_COMMENT_UP_TO_END = rf"{_EARLIER_LINES}{_CONTAINER}<!--(?:[^-]|-[^-]|--+[^>-])*-*"
+"""Texts with a comment at their end that is not closed, or whose end overlaps with its beginning."""
+
+_HTML_UP_TO_END = (
+    rf"{_EARLIER_LINES}{_CONTAINER}</?[A-Za-z]{_CHARACTER}*\n(?:[ \t]*[^\x00\n\r \t]{_CHARACTER}*\n)*"
+)
+"""Texts with a block of HTML at their end that a blank line would end."""
+
+
+def markdown_answer_part(
+    code: Mapping[str, Source],
+    *,
+    other: OtherBlocks = "free",
+    fences: Sequence[str] = ("```",),
+    max_indent: int = 0,
+    min_blocks: int = 0,
+) -> Part:
+    """Returns the part of the answers whose blocks are valid in their languages.
+
+    Args:
+        code: The grammar of each language.
+        other: Whether there may be other blocks.
+        fences: The opening fences.
+        max_indent: The maximum number of spaces before fences.
+        min_blocks: The minimum number of blocks.
+
+    Raises:
+        UnsupportedGrammar: It cannot be excluded that the code of a language closes its block.
+        ValueError: An option has no such value.
+    """
+    if other not in ("free", "refuse"):
+        msg = f"other={other!r} is neither 'free' nor 'refuse'"
+        raise ValueError(msg)
+    if min_blocks < 0:
+        msg = f"min_blocks={min_blocks} is negative"
+        raise ValueError(msg)
+    names = names_of(code)
+    blocks: list[Part] = []
+    for fence in fences_of(fences, max_indent):
+        blocks += [block_of_code(fence, names[key], source, key) for key, source in code.items()]
+        if other == "free":
+            blocks.append(block_of_text(fence, [name for listed in names.values() for name in listed]))
+    bad_lines = rf"{_EARLIER_LINES}(?:{_FENCE}|{_RAW_HTML}){_LATER_LINES}"
+    last_text = composition.difference(rf"(?:{_CHARACTER}*\n)*{_CHARACTER}*", [bad_lines])
+    if not blocks:
+        if min_blocks:
+            msg = "there are no blocks"
+            raise ValueError(msg)
+        return last_text
+    text = composition.difference(rf"(?:{_CHARACTER}*\n)*", [bad_lines, _HTML_UP_TO_END, _COMMENT_UP_TO_END])
+    last_block = composition.sequence([text, composition.choice(blocks)])
+    block = composition.sequence([last_block, composition.literal("\n")])
+    return composition.choice(
+        [
+            composition.sequence([composition.repeat(block, min_blocks, None), last_text]),
+            composition.sequence([composition.repeat(block, max(min_blocks - 1, 0), None), last_block]),
+        ]
+    )

@@ -1,0 +1,109 @@
+"""The properties of an object that its schema admits without declaring them, in groups with one schema each.
+
+``patternProperties``, ``additionalProperties`` and ``unevaluatedProperties`` give the schemas of values, and
+``propertyNames`` a schema of all names. A name that two patterns match would have two schemas, and is refused.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from grammask.errors import GrammarError, GrammarSemanticError
+from grammask.readers.json_schema import string_schema_part
+from grammask.schemas.keywords import escaped
+
+if TYPE_CHECKING:
+    from grammask.structural_tags.diagnostics import DiagnosticList
+
+__all__ = ["ABOUT_UNDECLARED", "UndeclaredProperties", "has_string", "undeclared_properties"]
+
+ABOUT_UNDECLARED = {"additionalProperties", "patternProperties", "propertyNames", "unevaluatedProperties"}
+"""The keywords about undeclared properties."""
+
+
+@dataclass(frozen=True, eq=False)
+class UndeclaredProperties:
+    """A group of properties.
+
+    Attributes:
+        names: The schemas that their names satisfy, all of them; none if any name will do.
+        value: The schema of their values.
+        pointer: Its pointer.
+    """
+
+    names: tuple[Any, ...]
+    value: Any
+    pointer: str
+
+    def names_like(self, pattern: str, declared: list[str]) -> dict[str, Any]:
+        """Returns the schema of the names that also match a pattern and are not declared."""
+        others = [{"not": {"enum": declared}}] if declared else []
+        return {"type": "string", "allOf": [*self.names, {"pattern": f"^(?:{pattern})$"}, *others]}
+
+    def has(self, name: str) -> bool:
+        """Whether the name is one of an undeclared property of this group."""
+        return has_string([*self.names, {"const": name}])
+
+
+def undeclared_properties(
+    schema: Mapping[str, Any], pointer: str, diagnostics: DiagnosticList, *, is_open: bool
+) -> tuple[UndeclaredProperties, ...]:
+    """Returns the groups of a schema.
+
+    Args:
+        schema: The schema of the object.
+        pointer: Its pointer.
+        diagnostics: Receives errors.
+        is_open: Whether other properties are admitted where no keyword says so.
+    """
+    patterns = schema.get("patternProperties", {})
+    if not isinstance(patterns, Mapping):
+        diagnostics.invalid(f"{pointer}/patternProperties", "`patternProperties` is an object")
+        return ()
+    names = (schema["propertyNames"],) if "propertyNames" in schema else ()
+    keyword = "additionalProperties" if "additionalProperties" in schema else "unevaluatedProperties"
+    others = schema.get(keyword, is_open)
+    matching = [{"pattern": pattern} for pattern in patterns]
+    groups = [
+        UndeclaredProperties((*names, match), value, f"{pointer}/patternProperties/{escaped(pattern)}")
+        for match, (pattern, value) in zip(matching, patterns.items(), strict=True)
+        if value is not False
+    ]
+    if others is not False:
+        without = ({"not": {"anyOf": matching}},) if matching else ()
+        groups.append(UndeclaredProperties((*names, *without), others, f"{pointer}/{keyword}"))
+    try:
+        for index, match in enumerate(matching):
+            for other in matching[:index]:
+                if has_string([*names, match, other]):
+                    diagnostics.unsupported(
+                        f"{pointer}/patternProperties",
+                        f"names that match both {match['pattern']!r} and {other['pattern']!r}",
+                    )
+        for name in schema.get("properties", {}):
+            if not has_string([*names, {"const": name}]):
+                diagnostics.unsupported(
+                    f"{pointer}/propertyNames", f"the declared name {name!r} violates `propertyNames`"
+                )
+            elif matching and has_string([{"anyOf": matching}, {"const": name}]):
+                diagnostics.unsupported(
+                    f"{pointer}/patternProperties", f"the declared name {name!r} matches one of the patterns"
+                )
+    except GrammarError as error:
+        diagnostics.embedded(pointer, error)
+    return tuple(groups)
+
+
+def has_string(schemas: list[Any]) -> bool:
+    """Whether some string satisfies all schemas.
+
+    Raises:
+        GrammarError: A schema is bad or cannot be enforced.
+    """
+    try:
+        string_schema_part({"type": "string", "allOf": schemas})
+    except GrammarSemanticError:
+        return False
+    return True

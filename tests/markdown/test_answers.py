@@ -1,0 +1,218 @@
+"""Answers in Markdown against their definition, and against a reader of CommonMark."""
+
+from __future__ import annotations
+
+import ast
+import json
+import pickle
+import random
+import warnings
+from typing import TYPE_CHECKING, Any
+
+import grammask
+import pytest
+from grammask import Grammar
+from markdown_answers import is_answer, random_answer
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+_BYTES = grammask.Vocabulary([bytes([byte]) for byte in range(256)], eos=256, size=257)
+
+
+def _parses(read: Callable[[str], object]) -> Callable[[str], bool]:
+    def is_valid(text: str) -> bool:
+        try:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")  # About escapes in strings of Python.
+                read(text)
+        except (ValueError, SyntaxError):
+            return False
+        return True
+
+    return is_valid
+
+
+_VALIDATORS = {
+    ("python", "py", "python3", "py3"): _parses(ast.parse),
+    ("json",): _parses(json.loads),
+}
+_FENCES = ("```", "````", "~~~")
+
+
+@pytest.mark.parametrize("other", ["free", "refuse"])
+@pytest.mark.parametrize("max_indent", [0, 3])
+def test_texts_are_those_of_the_definition(other: str, max_indent: int) -> None:
+    grammar = Grammar.markdown_answer(["python", "json"], other=other, fences=_FENCES, max_indent=max_indent)  # type: ignore[arg-type]
+    compiled = grammar.compile(_BYTES)
+    rng = random.Random(f"{other} {max_indent}")
+    counts = {True: 0, False: 0}
+    for _ in range(3_000):
+        text = random_answer(rng)
+        expected = is_answer(
+            text, _VALIDATORS, fences=_FENCES, max_indent=max_indent, is_other_free=other == "free"
+        )
+        assert compiled.is_valid(text.encode()) == expected, text
+        counts[expected] += 1
+    assert min(counts.values()) > 200
+
+
+def test_a_reader_of_commonmark_finds_the_same_blocks() -> None:
+    reader = pytest.importorskip("markdown_it").MarkdownIt("commonmark")
+    grammar = Grammar.markdown_answer(["python", "json"], fences=_FENCES, max_indent=3)
+    compiled = grammar.compile(_BYTES)
+    rng = random.Random(0)
+    answers = blocks = 0
+    while answers < 1_000:
+        text = random_answer(rng)
+        if not compiled.is_valid(text.encode()):
+            continue
+        answers += 1
+        for token in reader.parse(text):
+            if token.type == "fence":
+                names = token.info.split()
+                for known, is_valid in _VALIDATORS.items():
+                    if names and names[0].lower() in known:
+                        assert is_valid(token.content), text
+                        blocks += 1
+    assert blocks > 200
+
+
+def test_other_lengths_of_fences() -> None:
+    answer = Grammar.markdown_answer(["python"], fences=["````"]).compile(_BYTES)
+    assert answer.is_valid(b"````python\nx = '''\n```\n'''\n````")
+    assert not answer.is_valid(b"````python\nx = '''\n````\n'''\n````")
+    assert not answer.is_valid(b"```python\nx\n```")
+
+
+def test_grammars_of_blocks() -> None:
+    schema = Grammar.from_json_schema({"type": "array", "items": {"type": "integer"}})
+    word = Grammar.from_regex("(?s:[a-z`~]|\n)*")
+    answer = Grammar.markdown_answer({"json": schema, "word": word}).compile(_BYTES)
+    assert answer.is_valid(b"```json\n[1, 2]\n```\n```word\nab\nc```\n~~~\n```")
+    assert not answer.is_valid(b"```json\n[true]\n```")
+    assert not answer.is_valid(b"```word\nA\n```")
+    # The block ends at the first line that closes it.
+    assert answer.first_error(b"```word\na\n```b\n```") == 13
+    assert answer.is_valid(b"```word\na\n```\nb\n~~") is True
+    for grammar in (
+        Grammar.from_kbnf('start ::= "a" | "(" start ")";'),
+        Grammar.bundled("python", start="expression"),
+        "(" + Grammar.bundled("json") + ")",
+    ):
+        with pytest.raises(grammask.UnsupportedGrammar, match="closes its fence"):
+            Grammar.markdown_answer({"x": grammar})
+    expression = 'start: NAME ("+" NAME)*\nNAME: /[a-z]+/\nCOMMENT: /#.*/\n%ignore COMMENT\n%ignore " "'
+    for parser, lexer in (("lalr", "basic"), ("lalr", "contextual"), ("earley", "basic")):
+        grammar = Grammar.from_lark(expression, parser=parser, lexer=lexer)  # type: ignore[arg-type]
+        sums = Grammar.markdown_answer({"c++": grammar}).compile(_BYTES)
+        assert sums.is_valid(b"```C++\na + b # ```\n```")
+        for text in (b"```c++\n\na\n```", b"```c++\na +\n```", b" ```c++\na\n```", b"```c++\n```c++\na\n```"):
+            assert not sums.is_valid(text)
+    with pytest.raises(grammask.UnsupportedGrammar, match="closes its fence"):
+        Grammar.markdown_answer({"x": Grammar.from_lark(expression, parser="earley", lexer="dynamic")})
+    statements = Grammar.markdown_answer({"py": Grammar.bundled("python", start="statements")}).compile(
+        _BYTES
+    )
+    assert statements.is_valid(b"```python\nx\n```")
+    for text in (
+        b"```python\n```",
+        b"```python\nx\n\x0c```",
+        b"```python\nx\n ```",
+        b"```python\n  x\n```",
+        b"```py x\n```",
+    ):
+        assert not statements.is_valid(text)
+
+
+def test_masks_and_ends_of_random_answers() -> None:
+    pieces = [
+        b"```",
+        b"```json\n",
+        b"\n```\n",
+        b"```\n",
+        b"\n",
+        b"[1",
+        b"]",
+        b'"a',
+        b"<!-- ",
+        b"-->",
+        b"<b>",
+        b"~~~",
+        b"  ",
+        b"- ",
+    ]
+    vocabulary = grammask.Vocabulary([*(bytes([byte]) for byte in range(256)), *pieces], eos=300, size=2048)
+    grammar = Grammar.markdown_answer(["json"], fences=_FENCES, max_indent=1)
+    compiled = grammar.compile(vocabulary)
+    rng = random.Random(5)
+    for _ in range(150):
+        matcher = compiled.matcher()
+        text = b""
+        for _ in range(rng.randint(1, 25)):
+            allowed = matcher.allowed_ids().tolist()
+            if rng.random() < 0.1:
+                tried = [token for token in range(270) if matcher.fork().accept(token)]
+                assert tried == [token for token in allowed if token < 270]
+            likely = [token for token in allowed if 256 <= token < 300 or token in {*b"x`~1,]"}] or allowed
+            token = rng.choice(likely)
+            assert matcher.accept(token)
+            text += vocabulary.token(token) or b""
+            if matcher.is_finished:
+                break
+        else:
+            text += matcher.shortest_completion().text
+        written = text.decode()
+        assert is_answer(
+            written, {("json",): _VALIDATORS[("json",)]}, fences=_FENCES, max_indent=1, is_other_free=True
+        ), written
+
+
+def test_languages_where_backticks_are_lexemes() -> None:
+    answer = Grammar.markdown_answer(["js", "sql", "go"], fences=["```", "~~~"]).compile(_BYTES)
+    for code, is_valid in (
+        ("js\nlet a = `\n`", True),
+        ("js\nlet a = `\n``` `;", False),
+        ("js\nlet a = `\n``\n`;", True),
+        ("js\n``` `;", False),
+        ("js\nlet a = `\n\\``;", True),
+        ("sql\nselect `\n```` ", False),
+        ("sql\nselect 'a\n    ```\n'", True),
+        ("sql\nselect 'a\n```sql\n'", False),
+        ("go\npackage a\nvar x = `\n`", True),
+    ):
+        assert answer.is_valid(f"```{code}\n```".encode()) == is_valid, code
+    assert answer.is_valid(b"~~~js\nx = `\n```\n```\n``\n`\n~~~") is True
+    assert not answer.is_valid(b"~~~js\nx = (\n~~~\n1)\n~~~")
+
+
+def test_a_minimum_of_blocks() -> None:
+    compiled = Grammar.markdown_answer(["json"], min_blocks=2).compile(_BYTES)
+    block = b"```json\n1\n```"
+    assert [compiled.is_valid(b"\n".join([block] * count)) for count in range(4)] == [
+        False,
+        False,
+        True,
+        True,
+    ]
+    assert not compiled.is_valid(b"Text\n" + block)
+
+
+def test_options() -> None:
+    assert Grammar.markdown_answer([], other="refuse").compile(_BYTES).is_valid(b"Hello\n")
+    wrong: tuple[dict[str, Any], ...] = (
+        {"other": "some"},
+        {"fences": ["``"]},
+        {"fences": []},
+        {"fences": ["`~`"]},
+        {"max_indent": 4},
+        {"min_blocks": -1},
+    )
+    for options in wrong:
+        with pytest.raises(ValueError, match=r"."):
+            Grammar.markdown_answer(["json"], **options)
+    for names in (["cobol"], ["py", "python3"], ["a b"], [""]):
+        with pytest.raises(ValueError, match=r"."):
+            Grammar.markdown_answer(names)
+    grammar = Grammar.markdown_answer(["json", "python"])
+    assert pickle.loads(pickle.dumps(grammar)).digest() == grammar.digest()

@@ -1,0 +1,149 @@
+"""The language of Markdown answers by its definition, a line at a time; and random answers of short lines."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import random
+
+Validators = Mapping[tuple[str, ...], Callable[[str], bool]]
+"""Whether the content of a block is valid, by the names of its language."""
+
+_CONTAINER = r"(?:[ \t>*+-]|[0-9]{1,9}[.)])*"
+_NOT_TEXT = re.compile(
+    rf"{_CONTAINER}(?:`{{3,}}[^`]*\Z|~~~|<(?:\?|!(?!--)|(?:script|pre|style|textarea)(?:[ \t>]|\Z)))",
+    re.IGNORECASE,
+)
+_COMMENT = re.compile(rf"{_CONTAINER}<!--")
+_HTML = re.compile(rf"{_CONTAINER}</?[A-Za-z]")
+
+
+def is_answer(
+    text: str, validators: Validators, *, fences: tuple[str, ...], max_indent: int, is_other_free: bool
+) -> bool:
+    """Whether a text of printable characters and line feeds is an answer."""
+    lines = text.split("\n")
+    is_in_html = is_in_comment = False
+    while lines:
+        line = lines.pop(0)
+        opening = re.fullmatch(r"( *)(```+|~~~+)(.*)", line)
+        is_fence = opening is not None and not ("`" in opening[3] and opening[2][0] == "`")
+        if is_fence and opening is not None and len(opening[1]) <= max_indent and opening[2] in fences:
+            if is_in_html or is_in_comment:
+                return False
+            block = _content(lines, len(opening[1]), opening[2])
+            if block is None:
+                return False
+            content, is_indented = block
+            first = (opening[3].split() or [""])[0]
+            found = [check for names, check in validators.items() if first.lower() in names]
+            if found:
+                begins_with_fence = rf"(?m)^ {{0,3}}{opening[2]}"
+                if not is_indented or re.search(begins_with_fence, content) or not found[0](content):
+                    return False
+            elif not is_other_free or set(first) & set("&\\`"):
+                return False
+        elif _NOT_TEXT.match(line):
+            return False
+        else:
+            comment = _COMMENT.match(line)
+            rest = line if comment is None else line[comment.end() :]
+            is_in_comment = (is_in_comment or comment is not None) and "-->" not in rest
+            is_in_html = bool(line.strip(" \t")) and (is_in_html or _HTML.match(line) is not None)
+    return True
+
+
+def _content(lines: list[str], indent: int, fence: str) -> tuple[str, bool] | None:
+    """Takes the lines of a block away; returns its content, and whether all lines are indented."""
+    content = ""
+    is_indented = True
+    spaces = " " * indent
+    while lines:
+        line = lines.pop(0)
+        if re.fullmatch(f"{spaces}{fence}{fence[0]}*[ \t]*", line):
+            return content, is_indented
+        if not line.startswith(spaces):
+            is_indented = False
+            if line.strip(" \t"):
+                return None
+        rest = line.removeprefix(spaces)
+        if re.fullmatch(f" {{0,3}}{fence}{fence[0]}*[ \t]*", rest):
+            return None
+        content += rest + "\n"
+    return None
+
+
+_FRAGMENTS = (
+    *(
+        "```",
+        "````",
+        "~~~",
+        "`",
+        "python",
+        "py",
+        "PYTHON",
+        "json",
+        "text",
+        "pythonx",
+        " ",
+        "  ",
+        "    ",
+        "\t",
+    ),
+    *(
+        "\n",
+        "\n",
+        "\n",
+        "\n",
+        "- ",
+        "> ",
+        "1. ",
+        "<b>",
+        "<!-- a -->",
+        "<!-- ",
+        "-->",
+        "<pre>",
+        "<!a",
+        "x",
+        "x = 1",
+        "if x:",
+    ),
+    *("[1]", "{}", '"""', "```\n", "```python\n", "```json\n", "\n```", "a`b", "&", "\\"),
+)
+_CODE = (
+    "x = 1\n",
+    "if x:\n    y\n",
+    'x = """\n```\n"""\n',
+    "x = (\n~~~\n1)\n",
+    '"""\n    ```\n"""\n',
+    "[1]",
+    "[1,\n  2]",
+    "x\n",
+)
+
+
+def random_answer(rng: random.Random) -> str:
+    """Returns a text, often nearly an answer."""
+    parts = []
+    for _ in range(rng.randint(1, 4)):
+        if rng.random() < 0.6:
+            indent = rng.choice(("", "", "", " ", "   "))
+            fence = rng.choice(("```", "```", "```", "````", "~~~"))
+            info = rng.choice(("python", "json", "py x", " Python", "", "text", "JSON"))
+            code = rng.choice(_CODE)
+            code += "" if code.endswith("\n") else "\n"
+            closing = fence + rng.choice(("", "", "", "`", " ", "\t "))
+            block = f"{fence}{info}\n{code}{closing}".replace("\n", "\n" + indent)
+            parts.append(
+                rng.choice(("", "", "hello\n")) + indent + block + rng.choice(("\n", "\n", "\n", ""))
+            )
+        else:
+            parts.append("".join(rng.choice(_FRAGMENTS) for _ in range(rng.randint(0, 6))))
+    text = "".join(parts)
+    if rng.random() < 0.4:
+        place = rng.randint(0, len(text))
+        text = text[:place] + rng.choice(_FRAGMENTS) + text[place + rng.randint(0, 2) :]
+    return text
