@@ -83,9 +83,9 @@ def inside(grammar: Grammar, vocabulary: Vocabulary, around: Around, texts: list
     return Times(first * 1e3, *passes)
 
 
-def outside(compiled: CompiledGrammar, ids: list[int]) -> float:
+def outside(compiled: CompiledGrammar, vocabulary: Vocabulary, ids: list[int]) -> float:
     """Return the time per token of a text, in microseconds, after it was read once."""
-    row = np.zeros((1, (compiled.vocabulary.size + 31) // 32), dtype=np.int32)
+    row = np.zeros((1, (vocabulary.size + 31) // 32), dtype=np.int32)
     times = []
     for _ in range(ROUNDS + 1):
         matcher = compiled.matcher()
@@ -117,6 +117,8 @@ def main() -> None:
         ids = [encode_ordinary("o200k_base", text) for text in texts]
         alone: Times | None = None
         for title, around in COMPOSITIONS.items():
+            if title == "limited" and name == "python":
+                continue  # No bound of its completions is known, so each mask takes a walk of some 10 ms.
             rounds = [inside(around.compose(part()), new_vocabulary(), around, ids) for _ in range(ROUNDS)]
             best = Times(
                 *(min(getattr(times, field) for times in rounds) for field in ("first", "new", "again"))
@@ -135,8 +137,9 @@ def main() -> None:
     nothing = Grammar.from_regex("[a-z]*")
     for name, part in {"a word": nothing, **{name: part() for name, (part, _) in parts.items()}}.items():
         grammar = Grammar.text_until("```\n") + part + "```" + Grammar.text() | Grammar.text(without=["```"])
-        compiled = grammar.compile(new_vocabulary(), cache=False)
-        spent = outside(compiled, prose)
+        vocabulary = new_vocabulary()
+        compiled = grammar.compile(vocabulary, cache=False)
+        spent = outside(compiled, vocabulary, prose)
         print(f"{name:20} {spent:10.2f} {compiled.stats()['recognizer_bytes'] / 2**20:8.2f}")
 
 
