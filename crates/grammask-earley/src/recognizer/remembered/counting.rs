@@ -165,15 +165,20 @@ impl Builder {
         result.map(|()| has_enough)
     }
 
-    /// Searches until `count` values are found.
+    /// Searches until `count` values are found: breadth first, so that loops do not divert it, and in turns depth first,
+    /// because there may be too many prefixes of long values.
     fn enumerate(
         &mut self,
         recognizer: &Recognizer,
         values: &mut Enumeration,
         count: usize,
     ) -> Result<(), LimitExceeded> {
+        let mut is_breadth_first = true;
         while values.found.len() < count {
-            let Some(state) = values.queue.pop_front() else { return Ok(()) };
+            let next =
+                if is_breadth_first { values.queue.pop_front() } else { values.queue.pop_back() };
+            let Some(state) = next else { return Ok(()) };
+            is_breadth_first = !is_breadth_first;
             if values.visited.len() > self.limits.set_items {
                 return Err(LimitExceeded::new("set_items", self.limits.set_items));
             }
