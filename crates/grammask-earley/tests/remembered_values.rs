@@ -58,8 +58,11 @@ fn recognizer(grammar: &Grammar) -> Recognizer {
 }
 
 fn read(recognizer: &Recognizer, text: &str) -> Option<SetId> {
-    text.bytes()
-        .try_fold(recognizer.start(), |set, byte| recognizer.step(set, byte).expect("within the limits"))
+    let step = |set, (position, byte)| {
+        let next = recognizer.step(set, byte);
+        next.unwrap_or_else(|limit| panic!("{limit} after {}", &text[..=position]))
+    };
+    text.bytes().enumerate().try_fold(recognizer.start(), step)
 }
 
 /// Strings and numbers, and arrays of them.
@@ -138,6 +141,46 @@ fn deeply_nested_values_end_in_an_error() {
         }
     }
     panic!("no limit was exceeded");
+}
+
+/// Whether an array that must repeat an item can do so, where items are any JSON values with white space.
+#[test]
+fn repeated_objects_are_found() {
+    let recognizer = recognizer(&grammar(|nodes| {
+        let span = Span::default();
+        let value = nodes.0.nonterminal("value", span);
+        let inner = nodes.0.reference(value, span);
+        let string = nodes.regex(r#""([^"\\\x00-\x1f]|\\(["\\/bfnrt]|u[0-9a-fA-F]{4}))*""#);
+        let scalar = nodes.regex(r"-?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-]?[0-9]+)?|true|false|null");
+        let [open, close, begin, end] = [r"\[ *", r" *\]", r"\{ *", r" *\}"].map(|text| nodes.regex(text));
+        let [comma, colon] = [" *, *", " *: *"].map(|text| nodes.regex(text));
+        let member = nodes.sequence(&[string, colon, inner]);
+        let mut list = |open, part, close| {
+            let more = nodes.sequence(&[comma, part]);
+            let more = nodes.repeat(more, 0);
+            let parts = nodes.sequence(&[part, more]);
+            let parts = nodes.0.repeat(parts, 0, Some(1), span);
+            nodes.sequence(&[open, parts, close])
+        };
+        let (array, object) = (list(open, inner, close), list(begin, member, end));
+        let body = nodes.0.choice(vec![string, scalar, array, object], span);
+        nodes.0.define(value, body, span);
+        let fresh = nodes.fresh(inner);
+        let first = nodes.sequence(&[fresh, comma]);
+        let first = nodes.repeat(first, 1);
+        let again = nodes.0.repeated(inner, ValueEquality::Json, span);
+        let rest = nodes.sequence(&[comma, inner]);
+        let rest = nodes.repeat(rest, 0);
+        let body = nodes.sequence(&[open, first, again, rest, close]);
+        nodes.0.scope(body, span)
+    }));
+    let text = r#"[{"a":1,"b":true, "c": [2, {"d": null}]},{"c"  : [ 20e-1,{"\u0064":null} ],"a":1.0, "b":true},{}]"#;
+    let set = read(&recognizer, text).expect("a viable prefix");
+    assert!(recognizer.is_complete(set));
+    assert!(recognizer.set_count() < 20_000, "{} sets", recognizer.set_count());
+    let text = r#"[{"a":1,"b":true},{"a":1,"b":tru"#;
+    assert!(read(&recognizer, text).is_some());
+    assert!(read(&recognizer, r#"[{"a":1},{"a":2}]"#).is_none(), "no item is repeated");
 }
 
 #[test]

@@ -2,6 +2,8 @@
 
 use super::chains::ChainId;
 use super::json::{FrameId, Prefix, PrefixId, Token, Value, ValueId, Values};
+use super::number::NumberPhase;
+use super::string::Escape;
 
 impl Values {
     /// Whether a text of the value can begin with the prefix. May be true where none can. Cost: linear in the depth of
@@ -105,7 +107,14 @@ impl Values {
 
     fn token_can_become_string(&self, token: Token, whole: ChainId) -> bool {
         match token {
-            Token::String(text, _) => self.chains.begins_with(whole, text),
+            Token::String(text, escape) => {
+                if escape == Escape::NONE || !self.chains.begins_with(whole, text) {
+                    return self.chains.begins_with(whole, text);
+                }
+                let read = self.chains.len(text);
+                let next = (read..read.saturating_add(4)).map_while(|at| self.chains.get(whole, at));
+                escape.can_precede(&next.filter_map(|byte| u8::try_from(byte).ok()).collect::<Vec<_>>())
+            }
             Token::Done(value) => matches!(self.value(value), Value::String(text) if *text == whole),
             _ => false,
         }
@@ -117,6 +126,21 @@ impl Values {
         match token {
             Token::Number(number) => Prefix { frame, token: Token::Number(number.saturated(digits)) },
             _ => Prefix { frame, token },
+        }
+    }
+
+    /// Whether the last byte of a prefix belongs to the exponent of a number.
+    pub(super) fn is_in_exponent(&self, prefix: PrefixId) -> bool {
+        matches!(self.prefix(prefix).token, Token::Number(number) if number.phase >= NumberPhase::Exponent)
+    }
+
+    /// Whether zeros before the point were left out of a prefix.
+    pub(super) fn has_fewer_integer_zeros(&self, saturated: Prefix, prefix: PrefixId) -> bool {
+        match (saturated.token, self.prefix(prefix).token) {
+            (Token::Number(own), Token::Number(other)) if own.phase == NumberPhase::Integer => {
+                own.zeros < other.zeros
+            }
+            _ => false,
         }
     }
 

@@ -175,8 +175,7 @@ impl Builder {
     ) -> Result<(), LimitExceeded> {
         let mut is_breadth_first = true;
         while values.found.len() < count {
-            let next =
-                if is_breadth_first { values.queue.pop_front() } else { values.queue.pop_back() };
+            let next = if is_breadth_first { values.queue.pop_front() } else { values.queue.pop_back() };
             let Some(state) = next else { return Ok(()) };
             is_breadth_first = !is_breadth_first;
             if values.visited.len() > self.limits.set_items {

@@ -91,6 +91,7 @@ impl Builder {
         let digits = digits.unwrap_or(0).saturating_add(1);
         let mut visited: FxHashSet<(SetId, Prefix)> = FxHashSet::default();
         let mut stack = vec![from];
+        let (mut has_exponents, mut is_shortened) = (false, false);
         while let Some(state) = stack.pop() {
             if visited.len() > self.limits.set_items {
                 return Err(LimitExceeded::new("set_items", self.limits.set_items));
@@ -103,6 +104,7 @@ impl Builder {
                     }
                 }
                 let Some(next) = self.step_value(recognizer, state, byte)? else { continue };
+                has_exponents |= self.remembered.values.is_in_exponent(next.prefix);
                 let set = &recognizer.set(next.set).data;
                 let (ends, is_final) = (set.ends(), set.is_final());
                 if ends {
@@ -121,19 +123,24 @@ impl Builder {
                     continue;
                 }
                 let prefix = self.remembered.values.saturated(next.prefix, digits);
+                is_shortened |= self.remembered.values.has_fewer_integer_zeros(prefix, next.prefix);
                 if visited.insert((next.set, prefix)) {
                     stack.push(next);
                 }
             }
         }
+        if is_shortened && has_exponents {
+            // An exponent might take back the zeros that were not followed.
+            return Err(LimitExceeded::new("set_items", self.limits.set_items));
+        }
         Ok(false)
     }
 }
 
-/// All bytes, those last that lead most directly to the end of a value: not white space, escapes, or other spellings of
-/// numbers.
+/// All bytes. A search follows the last one first: those that lead most directly to the end of a value, not white space,
+/// escapes, or other spellings of numbers.
 fn bytes_by_preference() -> impl Iterator<Item = u8> {
-    const DETOURS: &[u8] = b" \t\r\n\\+eE.";
+    const DETOURS: &[u8] = b" \t\r\n\\+eE.0";
     let direct = (0..=u8::MAX).filter(|byte| !DETOURS.contains(byte));
     DETOURS.iter().copied().chain(direct)
 }

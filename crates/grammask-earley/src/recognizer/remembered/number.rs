@@ -118,16 +118,23 @@ impl NumberPrefix {
         }
         match self.phase {
             NumberPhase::Integer | NumberPhase::Fraction => chains.begins_with(value.digits, self.digits),
-            NumberPhase::Exponent | NumberPhase::ExponentDigits => self.digits == value.digits,
+            NumberPhase::Exponent | NumberPhase::ExponentDigits => {
+                // More digits make the exponent larger.
+                let needed = value.exponent - i128::from(self.zeros) + i128::from(self.scale);
+                self.digits == value.digits && self.exponent <= needed.abs().min(MAX_EXPONENT)
+            }
         }
     }
 
     /// The prefix with the zeros that have no effect on values of at most `digits` digits left out, where only values
-    /// with exponents of at most `digits` digits count.
+    /// with exponents of at most `digits` digits count. Zeros before the point have an effect if exponents follow.
     pub(super) fn saturated(self, digits: u32) -> Self {
         let mut saturated = self;
+        if self.phase == NumberPhase::Integer {
+            saturated.zeros = saturated.zeros.min(digits.saturating_add(1));
+        }
         if self.phase == NumberPhase::Fraction {
-            // Only zeros after the point are left out.
+            // Of these, zeros after the point are left out.
             let zeros = if self.is_zero() { self.scale } else { self.zeros.min(self.scale) };
             let excess = zeros.saturating_sub(digits);
             saturated.scale -= excess;

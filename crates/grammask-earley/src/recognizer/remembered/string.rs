@@ -74,6 +74,47 @@ impl Escape {
     }
 }
 
+impl Escape {
+    /// Whether a text that goes on with `next` after what has been decoded, at least one character long, can be written
+    /// from this position on. Bytes that are no character can.
+    pub(super) fn can_precede(self, next: &[u8]) -> bool {
+        if self == Self::NONE {
+            return true;
+        }
+        let Some(code) = first_code(next) else { return !next.is_empty() };
+        // The UTF-16 units of the character.
+        let [first, second] = match code.checked_sub(0x1_0000) {
+            None => [code, 0],
+            Some(offset) => [0xd800 + (offset >> 10), 0xdc00 + (offset & 0x3ff)],
+        };
+        let is_possible = |unit: u32| match self.phase {
+            EscapePhase::Outside | EscapePhase::Backslash => true,
+            EscapePhase::Digits(left) => unit >> (4 * u32::from(left)) == u32::from(self.unit),
+        };
+        match u32::from(self.high) {
+            0 => is_possible(first),
+            // A surrogate that remains alone may be followed by anything.
+            high => high == first && (second == 0 || is_possible(second)),
+        }
+    }
+}
+
+/// The first character of a text in UTF-8, generalised to surrogates; `None` if it is cut or invalid.
+fn first_code(text: &[u8]) -> Option<u32> {
+    let &first = text.first()?;
+    let (length, bits) = match first {
+        0..0x80 => (1, first),
+        0xc0..0xe0 => (2, first & 0x1f),
+        0xe0..0xf0 => (3, first & 0x0f),
+        0xf0..0xf8 => (4, first & 0x07),
+        _ => return None,
+    };
+    let rest = text.get(1..length)?;
+    rest.iter().try_fold(u32::from(bits), |code, &byte| {
+        (byte & 0xc0 == 0x80).then(|| code << 6 | u32::from(byte & 0x3f))
+    })
+}
+
 fn push_surrogate(text: ChainId, high: u16, chains: &mut Chains) -> ChainId {
     if high == 0 { text } else { push_code(text, u32::from(high), chains) }
 }
