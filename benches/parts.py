@@ -110,17 +110,21 @@ def main() -> None:
         "json": (lambda: Grammar.bundled("json"), DOCUMENTS),
         "json schema": (lambda: Grammar.from_json_schema(SCHEMA), DOCUMENTS),
     }
-    print(f"{'part':12} {'composition':16} {'first ms':>9} {'new us':>8} {'again us':>8} {'tokens':>7}  ratios")
+    print(
+        f"{'part':12} {'composition':16} {'first ms':>9} {'new us':>8} {'again us':>8} {'tokens':>7}  ratios"
+    )
     for name, (part, texts) in parts.items():
         ids = [encode_ordinary("o200k_base", text) for text in texts]
         alone: Times | None = None
         for title, around in COMPOSITIONS.items():
-            rounds = [
-                inside(around.compose(part()), new_vocabulary(), around, ids) for _ in range(ROUNDS)
-            ]
-            best = Times(*(min(getattr(times, field) for times in rounds) for field in ("first", "new", "again")))
+            rounds = [inside(around.compose(part()), new_vocabulary(), around, ids) for _ in range(ROUNDS)]
+            best = Times(
+                *(min(getattr(times, field) for times in rounds) for field in ("first", "new", "again"))
+            )
             alone = alone or best
-            ratios = f"{best.first / alone.first:.2f}  {best.new / alone.new:.2f}  {best.again / alone.again:.2f}"
+            ratios = (
+                f"{best.first / alone.first:.2f}  {best.new / alone.new:.2f}  {best.again / alone.again:.2f}"
+            )
             count = sum(map(len, ids))
             print(
                 f"{name:12} {title:16} {best.first:9.1f} {best.new:8.2f} {best.again:8.2f} {count:7}  {ratios}",

@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
-import random
 import re
 from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import random
 
 Validators = Mapping[tuple[str, ...], Callable[[str], bool]]
 """Whether the content of a block is valid, by the names of its language."""
 
 _CONTAINER = r"(?:[ \t>*+-]|[0-9]{1,9}[.)])*"
 _NOT_TEXT = re.compile(
-    rf"{_CONTAINER}(?:`{{3,}}[^`]*\Z|~~~|<(?:\?|!(?!--)|!--(?!.*-->)|(?:script|pre|style|textarea)(?:[ \t>]|\Z)))",
+    rf"{_CONTAINER}(?:`{{3,}}[^`]*\Z|~~~|<(?:\?|!(?!--)|(?:script|pre|style|textarea)(?:[ \t>]|\Z)))",
     re.IGNORECASE,
 )
+_COMMENT = re.compile(rf"{_CONTAINER}<!--")
 _HTML = re.compile(rf"{_CONTAINER}</?[A-Za-z]")
 
 
@@ -22,18 +26,18 @@ def is_answer(
 ) -> bool:
     """Whether a text of printable characters and line feeds is an answer."""
     lines = text.split("\n")
-    is_in_html = False
+    is_in_html = is_in_comment = False
     while lines:
         line = lines.pop(0)
         opening = re.fullmatch(r"( *)(```+|~~~+)(.*)", line)
         is_fence = opening is not None and not ("`" in opening[3] and opening[2][0] == "`")
         if is_fence and opening is not None and len(opening[1]) <= max_indent and opening[2] in fences:
-            if is_in_html:
+            if is_in_html or is_in_comment:
                 return False
-            content = _content(lines, len(opening[1]), opening[2])
-            if content is None:
+            block = _content(lines, len(opening[1]), opening[2])
+            if block is None:
                 return False
-            content, is_indented = content
+            content, is_indented = block
             first = (opening[3].split() or [""])[0]
             found = [check for names, check in validators.items() if first.lower() in names]
             if found:
@@ -45,6 +49,9 @@ def is_answer(
         elif _NOT_TEXT.match(line):
             return False
         else:
+            comment = _COMMENT.match(line)
+            rest = line if comment is None else line[comment.end() :]
+            is_in_comment = (is_in_comment or comment is not None) and "-->" not in rest
             is_in_html = bool(line.strip(" \t")) and (is_in_html or _HTML.match(line) is not None)
     return True
 
@@ -70,11 +77,52 @@ def _content(lines: list[str], indent: int, fence: str) -> tuple[str, bool] | No
 
 
 _FRAGMENTS = (
-    *("```", "````", "~~~", "`", "python", "py", "PYTHON", "json", "text", "pythonx", " ", "  ", "    ", "\t"),
-    *("\n", "\n", "\n", "\n", "- ", "> ", "1. ", "<b>", "<!-- a -->", "<!-- ", "<pre>", "<!a", "x", "x = 1", "if x:"),
+    *(
+        "```",
+        "````",
+        "~~~",
+        "`",
+        "python",
+        "py",
+        "PYTHON",
+        "json",
+        "text",
+        "pythonx",
+        " ",
+        "  ",
+        "    ",
+        "\t",
+    ),
+    *(
+        "\n",
+        "\n",
+        "\n",
+        "\n",
+        "- ",
+        "> ",
+        "1. ",
+        "<b>",
+        "<!-- a -->",
+        "<!-- ",
+        "-->",
+        "<pre>",
+        "<!a",
+        "x",
+        "x = 1",
+        "if x:",
+    ),
     *("[1]", "{}", '"""', "```\n", "```python\n", "```json\n", "\n```", "a`b", "&", "\\"),
 )
-_CODE = ("x = 1\n", "if x:\n    y\n", 'x = """\n```\n"""\n', "x = (\n~~~\n1)\n", '"""\n    ```\n"""\n', "[1]", "[1,\n  2]", "x\n")
+_CODE = (
+    "x = 1\n",
+    "if x:\n    y\n",
+    'x = """\n```\n"""\n',
+    "x = (\n~~~\n1)\n",
+    '"""\n    ```\n"""\n',
+    "[1]",
+    "[1,\n  2]",
+    "x\n",
+)
 
 
 def random_answer(rng: random.Random) -> str:
@@ -89,7 +137,9 @@ def random_answer(rng: random.Random) -> str:
             code += "" if code.endswith("\n") else "\n"
             closing = fence + rng.choice(("", "", "", "`", " ", "\t "))
             block = f"{fence}{info}\n{code}{closing}".replace("\n", "\n" + indent)
-            parts.append(rng.choice(("", "", "hello\n")) + indent + block + rng.choice(("\n", "\n", "\n", "")))
+            parts.append(
+                rng.choice(("", "", "hello\n")) + indent + block + rng.choice(("\n", "\n", "\n", ""))
+            )
         else:
             parts.append("".join(rng.choice(_FRAGMENTS) for _ in range(rng.randint(0, 6))))
     text = "".join(parts)

@@ -185,8 +185,8 @@ class GrammarAlgebra:
             max_tokens: The maximum number of tokens.
 
         Raises:
-            UnsupportedGrammar: When the grammar is used: it names tokens and is not a regular language. Budgets of whole
-                texts have no such condition.
+            UnsupportedGrammar: When the grammar is used: it names tokens and is not a regular language. Budgets of
+                whole texts have no such condition.
             ValueError: The number is negative, or too large.
         """
         return self.of_part(composition.limited(self.as_part(), max_tokens))

@@ -182,7 +182,9 @@ class GrammarReaders:
 
         listed = code.items() if isinstance(code, Mapping) else ((name, True) for name in code)
         sources = {
-            name: bundled_source(bundled_language(name), "file", None) if one is True else one._source  # noqa: SLF001
+            name: one._source  # noqa: SLF001
+            if isinstance(one, GrammarReaders)
+            else bundled_source(bundled_language(name), "file", None)
             for name, one in listed
         }
         part = markdown_answer_part(

@@ -308,3 +308,12 @@ def test_debug_plans_names_the_strategy_of_each_terminal() -> None:
 
 def test_debug_plans_of_a_grammar_with_a_lexer() -> None:
     assert "one strategy" in run("debug", "plans", "bundled:json")
+
+
+def test_generate_writes_answers_in_markdown() -> None:
+    output = run(
+        "generate", "--markdown", "python,sql", "--max-tokens", "40", "--model", "random", "--seed", "1"
+    )
+    assert "complete; it parses when read again as bytes" in output
+    assert "give a grammar G or --markdown" in run("generate", status=1)
+    assert "no bundled language 'cobol'" in run("generate", "--markdown", "cobol", status=1)

@@ -14,7 +14,21 @@ import pytest
 from grammask import Grammar
 from grammask.templates import Template
 
-_PIECES = [b"```", b"``", b"```python\n", b"\n```", b"    ", b"):\n", b"return ", b'"`', b'{"', b'":', b"}}", b"))", b"(("]
+_PIECES = [
+    b"```",
+    b"``",
+    b"```python\n",
+    b"\n```",
+    b"    ",
+    b"):\n",
+    b"return ",
+    b'"`',
+    b'{"',
+    b'":',
+    b"}}",
+    b"))",
+    b"((",
+]
 _BYTES = grammask.Vocabulary([*(bytes([byte]) for byte in range(256)), *_PIECES], eos=300, size=301)
 _PYTHON = Grammar.bundled("python")
 _FENCED = Grammar.text_until("```python\n") + _PYTHON.named("code") + "```" + Grammar.text()
@@ -77,7 +91,7 @@ def test_a_choice_of_languages() -> None:
     block = "```python\n" + _PYTHON + "```\n" | "```json\n" + Grammar.bundled("json") + "```\n"
     compiled = (block.repeat(1) + "end").compile(_BYTES)
     assert compiled.is_valid(b'```python\nx = 1\n```\n```json\n{"a": [1]}```\nend')
-    assert not compiled.is_valid(b'```json\nx = 1\n```\nend')
+    assert not compiled.is_valid(b"```json\nx = 1\n```\nend")
     assert not compiled.is_valid(b"```python\nx = \n```\nend")
 
 
@@ -141,7 +155,10 @@ def test_structural_tags() -> None:
     assert not compiled.is_valid(b"<sql>SELECT FROM</sql>")
     assert not compiled.is_valid(b"<py>x = 1</py>")
     assert pickle.loads(pickle.dumps(Grammar.from_structural_tag(tag))).compile(_BYTES) is compiled
-    for content, pointer in (({"name": "cobol"}, "#/format"), ({"name": "sql", "start": "table"}, "#/format")):
+    for content, pointer in (
+        ({"name": "cobol"}, "#/format"),
+        ({"name": "sql", "start": "table"}, "#/format"),
+    ):
         with pytest.raises(grammask.GrammarError, match=pointer):
             Grammar.from_structural_tag({"format": {"type": "bundled", **content}})
 

@@ -7,12 +7,15 @@ import json
 import pickle
 import random
 import warnings
-from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
 
 import grammask
 import pytest
-from markdown_answers import is_answer, random_answer
 from grammask import Grammar
+from markdown_answers import is_answer, random_answer
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 _BYTES = grammask.Vocabulary([bytes([byte]) for byte in range(256)], eos=256, size=257)
 
@@ -99,10 +102,70 @@ def test_grammars_of_blocks() -> None:
     ):
         with pytest.raises(grammask.UnsupportedGrammar, match="closes its fence"):
             Grammar.markdown_answer({"x": grammar})
-    statements = Grammar.markdown_answer({"py": Grammar.bundled("python", start="statements")}).compile(_BYTES)
+    expression = 'start: NAME ("+" NAME)*\nNAME: /[a-z]+/\nCOMMENT: /#.*/\n%ignore COMMENT\n%ignore " "'
+    for parser, lexer in (("lalr", "basic"), ("lalr", "contextual"), ("earley", "basic")):
+        grammar = Grammar.from_lark(expression, parser=parser, lexer=lexer)  # type: ignore[arg-type]
+        sums = Grammar.markdown_answer({"c++": grammar}).compile(_BYTES)
+        assert sums.is_valid(b"```C++\na + b # ```\n```")
+        for text in (b"```c++\n\na\n```", b"```c++\na +\n```", b" ```c++\na\n```", b"```c++\n```c++\na\n```"):
+            assert not sums.is_valid(text)
+    with pytest.raises(grammask.UnsupportedGrammar, match="closes its fence"):
+        Grammar.markdown_answer({"x": Grammar.from_lark(expression, parser="earley", lexer="dynamic")})
+    statements = Grammar.markdown_answer({"py": Grammar.bundled("python", start="statements")}).compile(
+        _BYTES
+    )
     assert statements.is_valid(b"```python\nx\n```")
-    for text in (b"```python\n```", b"```python\nx\n\x0c```", b"```python\nx\n ```", b"```python\n  x\n```", b"```py x\n```"):
+    for text in (
+        b"```python\n```",
+        b"```python\nx\n\x0c```",
+        b"```python\nx\n ```",
+        b"```python\n  x\n```",
+        b"```py x\n```",
+    ):
         assert not statements.is_valid(text)
+
+
+def test_masks_and_ends_of_random_answers() -> None:
+    pieces = [
+        b"```",
+        b"```json\n",
+        b"\n```\n",
+        b"```\n",
+        b"\n",
+        b"[1",
+        b"]",
+        b'"a',
+        b"<!-- ",
+        b"-->",
+        b"<b>",
+        b"~~~",
+        b"  ",
+        b"- ",
+    ]
+    vocabulary = grammask.Vocabulary([*(bytes([byte]) for byte in range(256)), *pieces], eos=300, size=2048)
+    grammar = Grammar.markdown_answer(["json"], fences=_FENCES, max_indent=1)
+    compiled = grammar.compile(vocabulary)
+    rng = random.Random(5)
+    for _ in range(150):
+        matcher = compiled.matcher()
+        text = b""
+        for _ in range(rng.randint(1, 25)):
+            allowed = matcher.allowed_ids().tolist()
+            if rng.random() < 0.1:
+                tried = [token for token in range(270) if matcher.fork().accept(token)]
+                assert tried == [token for token in allowed if token < 270]
+            likely = [token for token in allowed if 256 <= token < 300 or token in {*b"x`~1,]"}] or allowed
+            token = rng.choice(likely)
+            assert matcher.accept(token)
+            text += vocabulary.token(token) or b""
+            if matcher.is_finished:
+                break
+        else:
+            text += matcher.shortest_completion().text
+        written = text.decode()
+        assert is_answer(
+            written, {("json",): _VALIDATORS[("json",)]}, fences=_FENCES, max_indent=1, is_other_free=True
+        ), written
 
 
 def test_languages_where_backticks_are_lexemes() -> None:
@@ -126,17 +189,30 @@ def test_languages_where_backticks_are_lexemes() -> None:
 def test_a_minimum_of_blocks() -> None:
     compiled = Grammar.markdown_answer(["json"], min_blocks=2).compile(_BYTES)
     block = b"```json\n1\n```"
-    assert [compiled.is_valid(b"\n".join([block] * count)) for count in range(4)] == [False, False, True, True]
+    assert [compiled.is_valid(b"\n".join([block] * count)) for count in range(4)] == [
+        False,
+        False,
+        True,
+        True,
+    ]
     assert not compiled.is_valid(b"Text\n" + block)
 
 
 def test_options() -> None:
     assert Grammar.markdown_answer([], other="refuse").compile(_BYTES).is_valid(b"Hello\n")
-    for options in ({"other": "some"}, {"fences": ["``"]}, {"fences": []}, {"fences": ["`~`"]}, {"max_indent": 4}, {"min_blocks": -1}):
+    wrong: tuple[dict[str, Any], ...] = (
+        {"other": "some"},
+        {"fences": ["``"]},
+        {"fences": []},
+        {"fences": ["`~`"]},
+        {"max_indent": 4},
+        {"min_blocks": -1},
+    )
+    for options in wrong:
         with pytest.raises(ValueError, match=r"."):
-            Grammar.markdown_answer(["json"], **options)  # type: ignore[arg-type]
+            Grammar.markdown_answer(["json"], **options)
     for names in (["cobol"], ["py", "python3"], ["a b"], [""]):
         with pytest.raises(ValueError, match=r"."):
             Grammar.markdown_answer(names)
     grammar = Grammar.markdown_answer(["json", "python"])
-    assert pickle.loads(pickle.dumps(grammar)).digest() == grammar.digest()  # noqa: S301
+    assert pickle.loads(pickle.dumps(grammar)).digest() == grammar.digest()

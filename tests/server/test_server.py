@@ -52,6 +52,15 @@ def chat(url: str, status: int = 200, **fields: Any) -> Any:
     return json.loads(post(url, "chat/completions", {"model": "any", "messages": USER, **fields}, status))
 
 
+def test_answers_in_markdown(url: str) -> None:
+    wanted = {"type": "markdown_answer", "code": ["json"], "other": "refuse", "min_blocks": 1}
+    answer = chat(url, response_format=wanted, seed=3, max_tokens=60)
+    content = answer["choices"][0]["message"]["content"]
+    assert answer["choices"][0]["finish_reason"] == "stop"
+    (block,) = re.findall(r"(?ims)^```[ \t]*json[^\n]*\n(.*?)\n```", content)
+    json.loads(block)
+
+
 def test_models(url: str) -> None:
     with urllib.request.urlopen(f"{url}/models") as answer:
         assert [model["id"] for model in json.load(answer)["data"]] == ["noise"]

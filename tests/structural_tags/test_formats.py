@@ -234,3 +234,43 @@ def test_deep_tags() -> None:
     for _ in range(5_000):
         tag = {"type": "optional", "content": tag}
     assert Grammar.from_structural_tag({"format": tag}).compile(BYTES).is_valid(b"a")
+
+
+def test_answers_in_markdown() -> None:
+    answer = {"type": "markdown_answer", "code": ["json"], "other": "refuse", "min_blocks": 1}
+    tag = {
+        "type": "sequence",
+        "elements": [
+            {"type": "tag", "begin": "<think>", "content": {"type": "any_text"}, "end": "</think>\n"},
+            answer,
+        ],
+    }
+    compiled = Grammar.from_structural_tag({"type": "structural_tag", "format": tag}).compile(BYTES)
+    assert compiled.is_valid(b"<think>Hm.</think>\nSo:\n```json\n[1]\n```")
+    assert not compiled.is_valid(b"<think>Hm.</think>\nSo:\n```json\n[1,]\n```")
+    assert Grammar.from_response_format(answer).compile(BYTES).is_valid(b"```JSON\n1\n```\n")
+
+
+@pytest.mark.parametrize(
+    ("fields", "message"),
+    [
+        ({"code": ["cobol"]}, "no bundled language"),
+        ({"code": "json"}, "list of strings"),
+        ({"code": ["json"], "other": "some"}, "neither"),
+        ({"code": ["json"], "max_indent": 4}, "range 0 to 3"),
+        ({"code": ["json"], "min_blocks": -1}, "is a number"),
+        ({"code": ["json"], "fences": ["``"]}, "no fence"),
+    ],
+)
+def test_mistakes_in_answers_in_markdown(fields: dict[str, Any], message: str) -> None:
+    with pytest.raises(grammask.GrammarError, match=message):
+        Grammar.from_structural_tag(
+            {"type": "structural_tag", "format": {"type": "markdown_answer", **fields}}
+        )
+
+
+def test_answers_in_markdown_come_last() -> None:
+    content = {"type": "markdown_answer", "code": ["json"]}
+    tag = {"type": "tag", "begin": "<answer>", "content": content, "end": "</answer>"}
+    with pytest.raises(grammask.UnsupportedGrammar, match="last format"):
+        Grammar.from_structural_tag({"type": "structural_tag", "format": tag})

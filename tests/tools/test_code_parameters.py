@@ -38,14 +38,21 @@ def _flat(style: str) -> bool:
 
 def _json(style: str) -> bool:
     return any(
-        isinstance(piece, Arguments) and piece.style is JSON_STYLE for call in parsed_style(style).calls for piece in call
+        isinstance(piece, Arguments) and piece.style is JSON_STYLE
+        for call in parsed_style(style).calls
+        for piece in call
     )
 
 
 def _call(style: str, arguments: dict[str, Any]) -> str:
     """Returns a call, written as the sampler would: the first text of the grammar with these arguments."""
     strings = {"type": "object", "properties": {name: {"const": value} for name, value in arguments.items()}}
-    tools = [{"type": "function", "function": {"name": "run", "parameters": {**strings, "required": list(arguments)}}}]
+    tools = [
+        {
+            "type": "function",
+            "function": {"name": "run", "parameters": {**strings, "required": list(arguments)}},
+        }
+    ]
     grammar = Grammar.from_tools(tools, style=style, tool_choice="required", parallel=False, vocabulary=BYTES)
     return grammar.shortest_text().decode()
 
@@ -54,19 +61,30 @@ def _call(style: str, arguments: dict[str, Any]) -> str:
 def test_json_styles(style: str) -> None:
     grammar = Grammar.from_tools(_TOOLS, style=style, tool_choice="required", vocabulary=BYTES)
     compiled = grammar.compile(BYTES)
-    for arguments in ({"code": _CODE}, {"code": _CODE, "query": "select 1"}, {"code": _CODE, "count": 2, "query": "values (1)"}):
+    right: list[dict[str, Any]] = [
+        {"code": _CODE},
+        {"code": _CODE, "query": "select 1"},
+        {"code": _CODE, "count": 2, "query": "values (1)"},
+    ]
+    for arguments in right:
         call = _call(style, arguments)
         assert compiled.is_valid(call.encode()), call
         (read,) = read_calls(call, style, _TOOLS)[1]
         assert json.loads(read.arguments) == arguments
-    for arguments in ({"code": _WRONG}, {"code": _CODE, "query": "drop table x"}, {"count": 2}, {"code": _CODE, "other": 1}):
+    wrong: list[dict[str, Any]] = [
+        {"code": _WRONG},
+        {"code": _CODE, "query": "drop table x"},
+        {"count": 2},
+        {"code": _CODE, "other": 1},
+    ]
+    for arguments in wrong:
         assert not compiled.is_valid(_call(style, arguments).encode())
 
 
 @pytest.mark.parametrize("style", [style for style in tool_styles() if _flat(style)])
 def test_styles_with_tags(style: str) -> None:
     (end,) = {
-        piece.style.end
+        FLAT_STYLES[piece.name].end
         for call in parsed_style(style).calls
         for piece in call
         if isinstance(piece, Arguments) and piece.name in FLAT_STYLES
@@ -74,7 +92,9 @@ def test_styles_with_tags(style: str) -> None:
     plain = {"type": "object", "properties": {"code": {"type": "string"}, "query": {"type": "string"}}}
     tools = [{"type": "function", "function": {"name": "run", "parameters": {**plain, "required": ["code"]}}}]
     as_text = Grammar.from_tools(tools, style=style, tool_choice="required", vocabulary=BYTES).compile(BYTES)
-    compiled = Grammar.from_tools(_TOOLS, style=style, tool_choice="required", vocabulary=BYTES).compile(BYTES)
+    compiled = Grammar.from_tools(_TOOLS, style=style, tool_choice="required", vocabulary=BYTES).compile(
+        BYTES
+    )
     placeholder = _call(style, {"code": "@@"})
     has_lines = style == "qwen3_coder"
     for code, is_valid in ((_CODE, True), (_WRONG, False), (f'x = "{end}"\n', False), ("\nx = 1\n", True)):

@@ -116,7 +116,7 @@ pub fn grammar(
         return Err(fail(errors));
     }
     let terms = languages.automata.into_terms();
-    let Some(grammar) = emitter.rules.into_grammar(terms, start, schema) else {
+    let Some(grammar) = emitter.rules.to_grammar(terms, start, schema) else {
         let is_infinite = emitter.rules.nests_without_end(start);
         let conflict = unsatisfiable::conflict(schema, options, limits, is_infinite);
         return Err(fail(vec![conflict]));

@@ -5,8 +5,8 @@ reader's block structure puts them. So the blocks that a reader finds are those 
 
 - A line that would be a fence inside block quotes and list items is not text. A *container prefix* is a superset of the
   markers of all containers, so the structure of the containers need not be followed.
-- A block of HTML ends at a blank line (kinds 6 and 7 of the specification). Lines that begin blocks with other ends
-  are not text, except for comments on one line.
+- A block of HTML ends at a blank line (kinds 6 and 7 of the specification), a comment with its end. Lines that begin
+  blocks with other ends are not text.
 - A fence with at most three spaces is one in every context: it ends paragraphs, and containers that it is not indented
   for. Since the lines of a block are indented like the fence, they stay in the container that the fence is in.
 """
@@ -36,14 +36,18 @@ _EARLIER_LINES = r"(?:(?s:.)*\n)?"
 _LATER_LINES = r"(?:\n(?s:.)*)?"
 
 _FENCE = rf"{_CONTAINER}(?:`{{3,}}[^`\n]*|~{{3,}}{_CHARACTER}*)"
-_OPEN_HTML = (
+_RAW_HTML = (
     rf"{_CONTAINER}<(?:\?{_CHARACTER}*|(?i-u:script|pre|style|textarea)(?:[ \t>]{_CHARACTER}*)?"
-    rf"|!(?:[^\x00\n\r-]{_CHARACTER}*|-(?:[^\x00\n\r-]{_CHARACTER}*)?)?"
-    rf"|!--(?:[^\x00\n\r-]|-+[^\x00\n\r>-]|-[>])*-*)"
+    rf"|!(?:[^\x00\n\r-]{_CHARACTER}*|-(?:[^\x00\n\r-]{_CHARACTER}*)?)?)"
 )
-"""The beginnings of blocks of HTML that do not end at a blank line, other than comments on one line."""
+"""The beginnings of blocks of HTML that do not end at a blank line, other than comments."""
 
-_HTML_UP_TO_END = rf"{_EARLIER_LINES}{_CONTAINER}</?[A-Za-z]{_CHARACTER}*\n(?:[ \t]*[^\x00\n\r \t]{_CHARACTER}*\n)*"
+_COMMENT_UP_TO_END = rf"{_EARLIER_LINES}{_CONTAINER}<!--(?:[^-]|-[^-]|--+[^>-])*-*"
+"""Texts with a comment at their end that is not closed, or whose end overlaps with its beginning."""
+
+_HTML_UP_TO_END = (
+    rf"{_EARLIER_LINES}{_CONTAINER}</?[A-Za-z]{_CHARACTER}*\n(?:[ \t]*[^\x00\n\r \t]{_CHARACTER}*\n)*"
+)
 """Texts with a block of HTML at their end that a blank line would end."""
 
 
@@ -80,14 +84,14 @@ def markdown_answer_part(
         blocks += [block_of_code(fence, names[key], source, key) for key, source in code.items()]
         if other == "free":
             blocks.append(block_of_text(fence, [name for listed in names.values() for name in listed]))
-    bad_lines = rf"{_EARLIER_LINES}(?:{_FENCE}|{_OPEN_HTML}){_LATER_LINES}"
+    bad_lines = rf"{_EARLIER_LINES}(?:{_FENCE}|{_RAW_HTML}){_LATER_LINES}"
     last_text = composition.difference(rf"(?:{_CHARACTER}*\n)*{_CHARACTER}*", [bad_lines])
     if not blocks:
         if min_blocks:
             msg = "there are no blocks"
             raise ValueError(msg)
         return last_text
-    text = composition.difference(rf"(?:{_CHARACTER}*\n)*", [bad_lines, _HTML_UP_TO_END])
+    text = composition.difference(rf"(?:{_CHARACTER}*\n)*", [bad_lines, _HTML_UP_TO_END, _COMMENT_UP_TO_END])
     last_block = composition.sequence([text, composition.choice(blocks)])
     block = composition.sequence([last_block, composition.literal("\n")])
     return composition.choice(

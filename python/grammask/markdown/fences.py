@@ -39,8 +39,6 @@ MAX_FENCE_LENGTH = 8
 """Each length is a part of the grammar of its own."""
 
 _CHARACTER = r"[^\x00\n\r]"
-_FIRST = 1_000_000
-"""A priority above those of other terminals."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,10 +106,15 @@ def block_of_code(fence: Fence, names: Sequence[str], source: Source, language: 
     name = "|".join(map(re.escape, names))
     opening = rf"{fence.text}[ \t]*(?i-u:{name})(?:[ \t][{fence.info_character}]*)?"
     line_feed = composition.literal("\n" + fence.spaces)
-    last_line = [line_feed, composition.literal(fence.text), composition.difference(rf"{fence.character}*[ \t]*")]
+    last_line = [
+        line_feed,
+        composition.literal(fence.text),
+        composition.difference(rf"{fence.character}*[ \t]*"),
+    ]
     bad_line = rf"\n{fence.begin_of_line}"
     match source:
-        case LarkSource(indentation=None):
+        # Refused terminals are for lexers that split the text once.
+        case LarkSource(indentation=None, lexer="basic" | "contextual"):
             lexemes = _BlockLexemes(rf"{opening}\n", rf"(?s:.)*(?:[\x00\r]|{bad_line})", fence.text)
             parts = [_coded(lexemes.around(source), fence), *last_line]
         case LarkSource() if _ends_with_newline(source):
@@ -134,7 +137,9 @@ def block_of_code(fence: Fence, names: Sequence[str], source: Source, language: 
                 "without indentation, JSON Schemas, and where fences are not indented regular expressions"
             )
             raise unsupported(message, advice=advice)
-    return composition.sequence([composition.literal(fence.spaces), composition.named(composition.sequence(parts), language)])
+    return composition.sequence(
+        [composition.literal(fence.spaces), composition.named(composition.sequence(parts), language)]
+    )
 
 
 def _ends_with_newline(source: LarkSource) -> bool:
@@ -144,7 +149,9 @@ def _ends_with_newline(source: LarkSource) -> bool:
 
 def _coded(source: Source, fence: Fence) -> Part:
     """Returns the part of a source in which each line feed is followed by the spaces of the block."""
-    return Part.of_source(EncodedSource(source, "line-prefix", "any", '"', fence.spaces) if fence.indent else source)
+    return Part.of_source(
+        EncodedSource(source, "line-prefix", "any", '"', fence.spaces) if fence.indent else source
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,14 +170,15 @@ class _BlockLexemes:
 
     def around(self, source: LarkSource) -> LarkSource:
         """Returns the grammar of blocks whose code is a text of a grammar."""
+        highest = max((terminal[4] for terminal in source.definition.terminals), default=0)
         own: list[TerminalTuple] = [
-            ("__FENCE_LINE", "regex", self.refused, "", _FIRST + 1, "refused"),
-            *_refused_before(source, self.fence),
-            ("__OPENING_LINE", "regex", self.opening, "", _FIRST, "parsed"),
+            ("__FENCE_LINE", "regex", self.refused, "", highest + 2, "refused"),
+            *_refused_before(source, self.fence, highest + 2),
+            ("__OPENING_LINE", "regex", self.opening, "", highest + 1, "parsed"),
         ]
         symbols = ["__OPENING_LINE", source.start]
         if source.indentation is not None:
-            own.append(("__CLOSING_FENCE", "literal", self.fence, "", _FIRST, "parsed"))
+            own.append(("__CLOSING_FENCE", "literal", self.fence, "", highest + 1, "parsed"))
             symbols = ["__OPENING_LINE", source.indentation[0], source.start, "__CLOSING_FENCE"]
         definition = source.definition
         productions = (*definition.productions, ("__block", tuple(symbols), 0))
@@ -179,7 +187,7 @@ class _BlockLexemes:
         )
 
 
-def _refused_before(source: LarkSource, fence: str) -> list[TerminalTuple]:
+def _refused_before(source: LarkSource, fence: str, priority: int) -> list[TerminalTuple]:
     """Returns the refused terminal for ignored text directly before a fence, such as that of the opening line.
 
     Raises:
@@ -189,14 +197,16 @@ def _refused_before(source: LarkSource, fence: str) -> list[TerminalTuple]:
     for name, kind, pattern, spellings, _, role in source.definition.terminals:
         if role == "ignored":
             if isinstance(pattern, bytes) or spellings:
-                raise unsupported(f"the ignored terminal `{name}` of the code of a block has a look-around or flags")
+                raise unsupported(
+                    f"the ignored terminal `{name}` of the code of a block has a look-around or flags"
+                )
             expression = pattern if kind == "regex" else re.escape(pattern)
             # A comment up to the end of the line contains the fence.
             if not _continues_with(expression, fence[0]):
                 ignored.append(f"(?:{expression})")
     if not ignored:
         return []
-    return [("__FENCE_AFTER_IGNORED", "regex", f"(?:{'|'.join(ignored)}){fence}", "", _FIRST + 1, "refused")]
+    return [("__FENCE_AFTER_IGNORED", "regex", f"(?:{'|'.join(ignored)}){fence}", "", priority, "refused")]
 
 
 @functools.cache

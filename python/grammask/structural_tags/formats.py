@@ -325,7 +325,10 @@ class _Translator:
         return _leaf(self._part(f"{pointer}/grammar", lambda: xgrammar_ebnf_part(text, self.limits)))
 
     def format_bundled(self, node: Mapping[str, Any], pointer: str, _delimiters: _Delimiters) -> _Frame:
-        name, start = self._text(node, "name", pointer), self._text({"start": "file", **node}, "start", pointer)
+        name, start = (
+            self._text(node, "name", pointer),
+            self._text({"start": "file", **node}, "start", pointer),
+        )
         return _leaf(self._part(pointer, lambda: Part.of_source(bundled_source(name, start, self.limits))))
 
     def format_markdown_answer(
@@ -333,7 +336,9 @@ class _Translator:
     ) -> _Frame:
         if delimiters.words:
             self.diagnostics.unsupported(
-                pointer, f"an answer in Markdown that ends at {delimiters.words[0]!r}", "let it be the last format"
+                pointer,
+                f"an answer in Markdown that ends at {delimiters.words[0]!r}",
+                "let it be the last format",
             )
         options = {name: node[name] for name in _FIELDS["markdown_answer"] if name in node and name != "code"}
         for name in ("max_indent", "min_blocks"):

@@ -240,7 +240,7 @@ impl Rules {
     }
 
     /// The grammar with the start rule `start`; `None` if it derives no finite text.
-    pub(crate) fn into_grammar(&self, terms: Terms, start: RuleId, source: &str) -> Option<Grammar> {
+    pub(crate) fn to_grammar(&self, terms: Terms, start: RuleId, source: &str) -> Option<Grammar> {
         let productive = self.productive();
         if !productive[start.index()] {
             return None;

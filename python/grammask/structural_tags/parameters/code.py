@@ -41,7 +41,8 @@ def code_without(source: Source, words: Sequence[str]) -> Part:
         UnsupportedGrammar: The grammar is neither one of the lark library nor a regular expression.
     """
     written = "|".join("".join(f"\\x{{{ord(letter):x}}}" for letter in word) for word in words)
-    if isinstance(source, LarkSource):
+    # Refused terminals are for lexers that split the text once.
+    if isinstance(source, LarkSource) and source.lexer in ("basic", "contextual"):
         highest = max((terminal[4] for terminal in source.definition.terminals), default=0) + 1
         word = ("__EXCLUDED_WORD", "regex", f"(?s:.)*(?:{written})", "", highest, "refused")
         definition = LarkDefinition((word, *source.definition.terminals), source.definition.productions)
@@ -49,7 +50,9 @@ def code_without(source: Source, words: Sequence[str]) -> Part:
     if isinstance(source, RegexSource) and source.syntax == "rust":
         return composition.difference(source.pattern, [f"(?s:.)*(?:{written})(?s:.)*"])
     message = "it cannot be excluded that the code of a parameter contains the end of the parameter"
-    raise unsupported(message, advice="use a bundled language, a grammar of `from_lark`, or a regular expression")
+    raise unsupported(
+        message, advice="use a bundled language, a grammar of `from_lark`, or a regular expression"
+    )
 
 
 def json_object_with_code(members: Iterable[tuple[Part, bool]], space: Part) -> Part:

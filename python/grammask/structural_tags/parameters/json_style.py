@@ -58,11 +58,14 @@ def _with_code(schema: Any, context: EncodingContext) -> Part:
         )
     if schema.get("type", "object") != "object" or schema.get("additionalProperties", False) is not False:
         context.diagnostics.unsupported(
-            context.pointer, "parameters next to those that hold code are the declared properties of an object"
+            context.pointer,
+            "parameters next to those that hold code are the declared properties of an object",
         )
     for option in ("separators", "indent", "key_order"):
         if context.options.get(option) not in (None, "schema"):
-            context.diagnostics.unsupported(context.pointer, f"the option `{option}` with parameters that hold code")
+            context.diagnostics.unsupported(
+                context.pointer, f"the option `{option}` with parameters that hold code"
+            )
     properties = schema["properties"]
     required = schema.get("required", [])
     for name in required:
@@ -76,7 +79,9 @@ def _with_code(schema: Any, context: EncodingContext) -> Part:
         place = f"{context.pointer}/properties/{escaped(name)}"
         value: Part | None = EMPTY
         if name not in context.code:
-            value = context.json_part({**inner, **definitions} if isinstance(inner, Mapping) else inner, place)
+            value = context.json_part(
+                {**inner, **definitions} if isinstance(inner, Mapping) else inner, place
+            )
         else:
             try:
                 value = composition.named(code_in_json(context.code[name]), name)

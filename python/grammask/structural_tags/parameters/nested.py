@@ -17,8 +17,8 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from grammask import composition
 from grammask.errors import GrammarError, GrammarSemanticError
-from grammask.schemas.keywords import escaped
 from grammask.schemas.json_text import json_text
+from grammask.schemas.keywords import escaped
 from grammask.structural_tags.parameters.nested_decoder import NestedDecoder
 from grammask.structural_tags.parameters.style import EMPTY, Member, members_part
 from grammask.structural_tags.parameters.value_shapes import (
