@@ -30,7 +30,8 @@ fn vocabulary() -> Arc<Vocabulary> {
     let mut random = Random(0x9e37_79b9_7f4a_7c15);
     let letters = ["a", "b", "e", "n", "t", "th", "er", " ", "é", "你", "0", "1", "23"];
     let punctuation = [
-        "\"", "\\u0061", "\\n", "{", "}", "[", "]", ",", ":", "\":", "\", \"", "\",\"", ".0", "-", "e1", "},{", "],[",
+        "\"", "\\u0061", "\\n", "{", "}", "[", "]", ",", ":", "\":", "\", \"", "\",\"", ".0", "-", "e1",
+        "},{", "],[",
     ];
     let mut words: Vec<Vec<u8>> = (0..=u8::MAX).map(|byte| vec![byte]).collect();
     while words.len() < 20_000 {
