@@ -273,3 +273,19 @@ def test_parts_through_encodings() -> None:
     assert matcher.accept_bytes(rb"((")
     assert matcher.is_allowed(ord("x"))
     assert not matcher.is_allowed(ord("\\"))
+
+
+def test_eager_ends_and_forced_text() -> None:
+    call = "<py>" + Grammar.bundled("python", start="expression") + "</py>"
+    matcher = call.compile(_BYTES, end="eager").matcher()
+    assert matcher.forced_bytes() == b"<py>"
+    for token in _tokens(b"<py>f(x)</py>", _BYTES):
+        assert not matcher.is_finished
+        assert matcher.accept(token)
+    assert matcher.is_finished
+    # The end of the tag is not forced, since the expression may go on.
+    matcher.reset()
+    assert matcher.accept_bytes(b"<py>f(x)")
+    assert matcher.forced_bytes() == b""
+    assert matcher.accept_bytes(b"</")
+    assert matcher.forced_bytes() == b"py>"
