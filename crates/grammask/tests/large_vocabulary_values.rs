@@ -182,3 +182,21 @@ fn different_arrays_and_objects() {
     });
     compare("nested", &nested, 4, 25);
 }
+
+#[test]
+fn a_repeated_string() {
+    let repeated = grammar(|json| {
+        let span = Span::default();
+        let item = json.string();
+        let fresh = json.0.fresh(item, ValueEquality::Json, span);
+        let again = json.0.repeated(item, ValueEquality::Json, span);
+        let [open, comma, close] = [r"\[", ", ?", r"\]"].map(|text| json.regex(text));
+        let first = json.0.sequence(vec![fresh, comma], span);
+        let first = json.0.repeat(first, 1, None, span);
+        let more = json.0.sequence(vec![comma, item], span);
+        let more = json.0.repeat(more, 0, None, span);
+        let body = json.0.sequence(vec![open, first, again, more, close], span);
+        json.0.scope(body, span)
+    });
+    compare("repeated", &repeated, 4, 30);
+}

@@ -37,7 +37,7 @@ use super::fixpoint::{LeftCornerClosure, Worklist};
 use super::terminal::length_limits::FirstLimitedWalk;
 use super::terminal::table_walk::TableScratch;
 use super::terminal::walk::{BaseSummary, Wanted};
-use super::values::{BegunValues, Suspects, repeating_tokens};
+use super::values::{BegunValues, RepeatingTokens, Suspects};
 
 /// Memo table by symbol and node set.
 type ByNodes<K, V> = FxHashMap<(K, NodeSetId), V>;
@@ -70,16 +70,16 @@ pub(crate) struct ComposedMask {
     pub(crate) observation: Option<Observation>,
     /// The tokens among them that may be illegal whatever is remembered.
     pub(crate) suspects: Vec<TokenId>,
-    /// The tokens, of all of the vocabulary, that are illegal if they repeat a remembered value.
-    pub(crate) repeating: Vec<TokenId>,
+    /// The tokens, of all of the vocabulary, whose legality depends on the remembered values.
+    pub(crate) repeating: RepeatingTokens,
 }
 
 /// The cached mask of a set that is equivalent but for its values.
 #[derive(Debug)]
 pub(crate) struct RecalledSuperset {
     pub(crate) superset: Arc<Superset>,
-    /// The tokens, of all of the vocabulary, that are illegal if they repeat a remembered value.
-    pub(crate) repeating: Vec<TokenId>,
+    /// The tokens, of all of the vocabulary, whose legality depends on the remembered values.
+    pub(crate) repeating: RepeatingTokens,
 }
 
 /// Caches of the summaries and masks of one compiled grammar.
@@ -142,8 +142,8 @@ impl RuleSummaries {
         }
     }
 
-    /// The cached mask of a set that is equivalent to the reader's but for its values, and the tokens that are illegal if
-    /// they repeat a remembered value.
+    /// The cached mask of a set that is equivalent to the reader's but for its values, and the tokens whose legality
+    /// depends on them.
     pub(crate) fn recall_superset(
         &mut self,
         reader: &mut SetReader<'_>,
@@ -153,7 +153,7 @@ impl RuleSummaries {
         let found = self.equivalent.recall(observed_parts(reader, vocabulary), core, &kernel);
         let Some(EquivalentMask::Superset(superset)) = found else { return Ok(None) };
         let values = reader.open_values(vocabulary.trie())?;
-        let repeating = |values: Vec<OpenValue>| repeating_tokens(&values, vocabulary.trie());
+        let repeating = |values: Vec<OpenValue>| RepeatingTokens::new(&values, vocabulary.trie());
         let recalled = |values| RecalledSuperset { superset: superset.clone(), repeating: repeating(values) };
         Ok(values.map(recalled))
     }
@@ -196,7 +196,7 @@ impl RuleSummaries {
         let result = self.computation(reader, sources, budget).mask(&items, &values);
         self.setbacks = setbacks_after(self.setbacks, effort, &result);
         let MaskParts { live, resumed, suspects } = result?;
-        let repeating = repeating_tokens(&values, vocabulary.trie());
+        let repeating = RepeatingTokens::new(&values, vocabulary.trie());
         if is_embedded {
             // The computation read continuations that it did not resume.
             return Ok(ComposedMask { live, observation: None, suspects, repeating });

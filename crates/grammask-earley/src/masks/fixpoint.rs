@@ -230,6 +230,11 @@ impl<K: WorklistKey> Worklist<K> {
 }
 
 impl MaskComputation<'_> {
+    /// The summary of the symbol after a dot, below the root.
+    pub(super) fn symbol_at_root(&mut self, dot: DotId) -> Result<SymbolSummary, ComposeError> {
+        self.symbol(dot, self.root, 0)
+    }
+
     /// The summary of the symbol after a dot.
     fn symbol(
         &mut self,

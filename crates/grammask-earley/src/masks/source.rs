@@ -12,6 +12,7 @@ use super::compose::{ComposedMask, MaskSources, RecalledSuperset, RuleSummaries}
 use super::embedded::EmbeddedMasks;
 use super::equivalence_cache::{EquivalentMask, Superset};
 use super::token_terminals::tokens_of_terminals;
+use super::values::RepeatingTokens;
 use crate::recognizer::{Recognizer, SetReader};
 use grammask_engine::Engine;
 
@@ -111,26 +112,34 @@ impl ContextFreeMasks {
         &self,
         request: &MaskRequest<'_>,
         superset: &Superset,
-        repeating: &[TokenId],
+        repeating: &RepeatingTokens,
         effort: Effort,
         deadline: &Deadline,
     ) -> Result<MaskOutcome, ComposeError> {
         let Superset { live, of_terminals, suspects } = superset;
-        let repeating = repeating.iter().filter(|&&token| live.contains(token));
-        let mut candidates: Vec<TokenId> = suspects.iter().chain(repeating).copied().collect();
+        let fresh = repeating.fresh.iter().filter(|&&token| live.contains(token));
+        let mut candidates: Vec<TokenId> =
+            suspects.iter().chain(fresh).chain(&repeating.repeated).copied().collect();
         candidates.sort_unstable();
         candidates.dedup();
         if !candidates.is_empty() && effort == Effort::Immediate {
             return Err(ComposeError::TooMuchWork);
         }
-        let mut illegal = Vec::new();
+        let (mut illegal, mut added) = (Vec::new(), Vec::new());
         for token in candidates {
             let text = request.vocabulary.token(token).unwrap_or_default();
-            if self.recognizer.step_all(request.set, text, deadline)?.is_err() {
-                illegal.push(token);
+            let is_legal = self.recognizer.step_all(request.set, text, deadline)?.is_ok();
+            match (live.contains(token), is_legal) {
+                (true, false) => illegal.push(token),
+                (false, true) => added.push(token),
+                _ => {}
             }
         }
-        let mut parts = vec![live.but(illegal, request.vocabulary.size())];
+        let size = request.vocabulary.size();
+        let mut parts = vec![live.but(illegal, size)];
+        if !added.is_empty() {
+            parts.push(LiveTokens::new(added, size));
+        }
         parts.extend_from_slice(of_terminals);
         let cached = request.finish(parts, self.recognizer.is_complete(request.set));
         Ok(cached.map_or(MaskOutcome::DeadEnd, |cached| MaskOutcome::Mask(cached.mask)))

@@ -1,11 +1,14 @@
 //! Masks inside and before values that a text must not, or must, repeat.
 //!
-//! A mask is composed as if values had no conditions. That is a superset of the mask, which sets share whatever their
-//! values are, and the few tokens in it that may be illegal are confirmed by steps:
+//! A mask is composed as if fresh values had no conditions, which sets share whatever their values are, and a few tokens
+//! are confirmed by steps:
 //!
 //! - the *suspects*, which begin a value after their own beginning, and
 //! - the *repeating* tokens, in which an open value, or one that they begin with, can become a remembered one, or is one
 //!   before they go on.
+//!
+//! A repeated value that has begun is left out of the composition: its few tokens are repeating ones. One that begins
+//! is composed where a fresh value of the same symbol begins too, and the tokens that go on after it are suspects.
 //!
 //! All other tokens leave each value with a prefix that no remembered value begins with, or complete a value that is
 //! not remembered. What follows is legal where no symbol of a value ahead can run out of values; elsewhere masks are
@@ -13,6 +16,7 @@
 
 use std::sync::Arc;
 
+use grammask_grammar::ValueKind;
 use grammask_vocabulary::{LiveTokens, TokenId, TokenTrie, TrieNode};
 
 use super::budget::ComposeError;
@@ -42,6 +46,8 @@ pub(super) fn united(values: &[BegunValues]) -> Option<BegunValues> {
 pub(super) struct Suspects {
     /// Nodes after the first bytes of values that begin after the root. The tokens there and below are suspects.
     pub(super) begun: Vec<BegunValues>,
+    /// Nodes at which repeated values that begin at the root can end. The tokens below are suspects.
+    repeated: Vec<TrieNode>,
     /// The continuations that were resumed inside values, in order.
     pub(super) resumed: Vec<ContinuationId>,
 }
@@ -50,7 +56,8 @@ impl Suspects {
     /// The suspects among live tokens.
     pub(super) fn tokens(self, trie: &TokenTrie, live: &[LiveTokens]) -> Vec<TokenId> {
         let begun = self.begun.iter().flat_map(|nodes| nodes.iter()).copied();
-        let mut tokens = tokens_below(begun.collect(), trie);
+        let after = self.repeated.iter().flat_map(|&node| trie.children(node));
+        let mut tokens = tokens_below(begun.chain(after).collect(), trie);
         tokens.sort_unstable();
         tokens.dedup();
         tokens.retain(|&token| live.iter().any(|part| part.contains(token)));
@@ -73,23 +80,39 @@ fn tokens_below(mut nodes: Vec<TrieNode>, trie: &TokenTrie) -> Vec<TokenId> {
     tokens
 }
 
-/// The tokens that are illegal if they repeat a remembered value, sorted.
-pub(super) fn repeating_tokens(values: &[OpenValue], trie: &TokenTrie) -> Vec<TokenId> {
-    let (mut tokens, mut complete) = (Vec::new(), Vec::new());
-    let mut stack: Vec<&OpenValue> = values.iter().collect();
-    while let Some(value) = stack.pop() {
-        for &(node, is_complete) in &value.repeatable {
-            tokens.extend_from_slice(trie.tokens(node));
-            if is_complete {
-                complete.push(node);
+/// The tokens whose legality depends on the remembered values, sorted.
+#[derive(Debug, Default)]
+pub(crate) struct RepeatingTokens {
+    /// Those that may be illegal because a value must not repeat one.
+    pub(crate) fresh: Vec<TokenId>,
+    /// Those that may be legal because a value must repeat one.
+    pub(crate) repeated: Vec<TokenId>,
+}
+
+impl RepeatingTokens {
+    /// The tokens of these values and of those inside them.
+    pub(super) fn new(values: &[OpenValue], trie: &TokenTrie) -> Self {
+        let mut tokens = Self::default();
+        let mut stack: Vec<&OpenValue> = values.iter().collect();
+        while let Some(value) = stack.pop() {
+            let of_kind = match value.kind {
+                ValueKind::Fresh => &mut tokens.fresh,
+                ValueKind::Repeated => &mut tokens.repeated,
+            };
+            let mut complete = Vec::new();
+            for &(node, is_complete) in &value.repeatable {
+                of_kind.extend_from_slice(trie.tokens(node));
+                complete.extend(is_complete.then_some(node));
             }
+            of_kind.extend(tokens_below(complete, trie));
+            stack.extend(&value.inner);
         }
-        stack.extend(&value.inner);
+        for of_kind in [&mut tokens.fresh, &mut tokens.repeated] {
+            of_kind.sort_unstable();
+            of_kind.dedup();
+        }
+        tokens
     }
-    tokens.extend(tokens_below(complete, trie));
-    tokens.sort_unstable();
-    tokens.dedup();
-    tokens
 }
 
 impl MaskComputation<'_> {
@@ -101,8 +124,15 @@ impl MaskComputation<'_> {
         worklist: &mut Worklist<ContinuationId>,
         suspects: &mut Suspects,
     ) -> Result<(), ComposeError> {
-        if !value.is_begun {
+        if value.kind == ValueKind::Repeated && value.is_begun {
             return Ok(());
+        }
+        if !value.is_begun {
+            if value.kind == ValueKind::Repeated {
+                let ends = self.symbol_at_root(value.item.dot)?.ends;
+                suspects.repeated.extend(ends.iter());
+            }
+            return value.inner.iter().try_for_each(|inner| self.open_value(inner, worklist, suspects));
         }
         let mut inner = Worklist::default();
         let complete = self.set(&value.items, &value.inner, &mut inner, suspects)?;

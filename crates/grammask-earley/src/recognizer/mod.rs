@@ -508,7 +508,9 @@ impl Engine for Recognizer {
         }
         let Builder { stepper, continuations, .. } = &mut *builder;
         stepper.resume(&self.form, &mut kernel, &mut ended, continuations)?;
-        builder.retain_viable(self, &mut kernel)?;
+        if builder.has_scarce_values() {
+            builder.retain_viable(self, &mut kernel)?;
+        }
         builder.intern_live(&self.sets, &mut kernel)
     }
 
@@ -815,7 +817,9 @@ impl Builder {
         if !self.stepper.value_items.is_empty() {
             self.step_values(recognizer, byte, &mut kernel)?;
         }
-        self.retain_viable(recognizer, &mut kernel)?;
+        if self.has_scarce_values() {
+            self.retain_viable(recognizer, &mut kernel)?;
+        }
         let next = self.intern_live(&recognizer.sets, &mut kernel);
         (self.items, self.kernel) = (items, kernel);
         next

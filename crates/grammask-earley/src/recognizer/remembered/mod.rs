@@ -73,6 +73,8 @@ pub(super) struct ValueState {
 #[derive(Debug)]
 pub(super) struct Remembered {
     scopes: Scopes,
+    /// Whether some fresh value may run out of values.
+    has_scarce_values: bool,
     environments: Environments,
     values: Values,
     sets: ValueSets,
@@ -91,8 +93,10 @@ impl Remembered {
     /// The tables for a grammar; `infinite` says of each value, by number, whether it surely has infinitely many texts that
     /// differ.
     pub(super) fn new(form: &NormalForm, infinite: &[bool]) -> Self {
+        let scopes = Scopes::new(form, infinite);
         Self {
-            scopes: Scopes::new(form, infinite),
+            has_scarce_values: scopes.have_scarce_values(),
+            scopes,
             environments: Environments::default(),
             values: Values::default(),
             sets: ValueSets::default(),

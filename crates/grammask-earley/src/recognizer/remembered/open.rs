@@ -22,6 +22,8 @@ const MAX_NODES: usize = 1 << 12;
 pub(crate) struct OpenValue {
     /// Its item.
     pub(crate) item: Item,
+    /// Whether it must differ from the remembered ones, or be one.
+    pub(crate) kind: ValueKind,
     /// Whether the text is inside of it.
     pub(crate) is_begun: bool,
     /// The items of the set inside it.
@@ -51,7 +53,7 @@ impl Builder {
         let mut values = Vec::new();
         for item in scans.into_iter().filter(|item| item.state.is_in_value()) {
             let Some((_, condition)) = value_at(&recognizer.form, item.dot) else { continue };
-            if condition.kind == ValueKind::Repeated || depth == MAX_DEPTH {
+            if depth == MAX_DEPTH {
                 return Ok(None);
             }
             let state = self.remembered.state(item.state);
@@ -64,13 +66,22 @@ impl Builder {
             let Some(inner) = inner else { return Ok(None) };
             values.push(OpenValue {
                 item,
+                kind: condition.kind,
                 is_begun: items.binary_search(&item).is_ok(),
                 items: self.items(recognizer.set(state.set)),
                 inner,
                 repeatable,
             });
         }
-        Ok(Some(values))
+        // The tokens inside a repeated value that begins are those inside a fresh one of the same symbol.
+        let symbol = |value: &OpenValue| recognizer.form.symbol_after(value.item.dot);
+        let begins = |value: &&OpenValue, kind| !value.is_begun && value.kind == kind;
+        let is_covered = |value: &OpenValue| {
+            let mut fresh = values.iter().filter(|other| begins(other, ValueKind::Fresh));
+            fresh.any(|other| symbol(other) == symbol(value))
+        };
+        let are_covered = values.iter().filter(|value| begins(value, ValueKind::Repeated)).all(is_covered);
+        Ok(are_covered.then_some(values))
     }
 
     /// The items of a set, each item inside a value followed by those of the set inside it, in place of its text; `None`

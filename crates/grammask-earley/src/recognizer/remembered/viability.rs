@@ -33,8 +33,9 @@ impl ViabilityMemo {
 
 impl Builder {
     /// Whether some fresh value of the grammar may run out of values.
+    #[inline]
     pub(in super::super) fn has_scarce_values(&self) -> bool {
-        self.remembered.scopes.have_scarce_values()
+        self.remembered.has_scarce_values
     }
 
     /// Drops the items that need more values than are left.
@@ -43,9 +44,6 @@ impl Builder {
         recognizer: &Recognizer,
         kernel: &mut Kernel,
     ) -> Result<(), LimitExceeded> {
-        if !self.has_scarce_values() {
-            return Ok(());
-        }
         let items = std::mem::take(&mut kernel.items);
         for item in items {
             let ahead = self.remembered.scopes.ahead(&recognizer.form, item.dot);
