@@ -10,7 +10,8 @@
 //!    objects are formulas over assertions about items and members, in negation normal form.
 //! 3. **Members** (`members`). Formulas about arrays and objects become rules by derivatives: each residual of a formula,
 //!    after an item or member, is a rule, so recursion in the schema is recursion in the grammar. Members in any order,
-//!    dependencies between many names and unique items become selections.
+//!    dependencies between many names and unique items of a finite list become selections; other items that must differ
+//!    are remembered values.
 //! 4. **Grammar** (`emit`). Each value set has one rule. Unproductive rules are dropped.
 //!
 //! The state of a translation is split by step, so that a signature shows what a function reads and writes:

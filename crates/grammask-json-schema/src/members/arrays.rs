@@ -8,7 +8,7 @@ use crate::emit::punctuation::{Brackets, Punctuation};
 use crate::emit::rules::{PartSequence, RuleId, RulePart};
 use crate::members::child_count::ChildCount;
 use crate::members::unique_items::{
-    ArrayShape, Item, ListedValue, UniqueItems, if_unique, mentions_uniqueness, next_items,
+    ArrayShape, ListedValue, NextItem, UniqueItems, if_unique, mentions_uniqueness, next_items,
     refuse_uniqueness, unique_items_selection, with_uniqueness,
 };
 use crate::values::derivative::{Monomial, linear_form};
@@ -162,7 +162,7 @@ impl ArrayRules<'_, '_> {
             if form.is_empty() {
                 return Ok(if can_end { vec![joined(&parts, [close])] } else { Vec::new() });
             }
-            let is_same = |item: &Item| item.residual == residual.formula && item.kind == form[0].kind;
+            let is_same = |item: &NextItem| item.residual == residual.formula && item.kind == form[0].kind;
             if form.iter().all(is_same) {
                 if !self.may_end(residual.formula) {
                     return Ok(Vec::new());
@@ -218,7 +218,7 @@ impl ArrayRules<'_, '_> {
         residual: ArrayResidual,
         position: ItemPosition,
         before: &PartSequence,
-        form: &[Item],
+        form: &[NextItem],
     ) -> Result<Vec<PartSequence>, LimitExceeded> {
         let Punctuation { array: brackets, comma, .. } = self.punctuation;
         let ArrayResidual { count, .. } = residual;

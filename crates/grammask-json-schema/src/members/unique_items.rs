@@ -107,7 +107,7 @@ pub(super) fn unique_items_selection(
 
 /// The next item of an array, and the residual after it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Item {
+pub(super) struct NextItem {
     pub(super) value: ValueFormula,
     /// Whether the value must not, or must, be remembered.
     pub(super) kind: Option<ValueKind>,
@@ -219,11 +219,11 @@ pub(super) fn next_items(
     sets: &mut ValueSets<'_>,
     formula: ArrayFormula,
     tracked: &[ListedValue],
-) -> Result<Vec<Item>, LimitExceeded> {
-    let mut items: Vec<Item> = Vec::new();
+) -> Result<Vec<NextItem>, LimitExceeded> {
+    let mut items: Vec<NextItem> = Vec::new();
     for Monomial { value, residual } in array_form(sets, formula)? {
         if !mentions_uniqueness(&sets.formulas, residual) {
-            items.push(Item { value, kind: None, residual });
+            items.push(NextItem { value, kind: None, residual });
             continue;
         }
         let repeated = with_uniqueness(&mut sets.formulas, residual, falsehood(), truth());
@@ -238,16 +238,16 @@ pub(super) fn next_items(
                 }
                 let formulas = &mut sets.formulas;
                 let residual = with_tracked(formulas, residual, listed.id).unwrap_or(repeated);
-                items.push(Item { value: listed.formula, kind: None, residual });
+                items.push(NextItem { value: listed.formula, kind: None, residual });
                 let other = formulas.negated_value(listed.formula);
                 rest = formulas.values.and([rest, other]);
             }
         }
         for (kind, residual) in [(ValueKind::Fresh, residual), (ValueKind::Repeated, repeated)] {
-            items.push(Item { value: rest, kind: Some(kind), residual });
+            items.push(NextItem { value: rest, kind: Some(kind), residual });
         }
     }
-    let mut joined: Vec<(Item, Vec<ValueFormula>)> = Vec::new();
+    let mut joined: Vec<(NextItem, Vec<ValueFormula>)> = Vec::new();
     for item in items {
         if item.residual == falsehood() {
             continue;
@@ -259,8 +259,8 @@ pub(super) fn next_items(
             None => joined.push((item, vec![item.value])),
         }
     }
-    let join = |(item, values)| Item { value: sets.formulas.values.or(values), ..item };
-    let items: Vec<Item> = joined.into_iter().map(join).collect();
+    let join = |(item, values)| NextItem { value: sets.formulas.values.or(values), ..item };
+    let items: Vec<NextItem> = joined.into_iter().map(join).collect();
     let mut possible = Vec::with_capacity(items.len());
     for item in items {
         let set = sets.of_formula(item.value)?;
