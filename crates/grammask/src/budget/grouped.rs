@@ -13,7 +13,7 @@ use grammask_vocabulary::{LiveTokens, TokenId, TrieNode, Vocabulary};
 use super::successors;
 
 /// Tokens with one state after them, or states of one cost.
-pub(super) enum TokenGroup<'a> {
+pub(super) enum VisitedTokens<'a> {
     /// Some of the tokens.
     Listed(&'a [TokenId]),
     /// A shared set.
@@ -21,7 +21,7 @@ pub(super) enum TokenGroup<'a> {
 }
 
 /// Takes legal tokens, and the state after them.
-pub(super) type VisitGroup<'a> = dyn FnMut(SetId, TokenGroup<'_>) -> Result<(), LimitExceeded> + 'a;
+pub(super) type VisitGroup<'a> = dyn FnMut(SetId, VisitedTokens<'_>) -> Result<(), LimitExceeded> + 'a;
 
 /// Minimum number of nodes of a subtree in which a reference state is looked for; smaller ones are walked.
 pub(super) const MIN_NODES: usize = 512;
@@ -50,7 +50,7 @@ impl GroupedWalk<'_> {
         let Self { engine, vocabulary, deadline, .. } = *self;
         let trie = vocabulary.trie();
         if !engine.token_matches(set)?.is_empty() {
-            let visit_listed = &mut |next, tokens: &[TokenId]| visit(next, TokenGroup::Listed(tokens));
+            let visit_listed = &mut |next, tokens: &[TokenId]| visit(next, VisitedTokens::Listed(tokens));
             return successors::visit(engine, vocabulary, set, reads_end_tokens, deadline, visit_listed);
         }
         if self.visit_by_reference(set, TrieNode::ROOT, visit)? {
@@ -107,7 +107,7 @@ impl GroupedWalk<'_> {
             }
             before = &text[..path.len() - 1];
             if before.len() == text.len() {
-                self.visit_ended(path[path.len() - 1], TokenGroup::Listed(&[token]), visit)?;
+                self.visit_ended(path[path.len() - 1], VisitedTokens::Listed(&[token]), visit)?;
             }
         }
         Ok(())
@@ -123,7 +123,7 @@ impl GroupedWalk<'_> {
         let tokens = self.vocabulary.trie().tokens(node);
         match tokens.is_empty() {
             true => Ok(()),
-            false => self.visit_ended(set, TokenGroup::Listed(tokens), visit),
+            false => self.visit_ended(set, VisitedTokens::Listed(tokens), visit),
         }
     }
 
@@ -131,7 +131,7 @@ impl GroupedWalk<'_> {
     fn visit_ended(
         &self,
         set: SetId,
-        tokens: TokenGroup<'_>,
+        tokens: VisitedTokens<'_>,
         visit: &mut VisitGroup<'_>,
     ) -> Result<(), LimitExceeded> {
         match self.engine.end_token(set)? {
@@ -160,7 +160,7 @@ impl GroupedWalk<'_> {
         for group in groups.inside() {
             let Some(next) = after(&group.path)? else { continue };
             let tokens = group.tokens.but(removed.clone(), self.vocabulary.size());
-            self.visit_ended(next, TokenGroup::Shared(tokens), visit)?;
+            self.visit_ended(next, VisitedTokens::Shared(tokens), visit)?;
         }
         for leaving in groups.leaving() {
             let Some(next) = after(&leaving.path)? else { continue };
@@ -169,11 +169,11 @@ impl GroupedWalk<'_> {
                 |set, byte| self.engine.step(set, byte),
                 |set, tokens| {
                     if removed.is_empty() {
-                        return self.visit_ended(set, TokenGroup::Listed(tokens), visit);
+                        return self.visit_ended(set, VisitedTokens::Listed(tokens), visit);
                     }
                     let is_kept = |token: &TokenId| removed.binary_search(token).is_err();
                     let kept: Vec<TokenId> = tokens.iter().copied().filter(is_kept).collect();
-                    self.visit_ended(set, TokenGroup::Listed(&kept), visit)
+                    self.visit_ended(set, VisitedTokens::Listed(&kept), visit)
                 },
             )?;
         }
@@ -325,8 +325,8 @@ mod tests {
         walk.visit(set, false, &mut |next, tokens| {
             let cost = cache.spelling_cost(next, deadline)?;
             match tokens {
-                TokenGroup::Listed(tokens) => grouped.extend(tokens.iter().map(|&token| (token, cost))),
-                TokenGroup::Shared(tokens) => {
+                VisitedTokens::Listed(tokens) => grouped.extend(tokens.iter().map(|&token| (token, cost))),
+                VisitedTokens::Shared(tokens) => {
                     SHARED.fetch_add(1, Ordering::Relaxed);
                     grouped.extend(tokens.iter().map(|token| (token, cost)));
                 }
@@ -339,7 +339,7 @@ mod tests {
         let mut few: Costs = Vec::new();
         let legal = LiveTokens::new(plain.iter().map(|&(token, _)| token).collect(), vocabulary.size());
         walk.visit_few(set, &legal, &mut |next, tokens| {
-            let TokenGroup::Listed(tokens) = tokens else { unreachable!("they are read one by one") };
+            let VisitedTokens::Listed(tokens) = tokens else { unreachable!("they are read one by one") };
             let cost = cache.spelling_cost(next, deadline)?;
             few.extend(tokens.iter().map(|&token| (token, cost)));
             Ok(())

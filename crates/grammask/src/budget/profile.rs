@@ -15,7 +15,7 @@ use grammask_diagnostics::{Deadline, GrammarError, LimitExceeded};
 use grammask_engine::SetId;
 use grammask_vocabulary::{LiveTokens, Mask, TokenId};
 
-use super::grouped::{GroupedWalk, MIN_NODES, TokenGroup, VisitGroup};
+use super::grouped::{GroupedWalk, MIN_NODES, VisitGroup, VisitedTokens};
 use super::successors;
 use crate::GrammarCache;
 use crate::options::EndMode;
@@ -155,7 +155,7 @@ impl TokensByCost {
 }
 
 impl Grouping {
-    fn add(&mut self, cost: Option<u32>, tokens: TokenGroup<'_>) {
+    fn add(&mut self, cost: Option<u32>, tokens: VisitedTokens<'_>) {
         let Some(cost) = cost else {
             self.has_endless = true;
             return;
@@ -169,8 +169,8 @@ impl Grouping {
         }
         let group = &mut self.groups[self.last];
         match tokens {
-            TokenGroup::Listed(tokens) => group.listed.extend_from_slice(tokens),
-            TokenGroup::Shared(tokens) => group.shared.push(tokens),
+            VisitedTokens::Listed(tokens) => group.listed.extend_from_slice(tokens),
+            VisitedTokens::Shared(tokens) => group.shared.push(tokens),
         }
     }
 
@@ -240,13 +240,13 @@ impl GrammarCache {
         let ends = self.end() == EndMode::Eos && engine.is_complete(set);
         let mut grouping = Grouping { is_bounded: true, ..Grouping::default() };
         if ends {
-            grouping.add(Some(0), TokenGroup::Listed(vocabulary.eos()));
+            grouping.add(Some(0), VisitedTokens::Listed(vocabulary.eos()));
         }
         let mut by_successor: FxHashMap<SetId, Vec<TokenId>> = FxHashMap::default();
         let searches = self.searches();
         if searches || self.counts_tokens() {
             successors::visit(engine, vocabulary, set, !ends, deadline, &mut |next, tokens| {
-                grouping.add(self.spelling_cost(next, deadline)?, TokenGroup::Listed(tokens));
+                grouping.add(self.spelling_cost(next, deadline)?, VisitedTokens::Listed(tokens));
                 if searches {
                     by_successor.entry(next).or_default().extend_from_slice(tokens);
                 }
@@ -300,11 +300,11 @@ impl GrammarCache {
         }
         let mut grouping = Grouping::default();
         if let Some(ending) = profile.by_spelling.groups.first().filter(|group| group.cost == 0) {
-            ending.parts.iter().for_each(|part| grouping.add(Some(0), TokenGroup::Shared(part.clone())));
+            ending.parts.iter().for_each(|part| grouping.add(Some(0), VisitedTokens::Shared(part.clone())));
         }
         for (next, tokens) in &profile.by_successor {
             grouping.is_bounded |= !self.has_fewest_tokens(*next, deadline)?;
-            grouping.add(self.cost(*next, deadline)?, TokenGroup::Shared(tokens.clone()));
+            grouping.add(self.cost(*next, deadline)?, VisitedTokens::Shared(tokens.clone()));
         }
         Ok(profile.by_fewest.get_or_init(|| grouping.finish(self.vocabulary().size())))
     }

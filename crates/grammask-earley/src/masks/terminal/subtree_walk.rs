@@ -134,17 +134,17 @@ impl<A: PathAutomaton, S: SummarySink<A::State>> SubtreeWalk<A, S> {
     }
 
     /// A run through nodes before `end`.
-    fn begin<'w>(&'w mut self, trie: &'w TokenTrie, end: usize, state: A::State) -> Run<'w, A, S> {
+    fn begin<'w>(&'w mut self, trie: &'w TokenTrie, end: usize, state: A::State) -> SubtreeVisit<'w, A, S> {
         let Self { automaton, sink, path } = self;
         if path.is_empty() {
             path.resize(trie.max_depth() + 1, state);
         }
-        Run { automaton, sink, path, trie, columns: trie.columns().up_to(end) }
+        SubtreeVisit { automaton, sink, path, trie, columns: trie.columns().up_to(end) }
     }
 }
 
 /// The parts of a walk through one subtree, in local variables.
-struct Run<'w, A: PathAutomaton, S> {
+struct SubtreeVisit<'w, A: PathAutomaton, S> {
     automaton: &'w mut A,
     sink: &'w mut S,
     path: &'w mut [A::State],
@@ -153,7 +153,7 @@ struct Run<'w, A: PathAutomaton, S> {
     columns: TrieColumns<'w>,
 }
 
-impl<A: PathAutomaton, S: SummarySink<A::State>> Run<'_, A, S> {
+impl<A: PathAutomaton, S: SummarySink<A::State>> SubtreeVisit<'_, A, S> {
     /// Walks nodes whose parents are in the path or among them. All nodes from `live_from` to the first are live.
     #[inline(always)]
     fn walk(

@@ -39,7 +39,7 @@ impl ExactLengths {
 
 /// The parameters of a search.
 #[derive(Clone, Copy)]
-struct Search<'a> {
+struct LengthSearch<'a> {
     recognizer: &'a Recognizer,
     vocabulary: &'a Vocabulary,
     deadline: &'a Deadline,
@@ -56,7 +56,7 @@ impl Builder {
         vocabulary: &Vocabulary,
         deadline: &Deadline,
     ) -> Result<Option<ShortestCompletion>, LimitExceeded> {
-        let search = Search { recognizer, vocabulary, deadline, bytes: spelled_bytes(vocabulary) };
+        let search = LengthSearch { recognizer, vocabulary, deadline, bytes: spelled_bytes(vocabulary) };
         let bound = self.completion_bound(search, set)?;
         if self.follow(search, set, bound)? {
             let completion = |length| ShortestCompletion { length, first: Some(bound.first.step()) };
@@ -77,7 +77,12 @@ impl Builder {
     }
 
     /// Whether the completion without conditions is legal. If so, the lengths of the sets on the way are remembered.
-    fn follow(&mut self, search: Search<'_>, set: SetId, bound: Shortest) -> Result<bool, LimitExceeded> {
+    fn follow(
+        &mut self,
+        search: LengthSearch<'_>,
+        set: SetId,
+        bound: Shortest,
+    ) -> Result<bool, LimitExceeded> {
         let Some(length) = bound.length.finite() else { return Ok(true) };
         let mut path = vec![set];
         let (mut current, mut bound) = (set, bound);
@@ -106,7 +111,7 @@ impl Builder {
     }
 
     /// The length of the shortest completion of a set.
-    fn exact_length(&mut self, search: Search<'_>, set: SetId) -> Result<Length, LimitExceeded> {
+    fn exact_length(&mut self, search: LengthSearch<'_>, set: SetId) -> Result<Length, LimitExceeded> {
         if let Some(known) = self.known_length(set) {
             return Ok(known);
         }
@@ -155,7 +160,7 @@ impl Builder {
     }
 
     /// The shortest completion of a set as if values had no conditions: a lower bound.
-    fn completion_bound(&mut self, search: Search<'_>, set: SetId) -> Result<Shortest, LimitExceeded> {
+    fn completion_bound(&mut self, search: LengthSearch<'_>, set: SetId) -> Result<Shortest, LimitExceeded> {
         match search.recognizer.set(set).data.ends() {
             true => Ok(Shortest::EMPTY),
             false => self.bound_of_items(search, set, 0),
@@ -165,11 +170,11 @@ impl Builder {
     /// The shortest nonempty completion of a set as if values had no conditions.
     fn bound_of_items(
         &mut self,
-        search: Search<'_>,
+        search: LengthSearch<'_>,
         set: SetId,
         depth: usize,
     ) -> Result<Shortest, LimitExceeded> {
-        let Search { recognizer, vocabulary, deadline, .. } = search;
+        let LengthSearch { recognizer, vocabulary, deadline, .. } = search;
         if let Some(known) = self.completions.as_ref().and_then(|memo| memo.exact.bounds.get(&set)) {
             return Ok(*known);
         }

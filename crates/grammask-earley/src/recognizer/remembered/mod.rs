@@ -51,7 +51,7 @@ use environment::Environments;
 use json::{PrefixId, Values};
 use liveness::LivenessMemo;
 use scopes::Scopes;
-use value_set::{ValueSetId, ValueSets};
+use value_set::{RememberedSets, ValueSetId};
 use viability::ViabilityMemo;
 
 pub(super) use counting::is_infinite;
@@ -77,7 +77,7 @@ pub(super) struct Remembered {
     has_scarce_values: bool,
     environments: Environments,
     values: Values,
-    sets: ValueSets,
+    sets: RememberedSets,
     states: Vec<ValueState>,
     state_ids: FxHashMap<ValueState, u32>,
     /// The index of the state before each value, by number.
@@ -99,7 +99,7 @@ impl Remembered {
             scopes,
             environments: Environments::default(),
             values: Values::default(),
-            sets: ValueSets::default(),
+            sets: RememberedSets::default(),
             states: Vec::new(),
             state_ids: FxHashMap::default(),
             starts: Vec::new(),

@@ -20,7 +20,7 @@ impl ValueSetId {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-enum TreeNode {
+enum SetNode {
     Empty,
     Leaf(ValueId),
     /// The values differ first in `bit`; the left ones have a 0 there.
@@ -33,20 +33,20 @@ enum TreeNode {
 
 /// All sets.
 #[derive(Debug)]
-pub(super) struct ValueSets {
-    nodes: Vec<TreeNode>,
+pub(super) struct RememberedSets {
+    nodes: Vec<SetNode>,
     /// The number of values of each set.
     sizes: Vec<u32>,
-    ids: FxHashMap<TreeNode, ValueSetId>,
+    ids: FxHashMap<SetNode, ValueSetId>,
 }
 
-impl Default for ValueSets {
+impl Default for RememberedSets {
     fn default() -> Self {
-        Self { nodes: vec![TreeNode::Empty], sizes: vec![0], ids: FxHashMap::default() }
+        Self { nodes: vec![SetNode::Empty], sizes: vec![0], ids: FxHashMap::default() }
     }
 }
 
-impl ValueSets {
+impl RememberedSets {
     /// Number of values.
     pub(super) fn len(&self, set: ValueSetId) -> usize {
         self.sizes[set.index()] as usize
@@ -55,9 +55,9 @@ impl ValueSets {
     pub(super) fn contains(&self, mut set: ValueSetId, value: ValueId) -> bool {
         loop {
             match self.nodes[set.index()] {
-                TreeNode::Empty => return false,
-                TreeNode::Leaf(other) => return other == value,
-                TreeNode::Branch { bit, left, right } => {
+                SetNode::Empty => return false,
+                SetNode::Leaf(other) => return other == value,
+                SetNode::Branch { bit, left, right } => {
                     set = if value.as_u32() & bit == 0 { left } else { right };
                 }
             }
@@ -70,9 +70,9 @@ impl ValueSets {
         let mut nearest = set;
         let leaf = loop {
             match self.nodes[nearest.index()] {
-                TreeNode::Empty => return self.intern(TreeNode::Leaf(value)),
-                TreeNode::Leaf(other) => break other,
-                TreeNode::Branch { bit, left, right } => {
+                SetNode::Empty => return self.intern(SetNode::Leaf(value)),
+                SetNode::Leaf(other) => break other,
+                SetNode::Branch { bit, left, right } => {
                     nearest = if value.as_u32() & bit == 0 { left } else { right };
                 }
             }
@@ -84,16 +84,16 @@ impl ValueSets {
         let new_bit = 1 << difference.ilog2();
         let mut path = Vec::new();
         let mut below = set;
-        while let TreeNode::Branch { bit, left, right } = self.nodes[below.index()]
+        while let SetNode::Branch { bit, left, right } = self.nodes[below.index()]
             && bit > new_bit
         {
             path.push(below);
             below = if value.as_u32() & bit == 0 { left } else { right };
         }
-        let leaf = self.intern(TreeNode::Leaf(value));
+        let leaf = self.intern(SetNode::Leaf(value));
         let mut result = self.branch(new_bit, value, leaf, below);
         for &parent in path.iter().rev() {
-            if let TreeNode::Branch { bit, left, right } = self.nodes[parent.index()] {
+            if let SetNode::Branch { bit, left, right } = self.nodes[parent.index()] {
                 let other = if value.as_u32() & bit == 0 { right } else { left };
                 result = self.branch(bit, value, result, other);
             }
@@ -107,9 +107,9 @@ impl ValueSets {
         std::iter::from_fn(move || {
             loop {
                 match self.nodes[stack.pop()?.index()] {
-                    TreeNode::Empty => {}
-                    TreeNode::Leaf(value) => return Some(value),
-                    TreeNode::Branch { left, right, .. } => stack.extend([right, left]),
+                    SetNode::Empty => {}
+                    SetNode::Leaf(value) => return Some(value),
+                    SetNode::Branch { left, right, .. } => stack.extend([right, left]),
                 }
             }
         })
@@ -117,25 +117,25 @@ impl ValueSets {
 
     /// Estimated memory, in bytes.
     pub(super) fn memory_bytes(&self) -> usize {
-        self.nodes.capacity() * (size_of::<TreeNode>() + 4)
-            + self.ids.capacity() * (size_of::<(TreeNode, ValueSetId)>() + 1)
+        self.nodes.capacity() * (size_of::<SetNode>() + 4)
+            + self.ids.capacity() * (size_of::<(SetNode, ValueSetId)>() + 1)
     }
 
     /// The branch at `bit` with `own` on the side of `value`.
     fn branch(&mut self, bit: u32, value: ValueId, own: ValueSetId, other: ValueSetId) -> ValueSetId {
         let (left, right) = if value.as_u32() & bit == 0 { (own, other) } else { (other, own) };
-        self.intern(TreeNode::Branch { bit, left, right })
+        self.intern(SetNode::Branch { bit, left, right })
     }
 
-    fn intern(&mut self, node: TreeNode) -> ValueSetId {
+    fn intern(&mut self, node: SetNode) -> ValueSetId {
         if let Some(&id) = self.ids.get(&node) {
             return id;
         }
         let id = ValueSetId::new(self.nodes.len());
         let size = match node {
-            TreeNode::Empty => 0,
-            TreeNode::Leaf(_) => 1,
-            TreeNode::Branch { left, right, .. } => self.sizes[left.index()] + self.sizes[right.index()],
+            SetNode::Empty => 0,
+            SetNode::Leaf(_) => 1,
+            SetNode::Branch { left, right, .. } => self.sizes[left.index()] + self.sizes[right.index()],
         };
         self.nodes.push(node);
         self.sizes.push(size);
@@ -150,7 +150,7 @@ mod tests {
 
     #[test]
     fn sets_do_not_depend_on_order() {
-        let mut sets = ValueSets::default();
+        let mut sets = RememberedSets::default();
         let numbers = [7_usize, 0, 1024, 3, 8, 65_535, 9, 4];
         let mut set_of = |order: &mut dyn Iterator<Item = usize>| {
             order.fold(ValueSetId::EMPTY, |set, number| sets.with(set, ValueId::new(number)))
