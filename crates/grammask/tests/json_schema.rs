@@ -6,6 +6,7 @@ mod fuzzed;
 use std::sync::Arc;
 
 use grammask::frontends::json_schema::{self, KeyOrder, Numbers, OnUnsupported, SchemaOptions, Whitespace};
+use grammask::grammar::Code;
 use grammask::vocabulary::{TokenTexts, Vocabulary};
 use grammask::{CompileOptions, CompiledGrammar, Limits};
 use serde::Deserialize;
@@ -34,6 +35,30 @@ struct Case {
     /// Strings without quotes instead of JSON.
     #[serde(default)]
     plain: bool,
+}
+
+/// A name whose value has no end would be a dead end, so an array that needs more values than there are is refused.
+#[test]
+fn arrays_with_too_few_values_are_refused() {
+    let texts: TokenTexts = (0..=255_u8).map(|byte| Some(vec![byte])).chain([None]).collect();
+    let vocabulary =
+        Arc::new(Vocabulary::new(texts, vec![], vec![256], None).expect("bytes make a vocabulary"));
+    for (min_items, is_possible) in [(3, true), (4, false)] {
+        let schema = format!(
+            r#"{{"type": "object", "properties": {{"b": {{"const": 1}}, "a": {{"type": "array", "uniqueItems": true,
+            "minItems": {min_items}, "items": {{"type": "integer", "minimum": 1, "maximum": 3}}}}}}}}"#
+        );
+        let made = json_schema::grammar(&schema, &SchemaOptions::default(), &Limits::default());
+        let grammar = made.expect("a supported schema").grammar;
+        let compiled = CompiledGrammar::new(&grammar, vocabulary.clone(), CompileOptions::default());
+        match compiled {
+            Ok(_) => assert!(is_possible, "{min_items}"),
+            Err(error) => {
+                assert!(!is_possible, "{error}");
+                assert_eq!(error.code(), Code::NeverEnds);
+            }
+        }
+    }
 }
 
 #[test]

@@ -278,6 +278,12 @@ impl NormalForm {
         &self.values
     }
 
+    /// Whether some values must differ, or must be repeated.
+    #[must_use]
+    pub fn has_values(&self) -> bool {
+        !self.values.is_empty()
+    }
+
     /// Number of nonterminals.
     #[must_use]
     pub fn nonterminal_count(&self) -> usize {

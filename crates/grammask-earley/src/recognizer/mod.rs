@@ -302,6 +302,14 @@ impl Recognizer {
         &self.form
     }
 
+    /// The names of the rules whose texts need more different values than there are, and so have no end.
+    ///
+    /// # Errors
+    /// When a limit is exceeded.
+    pub fn rules_without_end(&self) -> Result<Vec<String>, LimitExceeded> {
+        self.lock().scopes_without_end(self)
+    }
+
     /// Whether the text of a set has no continuation.
     #[must_use]
     pub fn is_final(&self, set: SetId) -> bool {

@@ -172,7 +172,8 @@ impl Scopes {
         })
     }
 
-    fn of_symbol(&self, symbol: Symbol) -> Ahead {
+    /// The values in the texts of a symbol that belong to the scope around it.
+    pub(super) fn of_symbol(&self, symbol: Symbol) -> Ahead {
         match symbol {
             Symbol::Terminal(_) => Ahead::default(),
             Symbol::Nonterminal(id) => self.of_nonterminal[id.index()].clone(),

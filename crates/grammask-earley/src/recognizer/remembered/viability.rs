@@ -7,12 +7,16 @@
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use grammask_diagnostics::LimitExceeded;
+use grammask_grammar::NonterminalId;
+
+use crate::lowering::RightHandSide;
 
 use super::super::continuation::ContinuationId;
 use super::super::kernel::{Item, Kernel};
 use super::super::{Builder, Recognizer};
 use super::Environment;
 use super::scopes::Ahead;
+use super::value_set::ValueSetId;
 
 /// Maximum number of positions that are visited to find out that no scope runs out of values.
 const MAX_POSITIONS: usize = 256;
@@ -99,6 +103,28 @@ impl Builder {
             });
         }
         Ok(positions)
+    }
+
+    /// The names of the rules whose scopes need more different values than there are.
+    pub(in super::super) fn scopes_without_end(
+        &mut self,
+        recognizer: &Recognizer,
+    ) -> Result<Vec<String>, LimitExceeded> {
+        let form = &recognizer.form;
+        let mut names = Vec::new();
+        if !self.has_scarce_values() {
+            return Ok(names);
+        }
+        for index in 0..form.nonterminal_count() {
+            for production in form.productions_of(NonterminalId::new(index)) {
+                let RightHandSide::Scope(symbol) = production.rhs else { continue };
+                let ahead = self.remembered.scopes.of_symbol(symbol);
+                if !self.has_enough_values(recognizer, &ahead, ValueSetId::EMPTY)? {
+                    names.push(form.names[index].split('.').next().unwrap_or_default().to_owned());
+                }
+            }
+        }
+        Ok(names)
     }
 
     /// Whether some scope that a token of at most `reach` bytes can read may run out of values.
