@@ -45,12 +45,14 @@ class BundledGrammar:
         lexer: The lexer for which the grammar is written.
         postlex: The blocks by indentation, or the refused terminals.
         starts: The rules of its start symbols, by their public names.
+        folds_ascii_only: Whether keywords ignore the case of the letters of ASCII only.
     """
 
     title: str
     lexer: Literal["basic", "contextual"]
     postlex: BlockIndentation | RefusedTerminals | None = None
     starts: Mapping[str, str] = field(default_factory=dict)
+    folds_ascii_only: bool = False
 
     @property
     def name(self) -> str:
@@ -99,6 +101,7 @@ class BundledGrammar:
             lexer=self.lexer,
             newline=None if indentation is None else indentation[0],
             always_accepted=accepted,
+            folds_ascii_only=self.folds_ascii_only,
         )
 
 
@@ -155,6 +158,7 @@ BUNDLED = {
             "expression": "expression",
             "type": "type",
         },
+        folds_ascii_only=True,
     ),
 }
 

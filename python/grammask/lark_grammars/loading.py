@@ -92,6 +92,7 @@ def lark_definition(
     lexer: Lexer,
     newline: str | None,
     always_accepted: list[str],
+    folds_ascii_only: bool = False,
 ) -> LarkDefinition:
     """Loads a lark grammar.
 
@@ -103,6 +104,7 @@ def lark_definition(
         newline: The terminal for newlines, which the lexer matches in every state, if there is indentation.
         always_accepted: Other terminals that the lexer matches in every state. A text in which it finds one that no
             rule uses is not in the language.
+        folds_ascii_only: Whether terminals that ignore case do so for the letters of ASCII only, as under ``re.ASCII``.
 
     Raises:
         ImportError: The lark library is not installed.
@@ -129,6 +131,10 @@ def lark_definition(
     except RecursionError as error:
         message = "the grammar is nested too deeply"
         raise invalid(message) from error
+    if folds_ascii_only:
+        for terminal in terminals:
+            if "i" in terminal.pattern.flags:
+                terminal.pattern.flags = frozenset({*terminal.pattern.flags, "a"})
     is_dynamic = lexer in {"dynamic", "dynamic_complete"}
     declared = _declared(terminals, rules, ignored)
     used = {symbol.name for rule in rules for symbol in rule.expansion}
