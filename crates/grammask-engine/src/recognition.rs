@@ -108,6 +108,12 @@ pub trait Engine: fmt::Debug + Send + Sync {
         false
     }
 
+    /// Whether states depend on the values that a text has: whether the states after different tokens inside a value
+    /// differ.
+    fn remembers_values(&self) -> bool {
+        false
+    }
+
     /// The state after a token, read by a token terminal; `None` if no token terminal that matches it comes next.
     ///
     /// # Errors

@@ -94,6 +94,8 @@ pub struct Recognizer {
     token_matches: Vec<Option<TokenMatch>>,
     names_tokens: bool,
     counts_tokens: bool,
+    /// Whether it, or a grammar that it embeds, has values that must differ or be repeated.
+    remembers_values: bool,
     /// The number of terminals that count tokens.
     limited_count: usize,
     /// The initial state of each terminal as if it did not count tokens, if some terminal does.
@@ -232,6 +234,8 @@ impl Recognizer {
         let limited_count = limited.len();
         let counts_tokens =
             form.counts_tokens() || embedded.engines().iter().any(|engine| engine.counts_tokens());
+        let remembers_values =
+            form.has_values() || embedded.engines().iter().any(|engine| engine.remembers_values());
         let uncounted_starts =
             if !counts_tokens { Box::default() } else { starts.iter().map(uncounted).collect() };
         let mut continuations = Continuations::default();
@@ -270,6 +274,7 @@ impl Recognizer {
         let start = builder.intern(&sets, &mut first)?;
         Ok(Self {
             counts_tokens,
+            remembers_values,
             limited_count,
             uncounted_starts,
             transparent,
@@ -499,6 +504,10 @@ impl Engine for Recognizer {
 
     fn counts_tokens(&self) -> bool {
         self.counts_tokens
+    }
+
+    fn remembers_values(&self) -> bool {
+        self.remembers_values
     }
 
     fn step_token(&self, set: SetId, event: TokenEvent) -> Result<Option<SetId>, LimitExceeded> {
