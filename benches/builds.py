@@ -81,11 +81,13 @@ def _measure(suite: str, every: int, vocabulary_name: str) -> None:
 
 
 def _print(suite: str, times: dict[tuple[str, str], list[list[int]]], options: argparse.Namespace) -> None:
-    names = sorted({name for _, name in times})
+    # Grammars that both builds support.
+    builds = (options.before, options.after)
+    names = sorted(name for _, name in times if all((build, name) in times for build in builds))
+    names = list(dict.fromkeys(names))
     for column, what in enumerate(("compile", "mask + accept")):
         before, after = (
-            [min(turn[column] for turn in times[build, name]) for name in names]
-            for build in (options.before, options.after)
+            [min(turn[column] for turn in times[build, name]) for name in names] for build in builds
         )
         ratios = sorted(
             (y / x, name) for x, y, name in zip(before, after, names, strict=True) if x >= _MIN_NANOSECONDS
