@@ -201,10 +201,14 @@ impl RuleSummaries {
             // The computation read continuations that it did not resume.
             return Ok(ComposedMask { live, observation: None, suspects, repeating });
         }
-        let (core, kernel) = reader.core_without_values();
-        let parts = observed_parts(reader, vocabulary);
-        let observation = Some(self.equivalent.observe(parts, core, &kernel, &resumed));
-        Ok(ComposedMask { live, observation, suspects, repeating })
+        let observation = if reader.has_values() {
+            let (core, kernel) = reader.core_without_values();
+            self.equivalent.observe(observed_parts(reader, vocabulary), core, &kernel, &resumed)
+        } else {
+            let (core, kernel) = reader.core();
+            self.equivalent.observe(observed_parts(reader, vocabulary), core, kernel, &resumed)
+        };
+        Ok(ComposedMask { live, observation: Some(observation), suspects, repeating })
     }
 
     /// Computes the mask of the reader's set, and describes the plans of the terminals that it reads, a line each.
