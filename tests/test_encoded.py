@@ -8,7 +8,6 @@ import json
 import pickle
 import random
 import re
-import sqlite3
 import textwrap
 from typing import TYPE_CHECKING
 from xml.etree import ElementTree as ET
@@ -16,6 +15,7 @@ from xml.etree import ElementTree as ET
 import pytest
 from grammask import CompiledGrammar, Grammar, GrammarError, UnsupportedGrammar, Vocabulary
 from grammask._grammask import embedded_vocabulary
+from sqlite_reader import is_read_by_sqlite
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -174,17 +174,6 @@ def test_documents_in_strings_of_documents() -> None:
     for _ in range(50):
         (text,) = json.loads(sample(compiled, chance, 40))
         assert isinstance(json.loads(json.loads(text)["arguments"])["a"], str)
-
-
-def is_read_by_sqlite(text: str) -> bool:
-    database = sqlite3.connect(":memory:")
-    try:
-        database.executescript(text)
-    except sqlite3.Error as error:
-        return not any(word in str(error) for word in ("syntax", "incomplete", "unrecognized"))
-    finally:
-        database.close()
-    return True
 
 
 def test_queries_in_strings() -> None:

@@ -6,7 +6,6 @@ import ast
 import json
 import random
 import re
-import sqlite3
 import sysconfig
 import warnings
 from functools import cache
@@ -21,6 +20,7 @@ from grammask._grammask import embedded_vocabulary, encode_ordinary
 from grammask.lark_grammars import BUNDLED
 from grammask.lark_grammars.bundled import BlockIndentation
 from lark.indenter import Indenter
+from sqlite_reader import is_read_by_sqlite
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -315,17 +315,6 @@ SQL_TEXTS = [
     "select sum(a) over (partition by b order by c rows between unbounded preceding and current row) from t",
     "select a.*, -1 + ~2 || 'b' collate nocase /* c */ from [t 1] as a, (select distinct 0x1F) group by a having 1",
 ]
-
-
-def is_read_by_sqlite(text: str) -> bool:
-    database = sqlite3.connect(":memory:")
-    try:
-        database.executescript(text)
-    except sqlite3.Error as error:
-        return not any(word in str(error) for word in ("syntax", "incomplete", "unrecognized"))
-    finally:
-        database.close()
-    return True
 
 
 def test_sql_is_read_by_sqlite() -> None:

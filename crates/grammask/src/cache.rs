@@ -332,8 +332,9 @@ impl GrammarCache {
         Ok(mask.expect("full effort never declines"))
     }
 
-    /// The strategies that compute the mask of a state when nothing is cached, a line each, for people who debug grammars; empty for
-    /// lexed grammars. Summaries that other grammars on the vocabulary have cached are not computed.
+    /// The strategies that compute the mask of a state when nothing is cached, a line each, for people who debug
+    /// grammars; empty for lexed grammars. Summaries that other grammars on the vocabulary have cached are not
+    /// computed.
     ///
     /// # Errors
     /// A limit that was passed.

@@ -31,7 +31,8 @@ pub struct ContextFreeMasks {
 }
 
 impl ContextFreeMasks {
-    /// Masks of a recogniser's sets; nothing is computed yet. `embedded` has the sources of the embedded grammars' masks.
+    /// Masks of a recogniser's sets; nothing is computed yet. `embedded` has the sources of the embedded grammars'
+    /// masks.
     #[must_use]
     pub fn new(recognizer: Arc<Recognizer>, embedded: Vec<Arc<dyn MaskSource>>) -> Self {
         Self {

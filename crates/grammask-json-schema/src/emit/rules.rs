@@ -219,8 +219,9 @@ impl Rules {
         }
     }
 
-    /// Whether a value of `rule` would be nested without end: the greatest fixpoint over the rules of values, with texts of arrays
-    /// and objects that are finite except for the values in them. `false` if it is not reached after some passes.
+    /// Whether a value of `rule` would be nested without end: the greatest fixpoint over the rules of values, with
+    /// texts of arrays and objects that are finite except for the values in them. `false` if it is not reached after
+    /// some passes.
     pub(crate) fn nests_without_end(&self, rule: RuleId) -> bool {
         let mut nests: Vec<bool> = self.rules.iter().map(|rule| rule.kind == VALUE).collect();
         for _ in 0..MAX_PASSES {

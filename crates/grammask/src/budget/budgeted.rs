@@ -95,8 +95,7 @@ impl Matcher {
     ///
     /// # Errors
     /// When the budget does not suffice, with the least one that does; `no-completion` when no completion is known;
-    /// `unsupported-grammar` for values that must differ over a vocabulary of more than 1,024 ids; when a limit is
-    /// exceeded. The matcher is then unchanged.
+    /// `unsupported-grammar` for values that must differ; when a limit is exceeded. The matcher is then unchanged.
     pub fn set_budget(&mut self, tokens: Option<u32>) -> Result<(), BudgetError> {
         let mut state = self.state();
         state.tokens_left = match tokens {
@@ -202,14 +201,14 @@ impl GrammarCache {
         Ok(cost.map(|cost| cost + 1))
     }
 
-    /// Whether texts can have a budget. The states inside values that must differ are one for each text, so the costs
-    /// of the tokens of a large vocabulary cannot be computed.
+    /// Whether texts can have a budget. Inside values that must differ, each text has a state of its own, so the costs of
+    /// tokens take more states than the memory limit permits.
     fn can_have_budget(&self) -> bool {
-        !self.engine().remembers_values() || self.searches()
+        !self.engine().remembers_values()
     }
 
     fn no_budget(&self) -> GrammarError {
-        let message = "texts whose values must differ (`uniqueItems`) have no budget over vocabularies of more than 1,024 tokens";
+        let message = "texts with values that must differ (`uniqueItems`) cannot have a budget";
         self.grammar_error(Diagnostic::error(Code::UnsupportedGrammar, message).help("leave out the budget"))
     }
 

@@ -1,10 +1,10 @@
 //! The states after each legal token, one of each cost where many tokens stay inside a terminal.
 //!
 //! Most legal tokens of a state stay inside the same terminal, as the tokens of free text inside a string. The
-//! [`DerivativeGroups`](grammask_vocabulary::DerivativeGroups) of that terminal's *reference state*, cached with the vocabulary for all grammars, give them
-//! at once. States inside a terminal have the same cost if the shortest words that leave it are equal, and end in the
-//! same state. A state that differs from the reference in few tokens (a name that must not be one of a few others) is
-//! walked together with it, where the two differ.
+//! [`DerivativeGroups`](grammask_vocabulary::DerivativeGroups) of that terminal's *reference state*, cached with the
+//! vocabulary for all grammars, give them at once. States inside a terminal have the same cost if the shortest words
+//! that leave it are equal, and end in the same state. A state that differs from the reference in few tokens (a name
+//! that must not be one of a few others) is walked together with it, where the two differ.
 
 use grammask_diagnostics::{Deadline, LimitExceeded};
 use grammask_engine::{Engine, SetId};
@@ -37,7 +37,8 @@ pub(super) struct GroupedWalk<'a> {
 
 impl GroupedWalk<'_> {
     /// Calls `visit` with the legal tokens of a state, and the state after them or one with the same spelling cost,
-    /// several times for a state that several groups of tokens lead to. End tokens are visited only if `reads_end_tokens`, and then as any other token.
+    /// several times for a state that several groups of tokens lead to. End tokens are visited only if
+    /// `reads_end_tokens`, and then as any other token.
     ///
     /// Cost: a lookup per derivative of a reference state that is cached, and a step per node of the trie where the
     /// states differ.

@@ -3,8 +3,8 @@
 //! [`strategy`] selects how a summary is computed. The walks step an automaton along the trie: [`subtree_walk`] is one
 //! loop for all automata and sinks, used by [`walk`] (sparse and dense) and [`counted_walk`], which is for copies of a
 //! prefix code, alone ([`repetitions`]) or in an intersection ([`limited_walk`], [`length_limits`]). [`table_walk`]
-//! enumerates the common children of a table and the trie instead. Deltas ([`delta`]) patch the summary of a similar language:
-//! [`similar_states`], [`exclusion`]. Walks skip subtrees with [`self_loops`] and [`closed_alphabet`];
+//! enumerates the common children of a table and the trie instead. Deltas ([`delta`]) patch the summary of a similar
+//! language: [`similar_states`], [`exclusion`]. Walks skip subtrees with [`self_loops`] and [`closed_alphabet`];
 //! [`dense_transitions`] caches both.
 
 pub(super) mod closed_alphabet;

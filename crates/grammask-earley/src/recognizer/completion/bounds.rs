@@ -10,9 +10,10 @@
 //!   most `a n` more than the longest path under the weights less `a` per byte.
 //!
 //! Productions with the same symbols up to a position share the edge with the least weight, since a text inside one is
-//! inside all of them. Left recursion is no nesting. Inside a left corner of X that is an X again, a text is also inside the first X, since
-//! both begin at the same position. So a chain of left corners visits each nonterminal of a component of the
-//! left-corner relation at most once, and the edges between them are replaced by a constant of the component.
+//! inside all of them. Left recursion is no nesting. Inside a left corner of X that is an X again, a text is also
+//! inside the first X, since both begin at the same position. So a chain of left corners visits each nonterminal of a
+//! component of the left-corner relation at most once, and the edges between them are replaced by a constant of the
+//! component.
 
 use rustc_hash::FxHashMap;
 

@@ -360,8 +360,8 @@ impl Completions {
 }
 
 impl Parts<'_> {
-    /// The state of an item inside a terminal, or of the beginning of one, as if it did not count tokens; `None` if it is
-    /// fresh or before a token terminal.
+    /// The state of an item inside a terminal, or of the beginning of one, as if it did not count tokens; `None` if it
+    /// is fresh or before a token terminal.
     fn state_of(&self, state: ItemState) -> Option<ItemState> {
         if state == ItemState::FRESH || state == ItemState::TOKEN {
             return None;

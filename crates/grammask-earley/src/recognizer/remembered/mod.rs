@@ -90,8 +90,8 @@ pub(super) struct Remembered {
 }
 
 impl Remembered {
-    /// The tables for a grammar; `infinite` says of each value, by number, whether it surely has infinitely many texts that
-    /// differ.
+    /// The tables for a grammar; `infinite` says of each value, by number, whether it surely has infinitely many texts
+    /// that differ.
     pub(super) fn new(form: &NormalForm, infinite: &[bool]) -> Self {
         let scopes = Scopes::new(form, infinite);
         Self {
