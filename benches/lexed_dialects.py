@@ -178,22 +178,33 @@ def _replaced(text: str, rules: str) -> str:
     return text + rules
 
 
+_USE = r"(\w+)\{([\w, ]+)\}"
+"""The use of a template: its name and its arguments."""
+
+
+def _instance(template: str, arguments: str) -> str:
+    """Return the name of the rule that a template with arguments becomes."""
+    return f"{template}_{arguments.replace(', ', '_')}"
+
+
 def _rules(text: str) -> list[tuple[str, str]]:
     """Return names and bodies of the rules that are reachable from the start, with expanded templates."""
     code = re.sub(r"^(//|%).*\n", "", text, flags=re.MULTILINE)
-    head = r"^(_?[a-z]\w*)(?:\{(\w+)\})?(?:\.\d+)?:"
+    head = r"^(_?[a-z]\w*)(?:\{([\w, ]+)\})?(?:\.\d+)?:"
     found = re.findall(rf"{head}((?:.|\n(?=[ \t]))*)", code, flags=re.MULTILINE)
-    templates = {name: (parameter, body) for name, parameter, body in found if parameter}
-    bodies = {name: body for name, parameter, body in found if not parameter}
+    templates = {name: (parameters.split(", "), body) for name, parameters, body in found if parameters}
+    bodies = {name: body for name, parameters, body in found if not parameters}
     rules, pending = {}, ["start"]
     while pending:
         name = pending.pop()
         if name in rules or name not in bodies:
             continue
-        for template, argument in re.findall(r"(\w+)\{(\w+)\}", bodies[name]):
-            parameter, general = templates[template]
-            bodies[f"{template}_{argument}"] = re.sub(rf"\b{parameter}\b", argument, general)
-        rules[name] = re.sub(r"(\w+)\{(\w+)\}", r"\1_\2", bodies[name]).strip()
+        for template, arguments in re.findall(_USE, bodies[name]):
+            parameters, general = templates[template]
+            values = dict(zip(parameters, arguments.split(", "), strict=True))
+            body = re.sub(r"\w+", lambda word: values.get(word[0], word[0]), general)
+            bodies[_instance(template, arguments)] = body
+        rules[name] = re.sub(_USE, lambda use: _instance(*use.groups()), bodies[name]).strip()
         pending += re.findall(r"\b_?[a-z]\w*", re.sub(r'"(\\.|[^"\\])+"', "", rules[name]))
     return list(rules.items())
 

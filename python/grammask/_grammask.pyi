@@ -515,8 +515,8 @@ class LexedGrammar:
         terminals: Name, kind (``"literal"``, ``"regex"`` in the syntax of the Rust crate ``regex``, ``"automaton"``
             as :meth:`MatchLanguage.to_bytes` serialises it, or ``"declared"`` for terminals that indentation
             generates), pattern, other spellings of a literal as a regular expression (or ``""``), priority, and role
-            (``"parsed"``, ``"ignored"``, or ``"refused"``: matched everywhere, and makes the text invalid). ``rule``
-            determines the meaning of their order.
+            (``"parsed"``, ``"reserved"``: parsed, and matched everywhere, ``"ignored"``, or ``"refused"``: matched
+            everywhere, and makes the text invalid). ``rule`` determines the meaning of their order.
         productions: Left side, right side without operators, priority among rules that could end at one position.
         start: The start symbol.
         lexer: ``"basic"`` matches all terminals everywhere, ``"contextual"`` those for which the parser has an
@@ -526,7 +526,8 @@ class LexedGrammar:
         parser: ``"lalr"``, or ``"earley"`` for all grammars, which excludes contextual lexers.
         prefer_shift: Resolve shift/reduce conflicts in favour of shift, as lark does; otherwise they are errors.
         indentation: The terminals for newlines, and for beginnings and ends of blocks; the columns of a tab; the
-            terminals that open and that close brackets.
+            terminals that open and that close brackets; whether white space before the first lexeme is part of a
+            newline.
         source: The source text, for display.
 
     Raises:
@@ -544,7 +545,7 @@ class LexedGrammar:
         rule: str = "maximal_munch",
         parser: str = "lalr",
         prefer_shift: bool = False,
-        indentation: tuple[str, str, str, int, Sequence[str], Sequence[str]] | None = None,
+        indentation: tuple[str, str, str, int, Sequence[str], Sequence[str], bool] | None = None,
         source: str = "",
         limits: Limits | None = None,
     ) -> Self: ...

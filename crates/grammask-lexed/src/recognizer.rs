@@ -136,7 +136,7 @@ impl LexedRecognizer {
             unit: UnitState::BOUNDARY,
         });
         let start = tables.intern(&sets, runs.collect())?;
-        Ok(Self {
+        let mut recognizer = Self {
             prepared: prepared.clone(),
             columns,
             class_of_byte: Box::new(*tables.lexer.class_of_byte()),
@@ -146,7 +146,14 @@ impl LexedRecognizer {
             new_steps: AtomicUsize::new(0),
             walked_masks: AtomicU64::new(0),
             tables: Mutex::new(tables),
-        })
+        };
+        for &byte in &prepared.grammar.beginning {
+            // A text that begins a line begins in the newline before it, if the parser can read one.
+            if let Some(next) = recognizer.step(recognizer.start, byte)? {
+                recognizer.start = next;
+            }
+        }
+        Ok(recognizer)
     }
 
     /// The grammar with its static tables.

@@ -31,8 +31,8 @@ use crate::vocabulary::PyVocabulary;
 ///     terminals: Name, kind (``"literal"``, ``"regex"`` in the syntax of the Rust crate ``regex``, ``"automaton"``
 ///         as :meth:`MatchLanguage.to_bytes` serialises it, or ``"declared"`` for terminals that indentation
 ///         generates), pattern, other spellings of a literal as a regular expression (or ``""``), priority, and role
-///         (``"parsed"``, ``"ignored"``, or ``"refused"``: matched everywhere, and makes the text invalid). ``rule``
-///         determines the meaning of their order.
+///         (``"parsed"``, ``"reserved"``: parsed, and matched everywhere, ``"ignored"``, or ``"refused"``: matched
+///         everywhere, and makes the text invalid). ``rule`` determines the meaning of their order.
 ///     productions: Left side, right side without operators, priority among rules that could end at one position.
 ///     start: The start symbol.
 ///     lexer: ``"basic"`` matches all terminals everywhere, ``"contextual"`` those for which the parser has an
@@ -42,7 +42,8 @@ use crate::vocabulary::PyVocabulary;
 ///     parser: ``"lalr"``, or ``"earley"`` for all grammars, which excludes contextual lexers.
 ///     prefer_shift: Resolve shift/reduce conflicts in favour of shift, as lark does; otherwise they are errors.
 ///     indentation: The terminals for newlines, and for beginnings and ends of blocks; the columns of a tab; the
-///         terminals that open and that close brackets.
+///         terminals that open and that close brackets; whether white space before the first lexeme is part of a
+///         newline.
 ///     source: The source text, for display.
 ///
 /// Raises:
@@ -126,8 +127,8 @@ enum PatternSource {
 
 /// Left-hand side, right-hand side, priority.
 type ProductionTuple = (String, Vec<String>, i32);
-/// Newline, indent, dedent, tab length, opening and closing terminals.
-type IndentationTuple = (String, String, String, u32, Vec<String>, Vec<String>);
+/// Newline, indent, dedent, tab length, opening and closing terminals, whether texts begin a line.
+type IndentationTuple = (String, String, String, u32, Vec<String>, Vec<String>, bool);
 
 #[pymethods]
 impl PyLexedGrammar {
@@ -172,9 +173,10 @@ impl PyLexedGrammar {
                 "parsed" => TerminalRole::Parsed,
                 "ignored" => TerminalRole::Ignored,
                 "refused" => TerminalRole::Refused,
+                "reserved" => TerminalRole::Reserved,
                 _ => {
                     return Err(PyValueError::new_err(format!(
-                        "{role:?} is not one of 'parsed', 'ignored' and 'refused'"
+                        "{role:?} is not one of 'parsed', 'reserved', 'ignored' and 'refused'"
                     )));
                 }
             };
@@ -198,9 +200,17 @@ impl PyLexedGrammar {
             },
             parser: parser_kind(parser)?,
             conflicts: if prefer_shift { ConflictPolicy::PreferShift } else { ConflictPolicy::Refuse },
-            indentation: indentation.map(|(newline, indent, dedent, tab_length, open, close)| {
-                IndentationSource { newline, indent, dedent, tab_length, open, close }
-            }),
+            indentation: indentation.map(
+                |(newline, indent, dedent, tab_length, open, close, begins_line)| IndentationSource {
+                    newline,
+                    indent,
+                    dedent,
+                    tab_length,
+                    open,
+                    close,
+                    begins_line,
+                },
+            ),
             encodings: Vec::new(),
         };
         let limits = or_default(limits);
@@ -320,6 +330,7 @@ impl PyLexedGrammar {
         let terminals = self.grammar.terminals().iter().map(|terminal| {
             let role = match terminal.role {
                 TerminalRole::Parsed => "",
+                TerminalRole::Reserved => " (reserved)",
                 TerminalRole::Ignored => " (ignored)",
                 TerminalRole::Refused => " (refused)",
             };

@@ -206,6 +206,7 @@ fn blocks() -> LexedDefinition {
         tab_length: 8,
         open: vec!["OPEN".to_owned()],
         close: vec!["CLOSE".to_owned()],
+        begins_line: false,
     });
     definition
 }

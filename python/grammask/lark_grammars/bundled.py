@@ -25,7 +25,12 @@ FOLDER = Path(__file__).parents[1] / "grammars"
 
 @dataclass(frozen=True, slots=True)
 class BlockIndentation:
-    """Blocks by indentation, with the attributes of lark's ``Indenter``."""
+    """Blocks by indentation, with the attributes of lark's ``Indenter``.
+
+    Attributes:
+        begins_line: Whether a text begins a line, so that white space before its first token is indentation, which the
+            library ignores. A start symbol that reads no newline is not affected.
+    """
 
     NL_type: str
     INDENT_type: str
@@ -34,6 +39,7 @@ class BlockIndentation:
     OPEN_PAREN_types: tuple[str, ...]
     CLOSE_PAREN_types: tuple[str, ...]
     always_accept: tuple[str, ...]
+    begins_line: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,6 +111,12 @@ class BundledGrammar:
         )
 
 
+_RESERVED_WORDS = """
+    BREAK CASE CATCH CLASS CONST CONTINUE DEBUGGER DEFAULT DELETE DO ELSE ENUM EXPORT EXTENDS FALSE FINALLY FOR FUNCTION IF
+    IMPORT IN INSTANCEOF NEW NULL RETURN SUPER SWITCH THIS THROW TRUE TRY TYPEOF VAR VOID WHILE WITH
+""".split()
+"""The terminals of the reserved words of JavaScript."""
+
 BUNDLED = {
     "c": BundledGrammar(
         "C11, as the preprocessor leaves it",
@@ -127,7 +139,7 @@ BUNDLED = {
     "javascript": BundledGrammar(
         "JavaScript, with its automatic semicolons",
         "contextual",
-        RefusedTerminals(("GLUED",)),
+        RefusedTerminals(("NAME", *_RESERVED_WORDS)),
         {"file": "start", "statements": "body", "expression": "expression"},
     ),
     "json": BundledGrammar(
@@ -143,7 +155,8 @@ BUNDLED = {
             tab_len=8,
             OPEN_PAREN_types=("LPAR", "LSQB", "LBRACE"),
             CLOSE_PAREN_types=("RPAR", "RSQB", "RBRACE"),
-            always_accept=("_NEWLINE", "UNCLOSED"),
+            always_accept=("_NEWLINE", "UNCLOSED", "GLUED", "HIDDEN_INDENTATION"),
+            begins_line=True,
         ),
         {"file": "start", "statements": "statements", "expression": "tests"},
     ),

@@ -10,8 +10,9 @@ from grammask.lark_grammars.refused_terminals import RefusedTerminals
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
 
-IndentationTuple: TypeAlias = tuple[str, str, str, int, tuple[str, ...], tuple[str, ...]]
-"""Indentation for the engine: newline, indent, dedent, columns of a tab, opening and closing brackets."""
+IndentationTuple: TypeAlias = tuple[str, str, str, int, tuple[str, ...], tuple[str, ...], bool]
+"""Indentation for the engine: newline, indent, dedent, columns of a tab, opening and closing brackets, and whether
+texts begin a line."""
 
 EXPECTED = ("NL_type", "INDENT_type", "DEDENT_type", "tab_len", "OPEN_PAREN_types", "CLOSE_PAREN_types")
 
@@ -82,7 +83,9 @@ def layout_of(postlex: PostLexer | None) -> tuple[IndentationTuple | None, list[
     if int(tab_length) < 1:
         message = f"a tab of the indenter `{kind.__name__}` counts {tab_length} columns"
         raise unsupported(message)
-    indentation = (str(newline), str(indent), str(dedent), int(tab_length), tuple(opening), tuple(closing))
+    begins_line = bool(getattr(indenter, "begins_line", False))
+    names = (str(newline), str(indent), str(dedent))
+    indentation = (*names, int(tab_length), tuple(opening), tuple(closing), begins_line)
     return indentation, [name for name in accepted if name != newline]
 
 
@@ -98,6 +101,6 @@ def with_brackets_of(indentation: IndentationTuple, names: Collection[str]) -> I
         indentation: The indentation of a post-lexer.
         names: The terminals of the grammar.
     """
-    newline, indent, dedent, tab_length, opening, closing = indentation
-    opening, closing = (tuple(name for name in brackets if name in names) for brackets in (opening, closing))
-    return newline, indent, dedent, tab_length, opening, closing
+    newline, indent, dedent, tab_length, *brackets, begins_line = indentation
+    opening, closing = (tuple(name for name in kind if name in names) for kind in brackets)
+    return newline, indent, dedent, tab_length, opening, closing, begins_line

@@ -102,8 +102,8 @@ def lark_definition(
         starts: The start symbols. Terminals and productions of all of them are kept.
         lexer: The library's name of the lexer.
         newline: The terminal for newlines, which the lexer matches in every state, if there is indentation.
-        always_accepted: Other terminals that the lexer matches in every state. A text in which it finds one that no
-            rule uses is not in the language.
+        always_accepted: Other terminals that the lexer matches in every state. A text in which it finds one that the
+            parser cannot use there is not in the language.
         folds_ascii_only: Whether terminals that ignore case do so for the letters of ASCII only, as under ``re.ASCII``.
 
     Raises:
@@ -138,10 +138,6 @@ def lark_definition(
     is_dynamic = lexer in {"dynamic", "dynamic_complete"}
     declared = _declared(terminals, rules, ignored)
     used = {symbol.name for rule in rules for symbol in rule.expansion}
-    refused = [name for name in always_accepted if name not in used]
-    if lexer == "contextual" and len(refused) < len(always_accepted):
-        message = "the post-lexer always accepts a terminal that a rule uses"
-        raise unsupported(message, advice="use the basic lexer, which looks for all terminals everywhere")
     productions = tuple(
         (
             str(rule.origin.name),
@@ -150,7 +146,10 @@ def lark_definition(
         )
         for rule in rules
     )
-    roles = {**({newline: "newline"} if newline else {}), **dict.fromkeys(refused, "refused")}
+    roles = {
+        **({newline: "newline"} if newline else {}),
+        **{name: "reserved" if name in used else "refused" for name in always_accepted},
+    }
     roles.update(dict.fromkeys(ignored, "ignored"))
     follows = None if is_dynamic else FollowPairs(productions, declared)
     tuples = terminal_tuples(terminals, roles, follows)

@@ -1,4 +1,4 @@
-"""A post-lexer that refuses terminals: a text in which the lexer finds one of them is not in the language."""
+"""A post-lexer with terminals that the lexer finds everywhere."""
 
 from __future__ import annotations
 
@@ -13,10 +13,13 @@ Lexeme = TypeVar("Lexeme")
 
 @dataclass(frozen=True, slots=True)
 class RefusedTerminals:
-    """Makes the lexer match terminals that no rule uses. Also works as ``postlex`` of the lark library.
+    """Makes the lexer match terminals everywhere. Also works as ``postlex`` of the lark library.
+
+    A text in which the lexer finds one of them where the parser cannot use it is not in the language.
 
     A refused terminal replaces a look-ahead at the end of another: a refused ``/[0-9]+[a-z]/`` of higher priority
-    excludes letters after a number.
+    excludes letters after a number. With a contextual lexer, keywords among the terminals are reserved: they are no
+    names where the keyword does not fit.
 
     Attributes:
         always_accept: The names of the terminals.
@@ -25,5 +28,5 @@ class RefusedTerminals:
     always_accept: tuple[str, ...]
 
     def process(self, stream: Iterator[Lexeme]) -> Iterator[Lexeme]:
-        """Returns the lexemes unchanged; the parser refuses those that no rule uses."""
+        """Returns the lexemes unchanged; the parser refuses those that it cannot use."""
         return stream

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from grammask.lark_grammars.errors import invalid, unsupported
 from grammask.lark_grammars.leftmost_first import first_matches
-from grammask.lark_grammars.trailing_looks import LexedTerminal, with_violations_refused
+from grammask.lark_grammars.trailing_looks import FOR_PARSER, LexedTerminal, with_violations_refused
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -27,8 +27,8 @@ def terminal_tuples(
 
     Args:
         terminals: The ``TerminalDef`` of all terminals with a pattern.
-        roles: ``"ignored"``, ``"refused"`` (matched in every state and used by no rule) or ``"newline"`` for terminals
-            that the parser does not use directly.
+        roles: ``"ignored"``, ``"refused"`` or ``"reserved"`` (matched in every state), or ``"newline"``; other
+            terminals are ``"parsed"``.
         follows: Whether the second of two terminals can come after the first by the productions; None for the dynamic
             lexers, which match each terminal separately.
 
@@ -127,7 +127,7 @@ def _check_literals(ordered: list[Any], languages: dict[str, FirstMatches], role
                 continue
             conflict = f"the literal `{literal.name}` is read by the pattern `{pattern.name}`"
             advice = f"give `{literal.name}` a priority of its own, for example `{literal.name}.1`"
-            if roles[literal.name] != roles[pattern.name] and "parsed" not in roles[pattern.name]:
+            if roles[literal.name] != roles[pattern.name] and roles[pattern.name] not in FOR_PARSER:
                 message = f"{conflict}, and is {roles[literal.name]}, not {roles[pattern.name]}"
                 raise unsupported(message, advice=advice)
             if roles[literal.name] == "ignored" and roles[pattern.name] != "ignored":

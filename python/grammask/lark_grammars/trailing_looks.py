@@ -27,6 +27,9 @@ if TYPE_CHECKING:
 
     from grammask._grammask import FirstMatches, MatchLanguage
 
+FOR_PARSER = {"parsed", "reserved"}
+"""The roles of terminals whose lexemes the parser receives."""
+
 
 @dataclass(frozen=True, slots=True)
 class LexedTerminal:
@@ -36,7 +39,7 @@ class LexedTerminal:
         name: Its name.
         priority: Its priority.
         is_literal: Whether it is a literal.
-        role: ``"parsed"``, ``"ignored"`` or ``"refused"``, or ``"newline"`` for that of an indentation.
+        role: ``"parsed"``, ``"reserved"``, ``"ignored"`` or ``"refused"``, or ``"newline"`` for that of an indentation.
         language: Its language.
     """
 
@@ -68,7 +71,7 @@ def with_violations_refused(
     """
     place = next(index for index, terminal in enumerate(terminals) if terminal.name == name)
     own, later = terminals[place], terminals[place + 1 :]
-    if matches.can_match_beyond or own.role != "parsed":
+    if matches.can_match_beyond or own.role not in FOR_PARSER:
         raise _refusal(name, name)
     _check_next_terminals(own, own, matches.can_match_inside, terminals, follows)
     moved = []
@@ -125,6 +128,6 @@ def _check_next_terminals(
         if after.role == "refused":
             continue
         if after.language.begins_with(inside) and not (
-            terminal.role == after.role == "parsed" and not follows(terminal.name, after.name)
+            {terminal.role, after.role} <= FOR_PARSER and not follows(terminal.name, after.name)
         ):
             raise _refusal(own.name, terminal.name, after.name)

@@ -103,7 +103,7 @@ fn reason(
     Ok(match other {
         Some(other) => {
             let what = match grammar.terminals[other.index()].role {
-                TerminalRole::Parsed => "",
+                TerminalRole::Parsed | TerminalRole::Reserved => "",
                 TerminalRole::Ignored => ", which is ignored",
                 TerminalRole::Refused => ", which no text may have",
             };

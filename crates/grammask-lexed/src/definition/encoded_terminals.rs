@@ -5,8 +5,8 @@ use std::sync::Arc;
 use crate::definition::grammar::LexedGrammar;
 use crate::lexer::column_units::ColumnUnits;
 use grammask_automata::encoding::{CharacterEncoding, TermEncoder};
-use grammask_automata::{Automata, TermId, Terms};
-use grammask_diagnostics::{Code, Diagnostic, GrammarError, LimitExceeded, Limits};
+use grammask_automata::{Automata, ByteSet, ShortestWords, TermId, Terms};
+use grammask_diagnostics::{Code, Deadline, Diagnostic, GrammarError, LimitExceeded, Limits};
 
 impl LexedGrammar {
     /// Replaces the languages of terminals by their inverse images, the innermost encoding first.
@@ -31,8 +31,10 @@ impl LexedGrammar {
                 return Err(error(Code::UnsupportedGrammar, message));
             }
         }
+        let mut beginning = self.terms.literal(&self.beginning);
         for encoding in encodings {
             let mut encoder = TermEncoder::new(encoding.clone(), limits);
+            beginning = encoder.image(&mut self.terms, beginning).map_err(exceeded)?;
             for terminal in &mut self.terminals {
                 if let Some(term) = &mut terminal.term {
                     *term = encoder.image(&mut self.terms, *term).map_err(exceeded)?;
@@ -49,11 +51,26 @@ impl LexedGrammar {
                 return Err(error(Code::EmptyLanguage, message));
             }
         }
+        self.beginning = shortest_word(&mut automata, beginning, limits).map_err(exceeded)?;
         if self.indentation.is_some() {
             self.column_units = Arc::new(ColumnUnits::encoded(encodings, limits).map_err(exceeded)?);
         }
         Ok(())
     }
+}
+
+/// The shortest word of a language that is not empty.
+fn shortest_word(automata: &mut Automata, term: TermId, limits: &Limits) -> Result<Vec<u8>, LimitExceeded> {
+    let deadline = Deadline::after(limits.time);
+    let mut words = ShortestWords::new(ByteSet::ALL);
+    let mut word = Vec::new();
+    let mut state = automata.start(term)?;
+    while let Some(current) = state.filter(|&state| !automata.is_accepting(state)) {
+        let Some(rest) = words.shortest_word(automata, current, &deadline)? else { break };
+        word.push(rest.first);
+        state = automata.step(current, rest.first)?;
+    }
+    Ok(word)
 }
 
 /// Whether all words are valid UTF-8.

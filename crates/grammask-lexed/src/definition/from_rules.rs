@@ -647,7 +647,7 @@ impl RuleTranslation<'_> {
 
     fn use_at(&mut self, id: TerminalId, node: NodeId) -> Option<TerminalId> {
         let TerminalDraft { name, role, .. } = &self.terminals.list[id.index()];
-        if *role == TerminalRole::Parsed {
+        if role.is_for_parser() {
             self.terminals.list[id.index()].is_used = true;
             return Some(id);
         }

@@ -118,11 +118,22 @@ pub enum TerminalRole {
     /// They are passed to the parser.
     #[default]
     Parsed,
+    /// They are passed to the parser, and a contextual lexer finds them where the parser cannot use them too: reserved
+    /// words, which are no names anywhere.
+    Reserved,
     /// They are allowed between all other lexemes and dropped.
     Ignored,
     /// They make the text invalid. A refused terminal excludes a match before certain text: a refused `0[0-9]` means
     /// that `0` is not a number before another digit.
     Refused,
+}
+
+impl TerminalRole {
+    /// Whether the parser receives the lexemes.
+    #[must_use]
+    pub fn is_for_parser(self) -> bool {
+        matches!(self, Self::Parsed | Self::Reserved)
+    }
 }
 
 /// A terminal of a [`LexedDefinition`].
@@ -166,6 +177,8 @@ pub struct IndentationSource {
     pub open: Vec<String>,
     /// Terminals that close a bracket.
     pub close: Vec<String>,
+    /// Whether a text begins a line: white space before its first lexeme is part of a newline, as after any line break.
+    pub begins_line: bool,
 }
 
 /// A lexed grammar in plain form.
@@ -261,6 +274,8 @@ pub struct LexedGrammar {
     pub(crate) indentation: Option<Indentation>,
     /// The spellings of the characters that decide columns.
     pub(crate) column_units: Arc<ColumnUnits>,
+    /// The bytes of which each text is the continuation: a line break, or nothing.
+    pub(crate) beginning: Vec<u8>,
 }
 
 impl LexedTerminal {
@@ -314,6 +329,10 @@ impl LexedGrammar {
             rule: definition.rule,
             parser: definition.parser,
             conflicts: definition.conflicts,
+            beginning: match &definition.indentation {
+                Some(indentation) if indentation.begins_line => b"\n".to_vec(),
+                _ => Vec::new(),
+            },
             indentation,
             column_units: Arc::new(ColumnUnits::plain()),
         };
@@ -581,7 +600,7 @@ impl<'a> DefinitionCheck<'a> {
             }
             for symbol in &rhs {
                 if let LexedSymbol::Terminal(terminal) = *symbol
-                    && self.terminals[terminal.index()].role != TerminalRole::Parsed
+                    && !self.terminals[terminal.index()].role.is_for_parser()
                 {
                     let name = &self.terminals[terminal.index()].name;
                     let message = format!(

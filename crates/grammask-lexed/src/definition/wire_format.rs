@@ -29,6 +29,7 @@ impl LexedDefinition {
                 TerminalRole::Parsed => 0,
                 TerminalRole::Ignored => 1,
                 TerminalRole::Refused => 2,
+                TerminalRole::Reserved => 3,
             });
         });
         bytes.list(&self.productions, |bytes, production| {
@@ -62,7 +63,8 @@ impl LexedDefinition {
                 .text(&indentation.dedent)
                 .number(indentation.tab_length)
                 .texts(&indentation.open)
-                .texts(&indentation.close),
+                .texts(&indentation.close)
+                .kind(u8::from(indentation.begins_line)),
         };
         bytes.list(&self.encodings, DefinitionWriter::encoding);
         bytes.0
@@ -92,6 +94,7 @@ impl LexedDefinition {
                         0 => TerminalRole::Parsed,
                         1 => TerminalRole::Ignored,
                         2 => TerminalRole::Refused,
+                        3 => TerminalRole::Reserved,
                         _ => return None,
                     },
                 })
@@ -135,6 +138,11 @@ impl LexedDefinition {
                     tab_length: bytes.number()?,
                     open: bytes.texts()?,
                     close: bytes.texts()?,
+                    begins_line: match bytes.kind()? {
+                        0 => false,
+                        1 => true,
+                        _ => return None,
+                    },
                 }),
                 _ => return None,
             },
@@ -326,6 +334,7 @@ mod tests {
                 tab_length: 8,
                 open: vec!["LPAR".to_owned()],
                 close: Vec::new(),
+                begins_line: true,
             }),
             encodings: vec![
                 CharacterEncoding::Utf8,

@@ -51,6 +51,7 @@ impl LexedReference {
     /// Whether a text is in the language.
     #[must_use]
     pub fn accepts(&self, text: &[u8]) -> bool {
+        let text = &[&self.grammar.beginning, text].concat()[..];
         let Some(table) = &self.table else {
             return self.edges(text).is_some_and(|edges| lattice::derives(&self.grammar, &edges, text.len()));
         };

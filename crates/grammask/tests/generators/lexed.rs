@@ -110,7 +110,7 @@ pub const BLOCK_CASES: [(LexerKind, ParserKind, &str); 4] = [
     (LexerKind::Basic, ParserKind::Earley, r"(\n *)+"),
 ];
 
-/// A grammar of nested blocks by indentation, with brackets.
+/// A grammar of nested blocks by indentation, with brackets. In half of the cases a text begins a line.
 pub fn blocks_definition(lexer: LexerKind, parser: ParserKind, newline: &str) -> LexedDefinition {
     let terminal = |name: &str, pattern: TerminalPattern, role| TerminalSource {
         name: name.to_owned(),
@@ -140,6 +140,7 @@ pub fn blocks_definition(lexer: LexerKind, parser: ParserKind, newline: &str) ->
             tab_length: 2,
             open: vec!["OPEN".to_owned()],
             close: vec!["CLOSE".to_owned()],
+            begins_line: lexer == LexerKind::Contextual || parser == ParserKind::Earley,
         }),
         ..LexedDefinition::default()
     };
