@@ -202,8 +202,8 @@ def _rules(text: str) -> list[tuple[str, str]]:
         for template, arguments in re.findall(_USE, bodies[name]):
             parameters, general = templates[template]
             values = dict(zip(parameters, arguments.split(", "), strict=True))
-            body = re.sub(r"\w+", lambda word: values.get(word[0], word[0]), general)
-            bodies[_instance(template, arguments)] = body
+            words = re.split(r"(\w+)", general)
+            bodies[_instance(template, arguments)] = "".join(values.get(word, word) for word in words)
         rules[name] = re.sub(_USE, lambda use: _instance(*use.groups()), bodies[name]).strip()
         pending += re.findall(r"\b_?[a-z]\w*", re.sub(r'"(\\.|[^"\\])+"', "", rules[name]))
     return list(rules.items())
