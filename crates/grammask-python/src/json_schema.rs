@@ -154,7 +154,7 @@ fn choose<T: Copy>(option: &str, value: &str, choices: &[(&str, T)]) -> PyResult
 
 /// A grammar of a front end.
 #[derive(FromPyObject)]
-enum ContentGrammar<'py> {
+pub(crate) enum ContentGrammar<'py> {
     ContextFree(PyRef<'py, PyGrammar>),
     Lexed(PyRef<'py, PyLexedGrammar>),
 }
