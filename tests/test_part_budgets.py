@@ -68,17 +68,36 @@ def test_strings_of_a_schema(max_tokens: int) -> None:
     assert outside.accept(ord('"'))
 
 
+def test_alternatives_with_different_limits() -> None:
+    few = {"type": "string", "x-grammask-max-tokens": 2, "pattern": "^[a-c]*$"}
+    longer = {"type": "string", "minLength": 4, "pattern": "^[d-f]*$"}
+    most = {"type": "string", "x-grammask-max-tokens": 3, "pattern": "^[g-i]*$"}
+    schema = {"anyOf": [few, longer, {"allOf": [most, {"x-grammask-max-tokens": 9}]}]}
+    compiled = Grammar.from_json_schema(schema).compile(_VOCABULARY)
+    for texts, is_valid in (
+        (["", "ab", "ddddd", "dddd", "g", "ghi"], True),
+        (["abc", "ddd", "ghig", "ad", "z"], False),
+    ):
+        for text in texts:
+            matcher = compiled.matcher()
+            assert all(matcher.accept(byte) for byte in f'"{text}"'.encode()) == is_valid, text
+
+
 @pytest.mark.parametrize(
     "schema",
     [
-        {"anyOf": [{"type": "string", "x-grammask-max-tokens": 2}, {"type": "string", "minLength": 4}]},
         {"not": {"minLength": 4, "x-grammask-max-tokens": 2}, "type": "string"},
+        {"oneOf": [{"type": "string", "x-grammask-max-tokens": 2}, {"type": "string", "minLength": 4}]},
+        {"propertyNames": {"x-grammask-max-tokens": 2}},
     ],
 )
-def test_mixed_limits_are_refused(schema: dict[str, object]) -> None:
-    with pytest.raises(grammask.UnsupportedGrammar, match="maximum number of tokens") as raised:
+def test_negated_limits_are_refused(schema: dict[str, object]) -> None:
+    with pytest.raises(
+        grammask.UnsupportedGrammar, match=r"maximum number of tokens|maxima of tokens"
+    ) as raised:
         Grammar.from_json_schema(schema)
-    assert "x-grammask-max-tokens" in str(raised.value.diagnostics[0].pointer)
+    pointer = str(raised.value.diagnostics[0].pointer)
+    assert "x-grammask-max-tokens" in pointer or pointer == "#/propertyNames"
     relaxed = Grammar.from_json_schema(schema, on_unsupported="relax").compile(_VOCABULARY)
     assert relaxed.relaxations
 

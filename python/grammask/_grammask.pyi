@@ -28,6 +28,7 @@ __all__ = [
     "SchemaOptions",
     "StreamliningReport",
     "Vocabulary",
+    "content_names",
     "embedded_vocabulary",
     "encode_ordinary",
     "fill_masks",
@@ -730,6 +731,7 @@ class SchemaOptions:
         numbers: str,
         on_unsupported: str,
         formats: bool,
+        content: str,
         openapi_nullable: bool,
         resources: list[tuple[str, str]],
         excludes: list[str],
@@ -1243,11 +1245,34 @@ def streamlining_report(
         GrammarError: As compiling the grammar.
     """
 
-def json_schema_grammar(schema: str, options: SchemaOptions, limits: Limits | None = None) -> Grammar:
-    """Make the grammar of the JSON texts that a schema validates. Use :class:`grammask.Grammar`."""
+def json_schema_grammar(
+    schema: str,
+    options: SchemaOptions,
+    content_grammars: Sequence[tuple[str, Grammar | LexedGrammar]],
+    limits: Limits | None = None,
+) -> Grammar:
+    """Make the grammar of the JSON texts that a schema validates. Use :class:`grammask.Grammar`.
 
-def plain_text_grammar(schema: str, options: SchemaOptions, limits: Limits | None = None) -> Grammar:
-    """Make the grammar of the strings that a schema validates, as plain text without quotes and escapes."""
+    Args:
+        schema: The schema.
+        options: The options.
+        content_grammars: The grammars of contents by media type or name.
+        limits: Budgets for reading.
+    """
+
+def plain_text_grammar(
+    schema: str,
+    options: SchemaOptions,
+    content_grammars: Sequence[tuple[str, Grammar | LexedGrammar]],
+    limits: Limits | None = None,
+) -> Grammar:
+    """Make the grammar of the strings that a schema validates, as plain text without quotes and escapes.
+
+    Args: As of :func:`json_schema_grammar`.
+    """
+
+def content_names(schema: str, options: SchemaOptions, limits: Limits | None = None) -> list[str]:
+    """Return the names of contents in a schema and its documents: media types, and grammars of parameters."""
 
 def missing_documents(schema: str, options: SchemaOptions, limits: Limits | None = None) -> list[str]:
     """Return the URIs of the documents that a schema refers to and the options do not have."""

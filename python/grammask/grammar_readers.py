@@ -21,7 +21,12 @@ if TYPE_CHECKING:
     from grammask.lark_grammars.loading import Lexer, Parser
     from grammask.markdown import OtherBlocks
     from grammask.schemas.json_text import Schema
-    from grammask.schemas.options import SchemaKeywords, SchemaOptions
+    from grammask.schemas.options import (
+        ContentGrammars,
+        ContentKeywords,
+        SchemaKeywords,
+        SchemaOptions,
+    )
     from grammask.sources import EngineGrammar, Source
 
 __all__ = ["GrammarReaders"]
@@ -191,6 +196,21 @@ class GrammarReaders:
             sources, other=other, fences=fences, max_indent=max_indent, min_blocks=min_blocks
         )
         return cls.of_source(part)
+
+    @classmethod
+    def html_page(cls) -> Self:
+        """Makes the grammar of pages in HTML with style sheets and scripts. See ``docs/code_in_texts.md``.
+
+        >>> import grammask
+        >>> bytes_only = grammask.Vocabulary([bytes([byte]) for byte in range(256)], eos=256, size=257)
+        >>> compiled = grammask.Grammar.html_page().compile(bytes_only)
+        >>> page = "<!doctype html><html><head><title>A</title></head><body><p>{}</p></body></html>"
+        >>> [compiled.is_valid(page.format(text).encode()) for text in ("x<br>y", "<b>x", "<p>x</p>")]
+        [True, False, False]
+        """
+        from grammask.readers.html_pages import html_page_part
+
+        return cls.of_source(html_page_part())
 
     @classmethod
     def from_gbnf(
@@ -449,6 +469,8 @@ class GrammarReaders:
         schema: Schema,
         *,
         formats: bool = True,
+        content: ContentKeywords = "annotation",
+        content_grammars: ContentGrammars = (),
         excludes: Sequence[str] = (),
         limits: Limits | None = None,
     ) -> Self:
@@ -464,6 +486,8 @@ class GrammarReaders:
         Args:
             schema: The schema, or its JSON text. Constraints on other values have no effect.
             formats: Whether ``format`` constrains strings.
+            content: As of :class:`grammask.SchemaOptions`; JSON is not supported.
+            content_grammars: As of :class:`grammask.SchemaOptions`.
             excludes: Words that no string contains.
             limits: Budgets for reading.
 
@@ -474,7 +498,15 @@ class GrammarReaders:
         """
         from grammask.readers.json_schema import string_schema_source
 
-        return cls.of_source(string_schema_source(schema, formats=formats, excludes=excludes, limits=limits))
+        source = string_schema_source(
+            schema,
+            formats=formats,
+            content=content,
+            content_grammars=content_grammars,
+            excludes=excludes,
+            limits=limits,
+        )
+        return cls.of_source(source)
 
     @classmethod
     def from_pydantic(

@@ -61,6 +61,36 @@ def test_answers_in_markdown(url: str) -> None:
     json.loads(block)
 
 
+def test_pages_and_contents(url: str) -> None:
+    page = chat(url, response_format={"type": "html_page"}, seed=3, max_tokens=200)["choices"][0]
+    assert page["finish_reason"] == "stop"
+    assert re.fullmatch(r"(?is)<!doctype html>.*</html>\s*(?:<!--.*-->\s*)*", page["message"]["content"])
+    body = {"type": "string", "contentMediaType": "application/json", "contentSchema": {"type": "array"}}
+    schema = {
+        "type": "object",
+        "properties": {"body": body},
+        "required": ["body"],
+        "additionalProperties": False,
+    }
+    wanted = {"type": "json_schema", "json_schema": {"name": "n", "schema": schema, "content": "enforce"}}
+    for seed in range(5):
+        answer = chat(url, response_format=wanted, seed=seed, max_tokens=60)["choices"][0]
+        assert isinstance(json.loads(json.loads(answer["message"]["content"])["body"]), list)
+    function = {"name": "send", "parameters": schema, "content": "enforce"}
+    answer = chat(
+        url,
+        tools=[{"type": "function", "function": function}],
+        tool_choice="required",
+        parallel_tool_calls=False,
+        seed=1,
+        max_tokens=80,
+    )["choices"][0]
+    (call,) = answer["message"]["tool_calls"]
+    assert isinstance(json.loads(json.loads(call["function"]["arguments"])["body"]), list)
+    wanted["json_schema"]["content"] = "?"  # type: ignore[index]
+    assert "content" in chat(url, status=400, response_format=wanted)["error"]["message"]
+
+
 def test_models(url: str) -> None:
     with urllib.request.urlopen(f"{url}/models") as answer:
         assert [model["id"] for model in json.load(answer)["data"]] == ["noise"]

@@ -106,16 +106,95 @@ def test_styles_with_tags(style: str) -> None:
             assert json.loads(read.arguments) == {"code": code}
 
 
+_CONTENT_PARAMETERS = {
+    "type": "object",
+    "properties": {
+        "code": {"type": "string", "contentMediaType": "text/x-python"},
+        "body": {
+            "type": "string",
+            "contentMediaType": "application/json",
+            "contentSchema": {"type": "array", "items": {"$ref": "#/$defs/item"}},
+        },
+        "image": {"type": "string", "contentEncoding": "base64", "maxLength": 8},
+    },
+    "required": ["code"],
+    "additionalProperties": False,
+    "$defs": {"item": {"enum": [1, "é"]}},
+}
+
+
+def _content_tools(parameters: dict[str, Any], **fields: Any) -> list[dict[str, Any]]:
+    return [{"type": "function", "function": {"name": "run", "parameters": parameters, **fields}}]
+
+
+@pytest.mark.parametrize("style", tool_styles())
+def test_contents_of_schemas(style: str) -> None:
+    tools = _content_tools(_CONTENT_PARAMETERS, content="enforce")
+    by_field = Grammar.from_tools(tools, style=style, tool_choice="required", vocabulary=BYTES)
+    plain = _content_tools(_CONTENT_PARAMETERS)
+    by_option = Grammar.from_tools(
+        plain, style=style, tool_choice="required", vocabulary=BYTES, content="enforce"
+    )
+    annotated = Grammar.from_tools(plain, style=style, tool_choice="required", vocabulary=BYTES)
+    compiled = [grammar.compile(BYTES) for grammar in (by_field, by_option, annotated)]
+    right: list[dict[str, Any]] = [
+        {"code": _CODE},
+        {"code": _CODE, "body": '[1, "é"]', "image": "AAA="},
+    ]
+    wrong: list[dict[str, Any]] = [
+        {"code": _WRONG},
+        {"code": _CODE, "body": "[2]"},
+        {"code": _CODE, "body": "[1"},
+        {"code": _CODE, "image": "AAB="},
+    ]
+    for values, is_right in ((right, True), (wrong, False)):
+        for arguments in values:
+            call = _call(style, arguments)
+            if style == "qwen3_coder":
+                for value in {arguments["code"], arguments.get("body", arguments["code"])}:
+                    call = call.replace(f">{value}<", f">\n{value}\n<")
+            verdicts = [one.is_valid(call.encode()) for one in compiled]
+            assert verdicts == [is_right, is_right, True], call
+            (read,) = read_calls(call, style, tools)[1]
+            assert json.loads(read.arguments) == arguments
+
+
+def test_what_next_to_code_is_enforced() -> None:
+    def is_valid(parameters: dict[str, Any], arguments: str, **options: Any) -> bool:
+        grammar = Grammar.from_tools(
+            _content_tools(parameters), style="hermes", tool_choice="required", vocabulary=BYTES, **options
+        )
+        call = '<tool_call>\n{"name": "run", "arguments": ' + arguments + "}\n</tool_call>"
+        return grammar.compile(BYTES).is_valid(call.encode())
+
+    query = json.dumps({"code": _CODE})
+    assert is_valid(_PARAMETERS, query)
+    assert not is_valid({**_PARAMETERS, "minProperties": 2}, query)
+    both = json.dumps({"count": 1, "code": _CODE})
+    assert not is_valid(_PARAMETERS, both)
+    assert is_valid(_PARAMETERS, both, key_order="any")
+    more = json.dumps({"code": _CODE, "other": 1})
+    assert not is_valid(_PARAMETERS, more)
+    assert is_valid({**_PARAMETERS, "additionalProperties": True}, more)
+
+
 def test_what_cannot_be_enforced() -> None:
-    def refused(parameters: dict[str, Any], style: str) -> list[str | None]:
-        tools = [{"type": "function", "function": {"name": "run", "parameters": parameters}}]
+    def refused(parameters: dict[str, Any], style: str, **options: Any) -> list[str | None]:
         with pytest.raises(grammask.UnsupportedGrammar) as raised:
-            Grammar.from_tools(tools, style=style, vocabulary=BYTES)
+            Grammar.from_tools(_content_tools(parameters), style=style, vocabulary=BYTES, **options)
         return [diagnostic.pointer for diagnostic in raised.value.diagnostics]
 
     place = "#/tools/0/parameters"
-    assert refused(_PARAMETERS, "cohere") == [f"{place}/properties/code", f"{place}/properties/query"]
-    assert refused({**_PARAMETERS, "minProperties": 2}, "hermes") == [f"{place}/minProperties"]
-    assert refused({**_PARAMETERS, "additionalProperties": True}, "hermes") == [place]
-    composed = {"properties": {"x": Grammar.bundled("sql") + ";"}}
-    assert refused(composed, "qwen3_coder") == [f"{place}/properties/x"]
+    for style in ("qwen3_coder", "cohere", "minimax_m3"):
+        composed = {"type": "object", "properties": {"x": Grammar.bundled("sql") + ";"}}
+        assert refused(composed, style) == [f"{place}/properties/x"]
+    long = {"type": "string", "contentMediaType": "application/sql", "minLength": 9}
+    either = {"type": ["string", "integer"], "contentMediaType": "application/sql"}
+    unknown = {"type": "string", "contentMediaType": "image/png"}
+    for schema in (long, either, unknown):
+        parameters = {"type": "object", "properties": {"x": schema}}
+        for style in ("qwen3_coder", "cohere", "minimax_m3", "hermes"):
+            if schema is either and style in ("hermes", "cohere"):
+                continue
+            (pointer,) = refused(parameters, style, content="enforce")
+            assert str(pointer).startswith(f"{place}/properties/x")

@@ -37,6 +37,7 @@
 #![forbid(unsafe_code)]
 
 mod automaton_cache;
+mod contents;
 mod document;
 mod emit;
 mod interner;
@@ -50,15 +51,19 @@ mod unsatisfiable;
 mod values;
 mod whitespace_pattern;
 
+pub use contents::StringContent;
 pub use options::{
-    Draft, Escapes, Formats, KeyOrder, Numbers, OnUnsupported, OpenApi, SchemaOptions, Whitespace,
+    ContentKeywords, Draft, Escapes, Formats, KeyOrder, MediaGrammar, Numbers, OnUnsupported, OpenApi,
+    SchemaOptions, Whitespace,
 };
 pub use plain_texts::grammar as plain_text_grammar;
 pub use strings::pattern::grammar as pattern_grammar;
 pub use whitespace_pattern::WhitespacePattern;
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
+use contents::{GrammarWithContents, grammar_with_contents};
 use document::json::Document;
 use document::resources::Library;
 use emit::emitter::Emitter;
@@ -73,6 +78,11 @@ use grammask_grammar::Grammar;
 pub struct SchemaGrammar {
     /// The grammar of the valid JSON texts.
     pub grammar: Grammar,
+    /// The contents of strings that the grammar embeds, as indices of `contents`. The kinds of their texts in the grammar
+    /// are provisional: it is not known here whether a content has an empty text.
+    pub embedded: Vec<usize>,
+    /// The contents of strings; each embeds earlier ones only. They are decoded: strings hold them in their encoding.
+    pub contents: Vec<StringContent>,
     /// Constraints that are not enforced, with [`OnUnsupported::Relax`].
     pub relaxations: Vec<Diagnostic>,
     /// Keywords that constrain nothing although an author may expect it, such as unknown formats.
@@ -111,19 +121,21 @@ pub fn grammar(
     let root = sets.root();
     let start = emitter.emit(&mut sets, root).map_err(exceeded)?;
     let ValueSets { mut reader, languages, .. } = sets;
+    let terms = languages.automata.into_terms();
+    let made = grammar_with_contents(&emitter, &mut reader, &terms, start, schema);
     reader.findings.copy_to_duplicates(&reader.library);
     let errors = reader.findings.take_errors(options.on_unsupported);
     if !errors.is_empty() {
         return Err(fail(errors));
     }
-    let terms = languages.automata.into_terms();
-    let Some(grammar) = emitter.rules.to_grammar(terms, start, schema) else {
+    let Some(GrammarWithContents { grammar, embedded, contents }) = made else {
         let is_infinite = emitter.rules.nests_without_end(start);
         let conflict = unsatisfiable::conflict(schema, options, limits, is_infinite);
         return Err(fail(vec![conflict]));
     };
     let findings = reader.findings;
-    Ok(SchemaGrammar { grammar, relaxations: findings.unsupported, warnings: findings.warnings })
+    let (relaxations, warnings) = (findings.unsupported, findings.warnings);
+    Ok(SchemaGrammar { grammar, embedded, contents, relaxations, warnings })
 }
 
 /// The URIs of documents that `schema` refers to, except those in `options.resources` and the metaschemas.
@@ -138,6 +150,32 @@ pub fn missing_documents(
     let document =
         read(schema, limits).map_err(|diagnostic| GrammarError::new(vec![*diagnostic], Arc::from(schema)))?;
     Ok(Library::new(document, options).missing())
+}
+
+/// The names of contents in `schema` and the documents of `options`, in any place: media types, as
+/// [`MediaGrammar::media_type`] has them, and grammars that `x-grammask-content` names. In alphabetical order.
+///
+/// # Errors
+/// If the schema is not JSON.
+pub fn content_names(
+    schema: &str,
+    options: &SchemaOptions,
+    limits: &Limits,
+) -> Result<Vec<String>, GrammarError> {
+    let document =
+        read(schema, limits).map_err(|diagnostic| GrammarError::new(vec![*diagnostic], Arc::from(schema)))?;
+    let mut names = BTreeSet::new();
+    let others = options.resources.iter().filter_map(|(_, text)| Document::parse(text).ok());
+    for document in std::iter::once(document).chain(others) {
+        for (keyword, value) in document.text_members() {
+            match keyword {
+                "contentMediaType" => names.insert(keywords::media_type(value)),
+                "x-grammask-content" => names.insert(value.to_owned()),
+                _ => false,
+            };
+        }
+    }
+    Ok(names.into_iter().collect())
 }
 
 fn read(schema: &str, limits: &Limits) -> Result<Document, Box<Diagnostic>> {

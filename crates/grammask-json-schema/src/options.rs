@@ -1,6 +1,11 @@
 //! The options of a caller: the draft, the encoding of values, and the treatment of unsupported keywords.
 
+use std::hash::{Hash, Hasher};
+use std::sync::Arc;
+
 use crate::whitespace_pattern::WhitespacePattern;
+use grammask_automata::encoding::{CharacterEncoding, JsonEscapes};
+use grammask_grammar::Grammar;
 
 /// A version of JSON Schema.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -68,6 +73,19 @@ pub enum Escapes {
     Raw,
 }
 
+impl Escapes {
+    /// The encoding of strings.
+    #[must_use]
+    pub fn encoding(self) -> CharacterEncoding {
+        CharacterEncoding::JsonString(match self {
+            Self::Natural => JsonEscapes::Natural,
+            Self::Any => JsonEscapes::Any,
+            Self::Ascii => JsonEscapes::Ascii,
+            Self::Raw => JsonEscapes::Raw,
+        })
+    }
+}
+
 /// The encodings of numbers. A schema constrains the value, in any encoding.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Numbers {
@@ -113,6 +131,46 @@ pub enum Formats {
     Annotate,
 }
 
+/// Whether `contentMediaType`, `contentEncoding` and `contentSchema` constrain strings.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum ContentKeywords {
+    /// They are annotations, as in the standard.
+    #[default]
+    Annotate,
+    /// They are enforced.
+    Enforce,
+}
+
+/// The grammar of the texts of a media type.
+#[derive(Clone, Debug)]
+pub struct MediaGrammar {
+    /// The media type in lower case, with parameters as `;name=value`.
+    pub media_type: String,
+    /// The grammar, if it may be regular: regular contents can be combined with other constraints and encodings.
+    pub grammar: Option<Arc<Grammar>>,
+}
+
+// Grammars are compared by address.
+impl PartialEq for MediaGrammar {
+    fn eq(&self, other: &Self) -> bool {
+        self.media_type == other.media_type && self.address() == other.address()
+    }
+}
+
+impl Eq for MediaGrammar {}
+
+impl Hash for MediaGrammar {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        self.media_type.hash(state);
+    }
+}
+
+impl MediaGrammar {
+    fn address(&self) -> Option<*const Grammar> {
+        self.grammar.as_ref().map(Arc::as_ptr)
+    }
+}
+
 /// Whether extensions of OpenAPI 3.0 to JSON Schema apply.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum OpenApi {
@@ -142,6 +200,10 @@ pub struct SchemaOptions {
     pub on_unsupported: OnUnsupported,
     /// Whether `format` is a constraint.
     pub formats: Formats,
+    /// Whether contents are constraints.
+    pub content: ContentKeywords,
+    /// The grammars of media types other than those of JSON, which schemas of contents describe.
+    pub media_grammars: Vec<MediaGrammar>,
     /// OpenAPI's `nullable`.
     pub openapi: OpenApi,
     /// Schemas that references may name: absolute URI and JSON text.
@@ -161,6 +223,8 @@ impl Default for SchemaOptions {
             numbers: Numbers::default(),
             on_unsupported: OnUnsupported::default(),
             formats: Formats::default(),
+            content: ContentKeywords::default(),
+            media_grammars: Vec::new(),
             openapi: OpenApi::default(),
             resources: Vec::new(),
             excludes: Vec::new(),

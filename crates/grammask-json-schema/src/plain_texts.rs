@@ -7,13 +7,12 @@ use std::sync::Arc;
 
 use crate::document::findings::Findings;
 use crate::document::resources::Library;
+use crate::emit::emitter::Emitter;
+use crate::emit::rules::{PartSequence, RulePart};
 use crate::strings::string_encoding::EncodingKind;
-use crate::values::value_set::TokenLimit;
 use crate::values::value_sets::ValueSets;
-use crate::{SchemaGrammar, SchemaOptions, read};
-use grammask_automata::TermId;
-use grammask_diagnostics::{Code, Diagnostic, GrammarError, LimitExceeded, Limits, Span};
-use grammask_grammar::{GrammarBuilder, Terminal};
+use crate::{GrammarWithContents, SchemaGrammar, SchemaOptions, grammar_with_contents, read};
+use grammask_diagnostics::{Code, Diagnostic, GrammarError, LimitExceeded, Limits};
 
 /// The grammar of the strings that are valid under `schema`, as plain text.
 ///
@@ -42,41 +41,32 @@ pub fn grammar(
     let exceeded = |limit: LimitExceeded| fail(vec![limit.diagnostic()]);
     let library = Library::new(document, options);
     let mut sets = ValueSets::new(EncodingKind::Plain, library, options, limits);
-    let strings = strings(&mut sets).map_err(exceeded)?;
+    let mut emitter = Emitter::new(options.whitespace.clone());
+    let root = sets.root();
+    let set = sets.of_formula(root).map_err(exceeded)?;
+    let strings = emitter.string_alternatives(&mut sets, set.string).map_err(exceeded)?;
+    // A constant is a literal also if it is the empty text.
+    let alternatives = strings.into_iter().map(|part| match part {
+        RulePart::Text(term) => {
+            emitter.rules.label(term, || "string".to_owned());
+            vec![RulePart::Markup(term)]
+        }
+        other => vec![other],
+    });
+    let alternatives: Vec<PartSequence> = alternatives.collect();
+    let start = emitter.rules.add("start", alternatives);
     let ValueSets { mut reader, languages, .. } = sets;
-    let strings = strings.map(|(term, limit)| (term, reader.max_tokens(limit)));
+    let terms = languages.automata.into_terms();
+    let made = grammar_with_contents(&emitter, &mut reader, &terms, start, schema);
     reader.findings.copy_to_duplicates(&reader.library);
     let errors = reader.findings.take_errors(options.on_unsupported);
     if !errors.is_empty() {
         return Err(fail(errors));
     }
-    let Some((strings, max_tokens)) = strings else {
+    let Some(GrammarWithContents { grammar, embedded, contents }) = made else {
         let message = "no string satisfies the schema, or none without the excluded words";
         return Err(fail(vec![Diagnostic::error(Code::UnsatisfiableSchema, message).at_pointer("#")]));
     };
-    let mut builder = GrammarBuilder::with_terms(schema, languages.automata.into_terms());
-    let start = builder.nonterminal("start", Span::default());
-    let body = match (builder.terms().word(strings), max_tokens) {
-        (_, Some(tokens)) => {
-            let label = format!("string of at most {tokens} tokens");
-            builder.terminal(Terminal::Limited { term: strings, tokens }, &label, Span::default())
-        }
-        (Some(word), None) if !word.is_empty() => builder.literal(&word, Span::default()),
-        (Some(_), None) => builder.sequence(Vec::new(), Span::default()),
-        (None, None) => builder.terminal(Terminal::Regular(strings), "string", Span::default()),
-    };
-    builder.define(start, body, Span::default());
-    let Findings { unsupported, warnings, .. } = reader.findings;
-    Ok(SchemaGrammar { grammar: builder.finish(start), relaxations: unsupported, warnings })
-}
-
-/// The admitted strings with the limit of their tokens, or `None` if there are none.
-fn strings(sets: &mut ValueSets<'_>) -> Result<Option<(TermId, TokenLimit)>, LimitExceeded> {
-    let root = sets.root();
-    let set = sets.of_formula(root)?;
-    if sets.languages.is_empty(set.string.yes)? {
-        return Ok(None);
-    }
-    let strings = sets.languages.without_excluded_words(set.string.yes)?;
-    Ok(strings.map(|strings| (strings, set.string_tokens)))
+    let Findings { unsupported: relaxations, warnings, .. } = reader.findings;
+    Ok(SchemaGrammar { grammar, embedded, contents, relaxations, warnings })
 }

@@ -1,8 +1,8 @@
 //! JSON Schema: the options of the front end as a Python value, and grammars of schemas.
 
 use grammask::frontends::json_schema::{
-    self, Draft, Escapes, Formats, KeyOrder, Numbers, OnUnsupported, OpenApi, SchemaOptions, Whitespace,
-    WhitespacePattern,
+    self, ContentKeywords, Draft, Escapes, Formats, KeyOrder, MediaGrammar, Numbers, OnUnsupported, OpenApi,
+    SchemaGrammar, SchemaOptions, Whitespace, WhitespacePattern,
 };
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
@@ -11,8 +11,10 @@ use pyo3::types::{PyDict, PyTuple};
 use crate::errors::grammar_error;
 use crate::forks::OutsideForks;
 use crate::grammar::PyGrammar;
+use crate::lexed::PyLexedGrammar;
 use crate::limits::{PyLimits, or_default};
-use grammask::Limits;
+use grammask::automata::encoding::CharacterEncoding;
+use grammask::{EmbeddedGrammar, Limits};
 
 /// Options of the JSON Schema front end. Use :meth:`grammask.Grammar.from_json_schema`.
 ///
@@ -30,7 +32,7 @@ impl PySchemaOptions {
     #[new]
     #[pyo3(signature = (
         *, draft, whitespace_pattern, max_whitespace, separators, indent, key_order, escapes, numbers,
-        on_unsupported, formats, openapi_nullable, resources, excludes
+        on_unsupported, formats, content, openapi_nullable, resources, excludes
     ))]
     #[expect(clippy::too_many_arguments, reason = "they are keywords in Python")]
     fn new(
@@ -45,6 +47,7 @@ impl PySchemaOptions {
         numbers: &str,
         on_unsupported: &str,
         formats: bool,
+        content: &str,
         openapi_nullable: bool,
         resources: Vec<(String, String)>,
         excludes: Vec<String>,
@@ -70,6 +73,7 @@ impl PySchemaOptions {
         options.numbers = choose("numbers", numbers, NUMBERS)?;
         options.on_unsupported = choose("on_unsupported", on_unsupported, REFUSALS)?;
         options.formats = if formats { Formats::Enforce } else { Formats::Annotate };
+        options.content = choose("content", content, CONTENTS)?;
         options.openapi = if openapi_nullable { OpenApi::Nullable } else { OpenApi::Ignore };
         options.resources = resources;
         options.excludes = excludes;
@@ -105,6 +109,7 @@ impl PySchemaOptions {
         fields.set_item("numbers", name_of(options.numbers, NUMBERS))?;
         fields.set_item("on_unsupported", name_of(options.on_unsupported, REFUSALS))?;
         fields.set_item("formats", options.formats == Formats::Enforce)?;
+        fields.set_item("content", name_of(options.content, CONTENTS))?;
         fields.set_item("openapi_nullable", options.openapi == OpenApi::Nullable)?;
         fields.set_item("resources", &options.resources)?;
         fields.set_item("excludes", &options.excludes)?;
@@ -128,6 +133,9 @@ const NUMBERS: &[(&str, Numbers)] =
 const REFUSALS: &[(&str, OnUnsupported)] =
     &[("error", OnUnsupported::Refuse), ("relax", OnUnsupported::Relax)];
 
+const CONTENTS: &[(&str, ContentKeywords)] =
+    &[("annotation", ContentKeywords::Annotate), ("enforce", ContentKeywords::Enforce)];
+
 const ESCAPES: &[(&str, Escapes)] =
     &[("natural", Escapes::Natural), ("any", Escapes::Any), ("ascii", Escapes::Ascii), ("raw", Escapes::Raw)];
 
@@ -144,36 +152,110 @@ fn choose<T: Copy>(option: &str, value: &str, choices: &[(&str, T)]) -> PyResult
     })
 }
 
+/// A grammar of a front end.
+#[derive(FromPyObject)]
+pub(crate) enum ContentGrammar<'py> {
+    ContextFree(PyRef<'py, PyGrammar>),
+    Lexed(PyRef<'py, PyLexedGrammar>),
+}
+
+/// The options with the grammars of media types, and these grammars as parts.
+fn with_media_grammars(
+    py: Python<'_>,
+    options: &PySchemaOptions,
+    grammars: &[(String, ContentGrammar<'_>)],
+    limits: &Limits,
+) -> PyResult<(SchemaOptions, Vec<EmbeddedGrammar>)> {
+    let mut options = options.options.clone();
+    let mut embedded = Vec::with_capacity(grammars.len());
+    for (media_type, grammar) in grammars {
+        let (regular, part) = match grammar {
+            ContentGrammar::ContextFree(grammar) => {
+                let shared = grammar.shared().clone();
+                let part = EmbeddedGrammar::context_free(shared.clone(), grammar.embedded().to_vec(), limits);
+                (Some(shared), part)
+            }
+            ContentGrammar::Lexed(grammar) => {
+                let grammar: &PyLexedGrammar = grammar;
+                (None, py.outside_forks(|| grammar.embedded(limits)))
+            }
+        };
+        embedded.push(part.map_err(|error| grammar_error(py, &error))?);
+        options.media_grammars.push(MediaGrammar { media_type: media_type.clone(), grammar: regular });
+    }
+    Ok((options, embedded))
+}
+
+/// The grammar of a schema with the contents of its strings.
+fn schema_grammar(
+    py: Python<'_>,
+    made: SchemaGrammar,
+    media_grammars: &[EmbeddedGrammar],
+    encoding: &CharacterEncoding,
+    limits: &Limits,
+) -> PyResult<PyGrammar> {
+    let (grammar, embedded) = py
+        .outside_forks(|| grammask::with_contents(&made, media_grammars, encoding, limits))
+        .map_err(|error| grammar_error(py, &error))?;
+    Ok(PyGrammar::embedding(grammar, embedded, made.warnings).with_relaxations(made.relaxations))
+}
+
 /// Make the grammar of the JSON texts that a schema validates. Use :class:`grammask.Grammar`.
+///
+/// Args:
+///     schema: The schema.
+///     options: The options.
+///     content_grammars: The grammars of contents by media type or name.
+///     limits: Budgets for reading.
 #[pyfunction]
-#[pyo3(signature = (schema, options, limits=None))]
+#[pyo3(signature = (schema, options, content_grammars, limits=None))]
 pub(crate) fn json_schema_grammar(
     py: Python<'_>,
     schema: &str,
     options: &PySchemaOptions,
+    content_grammars: Vec<(String, ContentGrammar<'_>)>,
     limits: Option<&PyLimits>,
 ) -> PyResult<PyGrammar> {
     let limits = or_default(limits);
-    let result = py
-        .outside_forks(|| json_schema::grammar(schema, &options.options, &limits))
+    let (options, media_grammars) = with_media_grammars(py, options, &content_grammars, &limits)?;
+    let made = py
+        .outside_forks(|| json_schema::grammar(schema, &options, &limits))
         .map_err(|error| grammar_error(py, &error))?;
-    Ok(PyGrammar::new(result.grammar, result.warnings).with_relaxations(result.relaxations))
+    schema_grammar(py, made, &media_grammars, &options.escapes.encoding(), &limits)
 }
 
 /// Make the grammar of the strings that a schema validates, as plain text without quotes and escapes.
+///
+/// Args: As of :func:`json_schema_grammar`.
 #[pyfunction]
-#[pyo3(signature = (schema, options, limits=None))]
+#[pyo3(signature = (schema, options, content_grammars, limits=None))]
 pub(crate) fn plain_text_grammar(
     py: Python<'_>,
     schema: &str,
     options: &PySchemaOptions,
+    content_grammars: Vec<(String, ContentGrammar<'_>)>,
     limits: Option<&PyLimits>,
 ) -> PyResult<PyGrammar> {
     let limits = or_default(limits);
-    let result = py
-        .outside_forks(|| json_schema::plain_text_grammar(schema, &options.options, &limits))
+    let (options, media_grammars) = with_media_grammars(py, options, &content_grammars, &limits)?;
+    let made = py
+        .outside_forks(|| json_schema::plain_text_grammar(schema, &options, &limits))
         .map_err(|error| grammar_error(py, &error))?;
-    Ok(PyGrammar::new(result.grammar, result.warnings).with_relaxations(result.relaxations))
+    schema_grammar(py, made, &media_grammars, &CharacterEncoding::Utf8, &limits)
+}
+
+/// Return the names of contents in a schema and its documents: media types, and grammars of parameters.
+#[pyfunction]
+#[pyo3(signature = (schema, options, limits=None))]
+pub(crate) fn content_names(
+    py: Python<'_>,
+    schema: &str,
+    options: &PySchemaOptions,
+    limits: Option<&PyLimits>,
+) -> PyResult<Vec<String>> {
+    let limits = or_default(limits);
+    py.outside_forks(|| json_schema::content_names(schema, &options.options, &limits))
+        .map_err(|error| grammar_error(py, &error))
 }
 
 /// Return the URIs of the documents that a schema refers to and the options do not have.

@@ -54,7 +54,9 @@ mod _grammask {
     #[pymodule_export]
     use crate::grammar::{PyGrammar, kbnf_syntax_tree, quote_bytes, xgrammar_expression};
     #[pymodule_export]
-    use crate::json_schema::{PySchemaOptions, json_schema_grammar, missing_documents, plain_text_grammar};
+    use crate::json_schema::{
+        PySchemaOptions, content_names, json_schema_grammar, missing_documents, plain_text_grammar,
+    };
     #[pymodule_export]
     use crate::leftmost_first::{PyFirstMatches, PyMatchLanguage, PyOrderedPattern};
     #[pymodule_export]

@@ -1,9 +1,9 @@
 //! Embedded grammars: parts of a context-free grammar that have a recogniser of their own.
 //!
 //! A lexed grammar is embedded, because its lexer sees only its own text. A context-free part that may span a maximum
-//! number of tokens is embedded if it is not regular.
+//! number of tokens is embedded if it is not regular, and so are the contents of strings of a JSON Schema.
 
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use grammask_automata::encoding::CharacterEncoding;
 use grammask_diagnostics::{Code, Diagnostic, GrammarError, LimitExceeded, Limits};
@@ -13,6 +13,7 @@ use grammask_engine::Engine;
 use grammask_grammar::{EmbeddedTexts, Grammar, Terminal, TerminalDefinition};
 use grammask_lexed::{LexedGrammar, LexedRecognizer, PreparedGrammar};
 use grammask_vocabulary::{TokenTexts, Vocabulary};
+use rustc_hash::FxHashMap;
 
 use crate::cache::{CompiledLanguage, EngineWithMasks};
 
@@ -43,6 +44,8 @@ struct EmbeddedSource {
     language: EmbeddedLanguage,
     texts: EmbeddedTexts,
     depth: usize,
+    /// Memo table of the grammar through encodings.
+    images: Mutex<FxHashMap<CharacterEncoding, EmbeddedGrammar>>,
 }
 
 #[derive(Debug)]
@@ -59,7 +62,7 @@ impl EmbeddedGrammar {
     pub fn lexed(grammar: LexedGrammar, limits: &Limits) -> Result<Self, GrammarError> {
         let prepared = PreparedGrammar::new(grammar, limits)?;
         let texts = texts_of_lexed(&prepared, limits).map_err(|limit| limit.diagnostic())?;
-        Ok(Self(Arc::new(EmbeddedSource { language: EmbeddedLanguage::Lexed(prepared), texts, depth: 1 })))
+        Ok(Self::new(EmbeddedLanguage::Lexed(prepared), texts, 1))
     }
 
     /// A context-free grammar, with the grammars that it embeds itself.
@@ -83,8 +86,11 @@ impl EmbeddedGrammar {
             matches!(definition.terminal, Terminal::Token(_) | Terminal::AnyToken | Terminal::OneOf(_))
         };
         if let Some(definition) = grammar.terminals().iter().find(|definition| names_tokens(definition)) {
-            let message = format!("a part with a maximum of tokens contains `{}`, a token", definition.label);
-            let help = "limit the parts between the tokens";
+            let message = format!(
+                "the grammar of a part with a recogniser of its own contains `{}`, a token",
+                definition.label
+            );
+            let help = "such parts are contents of strings, and parts with a maximum of tokens";
             return Err(fail(Diagnostic::error(Code::UnsupportedGrammar, message).help(help)));
         }
         let mut productions = flatten(&grammar, limits)?;
@@ -92,18 +98,33 @@ impl EmbeddedGrammar {
         let finite = derivability.finite(Symbol::Nonterminal(productions.start));
         let texts = EmbeddedTexts { empty: finite.empty, nonempty: finite.nonempty };
         if !texts.empty && !texts.nonempty {
-            let message = "a part with a maximum of tokens has no text that ends";
+            let message = "the grammar of a part with a recogniser of its own has no text that ends";
             return Err(fail(Diagnostic::error(Code::NeverEnds, message)));
         }
         let language = EmbeddedLanguage::ContextFree { grammar, embedded };
-        Ok(Self(Arc::new(EmbeddedSource { language, texts, depth })))
+        Ok(Self::new(language, texts, depth))
     }
 
-    /// The grammar of the texts that decode to a text of this one.
+    fn new(language: EmbeddedLanguage, texts: EmbeddedTexts, depth: usize) -> Self {
+        Self(Arc::new(EmbeddedSource { language, texts, depth, images: Mutex::default() }))
+    }
+
+    /// The grammar of the texts that decode to a text of this one. It is made once for each encoding, with the limits of
+    /// the first call.
     ///
     /// # Errors
     /// As [`Grammar::encoded`] and [`LexedGrammar::encoded`]; if no text can be spelled in the encoding.
     pub fn encoded(&self, encoding: &CharacterEncoding, limits: &Limits) -> Result<Self, GrammarError> {
+        // A panic while the lock is held leaves the table consistent.
+        let images = || self.0.images.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(image) = images().get(encoding) {
+            return Ok(image.clone());
+        }
+        let image = self.image(encoding, limits)?;
+        Ok(images().entry(encoding.clone()).or_insert(image).clone())
+    }
+
+    fn image(&self, encoding: &CharacterEncoding, limits: &Limits) -> Result<Self, GrammarError> {
         match &self.0.language {
             EmbeddedLanguage::Lexed(prepared) => {
                 Self::lexed(prepared.grammar().encoded(encoding, limits)?, limits)

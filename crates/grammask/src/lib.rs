@@ -44,6 +44,7 @@ mod forced;
 mod matcher;
 mod named_tokens;
 mod options;
+mod schema_contents;
 mod serialize;
 mod validation;
 
@@ -80,3 +81,4 @@ pub use grammask_engine::{
 };
 pub use matcher::{Explanation, Matcher};
 pub use options::{CompileOptions, EndMode, EndlessRules, MaskStatistics};
+pub use schema_contents::with_contents;

@@ -37,7 +37,7 @@ _OPTION_NAMES = sorted(each.name for each in fields(SchemaOptions) if each.init 
 GRAMMAR_FILE = typer.Argument(
     metavar="G",
     help="A grammar's file: KBNF, or *.gbnf (llama.cpp), *.ebnf (XGrammar), *.lark, *.json (JSON Schema); "
-    "bundled:NAME; markdown:NAMES, answers with code in bundled languages; or - for standard input.",
+    "bundled:NAME; markdown:NAMES, answers with code in bundled languages; html:page; or - for standard input.",
 )
 GrammarFile: TypeAlias = Annotated[str, GRAMMAR_FILE]
 IsSchema: TypeAlias = Annotated[
@@ -165,6 +165,8 @@ def read_grammar(
     try:
         if kind == "bundled" and name:
             return Grammar.bundled(name, start=start or "file")
+        if kind == "html" and name == "page":
+            return Grammar.html_page()
         if kind == "markdown" and name:
             return Grammar.markdown_answer(name.split(","))
         suffix = Path(path).suffix

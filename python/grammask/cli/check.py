@@ -65,7 +65,10 @@ def _check_schema(text: bytes, options: dict[str, Any]) -> list[Diagnostic]:
         diagnostics = error.diagnostics
     except (TypeError, ValueError) as error:
         raise Failure(str(error)) from None
-    lines = _enforced(text, {diagnostic.pointer for diagnostic in diagnostics})
+    constraints = keywords.CONSTRAINTS
+    if options.get("content") == "enforce":
+        constraints |= keywords.CONTENT_KEYWORDS
+    lines = _enforced(text, constraints, {diagnostic.pointer for diagnostic in diagnostics})
     for line in lines[:_MAX_LISTED_PLACES]:
         OUT.print(line)
     if len(lines) > _MAX_LISTED_PLACES:
@@ -75,7 +78,7 @@ def _check_schema(text: bytes, options: dict[str, Any]) -> list[Diagnostic]:
     return diagnostics
 
 
-def _enforced(text: bytes, excepted: set[str | None]) -> list[str]:
+def _enforced(text: bytes, constraints: frozenset[str], excepted: set[str | None]) -> list[str]:
     """Returns a line for each place of a schema, with the keywords that are enforced there."""
     try:
         schema = json.loads(text)
@@ -86,7 +89,7 @@ def _enforced(text: bytes, excepted: set[str | None]) -> list[str]:
         enforced = [
             name
             for name in names
-            if name in keywords.CONSTRAINTS and f"{pointer}/{keywords.escaped(name)}" not in excepted
+            if name in constraints and f"{pointer}/{keywords.escaped(name)}" not in excepted
         ]
         if enforced and pointer not in excepted:
             lines.append(f"enforced at {pointer}: {', '.join(enforced)}")

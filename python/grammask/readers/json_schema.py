@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from grammask import _grammask
 from grammask.composition import Part
+from grammask.readers.content import content_parts
 from grammask.schemas.json_text import schema_text
 from grammask.schemas.options import SchemaOptions, with_keywords
 from grammask.schemas.strict_subset import check_strict
@@ -17,8 +18,10 @@ if TYPE_CHECKING:
     from typing_extensions import Unpack
 
     from grammask._grammask import Limits
+    from grammask.readers.content import ContentParts
     from grammask.schemas.json_text import Schema
-    from grammask.schemas.options import SchemaKeywords
+    from grammask.schemas.options import ContentGrammars, ContentKeywords, SchemaKeywords
+    from grammask.sources import EngineGrammar
 
 __all__ = [
     "JsonSchemaSource",
@@ -37,15 +40,21 @@ class _SchemaSource:
     Attributes:
         text: The schema as JSON.
         options: The options of the engine, with the documents that the schema refers to.
+        content: The grammars of the contents of strings.
         limits: Budgets for reading.
     """
 
     text: str
     options: _grammask.SchemaOptions
+    content: ContentParts = ()
     limits: Limits | None = field(default=None, compare=False)
 
     def __repr__(self) -> str:
-        return f"{type(self).__name__}({self.text!r}, {self.options.__getnewargs_ex__()[1]})"
+        options = self.options.__getnewargs_ex__()[1]
+        return f"{type(self).__name__}({self.text!r}, {options}, {self.content})"
+
+    def _content_grammars(self) -> list[tuple[str, EngineGrammar]]:
+        return [(name, part.build()) for name, part in self.content]
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -58,7 +67,8 @@ class JsonSchemaSource(_SchemaSource):
         Raises:
             GrammarError: As of :meth:`grammask.Grammar.from_json_schema`.
         """
-        return _grammask.json_schema_grammar(self.text, self.options, self.limits)
+        content = self._content_grammars()
+        return _grammask.json_schema_grammar(self.text, self.options, content, self.limits)
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -71,7 +81,8 @@ class StringSchemaSource(_SchemaSource):
         Raises:
             GrammarError: As of :meth:`grammask.Grammar.from_string_schema`.
         """
-        return _grammask.plain_text_grammar(self.text, self.options, self.limits)
+        content = self._content_grammars()
+        return _grammask.plain_text_grammar(self.text, self.options, content, self.limits)
 
 
 def json_schema_source(
@@ -94,7 +105,8 @@ def json_schema_source(
         from grammask.schemas import documents
 
         engine_options = documents.resolve(text, engine_options, documents.lookup(options), limits)
-    return JsonSchemaSource(text, engine_options, limits)
+    content = content_parts(text, options, engine_options, limits)
+    return JsonSchemaSource(text, engine_options, content, limits)
 
 
 def json_schema_part(
@@ -109,7 +121,13 @@ def json_schema_part(
 
 
 def string_schema_source(
-    schema: Schema, *, formats: bool = True, excludes: Sequence[str] = (), limits: Limits | None = None
+    schema: Schema,
+    *,
+    formats: bool = True,
+    content: ContentKeywords = "annotation",
+    content_grammars: ContentGrammars = (),
+    excludes: Sequence[str] = (),
+    limits: Limits | None = None,
 ) -> StringSchemaSource:
     """Returns the source for the arguments of :meth:`grammask.Grammar.from_string_schema`.
 
@@ -117,14 +135,28 @@ def string_schema_source(
         TypeError: The schema holds a value that JSON does not have.
         ValueError: An excluded word is empty.
     """
-    options = SchemaOptions(formats=formats, excludes=excludes).for_engine()
-    return StringSchemaSource(schema_text(schema), options, limits)
+    options = SchemaOptions(
+        formats=formats, content=content, content_grammars=content_grammars, excludes=excludes
+    )
+    text, engine_options = schema_text(schema), options.for_engine()
+    content_of = content_parts(text, options, engine_options, limits)
+    return StringSchemaSource(text, engine_options, content_of, limits)
 
 
-def string_schema_part(schema: Schema, *, excludes: Sequence[str] = (), limits: Limits | None = None) -> Part:
+def string_schema_part(
+    schema: Schema,
+    *,
+    content: ContentKeywords = "annotation",
+    content_grammars: ContentGrammars = (),
+    excludes: Sequence[str] = (),
+    limits: Limits | None = None,
+) -> Part:
     """Returns the strings of a schema as a part.
 
     Raises:
         GrammarError, TypeError, ValueError: As of :meth:`grammask.Grammar.from_string_schema`.
     """
-    return Part.of_source(string_schema_source(schema, excludes=excludes, limits=limits))
+    source = string_schema_source(
+        schema, content=content, content_grammars=content_grammars, excludes=excludes, limits=limits
+    )
+    return Part.of_source(source)

@@ -11,11 +11,12 @@ from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from grammask.errors import UnsupportedType
+from grammask.schemas.keywords import CONTENT_KEYWORDS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-__all__ = ["TEXTS", "alias", "need_pydantic", "read", "texts"]
+__all__ = ["TEXTS", "alias", "content_keywords", "need_pydantic", "read", "texts"]
 
 _LIBRARIES = {"annotated_types", "msgspec", "pydantic"}
 """Packages whose metadata constrains values, so unknown metadata of them is an error."""
@@ -101,7 +102,18 @@ def _flat(metadata: Iterable[Any]) -> Iterator[Any]:
 
 
 def _field_texts(item: Any) -> dict[str, Any]:
-    return {name: getattr(item, name) for name in TEXTS if isinstance(getattr(item, name, None), str)}
+    """Returns the title, the description and the content of strings."""
+    texts = {name: getattr(item, name) for name in TEXTS if isinstance(getattr(item, name, None), str)}
+    for attribute in ("json_schema_extra", "extra_json_schema"):
+        texts.update(content_keywords(getattr(item, attribute, None)))
+    return texts
+
+
+def content_keywords(extra: Any) -> dict[str, Any]:
+    """Returns the keywords about the content of strings in further keywords of a JSON Schema."""
+    if not isinstance(extra, Mapping):
+        return {}
+    return {name: extra[name] for name in sorted(CONTENT_KEYWORDS & extra.keys())}
 
 
 def _add_limits(limits: dict[str, Any], item: Any, path: str) -> None:

@@ -12,6 +12,7 @@ import functools
 from typing import TYPE_CHECKING, Any
 
 from grammask.errors import UnsupportedType
+from grammask.schemas.constraints import content_keywords
 from grammask.schemas.containers import (
     Member,
     fixed_array,
@@ -128,6 +129,9 @@ class CoreSchemaReader:
         )
 
     def _anonymous(self, node: _Node, path: str, config: dict[str, Any]) -> _Schema:
+        return _with_content(self._of_type(node, path, config), node)
+
+    def _of_type(self, node: _Node, path: str, config: dict[str, Any]) -> _Schema:
         simple = scalar(node, config)
         if simple is not None:
             return simple
@@ -395,7 +399,7 @@ class CoreSchemaReader:
                 continue
             members.append(
                 Member(
-                    schema=self.schema(each["schema"], f"{path}.{name}", config),
+                    schema=_with_content(self.schema(each["schema"], f"{path}.{name}", config), each),
                     is_required=is_required and is_read,
                     names=names,
                 )
@@ -437,6 +441,12 @@ class CoreSchemaReader:
         del config
         message = f"{path}: JSON inside of a string nests, so it has no regular expression"
         return unenforceable({"type": "string"}, message)
+
+
+def _with_content(schema: _Schema, node: _Node) -> _Schema:
+    """Returns a schema with the keywords about contents that the metadata of a node or a field has."""
+    content = content_keywords((node.get("metadata") or {}).get("pydantic_js_extra"))
+    return {"allOf": [schema, content]} if content else schema
 
 
 def _fields_of(node: _Node) -> list[tuple[str, _Node]]:

@@ -5,10 +5,21 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-__all__ = ["CONSTRAINTS", "MAX_TOKENS", "NUMBER_TEXTS", "UNENFORCEABLE", "escaped", "places"]
+__all__ = [
+    "CONSTRAINTS",
+    "CONTENT",
+    "CONTENT_KEYWORDS",
+    "MAX_TOKENS",
+    "NUMBER_TEXTS",
+    "UNENFORCEABLE",
+    "escaped",
+    "places",
+]
 
 NUMBER_TEXTS = "x-grammask-number-texts"
 """Extension: a regular expression for the JSON text of a number."""
+CONTENT = "x-grammask-content"
+"""Extension: the name of a grammar of the options, which strings are texts of."""
 MAX_TOKENS = "x-grammask-max-tokens"
 """Extension: the maximum number of tokens of a string, quotes aside."""
 UNENFORCEABLE = "x-grammask-unenforceable"
@@ -22,10 +33,13 @@ CONSTRAINTS = frozenset(
         "minContains", "minItems", "minLength", "minProperties", "minimum", "multipleOf", "not", "nullable", "oneOf",
         "pattern", "patternProperties", "prefixItems", "properties", "propertyNames", "required", "type",
         "unevaluatedItems", "unevaluatedProperties", "uniqueItems",
-        MAX_TOKENS, NUMBER_TEXTS, UNENFORCEABLE,
+        CONTENT, MAX_TOKENS, NUMBER_TEXTS, UNENFORCEABLE,
     }
 )  # fmt: skip
 """Keywords that can constrain values, in any draft. ``then`` and ``else`` belong to ``if``."""
+
+CONTENT_KEYWORDS = frozenset({"contentEncoding", "contentMediaType", "contentSchema"})
+"""Keywords that constrain strings with ``content="enforce"``."""
 
 _SCHEMAS_BY_NAME = (
     "$defs",
@@ -40,6 +54,7 @@ _SCHEMAS = (
     "additionalItems",
     "additionalProperties",
     "contains",
+    "contentSchema",
     "else",
     "if",
     "items",

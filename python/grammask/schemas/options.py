@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias
 
 from grammask import _grammask
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from typing_extensions import TypedDict
 
@@ -31,20 +31,42 @@ if TYPE_CHECKING:
         resolver: Callable[[str], Schema | None] | None
         documents: Documents | None
         formats: bool
+        content: ContentKeywords
+        content_grammars: ContentGrammars
         openapi_nullable: bool
         excludes: Sequence[str]
         strict: bool
         limits: _grammask.Limits | None
 
 
-__all__ = ["FLEXIBLE_WHITESPACE", "REGEX", "SchemaOptions", "with_keywords"]
+__all__ = [
+    "FLEXIBLE_WHITESPACE",
+    "REGEX",
+    "ContentGrammar",
+    "ContentGrammars",
+    "ContentKeywords",
+    "SchemaOptions",
+    "with_keywords",
+]
 
 Draft: TypeAlias = Literal["4", "6", "7", "2019-09", "2020-12"]
 KeyOrder: TypeAlias = Literal["declared", "any"]
 Escapes: TypeAlias = Literal["natural", "any", "ascii", "raw"]
+ContentKeywords: TypeAlias = Literal["annotation", "enforce"]
 Numbers: TypeAlias = Literal["natural", "any", "plain"]
 Whitespace: TypeAlias = str
 """``"natural"``, ``"flexible"``, ``"compact"``, or :data:`REGEX` and a regular expression."""
+
+
+class ContentGrammar(Protocol):
+    """A :class:`grammask.Grammar`."""
+
+    def as_part(self) -> Any:
+        """Returns the grammar as a part of others."""
+
+
+ContentGrammars: TypeAlias = "Mapping[str, ContentGrammar] | Sequence[tuple[str, ContentGrammar]]"
+"""Grammars by media type."""
 
 REGEX = "regex:"
 """The beginning of a regular expression as a value of ``whitespace``."""
@@ -92,12 +114,17 @@ class SchemaOptions:
             ``$id``; or a folder, whose files are found by their ``$id``, by their path relative to a schema without
             ``$id``, or beside the address of a file of the folder. Asked before ``resolver``.
         formats: Whether ``format`` constrains strings.
+        content: ``"annotation"``: ``contentMediaType``, ``contentEncoding`` and ``contentSchema`` constrain nothing, as
+            the standard says. ``"enforce"``: the decoded string is a text of the media type, or JSON that is valid
+            under the schema.
+        content_grammars: The grammars of further media types, or others than the bundled ones, by media type. A mapping
+            becomes a tuple of pairs.
         openapi_nullable: Whether ``nullable`` of OpenAPI 3.0 has its meaning there.
         excludes: Words that no string and no name contains as written between its quotes.
         strict: Whether a schema outside OpenAI's strict subset is an error.
 
     Raises:
-        TypeError: A number is no integer, or ``excludes`` is no list of texts.
+        TypeError: A number is no integer, ``excludes`` is no list of texts, or a grammar of contents is none.
         ValueError: An option has no such value, or contradicts another.
         GrammarError: The expression of white space is malformed, or matches more than white space.
     """
@@ -115,6 +142,8 @@ class SchemaOptions:
     resolver: Callable[[str], Schema | None] | None = None
     documents: Documents | None = None
     formats: bool = True
+    content: ContentKeywords = "annotation"
+    content_grammars: ContentGrammars = ()
     openapi_nullable: bool = False
     excludes: Sequence[str] = ()
     strict: bool = False
@@ -144,6 +173,7 @@ class SchemaOptions:
         if self.separators is not None:
             object.__setattr__(self, "separators", _checked_separators(self.separators))
         object.__setattr__(self, "excludes", _checked_words(self.excludes))
+        object.__setattr__(self, "content_grammars", _checked_grammars(self.content_grammars))
         escapes = self.escapes
         if self.ensure_ascii is not None:
             escapes = "ascii" if self.ensure_ascii else "raw"
@@ -158,6 +188,7 @@ class SchemaOptions:
             numbers=self.numbers,
             on_unsupported=self.on_unsupported,
             formats=self.formats,
+            content=self.content,
             openapi_nullable=self.openapi_nullable,
             resources=[],
             excludes=list(self.excludes),
@@ -193,6 +224,21 @@ def _whitespace_pattern(whitespace: Any) -> str | None:
         msg = f"whitespace={whitespace!r} is not one of 'natural', 'flexible', 'compact' and 'regex:...'"
         raise ValueError(msg)
     return None
+
+
+def _checked_grammars(grammars: ContentGrammars) -> tuple[tuple[str, ContentGrammar], ...]:
+    """Returns grammars by media type in lower case, in alphabetical order.
+
+    Raises:
+        TypeError: A value is no grammar.
+    """
+    found: dict[str, ContentGrammar] = {}
+    for media_type, grammar in dict(grammars).items():
+        if not hasattr(grammar, "as_part"):
+            msg = f"content_grammars[{media_type!r}] is no Grammar"
+            raise TypeError(msg)
+        found["".join(media_type.lower().split())] = grammar
+    return tuple(sorted(found.items(), key=lambda item: item[0]))
 
 
 def _checked_words(words: Sequence[str]) -> tuple[str, ...]:

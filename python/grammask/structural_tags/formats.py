@@ -21,6 +21,7 @@ from grammask.composition import Part
 from grammask.errors import GrammarError
 from grammask.markdown import bundled_language, markdown_answer_part
 from grammask.readers.gbnf import xgrammar_ebnf_part
+from grammask.readers.html_pages import html_page_part
 from grammask.readers.lark import bundled_source
 from grammask.readers.regex import regex_part
 from grammask.schemas.keywords import escaped
@@ -296,6 +297,8 @@ class _Translator:
             options["max_whitespace"] = max_whitespace
         if self._flag(node, "any_order", pointer):
             options["key_order"] = "any"
+        if "content" in node:
+            options["content"] = self._text(node, "content", pointer)
         style = PARAMETER_STYLES.get(style_name)
         if style is None:
             self.diagnostics.unsupported(
@@ -330,6 +333,9 @@ class _Translator:
             self._text({"start": "file", **node}, "start", pointer),
         )
         return _leaf(self._part(pointer, lambda: Part.of_source(bundled_source(name, start, self.limits))))
+
+    def format_html_page(self, node: Mapping[str, Any], pointer: str, _delimiters: _Delimiters) -> _Frame:  # noqa: ARG002
+        return _leaf(self._part(pointer, html_page_part))
 
     def format_markdown_answer(
         self, node: Mapping[str, Any], pointer: str, delimiters: _Delimiters
@@ -703,8 +709,8 @@ def _token_dispatched(
 
 _INDEPENDENT_OF_DELIMITERS = frozenset(
     {
-        "bundled", "const_string", "dispatch", "grammar", "json_schema", "qwen_xml_parameter", "regex", "tag",
-        "tags_with_separator", "token", "token_dispatch",
+        "bundled", "const_string", "dispatch", "grammar", "html_page", "json_schema", "qwen_xml_parameter", "regex",
+        "tag", "tags_with_separator", "token", "token_dispatch",
     }
 )  # fmt: skip
 """Formats whose texts do not depend on the delimiters after them."""
@@ -718,12 +724,13 @@ _FIELDS: dict[str, tuple[str, ...]] = {
     "dispatch": ("rules", "loop", "excludes"),
     "exclude_token": ("exclude_tokens",),
     "grammar": ("grammar",),
-    "json_schema": ("json_schema", "style", "any_order", "max_whitespace_cnt", "excludes"),
+    "html_page": (),
+    "json_schema": ("json_schema", "style", "any_order", "content", "max_whitespace_cnt", "excludes"),
     "markdown_answer": ("code", "other", "fences", "max_indent", "min_blocks"),
     "optional": ("content",),
     "or": ("elements",),
     "plus": ("content",),
-    "qwen_xml_parameter": ("json_schema",),
+    "qwen_xml_parameter": ("json_schema", "content"),
     "regex": ("pattern",),
     "repeat": ("min", "max", "content"),
     "sequence": ("elements",),

@@ -179,6 +179,10 @@ class _CallEncoder:
             return Part.of_source(text_format_source(tool.custom_format or {"type": "text"}))
         schema = {"type": "object"} if tool.parameters in (None, True) else tool.parameters
         options = dict(self.schema_options)
+        if tool.content is not None:
+            options["content"] = tool.content
+        if tool.code:
+            options["content_grammars"] = {**dict(options.get("content_grammars", ())), **tool.code}
         is_strict = options.pop("strict", False) or tool.is_strict
         if piece.style is JSON_STYLE:
             options["strict"] = is_strict
@@ -189,4 +193,4 @@ class _CallEncoder:
             except GrammarError as error:
                 self.diagnostics.embedded(pointer, error)
                 return _EMPTY
-        return piece.style.encode(schema, EncodingContext(pointer, self.diagnostics, options, tool.code))
+        return piece.style.encode(schema, EncodingContext(pointer, self.diagnostics, options))

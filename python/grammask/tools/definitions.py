@@ -6,9 +6,10 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
+from grammask.schemas.keywords import CONTENT, escaped
+
 if TYPE_CHECKING:
-    from grammask.composition import Part
-    from grammask.sources import Source
+    from grammask.schemas.options import ContentGrammar
 
 __all__ = ["Choice", "Tool", "chosen_tools"]
 
@@ -24,14 +25,16 @@ class Tool:
         parameters: The schema of its arguments; None for any object.
         is_strict: Whether the schema must be in OpenAI's strict subset.
         custom_format: The format of the input of a custom tool, which is a text; None for a function.
-        code: The grammars of the parameters that hold code. In the schema they are strings.
+        code: The grammars of the parameters that hold code, by the names in the schema.
+        content: The option ``content`` for its schema; None for that of the request.
     """
 
     name: str
     parameters: Mapping[str, Any] | bool | None = None
     is_strict: bool = False
     custom_format: Mapping[str, Any] | None = None
-    code: Mapping[str, Source] = field(default_factory=dict)
+    code: Mapping[str, ContentGrammar] = field(default_factory=dict)
+    content: str | None = None
 
 
 def _tool(definition: Any, position: int) -> Tool:
@@ -59,25 +62,30 @@ def _tool(definition: Any, position: int) -> Tool:
         msg = f"the parameters of {where} are no schema"
         raise TypeError(msg)
     parameters, code = _without_code(parameters)
-    return Tool(name, parameters, is_strict=body.get("strict") is True, code=code)
+    is_strict, content = body.get("strict") is True, body.get("content")
+    return Tool(name, parameters, is_strict=is_strict, code=code, content=content)
 
 
-def _without_code(parameters: Any) -> tuple[Any, dict[str, Source]]:
-    """Returns a schema with strings in place of properties that are grammars, and these grammars."""
+def _without_code(parameters: Any) -> tuple[Any, dict[str, ContentGrammar]]:
+    """Returns a schema with strings in place of properties that are grammars, and these grammars.
+
+    Such a schema has no other properties, unless it says so.
+    """
     properties = parameters.get("properties") if isinstance(parameters, Mapping) else None
     if not isinstance(properties, Mapping):
         return parameters, {}
     # A `Grammar` is known by its method: the class is above this package.
-    code: dict[str, Source] = {}
+    code: dict[str, ContentGrammar] = {}
+    written: dict[str, Any] = {}
     for name, schema in properties.items():
-        as_part = getattr(schema, "as_part", None)
-        if as_part is not None:
-            part: Part = as_part()
-            code[name] = part.arguments[0] if part.kind == "source" else part
+        written[name] = schema
+        if hasattr(schema, "as_part"):
+            key = f"#/properties/{escaped(name)}"
+            code[key] = schema
+            written[name] = {"type": "string", CONTENT: key}
     if not code:
         return parameters, {}
-    without = {name: {"type": "string"} if name in code else schema for name, schema in properties.items()}
-    return {**parameters, "properties": without}, code
+    return {"additionalProperties": False, **parameters, "properties": written}, code
 
 
 def chosen_tools(tools: Iterable[Any], tool_choice: Any) -> tuple[list[Tool], Choice, bool]:

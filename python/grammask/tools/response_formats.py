@@ -38,10 +38,12 @@ def response_format_source(response_format: Mapping[str, Any], schema_options: M
             msg = "a response format of the type json_schema has a `schema`"
             raise ValueError(msg)
         strict = body.get("strict") is True or schema_options.get("strict", False)
-        return json_schema_source(body["schema"], **{**schema_options, "strict": strict})
+        content = body.get("content", schema_options.get("content", "annotation"))
+        options = {**schema_options, "strict": strict, "content": content}
+        return json_schema_source(body["schema"], **options)
     if kind == "structural_tag":
         return structural_tag_part(response_format, schema_options.get("limits"))
-    if kind == "markdown_answer":
+    if kind in ("html_page", "markdown_answer"):
         tag = {"type": "structural_tag", "format": response_format}
         return structural_tag_part(tag, schema_options.get("limits"))
     return text_format_source(response_format)

@@ -99,6 +99,18 @@ impl Document {
         }
     }
 
+    /// The members of all objects whose values are strings.
+    pub(crate) fn text_members(&self) -> impl Iterator<Item = (&str, &str)> {
+        let members = self.values.iter().flat_map(|value| match value {
+            Value::Object(members) => &members[..],
+            _ => &[],
+        });
+        members.filter_map(|(name, value)| match self.get(*value) {
+            Value::String(text) => Some((&**name, &**text)),
+            _ => None,
+        })
+    }
+
     /// The enclosing array or object of `value`, or `None` for the root.
     pub(crate) fn parent(&self, value: ValueId) -> Option<ValueId> {
         (value != self.root()).then(|| self.parents[value.index()])

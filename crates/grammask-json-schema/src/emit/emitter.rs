@@ -5,13 +5,19 @@ use rustc_hash::FxHashMap;
 use crate::Whitespace;
 use crate::emit::punctuation::{Punctuation, PunctuationTable};
 use crate::emit::rules::{PartSequence, RuleId, RulePart, Rules, RulesCheckpoint, VALUE};
+use crate::keywords::{encoded_strings, regular_texts};
 use crate::members::arrays::array_alternatives;
 use crate::members::objects::object_alternatives;
-use crate::values::formula::truth;
+use crate::strings::string_encoding::EncodingKind;
+use crate::values::formula::{FormulaArena, truth};
 use crate::values::literals::ValueFormula;
 use crate::values::scalar_languages::ScalarLanguages;
+use crate::values::string_formula::{
+    Content, ContentTexts, StringAssertion, StringCase, StringFormula, Strings, cases,
+};
 use crate::values::value_set::ValueSet;
 use crate::values::value_sets::ValueSets;
+use grammask_automata::TermId;
 use grammask_diagnostics::LimitExceeded;
 
 /// The rules of one translation. It reads value sets and adds rules.
@@ -24,6 +30,10 @@ pub(crate) struct Emitter {
     rules_of_parts: FxHashMap<PartSequence, RuleId>,
     /// Rules of values without alternatives yet.
     pending: Vec<PendingValue>,
+    /// The rules of the JSON texts that strings hold.
+    pub(crate) json_contents: FxHashMap<RuleId, ValueFormula>,
+    /// Memo table of the strings that hold an encoded content; `None` if they are not regular.
+    regular_contents: FxHashMap<Content, Option<TermId>>,
 }
 
 /// A rule to be defined: the values of `set` at `depth`.
@@ -48,6 +58,8 @@ impl Emitter {
             value_rules: FxHashMap::default(),
             rules_of_parts: FxHashMap::default(),
             pending: Vec::new(),
+            json_contents: FxHashMap::default(),
+            regular_contents: FxHashMap::default(),
         }
     }
 
@@ -79,6 +91,7 @@ impl Emitter {
         let rules = &self.rules;
         self.value_rules.retain(|_, rule| rules.contains(*rule));
         self.rules_of_parts.retain(|_, rule| rules.contains(*rule));
+        self.json_contents.retain(|rule, _| rules.contains(*rule));
     }
 
     /// Fails if the translation has exceeded a limit.
@@ -98,7 +111,7 @@ impl Emitter {
             return Ok(None);
         }
         if !set.has_containers() {
-            let mut texts = scalar_alternatives(sets, set)?;
+            let mut texts = self.scalar_alternatives(sets, set)?;
             if texts.len() == 1 {
                 return Ok(texts.pop());
             }
@@ -137,7 +150,7 @@ impl Emitter {
         set: ValueSet,
         depth: u32,
     ) -> Result<Vec<PartSequence>, LimitExceeded> {
-        let mut alternatives = scalar_alternatives(sets, set)?;
+        let mut alternatives = self.scalar_alternatives(sets, set)?;
         if let Some(depth) = self.punctuation.child_depth(depth) {
             for part in sets.formulas.arrays.disjuncts(set.array) {
                 alternatives.extend(array_alternatives(sets, self, part, depth)?);
@@ -159,40 +172,189 @@ impl Emitter {
     }
 }
 
-/// Null, booleans and numbers as one language and strings as another, so that cached summaries of a string language are
-/// shared.
-fn scalar_alternatives(sets: &mut ValueSets<'_>, set: ValueSet) -> Result<Vec<PartSequence>, LimitExceeded> {
-    let languages = &mut sets.languages;
-    let has_numbers = !languages.is_empty(set.number.yes)?;
-    let numbers = if has_numbers { Some(languages.number_texts(set.number)?) } else { None };
-    let has_strings = !languages.is_empty(set.string.yes)?;
-    let string = if has_strings { languages.without_excluded_words(set.string.yes)? } else { None };
-    let terms = languages.automata.terms_mut();
-    let mut literals = Vec::new();
-    if set.null {
-        literals.push(terms.literal(b"null"));
+impl Emitter {
+    /// Null, booleans and numbers as one language and strings as others, so that cached summaries of a string language
+    /// are shared.
+    fn scalar_alternatives(
+        &mut self,
+        sets: &mut ValueSets<'_>,
+        set: ValueSet,
+    ) -> Result<Vec<PartSequence>, LimitExceeded> {
+        let languages = &mut sets.languages;
+        let has_numbers = !languages.is_empty(set.number.yes)?;
+        let numbers = if has_numbers { Some(languages.number_texts(set.number)?) } else { None };
+        let terms = languages.automata.terms_mut();
+        let mut literals = Vec::new();
+        if set.null {
+            literals.push(terms.literal(b"null"));
+        }
+        if set.booleans.truth {
+            literals.push(terms.literal(b"true"));
+        }
+        if set.booleans.falsehood {
+            literals.push(terms.literal(b"false"));
+        }
+        literals.extend(numbers);
+        let mut alternatives = Vec::new();
+        if !literals.is_empty() {
+            alternatives.push(vec![RulePart::Text(terms.union(&literals))]);
+        }
+        for string in self.string_alternatives(sets, set.string)? {
+            let terms = sets.languages.automata.terms_mut();
+            let quote = terms.literal(b"\"");
+            alternatives.push(match string {
+                RulePart::Text(string) => vec![RulePart::Text(terms.concat(&[quote, string, quote]))],
+                other => vec![RulePart::Markup(quote), other, RulePart::Markup(quote)],
+            });
+        }
+        Ok(alternatives)
     }
-    if set.booleans.truth {
-        literals.push(terms.literal(b"true"));
-    }
-    if set.booleans.falsehood {
-        literals.push(terms.literal(b"false"));
-    }
-    literals.extend(numbers);
-    let mut alternatives = Vec::new();
-    if !literals.is_empty() {
-        alternatives.push(vec![RulePart::Text(terms.union(&literals))]);
-    }
-    if let Some(string) = string {
-        let quote = terms.literal(b"\"");
-        let text = terms.concat(&[quote, string, quote]);
-        alternatives.push(match sets.reader.max_tokens(set.string_tokens) {
-            None => vec![RulePart::Text(text)],
-            Some(tokens) => {
-                let quote = RulePart::Markup(quote);
-                vec![quote, RulePart::Limited { term: string, tokens }, quote]
+
+    /// The parts for the strings of a set, without quotes: one for each content and each maximum number of tokens.
+    pub(crate) fn string_alternatives(
+        &mut self,
+        sets: &mut ValueSets<'_>,
+        strings: Strings,
+    ) -> Result<Vec<RulePart>, LimitExceeded> {
+        let mut languages: Vec<(StringConstraints, Vec<TermId>)> = Vec::new();
+        for case in string_cases(sets, strings) {
+            let (language, content) = self.enforced_content(sets, &case)?;
+            if sets.languages.is_empty(language)? {
+                continue;
             }
-        });
+            let Some(language) = sets.languages.without_excluded_words(language)? else { continue };
+            let constraints = StringConstraints { content, max_tokens: case.max_tokens };
+            match languages.iter_mut().find(|(other, _)| *other == constraints) {
+                Some((_, alternatives)) => alternatives.push(language),
+                None => languages.push((constraints, vec![language])),
+            }
+        }
+        let mut parts = Vec::with_capacity(languages.len());
+        for (StringConstraints { content, max_tokens: tokens }, alternatives) in languages {
+            parts.push(match content.map(|content| content.texts) {
+                Some(ContentTexts::Media(grammar)) => RulePart::Media { grammar, tokens },
+                Some(ContentTexts::Json(value)) => {
+                    let set = sets.of_formula(value)?;
+                    let rule = self.value_rule(set, 0);
+                    self.json_contents.entry(rule).or_insert(value);
+                    RulePart::Json { rule, tokens }
+                }
+                None => {
+                    let term = match alternatives[..] {
+                        [only] => only,
+                        _ => sets.languages.automata.terms_mut().union(&alternatives),
+                    };
+                    match tokens {
+                        None => RulePart::Text(term),
+                        Some(tokens) => RulePart::Limited { term, tokens },
+                    }
+                }
+            });
+        }
+        Ok(parts)
     }
-    Ok(alternatives)
+
+    /// The regular language of the strings of a case, or all strings and the content that they hold. What is not
+    /// supported has a finding, and is dropped.
+    fn enforced_content(
+        &mut self,
+        sets: &mut ValueSets<'_>,
+        case: &StringCase,
+    ) -> Result<(TermId, Option<Content>), LimitExceeded> {
+        let all = sets.languages.any_string.yes;
+        let mut regular = case.regular.clone();
+        let mut others: Vec<Content> = Vec::new();
+        for (contents, is_excluded) in [(&case.contents, false), (&case.excluded, true)] {
+            for &content in contents {
+                match self.regular_content(sets, content)? {
+                    Some(term) if is_excluded => regular.push(sets.languages.string_set(term).no),
+                    Some(term) => regular.push(term),
+                    None => others.push(content),
+                }
+            }
+        }
+        let language = match regular[..] {
+            [] => all,
+            [only] => only,
+            _ => sets.languages.automata.terms_mut().intersection(&regular),
+        };
+        if (others.is_empty() && !case.has_min_tokens) || sets.languages.is_empty(language)? {
+            return Ok((language, None));
+        }
+        let irregular: Vec<Content> =
+            others.iter().copied().filter(|&content| is_irregular(sets, content)).collect();
+        if !irregular.is_empty() {
+            sets.reader.irregular_contents(&irregular);
+        } else if let [content] = others[..]
+            && language == all
+            && !case.has_min_tokens
+            && !case.excluded.contains(&content)
+            && sets.reader.options.excludes.is_empty()
+        {
+            return Ok((all, Some(content)));
+        } else {
+            sets.reader.unsupported_strings(&others, case.has_min_tokens);
+        }
+        Ok((language, None))
+    }
+
+    /// The strings that hold a content, if it is known to be regular. JSON is, if it must be encoded and does not nest.
+    fn regular_content(
+        &mut self,
+        sets: &mut ValueSets<'_>,
+        content: Content,
+    ) -> Result<Option<TermId>, LimitExceeded> {
+        let Content { texts: ContentTexts::Json(value), encoding: Some(encoding) } = content else {
+            return Ok(None);
+        };
+        if let Some(&cached) = self.regular_contents.get(&content) {
+            return Ok(cached);
+        }
+        // A schema that contains its own encoding is not regular.
+        self.regular_contents.insert(content, None);
+        let mut inner = Self::new(sets.reader.options.whitespace.clone());
+        inner.regular_contents.clone_from(&self.regular_contents);
+        let start = inner.emit(sets, value)?;
+        let terms = sets.languages.automata.terms().clone();
+        let texts = inner.rules.to_grammar(terms, start, "", &[]);
+        let texts = texts.and_then(|texts| regular_texts(sets, &texts.grammar));
+        let strings = texts.map(|texts| encoded_strings(sets, texts, Some(encoding))).transpose()?;
+        self.regular_contents.insert(content, strings);
+        Ok(strings)
+    }
+}
+
+/// The constraints of strings that are not regular.
+#[derive(Clone, Copy, PartialEq, Eq)]
+struct StringConstraints {
+    content: Option<Content>,
+    max_tokens: Option<u32>,
+}
+
+/// The alternatives of a set of strings. Where there are too many, its contents and maxima have findings.
+fn string_cases(sets: &mut ValueSets<'_>, strings: Strings) -> Vec<StringCase> {
+    let regular = vec![StringCase { regular: vec![strings.regular.yes], ..StringCase::default() }];
+    let Some(formula) = strings.formula else { return regular };
+    cases(&sets.formulas.strings, formula).unwrap_or_else(|| {
+        let contents = contents_of(&sets.formulas.strings, formula);
+        sets.reader.unsupported_strings(&contents, true);
+        regular
+    })
+}
+
+/// Whether a content that is not a regular language would have to be one, or its texts would have to be.
+fn is_irregular(sets: &ValueSets<'_>, content: Content) -> bool {
+    let is_plain = sets.languages.encoding.kind() == EncodingKind::Plain;
+    content.encoding.is_some() || (is_plain && matches!(content.texts, ContentTexts::Json(_)))
+}
+
+/// The contents that a formula mentions.
+fn contents_of(strings: &FormulaArena<StringAssertion>, formula: StringFormula) -> Vec<Content> {
+    let literals = strings.literals(formula).into_iter();
+    literals
+        .filter_map(|literal| match literal {
+            StringAssertion::Holds(content) | StringAssertion::HoldsNot(content) => Some(content),
+            _ => None,
+        })
+        .collect()
 }

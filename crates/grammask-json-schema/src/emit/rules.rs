@@ -9,10 +9,12 @@ use std::sync::Arc;
 
 use rustc_hash::FxHashMap;
 
+use crate::options::MediaGrammar;
 use grammask_automata::{TermId, Terms};
 use grammask_diagnostics::Span;
 use grammask_grammar::{
-    Grammar, GrammarBuilder, NodeId, NonterminalId, PartId, Selection, Terminal, ValueEquality, ValueKind,
+    EmbeddedId, EmbeddedTexts, Grammar, GrammarBuilder, NodeId, NonterminalId, PartId, Selection, Terminal,
+    ValueEquality, ValueKind,
 };
 
 /// A rule in [`Rules`].
@@ -38,6 +40,10 @@ pub(crate) enum RulePart {
     Text(TermId),
     /// A language whose words take a maximum number of tokens.
     Limited { term: TermId, tokens: u32 },
+    /// The texts of a grammar of the options, as the content of a string.
+    Media { grammar: usize, tokens: Option<u32> },
+    /// The texts of a rule, as the content of a string.
+    Json { rule: RuleId, tokens: Option<u32> },
     /// Punctuation or a declared member name; adjacent markup is merged into one terminal.
     Markup(TermId),
     /// A rule.
@@ -77,6 +83,23 @@ impl SelectionBody {
     fn is_productive(&self, productive: &[bool]) -> bool {
         self.selection.is_satisfiable_with(|part| is_productive(&self.parts[part.index()], productive))
     }
+}
+
+/// A grammar of emitted rules.
+#[derive(Debug)]
+pub(crate) struct EmittedGrammar {
+    pub(crate) grammar: Grammar,
+    /// The contents of strings, by [`EmbeddedId`].
+    pub(crate) contents: Vec<EmittedContent>,
+}
+
+/// The texts that strings hold.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) enum EmittedContent {
+    /// Those of a grammar of the options.
+    Media(usize),
+    /// Those of a rule.
+    Json(RuleId),
 }
 
 /// The emitted rules.
@@ -241,7 +264,13 @@ impl Rules {
     }
 
     /// The grammar with the start rule `start`; `None` if it derives no finite text.
-    pub(crate) fn to_grammar(&self, terms: Terms, start: RuleId, source: &str) -> Option<Grammar> {
+    pub(crate) fn to_grammar(
+        &self,
+        terms: Terms,
+        start: RuleId,
+        source: &str,
+        media_grammars: &[MediaGrammar],
+    ) -> Option<EmittedGrammar> {
         let productive = self.productive();
         if !productive[start.index()] {
             return None;
@@ -257,8 +286,13 @@ impl Rules {
         };
         let first = new_nonterminal(start, &mut builder);
         nonterminals[start.index()] = Some(first);
-        let mut terminals =
-            TerminalNodes { rules: self, by_term: FxHashMap::default(), by_markup: FxHashMap::default() };
+        let mut terminals = TerminalNodes {
+            rules: self,
+            media_grammars,
+            by_term: FxHashMap::default(),
+            by_markup: FxHashMap::default(),
+            contents: Vec::new(),
+        };
         while let Some(rule) = pending.pop() {
             let Some(nonterminal) = nonterminals[rule.index()] else { continue };
             let mut choices = Vec::new();
@@ -292,6 +326,14 @@ impl Rules {
                             let label = format!("text of at most {tokens} tokens");
                             let terminal = Terminal::Limited { term, tokens };
                             nodes.push(builder.terminal(terminal, &label, span));
+                        }
+                        RulePart::Media { grammar, tokens } => {
+                            let content = EmittedContent::Media(grammar);
+                            nodes.push(terminals.content(&mut builder, content, tokens));
+                        }
+                        RulePart::Json { rule, tokens } => {
+                            let content = EmittedContent::Json(rule);
+                            nodes.push(terminals.content(&mut builder, content, tokens));
                         }
                         RulePart::Rule(rule) => nodes.push(reference(rule, &mut builder)),
                         RulePart::Scope(rule) => {
@@ -329,16 +371,20 @@ impl Rules {
             };
             builder.define(nonterminal, body, span);
         }
-        Some(builder.finish(first))
+        let contents = std::mem::take(&mut terminals.contents);
+        Some(EmittedGrammar { grammar: builder.finish(first), contents })
     }
 }
 
 /// The terminal nodes of a grammar, each created once.
 struct TerminalNodes<'r> {
     rules: &'r Rules,
+    media_grammars: &'r [MediaGrammar],
     by_term: FxHashMap<TermId, NodeId>,
     /// By sequence of markup; `None` if the sequence is the empty text.
     by_markup: FxHashMap<Box<[TermId]>, Option<NodeId>>,
+    /// The contents so far, by [`EmbeddedId`].
+    contents: Vec<EmittedContent>,
 }
 
 impl TerminalNodes<'_> {
@@ -372,6 +418,32 @@ impl TerminalNodes<'_> {
         Some(builder.terminal(Terminal::Regular(term), &label, Span::default()))
     }
 
+    /// The terminal of a content with a maximum number of tokens.
+    fn content(
+        &mut self,
+        builder: &mut GrammarBuilder,
+        content: EmittedContent,
+        tokens: Option<u32>,
+    ) -> NodeId {
+        let grammar = match self.contents.iter().position(|other| *other == content) {
+            Some(index) => EmbeddedId::new(index),
+            None => {
+                self.contents.push(content);
+                // The caller knows the texts of contents.
+                builder.embed(EmbeddedTexts { empty: false, nonempty: true })
+            }
+        };
+        let media_type = match content {
+            EmittedContent::Media(index) => self.media_grammars.get(index),
+            EmittedContent::Json(_) => None,
+        };
+        let label = match media_type {
+            Some(grammar) => format!("a text of `{}`", grammar.media_type),
+            None => "a text of JSON".to_owned(),
+        };
+        builder.terminal(Terminal::Embedded { grammar, tokens }, &label, Span::default())
+    }
+
     fn terminal(&mut self, builder: &mut GrammarBuilder, term: TermId) -> NodeId {
         if let Some(&cached) = self.by_term.get(&term) {
             return cached;
@@ -399,7 +471,10 @@ fn is_productive(parts: &[RulePart], productive: &[bool]) -> bool {
 /// The rule without which `part` derives nothing.
 fn required_rule(part: RulePart) -> Option<RuleId> {
     match part {
-        RulePart::Rule(rule) | RulePart::Scope(rule) | RulePart::Value { rule, .. } => Some(rule),
+        RulePart::Rule(rule)
+        | RulePart::Scope(rule)
+        | RulePart::Value { rule, .. }
+        | RulePart::Json { rule, .. } => Some(rule),
         RulePart::Repeat { rule, min, .. } if min > 0 => Some(rule),
         _ => None,
     }

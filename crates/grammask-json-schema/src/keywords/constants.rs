@@ -6,6 +6,7 @@ use crate::numbers::NumberSet;
 use crate::values::formula::falsehood;
 use crate::values::formulas::NameList;
 use crate::values::literals::{ArrayAssertion, ArrayFormula, ObjectAssertion, ObjectFormula};
+use crate::values::string_formula::Strings;
 use crate::values::value_set::{Booleans, ValueSet};
 use crate::values::value_sets::ValueSets;
 
@@ -49,7 +50,7 @@ pub(crate) fn equal_to_any(sets: &mut ValueSets<'_>, places: &[Location]) -> Val
     if !texts.is_empty() {
         let terms = languages.automata.terms_mut();
         let words = languages.encoding.literals(terms, texts.iter().map(|text| &**text));
-        set.string = languages.string_set(words);
+        set.string = Strings::of_set(languages.string_set(words));
     }
     set.array = sets.formulas.arrays.or(arrays);
     set.object = sets.formulas.objects.or(objects);
@@ -74,7 +75,7 @@ pub(super) fn equal_to(sets: &mut ValueSets<'_>, location: Location) -> ValueSet
         }
         Value::String(text) => {
             let word = languages.encoding.literal(languages.automata.terms_mut(), text);
-            set.string = languages.string_set(word);
+            set.string = Strings::of_set(languages.string_set(word));
         }
         Value::Array(_) => set.array = equal_array(sets, location),
         Value::Object(_) => set.object = equal_object(sets, location),

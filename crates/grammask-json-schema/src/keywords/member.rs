@@ -9,6 +9,7 @@ use crate::values::formula::{falsehood, truth};
 use crate::values::formulas::{Formulas, NameList};
 use crate::values::literals::{NameSet, ObjectAssertion, ObjectFormula};
 use crate::values::scalar_languages::ScalarLanguages;
+use crate::values::string_formula::Strings;
 use crate::values::value_sets::ValueSets;
 use grammask_automata::TermId;
 use grammask_diagnostics::LimitExceeded;
@@ -120,7 +121,12 @@ fn property_names(
 ) -> Result<Option<ObjectFormula>, LimitExceeded> {
     sets.reader.check_is_schema(place);
     let schema = sets.reader.schema_at(place, context.scope);
-    let allowed = sets.applied(schema).string;
+    let Strings { regular: allowed, formula } = sets.applied(schema).string;
+    if formula.is_some() {
+        let message = "contents and maxima of tokens are not supported for the names of members";
+        sets.reader.unsupported(place, message.to_owned(), "");
+        return Ok(Some(sets.formulas.objects.literal(ObjectAssertion::Relaxed)));
+    }
     let ValueSets { languages, formulas, .. } = sets;
     if allowed == languages.any_string {
         return Ok(None);

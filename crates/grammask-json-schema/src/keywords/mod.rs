@@ -5,6 +5,7 @@
 //! determines the order of an object's members.
 
 mod constants;
+mod content;
 mod item;
 mod member;
 mod scalar;
@@ -12,6 +13,7 @@ pub(crate) mod schema_reader;
 mod unevaluated;
 
 pub(crate) use constants::equal_to_any;
+pub(crate) use content::{encoded_strings, media_type, regular_texts};
 
 use crate::document::json::Value;
 use crate::document::resources::Location;
@@ -22,6 +24,7 @@ use crate::values::disjointness::exactly_one;
 use crate::values::formula::truth;
 use crate::values::literals::Schema;
 use crate::values::scalar_languages::ScalarLanguages;
+use crate::values::string_formula::Strings;
 use crate::values::value_set::{Booleans, ValueSet};
 use crate::values::value_sets::ValueSets;
 use crate::{Draft, Numbers, OpenApi};
@@ -112,11 +115,11 @@ fn of_keyword(
         }
         "minLength" | "maxLength" | "pattern" if validation => {
             let string = scalar::text_keywords(&mut sets.reader, &mut sets.languages, context);
-            Some(ValueSet { string, ..sets.any() })
+            Some(ValueSet { string: Strings::of_set(string), ..sets.any() })
         }
         "format" => {
             let string = scalar::format(&mut sets.reader, &mut sets.languages, context, place);
-            string.map(|string| ValueSet { string, ..sets.any() })
+            string.map(|string| ValueSet { string: Strings::of_set(string), ..sets.any() })
         }
         "items" | "prefixItems" | "additionalItems" | "contains" => array(sets, context, keyword, place),
         "minItems" | "maxItems" | "uniqueItems" if validation => array(sets, context, keyword, place),
@@ -131,8 +134,18 @@ fn of_keyword(
         }
         "x-grammask-number-texts" => scalar::number_texts(&mut sets.reader, &mut sets.languages, place)
             .map(|number| ValueSet { number, ..sets.any() }),
-        "x-grammask-max-tokens" => scalar::max_tokens(&mut sets.reader, place)
-            .map(|string_tokens| ValueSet { string_tokens, ..sets.any() }),
+        "contentMediaType" | "contentEncoding" => {
+            let string = content::content(sets, context, keyword, place)?;
+            string.map(|string| ValueSet { string, ..sets.any() })
+        }
+        "x-grammask-content" => {
+            let string = content::named_content(sets, place)?;
+            string.map(|string| ValueSet { string, ..sets.any() })
+        }
+        "x-grammask-max-tokens" => {
+            let string = scalar::max_tokens(sets, place);
+            string.map(|string| ValueSet { string, ..sets.any() })
+        }
         "x-grammask-unenforceable" => {
             scalar::unenforceable(&mut sets.reader, place);
             None

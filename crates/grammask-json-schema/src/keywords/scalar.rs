@@ -6,7 +6,9 @@ use crate::keywords::schema_reader::{SchemaContext, SchemaReader};
 use crate::numbers::NumberSet;
 use crate::strings::{formats, lengths, pattern};
 use crate::values::scalar_languages::ScalarLanguages;
-use crate::values::value_set::{StringSet, TokenLimit};
+use crate::values::string_formula::{StringAssertion, Strings};
+use crate::values::value_set::StringSet;
+use crate::values::value_sets::ValueSets;
 use crate::{Draft, Formats, Numbers};
 use grammask_automata::TermId;
 use grammask_diagnostics::Code;
@@ -73,10 +75,11 @@ pub(super) fn number_texts(
 }
 
 /// The limit of the extension `x-grammask-max-tokens`: strings take at most that number of tokens, quotes aside.
-pub(super) fn max_tokens(reader: &mut SchemaReader<'_>, place: Location) -> Option<TokenLimit> {
+pub(super) fn max_tokens(sets: &mut ValueSets<'_>, place: Location) -> Option<Strings> {
+    let ValueSets { reader, languages, formulas, .. } = sets;
     let tokens = reader.count(place)?;
     reader.token_limit.get_or_insert(place);
-    Some(TokenLimit::AtMost(tokens))
+    Some(Strings::asserted(languages, formulas, StringAssertion::AtMostTokens(tokens)))
 }
 
 /// Reports the constraint that the extension `x-grammask-unenforceable` describes.

@@ -1,5 +1,7 @@
 //! Access to the schemas of a document: keyword values, references, interned schemas, and findings about them.
 
+use rustc_hash::FxHashMap;
+
 use crate::document::findings::Findings;
 use crate::document::json::Value;
 use crate::document::resources::{Library, Location, ReferenceError, SchemaDialect, Scope};
@@ -8,7 +10,7 @@ use crate::numbers::{Constant, Decimal, PlainDigits};
 use crate::values::formula::{falsehood, truth};
 use crate::values::formulas::Formulas;
 use crate::values::literals::{Satisfies, Schema, ValueFormula};
-use crate::values::value_set::TokenLimit;
+use crate::values::string_formula::Content;
 use crate::{Draft, SchemaOptions};
 use grammask_diagnostics::{Code, Deadline, Limits};
 
@@ -22,6 +24,8 @@ pub(crate) struct SchemaReader<'o> {
     pub(crate) schemas: Interner<Schema>,
     /// The first limit of the tokens of strings.
     pub(crate) token_limit: Option<Location>,
+    /// The first place of each content of strings.
+    pub(crate) content_places: FxHashMap<Content, Location>,
 }
 
 /// The schema whose keywords are being translated.
@@ -62,6 +66,7 @@ impl<'o> SchemaReader<'o> {
             findings: Findings::default(),
             schemas: Interner::new(),
             token_limit: None,
+            content_places: FxHashMap::default(),
         }
     }
 
@@ -279,18 +284,32 @@ impl<'o> SchemaReader<'o> {
         self.findings.add(&self.library, Code::InvalidSchema, place, message.to_owned(), "");
     }
 
-    /// The maximum number of tokens of strings; adds a finding if they have different ones.
-    pub(crate) fn max_tokens(&mut self, limit: TokenLimit) -> Option<u32> {
-        match (limit, self.token_limit) {
-            (TokenLimit::AtMost(tokens), _) => Some(tokens),
-            (TokenLimit::Mixed, Some(place)) => {
-                let message =
-                    "a maximum number of tokens for some of the strings at a place is not supported";
-                let help = "give all alternatives with strings the same `x-grammask-max-tokens`, and do not negate it";
-                self.unsupported(place, message.to_owned(), help);
-                None
+    /// Adds the findings of contents that would have to be regular languages.
+    pub(crate) fn irregular_contents(&mut self, contents: &[Content]) {
+        for content in contents {
+            if let Some(&place) = self.content_places.get(content) {
+                let message = match content.encoding {
+                    Some(_) => "an encoded content is not supported if its texts are not a regular language",
+                    None => "JSON in a string is not supported where strings are plain text",
+                };
+                self.unsupported(place, message.to_owned(), "");
             }
-            (TokenLimit::None | TokenLimit::Mixed, _) => None,
+        }
+    }
+
+    /// Adds the findings of a set of strings whose constraints that are not regular cannot be enforced.
+    pub(crate) fn unsupported_strings(&mut self, contents: &[Content], has_token_limit: bool) {
+        let help =
+            "give it to a schema with `type`, `title` and other annotations only, and do not negate it";
+        for content in contents {
+            if let Some(&place) = self.content_places.get(content) {
+                let message = "the content of strings is not supported next to other constraints on them";
+                self.unsupported(place, message.to_owned(), help);
+            }
+        }
+        if let Some(place) = self.token_limit.filter(|_| has_token_limit) {
+            let message = "a maximum number of tokens for some of the strings at a place is not supported";
+            self.unsupported(place, message.to_owned(), "do not negate `x-grammask-max-tokens`");
         }
     }
 

@@ -193,7 +193,7 @@ impl UniqueItems {
     }
 }
 
-/// Whether the recogniser cannot remember the values of an item: strings with a limit of tokens.
+/// Whether the recogniser cannot remember the values of an item: strings with a limit of tokens or a content.
 fn is_refused(
     sets: &mut ValueSets<'_>,
     value: ValueFormula,
@@ -202,14 +202,13 @@ fn is_refused(
     if !mentions_uniqueness(&sets.formulas, residual) {
         return Ok(false);
     }
-    let set = sets.of_formula(value)?;
-    Ok(sets.reader.max_tokens(set.string_tokens).is_some())
+    Ok(sets.of_formula(value)?.string.formula.is_some())
 }
 
 /// Refuses uniqueness of the items of some array.
 pub(super) fn refuse_uniqueness(sets: &mut ValueSets<'_>) {
     for place in sets.formulas.unique_keywords.clone() {
-        let message = "unique strings with a limit of tokens are not supported";
+        let message = "unique strings with a limit of tokens or a content are not supported";
         sets.reader.unsupported(place, message.to_owned(), "");
     }
 }
@@ -305,7 +304,7 @@ fn list_values(
     value: ValueFormula,
 ) -> Result<Option<Vec<ListedValue>>, LimitExceeded> {
     let set = sets.of_formula(value)?;
-    if set.has_containers() {
+    if set.has_containers() || set.string.formula.is_some() {
         return Ok(None);
     }
     // Candidates: null, the booleans, and the values of `enum` and `const`.

@@ -11,8 +11,9 @@ use rustc_hash::FxHashMap;
 use crate::options::Escapes;
 use crate::strings::lengths::PieceTable;
 use grammask_automata::encoding::spelling_trees::{CharTransition, SpellingTrees, TreeNodeId};
-use grammask_automata::encoding::{CharacterEncoding, JsonEscapes};
+use grammask_automata::encoding::{CharacterEncoding, TermEncoder};
 use grammask_automata::{TermId, Terms};
+use grammask_diagnostics::{LimitExceeded, Limits};
 
 /// The first and the last character of a range.
 pub(crate) type CharRange = (char, char);
@@ -30,12 +31,7 @@ impl EncodingKind {
     fn of_characters(self) -> CharacterEncoding {
         match self {
             Self::Plain => CharacterEncoding::Utf8,
-            Self::Json(escapes) => CharacterEncoding::JsonString(match escapes {
-                Escapes::Natural => JsonEscapes::Natural,
-                Escapes::Any => JsonEscapes::Any,
-                Escapes::Ascii => JsonEscapes::Ascii,
-                Escapes::Raw => JsonEscapes::Raw,
-            }),
+            Self::Json(escapes) => escapes.encoding(),
         }
     }
 }
@@ -75,6 +71,19 @@ impl StringEncoding {
     /// The universe of encodings.
     pub(crate) fn kind(&self) -> EncodingKind {
         self.kind
+    }
+
+    /// The encodings of the words of a language of texts.
+    pub(crate) fn image(
+        &self,
+        terms: &mut Terms,
+        texts: TermId,
+        limits: &Limits,
+    ) -> Result<TermId, LimitExceeded> {
+        // Bytes that are no text are no string.
+        let utf8 = StringEncoding::within(EncodingKind::Plain).texts(terms);
+        let texts = terms.intersection(&[texts, utf8]);
+        TermEncoder::new(self.characters.clone(), limits).image(terms, texts)
     }
 
     /// One character of `ranges`, which may be in any order and overlap.

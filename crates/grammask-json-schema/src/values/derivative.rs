@@ -19,7 +19,7 @@ use crate::interner::Id;
 use crate::values::formula::{Formula, FormulaArena, FormulaId, Literal, falsehood, truth};
 use crate::values::formulas::Formulas;
 use crate::values::literals::{ArrayAssertion, ObjectAssertion, Satisfies, Schema, ValueFormula};
-use crate::values::value_set::{StringSet, ValueSet};
+use crate::values::value_set::ValueSet;
 use crate::values::value_sets::ValueSets;
 use grammask_diagnostics::LimitExceeded;
 
@@ -188,13 +188,13 @@ fn string_excludes(
     let (Some(first), Some(second)) = (sets.try_of_schema(one)?, sets.try_of_schema(other)?) else {
         return Ok(false);
     };
-    let no_strings = StringSet { yes: sets.languages.automata.terms().nothing(), ..first.string };
-    let non_strings = ValueSet { string: no_strings, ..first };
-    let excludes = sets.is_plainly_empty(non_strings)? && {
+    let non_strings = ValueSet { string: ValueSet::none(&sets.languages).string, ..first };
+    // The strings outside a formula are not all outside of it that its hull has there.
+    let excludes = second.string.formula.is_none() && sets.is_plainly_empty(non_strings)? && {
         let languages = &mut sets.languages;
         let terms = languages.automata.terms_mut();
-        let not_outside = languages.encoding.outside(terms, second.string.no);
-        let both = terms.intersection(&[first.string.yes, not_outside]);
+        let not_outside = languages.encoding.outside(terms, second.string.regular.no);
+        let both = terms.intersection(&[first.string.regular.yes, not_outside]);
         languages.is_empty(both)?
     };
     sets.string_exclusions.insert((one, other), excludes);
@@ -240,7 +240,7 @@ fn make_exclusive<L: ChildAssertion>(
     let Some(sufficient) = sufficient.filter(|&value| value != truth()) else { return Ok(()) };
     let other = sets.formulas.negated_value(sufficient);
     let set = sets.of_formula(other)?;
-    if set.has_containers() {
+    if set.has_containers() || set.string.formula.is_some() {
         return Ok(());
     }
     for monomial in form.iter_mut().filter(|part| part.value == truth()) {

@@ -8,7 +8,8 @@ use crate::numbers::NumberSet;
 use crate::values::formula::{Formula, falsehood};
 use crate::values::formulas::MemberConstraints;
 use crate::values::literals::{ArrayAssertion, ArrayFormula, ObjectAssertion, ObjectFormula, ValueFormula};
-use crate::values::value_set::{Booleans, StringSet, TokenLimit, ValueSet};
+use crate::values::string_formula::Strings;
+use crate::values::value_set::{Booleans, ValueSet};
 use crate::values::value_sets::ValueSets;
 use grammask_diagnostics::LimitExceeded;
 use rustc_hash::FxHashMap;
@@ -32,7 +33,7 @@ pub(crate) fn exactly_one(sets: &mut ValueSets<'_>, parts: &[ValueSet]) -> Resul
         truth: is_in_one(&|part| part.booleans.truth),
     };
     let numbers: Vec<NumberSet> = parts.iter().map(|part| part.number).collect();
-    let strings: Vec<StringSet> = parts.iter().map(|part| part.string).collect();
+    let strings: Vec<Strings> = parts.iter().map(|part| part.string).collect();
     let any = sets.any();
     let mut number = any.number;
     for case in cases(sets, &numbers, |sets, a, b| sets.languages.are_disjoint(a.yes, b.yes), NumberSet::not)?
@@ -41,14 +42,17 @@ pub(crate) fn exactly_one(sets: &mut ValueSets<'_>, parts: &[ValueSet]) -> Resul
         let only = case.into_iter().fold(any.number, |all, part| languages.intersect_numbers(all, part));
         number = languages.intersect_numbers(number, NumberSet::not(only));
     }
-    let mut string = any.string;
-    for case in
-        cases(sets, &strings, |sets, a, b| sets.languages.are_disjoint(a.yes, b.yes), StringSet::complement)?
-    {
-        let languages = &mut sets.languages;
-        let only = case.into_iter().fold(any.string, |all, part| languages.intersect_strings(all, part));
-        string = languages.intersect_strings(string, only.complement());
+    let mut string = Vec::new();
+    let are_disjoint = |sets: &mut ValueSets<'_>, a: Strings, b: Strings| {
+        sets.languages.are_disjoint(a.regular.yes, b.regular.yes)
+    };
+    for mut case in cases(sets, &strings, are_disjoint, |part| part)? {
+        for other in &mut case[1..] {
+            *other = other.complement(&sets.languages, &mut sets.formulas);
+        }
+        string.push(Strings::intersection(&case, &mut sets.languages, &mut sets.formulas));
     }
+    let string = Strings::union(&string, &mut sets.languages, &mut sets.formulas);
     let arrays: Vec<ArrayFormula> = parts.iter().map(|part| part.array).collect();
     let mut array = Vec::new();
     for mut case in
@@ -73,8 +77,7 @@ pub(crate) fn exactly_one(sets: &mut ValueSets<'_>, parts: &[ValueSet]) -> Resul
         null,
         booleans,
         number: NumberSet::not(number),
-        string: string.complement(),
-        string_tokens: TokenLimit::of_union(parts, &sets.languages),
+        string,
         array: sets.formulas.arrays.or(array),
         object: sets.formulas.objects.or(object),
     })
@@ -229,7 +232,7 @@ pub(crate) fn is_unsatisfiable(
     if all.null || all.booleans.falsehood || all.booleans.truth {
         return Ok(false);
     }
-    if !sets.languages.is_empty(all.number.yes)? || !sets.languages.is_empty(all.string.yes)? {
+    if !sets.languages.is_empty(all.number.yes)? || !sets.languages.is_empty(all.string.regular.yes)? {
         return Ok(false);
     }
     // Comparing the first part with the others is enough to find a different constant or type.

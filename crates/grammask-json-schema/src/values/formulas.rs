@@ -9,6 +9,7 @@ use crate::values::literals::{
     ArrayAssertion, ArrayFormula, NameSet, ObjectAssertion, ObjectFormula, Satisfies, SeenItems, ValueFormula,
 };
 use crate::values::scalar_languages::ScalarLanguages;
+use crate::values::string_formula::{StringAssertion, StringFormula};
 use grammask_automata::TermId;
 use grammask_diagnostics::LimitExceeded;
 
@@ -38,9 +39,10 @@ impl MemberConstraints {
     }
 }
 
-/// Formulas about values, arrays and objects; ids are valid in the arena of their kind only.
+/// Formulas about values, strings, arrays and objects; ids are valid in the arena of their kind only.
 pub(crate) struct Formulas {
     pub(crate) values: FormulaArena<Satisfies>,
+    pub(crate) strings: FormulaArena<StringAssertion>,
     pub(crate) arrays: FormulaArena<ArrayAssertion>,
     pub(crate) objects: FormulaArena<ObjectAssertion>,
     pub(crate) names: Interner<Box<str>>,
@@ -59,6 +61,7 @@ impl Formulas {
     pub(crate) fn new() -> Self {
         Self {
             values: FormulaArena::new(),
+            strings: FormulaArena::new(),
             arrays: FormulaArena::new(),
             objects: FormulaArena::new(),
             names: Interner::new(),
@@ -73,7 +76,7 @@ impl Formulas {
 
     /// The number of formulas and operands in all arenas.
     pub(crate) fn size(&self) -> usize {
-        self.values.size() + self.arrays.size() + self.objects.size()
+        self.values.size() + self.strings.size() + self.arrays.size() + self.objects.size()
     }
 
     pub(crate) fn name(&mut self, name: &str) -> NameId {
@@ -201,6 +204,19 @@ impl Formulas {
             ArrayAssertion::Repeated(seen) => ArrayAssertion::Unique(seen),
         };
         self.arrays.literal(literal)
+    }
+
+    /// The negation of a formula about strings.
+    pub(crate) fn negated_string(&mut self, formula: StringFormula) -> StringFormula {
+        let mut negated = FxHashMap::default();
+        for id in self.strings.descendants(formula) {
+            let result = match negated_node(&mut self.strings, id, &negated) {
+                Ok(result) => result,
+                Err(literal) => self.strings.literal(literal.negation()),
+            };
+            negated.insert(id, result);
+        }
+        negated[&formula]
     }
 
     /// The negation of a formula about objects.

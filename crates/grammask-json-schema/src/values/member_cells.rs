@@ -100,7 +100,7 @@ fn memberships(
         satisfying(&|set| set.array == truth()),
         satisfying(&|set| set.object == truth()),
     ];
-    let strings: Vec<TermId> = values.iter().map(|set| set.string.yes).collect();
+    let strings: Vec<TermId> = values.iter().map(|set| set.string.regular.yes).collect();
     let numbers: Vec<TermId> = values.iter().map(|set| set.number.yes).collect();
     for terms in [strings, numbers] {
         let max_sets = MAX_CELLS_PER_CONSTRAINT * constraints.len();
@@ -273,7 +273,8 @@ impl ValueSets<'_> {
         let set = self.of_formula(value)?;
         let is_flat = (set.array == truth() || set.array == falsehood())
             && (set.object == truth() || set.object == falsehood())
-            && self.languages.is_decided(set.number, set.string)?;
+            && set.string.formula.is_none()
+            && self.languages.is_decided(set.number, set.string.regular)?;
         self.flat_complements.insert(value, is_flat);
         Ok(is_flat)
     }

@@ -9,5 +9,6 @@ pub(crate) mod literals;
 pub(crate) mod member_cells;
 pub(crate) mod scalar_languages;
 pub(crate) mod simplification;
+pub(crate) mod string_formula;
 pub(crate) mod value_set;
 pub(crate) mod value_sets;

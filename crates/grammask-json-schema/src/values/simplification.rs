@@ -376,7 +376,14 @@ impl ValueSets<'_> {
             return Ok(false);
         }
         let languages = &mut self.languages;
-        for (part, whole) in [(one.string.yes, other.string.yes), (one.number.yes, other.number.yes)] {
+        if other.string.formula.is_some()
+            && one.string != other.string
+            && !languages.is_empty(one.string.regular.yes)?
+        {
+            return Ok(false);
+        }
+        let strings = (one.string.regular.yes, other.string.regular.yes);
+        for (part, whole) in [strings, (one.number.yes, other.number.yes)] {
             if part != whole && !languages.is_empty(part)? {
                 let terms = languages.automata.terms_mut();
                 let outside = languages.encoding.outside(terms, whole);

@@ -2,14 +2,15 @@
 //!
 //! Booleans are a set of two flags. Numbers and strings are pairs of regular languages over encoded values: values
 //! certainly inside the set, and values certainly outside. A value on which a constraint is undecided, or the effect of
-//! a relaxed constraint, is in neither language or in both, which stays sound under nested negation. Arrays and objects
-//! are formulas.
+//! a relaxed constraint, is in neither language or in both, which stays sound under nested negation. Strings with
+//! constraints that are not regular, arrays and objects are formulas.
 
 use crate::numbers::NumberSet;
 use crate::values::formula::{falsehood, truth};
 use crate::values::formulas::Formulas;
 use crate::values::literals::{ArrayFormula, ObjectFormula};
 use crate::values::scalar_languages::ScalarLanguages;
+use crate::values::string_formula::Strings;
 use grammask_automata::TermId;
 use grammask_diagnostics::LimitExceeded;
 
@@ -36,51 +37,13 @@ pub(crate) struct Booleans {
     pub(crate) truth: bool,
 }
 
-/// The maximum number of tokens that the strings of a set may take.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(crate) enum TokenLimit {
-    /// No maximum.
-    None,
-    /// The same maximum for all strings.
-    AtMost(u32),
-    /// Some strings have a maximum and others have another one, which is not supported.
-    Mixed,
-}
-
-impl TokenLimit {
-    /// The limit of strings under both limits.
-    fn and(self, other: Self) -> Self {
-        match (self, other) {
-            (Self::Mixed, _) | (_, Self::Mixed) => Self::Mixed,
-            (Self::None, limit) | (limit, Self::None) => limit,
-            (Self::AtMost(own), Self::AtMost(other)) => Self::AtMost(own.min(other)),
-        }
-    }
-
-    /// The limit of the strings of a union.
-    pub(crate) fn of_union(sets: &[ValueSet], languages: &ScalarLanguages) -> Self {
-        let no_string = languages.any_string.complement().yes;
-        let with_strings = sets.iter().filter(|set| set.string.yes != no_string);
-        let mut limits = with_strings.map(|set| set.string_tokens);
-        let first = limits.next().unwrap_or(Self::None);
-        if limits.all(|limit| limit == first) { first } else { Self::Mixed }
-    }
-
-    /// The limit of the other strings. They have none of their own, and a double negation is not recognised.
-    fn of_complement(self) -> Self {
-        if self == Self::None { Self::None } else { Self::Mixed }
-    }
-}
-
 /// A set of JSON values.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct ValueSet {
     pub(crate) null: bool,
     pub(crate) booleans: Booleans,
     pub(crate) number: NumberSet,
-    pub(crate) string: StringSet,
-    /// The maximum number of tokens of each string, without its quotes.
-    pub(crate) string_tokens: TokenLimit,
+    pub(crate) string: Strings,
     pub(crate) array: ArrayFormula,
     pub(crate) object: ObjectFormula,
 }
@@ -92,8 +55,7 @@ impl ValueSet {
             null: true,
             booleans: Booleans { falsehood: true, truth: true },
             number: languages.any_number,
-            string: languages.any_string,
-            string_tokens: TokenLimit::None,
+            string: Strings::of_set(languages.any_string),
             array: truth(),
             object: truth(),
         }
@@ -105,8 +67,7 @@ impl ValueSet {
             null: false,
             booleans: Booleans { falsehood: false, truth: false },
             number: NumberSet::not(languages.any_number),
-            string: languages.any_string.complement(),
-            string_tokens: TokenLimit::None,
+            string: Strings::of_set(languages.any_string.complement()),
             array: falsehood(),
             object: falsehood(),
         }
@@ -121,8 +82,7 @@ impl ValueSet {
                 truth: self.booleans.truth && other.booleans.truth,
             },
             number: languages.intersect_numbers(self.number, other.number),
-            string: languages.intersect_strings(self.string, other.string),
-            string_tokens: self.string_tokens.and(other.string_tokens),
+            string: Strings::intersection(&[self.string, other.string], languages, formulas),
             array: formulas.arrays.and([self.array, other.array]),
             object: formulas.objects.and([self.object, other.object]),
         }
@@ -140,9 +100,9 @@ impl ValueSet {
             all.booleans.falsehood &= set.booleans.falsehood;
             all.booleans.truth &= set.booleans.truth;
             all.number = languages.intersect_numbers(all.number, set.number);
-            all.string = languages.intersect_strings(all.string, set.string);
-            all.string_tokens = all.string_tokens.and(set.string_tokens);
         }
+        let strings: Vec<Strings> = sets.iter().map(|set| set.string).collect();
+        all.string = Strings::intersection(&strings, languages, formulas);
         all.array = formulas.arrays.and(sets.iter().map(|set| set.array));
         all.object = formulas.objects.and(sets.iter().map(|set| set.object));
         all
@@ -151,30 +111,28 @@ impl ValueSet {
     /// The values in at least one of `sets`; no value for an empty list.
     pub(crate) fn union(sets: &[Self], languages: &mut ScalarLanguages, formulas: &mut Formulas) -> Self {
         let mut any = Self::none(languages);
-        let (mut number, mut string) = (languages.any_number, languages.any_string);
-        any.string_tokens = TokenLimit::of_union(sets, languages);
+        let mut number = languages.any_number;
         for set in sets {
             any.null |= set.null;
             any.booleans.falsehood |= set.booleans.falsehood;
             any.booleans.truth |= set.booleans.truth;
             number = languages.intersect_numbers(number, NumberSet::not(set.number));
-            string = languages.intersect_strings(string, set.string.complement());
         }
         any.number = NumberSet::not(number);
-        any.string = string.complement();
+        let strings: Vec<Strings> = sets.iter().map(|set| set.string).collect();
+        any.string = Strings::union(&strings, languages, formulas);
         any.array = formulas.arrays.or(sets.iter().map(|set| set.array));
         any.object = formulas.objects.or(sets.iter().map(|set| set.object));
         any
     }
 
     /// The values outside the set.
-    pub(crate) fn complement(self, formulas: &mut Formulas) -> Self {
+    pub(crate) fn complement(self, languages: &ScalarLanguages, formulas: &mut Formulas) -> Self {
         Self {
             null: !self.null,
             booleans: Booleans { falsehood: !self.booleans.falsehood, truth: !self.booleans.truth },
             number: NumberSet::not(self.number),
-            string: self.string.complement(),
-            string_tokens: self.string_tokens.of_complement(),
+            string: self.string.complement(languages, formulas),
             array: formulas.negated_array(self.array),
             object: formulas.negated_object(self.object),
         }
@@ -187,7 +145,7 @@ impl ValueSet {
             && !self.booleans.truth
             && !self.has_containers()
             && languages.is_empty(self.number.yes)?
-            && languages.is_empty(self.string.yes)?)
+            && languages.is_empty(self.string.regular.yes)?)
     }
 
     /// Whether the set may contain arrays or objects.

@@ -92,7 +92,7 @@ impl<'o> ValueSets<'o> {
 
     /// The values outside `set`.
     pub(crate) fn complement(&mut self, set: ValueSet) -> ValueSet {
-        set.complement(&mut self.formulas)
+        set.complement(&self.languages, &mut self.formulas)
     }
 
     /// The values in both sets.

@@ -12,8 +12,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from grammask import composition
 from grammask.errors import GrammarError, GrammarSemanticError
-from grammask.schemas.keywords import CONSTRAINTS, escaped
-from grammask.structural_tags.parameters.code import code_without
+from grammask.schemas.keywords import CONTENT, CONTENT_KEYWORDS, escaped
 from grammask.structural_tags.parameters.flat_decoder import UNDECLARED_NAME, FlatDecoder
 from grammask.structural_tags.parameters.style import EMPTY, Member, members_part
 from grammask.structural_tags.parameters.undeclared import ABOUT_UNDECLARED, undeclared_properties
@@ -21,7 +20,6 @@ from grammask.structural_tags.parameters.value_shapes import NOT_ABOUT_STRINGS
 
 if TYPE_CHECKING:
     from grammask.composition import Part
-    from grammask.sources import Source
     from grammask.structural_tags.parameters.style import EncodingContext
 
 __all__ = ["FLAT_STYLES", "FlatStyle"]
@@ -101,7 +99,7 @@ class _FlatEncoder:
             self.diagnostics.unsupported(pointer, "parameters need a schema with `properties`")
             return EMPTY
         for keyword in schema:
-            if keyword in CONSTRAINTS and keyword not in _OBJECT_KEYWORDS:
+            if keyword in context.constraints and keyword not in _OBJECT_KEYWORDS:
                 self.diagnostics.unsupported(
                     f"{pointer}/{escaped(keyword)}",
                     f"`{keyword}` is not supported for parameters that are written as XML",
@@ -126,12 +124,7 @@ class _FlatEncoder:
                         place, f"the name {name!r} is required, and contains an excluded word"
                     )
                 continue
-            value = (
-                self.value_in_tag(inner, place, after)
-                if name not in context.code
-                else self.code_in_tag(context.code[name], name, place, after)
-            )
-            part = composition.sequence([composition.literal(name), value])
+            part = composition.sequence([composition.literal(name), self.value_in_tag(inner, place, after)])
             members.append(Member(part, is_required=name in required))
         for group in undeclared_properties(
             schema, pointer, self.diagnostics, is_open="properties" not in schema
@@ -158,18 +151,6 @@ class _FlatEncoder:
         ]
         return composition.choice(values or [EMPTY])
 
-    def code_in_tag(self, source: Source, name: str, pointer: str, after: str) -> Part:
-        """Returns the part of a parameter that holds code, after its name."""
-        try:
-            code = composition.named(code_without(source, [*self.context.excludes, self.style.end]), name)
-        except GrammarError as error:
-            self.diagnostics.embedded(pointer, error)
-            return EMPTY
-        # Both line feeds that the decoder drops are there, since code may have line feeds of its own.
-        around = [composition.literal("\n")] if self.style.has_own_lines else []
-        end = composition.literal(self.style.end)
-        return composition.sequence([*self.rest_of_tag(after, "string"), *around, code, *around, end])
-
     def rest_of_tag(self, after: str, kind: str) -> list[Part]:
         text = after.replace("{is_string}", "true" if kind == "string" else "false").replace("{type}", kind)
         first, _, last = text.partition("{space}")
@@ -179,7 +160,7 @@ class _FlatEncoder:
     def values(self, schema: Any, pointer: str) -> list[tuple[str, Part]]:
         text = composition.free_text(before=self.style.end, without=self.context.excludes)
         if schema is True or (
-            isinstance(schema, Mapping) and not any(keyword in CONSTRAINTS for keyword in schema)
+            isinstance(schema, Mapping) and not any(keyword in self.context.constraints for keyword in schema)
         ):
             # Every JSON value is also a text, unless the tag distinguishes the two.
             if not self.style.marks_strings:
@@ -188,7 +169,7 @@ class _FlatEncoder:
         if not isinstance(schema, Mapping):
             self.diagnostics.unsupported(pointer, "a parameter that no value satisfies")
             return []
-        keywords = {keyword for keyword in schema if keyword in CONSTRAINTS}
+        keywords = {keyword for keyword in schema if keyword in self.context.constraints}
         listed = schema.get("enum") if "enum" in schema else [schema["const"]] if "const" in schema else None
         if isinstance(listed, list) and keywords <= {"type", "enum", "const"}:
             return self.listed(listed, schema, pointer)
@@ -213,7 +194,7 @@ class _FlatEncoder:
                         "which one is written",
                     )
             elif about_strings:
-                text = self.strings(schema, pointer)
+                text = self.content(schema, about_strings, pointer) or self.strings(schema, pointer)
             values.append(("string", text))
         if other_types:
             values += self.json(self.by_type({**schema, "type": other_types}), pointer)
@@ -243,7 +224,9 @@ class _FlatEncoder:
         while stack:
             inner = stack.pop()
             keywords = (
-                {keyword for keyword in inner if keyword in CONSTRAINTS} if isinstance(inner, Mapping) else ()
+                {keyword for keyword in inner if keyword in self.context.constraints}
+                if isinstance(inner, Mapping)
+                else ()
             )
             reference: Any = inner["$ref"] if keywords == {"$ref"} else None
             target = self.definition(reference)
@@ -265,6 +248,21 @@ class _FlatEncoder:
         return (
             definitions.get(name) if isinstance(definitions, Mapping) and reference.startswith("#/") else None
         )
+
+    def content(self, schema: Mapping[str, Any], keywords: set[str], pointer: str) -> Part | None:
+        """Returns the part of the strings whose content is a text of a grammar; None if no other keyword is there."""
+        if not keywords <= CONTENT_KEYWORDS | {CONTENT}:
+            return None
+        try:
+            code = self.context.content_part({**schema, **self.definitions}, self.style.end)
+        except GrammarError as error:
+            self.diagnostics.embedded(pointer, error)
+            return EMPTY
+        if code is None or not self.style.has_own_lines:
+            return code
+        # Both line feeds that the decoder drops are there, since code may have line feeds of its own.
+        line_feed = composition.literal("\n")
+        return composition.sequence([line_feed, code, line_feed])
 
     def strings(self, schema: Mapping[str, Any], pointer: str) -> Part:
         part = self.constrained({**schema, "type": "string"}, pointer)

@@ -4,13 +4,8 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from grammask import composition
-from grammask.errors import GrammarError
-from grammask.schemas.keywords import CONSTRAINTS, escaped
-from grammask.structural_tags.parameters.code import code_in_json, json_object_with_code
 from grammask.structural_tags.parameters.style import EMPTY
 
 if TYPE_CHECKING:
@@ -36,8 +31,6 @@ class JsonStyle:
 
     def encode(self, schema: Any, context: EncodingContext) -> Part:
         """Returns the part that matches the values of a schema as JSON."""
-        if context.code:
-            return _with_code(schema, context)
         return context.json_part(schema, context.pointer) or EMPTY
 
     def decoder(self, schema: Any, begin: int, following: str) -> JsonDecoder:  # noqa: ARG002
@@ -46,50 +39,6 @@ class JsonStyle:
 
 
 JSON_STYLE = JsonStyle()
-
-_OBJECT_KEYWORDS = {"type", "properties", "required", "additionalProperties", "$defs", "definitions"}
-
-
-def _with_code(schema: Any, context: EncodingContext) -> Part:
-    """Returns the part that matches objects with members that hold code, in the order of the schema."""
-    for keyword in sorted(schema.keys() & CONSTRAINTS - _OBJECT_KEYWORDS):
-        context.diagnostics.unsupported(
-            f"{context.pointer}/{escaped(keyword)}", f"`{keyword}` next to parameters that hold code"
-        )
-    if schema.get("type", "object") != "object" or schema.get("additionalProperties", False) is not False:
-        context.diagnostics.unsupported(
-            context.pointer,
-            "parameters next to those that hold code are the declared properties of an object",
-        )
-    for option in ("separators", "indent", "key_order"):
-        if context.options.get(option) not in (None, "schema"):
-            context.diagnostics.unsupported(
-                context.pointer, f"the option `{option}` with parameters that hold code"
-            )
-    properties = schema["properties"]
-    required = schema.get("required", [])
-    for name in required:
-        if name not in properties:
-            context.diagnostics.unsupported(
-                f"{context.pointer}/required", f"the parameter {name!r} is required and not declared"
-            )
-    definitions = {name: schema[name] for name in ("$defs", "definitions") if name in schema}
-    members = []
-    for name, inner in properties.items():
-        place = f"{context.pointer}/properties/{escaped(name)}"
-        value: Part | None = EMPTY
-        if name not in context.code:
-            value = context.json_part(
-                {**inner, **definitions} if isinstance(inner, Mapping) else inner, place
-            )
-        else:
-            try:
-                value = composition.named(code_in_json(context.code[name]), name)
-            except GrammarError as error:
-                context.diagnostics.embedded(place, error)
-        key = composition.literal(json.dumps(name, ensure_ascii=False) + ":")
-        members.append((composition.sequence([key, context.space, value or EMPTY]), name in required))
-    return json_object_with_code(members, context.space)
 
 
 class JsonDecoder:

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from grammask import composition
 from grammask.errors import GrammarError, GrammarSemanticError
 from grammask.schemas.json_text import json_text
-from grammask.schemas.keywords import escaped
+from grammask.schemas.keywords import CONTENT, CONTENT_KEYWORDS
 from grammask.structural_tags.parameters.nested_decoder import NestedDecoder
 from grammask.structural_tags.parameters.style import EMPTY, Member, members_part
 from grammask.structural_tags.parameters.value_shapes import (
@@ -84,10 +84,6 @@ class NestedStyle:
 
     def encode(self, schema: Any, context: EncodingContext) -> Part:
         """Returns the part that matches the properties of an object."""
-        for name in context.code:
-            context.diagnostics.unsupported(
-                f"{context.pointer}/properties/{escaped(name)}", "parameters that hold code, in this style"
-            )
         schema = parameters_schema(schema, has_free_names=self.has_type)
         try:
             return _NestedEncoder(self, schema, context).parameters()
@@ -139,7 +135,13 @@ class _NestedEncoder:
         self.context = context
         self.diagnostics = context.diagnostics
         self.space = context.space
-        self.shapes = SchemaShapes(schema, context.pointer, context.diagnostics, admits_any=style.has_type)
+        self.shapes = SchemaShapes(
+            schema,
+            context.pointer,
+            context.diagnostics,
+            admits_any=style.has_type,
+            constraints=context.constraints,
+        )
         # Names of rules contain a hash of their source, so that encoders of other schemas have other names.
         source = pickle.dumps((style, json_text(schema), sorted(context.options.items())), protocol=5)
         self.key = hashlib.sha256(source).hexdigest()
@@ -342,10 +344,13 @@ class _NestedEncoder:
                     max_characters=shape.max_length,
                 )
             case StringShape():
+                constraints = {"type": "string", **shape.constraints}
                 try:
-                    return self.context.string_part(
-                        {"type": "string", **shape.constraints}, self.style.text_end
-                    )
+                    code = None
+                    if shape.constraints.keys() <= CONTENT_KEYWORDS | {CONTENT}:
+                        definitions = {key: self.root.schema.get(key, {}) for key in ("$defs", "definitions")}
+                        code = self.context.content_part({**constraints, **definitions}, self.style.text_end)
+                    return code or self.context.string_part(constraints, self.style.text_end)
                 except GrammarError as error:
                     self.diagnostics.embedded(shape.pointer, error)
                     return EMPTY

@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from collections.abc import Mapping
+from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
-from grammask import composition
+from grammask import _grammask, composition
 from grammask.errors import GrammarError, GrammarSemanticError
+from grammask.readers.code_without import code_without
+from grammask.readers.content import content_type_part, is_json_type
 from grammask.readers.json_schema import json_schema_part, string_schema_part
 from grammask.readers.regex import regex_part
-from grammask.schemas.options import FLEXIBLE_WHITESPACE
+from grammask.schemas.json_text import schema_text
+from grammask.schemas.keywords import CONSTRAINTS, CONTENT, CONTENT_KEYWORDS
+from grammask.schemas.options import FLEXIBLE_WHITESPACE, with_keywords
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
 
     from grammask.composition import Part
     from grammask.sources import Source
@@ -77,13 +82,11 @@ class EncodingContext:
         diagnostics: Receives the errors.
         options: Options for reading schemas. ``key_order`` and ``excludes`` also apply to the order and the names of
             parameters.
-        code: The grammars of the parameters that hold code. In the schema they are strings without constraints.
     """
 
     pointer: str
     diagnostics: DiagnosticList
     options: Mapping[str, Any]
-    code: Mapping[str, Source] = field(default_factory=dict)
 
     @cached_property
     def space(self) -> Part:
@@ -93,6 +96,12 @@ class EncodingContext:
             return regex_part(r"(?: |\n[ \t]{0,64})?")
         max_characters = FLEXIBLE_WHITESPACE if max_characters is None else max_characters
         return regex_part(rf"[ \n\r\t]{{0,{max_characters}}}")
+
+    @cached_property
+    def constraints(self) -> frozenset[str]:
+        """The keywords that constrain values."""
+        is_enforced = self.options.get("content") == "enforce"
+        return CONSTRAINTS | CONTENT_KEYWORDS if is_enforced else CONSTRAINTS
 
     @property
     def excludes(self) -> Sequence[str]:
@@ -133,7 +142,56 @@ class EncodingContext:
         Raises:
             GrammarError: The schema is bad, or no string satisfies it.
         """
-        return string_schema_part(schema, excludes=[*self.excludes, end], limits=self.options.get("limits"))
+        return string_schema_part(
+            schema,
+            content=self.options.get("content", "annotation"),
+            content_grammars=self.options.get("content_grammars", ()),
+            excludes=[*self.excludes, end],
+            limits=self.options.get("limits"),
+        )
+
+    def content_part(self, schema: Mapping[str, Any], end: str) -> Part | None:
+        """Returns the part that matches the content of strings, unescaped, that does not contain ``end``.
+
+        Args:
+            schema: The schema of the strings, whose references have their definitions in it.
+            end: The text after the strings.
+
+        Returns:
+            None if the schema has no content of a grammar, or one in an encoding.
+
+        Raises:
+            GrammarError: The content has no grammar, or it may contain ``end``.
+        """
+        words = [*self.excludes, end]
+        limits = self.options.get("limits")
+        grammars = with_keywords(None, {"content_grammars": self.options.get("content_grammars", ())})
+        named = dict(grammars.content_grammars)
+        name = schema.get(CONTENT)
+        if name is not None:
+            return code_without(_source_of(named[name].as_part()), words)
+        media_type = schema.get("contentMediaType")
+        if "contentMediaType" not in self.constraints or "contentEncoding" in schema or media_type is None:
+            return None
+        probe = schema_text({"contentMediaType": media_type})
+        (name,) = _grammask.content_names(probe, grammars.for_engine(), limits) or (None,)
+        code = named[name].as_part() if name in named else content_type_part(name or "")
+        if code is not None and "contentSchema" not in schema:
+            return code_without(_source_of(code), words)
+        if code is None and name is not None and is_json_type(name):
+            definitions = {key: schema[key] for key in ("$defs", "definitions") if key in schema}
+            inner = schema.get("contentSchema", True)
+            options = {**self.options, "excludes": words, "strict": False}
+            return json_schema_part(
+                {**inner, **definitions} if isinstance(inner, Mapping) else inner, **options
+            )
+        return None
+
+
+def _source_of(part: Part) -> Source:
+    """Returns the source of a part that is one grammar."""
+    source: Source = part.arguments[0] if part.kind == "source" else part
+    return source
 
 
 @dataclass(frozen=True)

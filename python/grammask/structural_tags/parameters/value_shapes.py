@@ -12,7 +12,7 @@ from itertools import combinations
 from typing import TYPE_CHECKING, Any, TypeAlias
 from urllib.parse import unquote
 
-from grammask.schemas.keywords import CONSTRAINTS, escaped
+from grammask.schemas.keywords import CONSTRAINTS, CONTENT, CONTENT_KEYWORDS, escaped
 from grammask.structural_tags.parameters.undeclared import ABOUT_UNDECLARED, undeclared_properties
 
 if TYPE_CHECKING:
@@ -154,7 +154,7 @@ _SCALARS = ("null", "boolean", "integer", "number")
 _TYPES = ("string", *_SCALARS, "object", "array")
 _NUMBERS = {"minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf"}
 _OF_TYPE = {
-    "string": {"minLength", "maxLength", "pattern", "format"},
+    "string": {"minLength", "maxLength", "pattern", "format", CONTENT, *CONTENT_KEYWORDS},
     "number": _NUMBERS,
     "integer": _NUMBERS,
     "object": {
@@ -185,7 +185,15 @@ class SchemaShapes:
         admits_any: Whether values without constraints and objects with undeclared names can be written.
     """
 
-    def __init__(self, root: Any, pointer: str, diagnostics: DiagnosticList, *, admits_any: bool) -> None:
+    def __init__(
+        self,
+        root: Any,
+        pointer: str,
+        diagnostics: DiagnosticList,
+        *,
+        admits_any: bool,
+        constraints: frozenset[str] = CONSTRAINTS,
+    ) -> None:
         """Starts without shapes.
 
         Args:
@@ -193,7 +201,9 @@ class SchemaShapes:
             pointer: The pointer of the schema.
             diagnostics: Receives errors.
             admits_any: Whether the style can write any value.
+            constraints: The keywords that constrain values.
         """
+        self._keywords = constraints
         self.diagnostics = diagnostics
         self.admits_any = admits_any
         self._root = LocatedSchema(root, pointer)
@@ -220,7 +230,7 @@ class SchemaShapes:
                 if schema is not False:
                     self.diagnostics.invalid(pointer, "a schema is an object, true or false")
                 continue
-            keywords = {keyword for keyword in schema if keyword in CONSTRAINTS}
+            keywords = {keyword for keyword in schema if keyword in self._keywords}
             combined = sorted(keywords & {"$ref", "anyOf", "oneOf", "allOf"})
             if not combined:
                 found += [(shape, branches) for shape in self._direct_shapes(schema, keywords, pointer)]
@@ -295,7 +305,7 @@ class SchemaShapes:
         if "string" in types:
             for name in ("minLength", "maxLength"):
                 self._bound(schema, name, pointer)
-            constraints = {name: schema[name] for name in schema if name in _OF_TYPE["string"]}
+            constraints = {name: schema[name] for name in schema if name in _OF_TYPE["string"] & keywords}
             found.append(StringShape(constraints, pointer))
         scalars = tuple(kind for kind in types if kind in _SCALARS)
         if scalars:

@@ -1,0 +1,100 @@
+//! The grammars of the contents of strings, inner ones before those that contain them.
+
+use rustc_hash::FxHashMap;
+
+use crate::emit::emitter::Emitter;
+use crate::emit::rules::{EmittedContent, EmittedGrammar, RuleId};
+use crate::keywords::schema_reader::SchemaReader;
+use crate::values::string_formula::{Content, ContentTexts};
+use grammask_automata::Terms;
+use grammask_diagnostics::Code;
+use grammask_grammar::Grammar;
+
+/// A grammar of decoded strings.
+#[derive(Clone, Debug)]
+pub enum StringContent {
+    /// A grammar of the options, by its index.
+    Media(usize),
+    /// The JSON texts of a schema.
+    Json {
+        /// The grammar.
+        grammar: Box<Grammar>,
+        /// The contents that it embeds: indices of earlier ones.
+        embedded: Vec<usize>,
+        /// The JSON pointer of the keyword.
+        pointer: String,
+    },
+}
+
+/// A grammar with the contents that it embeds.
+pub(crate) struct GrammarWithContents {
+    pub(crate) grammar: Grammar,
+    /// Indices of contents.
+    pub(crate) embedded: Vec<usize>,
+    pub(crate) contents: Vec<StringContent>,
+}
+
+/// A grammar of emitted rules whose contents are being made.
+struct Pending {
+    /// `None` for the whole text.
+    content: Option<RuleId>,
+    emitted: EmittedGrammar,
+}
+
+/// The grammar with the start rule `start`, and the grammars of its contents; `None` if it derives no finite text, or, with
+/// a finding, if a content contains itself.
+pub(crate) fn grammar_with_contents(
+    emitter: &Emitter,
+    reader: &mut SchemaReader<'_>,
+    terms: &Terms,
+    start: RuleId,
+    source: &str,
+) -> Option<GrammarWithContents> {
+    let media_grammars = &reader.options.media_grammars;
+    let emitted_of =
+        |rule: RuleId, source: &str| emitter.rules.to_grammar(terms.clone(), rule, source, media_grammars);
+    let mut contents: Vec<StringContent> = Vec::new();
+    let mut indices: FxHashMap<EmittedContent, usize> = FxHashMap::default();
+    let mut stack = vec![Pending { content: None, emitted: emitted_of(start, source)? }];
+    while let Some(Pending { emitted, .. }) = stack.last() {
+        let missing = emitted.contents.iter().copied().find(|content| !indices.contains_key(content));
+        match missing {
+            Some(content @ EmittedContent::Media(grammar)) => {
+                indices.insert(content, contents.len());
+                contents.push(StringContent::Media(grammar));
+            }
+            Some(EmittedContent::Json(rule)) if stack.iter().any(|other| other.content == Some(rule)) => {
+                let value = emitter.json_contents.get(&rule)?;
+                let content = Content { texts: ContentTexts::Json(*value), encoding: None };
+                let place = *reader.content_places.get(&content)?;
+                let message =
+                    "a content of strings that contains such strings itself is not supported".to_owned();
+                let help = "write the inner schemas out";
+                reader.findings.add(&reader.library, Code::UnsupportedGrammar, place, message, help);
+                return None;
+            }
+            Some(EmittedContent::Json(rule)) => {
+                stack.push(Pending { content: Some(rule), emitted: emitted_of(rule, "")? });
+            }
+            None => {
+                let Pending { content, emitted } = stack.pop()?;
+                let EmittedGrammar { grammar, contents: embedded } = emitted;
+                let embedded: Vec<usize> = embedded.iter().map(|content| indices[content]).collect();
+                let Some(rule) = content else {
+                    return Some(GrammarWithContents { grammar, embedded, contents });
+                };
+                let pointer = emitter.json_contents.get(&rule).and_then(|&value| {
+                    let content = Content { texts: ContentTexts::Json(value), encoding: None };
+                    reader.content_places.get(&content).map(|&place| reader.library.pointer(place))
+                });
+                indices.insert(EmittedContent::Json(rule), contents.len());
+                contents.push(StringContent::Json {
+                    grammar: Box::new(grammar),
+                    embedded,
+                    pointer: pointer.unwrap_or_default(),
+                });
+            }
+        }
+    }
+    None
+}
