@@ -81,7 +81,7 @@ impl Sketch {
     fn value(&mut self, depth: usize) -> (NodeId, u32) {
         let span = Span::default();
         let texts: &[(&str, u32)] = match self.equality {
-            ValueEquality::Bytes => &[
+            ValueEquality::Bytes | ValueEquality::Named(_) => &[
                 ("a|b", 2),
                 ("aa|bb|ab", 3),
                 ("a+", 9),

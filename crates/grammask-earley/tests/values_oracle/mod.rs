@@ -54,7 +54,8 @@ pub struct ValueOracle<'g> {
     pub has_given_up: Cell<bool>,
 }
 
-/// The search assumes that each viable prefix has a completion of at most this number of bytes.
+/// The search assumes that each viable prefix has a completion of at most this number of bytes, and of a multiple of the
+/// open and bound texts.
 const MAX_COMPLETION: usize = 48;
 
 /// The derivations of a text, before their next byte.
@@ -117,12 +118,15 @@ impl<'g> ValueOracle<'g> {
         let mut visited = HashSet::from([derivation.clone()]);
         let mut queue = BinaryHeap::from([Reverse((0, 0, derivation.clone()))]);
         let mut found = false;
+        let bound = derivation.scopes.iter().flat_map(|scope| scope.bound.values());
+        let texts: usize = derivation.values.iter().chain(bound).map(Vec::len).sum();
+        let max_length = MAX_COMPLETION + 8 * texts;
         while let Some(Reverse((_, length, current))) = queue.pop() {
             if current.goals.is_empty() || self.live.borrow().get(&current) == Some(&true) {
                 found = true;
                 break;
             }
-            if length == MAX_COMPLETION {
+            if length == max_length {
                 continue;
             }
             for &byte in &self.bytes {
@@ -344,7 +348,7 @@ impl<'g> ValueOracle<'g> {
 /// A text that equal values have in common.
 fn value_of(text: &[u8], equality: ValueEquality) -> String {
     match equality {
-        ValueEquality::Bytes => format!("{text:?}"),
+        ValueEquality::Bytes | ValueEquality::Named(_) => format!("{text:?}"),
         ValueEquality::Json => {
             let mut reader = JsonReader { text, position: 0 };
             match reader.value() {

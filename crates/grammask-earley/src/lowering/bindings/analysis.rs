@@ -55,9 +55,9 @@ impl FreeBindings {
         self.nodes[node.index()]
     }
 
-    /// Whether a rule contains one.
+    /// Whether a rule of the original grammar contains one.
     pub(super) fn has_rule(&self, rule: NonterminalId) -> bool {
-        self.rules[rule.index()]
+        self.rules.get(rule.index()) == Some(&true)
     }
 
     /// The bodies of a rule.
