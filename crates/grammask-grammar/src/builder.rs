@@ -5,8 +5,9 @@ use std::sync::Arc;
 use rustc_hash::FxHashMap;
 
 use super::{
-    Binding, BindingKind, Definition, EmbeddedId, EmbeddedTexts, Grammar, Node, NodeId, NonterminalDefinition, NonterminalId,
-    Selection, Span, Terminal, TerminalDefinition, TerminalId, ValueCondition, ValueEquality, ValueKind,
+    Binding, BindingKind, Definition, EmbeddedId, EmbeddedTexts, Grammar, Node, NodeId,
+    NonterminalDefinition, NonterminalId, Selection, Span, Terminal, TerminalDefinition, TerminalId,
+    ValueCondition, ValueEquality, ValueKind,
 };
 use grammask_automata::{TermId, Terms};
 

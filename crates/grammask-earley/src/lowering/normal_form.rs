@@ -9,7 +9,9 @@ use std::sync::Arc;
 use grammask_automata::Automata;
 use grammask_collections::id_type;
 use grammask_diagnostics::LimitExceeded;
-use grammask_grammar::{NonterminalId, Selection, Terminal, TerminalDefinition, TerminalId, ValueCondition, ValueKind};
+use grammask_grammar::{
+    NonterminalId, Selection, Terminal, TerminalDefinition, TerminalId, ValueCondition, ValueKind,
+};
 use rustc_hash::FxHashSet;
 
 use super::productions::{Body, Productions, Symbol};

@@ -13,8 +13,21 @@ pub struct BindingSketch {
     bound: Vec<&'static str>,
 }
 
-const OPERANDS: &[&str] =
-    &["a+", "[ab]+", "a*", "[ab]*", "a|b", "a|ab|abb", "1*", "(ab)*", "a?", "[ab1]{0,2}", "[a:]*", "aa?", "b|,"];
+const OPERANDS: &[&str] = &[
+    "a+",
+    "[ab]+",
+    "a*",
+    "[ab]*",
+    "a|b",
+    "a|ab|abb",
+    "1*",
+    "(ab)*",
+    "a?",
+    "[ab1]{0,2}",
+    "[a:]*",
+    "aa?",
+    "b|,",
+];
 
 impl BindingSketch {
     pub fn grammar(seed: u64) -> Grammar {

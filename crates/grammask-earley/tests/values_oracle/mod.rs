@@ -11,7 +11,9 @@ use std::collections::{BTreeMap, BTreeSet, BinaryHeap, HashMap, HashSet};
 use std::sync::Arc;
 
 use grammask_automata::{TermId, Terms};
-use grammask_grammar::{BindingKind, Grammar, Node, NodeId, PartId, Terminal, ValueCondition, ValueEquality, ValueKind};
+use grammask_grammar::{
+    BindingKind, Grammar, Node, NodeId, PartId, Terminal, ValueCondition, ValueEquality, ValueKind,
+};
 
 /// What is still to be read, in a derivation.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -289,7 +291,8 @@ impl<'g> ValueOracle<'g> {
                     agenda.push(derivation);
                 }
                 None => {
-                    let bound = derivation.scopes.last().expect("bindings are in scopes").bound.get(&binding.name);
+                    let bound =
+                        derivation.scopes.last().expect("bindings are in scopes").bound.get(&binding.name);
                     if let Some(bound) = bound {
                         let word = self.terms.borrow_mut().literal(bound);
                         derivation.goals.push(Goal::Word(word));

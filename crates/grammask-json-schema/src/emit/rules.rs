@@ -12,7 +12,8 @@ use rustc_hash::FxHashMap;
 use grammask_automata::{TermId, Terms};
 use grammask_diagnostics::Span;
 use grammask_grammar::{
-    Grammar, GrammarBuilder, NodeId, NonterminalId, PartId, Selection, Terminal, ValueEquality, ValueKind,
+    Grammar, GrammarBuilder, NodeId, NonterminalId, PartId, Selection, Terminal, ValueCondition,
+    ValueEquality, ValueKind,
 };
 
 /// A rule in [`Rules`].
@@ -300,10 +301,8 @@ impl Rules {
                         }
                         RulePart::Value { rule, kind } => {
                             let node = reference(rule, &mut builder);
-                            nodes.push(match kind {
-                                ValueKind::Fresh => builder.fresh(node, ValueEquality::Json, span),
-                                ValueKind::Repeated => builder.repeated(node, ValueEquality::Json, span),
-                            });
+                            let condition = ValueCondition { kind, equality: ValueEquality::Json };
+                            nodes.push(builder.value(node, condition, span));
                         }
                         RulePart::Repeat { rule, .. } if !productive[rule.index()] => {}
                         RulePart::Repeat { rule, min, max } => {

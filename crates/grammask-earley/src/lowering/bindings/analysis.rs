@@ -97,8 +97,10 @@ impl FreeBindings {
         for (index, definition) in grammar.nonterminals().iter().enumerate() {
             let is_own = recursive.contains(&(index as u32));
             if self.rules[index] && (sizes[components.of_node[index]] > 1 || is_own) {
-                let message =
-                    format!("the rule `{}` refers to itself inside the scope of its bindings", definition.name);
+                let message = format!(
+                    "the rule `{}` refers to itself inside the scope of its bindings",
+                    definition.name
+                );
                 diagnostics.push(
                     Diagnostic::error(Code::UnsupportedGrammar, message)
                         .at(definition.span)

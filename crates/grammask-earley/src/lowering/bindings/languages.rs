@@ -48,9 +48,7 @@ impl OperandLanguages {
         let term = self.rules.of_node(builder, node).map_err(|reason| {
             let message = format!("the texts of {} are not a regular language", binding.kind.notation());
             let help = format!("{}; use a regular part", reason.reason());
-            Box::new(
-                Diagnostic::error(Code::UnsupportedGrammar, message).at(grammar.span(node)).help(help),
-            )
+            Box::new(Diagnostic::error(Code::UnsupportedGrammar, message).at(grammar.span(node)).help(help))
         })?;
         self.memo.insert(node, term);
         Ok(term)

@@ -187,7 +187,8 @@ impl<'a> BindingTranslation<'a> {
             Node::Nonterminal(rule) => Ok(Variants::clone(&*self.result(Task::Rule(*rule, before))?)),
             Node::Binding(binding) => Ok(self.binding(node, binding, before)?),
             Node::Selection { .. } | Node::Value { .. } => {
-                let message = "a part of an object or array of a schema cannot refer to a name that is bound around it";
+                let message =
+                    "a part of an object or array of a schema cannot refer to a name that is bound around it";
                 let diagnostic = Diagnostic::error(Code::UnsupportedGrammar, message);
                 Err(Pause::Failed(Box::new(diagnostic.at(grammar.span(node)))))
             }
@@ -196,7 +197,12 @@ impl<'a> BindingTranslation<'a> {
         }
     }
 
-    fn rule(&mut self, visit: &mut Visit, rule: NonterminalId, before: Assignment) -> Result<Variants, Pause> {
+    fn rule(
+        &mut self,
+        visit: &mut Visit,
+        rule: NonterminalId,
+        before: Assignment,
+    ) -> Result<Variants, Pause> {
         let bodies = self.free.bodies(rule);
         let Some(&first) = bodies.first() else { return Ok(Vec::new()) };
         let variants = self.choice(visit, bodies, before, first)?;
@@ -382,14 +388,7 @@ impl<'a> BindingTranslation<'a> {
         }
     }
 
-    fn value(
-        &mut self,
-        term: TermId,
-        label: &str,
-        kind: ValueKind,
-        number: u16,
-        span: Span,
-    ) -> NodeId {
+    fn value(&mut self, term: TermId, label: &str, kind: ValueKind, number: u16, span: Span) -> NodeId {
         let node = self.builder.terminal(Terminal::Regular(term), label, span);
         self.builder.value(node, ValueCondition { kind, equality: ValueEquality::Named(number) }, span)
     }

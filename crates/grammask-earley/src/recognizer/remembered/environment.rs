@@ -17,10 +17,10 @@ use grammask_grammar::ValueKind;
 
 use super::super::continuation::{Content, ContinuationId, Continuations, InternContinuations};
 use super::super::{Builder, Recognizer};
+use super::Environment;
 use super::json::PrefixId;
 use super::scopes::Ahead;
 use super::value_set::ValueSetId;
-use super::Environment;
 
 /// The environments of wrappers.
 #[derive(Debug, Default)]

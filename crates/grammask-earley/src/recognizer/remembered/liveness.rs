@@ -13,10 +13,10 @@ use grammask_grammar::ValueKind;
 
 use super::super::continuation::ContinuationId;
 use super::super::{Builder, Recognizer};
+use super::ValueState;
 use super::environment::ScopeEnd;
 use super::json::Prefix;
 use super::value_set::ValueSetId;
-use super::ValueState;
 
 /// A state, the remembered values, and the kind of the condition.
 type LivenessKey = (ValueState, ValueSetId, ValueKind);

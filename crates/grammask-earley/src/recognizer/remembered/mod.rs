@@ -172,7 +172,10 @@ impl Remembered {
                 let name = self.values.name(value);
                 let others = self.sets.values(remembered).filter(|&other| self.values.name(other) != name);
                 let others: Vec<ValueId> = others.collect();
-                others.into_iter().chain([value]).fold(ValueSetId::EMPTY, |set, value| self.sets.with(set, value))
+                others
+                    .into_iter()
+                    .chain([value])
+                    .fold(ValueSetId::EMPTY, |set, value| self.sets.with(set, value))
             }
             ValueKind::Repeated | ValueKind::Different | ValueKind::Unprefixed => remembered,
         }

@@ -34,7 +34,12 @@ impl Builder {
             let set = &recognizer.set(after.set).data;
             let (ends, is_final) = (set.ends(), set.is_final());
             if ends {
-                ended.extend(self.after_value(recognizer, item.continuation, after.prefix, condition.kind)?);
+                ended.extend(self.after_value(
+                    recognizer,
+                    item.continuation,
+                    after.prefix,
+                    condition.kind,
+                )?);
             }
             if !is_final && self.is_live(recognizer, item.continuation, after, number)? {
                 let after = self.without_diverged_text(recognizer, item.continuation, after, condition.kind);
