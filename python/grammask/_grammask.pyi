@@ -162,6 +162,7 @@ class Limits:
         grammar_size: int | None = None,
         automaton_states: int | None = None,
         set_items: int | None = None,
+        bound_bytes: int | None = None,
         memory_bytes: int | None = None,
         seconds: float | None = None,
     ) -> Self:
@@ -186,6 +187,10 @@ class Limits:
     @property
     def set_items(self) -> int:
         """Maximum number of items of one Earley set, including predicted ones."""
+
+    @property
+    def bound_bytes(self) -> int:
+        """Maximum length of a text that is bound to a name, in bytes."""
 
     @property
     def memory_bytes(self) -> int:
@@ -284,6 +289,14 @@ class Composition:
         Raises:
             GrammarError: As of :meth:`LexedGrammar.compile`.
         """
+
+    def binding(self, word: str, name: str, operand: int | None = None) -> int:
+        """Make a part that binds a name or refers to the bound text: ``"bind"``, ``"same"``, ``"other"`` or
+        ``"without_prefix"``.
+        """
+
+    def scope(self, part: int) -> int:
+        """Make a part of another one in which names are bound."""
 
     def token(self, token: int | str) -> int:
         """Make a part of one token, by id, special name or text."""

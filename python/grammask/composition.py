@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Part",
+    "binding",
     "build",
     "choice",
     "difference",
@@ -31,6 +32,7 @@ __all__ = [
     "reference",
     "repeat",
     "rules",
+    "scope",
     "selection",
     "sequence",
     "token",
@@ -122,6 +124,28 @@ class Part:
 def literal(text: str | bytes) -> Part:
     """Returns the part that matches one text."""
     return Part("literal", (text.encode() if isinstance(text, str) else bytes(text),))
+
+
+def binding(word: str, name: str, operand: Part | None = None) -> Part:
+    """Returns the part that binds a name of the scope around it, or refers to the bound text.
+
+    Args:
+        word: ``"bind"``; ``"same"``, which has no operand; ``"other"``; or ``"without_prefix"``.
+        name: The name.
+        operand: The texts of the part, a regular language.
+
+    Raises:
+        ValueError: The name is no identifier.
+    """
+    if not name.isidentifier() or not name.isascii():
+        msg = f"a name consists of ASCII letters, digits and _, unlike {name!r}"
+        raise ValueError(msg)
+    return Part("binding", (word, name), () if operand is None else (operand,))
+
+
+def scope(part: Part) -> Part:
+    """Returns the part with a scope of its own: what it binds is bound in it only."""
+    return Part("scope", (), (part,))
 
 
 def token(reference: int | str) -> Part:
@@ -299,7 +323,7 @@ def build(root: Part) -> _grammask.Grammar:
     named_rules: dict[str, int] = {}
     for part in order:
         number = _make(composition, part, [numbers[inner.digest] for inner in part.parts], named_rules)
-        if uses[part.digest] > 1 and part.kind in ("sequence", "choice", "repeat", "selection"):
+        if uses[part.digest] > 1 and part.kind in ("sequence", "choice", "repeat", "selection", "scope"):
             number = composition.named("part", number)
         numbers[part.digest] = number
     return composition.finish(numbers[root.digest])
@@ -319,6 +343,10 @@ def _make(
             return composition.literal(*arguments)
         case "source":
             return part.graft_into(composition)
+        case "binding":
+            return composition.binding(*arguments, *inner)
+        case "scope":
+            return composition.scope(inner[0])
         case "token":
             return composition.token(*arguments)
         case "tokens":

@@ -172,6 +172,84 @@ class GrammarAlgebra:
         """Returns the grammar of the texts of this one and the empty text."""
         return self.repeat(0, 1)
 
+    @classmethod
+    def bind(cls, name: str, operand: Self | str | bytes) -> Self:
+        """Returns the grammar of the texts of another one, which binds a name to the text.
+
+        A name belongs to the :meth:`scope` around it, in which it is bound from there on, in place of an earlier text.
+        All ways to bind it are followed.
+
+        >>> import grammask
+        >>> from grammask import Grammar
+        >>> tag = Grammar.bind("tag", Grammar.from_regex("[a-z]+"))
+        >>> element = ("<" + tag + ">" + Grammar.from_regex("[^<]*") + "</" + Grammar.same("tag") + ">").scope()
+        >>> bytes_only = grammask.Vocabulary([bytes([byte]) for byte in range(256)], eos=256, size=257)
+        >>> compiled = element.compile(bytes_only)
+        >>> compiled.is_valid(b"<b>text</b>"), compiled.is_valid(b"<b>text</i>")
+        (True, False)
+
+        Args:
+            name: An identifier in ASCII.
+            operand: A regular language. A text of more than ``Limits.bound_bytes`` bytes is an error when it is read.
+
+        Raises:
+            GrammarSemanticError: When the grammar is used: the name is outside of a scope.
+            UnsupportedGrammar: When the grammar is used: the operand is not regular.
+            ValueError: The name is no identifier.
+        """
+        return cls.of_part(composition.binding("bind", name, _part_of(operand)))
+
+    @classmethod
+    def same(cls, name: str) -> Self:
+        """Returns the grammar of the text that a name is bound to; there is none while nothing has bound it.
+
+        Raises:
+            GrammarSemanticError: When the grammar is used: nothing binds the name in the scope.
+            ValueError: The name is no identifier.
+        """
+        return cls.of_part(composition.binding("same", name))
+
+    @classmethod
+    def other(cls, name: str, operand: Self | str | bytes) -> Self:
+        """Returns the grammar of the texts of another one except for the text that a name is bound to.
+
+        Args:
+            name: The name. While nothing has bound it, there is no text.
+            operand: A regular language.
+
+        Raises:
+            GrammarSemanticError: When the grammar is used: nothing binds the name in the scope.
+            UnsupportedGrammar: When the grammar is used: the operand is not regular, or has no text but one that may be
+                bound.
+            ValueError: The name is no identifier.
+        """
+        return cls.of_part(composition.binding("other", name, _part_of(operand)))
+
+    @classmethod
+    def without_prefix(cls, name: str, operand: Self | str | bytes) -> Self:
+        """Returns the grammar of the texts of another one that do not begin with the text that a name is bound to.
+
+        Every text begins with the empty one, so there is no text while the name is bound to that, or to nothing.
+
+        Args:
+            name: The name.
+            operand: A regular language.
+
+        Raises:
+            GrammarSemanticError: When the grammar is used: nothing binds the name in the scope.
+            UnsupportedGrammar: When the grammar is used: the operand is not regular, or all its texts may begin with a
+                bound text.
+            ValueError: The name is no identifier.
+        """
+        return cls.of_part(composition.binding("without_prefix", name, _part_of(operand)))
+
+    def scope(self) -> Self:
+        """Returns the same grammar as a scope: what :meth:`bind` binds in it is bound nowhere else.
+
+        Scopes may be nested. A name refers to the innermost scope around it.
+        """
+        return self.of_part(composition.scope(self.as_part()))
+
     def limited(self, *, max_tokens: int) -> Self:
         """Returns the grammar of the texts of this one that overlap at most some number of the model's tokens.
 

@@ -25,9 +25,10 @@ READERS: dict[str, Callable[..., Grammar]] = {
     "llguidance_lark": Grammar.from_llguidance_lark,
     "structural_tag": Grammar.from_structural_tag,
 }
+NOTATIONS = {"lexed": "lark", "bindings": "kbnf"}
 CASES = [
-    pytest.param({"notation": "lark" if name == "lexed" else name} | case, id=f"{name}-{case['name']}")
-    for name in ("gbnf", "llguidance_lark", "structural_tag", "lexed")
+    pytest.param({"notation": NOTATIONS.get(name, name)} | case, id=f"{name}-{case['name']}")
+    for name in ("gbnf", "llguidance_lark", "structural_tag", "lexed", "bindings")
     for case in tomllib.loads((FOLDER / f"{name}.toml").read_text("utf-8"))["case"]
 ]
 BYTES = [bytes([byte]) for byte in range(256)]

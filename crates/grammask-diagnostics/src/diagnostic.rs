@@ -80,6 +80,8 @@ codes! {
     MissingStart = "missing-start", Semantic;
     /// The argument of `except!` is not an alternation of nonempty strings.
     InvalidException = "invalid-exception", Semantic;
+    /// A name is used where no scope binds it.
+    InvalidBinding = "invalid-binding", Semantic;
     /// No text matches the grammar.
     EmptyLanguage = "empty-language", Semantic;
     /// Only the empty text matches the grammar, and the empty text cannot be generated.

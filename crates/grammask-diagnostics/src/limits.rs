@@ -21,6 +21,8 @@ pub struct Limits {
     pub automaton_states: usize,
     /// Maximum number of items of one Earley set, predicted ones included. The work of a step is bounded in proportion.
     pub set_items: usize,
+    /// Maximum length of a text that is bound to a name, in bytes.
+    pub bound_bytes: usize,
     /// Maximum memory of one compiled grammar, in bytes. Memory is estimated within a factor of two.
     pub memory_bytes: usize,
     /// Maximum duration of one call (compile, mask, accept).
@@ -34,6 +36,7 @@ impl Default for Limits {
             grammar_size: 4_000_000,
             automaton_states: 1_000_000,
             set_items: 200_000,
+            bound_bytes: 4_096,
             memory_bytes: 512 << 20,
             time: Duration::from_secs(30),
         }

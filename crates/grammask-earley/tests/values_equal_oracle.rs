@@ -1,5 +1,7 @@
 //! Grammars with remembered values: sets and masks equal those of the oracle, token by token, on random grammars.
 
+#[path = "values_oracle/binding_sketch.rs"]
+mod binding_sketch;
 mod values_oracle;
 
 use std::collections::HashSet;
@@ -79,7 +81,7 @@ impl Sketch {
     fn value(&mut self, depth: usize) -> (NodeId, u32) {
         let span = Span::default();
         let texts: &[(&str, u32)] = match self.equality {
-            ValueEquality::Bytes => &[
+            ValueEquality::Bytes | ValueEquality::Named(_) => &[
                 ("a|b", 2),
                 ("aa|bb|ab", 3),
                 ("a+", 9),
@@ -332,17 +334,16 @@ fn check_completion(
 
 /// Compares masks along random texts; returns their number and that of those not walked, or the reason why the
 /// grammar was left out.
-fn check(seed: u64, vocabulary: &Vocabulary) -> Result<[usize; 2], String> {
-    let grammar = Sketch::grammar(seed);
+fn check(seed: u64, grammar: &Grammar, vocabulary: &Vocabulary) -> Result<[usize; 2], String> {
     let mut limits = Limits::default();
     limits.set_items = 2_000;
-    let lowered = lower(&grammar, &limits).map_err(|error| error.to_string())?;
+    let lowered = lower(grammar, &limits).map_err(|error| error.to_string())?;
     let fail = |limit: LimitExceeded| limit.to_string();
     let recognizer =
         Arc::new(Recognizer::new(lowered.normal_form, vec![None; 64], Vec::new(), &limits).map_err(fail)?);
     let masks = ContextFreeMasks::new(recognizer.clone(), Vec::new());
     let checked = Checked { recognizer, masks, caches: [MaskCache::default(), MaskCache::default()] };
-    let oracle = ValueOracle::new(&grammar, ALPHABET, 20_000);
+    let oracle = ValueOracle::new(grammar, ALPHABET, 20_000);
     let mut random = Random(seed | 1);
     let mut compared = 0;
     for _ in 0..3 {
@@ -395,8 +396,8 @@ fn check(seed: u64, vocabulary: &Vocabulary) -> Result<[usize; 2], String> {
     Ok([compared, (counts.composed + counts.recalled) as usize])
 }
 
-#[test]
-fn masks_equal_the_oracle() {
+/// Compares masks of random grammars, of which at least `percent` of 100 are not refused.
+fn compare(sketch: impl Fn(u64) -> Grammar, percent: usize) {
     let vocabulary = vocabulary();
     let number = |name: &str, default: u64| {
         std::env::var(name).ok().and_then(|value| value.parse::<u64>().ok()).unwrap_or(default)
@@ -406,7 +407,7 @@ fn masks_equal_the_oracle() {
     let (mut compared, mut composed, mut grammars) = (0, 0, 0);
     let mut refused = std::collections::BTreeMap::new();
     for seed in first..first + cases {
-        match check(seed, &vocabulary) {
+        match check(seed, &sketch(seed), &vocabulary) {
             Ok([masks, of_summaries]) => {
                 (compared, composed, grammars) = (compared + masks, composed + of_summaries, grammars + 1);
             }
@@ -414,8 +415,18 @@ fn masks_equal_the_oracle() {
         }
     }
     println!(
-        "compared {compared} masks ({composed} composed or recalled) of {grammars} grammars; refused: {refused:?}"
+        "compared {compared} masks ({composed} composed or recalled) of {grammars} grammars; refused: {refused:#?}"
     );
     assert!(composed * 4 > compared, "most masks from summaries are composed");
-    assert!(grammars * 4 >= cases * 3, "most grammars are compared");
+    assert!(grammars * 100 >= cases as usize * percent, "most grammars are compared");
+}
+
+#[test]
+fn masks_equal_the_oracle() {
+    compare(Sketch::grammar, 75);
+}
+
+#[test]
+fn masks_of_bindings_equal_the_oracle() {
+    compare(binding_sketch::BindingSketch::grammar, 50);
 }

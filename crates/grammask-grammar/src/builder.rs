@@ -5,8 +5,9 @@ use std::sync::Arc;
 use rustc_hash::FxHashMap;
 
 use super::{
-    Definition, EmbeddedId, EmbeddedTexts, Grammar, Node, NodeId, NonterminalDefinition, NonterminalId,
-    Selection, Span, Terminal, TerminalDefinition, TerminalId, ValueCondition, ValueEquality, ValueKind,
+    Binding, BindingKind, Definition, EmbeddedId, EmbeddedTexts, Grammar, Node, NodeId,
+    NonterminalDefinition, NonterminalId, Selection, Span, Terminal, TerminalDefinition, TerminalId,
+    ValueCondition, ValueEquality, ValueKind,
 };
 use grammask_automata::{TermId, Terms};
 
@@ -185,6 +186,27 @@ impl GrammarBuilder {
         self.node(Node::Value { node, condition }, span)
     }
 
+    /// A text of `node`, the operand, that is bound to a name of the innermost scope, or compared with the bound one. See
+    /// [`bindings`](super::bindings).
+    pub fn binding(&mut self, kind: BindingKind, name: &str, node: Option<NodeId>, span: Span) -> NodeId {
+        self.node(Node::Binding(Binding { kind, name: Arc::from(name), node }), span)
+    }
+
+    /// A scope around `node` if it binds names outside of inner scopes and rules.
+    pub fn scope_of_bindings(&mut self, node: NodeId, span: Span) -> NodeId {
+        let mut stack = vec![node];
+        while let Some(inner) = stack.pop() {
+            match self.node_at(inner) {
+                Node::Binding(Binding { kind: BindingKind::Bind, .. }) => return self.scope(node, span),
+                Node::Terminal(_) | Node::Nonterminal(_) | Node::Scope(_) | Node::Binding(_) => {}
+                Node::Sequence(parts) | Node::Choice(parts) => stack.extend(parts),
+                Node::Repeat { node, .. } | Node::Value { node, .. } => stack.push(*node),
+                Node::Selection { parts, separator, .. } => stack.extend(parts.iter().chain([separator])),
+            }
+        }
+        node
+    }
+
     /// A new nonterminal called `name`, with a suffix if the name is taken.
     pub fn fresh_nonterminal(&mut self, name: &str, span: Span) -> NonterminalId {
         if !self.nonterminal_ids.contains_key(name) {
@@ -266,6 +288,10 @@ impl GrammarBuilder {
                 }
                 &Node::Value { node, condition } => {
                     self.node(Node::Value { node: shifted(node), condition }, span);
+                }
+                Node::Binding(binding) => {
+                    let node = binding.node.map(shifted);
+                    self.node(Node::Binding(Binding { node, ..binding.clone() }), span);
                 }
             }
         }

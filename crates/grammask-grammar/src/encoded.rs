@@ -62,16 +62,22 @@ impl Grammar {
         Err(GrammarError::new(diagnostics, self.source.clone()))
     }
 
-    /// The error of the first value that a text must not, or must, repeat.
+    /// The error of the first value that is compared with others.
     fn value_in_encoding(&self) -> Option<Diagnostic> {
-        let node = self.nodes.iter().position(|node| matches!(node, Node::Value { .. }))?;
-        let message = "values that must differ cannot be part of an encoded text";
+        let is_compared = |node: &Node| matches!(node, Node::Value { .. } | Node::Binding(_));
+        let node = self.nodes.iter().position(is_compared)?;
+        let (message, help) = match self.nodes[node] {
+            Node::Binding(_) => (
+                "a text that is bound to a name cannot be part of an encoded text",
+                "leave it outside the encoded grammar",
+            ),
+            _ => (
+                "values that must differ cannot be part of an encoded text",
+                "allow equal values, or leave them outside the encoded grammar",
+            ),
+        };
         let diagnostic = Diagnostic::error(Code::UnsupportedGrammar, message);
-        Some(
-            diagnostic
-                .at(self.spans[node])
-                .help("allow equal values, or leave them outside the encoded grammar"),
-        )
+        Some(diagnostic.at(self.spans[node]).help(help))
     }
 
     /// The error of a terminal that matches tokens by id.

@@ -39,6 +39,7 @@ impl GrammarBuilder {
             };
             match self.node_at(node) {
                 Node::Terminal(_) => {}
+                Node::Binding(binding) => binding.node.into_iter().for_each(reach),
                 Node::Nonterminal(rule) => {
                     if reached_rules.insert(*rule) {
                         rules.push(*rule);
@@ -95,6 +96,10 @@ impl GrammarBuilder {
                 Node::Repeat { node, min, max } => extracted.repeat(copy_of(node), *min, *max, span),
                 Node::Scope(node) => extracted.scope(copy_of(node), span),
                 Node::Value { node, condition } => extracted.value(copy_of(node), *condition, span),
+                Node::Binding(binding) => {
+                    let node = binding.node.as_ref().map(copy_of);
+                    extracted.binding(binding.kind, &binding.name, node, span)
+                }
                 Node::Selection { selection, parts, separator } => {
                     let parts = parts.iter().map(copy_of).collect();
                     extracted.selection(selection.clone(), parts, copy_of(separator), span)

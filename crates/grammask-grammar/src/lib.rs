@@ -21,6 +21,7 @@
 //! [`directives`] are the statements about a lexer that KBNF and GBNF share.
 #![forbid(unsafe_code)]
 
+pub mod bindings;
 mod builder;
 pub mod directives;
 mod encoded;
@@ -38,6 +39,7 @@ pub use printer::{quote_bytes, quote_text, repetition_suffix};
 pub use regular::{CompleteRule, NotRegular, RuleLanguages};
 pub use selection::{Clause, PartCountBounds, PartId, PartOrder, Selection, SelectionState};
 
+pub use bindings::{Binding, BindingKind};
 pub use values::{ValueCondition, ValueEquality, ValueKind};
 
 use std::sync::Arc;
@@ -193,6 +195,8 @@ pub enum Node {
         /// The condition.
         condition: ValueCondition,
     },
+    /// A text that is bound to a name, or compared with one. Lowering replaces it by values. See [`bindings`].
+    Binding(Binding),
 }
 
 /// `lhs ::= body`; several definitions of one nonterminal are alternatives.

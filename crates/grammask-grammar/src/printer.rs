@@ -2,7 +2,7 @@
 
 use std::fmt::{self, Write};
 
-use super::{Grammar, Node, NodeId, ValueKind};
+use super::{Binding, Grammar, Node, NodeId};
 
 /// `text` in double quotes, with the escapes of KBNF.
 #[must_use]
@@ -103,15 +103,22 @@ impl Grammar {
                 return Ok(());
             }
             Node::Scope(node) | Node::Value { node, .. } => {
+                f.write_str(match &self.nodes[node_id.index()] {
+                    Node::Value { condition, .. } => condition.kind.name(),
+                    _ => "scope",
+                })?;
                 stack.push(PrintItem::Text(")"));
                 stack.push(PrintItem::Node(*node, NodePrecedence::Choice));
-                stack.push(PrintItem::Text(match &self.nodes[node_id.index()] {
-                    Node::Value { condition, .. } => match condition.kind {
-                        ValueKind::Fresh => "fresh(",
-                        ValueKind::Repeated => "repeated(",
-                    },
-                    _ => "scope(",
-                }));
+                stack.push(PrintItem::Text("("));
+                return Ok(());
+            }
+            Node::Binding(Binding { kind, name, node }) => {
+                write!(f, "{}!({name}", kind.word())?;
+                stack.push(PrintItem::Text(")"));
+                if let Some(node) = node {
+                    stack.push(PrintItem::Node(*node, NodePrecedence::Choice));
+                    stack.push(PrintItem::Text(", "));
+                }
                 return Ok(());
             }
             Node::Sequence(parts) if parts.is_empty() => return f.write_str("\"\""),

@@ -24,6 +24,8 @@ pub enum NotRegular {
     Embedded,
     /// It contains values that must not be repeated, as schemas do.
     Values,
+    /// It binds a text to a name, or compares one with it.
+    Bindings,
 }
 
 impl NotRegular {
@@ -39,6 +41,7 @@ impl NotRegular {
                 "it contains a grammar with a lexer, or a part with `max_tokens` that is not regular"
             }
             Self::Values => "it has values that must differ",
+            Self::Bindings => "it binds a text to a name, or refers to one that is bound",
         }
     }
 }
@@ -226,6 +229,7 @@ fn visit(
         }
         Node::Selection { .. } => return Err(NotRegular::Selections),
         Node::Scope(_) | Node::Value { .. } => return Err(NotRegular::Values),
+        Node::Binding(_) => return Err(NotRegular::Bindings),
     }
     Ok(())
 }

@@ -1,12 +1,22 @@
 //! Values that a text must not repeat, or must repeat.
 //!
-//! A scope begins with an empty set of remembered values. Inside it, a *fresh* value is a text whose value is not
-//! remembered; it is remembered from there on. A *repeated* value is a text whose value is remembered. Both refer to
-//! the innermost scope around them; a value that contains a scope is compared as a whole. So the items of a JSON array
-//! with `uniqueItems` are fresh values in one scope:
+//! A scope begins with an empty set of remembered values. Inside it, values refer to the innermost scope around them; a
+//! value that contains a scope is compared as a whole.
+//!
+//! | value | condition | effect |
+//! |---|---|---|
+//! | fresh | it is not remembered | it is remembered |
+//! | bound | none | it is remembered in place of those with the same name |
+//! | repeated | it is remembered | none |
+//! | different | it is not remembered | none |
+//! | unprefixed | it begins with no remembered value | none |
+//!
+//! The items of a JSON array with `uniqueItems` are fresh values in one scope. Matched delimiters are bound and repeated
+//! values; lowering makes them from [bindings](super::bindings):
 //!
 //! ```text
-//! array ::= scope("[" (fresh(item) ("," fresh(item))*)? "]")
+//! array  ::= scope("[" (fresh(item) ("," fresh(item))*)? "]")
+//! quoted ::= scope("$" bound(tag) "$" ("$" different(text))* "$" repeated(tag) "$")
 //! ```
 //!
 //! These are data-dependent grammars (Jim, Mandelbaum and Walker, POPL 2010) whose environment is one set of values.
@@ -20,6 +30,32 @@
 //! What lowering cannot check is up to the author of a grammar: every alternative of a scope that a text can enter must
 //! have an end with values that differ. It has one if each fresh value has infinitely many values, or more than the
 //! scope can remember before it.
+
+impl ValueKind {
+    /// The notation in printed grammars.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Fresh => "fresh",
+            Self::Bound => "bound",
+            Self::Repeated => "repeated",
+            Self::Different => "different",
+            Self::Unprefixed => "unprefixed",
+        }
+    }
+
+    /// Whether the value is remembered afterwards.
+    #[must_use]
+    pub fn is_remembered(self) -> bool {
+        matches!(self, Self::Fresh | Self::Bound)
+    }
+
+    /// Whether the remembered values decide which texts are values.
+    #[must_use]
+    pub fn is_conditional(self) -> bool {
+        self != Self::Bound
+    }
+}
 
 /// The condition on a value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -35,8 +71,14 @@ pub struct ValueCondition {
 pub enum ValueKind {
     /// It must not, and is remembered afterwards.
     Fresh,
+    /// It may or may not, and is remembered afterwards in place of the values with the same name.
+    Bound,
     /// It must.
     Repeated,
+    /// It must not.
+    Different,
+    /// No remembered value may be a prefix of it.
+    Unprefixed,
 }
 
 /// Which texts have equal values.
@@ -44,6 +86,8 @@ pub enum ValueKind {
 pub enum ValueEquality {
     /// Equal texts.
     Bytes,
+    /// Equal texts with the same name, by its number.
+    Named(u16),
     /// Texts of equal JSON values, whatever white space is around and in them: strings by their decoded characters,
     /// numbers by their exact value, arrays by their items, objects by their members in any order. An object that
     /// repeats a name equals only objects with the same members. A text that is not JSON equals those with the same bytes

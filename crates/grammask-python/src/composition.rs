@@ -7,9 +7,9 @@ use grammask::automata::TermId;
 use grammask::frontends::free_text::FreeText;
 use grammask::frontends::{regex, regex_grammar};
 use grammask::grammar::{
-    Clause, Code, Diagnostic, EmbeddedId, ExtractedGrammar, Grammar, GrammarBuilder, GrammarError, Node,
-    NodeId, NonterminalId, NotRegular, PartId, PartOrder, RuleLanguages, Selection, Span, Terminal,
-    TokenReference, TokenSelection, TokenSense,
+    BindingKind, Clause, Code, Diagnostic, EmbeddedId, ExtractedGrammar, Grammar, GrammarBuilder,
+    GrammarError, Node, NodeId, NonterminalId, NotRegular, PartId, PartOrder, RuleLanguages, Selection, Span,
+    Terminal, TokenReference, TokenSelection, TokenSense,
 };
 use grammask::{EmbeddedGrammar, Limits};
 use pyo3::exceptions::PyValueError;
@@ -112,6 +112,27 @@ impl PyComposition {
         let embedded = embedded.map_err(|error| grammar_error(py, &error))?;
         let terminal = Terminal::Embedded { grammar: self.embed(embedded), tokens: None };
         let node = self.builder.terminal(terminal, label, Span::default());
+        Ok(self.part(node))
+    }
+
+    /// Make a part that binds a name or refers to the bound text: ``"bind"``, ``"same"``, ``"other"`` or
+    /// ``"without_prefix"``.
+    #[pyo3(signature = (word, name, operand=None))]
+    fn binding(&mut self, word: &str, name: &str, operand: Option<usize>) -> PyResult<usize> {
+        let unknown = || PyValueError::new_err(format!("{word} is no binding"));
+        let kind = BindingKind::of_word(word).ok_or_else(unknown)?;
+        let operand = operand.map(|part| self.nodes(&[part])).transpose()?.map(|nodes| nodes[0]);
+        if operand.is_some() == (kind == BindingKind::Same) {
+            return Err(unknown());
+        }
+        let node = self.builder.binding(kind, name, operand, Span::default());
+        Ok(self.part(node))
+    }
+
+    /// Make a part of another one in which names are bound.
+    fn scope(&mut self, part: usize) -> PyResult<usize> {
+        let node = self.nodes(&[part])?[0];
+        let node = self.builder.scope(node, Span::default());
         Ok(self.part(node))
     }
 

@@ -23,13 +23,15 @@ pub(crate) struct PyLimits {
 impl PyLimits {
     #[new]
     #[pyo3(signature = (
-        *, grammar_bytes=None, grammar_size=None, automaton_states=None, set_items=None, memory_bytes=None, seconds=None
+        *, grammar_bytes=None, grammar_size=None, automaton_states=None, set_items=None, bound_bytes=None,
+        memory_bytes=None, seconds=None
     ))]
     fn new(
         #[pyo3(from_py_with = optional_count)] grammar_bytes: Option<usize>,
         #[pyo3(from_py_with = optional_count)] grammar_size: Option<usize>,
         #[pyo3(from_py_with = optional_count)] automaton_states: Option<usize>,
         #[pyo3(from_py_with = optional_count)] set_items: Option<usize>,
+        #[pyo3(from_py_with = optional_count)] bound_bytes: Option<usize>,
         #[pyo3(from_py_with = optional_count)] memory_bytes: Option<usize>,
         seconds: Option<f64>,
     ) -> PyResult<Self> {
@@ -39,6 +41,7 @@ impl PyLimits {
             (&mut limits.grammar_size, grammar_size),
             (&mut limits.automaton_states, automaton_states),
             (&mut limits.set_items, set_items),
+            (&mut limits.bound_bytes, bound_bytes),
             (&mut limits.memory_bytes, memory_bytes),
         ];
         for (field, value) in fields {
@@ -75,6 +78,12 @@ impl PyLimits {
         self.limits.set_items
     }
 
+    /// Maximum length of a text that is bound to a name, in bytes.
+    #[getter]
+    fn bound_bytes(&self) -> usize {
+        self.limits.bound_bytes
+    }
+
     /// Maximum estimated memory of one compiled grammar, in bytes.
     #[getter]
     fn memory_bytes(&self) -> usize {
@@ -90,11 +99,12 @@ impl PyLimits {
     fn __repr__(&self) -> String {
         let limits = &self.limits;
         format!(
-            "Limits(grammar_bytes={}, grammar_size={}, automaton_states={}, set_items={}, memory_bytes={}, seconds={})",
+            "Limits(grammar_bytes={}, grammar_size={}, automaton_states={}, set_items={}, bound_bytes={}, memory_bytes={}, seconds={})",
             limits.grammar_bytes,
             limits.grammar_size,
             limits.automaton_states,
             limits.set_items,
+            limits.bound_bytes,
             limits.memory_bytes,
             self.seconds()
         )
@@ -106,6 +116,7 @@ impl PyLimits {
         fields.set_item("grammar_size", self.grammar_size())?;
         fields.set_item("automaton_states", self.automaton_states())?;
         fields.set_item("set_items", self.set_items())?;
+        fields.set_item("bound_bytes", self.bound_bytes())?;
         fields.set_item("memory_bytes", self.memory_bytes())?;
         fields.set_item("seconds", self.seconds())?;
         Ok((PyTuple::empty(py), fields))

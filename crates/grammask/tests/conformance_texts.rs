@@ -8,6 +8,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use grammask::frontends::gbnf::{self, Dialect};
+use grammask::frontends::kbnf;
 use grammask::grammar::GrammarError;
 use grammask::vocabulary::{TokenTexts, Vocabulary};
 use grammask::{CompileOptions, CompiledGrammar, Limits};
@@ -34,8 +35,7 @@ struct TextCase {
     at: Option<[usize; 2]>,
     #[serde(rename = "pointer")]
     _pointer: Option<String>,
-    #[serde(rename = "notation")]
-    _notation: Option<String>,
+    notation: Option<String>,
     #[serde(rename = "lexer")]
     _lexer: Option<String>,
     #[serde(rename = "parser")]
@@ -69,6 +69,27 @@ fn gbnf_texts() {
             gbnf::grammar(&case.grammar, &case.start, Dialect::LlamaCpp, &limits).and_then(|(grammar, _)| {
                 CompiledGrammar::new(&grammar, vocabulary.clone(), CompileOptions::default())
             });
+        match compiled {
+            Ok(compiled) => check(&case, &compiled),
+            Err(error) => check_error(&case, &error),
+        }
+    }
+}
+
+#[test]
+fn texts_of_bindings() {
+    let (limits, vocabulary) = (Limits::default(), vocabulary());
+    for case in cases("bindings") {
+        let source = &case.grammar;
+        let grammar = match case.notation.as_deref() {
+            None => kbnf::grammar(source.as_bytes(), "start", &limits),
+            Some("gbnf") => gbnf::grammar(source, "root", Dialect::LlamaCpp, &limits),
+            // Read in Python.
+            Some(_) => continue,
+        };
+        let compiled = grammar.and_then(|(grammar, _)| {
+            CompiledGrammar::new(&grammar, vocabulary.clone(), CompileOptions::default())
+        });
         match compiled {
             Ok(compiled) => check(&case, &compiled),
             Err(error) => check_error(&case, &error),

@@ -4,6 +4,7 @@
 use std::sync::Arc;
 
 use grammask::automata::regex;
+use grammask::frontends::kbnf;
 use grammask::grammar::{Grammar, GrammarBuilder, NodeId, Terminal, ValueEquality};
 use grammask::vocabulary::{TokenId, TokenTexts, Vocabulary};
 use grammask::{CompileOptions, CompiledGrammar, Limits, MaskStrategy, Matcher};
@@ -31,7 +32,7 @@ fn vocabulary() -> Arc<Vocabulary> {
     let letters = ["a", "b", "e", "n", "t", "th", "er", " ", "é", "你", "0", "1", "23"];
     let punctuation = [
         "\"", "\\u0061", "\\n", "{", "}", "[", "]", ",", ":", "\":", "\", \"", "\",\"", ".0", "-", "e1",
-        "},{", "],[",
+        "},{", "],[", "<", "</", ">", "><", "\n", "\n\n", "`", "```", "#", "\"#",
     ];
     let mut words: Vec<Vec<u8>> = (0..=u8::MAX).map(|byte| vec![byte]).collect();
     while words.len() < 20_000 {
@@ -199,4 +200,42 @@ fn a_repeated_string() {
         json.0.scope(body, span)
     });
     compare("repeated", &repeated, 4, 30);
+}
+
+fn kbnf(text: &str) -> Grammar {
+    kbnf::grammar(text.as_bytes(), "start", &Limits::default()).expect("a grammar").0
+}
+
+#[test]
+fn elements_and_heredocs() {
+    let elements = kbnf(
+        r###"
+        start   ::= element;
+        element ::= "<" bind!(tag, #"[a-z]{1,3}") ">" { #"[^<]{1,3}" | element } "</" same!(tag) ">";
+        "###,
+    );
+    compare("elements", &elements, 4, 40);
+    let heredocs = kbnf(
+        r###"
+        start ::= "<" bind!(word, #"[a-z]+") "\n" { other!(word, #"[^\n]*") "\n" } same!(word) "\n";
+        "###,
+    );
+    compare("here-documents", &heredocs, 4, 30);
+}
+
+#[test]
+fn fences_and_raw_strings() {
+    let fences = kbnf(
+        r###"
+        start ::= bind!(fence, #r"`{3,}") "\n" { line "\n" } same!(fence) #r"`*";
+        line  ::= #r"([^`\n][^\n]*)?" | without_prefix!(fence, #r"`+") #r"([^`\n][^\n]*)?";
+        "###,
+    );
+    compare("fences", &fences, 4, 30);
+    let strings = kbnf(
+        r###"
+        start ::= "#" bind!(h, "#"*) '"' #r'[^"]*' { '"' without_prefix!(h, #r'[^"]*') } '"' same!(h);
+        "###,
+    );
+    compare("raw strings", &strings, 4, 30);
 }

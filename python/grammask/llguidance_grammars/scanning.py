@@ -16,6 +16,7 @@ _TOKENS = re.compile(
     r"""(?P<blank>[ \t\r\f]+|(?://|\#)[^\n]*)
     |(?P<newline>\n)
     |(?P<directive>%[a-zA-Z_]+)
+    |(?P<binding>(?:bind|same|other|without_prefix)!(?=\())
     |(?P<rule>[?!]?_?[a-z][a-z0-9_\-]*)
     |(?P<terminal>_?[A-Z][A-Z0-9_\-]*)
     |(?P<number>0[xX][0-9a-fA-F]+|[0-9]+)

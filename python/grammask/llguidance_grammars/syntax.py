@@ -27,7 +27,7 @@ class Node:
 
     ``kind`` is ``choice``, ``sequence``, ``and``, ``not``, ``repeat`` (``value``: bounds), ``if`` (``value``: the
     condition), ``rule`` (``value``: the name, and the parameter or None), ``terminal``, ``string``, ``range``,
-    ``regex``, ``special``, ``json``, ``lark`` (``value``: the tokens of its statements) or ``grammar`` (``value``: a
+    ``regex``, ``special``, ``binding`` (``value``: the word, the name and the operand or None), ``json``, ``lark`` (``value``: the tokens of its statements) or ``grammar`` (``value``: a
     name).
     """
 
@@ -85,6 +85,8 @@ class _OpenBracket:
     negations: int = 0
     can_repeat: bool = False
     condition: Condition | None = None
+    binding: tuple[SyntaxToken, SyntaxToken] | None = None
+    """The word and the name of the binding whose operand the bracket contains."""
 
     def push(self, node: Node) -> None:
         for _ in range(self.negations):
@@ -307,6 +309,8 @@ class _StatementReader:
                 return frame.close(span)
             if token.kind == "symbol" and token.text in ("(", "["):
                 stack.append(_OpenBracket(self.take()))
+            elif token.kind == "binding":
+                self.binding(stack)
             elif token.kind == "symbol" and token.text in (")", "]") and len(stack) > 1:
                 self.close_bracket(stack, span)
             elif self.is_symbol("|"):
@@ -339,6 +343,20 @@ class _StatementReader:
             else:
                 frame.push(self.atom(self.take()))
 
+    def binding(self, stack: list[_OpenBracket]) -> None:
+        """Reads ``same!(name)``, or another binding up to its operand, for which it opens a bracket."""
+        word = self.take()
+        opening = self.take()
+        if self.token.kind not in ("rule", "terminal"):
+            raise self.error("the name of a bound text is expected")
+        name = self.take()
+        if word.text == "same!":
+            end = self.expect(")").span[1]
+            stack[-1].push(Node("binding", (word.span[0], end), ("same", name.text, None)))
+            return
+        self.expect(",")
+        stack.append(_OpenBracket(opening, binding=(word, name)))
+
     def check_negations(self, frame: _OpenBracket) -> None:
         if frame.negations:
             raise self.error("`~` stands before the expression that it negates")
@@ -351,7 +369,11 @@ class _StatementReader:
             raise _StatementError
         self.take()
         node = frame.close(span)
-        if frame.opening.text == "[":
+        if frame.binding is not None:
+            word, name = frame.binding
+            place = (word.span[0], self.tokens[self.position - 1].span[1])
+            stack[-1].push(Node("binding", place, (word.text[:-1], name.text, node)))
+        elif frame.opening.text == "[":
             stack[-1].push(Node("repeat", node.span, (0, 1), (node,)))
             stack[-1].can_repeat = False
         else:

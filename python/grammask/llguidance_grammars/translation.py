@@ -144,6 +144,12 @@ class _Scope:
         self.stops = Stops(statements)
         self.lexemes: dict[str, _Lexeme] = {}
         self.lazy: LazyLexemes | None = None
+        self.bound_names = {
+            node.value[1]
+            for definition in statements.rules.values()
+            for node in _bottom_up(definition.body)
+            if node.kind == "binding" and node.value[0] == "bind"
+        }
 
     def read(self) -> None:
         """Defines the start rule, and all rules and terminals that it uses."""
@@ -359,7 +365,8 @@ class _Scope:
         definition = self.rules[name]
         if definition.attributes.keys().isdisjoint(_OF_LEXEMES):
             self.check_attributes(definition)
-            return self.part(definition.body, instance)
+            part = self.part(definition.body, instance)
+            return self.composition.scope(part) if _binds(definition.body) else part
         if definition.is_parametric:
             message = "a rule with a parameter is no lexeme"
             self.errors.add("unsupported-grammar", definition.span, message)
@@ -472,6 +479,23 @@ class _Scope:
             results.append(self.part_of(node, parts, parameter))
         return results[0]
 
+    def binding(self, node: Node) -> int:
+        """Returns the part of a binding, whose operand is a terminal."""
+        word, name, operand = node.value
+        if name not in self.bound_names:
+            self.errors.add(
+                "invalid-binding",
+                node.span,
+                f"nothing binds the name `{name}`",
+                "a rule that binds a name is its scope, with the rules that it refers to",
+            )
+            return self.composition.literal(b"")
+        if operand is None:
+            return self.composition.binding(word, name)
+        label = self.errors.text[slice(*operand.span)]
+        terminal = self.composition.terminal(self.language(operand), " ".join(label.split()) or "operand")
+        return self.composition.binding(word, name, terminal)
+
     def never(self) -> int:
         """Returns the part that matches no text."""
         something = self.composition.complement_language(self.empty_text)
@@ -494,6 +518,8 @@ class _Scope:
             case "guarded":
                 rivals, leaf = node.value
                 return self.guarded(rivals, leaf, parameter)
+            case "binding":
+                return self.then_ignored(self.binding(node))
             case "special":
                 return self.then_ignored(self.token(node))
             case "json":
@@ -610,6 +636,10 @@ class _Scope:
     def undefined(self, node: Node, name: str) -> None:
         if name not in self.begun:
             self.errors.add("undefined-symbol", node.span, f"`{name}` is not defined")
+
+
+def _binds(body: Node) -> bool:
+    return any(node.kind == "binding" and node.value[0] == "bind" for node in _bottom_up(body))
 
 
 def _is_empty_string(node: Any) -> bool:

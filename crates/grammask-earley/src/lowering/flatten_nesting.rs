@@ -96,7 +96,7 @@ impl NestingFlattener<'_> {
         let kind = match &self.nodes[node.index()] {
             Node::Terminal(id) => return Symbol::Terminal(*id),
             Node::Nonterminal(id) => return Symbol::Nonterminal(*id),
-            Node::Sequence(_) | Node::Choice(_) => "group",
+            Node::Sequence(_) | Node::Choice(_) | Node::Binding(_) => "group",
             Node::Repeat { min: 0, max: Some(1), .. } => "option",
             Node::Repeat { .. } => "repeat",
             Node::Selection { .. } => "selection",

@@ -50,6 +50,8 @@ pub fn flatten_operators(grammar: Grammar) -> Grammar {
             },
             Node::Scope(node) => Node::Scope(renumber(*node)),
             Node::Value { node, condition } => Node::Value { node: renumber(*node), condition: *condition },
+            // Was resolved.
+            Node::Binding(_) => Node::Sequence(Box::default()),
         };
         new_ids[index] = Some(NodeId::new(nodes.len()));
         nodes.push(flattened);
@@ -85,7 +87,7 @@ fn absorbed_nodes(grammar: &Grammar) -> Vec<bool> {
                     parents[part.index()] += 1;
                 }
             }
-            Node::Terminal(_) | Node::Nonterminal(_) => {}
+            Node::Terminal(_) | Node::Nonterminal(_) | Node::Binding(_) => {}
         }
     }
     for definition in &grammar.definitions {

@@ -7,6 +7,7 @@
 //! The stages are types: [`Grammar`] (nested right-hand sides), [`Productions`] (plain productions, rewritten by each
 //! pass), [`NormalForm`] (numbered, immutable).
 
+mod bindings;
 mod deduplicate_alternatives;
 mod derivability;
 mod drop_useless;
@@ -27,6 +28,7 @@ mod selection_dots;
 mod split_counters;
 mod values;
 
+pub use bindings::{has_bindings, resolve_bindings};
 pub use deduplicate_alternatives::deduplicate_alternatives;
 pub use derivability::Derivability;
 pub use drop_useless::{diagnose, drop_useless};
@@ -86,7 +88,7 @@ pub fn lower_watched(
     }
     let deadline = Deadline::after(limits.time);
     let over = |limit: LimitExceeded| fail(vec![limit.diagnostic()]);
-    let (mut productions, warnings) = flattened(grammar, limits, watch).map_err(over)?;
+    let (mut productions, warnings) = flattened(grammar, limits, watch).map_err(fail)?;
     if warnings.iter().any(|warning| warning.severity == Severity::Error) {
         return Err(fail(warnings));
     }
@@ -107,8 +109,7 @@ pub fn flatten(grammar: &Grammar, limits: &Limits) -> Result<Productions, Gramma
     if !undefined.is_empty() {
         return Err(fail(undefined));
     }
-    let (productions, diagnostics) =
-        flattened(grammar, limits, &mut |_, _| {}).map_err(|limit| fail(vec![limit.diagnostic()]))?;
+    let (productions, diagnostics) = flattened(grammar, limits, &mut |_, _| {}).map_err(fail)?;
     if diagnostics.iter().any(|diagnostic| diagnostic.severity == Severity::Error) {
         return Err(fail(diagnostics));
     }
@@ -129,11 +130,16 @@ fn flattened(
     grammar: &Grammar,
     limits: &Limits,
     watch: &mut dyn FnMut(&'static str, &dyn std::fmt::Display),
-) -> Result<(Productions, Vec<Diagnostic>), LimitExceeded> {
+) -> Result<(Productions, Vec<Diagnostic>), Vec<Diagnostic>> {
     if grammar.nodes().len() > limits.grammar_size {
-        return Err(LimitExceeded::new("grammar_size", limits.grammar_size));
+        return Err(vec![LimitExceeded::new("grammar_size", limits.grammar_size).diagnostic()]);
     }
     let mut grouped = Cow::Borrowed(grammar);
+    if has_bindings(grammar) {
+        grouped = Cow::Owned(resolve_bindings(grammar, limits)?);
+        watch("resolve_bindings", &*grouped);
+    }
+    let nonterminals = grouped.nonterminals().to_vec();
     if has_several_definitions(grammar) {
         grouped = Cow::Owned(group_definitions(grouped.into_owned()));
     }
@@ -145,8 +151,8 @@ fn flattened(
     let mut productions = flatten_nesting(&grouped, limits.automaton_states);
     watch("flatten_nesting", &productions);
 
-    let derivability = Derivability::of(&mut productions)?;
-    let diagnostics = diagnose(&productions, &derivability, grammar.nonterminals());
+    let derivability = Derivability::of(&mut productions).map_err(|limit| vec![limit.diagnostic()])?;
+    let diagnostics = diagnose(&productions, &derivability, &nonterminals);
     drop_useless(&mut productions, &derivability);
     watch("drop_useless", &productions);
     let mut diagnostics = diagnostics;

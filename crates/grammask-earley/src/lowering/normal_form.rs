@@ -9,10 +9,12 @@ use std::sync::Arc;
 use grammask_automata::Automata;
 use grammask_collections::id_type;
 use grammask_diagnostics::LimitExceeded;
-use grammask_grammar::{NonterminalId, Selection, Terminal, TerminalDefinition, TerminalId, ValueCondition};
+use grammask_grammar::{
+    NonterminalId, Selection, Terminal, TerminalDefinition, TerminalId, ValueCondition, ValueKind,
+};
 use rustc_hash::FxHashSet;
 
-use super::productions::{Body, Productions, Symbol, value_name};
+use super::productions::{Body, Productions, Symbol};
 use super::selection_dots::{Expanded, SelectionDots, SelectionNext};
 
 id_type! {
@@ -267,10 +269,12 @@ impl NormalForm {
         !self.scope_ends.is_empty() && self.scope_ends.contains(&dot)
     }
 
-    /// Whether a nonterminal is a value, which is its only production.
-    pub(crate) fn is_value(&self, nonterminal: usize) -> bool {
-        let productions = self.productions_of(NonterminalId::new(nonterminal));
-        matches!(productions, [Production { rhs: RightHandSide::Value { .. }, .. }])
+    /// The kind of a value; `None` for other nonterminals. A value is the only production of its nonterminal.
+    pub(crate) fn value_kind(&self, nonterminal: usize) -> Option<ValueKind> {
+        match self.productions_of(NonterminalId::new(nonterminal)) {
+            [Production { rhs: RightHandSide::Value { condition, .. }, .. }] => Some(condition.kind),
+            _ => None,
+        }
     }
 
     /// The dots before values, sorted, with their conditions.
@@ -552,7 +556,7 @@ impl NormalForm {
                 });
             }
             RightHandSide::Value { symbol, condition } => {
-                text.push_str(&format!(" {}(• {})", value_name(*condition), self.symbol_name(*symbol)));
+                text.push_str(&format!(" {}(• {})", condition.kind.name(), self.symbol_name(*symbol)));
             }
             RightHandSide::Selection { parts, .. } => {
                 let dots = self.expanded(dot).into_iter().flatten();
@@ -608,7 +612,7 @@ impl fmt::Display for NormalForm {
                     }
                     RightHandSide::Scope(symbol) => write!(f, "scope({})", self.symbol_name(*symbol))?,
                     RightHandSide::Value { symbol, condition } => {
-                        write!(f, "{}({})", value_name(*condition), self.symbol_name(*symbol))?;
+                        write!(f, "{}({})", condition.kind.name(), self.symbol_name(*symbol))?;
                     }
                     RightHandSide::Selection { parts, separator, .. } => {
                         let names: Vec<&str> = parts.iter().map(|&part| self.symbol_name(part)).collect();

@@ -7,7 +7,7 @@ use grammask_automata::Automata;
 use grammask_collections::graph::{AdjacencyList, components_of};
 use grammask_grammar::{
     EmbeddedTexts, NonterminalId, Selection, Terminal, TerminalDefinition, TerminalId, ValueCondition,
-    ValueKind, repetition_suffix,
+    repetition_suffix,
 };
 
 /// A grammar symbol.
@@ -249,14 +249,6 @@ impl Productions {
     }
 }
 
-/// The notation of a condition on values.
-pub(super) fn value_name(condition: ValueCondition) -> &'static str {
-    match condition.kind {
-        ValueKind::Fresh => "fresh",
-        ValueKind::Repeated => "repeated",
-    }
-}
-
 /// The kinds of finite text that a symbol derives.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct TextKinds {
@@ -280,7 +272,7 @@ impl fmt::Display for Productions {
                 }
                 Body::Scope(symbol) => write!(f, "scope({})", self.symbol_name(*symbol))?,
                 Body::Value { symbol, condition } => {
-                    write!(f, "{}({})", value_name(*condition), self.symbol_name(*symbol))?;
+                    write!(f, "{}({})", condition.kind.name(), self.symbol_name(*symbol))?;
                 }
                 Body::Selection { parts, separator, .. } => {
                     let names: Vec<&str> = parts.iter().map(|&part| self.symbol_name(part)).collect();

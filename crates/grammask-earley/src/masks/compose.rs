@@ -33,7 +33,7 @@ use grammask_vocabulary::{
 use super::budget::{ComposeError, WorkBudget, setbacks_after};
 use super::embedded::{EmbeddedMasks, EmbeddedSummaries};
 use super::equivalence_cache::{EquivalenceCache, EquivalentMask, Observation, ObservedParts, Superset};
-use super::fixpoint::{LeftCornerClosure, Worklist};
+use super::fixpoint::{ClosurePlace, LeftCornerClosure, Worklist};
 use super::terminal::length_limits::FirstLimitedWalk;
 use super::terminal::table_walk::TableScratch;
 use super::terminal::walk::{BaseSummary, Wanted};
@@ -85,7 +85,7 @@ pub(crate) struct RecalledSuperset {
 /// Caches of the summaries and masks of one compiled grammar.
 #[derive(Debug, Default)]
 pub(crate) struct RuleSummaries {
-    pub(super) closures: FxHashMap<usize, Arc<LeftCornerClosure>>,
+    pub(super) closures: FxHashMap<(usize, ClosurePlace), Arc<LeftCornerClosure>>,
     pub(super) nonterminals: ByNodes<usize, SymbolSummary>,
     /// Summaries of the remaining copies of a repetition, by the dot before them.
     pub(super) repetitions: ByNodes<DotId, SymbolSummary>,

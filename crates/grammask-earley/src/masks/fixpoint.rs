@@ -10,6 +10,7 @@ use crate::lowering::{Advance, DotId, Symbol};
 use crate::recognizer::ContinuationId;
 use grammask_automata::ByteSet;
 use grammask_diagnostics::LimitExceeded;
+use grammask_grammar::ValueKind;
 use grammask_vocabulary::{GrowingNodeSet, LiveTokens, NodeSetRef, TrieNode};
 
 use super::budget::ComposeError;
@@ -30,6 +31,14 @@ pub(super) struct LeftCornerClosure {
     first_bytes: ByteSet,
     /// Whether it can begin with a value.
     begins_with_value: bool,
+}
+
+/// Where a left-corner closure begins.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(super) enum ClosurePlace {
+    /// At the root, in a grammar with values: repeated values derive nothing there.
+    Root,
+    Anywhere,
 }
 
 /// The first dot of a production of a member.
@@ -230,11 +239,6 @@ impl<K: WorklistKey> Worklist<K> {
 }
 
 impl MaskComputation<'_> {
-    /// The summary of the symbol after a dot, below the root.
-    pub(super) fn symbol_at_root(&mut self, dot: DotId) -> Result<SymbolSummary, ComposeError> {
-        self.symbol(dot, self.root, 0)
-    }
-
     /// The summary of the symbol after a dot.
     fn symbol(
         &mut self,
@@ -263,7 +267,8 @@ impl MaskComputation<'_> {
         nodes: &NodeSetRef,
         nesting: usize,
     ) -> Result<SymbolSummary, ComposeError> {
-        let closure = self.closure(nonterminal)?;
+        let place = self.place(nodes);
+        let closure = self.closure(nonterminal, place)?;
         if !closure.first_bytes.intersects(nodes.child_bytes()) {
             return Ok(self.empty());
         }
@@ -310,11 +315,24 @@ impl MaskComputation<'_> {
 
     /// The bytes with which a nonterminal can begin.
     pub(super) fn first_bytes_of_nonterminal(&mut self, nonterminal: usize) -> Result<ByteSet, ComposeError> {
-        Ok(self.closure(nonterminal)?.first_bytes)
+        Ok(self.closure(nonterminal, ClosurePlace::Anywhere)?.first_bytes)
     }
 
-    /// The nodes after the first bytes of the values among some nonterminals, where these begin at `nodes`. The root is
-    /// left out: the values that begin there are known.
+    /// Where a closure begins, if it begins at these nodes.
+    fn place(&self, nodes: &NodeSetRef) -> ClosurePlace {
+        match self.machine.has_values && nodes.id() == self.root.id() {
+            true => ClosurePlace::Root,
+            false => ClosurePlace::Anywhere,
+        }
+    }
+
+    /// Whether a nonterminal is a value with a condition.
+    fn has_condition(&self, nonterminal: usize) -> bool {
+        self.machine.form.value_kind(nonterminal).is_some_and(ValueKind::is_conditional)
+    }
+
+    /// The nodes after the first bytes of the values with conditions among some nonterminals, where these begin at
+    /// `nodes`. The root is left out: the values that begin there are known.
     fn begun_values(
         &mut self,
         nonterminals: &[usize],
@@ -322,8 +340,9 @@ impl MaskComputation<'_> {
     ) -> Result<Option<BegunValues>, ComposeError> {
         let mut first_bytes = ByteSet::EMPTY;
         for &nonterminal in nonterminals {
-            if self.machine.form.is_value(nonterminal) {
-                first_bytes = first_bytes.union(self.closure(nonterminal)?.first_bytes);
+            if self.has_condition(nonterminal) {
+                let closure = self.closure(nonterminal, ClosurePlace::Anywhere)?;
+                first_bytes = first_bytes.union(closure.first_bytes);
             }
         }
         let trie = self.trie;
@@ -335,11 +354,18 @@ impl MaskComputation<'_> {
         Ok((!begun.is_empty()).then(|| begun.into()))
     }
 
-    fn closure(&mut self, nonterminal: usize) -> Result<Arc<LeftCornerClosure>, ComposeError> {
-        if let Some(cached) = self.summaries.closures.get(&nonterminal) {
+    fn closure(
+        &mut self,
+        nonterminal: usize,
+        place: ClosurePlace,
+    ) -> Result<Arc<LeftCornerClosure>, ComposeError> {
+        if let Some(cached) = self.summaries.closures.get(&(nonterminal, place)) {
             return Ok(cached.clone());
         }
-        let left_corners = self.machine.left_corners;
+        let (left_corners, form) = (self.machine.left_corners, self.machine.form);
+        let is_left_out = |nonterminal: usize| {
+            place == ClosurePlace::Root && form.value_kind(nonterminal) == Some(ValueKind::Repeated)
+        };
         let mut members = vec![nonterminal];
         let mut positions: FxHashMap<usize, usize> = FxHashMap::default();
         if !left_corners.nonterminals[nonterminal].is_empty() {
@@ -349,6 +375,10 @@ impl MaskComputation<'_> {
         let mut next = 0;
         while let Some(&member) = members.get(next) {
             self.budget.spend(WORK_PER_LOOKUP)?;
+            if is_left_out(member) {
+                next += 1;
+                continue;
+            }
             for &(child, dot) in &left_corners.nonterminals[member] {
                 let position = *positions.entry(child).or_insert_with(|| {
                     members.push(child);
@@ -361,6 +391,9 @@ impl MaskComputation<'_> {
         }
         let (mut terminals, mut first_bytes) = (Vec::new(), ByteSet::EMPTY);
         for (position, &nonterminal) in members.iter().enumerate() {
+            if is_left_out(nonterminal) {
+                continue;
+            }
             for &(dot, terminal) in &left_corners.terminals[nonterminal] {
                 let own = self.first_bytes_of_start(self.machine.starts[terminal.index()])?;
                 if own == ByteSet::EMPTY {
@@ -371,11 +404,11 @@ impl MaskComputation<'_> {
                 terminals.push((LeftCorner { dot, member: position }, own));
             }
         }
-        let begins_with_value = members.iter().any(|&member| self.machine.form.is_value(member));
+        let begins_with_value = members.iter().any(|&member| self.has_condition(member));
         let closure =
             Arc::new(LeftCornerClosure { members, parents, terminals, first_bytes, begins_with_value });
         self.summaries.bytes += closure.members.len() * 64 + closure.terminals.len() * 48;
-        self.summaries.closures.insert(nonterminal, closure.clone());
+        self.summaries.closures.insert((nonterminal, place), closure.clone());
         Ok(closure)
     }
 }

@@ -118,9 +118,9 @@ impl ContextFreeMasks {
         deadline: &Deadline,
     ) -> Result<MaskOutcome, ComposeError> {
         let Superset { live, of_terminals, suspects } = superset;
-        let fresh = repeating.fresh.iter().filter(|&&token| live.contains(token));
+        let excluded = repeating.excluded.iter().filter(|&&token| live.contains(token));
         let mut candidates: Vec<TokenId> =
-            suspects.iter().chain(fresh).chain(&repeating.repeated).copied().collect();
+            suspects.iter().chain(excluded).chain(&repeating.repeated).copied().collect();
         candidates.sort_unstable();
         candidates.dedup();
         if !candidates.is_empty() && effort == Effort::Immediate {

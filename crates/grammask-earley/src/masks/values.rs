@@ -1,14 +1,14 @@
 //! Masks inside and before values that a text must not, or must, repeat.
 //!
-//! A mask is composed as if fresh values had no conditions, which sets share whatever their values are, and a few tokens
-//! are confirmed by steps:
+//! A mask is composed as if values had no conditions, which sets share whatever their values are, and a few tokens are
+//! confirmed by steps:
 //!
-//! - the *suspects*, which begin a value after their own beginning, and
+//! - the *suspects*, which begin a value with a condition after their own beginning, and
 //! - the *repeating* tokens, in which an open value, or one that they begin with, can become a remembered one, or is one
 //!   before they go on.
 //!
-//! A repeated value that has begun is left out of the composition: its few tokens are repeating ones. One that begins
-//! is composed where a fresh value of the same symbol begins too, and the tokens that go on after it are suspects.
+//! A repeated value that has begun, or that tokens begin with, is left out of the composition: its few tokens are
+//! repeating ones.
 //!
 //! All other tokens leave each value with a prefix that no remembered value begins with, or complete a value that is
 //! not remembered. What follows is legal where no symbol of a value ahead can run out of values; elsewhere masks are
@@ -46,8 +46,6 @@ pub(super) fn united(values: &[BegunValues]) -> Option<BegunValues> {
 pub(super) struct Suspects {
     /// Nodes after the first bytes of values that begin after the root. The tokens there and below are suspects.
     pub(super) begun: Vec<BegunValues>,
-    /// Nodes at which repeated values that begin at the root can end. The tokens below are suspects.
-    repeated: Vec<TrieNode>,
     /// The continuations that were resumed inside values, in order.
     pub(super) resumed: Vec<ContinuationId>,
 }
@@ -56,8 +54,7 @@ impl Suspects {
     /// The suspects among live tokens.
     pub(super) fn tokens(self, trie: &TokenTrie, live: &[LiveTokens]) -> Vec<TokenId> {
         let begun = self.begun.iter().flat_map(|nodes| nodes.iter()).copied();
-        let after = self.repeated.iter().flat_map(|&node| trie.children(node));
-        let mut tokens = tokens_below(begun.chain(after).collect(), trie);
+        let mut tokens = tokens_below(begun.collect(), trie);
         tokens.sort_unstable();
         tokens.dedup();
         tokens.retain(|&token| live.iter().any(|part| part.contains(token)));
@@ -83,8 +80,8 @@ fn tokens_below(mut nodes: Vec<TrieNode>, trie: &TokenTrie) -> Vec<TokenId> {
 /// The tokens whose legality depends on the remembered values, sorted.
 #[derive(Debug, Default)]
 pub(crate) struct RepeatingTokens {
-    /// Those that may be illegal because a value must not repeat one.
-    pub(crate) fresh: Vec<TokenId>,
+    /// Those that may be illegal because a value must not be, or begin with, a remembered one.
+    pub(crate) excluded: Vec<TokenId>,
     /// Those that may be legal because a value must repeat one.
     pub(crate) repeated: Vec<TokenId>,
 }
@@ -96,8 +93,8 @@ impl RepeatingTokens {
         let mut stack: Vec<&OpenValue> = values.iter().collect();
         while let Some(value) = stack.pop() {
             let of_kind = match value.kind {
-                ValueKind::Fresh => &mut tokens.fresh,
                 ValueKind::Repeated => &mut tokens.repeated,
+                _ => &mut tokens.excluded,
             };
             let mut complete = Vec::new();
             for &(node, is_complete) in &value.repeatable {
@@ -107,7 +104,7 @@ impl RepeatingTokens {
             of_kind.extend(tokens_below(complete, trie));
             stack.extend(&value.inner);
         }
-        for of_kind in [&mut tokens.fresh, &mut tokens.repeated] {
+        for of_kind in [&mut tokens.excluded, &mut tokens.repeated] {
             of_kind.sort_unstable();
             of_kind.dedup();
         }
@@ -128,10 +125,6 @@ impl MaskComputation<'_> {
             return Ok(());
         }
         if !value.is_begun {
-            if value.kind == ValueKind::Repeated {
-                let ends = self.symbol_at_root(value.item.dot)?.ends;
-                suspects.repeated.extend(ends.iter());
-            }
             return value.inner.iter().try_for_each(|inner| self.open_value(inner, worklist, suspects));
         }
         let mut inner = Worklist::default();

@@ -1,4 +1,4 @@
-//! The oracle for remembered values: all leftmost derivations of a text, each with its environments.
+//! The oracle for remembered values and bindings: all leftmost derivations of a text, each with its environments.
 //!
 //! It follows the definition: a derivation is a stack of what is still to be read, with a set of values for each open
 //! scope and the text of each open value. A text is a viable prefix if a search from one of its derivations finds a
@@ -7,10 +7,13 @@
 
 use std::cell::{Cell, RefCell};
 use std::cmp::Reverse;
-use std::collections::{BTreeSet, BinaryHeap, HashMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet, BinaryHeap, HashMap, HashSet};
+use std::sync::Arc;
 
 use grammask_automata::{TermId, Terms};
-use grammask_grammar::{Grammar, Node, NodeId, PartId, Terminal, ValueCondition, ValueEquality, ValueKind};
+use grammask_grammar::{
+    BindingKind, Grammar, Node, NodeId, PartId, Terminal, ValueCondition, ValueEquality, ValueKind,
+};
 
 /// What is still to be read, in a derivation.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -22,13 +25,22 @@ enum Goal {
     Word(TermId),
     EndScope,
     EndValue(ValueCondition),
+    /// The end of the operand of a binding.
+    EndOperand(NodeId),
+}
+
+/// What a scope remembers.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
+struct ScopeMemory {
+    values: BTreeSet<String>,
+    bound: BTreeMap<Arc<str>, Vec<u8>>,
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
 struct Derivation {
     /// The next goal last.
     goals: Vec<Goal>,
-    scopes: Vec<BTreeSet<String>>,
+    scopes: Vec<ScopeMemory>,
     values: Vec<Vec<u8>>,
 }
 
@@ -44,7 +56,8 @@ pub struct ValueOracle<'g> {
     pub has_given_up: Cell<bool>,
 }
 
-/// The search assumes that each viable prefix has a completion of at most this number of bytes.
+/// The search assumes that each viable prefix has a completion of at most this number of bytes, and of a multiple of the
+/// open and bound texts.
 const MAX_COMPLETION: usize = 48;
 
 /// The derivations of a text, before their next byte.
@@ -107,12 +120,15 @@ impl<'g> ValueOracle<'g> {
         let mut visited = HashSet::from([derivation.clone()]);
         let mut queue = BinaryHeap::from([Reverse((0, 0, derivation.clone()))]);
         let mut found = false;
+        let bound = derivation.scopes.iter().flat_map(|scope| scope.bound.values());
+        let texts: usize = derivation.values.iter().chain(bound).map(Vec::len).sum();
+        let max_length = MAX_COMPLETION + 8 * texts;
         while let Some(Reverse((_, length, current))) = queue.pop() {
             if current.goals.is_empty() || self.live.borrow().get(&current) == Some(&true) {
                 found = true;
                 break;
             }
-            if length == MAX_COMPLETION {
+            if length == max_length {
                 continue;
             }
             for &byte in &self.bytes {
@@ -190,9 +206,31 @@ impl<'g> ValueOracle<'g> {
                     let value = value_of(&text, condition.equality);
                     let scope = derivation.scopes.last_mut().expect("values are in scopes");
                     let is_allowed = match condition.kind {
-                        ValueKind::Fresh => scope.insert(value),
-                        ValueKind::Repeated => scope.contains(&value),
+                        ValueKind::Fresh => scope.values.insert(value),
+                        ValueKind::Repeated => scope.values.contains(&value),
+                        ValueKind::Bound | ValueKind::Different | ValueKind::Unprefixed => {
+                            unreachable!("the generated grammars have bindings in their place")
+                        }
                     };
+                    if is_allowed {
+                        agenda.push(derivation);
+                    }
+                }
+                Goal::EndOperand(node) => {
+                    let text = derivation.values.pop().expect("an operand was begun");
+                    let scope = derivation.scopes.last_mut().expect("bindings are in scopes");
+                    let Node::Binding(binding) = &self.grammar.nodes()[node.index()] else {
+                        unreachable!("the goal is that of a binding");
+                    };
+                    let bound = scope.bound.get(&binding.name);
+                    let is_allowed = match binding.kind {
+                        BindingKind::Same | BindingKind::Bind => true,
+                        BindingKind::Other => bound.is_some_and(|bound| *bound != text),
+                        BindingKind::WithoutPrefix => bound.is_some_and(|bound| !text.starts_with(bound)),
+                    };
+                    if binding.kind == BindingKind::Bind {
+                        scope.bound.insert(binding.name.clone(), text);
+                    }
                     if is_allowed {
                         agenda.push(derivation);
                     }
@@ -238,7 +276,7 @@ impl<'g> ValueOracle<'g> {
             }
             Node::Scope(node) => {
                 derivation.goals.extend([Goal::EndScope, Goal::Node(*node)]);
-                derivation.scopes.push(BTreeSet::new());
+                derivation.scopes.push(ScopeMemory::default());
                 agenda.push(derivation);
             }
             Node::Value { node, condition } => {
@@ -246,6 +284,22 @@ impl<'g> ValueOracle<'g> {
                 derivation.values.push(Vec::new());
                 agenda.push(derivation);
             }
+            Node::Binding(binding) => match binding.node {
+                Some(operand) => {
+                    derivation.goals.extend([Goal::EndOperand(node), Goal::Node(operand)]);
+                    derivation.values.push(Vec::new());
+                    agenda.push(derivation);
+                }
+                None => {
+                    let bound =
+                        derivation.scopes.last().expect("bindings are in scopes").bound.get(&binding.name);
+                    if let Some(bound) = bound {
+                        let word = self.terms.borrow_mut().literal(bound);
+                        derivation.goals.push(Goal::Word(word));
+                        agenda.push(derivation);
+                    }
+                }
+            },
             Node::Selection { parts, .. } => {
                 for part in (0..parts.len()).map(PartId::new) {
                     let mut derivation = derivation.clone();
@@ -297,7 +351,7 @@ impl<'g> ValueOracle<'g> {
 /// A text that equal values have in common.
 fn value_of(text: &[u8], equality: ValueEquality) -> String {
     match equality {
-        ValueEquality::Bytes => format!("{text:?}"),
+        ValueEquality::Bytes | ValueEquality::Named(_) => format!("{text:?}"),
         ValueEquality::Json => {
             let mut reader = JsonReader { text, position: 0 };
             match reader.value() {

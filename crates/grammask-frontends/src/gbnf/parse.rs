@@ -11,7 +11,9 @@ use super::scan::{CharacterRanges, GbnfScanner, GbnfToken, GbnfTokenKind, Negate
 use grammask_automata::TermId;
 use grammask_diagnostics::{Code, Deadline, Diagnostic, LimitExceeded, Limits, Span, closest};
 use grammask_grammar::directives::{Directive, DirectiveMode};
-use grammask_grammar::{Grammar, GrammarBuilder, NodeId, Terminal, TokenReference, TokenSense, directives};
+use grammask_grammar::{
+    BindingKind, Grammar, GrammarBuilder, NodeId, Terminal, TokenReference, TokenSense, directives,
+};
 
 /// Parses `text`, or returns all of its errors.
 pub(super) fn parse<'s>(
@@ -87,6 +89,13 @@ pub(super) struct GbnfParser<'s> {
     rules_with_options: Vec<RuleWithOptions>,
 }
 
+/// A binding whose operand is being parsed.
+struct OpenBinding {
+    kind: BindingKind,
+    name: Span,
+    start: usize,
+}
+
 /// A rule, or an open bracket in it.
 struct GbnfFrame {
     open: Span,
@@ -96,6 +105,8 @@ struct GbnfFrame {
     start: usize,
     /// Whether the last part has a quantifier already.
     has_quantifier: bool,
+    /// The binding whose operand the bracket contains.
+    binding: Option<OpenBinding>,
     /// Whether this is a look-ahead, which is dropped: it is a hint for XGrammar's compiler and changes no language.
     is_hint: bool,
 }
@@ -108,6 +119,7 @@ impl GbnfFrame {
             sequence: Vec::new(),
             start: open.end,
             has_quantifier: false,
+            binding: None,
             is_hint: false,
         }
     }
@@ -187,6 +199,7 @@ impl<'s> GbnfParser<'s> {
         if let Some(body) = self.alternatives(define) {
             let end = self.last_end.max(define.end);
             let span = Span::new(name.span.start, end);
+            let body = self.builder.scope_of_bindings(body, span);
             if options.limits_texts() {
                 self.rules_with_options.push(RuleWithOptions { lhs, body, name: name.span, span, options });
             } else {
@@ -222,9 +235,13 @@ impl<'s> GbnfParser<'s> {
                     continue;
                 }
                 GbnfTokenKind::Close if stack.len() > 1 => {
-                    let frame = stack.pop()?;
-                    let is_hint = frame.is_hint;
-                    let node = self.close(frame);
+                    let mut frame = stack.pop()?;
+                    let (is_hint, binding) = (frame.is_hint, frame.binding.take());
+                    let mut node = self.close(frame);
+                    if let Some(OpenBinding { kind, name, start }) = binding {
+                        let span = Span::new(start, token.span.end);
+                        node = self.builder.binding(kind, self.scanner.text(name), Some(node), span);
+                    }
                     if !is_hint {
                         stack.last_mut()?.push(node);
                     }
@@ -254,6 +271,13 @@ impl<'s> GbnfParser<'s> {
                         }
                     }
                 }
+                GbnfTokenKind::Binding(kind) => {
+                    if self.binding(kind, &mut stack).is_none() {
+                        self.skip_to_rule();
+                        return None;
+                    }
+                    continue;
+                }
                 GbnfTokenKind::Name
                     if self.next.kind == GbnfTokenKind::Open
                         && Self::is_call(self.scanner.text(token.span)) =>
@@ -279,6 +303,38 @@ impl<'s> GbnfParser<'s> {
             }
             self.advance();
         }
+    }
+
+    /// Parses `same!(name)`, or the beginning of a binding up to its operand, for which it opens a frame. `None`, with a
+    /// report, if it is malformed.
+    fn binding(&mut self, kind: BindingKind, stack: &mut Vec<GbnfFrame>) -> Option<()> {
+        let start = self.current.span.start;
+        self.advance();
+        let open = self.current.span;
+        self.advance();
+        let name = self.current.span;
+        self.expect(GbnfTokenKind::Name, "a name")?;
+        if kind == BindingKind::Same {
+            let span = Span::new(start, self.current.span.end);
+            self.expect(GbnfTokenKind::Close, "`)`")?;
+            let node = self.builder.binding(kind, self.scanner.text(name), None, span);
+            stack.last_mut()?.push(node);
+            return Some(());
+        }
+        self.expect(GbnfTokenKind::Comma, "`,` and a part of the text")?;
+        stack.push(GbnfFrame { binding: Some(OpenBinding { kind, name, start }), ..GbnfFrame::new(open) });
+        Some(())
+    }
+
+    /// Consumes a token in the arguments of a binding. `None`, with a report, if it is another one.
+    fn expect(&mut self, kind: GbnfTokenKind, expected: &str) -> Option<()> {
+        if self.current.kind == kind {
+            self.advance();
+            return Some(());
+        }
+        let token = self.current.clone();
+        self.scanner.report_unexpected(&token, &[expected]);
+        None
     }
 
     /// Whether the rule ends before the current token.

@@ -8,7 +8,7 @@ use super::escape::{EscapeContext, decode};
 use crate::cursor::Cursor;
 use grammask_diagnostics::{Code, Diagnostic, Severity, Span};
 use grammask_grammar::directives::DirectiveMode;
-use grammask_grammar::{TokenReference, directives};
+use grammask_grammar::{BindingKind, TokenReference, directives};
 
 /// Maximum number of diagnostics reported for one source.
 const MAX_DIAGNOSTICS: usize = 100;
@@ -26,6 +26,8 @@ pub(super) enum GbnfTokenKind {
     Open,
     Close,
     Comma,
+    /// `bind!`, `same!`, `other!` or `without_prefix!` before a bracket.
+    Binding(BindingKind),
     /// `=`, in calls.
     Equals,
     Number(u32),
@@ -188,7 +190,13 @@ impl<'s> GbnfScanner<'s> {
             || first == '_'
             || (dialect == Dialect::LlamaCpp && is_name_part(first, dialect))
         {
-            self.cursor.eat_while(|c| is_name_part(c, dialect));
+            let name = self.cursor.eat_while(|c| is_name_part(c, dialect));
+            if self.cursor.rest().starts_with("!(")
+                && let Some(kind) = BindingKind::of_word(name)
+            {
+                self.cursor.position += 1;
+                return GbnfTokenKind::Binding(kind);
+            }
             return GbnfTokenKind::Name;
         }
         if first.is_ascii_digit() {
@@ -206,7 +214,7 @@ impl<'s> GbnfScanner<'s> {
             '|' => GbnfTokenKind::Bar,
             '(' => GbnfTokenKind::Open,
             ')' => GbnfTokenKind::Close,
-            ',' if self.dialect == Dialect::XGrammar => GbnfTokenKind::Comma,
+            ',' => GbnfTokenKind::Comma,
             '=' if self.dialect == Dialect::XGrammar => GbnfTokenKind::Equals,
             '.' if self.dialect == Dialect::LlamaCpp => GbnfTokenKind::AnyCharacter,
             '*' => GbnfTokenKind::Repeat { min: 0, max: None },

@@ -18,7 +18,7 @@ use std::sync::Arc;
 use super::escape::QuoteStyle;
 use grammask_collections::id_type;
 use grammask_diagnostics::Span;
-use grammask_grammar::{TokenReference, quote_bytes, quote_text};
+use grammask_grammar::{BindingKind, TokenReference, quote_bytes, quote_text};
 
 id_type! {
     /// An expression of an [`Ast`].
@@ -71,6 +71,15 @@ pub enum Expression {
         symbol: Span,
         /// Maximum number of model tokens.
         tokens: u32,
+    },
+    /// `bind!(name, operand)`, `same!(name)`, `other!(name, operand)` or `without_prefix!(name, operand)`.
+    Binding {
+        /// The operation.
+        kind: BindingKind,
+        /// The name; its text is the source at the span.
+        name: Span,
+        /// The operand; `None` for `same!`, and only there.
+        operand: Option<ExpressionId>,
     },
     /// `( )`, `[ ]` or `{ }`.
     Bracketed {
@@ -252,6 +261,7 @@ impl Ast {
                     stack.extend(parts.iter().copied())
                 }
                 Expression::Bracketed { body, .. } => stack.push(*body),
+                Expression::Binding { operand, .. } => stack.extend(operand),
                 Expression::Postfix { operand, .. } => stack.push(*operand),
                 Expression::Literal(_)
                 | Expression::Reference
@@ -293,6 +303,10 @@ impl Ast {
             Expression::Except { exception, tokens } => return self.write_except(f, exception, *tokens),
             Expression::Limit { symbol, tokens } => {
                 return write!(f, "(limit {} tokens {tokens})", self.text(*symbol));
+            }
+            Expression::Binding { kind, name, operand } => {
+                write!(f, "({} {}", kind.word(), self.text(*name))?;
+                ("", operand.as_slice())
             }
             Expression::Bracketed { bracket: Bracket::Round, body } => ("(group", std::slice::from_ref(body)),
             Expression::Bracketed { bracket: Bracket::Square, body } => {

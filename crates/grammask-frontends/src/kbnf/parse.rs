@@ -8,9 +8,12 @@
 //! choice      = sequence { "|" sequence };
 //! sequence    = item { [","] item };
 //! item        = primary ["?" | "*" | "+" | "{" BOUNDS "}"];
-//! primary     = STRING | PATTERN | TOKEN | NAME | "any!" | except | limit | "(" choice ")" | "[" choice "]" | "{" choice "}";
+//! primary     = STRING | PATTERN | TOKEN | NAME | "any!" | except | limit | same | binding
+//!             | "(" choice ")" | "[" choice "]" | "{" choice "}";
 //! except      = "except!" "(" (NAME | STRING { "|" STRING }) ["," NUMBER] ")";
 //! limit       = "limit!" "(" NAME "," NUMBER ")";
+//! same        = "same!" "(" NAME ")";
+//! binding     = ("bind!" | "other!" | "without_prefix!") "(" NAME "," choice ")";
 //! directive   = "%" NAME { NAME [","] } [NUMBER] ";";
 //! ```
 //!
@@ -26,7 +29,7 @@ use super::escape::{QuoteStyle, decode_bytes, decode_text};
 use super::scan::{KbnfScanner, KbnfToken, KbnfTokenKind};
 use grammask_diagnostics::{Code, Diagnostic, LimitExceeded, Limits, Span};
 use grammask_grammar::directives::{Directive, DirectiveMode};
-use grammask_grammar::{TokenReference, directives};
+use grammask_grammar::{BindingKind, TokenReference, directives};
 
 /// The tree of a source as far as it could be parsed, and its diagnostics.
 #[derive(Debug)]
@@ -91,9 +94,19 @@ struct KbnfParser<'s> {
     max_expressions: usize,
 }
 
+/// A binding whose operand is being parsed.
+struct OpenBinding {
+    kind: BindingKind,
+    name: Span,
+    /// Where the binding begins.
+    start: Span,
+}
+
 /// An open bracket, or the body of a definition (without a bracket).
 struct KbnfFrame {
     bracket: Option<(Bracket, Span)>,
+    /// The binding whose operand the bracket contains.
+    binding: Option<OpenBinding>,
     alternatives: Vec<ExpressionId>,
     items: Vec<ExpressionId>,
     /// A comma without its right operand so far.
@@ -104,7 +117,14 @@ struct KbnfFrame {
 
 impl KbnfFrame {
     fn new(bracket: Option<(Bracket, Span)>) -> Self {
-        Self { bracket, alternatives: Vec::new(), items: Vec::new(), comma: None, has_error: false }
+        Self {
+            bracket,
+            binding: None,
+            alternatives: Vec::new(),
+            items: Vec::new(),
+            comma: None,
+            has_error: false,
+        }
     }
 }
 
@@ -124,6 +144,10 @@ const DEFINITION: &str = "a definition is written `name ::= ...;`";
 
 /// The notation of a limit.
 const LIMIT: &str = "write `limit!(symbol, 20)`, with the most tokens of the text";
+/// The notation of the bound text.
+const SAME: &str = "write `same!(name)` with the name of a text that `bind!` has bound";
+/// The notation of bindings with an operand.
+const BINDING: &str = "write `bind!(name, part)`, `other!(name, part)` or `without_prefix!(name, part)`";
 /// The notation of an exception.
 const EXCEPTION: &str =
     "write `except!(\"a\" | \"b\")` or `except!(symbol)`, with the most tokens `except!(\"a\", 5)`";
@@ -306,6 +330,7 @@ impl<'s> KbnfParser<'s> {
                     let outer = std::mem::replace(&mut frames.top, KbnfFrame::new(Some((bracket, span))));
                     frames.outer.push(outer);
                 }
+                KbnfTokenKind::Binding(kind) => self.binding(&mut frames, kind),
                 KbnfTokenKind::Close(bracket) => self.close(&mut frames, bracket),
                 KbnfTokenKind::Bar => {
                     self.end_alternative(&mut frames.top);
@@ -468,6 +493,50 @@ impl<'s> KbnfParser<'s> {
         self.add(arguments.map_or(Expression::Error, limit), Span::new(start.start, self.previous_end))
     }
 
+    /// Parses `same!(name)`, or the beginning of a binding up to its operand, for which it opens a frame.
+    fn binding(&mut self, frames: &mut FrameStack, kind: BindingKind) {
+        let start = self.advance().span;
+        let open = KbnfTokenKind::Open(Bracket::Round);
+        let notation = if kind == BindingKind::Same { SAME } else { BINDING };
+        let opened = self.expect(open, "a binding needs its arguments in brackets", "`(`", notation);
+        let bracket = opened.map(|open| open.span);
+        let name = bracket.and_then(|bracket| {
+            let name =
+                self.expect(KbnfTokenKind::Identifier, "a binding takes a name", "a name", notation)?.span;
+            let (next, message, expected) = match kind {
+                BindingKind::Same => (
+                    KbnfTokenKind::Close(Bracket::Round),
+                    "the name of a bound text is the only argument",
+                    "`)`",
+                ),
+                _ => (KbnfTokenKind::Comma, "a binding takes a part of the text after its name", "`,`"),
+            };
+            self.expect(next, message, expected, notation)?;
+            Some((bracket, name))
+        });
+        match name {
+            Some((bracket, name)) if kind != BindingKind::Same => {
+                frames.open[Bracket::Round as usize] += 1;
+                let binding = Some(OpenBinding { kind, name, start });
+                let operand = KbnfFrame { binding, ..KbnfFrame::new(Some((Bracket::Round, bracket))) };
+                let outer = std::mem::replace(&mut frames.top, operand);
+                frames.outer.push(outer);
+            }
+            Some((_, name)) => {
+                let span = Span::new(start.start, self.previous_end);
+                let item = self.add(Expression::Binding { kind, name, operand: None }, span);
+                self.push_item(&mut frames.top, item);
+            }
+            None => {
+                if bracket.is_some() {
+                    self.skip_arguments();
+                }
+                let item = self.add(Expression::Error, Span::new(start.start, self.previous_end));
+                self.push_item(&mut frames.top, item);
+            }
+        }
+    }
+
     /// Parses a symbol, the number of tokens, and the closing bracket.
     fn limit_arguments(&mut self) -> Option<(Span, u32)> {
         let symbol = self.expect(KbnfTokenKind::Identifier, "`limit!` takes a symbol", "a symbol", LIMIT)?;
@@ -578,7 +647,7 @@ impl<'s> KbnfParser<'s> {
         Some((exception, tokens))
     }
 
-    /// Consumes a token in the arguments of `except!` or `limit!`.
+    /// Consumes a token in the arguments of a name with `!`.
     fn expect(
         &mut self,
         kind: KbnfTokenKind,
@@ -737,7 +806,12 @@ impl<'s> KbnfParser<'s> {
         let inner = std::mem::replace(&mut frames.top, outer);
         if let Some((bracket, open)) = inner.bracket {
             frames.open[bracket as usize] -= 1;
-            let item = self.add(Expression::Bracketed { bracket, body }, open.to(end));
+            let item = match inner.binding {
+                Some(OpenBinding { kind, name, start }) => {
+                    self.add(Expression::Binding { kind, name, operand: Some(body) }, start.to(end))
+                }
+                None => self.add(Expression::Bracketed { bracket, body }, open.to(end)),
+            };
             self.push_item(&mut frames.top, item);
         }
     }

@@ -10,6 +10,7 @@ use super::ast::{Bracket, PatternForm, Postfix};
 use super::escape::{QuoteStyle, closing_quote};
 use crate::cursor::Cursor;
 use grammask_diagnostics::{Code, Diagnostic, Severity, Span, closest};
+use grammask_grammar::BindingKind;
 use grammask_grammar::directives::DirectiveMode;
 
 /// Maximum number of errors, and of warnings, reported for one source.
@@ -28,6 +29,8 @@ pub(super) enum KbnfTokenKind {
     Except,
     /// `limit!`
     Limit,
+    /// `bind!`, `same!`, `other!` or `without_prefix!`
+    Binding(BindingKind),
     /// A quoted terminal.
     Quoted {
         content: Span,
@@ -459,7 +462,7 @@ impl<'s> KbnfScanner<'s> {
         KbnfTokenKind::Unknown
     }
 
-    /// Scans a name, `any!`, `except!`, `limit!`, a number, or a malformed name.
+    /// Scans a name, a name with `!`, a number, or a malformed name.
     fn word(&mut self) -> KbnfTokenKind {
         let start = self.cursor.position;
         self.cursor.eat_while(|c| c == '_' || c.is_ascii_alphanumeric());
@@ -509,11 +512,16 @@ impl<'s> KbnfScanner<'s> {
             "limit" => return KbnfTokenKind::Limit,
             _ => {}
         }
+        if let Some(kind) = BindingKind::of_word(name) {
+            return KbnfTokenKind::Binding(kind);
+        }
         let shown: String = name.chars().take(40).collect();
-        let close = closest(name, ["any", "except", "limit"]);
+        let words = ["any", "except", "limit"].into_iter().chain(BindingKind::ALL.map(BindingKind::word));
+        let close = closest(name, words);
         let help = match close {
             Some(close) => format!("did you mean `{close}!`?"),
-            None => "the names with `!` are `any!`, `except!` and `limit!`".into(),
+            None => "the names with `!` are `any!`, `except!`, `limit!`, `bind!`, `same!`, `other!` and `without_prefix!`"
+                .into(),
         };
         self.report(
             Diagnostic::error(Code::UnexpectedInput, format!("there is no `{shown}!`"))
@@ -523,7 +531,8 @@ impl<'s> KbnfScanner<'s> {
         match close {
             Some("except") => KbnfTokenKind::Except,
             Some("limit") => KbnfTokenKind::Limit,
-            _ => KbnfTokenKind::Broken,
+            Some(close) => BindingKind::of_word(close).map_or(KbnfTokenKind::Broken, KbnfTokenKind::Binding),
+            None => KbnfTokenKind::Broken,
         }
     }
 

@@ -52,6 +52,7 @@ pub(super) fn translate(
     for definition in &ast.definitions {
         let lhs = translator.builder.nonterminal(ast.text(definition.name), definition.name);
         if let Some(&body) = nodes.get(definition.body.index()) {
+            let body = translator.builder.scope_of_bindings(body, definition.span);
             translator.builder.define(lhs, body, definition.span);
         }
     }
@@ -202,6 +203,10 @@ impl<'a> KbnfTranslator<'a> {
             Expression::AnyToken => self.builder.terminal(Terminal::AnyToken, "any!", span),
             Expression::Except { exception, tokens } => self.except(exception, *tokens, span)?,
             &Expression::Limit { symbol, tokens } => self.limit(symbol, tokens, span),
+            &Expression::Binding { kind, name, operand } => {
+                let operand = operand.map(|operand| nodes[operand.index()]);
+                self.builder.binding(kind, self.ast.text(name), operand, span)
+            }
             Expression::Bracketed { bracket, body } => {
                 let body = nodes[body.index()];
                 match bracket {

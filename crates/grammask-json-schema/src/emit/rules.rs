@@ -14,7 +14,7 @@ use grammask_automata::{TermId, Terms};
 use grammask_diagnostics::Span;
 use grammask_grammar::{
     EmbeddedId, EmbeddedTexts, Grammar, GrammarBuilder, NodeId, NonterminalId, PartId, Selection, Terminal,
-    ValueEquality, ValueKind,
+    ValueCondition, ValueEquality, ValueKind,
 };
 
 /// A rule in [`Rules`].
@@ -342,10 +342,8 @@ impl Rules {
                         }
                         RulePart::Value { rule, kind } => {
                             let node = reference(rule, &mut builder);
-                            nodes.push(match kind {
-                                ValueKind::Fresh => builder.fresh(node, ValueEquality::Json, span),
-                                ValueKind::Repeated => builder.repeated(node, ValueEquality::Json, span),
-                            });
+                            let condition = ValueCondition { kind, equality: ValueEquality::Json };
+                            nodes.push(builder.value(node, condition, span));
                         }
                         RulePart::Repeat { rule, .. } if !productive[rule.index()] => {}
                         RulePart::Repeat { rule, min, max } => {

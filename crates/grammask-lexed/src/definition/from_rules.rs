@@ -252,6 +252,7 @@ impl RuleTranslation<'_> {
                     stack.extend(parts);
                     stack.push(*separator);
                 }
+                Node::Binding(binding) => stack.extend(binding.node),
                 Node::Terminal(_) | Node::Nonterminal(_) => {}
             }
         }
@@ -357,7 +358,7 @@ impl RuleTranslation<'_> {
                 Node::Sequence(nodes) => self.terms.concat(&parts(nodes)),
                 Node::Choice(nodes) => self.terms.union(&parts(nodes)),
                 &Node::Repeat { node, min, max } => self.terms.repeat(of_node[&node], min, max),
-                Node::Selection { .. } | Node::Scope(_) | Node::Value { .. } => {
+                Node::Selection { .. } | Node::Scope(_) | Node::Value { .. } | Node::Binding(_) => {
                     self.diagnostics.push(*self.selection_error(node));
                     return None;
                 }
@@ -472,7 +473,7 @@ impl RuleTranslation<'_> {
                     let inner = of_node[&part].clone();
                     self.repetition(rule, inner, min, max, node)?
                 }
-                Node::Selection { .. } | Node::Scope(_) | Node::Value { .. } => {
+                Node::Selection { .. } | Node::Scope(_) | Node::Value { .. } | Node::Binding(_) => {
                     return Err(self.selection_error(node));
                 }
             };
@@ -482,13 +483,24 @@ impl RuleTranslation<'_> {
         Ok(distinct(roots.iter().flat_map(|root| of_node[root].iter().cloned())))
     }
 
-    /// The error for selections and for values that must differ, which only JSON Schemas produce.
+    /// The error for selections and for values that must differ, which only JSON Schemas produce, and for bindings.
     fn selection_error(&self, node: NodeId) -> Box<Diagnostic> {
-        let message = "a grammar with a lexer cannot contain selections or unique values of a JSON Schema";
+        let mut nodes = self.subtree(&[node]).into_iter();
+        let binding = nodes.find(|node| matches!(self.grammar.nodes()[node.index()], Node::Binding(_)));
+        let (message, help) = match binding {
+            Some(_) => (
+                "a grammar with a lexer cannot bind texts to names",
+                "read the grammar without a lexer, or put the part with the binding around it in a composition",
+            ),
+            None => (
+                "a grammar with a lexer cannot contain selections or unique values of a JSON Schema",
+                "compile the schema without a lexer",
+            ),
+        };
         Box::new(
             Diagnostic::error(Code::UnsupportedGrammar, message)
-                .at(self.grammar.span(node))
-                .help("compile the schema without a lexer"),
+                .at(self.grammar.span(binding.unwrap_or(node)))
+                .help(help),
         )
     }
 

@@ -62,6 +62,9 @@ impl PlainGrammar {
                 }
                 Node::Choice(parts) => plain.derived(parts.iter().map(|part| vec![symbols[part.index()]])),
                 Node::Scope(node) | Node::Value { node, .. } => plain.derived([vec![symbols[node.index()]]]),
+                Node::Binding(binding) => {
+                    plain.derived(binding.node.iter().map(|node| vec![symbols[node.index()]]))
+                }
                 Node::Repeat { node, min, max } => plain.repetition(symbols[node.index()], *min, *max),
                 Node::Selection { selection, parts, separator } => {
                     let parts = parts.iter().map(|part| symbols[part.index()]).collect();

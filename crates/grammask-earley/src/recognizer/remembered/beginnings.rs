@@ -10,6 +10,9 @@ impl Values {
     /// the prefix, in the members of its open objects, and in the lengths of what is compared.
     pub(super) fn can_become(&self, prefix: PrefixId, value: ValueId) -> bool {
         let Prefix { frame, token } = self.prefix(prefix);
+        if token == Token::Diverged {
+            return false;
+        }
         if let Token::Text(text) = token {
             return matches!(self.value(value), Value::Text(whole) if self.chains.begins_with(*whole, text));
         }

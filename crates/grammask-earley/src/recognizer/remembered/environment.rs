@@ -17,10 +17,10 @@ use grammask_grammar::ValueKind;
 
 use super::super::continuation::{Content, ContinuationId, Continuations, InternContinuations};
 use super::super::{Builder, Recognizer};
-use super::json::ValueId;
+use super::Environment;
+use super::json::PrefixId;
 use super::scopes::Ahead;
 use super::value_set::ValueSetId;
-use super::{Environment, satisfies};
 
 /// The environments of wrappers.
 #[derive(Debug, Default)]
@@ -105,13 +105,13 @@ impl Builder {
         ends
     }
 
-    /// The continuation after a complete value, where `continuation` is that of its item; `None` if the value does not
-    /// satisfy the condition, or nothing can follow it.
+    /// The continuation after a complete value, given its text, where `continuation` is that of its item; `None` if the
+    /// value does not satisfy the condition, or nothing can follow it.
     pub(super) fn after_value(
         &mut self,
         recognizer: &Recognizer,
         continuation: ContinuationId,
-        value: ValueId,
+        text: PrefixId,
         kind: ValueKind,
     ) -> Result<Option<ContinuationId>, LimitExceeded> {
         let form = &recognizer.form;
@@ -124,7 +124,7 @@ impl Builder {
             let mut missing = false;
             for (dot, next) in entries {
                 let after = if form.is_scope_end(dot) {
-                    self.at_scope_end(recognizer, next, &before, value, kind)?
+                    self.at_scope_end(recognizer, next, &before, text, kind)?
                 } else {
                     let ahead = before.then(&self.remembered.scopes.ahead(form, dot));
                     match results.get(&(next, ahead.clone())) {
@@ -155,18 +155,21 @@ impl Builder {
         recognizer: &Recognizer,
         at_end: ContinuationId,
         ahead: &Ahead,
-        value: ValueId,
+        text: PrefixId,
         kind: ValueKind,
     ) -> Result<Option<ContinuationId>, LimitExceeded> {
-        let Environment { mut set, after_scope } = self.remembered.environments.get(at_end);
-        if !satisfies(kind, self.remembered.sets.contains(set, value)) {
+        let Self { remembered, .. } = self;
+        let Environment { mut set, after_scope } = remembered.environments.get(at_end);
+        let value = remembered.values.finish(text);
+        if !remembered.satisfies(kind, set, value, text) {
             return Ok(None);
         }
         if ahead.values.is_empty() {
             return Ok(Some(after_scope));
         }
-        if kind == ValueKind::Fresh {
-            set = self.remembered.sets.with(set, value);
+        set = remembered.remember(kind, set, value);
+        if remembered.scopes.has_names() {
+            set = remembered.referred(&recognizer.form, set, &ahead.values);
         }
         if !self.has_enough_values(recognizer, ahead, set)? {
             return Ok(None);

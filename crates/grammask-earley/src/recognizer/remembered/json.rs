@@ -31,7 +31,7 @@ id_type! {
 /// A value.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) enum Value {
-    /// A text that is compared by its bytes.
+    /// A text that is compared by its bytes; before them stands its name, if it has one.
     Text(ChainId),
     /// The decoded characters of a string, in UTF-8; surrogates without a partner as three bytes each.
     String(ChainId),
@@ -59,8 +59,10 @@ pub(super) struct Prefix {
 pub(super) enum Token {
     /// Nothing since the beginning, a bracket, a comma or a colon.
     None,
-    /// A text that is compared by its bytes.
+    /// A text that is compared by its bytes; before them stands its name, if it has one.
     Text(ChainId),
+    /// A text that begins no remembered value, whatever follows.
+    Diverged,
     /// An open string: its decoded characters.
     String(ChainId, Escape),
     Number(NumberPrefix),
@@ -114,15 +116,50 @@ impl Default for Values {
         };
         values.intern(Prefix { frame: None, token: Token::Text(ChainId::EMPTY) });
         values.intern(Prefix { frame: None, token: Token::None });
+        values.intern(Prefix { frame: None, token: Token::Diverged });
         values
     }
 }
+
+/// Names of texts are items of their chains, after those of bytes.
+const FIRST_NAME: u32 = 256;
 
 impl Values {
     /// The empty prefix of values that are compared by their bytes.
     pub(super) const EMPTY_TEXT: PrefixId = PrefixId(0);
     /// The empty prefix of JSON values.
     pub(super) const EMPTY_JSON: PrefixId = PrefixId(1);
+    /// The prefix of texts that begin no remembered value.
+    pub(super) const DIVERGED: PrefixId = PrefixId(2);
+
+    /// The empty prefix of texts with a name.
+    pub(super) fn empty_named(&mut self, name: u16) -> PrefixId {
+        let text = self.chains.push(ChainId::EMPTY, FIRST_NAME + u32::from(name));
+        self.intern(Prefix { frame: None, token: Token::Text(text) })
+    }
+
+    /// The name of a value that is compared by its bytes. Cost: linear in its length.
+    pub(super) fn name(&self, id: ValueId) -> Option<u16> {
+        let &Value::Text(text) = self.value(id) else { return None };
+        let name = self.chains.get(text, 0)?.checked_sub(FIRST_NAME)?;
+        u16::try_from(name).ok()
+    }
+
+    /// Whether a value, compared by its bytes, is a prefix of a text.
+    pub(super) fn is_prefix(&self, value: ValueId, text: PrefixId) -> bool {
+        match (self.value(value), self.prefix(text).token) {
+            (&Value::Text(value), Token::Text(text)) => self.chains.begins_with(text, value),
+            _ => false,
+        }
+    }
+
+    /// Length of a text with a name, in bytes.
+    pub(super) fn named_length(&self, text: PrefixId) -> usize {
+        match self.prefix(text).token {
+            Token::Text(text) => (self.chains.len(text) as usize).saturating_sub(1),
+            _ => 0,
+        }
+    }
 
     pub(super) fn prefix(&self, id: PrefixId) -> Prefix {
         self.prefixes[id.index()]
@@ -145,6 +182,7 @@ impl Values {
     pub(super) fn step(&mut self, id: PrefixId, byte: u8) -> PrefixId {
         let Prefix { frame, token } = self.prefix(id);
         let next = match token {
+            Token::Diverged => return id,
             Token::Text(text) => Some(Token::Text(self.chains.push(text, u32::from(byte)))),
             Token::Invalid(at, text) => Some(Token::Invalid(at, self.chains.push(text, u32::from(byte)))),
             Token::String(text, escape) => Some(self.step_string(text, escape, byte)),
@@ -300,7 +338,9 @@ impl Values {
             Token::Done(value) => return Some(value),
             Token::Number(number) => Value::Number(number.value()),
             Token::Literal(text) => Value::Literal(text),
-            Token::None | Token::Text(_) | Token::String(..) | Token::Invalid(..) => return None,
+            Token::None | Token::Text(_) | Token::Diverged | Token::String(..) | Token::Invalid(..) => {
+                return None;
+            }
         };
         Some(self.intern_value(value))
     }

@@ -1,6 +1,6 @@
 //! Whether a value can still be completed as its condition demands.
 //!
-//! If no remembered value can begin with the prefix of a fresh value, every completion of it is fresh. Otherwise a
+//! If no remembered value can begin with the prefix of a fresh or different value, every completion of it is one. Otherwise a
 //! search through the texts that remembered values begin with looks for a way out: a complete value that satisfies the
 //! condition, or for fresh values a prefix with which no remembered value begins. The search visits pairs of a set and
 //! a prefix, so it is bounded by the lengths of the remembered values; usually the first byte leads out.
@@ -13,10 +13,10 @@ use grammask_grammar::ValueKind;
 
 use super::super::continuation::ContinuationId;
 use super::super::{Builder, Recognizer};
+use super::ValueState;
 use super::environment::ScopeEnd;
 use super::json::Prefix;
 use super::value_set::ValueSetId;
-use super::{ValueState, satisfies};
 
 /// A state, the remembered values, and the kind of the condition.
 type LivenessKey = (ValueState, ValueSetId, ValueKind);
@@ -42,6 +42,9 @@ impl Builder {
         number: usize,
     ) -> Result<bool, LimitExceeded> {
         let kind = recognizer.form.values()[number].1.kind;
+        if kind == ValueKind::Bound {
+            return Ok(true);
+        }
         let value = self.remembered.scopes.value(number as u32);
         for ScopeEnd { remembered, ahead } in &*self.scope_ends(recognizer, continuation) {
             if self.can_satisfy(recognizer, state, *remembered, kind)?
@@ -61,8 +64,8 @@ impl Builder {
         remembered: ValueSetId,
         kind: ValueKind,
     ) -> Result<bool, LimitExceeded> {
-        if !self.can_repeat(state, remembered) {
-            return Ok(kind == ValueKind::Fresh);
+        if let Some(known) = self.is_decided(state, remembered, kind) {
+            return Ok(known);
         }
         let key = (state, remembered, kind);
         if let Some(&known) = self.remembered.liveness.0.get(&key) {
@@ -73,10 +76,13 @@ impl Builder {
         Ok(found)
     }
 
-    /// Whether a remembered value can begin with the text of a value so far.
-    fn can_repeat(&self, state: ValueState, remembered: ValueSetId) -> bool {
-        let values = &self.remembered.values;
-        self.remembered.sets.values(remembered).any(|value| values.can_become(state.prefix, value))
+    /// Whether all completions of a value satisfy the condition, or none; `None` if that depends on them.
+    fn is_decided(&self, state: ValueState, remembered: ValueSetId, kind: ValueKind) -> Option<bool> {
+        let tables = &self.remembered;
+        if kind == ValueKind::Unprefixed && tables.has_prefix(remembered, state.prefix) {
+            return Some(false);
+        }
+        (!tables.can_repeat(state.prefix, remembered)).then_some(kind != ValueKind::Repeated)
     }
 
     fn search(
@@ -99,7 +105,7 @@ impl Builder {
             for byte in bytes_by_preference() {
                 if kind == ValueKind::Repeated {
                     let prefix = self.remembered.values.step(state.prefix, byte);
-                    if !self.can_repeat(ValueState { prefix, ..state }, remembered) {
+                    if !self.remembered.can_repeat(prefix, remembered) {
                         continue;
                     }
                 }
@@ -109,18 +115,17 @@ impl Builder {
                 let (ends, is_final) = (set.ends(), set.is_final());
                 if ends {
                     let value = self.remembered.values.finish(next.prefix);
-                    if satisfies(kind, self.remembered.sets.contains(remembered, value)) {
+                    if self.remembered.satisfies(kind, remembered, value, next.prefix) {
                         return Ok(true);
                     }
                 }
                 if is_final {
                     continue;
                 }
-                if !self.can_repeat(next, remembered) {
-                    if kind == ValueKind::Fresh {
-                        return Ok(true);
-                    }
-                    continue;
+                match self.is_decided(next, remembered, kind) {
+                    Some(true) => return Ok(true),
+                    Some(false) => continue,
+                    None => {}
                 }
                 let prefix = self.remembered.values.saturated(next.prefix, digits);
                 is_shortened |= self.remembered.values.has_fewer_integer_zeros(prefix, next.prefix);

@@ -48,7 +48,7 @@ use super::index_u32;
 use super::kernel::ItemState;
 use counting::ValueCounts;
 use environment::Environments;
-use json::{PrefixId, Values};
+use json::{PrefixId, ValueId, Values};
 use liveness::LivenessMemo;
 use scopes::Scopes;
 use value_set::{RememberedSets, ValueSetId};
@@ -114,6 +114,7 @@ impl Remembered {
     pub(super) fn add_start(&mut self, set: SetId, condition: ValueCondition) -> ItemState {
         let prefix = match condition.equality {
             ValueEquality::Bytes => Values::EMPTY_TEXT,
+            ValueEquality::Named(name) => self.values.empty_named(name),
             ValueEquality::Json => Values::EMPTY_JSON,
         };
         let state = self.intern_state(ValueState { set, prefix });
@@ -143,6 +144,66 @@ impl Remembered {
             + self.viability.memory_bytes()
     }
 
+    /// Whether a value, which is the whole text of a prefix, is as its condition demands.
+    fn satisfies(&self, kind: ValueKind, remembered: ValueSetId, value: ValueId, text: PrefixId) -> bool {
+        match kind {
+            ValueKind::Bound => true,
+            ValueKind::Fresh | ValueKind::Different => !self.sets.contains(remembered, value),
+            ValueKind::Repeated => self.sets.contains(remembered, value),
+            ValueKind::Unprefixed => !self.has_prefix(remembered, text),
+        }
+    }
+
+    /// Whether a remembered value can begin with the text of a prefix.
+    fn can_repeat(&self, text: PrefixId, remembered: ValueSetId) -> bool {
+        self.sets.values(remembered).any(|value| self.values.can_become(text, value))
+    }
+
+    /// Whether a remembered value is a prefix of a text.
+    fn has_prefix(&self, remembered: ValueSetId, text: PrefixId) -> bool {
+        self.sets.values(remembered).any(|value| self.values.is_prefix(value, text))
+    }
+
+    /// The remembered values after one more.
+    fn remember(&mut self, kind: ValueKind, remembered: ValueSetId, value: ValueId) -> ValueSetId {
+        match kind {
+            ValueKind::Fresh => self.sets.with(remembered, value),
+            ValueKind::Bound => {
+                let name = self.values.name(value);
+                let others = self.sets.values(remembered).filter(|&other| self.values.name(other) != name);
+                let others: Vec<ValueId> = others.collect();
+                others
+                    .into_iter()
+                    .chain([value])
+                    .fold(ValueSetId::EMPTY, |set, value| self.sets.with(set, value))
+            }
+            ValueKind::Repeated | ValueKind::Different | ValueKind::Unprefixed => remembered,
+        }
+    }
+
+    /// The remembered values that values ahead refer to.
+    fn referred(&mut self, form: &NormalForm, remembered: ValueSetId, ahead: &[u32]) -> ValueSetId {
+        let is_referred = |name: Option<u16>| {
+            ahead.iter().any(|&number| {
+                let condition = form.values()[number as usize].1;
+                let own = match condition.equality {
+                    ValueEquality::Named(name) => Some(name),
+                    ValueEquality::Bytes | ValueEquality::Json => None,
+                };
+                condition.kind.is_conditional() && own == name
+            })
+        };
+        let (mut referred, mut count) = (ValueSetId::EMPTY, 0);
+        let all: Vec<ValueId> = self.sets.values(remembered).collect();
+        for &value in &all {
+            if is_referred(self.values.name(value)) {
+                referred = self.sets.with(referred, value);
+                count += 1;
+            }
+        }
+        if count == all.len() { remembered } else { referred }
+    }
+
     fn intern_state(&mut self, state: ValueState) -> ItemState {
         let next = index_u32(self.states.len());
         let index = *self.state_ids.entry(state).or_insert(next);
@@ -157,14 +218,6 @@ impl Remembered {
 fn value_at(form: &NormalForm, dot: DotId) -> Option<(usize, ValueCondition)> {
     let number = form.values().binary_search_by_key(&dot, |&(dot, _)| dot).ok()?;
     Some((number, form.values()[number].1))
-}
-
-/// Whether a value is as its condition demands.
-fn satisfies(kind: ValueKind, is_remembered: bool) -> bool {
-    match kind {
-        ValueKind::Fresh => !is_remembered,
-        ValueKind::Repeated => is_remembered,
-    }
 }
 
 /// The remembered values at the end of a scope, and the continuation of the scope.

@@ -22,7 +22,7 @@ const MAX_NODES: usize = 1 << 12;
 pub(crate) struct OpenValue {
     /// Its item.
     pub(crate) item: Item,
-    /// Whether it must differ from the remembered ones, or be one.
+    /// The condition on it.
     pub(crate) kind: ValueKind,
     /// Whether the text is inside of it.
     pub(crate) is_begun: bool,
@@ -59,9 +59,16 @@ impl Builder {
             let state = self.remembered.state(item.state);
             let ends = self.scope_ends(recognizer, item.continuation);
             let remembered: Vec<ValueSetId> = ends.iter().map(|end| end.remembered).collect();
-            let Some(repeatable) = self.repeatable_nodes(state.prefix, &remembered, trie) else {
+            let has_prefix = |&set: &ValueSetId| self.remembered.has_prefix(set, state.prefix);
+            if condition.kind == ValueKind::Unprefixed && remembered.iter().any(has_prefix) {
+                // It is a value in some scopes only, so what follows it depends on them.
                 return Ok(None);
+            }
+            let repeatable = match condition.kind {
+                ValueKind::Bound => Some(Vec::new()),
+                _ => self.repeatable_nodes(state.prefix, &remembered, trie),
             };
+            let Some(repeatable) = repeatable else { return Ok(None) };
             let inner = self.open_values(recognizer, state.set, trie, depth + 1)?;
             let Some(inner) = inner else { return Ok(None) };
             values.push(OpenValue {
@@ -73,15 +80,7 @@ impl Builder {
                 repeatable,
             });
         }
-        // The tokens inside a repeated value that begins are those inside a fresh one of the same symbol.
-        let symbol = |value: &OpenValue| recognizer.form.symbol_after(value.item.dot);
-        let begins = |value: &&OpenValue, kind| !value.is_begun && value.kind == kind;
-        let is_covered = |value: &OpenValue| {
-            let mut fresh = values.iter().filter(|other| begins(other, ValueKind::Fresh));
-            fresh.any(|other| symbol(other) == symbol(value))
-        };
-        let are_covered = values.iter().filter(|value| begins(value, ValueKind::Repeated)).all(is_covered);
-        Ok(are_covered.then_some(values))
+        Ok(Some(values))
     }
 
     /// The items of a set, each item inside a value followed by those of the set inside it, in place of its text; `None`

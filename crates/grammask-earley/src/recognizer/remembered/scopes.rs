@@ -1,7 +1,9 @@
 //! The scopes of a grammar: which values are ahead of a position in a production.
 
 use crate::lowering::{DotId, NormalForm, Production, RightHandSide, SelectionNext, Symbol};
-use grammask_grammar::{NonterminalId, PartId, Selection, SelectionState, ValueKind};
+use grammask_grammar::{
+    NonterminalId, PartId, Selection, SelectionState, ValueCondition, ValueEquality, ValueKind,
+};
 
 /// The values ahead of a position, up to the end of its scope.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
@@ -43,6 +45,8 @@ pub(super) struct Scopes {
     of_nonterminal: Vec<Ahead>,
     /// Whether each value, by its number, is fresh and may run out of values.
     is_scarce: Box<[bool]>,
+    /// Whether values have names.
+    has_names: bool,
 }
 
 impl Scopes {
@@ -54,7 +58,10 @@ impl Scopes {
             is_fresh.zip(infinite).map(|(is_fresh, is_infinite)| is_fresh && !is_infinite).collect();
         let count = if form.values().is_empty() { 0 } else { form.nonterminal_count() };
         let of_nonterminal = vec![Ahead { values: Vec::new(), fresh: u32::MAX }; count];
-        let mut scopes = Self { of_nonterminal, is_scarce };
+        let has_name =
+            |(_, condition): &(DotId, ValueCondition)| matches!(condition.equality, ValueEquality::Named(_));
+        let has_names = form.values().iter().any(has_name);
+        let mut scopes = Self { of_nonterminal, is_scarce, has_names };
         loop {
             let mut is_stable = true;
             for index in (0..count).rev() {
@@ -73,6 +80,11 @@ impl Scopes {
                 return scopes;
             }
         }
+    }
+
+    /// Whether values have names.
+    pub(super) fn has_names(&self) -> bool {
+        self.has_names
     }
 
     /// Whether some fresh value may run out of values.

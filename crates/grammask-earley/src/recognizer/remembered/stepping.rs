@@ -4,10 +4,13 @@ use grammask_collections::state_table::MemoTransition;
 use grammask_diagnostics::LimitExceeded;
 use grammask_engine::SetId;
 
+use super::super::continuation::ContinuationId;
 use super::super::kernel::{Item, Kernel};
 use super::super::prediction::ByteWithClass;
 use super::super::{Builder, Recognizer};
+use super::json::Values;
 use super::{MAX_OPEN_VALUES, ValueState, value_at};
+use grammask_grammar::ValueKind;
 
 impl Builder {
     /// Adds to the kernel the items after a byte of the items in `self.stepper.value_items`.
@@ -23,13 +26,23 @@ impl Builder {
             let Some((number, condition)) = value_at(&recognizer.form, item.dot) else { continue };
             let before = self.remembered.state(item.state);
             let Some(after) = self.step_value(recognizer, before, byte.byte)? else { continue };
+            if condition.kind == ValueKind::Bound
+                && self.remembered.values.named_length(after.prefix) > self.limits.bound_bytes
+            {
+                return Err(LimitExceeded::new("bound_bytes", self.limits.bound_bytes));
+            }
             let set = &recognizer.set(after.set).data;
             let (ends, is_final) = (set.ends(), set.is_final());
             if ends {
-                let value = self.remembered.values.finish(after.prefix);
-                ended.extend(self.after_value(recognizer, item.continuation, value, condition.kind)?);
+                ended.extend(self.after_value(
+                    recognizer,
+                    item.continuation,
+                    after.prefix,
+                    condition.kind,
+                )?);
             }
             if !is_final && self.is_live(recognizer, item.continuation, after, number)? {
+                let after = self.without_diverged_text(recognizer, item.continuation, after, condition.kind);
                 let state = self.remembered.intern_state(after);
                 kernel.items.push(Item { state, ..item });
             }
@@ -37,6 +50,27 @@ impl Builder {
         self.stepper.value_items = items;
         self.stepper.value_items.clear();
         self.stepper.resume(&recognizer.form, kernel, &mut ended, &mut self.continuations)
+    }
+
+    /// The state inside a value, without its text if nothing depends on that: all further texts of values that are not
+    /// remembered are equal once no remembered value begins with theirs.
+    fn without_diverged_text(
+        &mut self,
+        recognizer: &Recognizer,
+        continuation: ContinuationId,
+        state: ValueState,
+        kind: ValueKind,
+    ) -> ValueState {
+        if !matches!(kind, ValueKind::Different | ValueKind::Unprefixed) {
+            return state;
+        }
+        let ends = self.scope_ends(recognizer, continuation);
+        let remembered = &self.remembered;
+        let matters = ends.iter().any(|end| {
+            remembered.can_repeat(state.prefix, end.remembered)
+                || (kind == ValueKind::Unprefixed && remembered.has_prefix(end.remembered, state.prefix))
+        });
+        if matters { state } else { ValueState { prefix: Values::DIVERGED, ..state } }
     }
 
     /// The state inside a value after a byte.

@@ -1,0 +1,408 @@
+//! The translation of a scope.
+//!
+//! The result for a node is one node for each state of the names after it. The nodes are visited with an explicit stack;
+//! a visit that lacks the result for a part is continued when the part was visited.
+
+use std::rc::Rc;
+use std::sync::Arc;
+
+use grammask_automata::TermId;
+use grammask_diagnostics::{Code, Diagnostic, LimitExceeded, Limits, Span};
+use grammask_grammar::{
+    Binding, BindingKind, Grammar, GrammarBuilder, Node, NodeId, NonterminalId, Terminal, ValueCondition,
+    ValueEquality, ValueKind,
+};
+use rustc_hash::FxHashMap;
+
+use super::analysis::FreeBindings;
+use super::languages::{Operand, OperandLanguages, no_text_left};
+use super::limit;
+
+/// The names of a scope.
+#[derive(Debug, Default)]
+pub(super) struct ScopeNames(Vec<ScopeName>);
+
+#[derive(Debug)]
+struct ScopeName {
+    name: Arc<str>,
+    /// Its number in the grammar.
+    number: u16,
+    /// The texts that it may be bound to.
+    language: TermId,
+}
+
+impl ScopeNames {
+    /// Maximum number of names of a scope: as many as an assignment has room for.
+    pub(super) const MAX: usize = 32;
+
+    pub(super) fn add(&mut self, name: Arc<str>, number: u16, language: TermId) {
+        self.0.push(ScopeName { name, number, language });
+    }
+}
+
+/// The states of all names of a scope, two bits each.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+struct Assignment(u64);
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum NameState {
+    Unbound,
+    Empty,
+    Nonempty,
+}
+
+impl Assignment {
+    const UNBOUND: Self = Self(0);
+
+    fn get(self, name: usize) -> NameState {
+        match self.0 >> (2 * name) & 3 {
+            0 => NameState::Unbound,
+            1 => NameState::Empty,
+            _ => NameState::Nonempty,
+        }
+    }
+
+    fn with(self, name: usize, state: NameState) -> Self {
+        Self(self.0 & !(3 << (2 * name)) | (state as u64) << (2 * name))
+    }
+}
+
+/// A node for each state after it.
+type Variants = Vec<(Assignment, NodeId)>;
+
+/// Maximum number of states after a node.
+const MAX_VARIANTS: usize = 64;
+
+/// A node or a rule, and the states before it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+enum Task {
+    Node(NodeId, Assignment),
+    Rule(NonterminalId, Assignment),
+}
+
+/// A visit that is in progress.
+struct Visit {
+    task: Task,
+    /// The number of parts that are done.
+    position: usize,
+    /// What the parts that are done derive.
+    done: Variants,
+}
+
+/// A part without a result, or an error.
+enum Pause {
+    Missing(Task),
+    Failed(Box<Diagnostic>),
+}
+
+impl From<Box<Diagnostic>> for Pause {
+    fn from(diagnostic: Box<Diagnostic>) -> Self {
+        Self::Failed(diagnostic)
+    }
+}
+
+pub(super) struct BindingTranslation<'a> {
+    grammar: &'a Grammar,
+    free: &'a FreeBindings,
+    languages: &'a mut OperandLanguages,
+    builder: &'a mut GrammarBuilder,
+    names: ScopeNames,
+    limits: &'a Limits,
+    results: FxHashMap<Task, Rc<Variants>>,
+}
+
+impl<'a> BindingTranslation<'a> {
+    pub(super) fn new(
+        grammar: &'a Grammar,
+        free: &'a FreeBindings,
+        languages: &'a mut OperandLanguages,
+        builder: &'a mut GrammarBuilder,
+        names: ScopeNames,
+        limits: &'a Limits,
+    ) -> Self {
+        Self { grammar, free, languages, builder, names, limits, results: FxHashMap::default() }
+    }
+
+    /// The translation of the body of a scope.
+    pub(super) fn scope(&mut self, scope: NodeId, body: NodeId) -> Result<NodeId, Box<Diagnostic>> {
+        let first = Task::Node(body, Assignment::UNBOUND);
+        let mut stack = vec![Visit { task: first, position: 0, done: Vec::new() }];
+        while let Some(visit) = stack.last_mut() {
+            if self.builder.size() > self.limits.grammar_size {
+                return Err(Box::new(limit(self.limits, self.grammar.span(scope))));
+            }
+            match self.visit(visit) {
+                Ok(variants) => {
+                    if variants.len() > MAX_VARIANTS {
+                        return Err(self.too_many_variants(scope));
+                    }
+                    self.results.insert(visit.task, Rc::new(variants));
+                    stack.pop();
+                }
+                Err(Pause::Missing(task)) => {
+                    stack.push(Visit { task, position: 0, done: Vec::new() });
+                }
+                Err(Pause::Failed(diagnostic)) => return Err(diagnostic),
+            }
+        }
+        let bodies: Vec<NodeId> = self.results[&first].iter().map(|&(_, node)| node).collect();
+        self.any_of(bodies, scope).ok_or_else(|| {
+            let message = "no text matches the scope: a name is used where nothing has bound it";
+            Box::new(
+                Diagnostic::error(Code::InvalidBinding, message)
+                    .at(self.grammar.span(scope))
+                    .help("bind the name before it is used"),
+            )
+        })
+    }
+
+    fn too_many_variants(&self, scope: NodeId) -> Box<Diagnostic> {
+        let message = "too many names of a scope may be unbound, or bound to the empty text";
+        Box::new(
+            Diagnostic::error(Code::UnsupportedGrammar, message)
+                .at(self.grammar.span(scope))
+                .help("bind nonempty texts, or fewer names in one rule"),
+        )
+    }
+
+    fn result(&self, task: Task) -> Result<Rc<Variants>, Pause> {
+        if let Task::Node(node, before) = task
+            && !self.free.has(node)
+        {
+            return Ok(Rc::new(vec![(before, node)]));
+        }
+        self.results.get(&task).cloned().ok_or(Pause::Missing(task))
+    }
+
+    fn visit(&mut self, visit: &mut Visit) -> Result<Variants, Pause> {
+        let grammar = self.grammar;
+        let (node, before) = match visit.task {
+            Task::Rule(rule, before) => return self.rule(visit, rule, before),
+            Task::Node(node, before) => (node, before),
+        };
+        match &grammar.nodes()[node.index()] {
+            Node::Sequence(parts) => self.sequence(visit, node, parts),
+            Node::Choice(parts) => self.choice(visit, parts, before, node),
+            Node::Repeat { node: inner, min, max } => self.repeat(node, *inner, before, (*min, *max)),
+            Node::Nonterminal(rule) => Ok(Variants::clone(&*self.result(Task::Rule(*rule, before))?)),
+            Node::Binding(binding) => Ok(self.binding(node, binding, before)?),
+            Node::Selection { .. } | Node::Value { .. } => {
+                let message =
+                    "a part of an object or array of a schema cannot refer to a name that is bound around it";
+                let diagnostic = Diagnostic::error(Code::UnsupportedGrammar, message);
+                Err(Pause::Failed(Box::new(diagnostic.at(grammar.span(node)))))
+            }
+            // Not free.
+            Node::Terminal(_) | Node::Scope(_) => Ok(vec![(before, node)]),
+        }
+    }
+
+    fn rule(
+        &mut self,
+        visit: &mut Visit,
+        rule: NonterminalId,
+        before: Assignment,
+    ) -> Result<Variants, Pause> {
+        let bodies = self.free.bodies(rule);
+        let Some(&first) = bodies.first() else { return Ok(Vec::new()) };
+        let variants = self.choice(visit, bodies, before, first)?;
+        let name = self.grammar.nonterminals()[rule.index()].name.clone();
+        let span = self.grammar.nonterminals()[rule.index()].span;
+        let mut copies = Vec::with_capacity(variants.len());
+        for (after, body) in variants {
+            let copy = self.builder.fresh_nonterminal(&name, span);
+            self.builder.define(copy, body, span);
+            copies.push((after, self.builder.reference(copy, span)));
+        }
+        Ok(copies)
+    }
+
+    fn sequence(&mut self, visit: &mut Visit, node: NodeId, parts: &[NodeId]) -> Result<Variants, Pause> {
+        let Task::Node(_, before) = visit.task else { return Ok(Vec::new()) };
+        if visit.position == 0 {
+            visit.done = vec![(before, self.builder.sequence(Vec::new(), self.grammar.span(node)))];
+        }
+        while let Some(&part) = parts.get(visit.position) {
+            let mut next: Variants = Vec::new();
+            for &(before, prefix) in &visit.done {
+                for &(after, part) in &*self.result(Task::Node(part, before))? {
+                    next.push((after, self.appended(prefix, part, node)));
+                }
+            }
+            visit.done = self.united(next, node);
+            visit.position += 1;
+        }
+        Ok(std::mem::take(&mut visit.done))
+    }
+
+    /// A sequence with one more part.
+    fn appended(&mut self, prefix: NodeId, part: NodeId, origin: NodeId) -> NodeId {
+        let is_empty = matches!(self.builder.node_at(prefix), Node::Sequence(parts) if parts.is_empty());
+        if is_empty { part } else { self.builder.sequence(vec![prefix, part], self.grammar.span(origin)) }
+    }
+
+    fn choice(
+        &mut self,
+        visit: &mut Visit,
+        parts: &[NodeId],
+        before: Assignment,
+        origin: NodeId,
+    ) -> Result<Variants, Pause> {
+        while let Some(&part) = parts.get(visit.position) {
+            let variants = self.result(Task::Node(part, before))?;
+            visit.done.extend_from_slice(&variants);
+            visit.position += 1;
+        }
+        let done = std::mem::take(&mut visit.done);
+        Ok(self.united(done, origin))
+    }
+
+    /// One node for each state.
+    fn united(&mut self, variants: Variants, origin: NodeId) -> Variants {
+        let mut states: Vec<(Assignment, Vec<NodeId>)> = Vec::new();
+        for (after, node) in variants {
+            match states.iter_mut().find(|(other, _)| *other == after) {
+                Some((_, nodes)) => nodes.push(node),
+                None => states.push((after, vec![node])),
+            }
+        }
+        let any = |(after, nodes)| Some((after, self.any_of(nodes, origin)?));
+        states.into_iter().filter_map(any).collect()
+    }
+
+    fn any_of(&mut self, nodes: Vec<NodeId>, origin: NodeId) -> Option<NodeId> {
+        (!nodes.is_empty()).then(|| self.builder.choice(nodes, self.grammar.span(origin)))
+    }
+
+    fn repeat(
+        &mut self,
+        origin: NodeId,
+        inner: NodeId,
+        before: Assignment,
+        (min, max): (u32, Option<u32>),
+    ) -> Result<Variants, Pause> {
+        let span = self.grammar.span(origin);
+        let nothing = (before, self.builder.sequence(Vec::new(), span));
+        if max == Some(0) {
+            return Ok(vec![nothing]);
+        }
+        let first = self.result(Task::Node(inner, before))?;
+        if first.iter().all(|&(after, _)| after == before) {
+            return Ok(match first.first() {
+                Some(&(_, body)) => vec![(before, self.builder.repeat(body, min, max, span))],
+                None if min == 0 => vec![nothing],
+                None => Vec::new(),
+            });
+        }
+        // The first copy changes the states; the others do not.
+        let mut variants = if min == 0 { vec![nothing] } else { Vec::new() };
+        for &(after, body) in &*first {
+            if max == Some(1) {
+                variants.push((after, body));
+                continue;
+            }
+            let rest = self.result(Task::Node(inner, after))?;
+            match rest[..] {
+                [] if min <= 1 => variants.push((after, body)),
+                [] => {}
+                [(same, rest)] if same == after && after != before => {
+                    let rest = self.builder.repeat(rest, min.saturating_sub(1), max.map(|max| max - 1), span);
+                    variants.push((after, self.builder.sequence(vec![body, rest], span)));
+                }
+                _ => {
+                    let message = "a text that may be empty is bound in a repetition";
+                    return Err(Pause::Failed(Box::new(
+                        Diagnostic::error(Code::UnsupportedGrammar, message)
+                            .at(span)
+                            .help("repeat a rule that binds the name: each of its texts is a scope"),
+                    )));
+                }
+            }
+        }
+        Ok(self.united(variants, origin))
+    }
+
+    fn binding(
+        &mut self,
+        node: NodeId,
+        binding: &Binding,
+        before: Assignment,
+    ) -> Result<Variants, Box<Diagnostic>> {
+        let span = self.grammar.span(node);
+        let over = |limit: LimitExceeded| Box::new(limit.diagnostic().at(span));
+        let Some(name) = self.names.0.iter().position(|own| own.name == binding.name) else {
+            return Ok(Vec::new());
+        };
+        let ScopeName { number, language: bound, .. } = self.names.0[name];
+        let state = before.get(name);
+        let language = match binding.kind {
+            BindingKind::Same => bound,
+            _ => self.languages.of_binding(self.grammar, self.builder, binding)?,
+        };
+        let operand = self.languages.operand(self.builder, language).map_err(over)?;
+        let Operand { nonempty, is_nullable } = operand;
+        let empty = self.builder.sequence(Vec::new(), span);
+        let label = self.label(binding);
+        let kind = match (binding.kind, state) {
+            (BindingKind::Bind, _) => {
+                let mut variants = Vec::new();
+                if is_nullable {
+                    variants.push((before.with(name, NameState::Empty), empty));
+                }
+                if let Some(term) = nonempty {
+                    let value = self.value(term, &label, ValueKind::Bound, number, span);
+                    variants.push((before.with(name, NameState::Nonempty), value));
+                }
+                return Ok(variants);
+            }
+            (_, NameState::Unbound) | (BindingKind::WithoutPrefix, NameState::Empty) => return Ok(Vec::new()),
+            (BindingKind::Same, NameState::Empty) => return Ok(vec![(before, empty)]),
+            (BindingKind::Other, NameState::Empty) => {
+                let terminal = |term| self.builder.terminal(Terminal::Regular(term), &label, span);
+                return Ok(nonempty.map(terminal).map(|node| (before, node)).into_iter().collect());
+            }
+            (BindingKind::Same, NameState::Nonempty) => ValueKind::Repeated,
+            (BindingKind::Other, NameState::Nonempty) => ValueKind::Different,
+            (BindingKind::WithoutPrefix, NameState::Nonempty) => ValueKind::Unprefixed,
+        };
+        if kind == ValueKind::Repeated {
+            let Some(term) = nonempty else { return Ok(Vec::new()) };
+            return Ok(vec![(before, self.value(term, &label, kind, number, span))]);
+        }
+        let Some(term) = nonempty else {
+            return Ok(is_nullable.then_some((before, empty)).into_iter().collect());
+        };
+        let value = self.value(term, &label, kind, number, span);
+        if is_nullable {
+            return Ok(vec![(before, self.builder.choice(vec![empty, value], span))]);
+        }
+        let bound = self.languages.operand(self.builder, bound).map_err(over)?.nonempty;
+        let Some(bound) = bound else { return Ok(Vec::new()) };
+        let is_left = match kind {
+            ValueKind::Different => self.languages.has_another(self.builder, term, bound),
+            _ => self.languages.has_unprefixed(self.builder, term, bound),
+        };
+        match is_left.map_err(over)? {
+            true => Ok(vec![(before, value)]),
+            false => Err(no_text_left(self.grammar, node, binding.kind.notation(), &binding.name)),
+        }
+    }
+
+    fn value(&mut self, term: TermId, label: &str, kind: ValueKind, number: u16, span: Span) -> NodeId {
+        let node = self.builder.terminal(Terminal::Regular(term), label, span);
+        self.builder.value(node, ValueCondition { kind, equality: ValueEquality::Named(number) }, span)
+    }
+
+    /// The notation of a binding, for explanations.
+    fn label(&self, binding: &Binding) -> String {
+        let operand = binding.node.map(|node| match &self.grammar.nodes()[node.index()] {
+            Node::Terminal(id) => self.grammar.terminals()[id.index()].label.to_string(),
+            Node::Nonterminal(rule) => self.grammar.nonterminals()[rule.index()].name.to_string(),
+            _ => "...".to_owned(),
+        });
+        match operand {
+            Some(operand) => format!("{}!({}, {operand})", binding.kind.word(), binding.name),
+            None => format!("{}!({})", binding.kind.word(), binding.name),
+        }
+    }
+}

@@ -1,0 +1,241 @@
+"""Bound texts: against regular expressions with back-references, and samples against a parser of XML."""
+
+from __future__ import annotations
+
+import itertools
+import pickle
+import random
+import re
+import xml.etree.ElementTree as ET
+
+import grammask
+import pytest
+from grammask import Grammar, Limits
+from peer_verdicts import BYTES
+
+LETTERS = Grammar.from_regex("[ab]+")
+NAME = Grammar.from_regex("[a-c]{1,3}")
+XML = r"""
+    start     ::= element;
+    element   ::= "<" bind!(tag, name) { " " attribute } ("/>" | ">" { #"[^<&>]" | element } "</" same!(tag) ">");
+    attribute ::= bind!(key, name) '="' #'[^"<&\\x00-\\x1f\\ufffe\\uffff]*' '"';
+    name      ::= #"[A-Za-z_][A-Za-z0-9_.-]*";
+"""
+
+
+@pytest.mark.parametrize(
+    ("grammar", "pattern"),
+    [
+        ('start ::= bind!(x, #"[ab]*") "," same!(x);', r"([ab]*),\1"),
+        ('start ::= bind!(x, #"[ab]+") same!(x)+;', r"([ab]+)\1+"),
+        ('start ::= bind!(x, #"[ab]*") { "," other!(x, #"[ab]*") };', r"([ab]*)(?:,(?!\1(?:,|$))[ab]*)*"),
+        (
+            'start ::= bind!(x, #"[ab]*") { "," without_prefix!(x, #"[ab]*") };',
+            r"([ab]*)(?:,(?!\1)[ab]*)*",
+        ),
+        (
+            'start ::= bind!(x, #"[ab]+") { "," bind!(x, #"[ab]+") } "," same!(x) ",";',
+            r"(?:[ab]+,)*([ab]+),\1,",
+        ),
+        ('start ::= [bind!(x, #"[ab]+")] "," (same!(x) | "b");', r"(?:([ab]+),(?:\1|b)|,b)"),
+        (
+            'start ::= bind!(x, #"a*") bind!(y, #"b*") "," same!(y) other!(x, #"[ab]?") same!(x);',
+            r"(a*)(b*),\2(?!\1$)(?P<z>[ab]?)\1",
+        ),
+        (
+            'start ::= { pair }; pair ::= bind!(x, #"[ab]+") "," same!(x);',
+            r"(?:([ab]+),\1)*",
+        ),
+        (
+            'start ::= bind!(x, #"[ab]") list same!(x); list ::= { "," other!(x, #"[ab]") };',
+            r"([ab])(?:,(?!\1)[ab])*\1",
+        ),
+    ],
+)
+def test_texts_are_those_of_the_back_references(grammar: str, pattern: str) -> None:
+    compiled = Grammar.from_kbnf(grammar).compile(BYTES)
+    texts = ["".join(letters) for length in range(8) for letters in itertools.product("ab,", repeat=length)]
+    accepted = {text for text in texts if compiled.is_valid(text.encode())}
+    if "?P<z>" in pattern:
+        # A back-reference cannot express that a part of the text is not another one.
+        expected = {text for text in texts if is_split(text)}
+    else:
+        expected = {text for text in texts if re.fullmatch(pattern, text)}
+    assert accepted == expected
+    viable = {text[:end] for text in expected for end in range(len(text) + 1)}
+    for text in itertools.islice(sorted(viable), 500):
+        matcher = compiled.matcher()
+        assert matcher.accept_bytes(text.encode())
+        allowed = set(matcher.allowed_ids().tolist())
+        longer = {letter for letter in "ab," if text + letter in viable}
+        assert {letter for letter in "ab," if ord(letter) in allowed} >= longer
+
+
+def is_split(text: str) -> bool:
+    """Return whether a text is that of the grammar with two names."""
+    match = re.fullmatch("(a*)(b*),([ab]*)", text)
+    if match is None:
+        return False
+    x, y, rest = match.groups()
+    return any(rest == y + z + x for z in ("", "a", "b") if z != x)
+
+
+def sample(compiled: grammask.CompiledGrammar, seed: int, steps: int) -> bytes:
+    """Return a random text that prefers letters, ended by its shortest completion."""
+    choices = random.Random(seed)
+    matcher = compiled.matcher()
+    for _ in range(steps):
+        allowed = [token for token in matcher.allowed_ids().tolist() if token < 128]
+        if not allowed:
+            break
+        likely = [token for token in allowed if chr(token) in "ab<>/=\" \n`#"]
+        token = choices.choice(likely if likely and choices.random() < 0.9 else allowed)
+        assert matcher.accept(token)
+    text = b"".join(BYTES.token(token) or b"" for token in matcher.tokens)
+    completion = matcher.shortest_completion()
+    assert completion is not None
+    return text + b"".join(BYTES.token(token) or b"" for token in completion if token < 256)
+
+
+def test_sampled_elements_are_read_by_a_parser_of_xml() -> None:
+    compiled = Grammar.from_kbnf(XML.replace("[^<&>]", r"[ -%'-;=?-~]").replace("\\x00", "\x20")).compile(BYTES)
+    nested = 0
+    for seed in range(150):
+        text = sample(compiled, seed, 5 + seed // 2)
+        assert compiled.is_valid(text), text
+        try:
+            root = ET.fromstring(text)
+        except ET.ParseError as error:
+            # A parser of XML refuses names of attributes that are written twice, which this grammar does not.
+            assert "duplicate attribute" in str(error), text
+            continue
+        nested += len(list(root.iter())) > 2
+    assert nested > 10
+
+
+@pytest.mark.parametrize(
+    ("grammar", "pattern"),
+    [
+        (
+            r"""start ::= bind!(f, #r"`{3,}") "\n" { line "\n" } same!(f) #r"`*";
+            line ::= #r"([^`\n][^\n]*)?" | without_prefix!(f, #r"`+") #r"([^`\n][^\n]*)?";""",
+            r"(`{3,})\n(?:(?!\1)[^\n]*\n)*\1`*",
+        ),
+        (
+            r"""start ::= "r" bind!(h, "#"*) '"' #r'[^"]*' { '"' without_prefix!(h, #r'[^"]*') } '"' same!(h);""",
+            r'r(#*)"(?:(?!"\1)[\s\S])*"\1',
+        ),
+        (
+            r"""start ::= "<<" bind!(w, #r"[ab]+") "\n" { other!(w, #r"[^\n]*") "\n" } same!(w) "\n";""",
+            r"<<([ab]+)\n(?:(?!\1\n)[^\n]*\n)*\1\n",
+        ),
+        (
+            r"""start ::= "[" bind!(l, "="*) "[" #r"[^\]]*"
+                { "]" (other!(l, "="*) | #r"=*[^\]=][^\]]*") } "]" same!(l) "]";""",
+            r"\[(=*)\[(?:(?!\]\1\])[\s\S])*\]\1\]",
+        ),
+    ],
+)
+def test_sampled_delimiters_match(grammar: str, pattern: str) -> None:
+    compiled = Grammar.from_kbnf(grammar).compile(BYTES)
+    choices = random.Random(3)
+    for seed in range(60):
+        text = sample(compiled, seed, 4 + seed)
+        assert re.fullmatch(pattern, text.decode("utf-8", "replace")), text
+        # A changed text is valid exactly if the expression matches it.
+        for _ in range(5):
+            changed = bytearray(text)
+            changed[choices.randrange(len(changed))] = choices.choice(b"`#=]\"\nab[")
+            expected = re.fullmatch(pattern, changed.decode("utf-8", "replace")) is not None
+            if b"\xef\xbf\xbd" not in changed.decode("utf-8", "replace").encode():
+                assert compiled.is_valid(bytes(changed)) == expected, bytes(changed)
+
+
+def test_deeply_nested_elements() -> None:
+    compiled = Grammar.from_kbnf(XML).compile(BYTES)
+    names = ["".join(random.Random(depth).choices("abc", k=1 + depth % 3)) for depth in range(50)]
+    opened = "".join(f"<{name}>" for name in names)
+    closed = "".join(f"</{name}>" for name in reversed(names))
+    assert compiled.is_valid((opened + closed).encode())
+    matcher = compiled.matcher()
+    assert matcher.accept_bytes((opened + "</").encode())
+    for character in closed[2:]:
+        assert matcher.allowed_ids().tolist() == [ord(character)]
+        assert matcher.accept(ord(character))
+    assert matcher.is_complete
+
+
+def test_compositions() -> None:
+    tag = Grammar.bind("tag", NAME)
+    inner = ("[" + tag + "]" + Grammar.other("tag", LETTERS) + "[" + Grammar.same("tag") + "]").scope()
+    outer = ("<" + tag + ">" + inner.repeat() + "</" + Grammar.same("tag") + ">").scope()
+    compiled = outer.compile(BYTES)
+    assert compiled.is_valid(b"<a>[b]a[b][c]b[c]</a>")
+    assert not compiled.is_valid(b"<a>[b]b[b]</a>")
+    assert not compiled.is_valid(b"<a>[b]a[b]</b>")
+    assert pickle.loads(pickle.dumps(outer)).compile(BYTES) is compiled
+    limited = (outer.limited(max_tokens=12) + ".").compile(BYTES)
+    assert limited.is_valid(b"<a></a>.")
+    prefixed = (Grammar.bind("x", "a") + ":" + Grammar.without_prefix("x", LETTERS)).scope().compile(BYTES)
+    assert prefixed.is_valid(b"a:ba") and not prefixed.is_valid(b"a:ab")
+
+
+def test_matchers_follow_bound_texts() -> None:
+    compiled = Grammar.from_kbnf(XML).compile(BYTES)
+    matcher = compiled.matcher()
+    assert matcher.accept_bytes(b"<abc>text</")
+    assert matcher.forced_bytes() == b"abc>"
+    fork = matcher.fork()
+    matcher.rollback(9)
+    assert matcher.accept_bytes(b"d></") and matcher.forced_bytes() == b"abcd>"[: len(matcher.forced_bytes())]
+    assert fork.forced_bytes() == b"abc>"
+    assert "same!(tag)" in str(fork.explain(ord("x")))
+
+
+@pytest.mark.parametrize(
+    ("grammar", "message"),
+    [
+        (Grammar.same("x"), "outside of a scope"),
+        ((Grammar.bind("x", LETTERS) + Grammar.same("y")).scope(), "nothing binds the name `y`"),
+        ((Grammar.same("x") + Grammar.bind("x", LETTERS)).scope(), "a name is used where nothing has bound it"),
+        ((Grammar.bind("x", LETTERS) + Grammar.other("x", "a")).scope(), "may leave no text"),
+        ((Grammar.bind("x", Grammar.from_json_schema({"type": "array"}))).scope(), "not a regular language"),
+        (Grammar.bind("x", LETTERS).scope().encoded("json-string"), "cannot be part of an encoded text"),
+    ],
+)
+def test_errors(grammar: Grammar, message: str) -> None:
+    with pytest.raises(grammask.GrammarError, match=re.escape(message)):
+        grammar.compile(BYTES)
+
+
+def test_names_are_identifiers() -> None:
+    with pytest.raises(ValueError, match="ASCII letters"):
+        Grammar.same("a b")
+
+
+def test_bound_texts_are_limited() -> None:
+    grammar = Grammar.from_kbnf('start ::= bind!(x, #"[a-z]+") "," same!(x);')
+    compiled = grammar.compile(BYTES, limits=Limits(bound_bytes=100))
+    matcher = compiled.matcher()
+    assert matcher.accept_bytes(b"a" * 100)
+    with pytest.raises(grammask.LimitExceeded, match="bound_bytes"):
+        matcher.accept_bytes(b"a")
+    # The text is not over, and goes on.
+    assert matcher.accept_bytes(b"," + b"a" * 100) and matcher.is_complete
+    with pytest.raises(grammask.LimitExceeded, match="bound_bytes"):
+        grammar.compile(BYTES).is_valid(b"a" * 5000)
+
+
+def test_hostile_grammars_end_in_errors() -> None:
+    nullable = " ".join(f'bind!(x{n}, #"a?")' for n in range(30))
+    with pytest.raises(grammask.GrammarError, match="too many names"):
+        Grammar.from_kbnf(f"start ::= {nullable} same!(x3);").compile(BYTES)
+    names = " ".join(f'bind!(x{n}, "a")' for n in range(33))
+    with pytest.raises(grammask.GrammarError, match="more than 32 names"):
+        Grammar.from_kbnf(f"start ::= {names};").compile(BYTES)
+    # Each rule refers to the next one twice, which a copy for each use would double 60 times.
+    rules = " ".join(f"r{n} ::= r{n + 1} r{n + 1};" for n in range(60))
+    doubled = f'start ::= bind!(x, "a") ("b" | r0); {rules} r60 ::= same!(x) | "c";'
+    assert Grammar.from_kbnf(doubled).compile(BYTES).is_valid(b"ab")
+    deep = "(" * 5000 + "same!(x)" + ")" * 5000
+    assert Grammar.from_kbnf(f'start ::= bind!(x, "a") {deep};').compile(BYTES).is_valid(b"aa")
