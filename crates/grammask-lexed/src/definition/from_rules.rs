@@ -738,6 +738,8 @@ impl RuleTranslation<'_> {
             terminals: terminals.collect(),
             productions,
             start: self.rules[self.grammar.start().index()].clone(),
+            lexical_rules: Vec::new(),
+            ignored_rules: Vec::new(),
             lexer: self.options.lexer,
             rule: LexingRule::MaximalMunch,
             parser: self.options.parser,
