@@ -85,7 +85,7 @@ fn lexical_rules_equal_oracle() {
         tokens.extend(b"ab ()<>".iter().map(|&byte| vec![byte]));
         tokens
     });
-    let mut runner = proptest::test_runner::TestRunner::new(generators::config(300));
+    let mut runner = proptest::test_runner::TestRunner::new(generators::config(1500));
     let result = runner.run(&(lexical_definition(), vocabulary), |(definition, tokens)| {
         check(&definition, &tokens, b"ab ()<>", WITH_LEXICAL_RULES);
         Ok(())

@@ -48,9 +48,7 @@ impl LexicalRules {
 
     /// Whether the lexer reads lexically at the dot of a production.
     pub(crate) fn is_lexical_position(&self, lhs: NonterminalId, rhs: &[LexedSymbol], dot: usize) -> bool {
-        let is_usual = |symbol: Option<&LexedSymbol>| {
-            matches!(symbol, Some(LexedSymbol::Nonterminal(next)) if self.readings[next.index()] == RuleReading::Usual)
-        };
+        let is_usual = |symbol: Option<&LexedSymbol>| matches!(symbol, Some(LexedSymbol::Nonterminal(next)) if self.readings[next.index()] == RuleReading::Usual);
         let reading = match self.readings.get(lhs.index()) {
             Some(&reading) => reading,
             // The start production has a left side of its own.
@@ -185,7 +183,8 @@ impl DefinitionCheck<'_> {
             let message = format!("the ignored rule `{name}` matches the empty text");
             self.diagnostics.push(Diagnostic::error(Code::EmptyTerminal, message));
         } else if !is_terminal(Some(0)) {
-            let message = format!("an alternative of the ignored rule `{name}` does not begin with a terminal");
+            let message =
+                format!("an alternative of the ignored rule `{name}` does not begin with a terminal");
             self.diagnostics.push(Diagnostic::error(Code::UnsupportedGrammar, message));
         }
     }
@@ -200,11 +199,7 @@ struct RuleSplit {
 }
 
 impl RuleSplit {
-    fn inside(
-        &mut self,
-        nonterminals: &mut Vec<std::sync::Arc<str>>,
-        rule: NonterminalId,
-    ) -> NonterminalId {
+    fn inside(&mut self, nonterminals: &mut Vec<std::sync::Arc<str>>, rule: NonterminalId) -> NonterminalId {
         *self.inside.entry(rule).or_insert_with(|| {
             let inside = NonterminalId::new(nonterminals.len());
             nonterminals.push(nonterminals[rule.index()].clone());

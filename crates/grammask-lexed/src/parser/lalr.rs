@@ -284,8 +284,16 @@ impl LalrTable {
     fn enter_ignored_rules(&mut self, grammar: &LexedGrammar) -> Result<(), Diagnostic> {
         for index in 0..self.automaton.ignored_entries.len() {
             let (terminal, entry) = self.automaton.ignored_entries[index];
-            for state in (0..self.state_count()).map(LrState::new).filter(|&state| !self.is_lexical[state.index()]) {
+            for state in
+                (0..self.state_count()).map(LrState::new).filter(|&state| !self.is_lexical[state.index()])
+            {
                 let cell = &mut self.actions[state.index() * self.width + terminal.index()];
+                // After an ignored text the parser returns to the state before it first.
+                if let ParserAction::Reduce(production) = *cell
+                    && self.ignored_rules.contains(&grammar.productions[production.index()].lhs)
+                {
+                    continue;
+                }
                 if *cell != ParserAction::Error {
                     let message = format!(
                         "the terminal `{}` begins an ignored rule and is used by other rules",

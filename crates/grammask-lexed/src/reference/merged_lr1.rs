@@ -52,7 +52,9 @@ impl MergedTable {
             for symbol in symbols {
                 let moved = items
                     .iter()
-                    .filter(|&&(production, dot, _)| symbol_after(grammar, start, production, dot) == Some(symbol))
+                    .filter(|&&(production, dot, _)| {
+                        symbol_after(grammar, start, production, dot) == Some(symbol)
+                    })
                     .map(|&(production, dot, lookahead)| (production, dot + 1, lookahead))
                     .collect();
                 let target = closure(grammar, start, &first, moved);
@@ -212,9 +214,8 @@ fn symbol_after(
 /// Whether the lexer reads lexically in a state.
 fn is_lexical(grammar: &LexedGrammar, start: NonterminalId, core: &Core) -> bool {
     let readings = &grammar.lexical.readings;
-    let reading = |nonterminal: NonterminalId| {
-        readings.get(nonterminal.index()).copied().unwrap_or(RuleReading::Usual)
-    };
+    let reading =
+        |nonterminal: NonterminalId| readings.get(nonterminal.index()).copied().unwrap_or(RuleReading::Usual);
     let is_usual = |symbol: Option<LexedSymbol>| match symbol {
         Some(LexedSymbol::Nonterminal(nonterminal)) => reading(nonterminal) == RuleReading::Usual,
         Some(LexedSymbol::Terminal(_)) | None => false,

@@ -154,7 +154,8 @@ pub fn lexical_definition() -> impl Strategy<Value = LexedDefinition> {
                 });
             }
             let own = ["body".to_owned(), "m".to_owned()];
-            definition.lexical_rules = own.into_iter().filter(|name| name != "m" || items.contains(&"m")).collect();
+            definition.lexical_rules =
+                own.into_iter().filter(|name| name != "m" || items.contains(&"m")).collect();
             match usage {
                 "ignored" => definition.ignored_rules.push("l".to_owned()),
                 "start" => {
@@ -163,7 +164,10 @@ pub fn lexical_definition() -> impl Strategy<Value = LexedDefinition> {
                 }
                 _ => {
                     definition.lexical_rules.push("l".to_owned());
-                    let usual = definition.productions.iter_mut().filter(|production| production.lhs.starts_with('r'));
+                    let usual = definition
+                        .productions
+                        .iter_mut()
+                        .filter(|production| production.lhs.starts_with('r'));
                     for symbol in usual.flat_map(|production| &mut production.rhs) {
                         if *symbol == format!("T{places}") {
                             "l".clone_into(symbol);
