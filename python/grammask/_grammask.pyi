@@ -542,6 +542,9 @@ class LexedGrammar:
         indentation: The terminals for newlines, and for beginnings and ends of blocks; the columns of a tab; the
             terminals that open and that close brackets; whether white space before the first lexeme is part of a
             newline.
+        lexical_rules: Nonterminals that the lexer reads as it reads terminals: without ignored text between the symbols
+            of their productions. Other nonterminals may occur in them between two terminals.
+        ignored_rules: Further such nonterminals, whose texts are allowed between all lexemes; for the basic lexer.
         source: The source text, for display.
 
     Raises:
@@ -560,6 +563,8 @@ class LexedGrammar:
         parser: str = "lalr",
         prefer_shift: bool = False,
         indentation: tuple[str, str, str, int, Sequence[str], Sequence[str], bool] | None = None,
+        lexical_rules: Sequence[str] = ...,
+        ignored_rules: Sequence[str] = ...,
         source: str = "",
         limits: Limits | None = None,
     ) -> Self: ...

@@ -96,6 +96,8 @@ class GrammarReaders:
         parser: Parser | None = None,
         lexer: Lexer | None = None,
         postlex: PostLexer | None = None,
+        lexical_rules: Iterable[str] = (),
+        ignored_rules: Iterable[str] = (),
         limits: Limits | None = None,
     ) -> Self:
         """Reads a grammar of the lark library, which must be installed. See ``docs/lexed_grammars.md``.
@@ -111,6 +113,10 @@ class GrammarReaders:
                 long as it can, ``"dynamic_complete"`` also shorter.
             postlex: Blocks by indentation, a ``lark.indenter.Indenter`` as class or object; or
                 :class:`grammask.lark_grammars.RefusedTerminals`.
+            lexical_rules: Names of rules that the lexer reads as it reads terminals: without ignored text between
+                their symbols. They may nest, and may contain other rules between two terminals. Needs ``"lalr"``.
+            ignored_rules: Names of further such rules, whose texts are allowed between all lexemes, like nested comments.
+                Needs ``lexer="basic"``; each alternative begins with a terminal that no other rule uses there.
             limits: Budgets for reading.
 
         Raises:
@@ -122,9 +128,10 @@ class GrammarReaders:
             LimitExceeded: The grammar exceeds a limit.
             ValueError: There is no such parser or lexer.
         """
-        from grammask.readers.lark import lark_source
+        from grammask.readers.lark import LexicalRules, lark_source
 
-        return cls.of_source(lark_source(grammar, start, parser, lexer, postlex, limits))
+        rules = LexicalRules(tuple(lexical_rules), tuple(ignored_rules))
+        return cls.of_source(lark_source(grammar, start, parser, lexer, postlex, rules, limits))
 
     @classmethod
     def bundled(cls, name: str, *, start: str = "file", limits: Limits | None = None) -> Self:

@@ -3,6 +3,7 @@
 //! ```text
 //! %terminal NAME NUMBER    the symbols are terminals of the lexer
 //! %ignore SPACE            terminals whose lexemes may occur anywhere and are skipped
+//! %lexical comment         rules that the lexer reads as it reads terminals; with `%ignore comment`, ignored ones
 //! %refuse WRONG_NUMBER     terminals whose lexemes make a text invalid
 //! %priority NAME 2         among matches of equal length, the terminal with the highest priority wins; 0 by default
 //! ```
@@ -29,8 +30,10 @@ pub struct Directive {
 pub enum DirectiveKind {
     /// A terminal.
     Terminal,
-    /// A terminal whose lexemes are skipped.
+    /// A terminal, or a lexical rule, whose lexemes are skipped.
     Ignore,
+    /// A rule that the lexer reads as it reads terminals.
+    Lexical,
     /// A terminal that must not occur.
     Refuse,
     /// A terminal with this priority.
@@ -49,7 +52,7 @@ pub enum DirectiveMode {
 /// The help of the error about a directive in a grammar without a lexer.
 pub const HELP_READ_WITH_LEXER: &str = "a grammar with directives is read with a lexer, `lexer=\"contextual\"`; without one, white space between symbols must be written as terminals";
 
-const KEYWORDS: [&str; 4] = ["%terminal", "%ignore", "%refuse", "%priority"];
+const KEYWORDS: [&str; 5] = ["%terminal", "%ignore", "%lexical", "%refuse", "%priority"];
 
 /// Parses a directive: a keyword with `%`, and the words after it with their spans. Returns one directive per symbol.
 ///
@@ -67,6 +70,7 @@ pub fn parse(
     let kind = match keyword {
         "%terminal" => DirectiveKind::Terminal,
         "%ignore" => DirectiveKind::Ignore,
+        "%lexical" => DirectiveKind::Lexical,
         "%refuse" => DirectiveKind::Refuse,
         "%priority" => {
             let help = "write `%priority NAME 2`";

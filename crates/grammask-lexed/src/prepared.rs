@@ -9,6 +9,7 @@ use crate::definition::grammar::{LexedGrammar, LexerKind, TerminalRole};
 use crate::lexer::lexer_automaton::{LexModeId, Lexer};
 use crate::lexer::open_lexemes::{CompletionProof, LexModes, OpenTerminalsTable};
 use crate::parser::lalr::LalrTable;
+use crate::parser::lr_automaton::LrState;
 use crate::parser::parsing_tables::ParsingTables;
 use crate::parser::terminal_set::TerminalSet;
 use grammask_diagnostics::{GrammarError, Limits};
@@ -98,11 +99,15 @@ impl PreparedGrammar {
 /// The lexer mode of each parser state.
 fn lex_modes(grammar: &LexedGrammar, tables: &ParsingTables) -> LexModes {
     let width = grammar.terminals.len() + 1;
+    let inside_lexemes = tables.lalr().map(|table| table.terminals_inside_lexemes());
+    let is_inside = |id| inside_lexemes.as_ref().is_some_and(|inside| inside.contains(id));
     let mut everywhere = TerminalSet::new(width);
     for (index, terminal) in grammar.terminals.iter().enumerate() {
         let id = TerminalId::new(index);
         let is_newline = grammar.indentation.as_ref().is_some_and(|indentation| indentation.newline == id);
-        if terminal.role != TerminalRole::Parsed || is_newline || grammar.lexer != LexerKind::Contextual {
+        let is_everywhere =
+            terminal.role != TerminalRole::Parsed || is_newline || grammar.lexer != LexerKind::Contextual;
+        if is_everywhere && !is_inside(id) {
             everywhere.insert(id);
         }
     }
@@ -111,9 +116,11 @@ fn lex_modes(grammar: &LexedGrammar, tables: &ParsingTables) -> LexModes {
     let of_state = tables
         .accepted(grammar)
         .into_iter()
-        .map(|accepted| {
-            let mut mode = everywhere.clone();
-            if grammar.lexer == LexerKind::Contextual {
+        .enumerate()
+        .map(|(state, accepted)| {
+            let is_lexical = tables.lalr().is_some_and(|table| table.is_lexical(LrState::new(state)));
+            let mut mode = if is_lexical { TerminalSet::new(width) } else { everywhere.clone() };
+            if is_lexical || grammar.lexer == LexerKind::Contextual {
                 mode.union_with(&accepted);
             }
             *ids.entry(mode.clone()).or_insert_with(|| {

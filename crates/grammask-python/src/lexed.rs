@@ -133,7 +133,7 @@ type IndentationTuple = (String, String, String, u32, Vec<String>, Vec<String>, 
 #[pymethods]
 impl PyLexedGrammar {
     #[new]
-    #[pyo3(signature = (terminals, productions, start, *, lexer="basic", rule="maximal_munch", parser="lalr", prefer_shift=false, indentation=None, source="", limits=None))]
+    #[pyo3(signature = (terminals, productions, start, *, lexer="basic", rule="maximal_munch", parser="lalr", prefer_shift=false, indentation=None, lexical_rules=Vec::new(), ignored_rules=Vec::new(), source="", limits=None))]
     #[expect(clippy::too_many_arguments, reason = "each is an option of its own in Python")]
     fn new(
         py: Python<'_>,
@@ -145,6 +145,8 @@ impl PyLexedGrammar {
         parser: &str,
         prefer_shift: bool,
         indentation: Option<IndentationTuple>,
+        lexical_rules: Vec<String>,
+        ignored_rules: Vec<String>,
         source: &str,
         limits: Option<&PyLimits>,
     ) -> PyResult<Self> {
@@ -189,6 +191,8 @@ impl PyLexedGrammar {
                 .map(|(lhs, rhs, priority)| ProductionSource { lhs, rhs, priority })
                 .collect(),
             start,
+            lexical_rules,
+            ignored_rules,
             lexer: lexer_kind(lexer)?,
             rule: match rule {
                 "maximal_munch" => LexingRule::MaximalMunch,

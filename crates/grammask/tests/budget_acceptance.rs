@@ -317,6 +317,11 @@ fn vocabulary_of(bytes: &'static [u8]) -> impl Strategy<Value = VocabularySketch
 }
 
 #[test]
+fn texts_of_lexical_rules() {
+    run(generators::lexed::lexical_definition(), vocabulary_of(b"ab ()<>"), compile_lexed);
+}
+
+#[test]
 fn texts_of_blocks() {
     let definitions = select(&BLOCK_CASES[..])
         .prop_map(|(lexer, parser, newline)| blocks_definition(lexer, parser, newline));

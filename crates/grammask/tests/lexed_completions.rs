@@ -6,7 +6,7 @@ use std::collections::{HashMap, HashSet, VecDeque};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-use generators::lexed::{BLOCK_CASES, blocks_definition, definition};
+use generators::lexed::{BLOCK_CASES, blocks_definition, definition, lexical_definition};
 use grammask::automata::encoding::{CharacterEncoding, JsonEscapes};
 use grammask::lexing::{LexedDefinition, LexedGrammar, LexedRecognizer, PreparedGrammar};
 use grammask::vocabulary::Vocabulary;
@@ -155,6 +155,26 @@ fn completions_equal_brute_force() {
     let mut runner = proptest::test_runner::TestRunner::new(generators::config(1000));
     let result = runner.run(&(definition(), bytes), |(definition, bytes)| {
         check(&definition, b"ab ", bytes, 4);
+        Ok(())
+    });
+    println!(
+        "{} completions, {} sets without one, {} undecided, {} with an upper bound",
+        COMPLETED.load(Ordering::Relaxed),
+        INCOMPLETABLE.load(Ordering::Relaxed),
+        UNDECIDED.load(Ordering::Relaxed),
+        BOUNDED.load(Ordering::Relaxed)
+    );
+    if let Err(error) = result {
+        panic!("{error}");
+    }
+}
+
+#[test]
+fn completions_of_lexical_rules_equal_brute_force() {
+    let bytes = select(vec![&b" ()<>ab"[..], b" ()<>ab", b"()ab", b" ()b"]);
+    let mut runner = proptest::test_runner::TestRunner::new(generators::config(1000));
+    let result = runner.run(&(lexical_definition(), bytes), |(definition, bytes)| {
+        check(&definition, b"ab()<> ", bytes, 3);
         Ok(())
     });
     println!(

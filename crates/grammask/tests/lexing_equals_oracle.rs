@@ -10,7 +10,7 @@ use std::collections::VecDeque;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-use generators::lexed::{BLOCK_CASES, blocks_definition, definition};
+use generators::lexed::{BLOCK_CASES, blocks_definition, definition, lexical_definition};
 use grammask::automata::encoding::{CharacterEncoding, JsonEscapes};
 use grammask::grammar::Code;
 use grammask::lexing::reference::LexedReference;
@@ -30,11 +30,33 @@ const LONGEST_WITH_BLOCKS: usize = 8;
 /// Maximum number of sets that are searched for a complete continuation.
 const MAX_SETS: usize = 60_000;
 
+static MASKS: AtomicU64 = AtomicU64::new(0);
 static COMPARED: AtomicU64 = AtomicU64::new(0);
 static ACCEPTED: AtomicU64 = AtomicU64::new(0);
 static ENDLESS: AtomicU64 = AtomicU64::new(0);
 static CONFLICTS: AtomicU64 = AtomicU64::new(0);
 static INSEPARABLE: AtomicU64 = AtomicU64::new(0);
+
+/// The texts of a grammar with lexical rules.
+const WITH_LEXICAL_RULES: TextBounds = TextBounds { longest: 7, longest_illegal: 2, max_pending: 1_500 };
+
+/// The texts that are compared.
+#[derive(Clone, Copy)]
+struct TextBounds {
+    /// Maximum length, in bytes.
+    longest: usize,
+    /// Maximum length of a text that is no viable prefix, in bytes.
+    longest_illegal: usize,
+    /// Maximum number of texts that wait to be compared; further ones are not extended.
+    max_pending: usize,
+}
+
+impl TextBounds {
+    /// All texts up to a length.
+    const fn up_to(longest: usize) -> Self {
+        Self { longest, longest_illegal: LONGEST, max_pending: usize::MAX }
+    }
+}
 
 fn vocabulary() -> impl Strategy<Value = Vec<Vec<u8>>> {
     vec(vec(select(&b"ab "[..]), 1..6), 3..12).prop_map(|mut tokens| {
@@ -47,9 +69,34 @@ fn vocabulary() -> impl Strategy<Value = Vec<Vec<u8>>> {
 fn engine_equals_oracle() {
     let mut runner = proptest::test_runner::TestRunner::new(generators::config(3000));
     let result = runner.run(&(definition(), vocabulary()), |(definition, tokens)| {
-        check(&definition, &tokens, b"ab ", LONGEST);
+        check(&definition, &tokens, b"ab ", TextBounds::up_to(LONGEST));
         Ok(())
     });
+    report();
+    if let Err(error) = result {
+        panic!("{error}");
+    }
+}
+
+#[test]
+fn lexical_rules_equal_oracle() {
+    let token = vec(select(&b"aab ()<>"[..]), 2..6);
+    let vocabulary = vec(token, 3..12).prop_map(|mut tokens| {
+        tokens.extend(b"ab ()<>".iter().map(|&byte| vec![byte]));
+        tokens
+    });
+    let mut runner = proptest::test_runner::TestRunner::new(generators::config(1500));
+    let result = runner.run(&(lexical_definition(), vocabulary), |(definition, tokens)| {
+        check(&definition, &tokens, b"ab ()<>", WITH_LEXICAL_RULES);
+        Ok(())
+    });
+    report();
+    if let Err(error) = result {
+        panic!("{error}");
+    }
+}
+
+fn report() {
     println!(
         "compared {} grammars, {} accepted texts; {} conflicts, {} inseparable, {} prefixes without a complete continuation found",
         COMPARED.load(Ordering::Relaxed),
@@ -58,9 +105,7 @@ fn engine_equals_oracle() {
         INSEPARABLE.load(Ordering::Relaxed),
         ENDLESS.load(Ordering::Relaxed),
     );
-    if let Err(error) = result {
-        panic!("{error}");
-    }
+    println!("compared {} masks", MASKS.load(Ordering::Relaxed));
 }
 
 /// All texts over an alphabet up to a length.
@@ -74,7 +119,7 @@ fn texts_up_to(alphabet: &[u8], longest: usize) -> Vec<Vec<u8>> {
     texts
 }
 
-fn check(definition: &LexedDefinition, tokens: &[Vec<u8>], alphabet: &[u8], longest: usize) {
+fn check(definition: &LexedDefinition, tokens: &[Vec<u8>], alphabet: &[u8], bounds: TextBounds) {
     let limits = Limits::default();
     let grammar = match LexedGrammar::new(definition, &limits) {
         Ok(grammar) => grammar,
@@ -133,8 +178,9 @@ fn check(definition: &LexedDefinition, tokens: &[Vec<u8>], alphabet: &[u8], long
         recognizer.precompute(&vocabulary, budget, &mut |_, _| true).expect("no limit");
         made_before = recognizer.counts().composed;
     }
-    let mut pending: Vec<(Vec<u8>, Option<SetId>)> = vec![(Vec::new(), Some(recognizer.start()))];
-    while let Some((text, set)) = pending.pop() {
+    let mut pending: VecDeque<(Vec<u8>, Option<SetId>)> =
+        VecDeque::from([(Vec::new(), Some(recognizer.start()))]);
+    while let Some((text, set)) = pending.pop_front() {
         let is_complete = set.is_some_and(|set| recognizer.is_complete(set));
         assert_eq!(is_complete, reference.accepts(&text), "text {:?}", String::from_utf8_lossy(&text));
         ACCEPTED.fetch_add(u64::from(is_complete), Ordering::Relaxed);
@@ -145,10 +191,14 @@ fn check(definition: &LexedDefinition, tokens: &[Vec<u8>], alphabet: &[u8], long
             }
         }
         // If the search finds no complete continuation, the oracle checks one more byte only.
-        if text.len() < longest && (set.is_some() || text.len() < LONGEST) {
+        let max_length = match set {
+            Some(_) if pending.len() < bounds.max_pending => bounds.longest,
+            _ => bounds.longest_illegal,
+        };
+        if text.len() < max_length {
             for &byte in alphabet {
                 let next = set.and_then(|set| recognizer.step(set, byte).expect("no limit"));
-                pending.push(([&text[..], &[byte]].concat(), next));
+                pending.push_back(([&text[..], &[byte]].concat(), next));
             }
         }
     }
@@ -196,7 +246,7 @@ fn blocks_equal_oracle() {
             &definition,
             &tokens,
             if newline.contains('#') { b"x:\n ()#" } else { b"x:\n (\x0c)" },
-            LONGEST_WITH_BLOCKS,
+            TextBounds::up_to(LONGEST_WITH_BLOCKS),
         );
     }
 }
@@ -213,9 +263,9 @@ fn encoded_blocks_equal_oracle() {
         ];
         let tokens: Vec<Vec<u8>> = tokens.iter().map(|text| text.as_bytes().to_vec()).collect();
         let definition = LexedDefinition { encodings: vec![json.clone()], ..plain.clone() };
-        check(&definition, &tokens, b"x:\\n ()", LONGEST_WITH_BLOCKS - 1);
+        check(&definition, &tokens, b"x:\\n ()", TextBounds::up_to(LONGEST_WITH_BLOCKS - 1));
         let definition = LexedDefinition { encodings: vec![quoted.clone()], ..plain };
-        check(&definition, &tokens, b"x:\n >()", LONGEST_WITH_BLOCKS - 1);
+        check(&definition, &tokens, b"x:\n >()", TextBounds::up_to(LONGEST_WITH_BLOCKS - 1));
     }
 }
 
@@ -233,6 +283,7 @@ fn check_mask(recognizer: &LexedRecognizer, set: SetId, vocabulary: &Vocabulary,
         }
     }
     let mask = recognizer.mask(set, vocabulary, &deadline).expect("no limit");
+    MASKS.fetch_add(1, Ordering::Relaxed);
     assert_eq!(*mask, expected, "mask after {:?}", String::from_utf8_lossy(text));
 }
 

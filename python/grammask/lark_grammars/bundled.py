@@ -51,6 +51,7 @@ class BundledGrammar:
         lexer: The lexer for which the grammar is written.
         postlex: The blocks by indentation, or the refused terminals.
         starts: The rules of its start symbols, by their public names.
+        lexical_rules: The rules that the lexer reads as it reads terminals.
         folds_ascii_only: Whether keywords ignore the case of the letters of ASCII only.
     """
 
@@ -58,6 +59,7 @@ class BundledGrammar:
     lexer: Literal["basic", "contextual"]
     postlex: BlockIndentation | RefusedTerminals | None = None
     starts: Mapping[str, str] = field(default_factory=dict)
+    lexical_rules: tuple[str, ...] = ()
     folds_ascii_only: bool = False
 
     @property
@@ -107,6 +109,7 @@ class BundledGrammar:
             lexer=self.lexer,
             newline=None if indentation is None else indentation[0],
             always_accepted=accepted,
+            lexical_rules=self.lexical_rules,
             folds_ascii_only=self.folds_ascii_only,
         )
 
@@ -118,6 +121,11 @@ _RESERVED_WORDS = (
     "THIS", "THROW", "TRUE", "TRY", "TYPEOF", "VAR", "VOID", "WHILE", "WITH",
 )  # fmt: skip
 """The terminals of the reserved words of JavaScript."""
+
+QUOTES = tuple(
+    f"{raw}{length}{quote}" for raw in ("", "raw_") for length in ("", "long_") for quote in ("single", "double")
+)
+"""The kinds of f-strings in the grammar of Python."""
 
 BUNDLED = {
     "c": BundledGrammar(
@@ -143,12 +151,13 @@ BUNDLED = {
         "contextual",
         RefusedTerminals(("NAME", *_RESERVED_WORDS)),
         {"file": "start", "statements": "body", "expression": "expression"},
+        lexical_rules=("template",),
     ),
     "json": BundledGrammar(
         "JSON (RFC 8259)", "basic", None, {"file": "start", "object": "object", "array": "array"}
     ),
     "python": BundledGrammar(
-        "Python 3.10, with what 3.11 adds to its syntax",
+        "Python 3.10, with what 3.11 adds to its syntax, and the f-strings of 3.12",
         "basic",
         BlockIndentation(
             NL_type="_NEWLINE",
@@ -161,6 +170,15 @@ BUNDLED = {
             begins_line=True,
         ),
         {"file": "start", "statements": "statements", "expression": "tests"},
+        lexical_rules=(
+            "fstring",
+            "field",
+            "inner_field",
+            "innermost_field",
+            "conversion",
+            *(f"text_{quotes}" for quotes in QUOTES),
+            *(f"spec_{quotes}" for quotes in QUOTES),
+        ),
     ),
     "sql": BundledGrammar(
         "SQL as SQLite reads it: queries, changes of rows, tables and views",
@@ -186,6 +204,8 @@ def definition_text(definition: LarkDefinition) -> str:
     ]
     productions = [json.dumps(production) for production in definition.productions]
     lists = {"terminals": terminals, "productions": productions}
+    if definition.lexical_rules:
+        lists["lexical_rules"] = [json.dumps(name) for name in definition.lexical_rules]
     parts = (f'"{name}": [\n' + ",\n".join(lines) + "\n]" for name, lines in lists.items())
     return "{" + ",\n".join(parts) + "}\n"
 
@@ -206,7 +226,7 @@ def _stored_definition(path: Path) -> LarkDefinition:
         for name, kind, pattern, spellings, priority, role in stored["terminals"]
     )
     productions = tuple((left, tuple(right), priority) for left, right, priority in stored["productions"])
-    return LarkDefinition(terminals, productions)
+    return LarkDefinition(terminals, productions, tuple(stored.get("lexical_rules", ())))
 
 
 def bundled(name: str) -> BundledGrammar:

@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias, cast, get_args
 
 from grammask.lark_grammars.errors import invalid, unsupported
 from grammask.lark_grammars.follow_sets import FollowPairs
+from grammask.lark_grammars.lexical_rules import with_lexical_rules
 from grammask.lark_grammars.terminals import terminal_tuples
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Collection, Sequence
 
     from grammask.lark_grammars.terminals import TerminalTuple
 
@@ -33,10 +34,14 @@ class LarkDefinition:
     Attributes:
         terminals: In the order in which the lexer tries them.
         productions: In the order of the text, without operators.
+        lexical_rules: The rules that the lexer reads as it reads terminals.
+        ignored_rules: The lexical rules whose texts are allowed between all lexemes.
     """
 
     terminals: tuple[TerminalTuple, ...]
     productions: tuple[ProductionTuple, ...]
+    lexical_rules: tuple[str, ...] = ()
+    ignored_rules: tuple[str, ...] = ()
 
 
 def lark_text(grammar: str | os.PathLike[str]) -> tuple[str, str]:
@@ -92,6 +97,8 @@ def lark_definition(
     lexer: Lexer,
     newline: str | None,
     always_accepted: list[str],
+    lexical_rules: Collection[str] = (),
+    ignored_rules: Collection[str] = (),
     folds_ascii_only: bool = False,
 ) -> LarkDefinition:
     """Loads a lark grammar.
@@ -104,11 +111,13 @@ def lark_definition(
         newline: The terminal for newlines, which the lexer matches in every state, if there is indentation.
         always_accepted: Other terminals that the lexer matches in every state. A text in which it finds one that the
             parser cannot use there is not in the language.
+        lexical_rules: Rules that the lexer reads as it reads terminals.
+        ignored_rules: Rules that it reads so, and whose texts are allowed between all lexemes.
         folds_ascii_only: Whether terminals that ignore case do so for the letters of ASCII only, as under ``re.ASCII``.
 
     Raises:
         ImportError: The lark library is not installed.
-        GrammarSyntaxError: The library refuses the text.
+        GrammarSyntaxError: The library refuses the text, or there is no such rule.
         UnsupportedGrammar: A terminal is not regular.
         LimitExceeded: A terminal is too large.
     """
@@ -122,7 +131,7 @@ def lark_definition(
         load: Callable[..., Any] = load_grammar
         loaded, _ = load(text, path, [], global_keep_all_tokens=False)
         terminals, rules, ignored = loaded.compile(
-            list(starts), {*always_accepted, *([newline] if newline else [])}
+            [*starts, *ignored_rules], {*always_accepted, *([newline] if newline else [])}
         )
     except UnexpectedInput as error:
         raise invalid(str(error).strip(), (error.line, error.column)) from error
@@ -146,6 +155,7 @@ def lark_definition(
         )
         for rule in rules
     )
+    productions, lexical = with_lexical_rules(productions, {*lexical_rules, *ignored_rules})
     roles = {
         **({newline: "newline"} if newline else {}),
         **{name: "reserved" if name in used else "refused" for name in always_accepted},
@@ -154,7 +164,10 @@ def lark_definition(
     follows = None if is_dynamic else FollowPairs(productions, declared)
     tuples = terminal_tuples(terminals, roles, follows)
     return LarkDefinition(
-        (*tuples, *((name, "declared", "", "", 0, "parsed") for name in declared)), productions
+        (*tuples, *((name, "declared", "", "", 0, "parsed") for name in declared)),
+        productions,
+        tuple(name for name in lexical if name not in ignored_rules),
+        tuple(ignored_rules),
     )
 
 

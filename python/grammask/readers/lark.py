@@ -23,7 +23,20 @@ if TYPE_CHECKING:
     from grammask.lark_grammars.indentation import IndentationTuple
     from grammask.lark_grammars.loading import LarkDefinition, Lexer, Parser
 
-__all__ = ["LarkSource", "bundled_source", "lark_source"]
+__all__ = ["LarkSource", "LexicalRules", "bundled_source", "lark_source"]
+
+
+@dataclass(frozen=True, slots=True)
+class LexicalRules:
+    """The names of lexical rules.
+
+    Attributes:
+        lexical: Rules that the lexer reads as it reads terminals.
+        ignored: Rules that it reads so, and whose texts are allowed between all lexemes.
+    """
+
+    lexical: tuple[str, ...] = ()
+    ignored: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,6 +76,8 @@ class LarkSource:
             parser=self.parser,
             prefer_shift=True,
             indentation=self.indentation,
+            lexical_rules=self.definition.lexical_rules,
+            ignored_rules=self.definition.ignored_rules,
             source=self.text,
             limits=self.limits,
         )
@@ -74,6 +89,7 @@ def lark_source(
     parser: Parser | None,
     lexer: Lexer | None,
     postlex: PostLexer | None,
+    rules: LexicalRules,
     limits: Limits | None,
 ) -> LarkSource:
     """Returns the source for the arguments of :meth:`grammask.Grammar.from_lark`.
@@ -89,7 +105,14 @@ def lark_source(
     parser, lexer = parser_and_lexer(parser, lexer, has_layout=postlex is not None)
     newline = None if indentation is None else indentation[0]
     definition = lark_definition(
-        text, path=path, starts=[start], lexer=lexer, newline=newline, always_accepted=accepted
+        text,
+        path=path,
+        starts=[start],
+        lexer=lexer,
+        newline=newline,
+        always_accepted=accepted,
+        lexical_rules=rules.lexical,
+        ignored_rules=rules.ignored,
     )
     if indentation is not None:
         indentation = with_brackets_of(indentation, {terminal[0] for terminal in definition.terminals})

@@ -18,7 +18,7 @@ use std::collections::VecDeque;
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::definition::grammar::{Indentation, LexedGrammar, LexedSymbol};
-use crate::parser::lalr::{LalrTable, ParserAction};
+use crate::parser::lalr::{Goto, LalrTable, ParserAction};
 use crate::parser::lr_automaton::{LrItem, LrState};
 use crate::parser::terminal_set::{TerminalSet, union_over_reachable};
 use grammask_grammar::TerminalId;
@@ -376,11 +376,12 @@ impl<'a> CompletionPlan<'a> {
         }
         stack.truncate(stack.len() - production.rhs.len());
         let base = stack[stack.len() - 1];
-        match self.table.goto(base, production.lhs) {
-            Some(next) => {
+        match self.table.reduced(base, production.lhs) {
+            Some(Goto::Push(next)) => {
                 stack.push(next);
                 true
             }
+            Some(Goto::Stay) => true,
             None => false,
         }
     }
@@ -450,27 +451,40 @@ impl<'a> CompletionPlan<'a> {
 }
 
 /// For each kernel item of each state: the states that its reduction may return to, which are the gotos of all states
-/// that predict its production.
+/// that predict its production; for ignored rules, all states in which their text may begin.
 fn return_states(table: &LalrTable) -> Vec<Vec<Vec<LrState>>> {
     let automaton = &table.automaton;
     let mut return_states: Vec<Vec<Vec<LrState>>> =
         automaton.kernels.iter().map(|kernel| vec![Vec::new(); kernel.len()]).collect();
+    let mut add = |base: LrState, production: usize, after: LrState| {
+        let mut state = base;
+        for (before, &symbol) in automaton.productions[production].rhs.iter().enumerate() {
+            let Some(next) = table.step(state, symbol) else { break };
+            state = next;
+            let item = LrItem { production: production as u32, dot: before as u32 + 1 };
+            if let Ok(position) = automaton.kernels[state.index()].binary_search(&item) {
+                let targets = &mut return_states[state.index()][position];
+                if targets.last() != Some(&after) {
+                    targets.push(after);
+                }
+            }
+        }
+    };
     for (base, transitions) in automaton.transitions.iter().enumerate() {
+        let base = LrState::new(base);
         for &(symbol, after) in transitions {
-            let LexedSymbol::Nonterminal(nonterminal) = symbol else { continue };
-            for &production in &automaton.productions_of[nonterminal.index()] {
-                let mut state = LrState::new(base);
-                for (before, &symbol) in automaton.productions[production].rhs.iter().enumerate() {
-                    let Some(next) = table.step(state, symbol) else { break };
-                    state = next;
-                    let item = LrItem { production: production as u32, dot: before as u32 + 1 };
-                    if let Ok(position) = automaton.kernels[state.index()].binary_search(&item) {
-                        let targets = &mut return_states[state.index()][position];
-                        if targets.last() != Some(&after) {
-                            targets.push(after);
-                        }
+            match symbol {
+                LexedSymbol::Nonterminal(nonterminal) => {
+                    for &production in &automaton.productions_of[nonterminal.index()] {
+                        add(base, production, after);
                     }
                 }
+                LexedSymbol::Terminal(_) if automaton.is_ignored_entry(after) => {
+                    for item in &automaton.kernels[after.index()] {
+                        add(base, item.production as usize, base);
+                    }
+                }
+                LexedSymbol::Terminal(_) => {}
             }
         }
     }

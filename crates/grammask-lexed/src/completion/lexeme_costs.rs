@@ -253,7 +253,8 @@ impl LexemeCosts {
         let separators = (0..count).map(TerminalId::new).filter(|&terminal| {
             grammar.terminals[terminal.index()].is_ignored() || newline == Some(terminal)
         });
-        let cheapest = separators.map(|terminal| self.shortest(terminal)).min().unwrap_or(UNREACHABLE);
+        let of_rules = if grammar.lexical.ignored.is_empty() { UNREACHABLE } else { 1 };
+        let cheapest = separators.map(|terminal| self.shortest(terminal)).fold(of_rules, u32::min);
         for (right, column) in right_columns.iter().enumerate() {
             for left in 0..left_rows.len() {
                 self.separator[left][right] = if column >> left & 1 == 1 { 0 } else { cheapest };

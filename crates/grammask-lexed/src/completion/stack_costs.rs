@@ -18,7 +18,7 @@ use crate::completion::lexeme_costs::CLASSES;
 use crate::completion::sentence_costs::{ClassCosts, SentenceCosts};
 use crate::definition::grammar::LexedSymbol;
 use crate::masks::token_set_store::hash_map_bytes;
-use crate::parser::lalr::LalrTable;
+use crate::parser::lalr::{Goto, LalrTable};
 use crate::parser::lr_automaton::{LrItem, LrState};
 use crate::parser::stacks::{Attempt, StackId, TerminalParser};
 use crate::prepared::PreparedGrammar;
@@ -200,7 +200,10 @@ impl StackCosts {
             base = parser.state_and_below(base).1?;
         }
         let state: LrState = parser.state_and_below(base).0;
-        let stack = parser.push(base, table.goto(state, production.lhs)?);
+        let stack = match table.reduced(state, production.lhs)? {
+            Goto::Push(next) => parser.push(base, next),
+            Goto::Stay => base,
+        };
         let mut blocks = open.blocks;
         if let Some(indentation) = &prepared.grammar.indentation {
             // Blocks are balanced in a production, so the rest ends those that were begun before the dot.

@@ -197,10 +197,11 @@ fn level_costs(
             let state = table.step(base, current)?;
             let &(item, cost) = plan.get(state.index())?;
             total = sum(total, cost);
-            if item.dot != 1 || item.production as usize == start_production {
+            let lhs = automaton.productions[item.production as usize].lhs;
+            if item.dot != 1 || item.production as usize == start_production || table.is_ignored_rule(lhs) {
                 break;
             }
-            current = LexedSymbol::Nonterminal(automaton.productions[item.production as usize].lhs);
+            current = LexedSymbol::Nonterminal(lhs);
             steps += 1;
             if steps > symbols.len() {
                 return None;

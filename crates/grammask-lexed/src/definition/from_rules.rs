@@ -72,6 +72,8 @@ pub fn definition_from_rules(
         limits,
         bodies: vec![Vec::new(); grammar.nonterminals().len()],
         declared: FxHashMap::default(),
+        lexical: FxHashSet::default(),
+        ignored_rules: Vec::new(),
         terms: grammar.terms().clone(),
         languages: FxHashMap::default(),
         terminals: TerminalTable::default(),
@@ -149,13 +151,18 @@ struct RuleTranslation<'a> {
     limits: &'a Limits,
     bodies: Vec<Vec<NodeId>>,
     declared: FxHashMap<NonterminalId, SymbolDirectives>,
+    /// The lexical rules, with those for operators in them.
+    lexical: FxHashSet<NonterminalId>,
+    /// The lexical rules whose texts are ignored.
+    ignored_rules: Vec<NonterminalId>,
     terms: Terms,
     /// The languages of terminals and of the rules they refer to.
     languages: FxHashMap<NonterminalId, TermId>,
     terminals: TerminalTable,
     /// The names of nonterminals: those of the grammar, then those of shared rules.
     rules: Vec<String>,
-    shared_rules: FxHashMap<SharedRule, LexedSymbol>,
+    /// By key, and by whether they are in a lexical rule.
+    shared_rules: FxHashMap<(SharedRule, bool), LexedSymbol>,
     productions: Vec<(NonterminalId, Vec<LexedSymbol>)>,
     /// The number of symbols written so far, bounded by [`Limits::grammar_size`].
     size: usize,
@@ -178,6 +185,9 @@ impl RuleTranslation<'_> {
             .filter(|(_, definition)| definition.defined)
             .map(|(index, definition)| (&*definition.name, NonterminalId::new(index)))
             .collect();
+        let lexical =
+            self.options.directives.iter().filter(|directive| directive.kind == DirectiveKind::Lexical);
+        self.lexical = lexical.filter_map(|directive| symbols.get(&*directive.name).copied()).collect();
         for Directive { kind, name, span } in self.options.directives {
             let Some(&symbol) = symbols.get(&**name) else {
                 let message = format!("the symbol `{name}` of a directive is not defined");
@@ -189,6 +199,18 @@ impl RuleTranslation<'_> {
                 );
                 continue;
             };
+            if self.lexical.contains(&symbol) {
+                match kind {
+                    DirectiveKind::Lexical => {}
+                    DirectiveKind::Ignore => self.ignored_rules.push(symbol),
+                    DirectiveKind::Terminal | DirectiveKind::Refuse | DirectiveKind::Priority(_) => {
+                        let message = format!("two directives about `{name}` contradict each other");
+                        let help = "a lexical rule may be ignored, but is no terminal";
+                        self.report(Code::UnexpectedInput, message, *span, help);
+                    }
+                }
+                continue;
+            }
             let new =
                 SymbolDirectives { role: TerminalRole::Parsed, has_role: false, priority: None, span: *span };
             let mut declared = self.declared.get(&symbol).copied().unwrap_or(new);
@@ -201,7 +223,7 @@ impl RuleTranslation<'_> {
                     self.declared.insert(symbol, declared);
                     continue;
                 }
-                DirectiveKind::Terminal => TerminalRole::Parsed,
+                DirectiveKind::Terminal | DirectiveKind::Lexical => TerminalRole::Parsed,
                 DirectiveKind::Ignore => TerminalRole::Ignored,
                 DirectiveKind::Refuse => TerminalRole::Refused,
             };
@@ -414,8 +436,9 @@ impl RuleTranslation<'_> {
     /// Creates the productions of the rules that are reachable from the start symbol.
     fn translate_rules(&mut self) -> Result<(), Box<Diagnostic>> {
         let start = self.grammar.start();
-        let mut seen: FxHashSet<NonterminalId> = FxHashSet::from_iter([start]);
         let mut pending = vec![start];
+        pending.extend(&self.ignored_rules);
+        let mut seen: FxHashSet<NonterminalId> = pending.iter().copied().collect();
         let mut reached = Vec::new();
         while let Some(rule) = pending.pop() {
             reached.push(rule);
@@ -612,12 +635,14 @@ impl RuleTranslation<'_> {
         key: SharedRule,
         node: NodeId,
     ) -> Result<LexedSymbol, Box<Diagnostic>> {
+        let is_lexical = self.lexical.contains(&rule);
+        let key = (key, is_lexical);
         if let Some(&id) = self.shared_rules.get(&key) {
             return Ok(id);
         }
         let id = NonterminalId::new(self.rules.len());
         let own = LexedSymbol::Nonterminal(id);
-        let (name, alternatives) = match &key {
+        let (name, alternatives) = match &key.0 {
             SharedRule::Choice(parts) => {
                 (format!("{}({})", self.rules[rule.index()], id.index()), parts.clone())
             }
@@ -631,14 +656,18 @@ impl RuleTranslation<'_> {
             }
             &SharedRule::UpTo(item, count) => {
                 let mut alternatives = vec![vec![item]];
-                if let Some(&fewer) = self.shared_rules.get(&SharedRule::UpTo(item, count - 1)) {
+                let fewer = (SharedRule::UpTo(item, count - 1), is_lexical);
+                if let Some(&fewer) = self.shared_rules.get(&fewer) {
                     alternatives.push(vec![item, fewer]);
                 }
                 (format!("{}{{1,{count}}}", self.symbol_name(item)), alternatives)
             }
         };
         self.count_symbols(&alternatives, node)?;
-        self.rules.push(name);
+        if is_lexical {
+            self.lexical.insert(id);
+        }
+        self.rules.push(if is_lexical { format!("lexical {name}") } else { name });
         self.productions.extend(alternatives.into_iter().map(|rhs| (id, rhs)));
         self.shared_rules.insert(key, own);
         Ok(own)
@@ -735,6 +764,15 @@ impl RuleTranslation<'_> {
             priority: 0,
         });
         let productions = productions.collect();
+        let names = |rules: &mut dyn Iterator<Item = NonterminalId>| {
+            let mut names: Vec<String> = rules.map(|rule| self.rules[rule.index()].clone()).collect();
+            names.sort_unstable();
+            names.dedup();
+            names
+        };
+        let is_defined = |rule: &NonterminalId| self.productions.iter().any(|(lhs, _)| lhs == rule);
+        let lexical_rules = names(&mut self.lexical.iter().copied().filter(is_defined));
+        let ignored_rules = names(&mut self.ignored_rules.iter().copied());
         let used = self
             .terminals
             .list
@@ -750,6 +788,8 @@ impl RuleTranslation<'_> {
             terminals: terminals.collect(),
             productions,
             start: self.rules[self.grammar.start().index()].clone(),
+            lexical_rules,
+            ignored_rules,
             lexer: self.options.lexer,
             rule: LexingRule::MaximalMunch,
             parser: self.options.parser,

@@ -7,6 +7,7 @@ use std::sync::Arc;
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
+use crate::definition::lexical_rules::LexicalRules;
 use crate::definition::terminal_automaton::{self, AutomatonState};
 use crate::lexer::column_units::ColumnUnits;
 use grammask_automata::encoding::CharacterEncoding;
@@ -190,6 +191,13 @@ pub struct LexedDefinition {
     pub productions: Vec<ProductionSource>,
     /// The start symbol.
     pub start: String,
+    /// Nonterminals that the lexer reads as it reads terminals: there is no ignored text between the symbols of their
+    /// productions, and only the terminals that the parser can take are tried there. Other nonterminals may occur in
+    /// them between two terminals, and are read as usual.
+    pub lexical_rules: Vec<String>,
+    /// Further lexical rules, whose texts are allowed between all lexemes and dropped. Needs the basic lexer; each
+    /// alternative begins with a terminal that nothing else begins with.
+    pub ignored_rules: Vec<String>,
     /// Which terminals the lexer tries to match.
     pub lexer: LexerKind,
     /// The rule for choosing between them.
@@ -267,6 +275,7 @@ pub struct LexedGrammar {
     pub(crate) nonterminals: Vec<Arc<str>>,
     pub(crate) productions: Vec<LexedProduction>,
     pub(crate) start: NonterminalId,
+    pub(crate) lexical: LexicalRules,
     pub(crate) lexer: LexerKind,
     pub(crate) rule: LexingRule,
     pub(crate) parser: ParserKind,
@@ -307,6 +316,7 @@ impl LexedGrammar {
             let message = format!("there is no rule named `{}` to start with", definition.start);
             check.diagnostics.push(Diagnostic::error(Code::MissingStart, message));
         }
+        let (lexical, start) = check.split_lexical_rules(definition, start);
         let indentation = definition.indentation.as_ref().and_then(|source| check.indentation(source));
         check.check_lexer_and_parser(definition);
         check.check_declared(indentation.as_ref());
@@ -325,6 +335,7 @@ impl LexedGrammar {
             nonterminals: check.nonterminals,
             productions: check.productions,
             start,
+            lexical,
             lexer: definition.lexer,
             rule: definition.rule,
             parser: definition.parser,
@@ -456,6 +467,10 @@ impl LexedGrammar {
         if !is_productive[self.start.index()] {
             return Err(Diagnostic::error(Code::EmptyLanguage, "no text matches the grammar").into());
         }
+        if let Some(rule) = self.lexical.ignored.iter().find(|rule| !is_productive[rule.index()]) {
+            let message = format!("the ignored rule `{}` derives no text", self.nonterminals[rule.index()]);
+            return Err(Diagnostic::error(Code::EmptyLanguage, message).into());
+        }
         let unproductive = is_productive.iter().position(|&productive| !productive);
         if let (Some(rule), LexerKind::Contextual) = (unproductive, self.lexer) {
             // An unproductive rule would enlarge the terminals that the parser accepts, and so change the contextual
@@ -476,15 +491,15 @@ impl LexedGrammar {
 }
 
 /// The state of the checks of a definition.
-struct DefinitionCheck<'a> {
+pub(super) struct DefinitionCheck<'a> {
     limits: &'a Limits,
     terms: Terms,
     terminals: Vec<LexedTerminal>,
     terminal_ids: FxHashMap<Arc<str>, TerminalId>,
-    nonterminals: Vec<Arc<str>>,
-    nonterminal_ids: FxHashMap<Arc<str>, NonterminalId>,
-    productions: Vec<LexedProduction>,
-    diagnostics: Vec<Diagnostic>,
+    pub(super) nonterminals: Vec<Arc<str>>,
+    pub(super) nonterminal_ids: FxHashMap<Arc<str>, NonterminalId>,
+    pub(super) productions: Vec<LexedProduction>,
+    pub(super) diagnostics: Vec<Diagnostic>,
 }
 
 impl<'a> DefinitionCheck<'a> {

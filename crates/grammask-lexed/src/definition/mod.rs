@@ -4,5 +4,6 @@ mod encoded_terminals;
 mod encoding_format;
 pub(crate) mod from_rules;
 pub(crate) mod grammar;
+pub(crate) mod lexical_rules;
 pub(crate) mod terminal_automaton;
 pub(crate) mod wire_format;

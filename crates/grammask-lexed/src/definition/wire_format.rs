@@ -35,7 +35,7 @@ impl LexedDefinition {
         bytes.list(&self.productions, |bytes, production| {
             bytes.text(&production.lhs).texts(&production.rhs).number(production.priority.cast_unsigned());
         });
-        bytes.text(&self.start);
+        bytes.text(&self.start).texts(&self.lexical_rules).texts(&self.ignored_rules);
         bytes.kind(match self.lexer {
             LexerKind::Basic => 0,
             LexerKind::Contextual => 1,
@@ -107,6 +107,8 @@ impl LexedDefinition {
                 })
             })?,
             start: bytes.text()?,
+            lexical_rules: bytes.texts()?,
+            ignored_rules: bytes.texts()?,
             lexer: match bytes.kind()? {
                 0 => LexerKind::Basic,
                 1 => LexerKind::Contextual,
@@ -323,6 +325,8 @@ mod tests {
                 },
             ],
             start: "s".to_owned(),
+            lexical_rules: vec!["s".to_owned(), "t".to_owned()],
+            ignored_rules: vec!["c".to_owned()],
             lexer: LexerKind::DynamicComplete,
             rule: LexingRule::Lark,
             parser: ParserKind::Earley,

@@ -11,8 +11,8 @@
 
 use std::sync::Arc;
 
-use crate::definition::grammar::{ConflictPolicy, LexedGrammar, LexedSymbol, ProductionId};
-use crate::parser::lr_automaton::{LrAutomaton, LrState};
+use crate::definition::grammar::{ConflictPolicy, LexedGrammar, LexedProduction, LexedSymbol, ProductionId};
+use crate::parser::lr_automaton::{LrAutomaton, LrItem, LrState};
 use crate::parser::terminal_set::{TerminalSet, union_over_reachable};
 use grammask_diagnostics::{Code, Diagnostic, GrammarError, Limits};
 use grammask_grammar::{NonterminalId, TerminalId};
@@ -64,6 +64,18 @@ pub struct LalrTable {
     gotos: Vec<Option<LrState>>,
     /// The conflicts that [`ConflictPolicy::PreferShift`] resolved.
     resolved: Vec<Conflict>,
+    /// Whether the lexer reads lexically in each state; empty without lexical rules.
+    is_lexical: Vec<bool>,
+    ignored_rules: Vec<NonterminalId>,
+}
+
+/// The effect of a reduction on the state below the right-hand side.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Goto {
+    /// This state is pushed.
+    Push(LrState),
+    /// The nonterminal is an ignored rule: its text is dropped, and the state stays on top.
+    Stay,
 }
 
 impl LalrTable {
@@ -74,7 +86,8 @@ impl LalrTable {
     pub fn new(grammar: &LexedGrammar, limits: &Limits) -> Result<Self, GrammarError> {
         let automaton =
             LrAutomaton::of(grammar, limits.automaton_states).map_err(|limit| limit.diagnostic())?;
-        let lookaheads = lookaheads(grammar, &automaton);
+        let is_lexical = lexical_states(grammar, &automaton)?;
+        let lookaheads = lookaheads(grammar, &automaton, &is_lexical);
         let width = grammar.terminals.len() + 1;
         let nonterminals = automaton.productions_of.len();
         let mut gotos = vec![None; automaton.state_count() * nonterminals];
@@ -85,8 +98,17 @@ impl LalrTable {
                 }
             }
         }
-        let mut table = Self { automaton, width, actions: Vec::new(), gotos, resolved: Vec::new() };
+        let mut table = Self {
+            automaton,
+            width,
+            actions: Vec::new(),
+            gotos,
+            resolved: Vec::new(),
+            is_lexical,
+            ignored_rules: grammar.lexical.ignored.clone(),
+        };
         let refused = table.fill(grammar, &lookaheads);
+        table.enter_ignored_rules(grammar)?;
         if refused.is_empty() {
             return Ok(table);
         }
@@ -113,6 +135,42 @@ impl LalrTable {
     #[must_use]
     pub fn goto(&self, state: LrState, nonterminal: NonterminalId) -> Option<LrState> {
         self.gotos[state.index() * self.automaton.productions_of.len() + nonterminal.index()]
+    }
+
+    /// The effect of reducing to `nonterminal` on top of `state`; `None` if the tables have none.
+    #[inline]
+    pub(crate) fn reduced(&self, state: LrState, nonterminal: NonterminalId) -> Option<Goto> {
+        match self.goto(state, nonterminal) {
+            Some(next) => Some(Goto::Push(next)),
+            None if self.is_ignored_rule(nonterminal) => (!self.is_lexical(state)).then_some(Goto::Stay),
+            None => None,
+        }
+    }
+
+    /// Whether the texts of a nonterminal are dropped.
+    pub(crate) fn is_ignored_rule(&self, nonterminal: NonterminalId) -> bool {
+        self.ignored_rules.contains(&nonterminal)
+    }
+
+    /// Whether the lexer tries only the terminals that the parser can take in `state`, and no ignored ones.
+    pub(crate) fn is_lexical(&self, state: LrState) -> bool {
+        self.is_lexical.get(state.index()).copied().unwrap_or(false)
+    }
+
+    /// The terminals that are shifted in states that read lexically only.
+    pub(crate) fn terminals_inside_lexemes(&self) -> TerminalSet {
+        let mut inside = TerminalSet::new(self.width);
+        if self.is_lexical.is_empty() {
+            return inside;
+        }
+        for transitions in &self.automaton.transitions {
+            for &(symbol, _) in transitions {
+                if let LexedSymbol::Terminal(terminal) = symbol {
+                    inside.insert(terminal);
+                }
+            }
+        }
+        inside.without(&usual_terminals(&self.automaton, &self.is_lexical, self.width))
     }
 
     /// The state after a symbol. In contrast to the LR(0) automaton, a terminal has a successor only if the table
@@ -222,6 +280,36 @@ impl LalrTable {
         refused
     }
 
+    /// Lets the texts of ignored rules begin in all states that read as usual.
+    fn enter_ignored_rules(&mut self, grammar: &LexedGrammar) -> Result<(), Diagnostic> {
+        for index in 0..self.automaton.ignored_entries.len() {
+            let (terminal, entry) = self.automaton.ignored_entries[index];
+            for state in
+                (0..self.state_count()).map(LrState::new).filter(|&state| !self.is_lexical[state.index()])
+            {
+                let cell = &mut self.actions[state.index() * self.width + terminal.index()];
+                // After an ignored text the parser returns to the state before it first.
+                if let ParserAction::Reduce(production) = *cell
+                    && self.ignored_rules.contains(&grammar.productions[production.index()].lhs)
+                {
+                    continue;
+                }
+                if *cell != ParserAction::Error {
+                    let message = format!(
+                        "the terminal `{}` begins an ignored rule and is used by other rules",
+                        grammar.terminal_name(terminal)
+                    );
+                    return Err(Diagnostic::error(Code::UnsupportedGrammar, message));
+                }
+                *cell = ParserAction::Shift(entry);
+                let transitions = &mut self.automaton.transitions[state.index()];
+                transitions.push((LexedSymbol::Terminal(terminal), entry));
+                transitions.sort_unstable();
+            }
+        }
+        Ok(())
+    }
+
     /// The diagnostic for a state whose stacks may have no viable completion.
     pub(crate) fn incompletable_state_error(&self, grammar: &LexedGrammar, state: LrState) -> Diagnostic {
         let after: Vec<&str> =
@@ -267,8 +355,53 @@ impl LalrTable {
     }
 }
 
+/// Whether the lexer reads lexically in each state; empty without lexical rules.
+fn lexical_states(grammar: &LexedGrammar, automaton: &LrAutomaton) -> Result<Vec<bool>, Diagnostic> {
+    if grammar.lexical.is_empty() {
+        return Ok(Vec::new());
+    }
+    let is_lexical = |&LrItem { production, dot }: &LrItem| {
+        let LexedProduction { lhs, rhs, .. } = &automaton.productions[production as usize];
+        grammar.lexical.is_lexical_position(*lhs, rhs, dot as usize)
+    };
+    let mut states = Vec::with_capacity(automaton.state_count());
+    for (state, kernel) in automaton.kernels.iter().enumerate() {
+        let count = kernel.iter().filter(|item| is_lexical(item)).count();
+        if count > 0 && count < kernel.len() {
+            let symbols = automaton.symbols_to(LrState::new(state));
+            let after: Vec<&str> = symbols.iter().map(|&symbol| grammar.symbol_name(symbol)).collect();
+            let message = format!(
+                "after `{}` the text of a lexical rule may end or go on, which decides what the lexer reads next",
+                after.join(" ")
+            );
+            return Err(Diagnostic::error(Code::UnsupportedGrammar, message)
+                .help("let the lexical rule end with a terminal that only ends it"));
+        }
+        states.push(count > 0);
+    }
+    Ok(states)
+}
+
+/// The terminals that are shifted in states that read as usual, and the end of the text: those that can follow an
+/// ignored text.
+fn usual_terminals(automaton: &LrAutomaton, is_lexical: &[bool], width: usize) -> TerminalSet {
+    let mut terminals = TerminalSet::new(width);
+    terminals.insert(TerminalId::new(width - 1));
+    for &(terminal, _) in &automaton.ignored_entries {
+        terminals.insert(terminal);
+    }
+    for (transitions, _) in automaton.transitions.iter().zip(is_lexical).filter(|&(_, &lexical)| !lexical) {
+        for &(symbol, _) in transitions {
+            if let LexedSymbol::Terminal(terminal) = symbol {
+                terminals.insert(terminal);
+            }
+        }
+    }
+    terminals
+}
+
 /// The look-ahead terminals of each production that can be reduced in a state, sorted by state and production.
-fn lookaheads(grammar: &LexedGrammar, automaton: &LrAutomaton) -> Vec<Lookahead> {
+fn lookaheads(grammar: &LexedGrammar, automaton: &LrAutomaton, is_lexical: &[bool]) -> Vec<Lookahead> {
     let width = grammar.terminals.len() + 1;
     let nullable = nullable(automaton);
     // The transitions over nonterminals, and their ids by position among all transitions.
@@ -306,33 +439,43 @@ fn lookaheads(grammar: &LexedGrammar, automaton: &LrAutomaton) -> Vec<Lookahead>
         }
     }
     union_over_reachable(&mut follow, &reads);
-    let mut includes: Vec<Vec<usize>> = vec![Vec::new(); gotos.len()];
+    // An ignored rule has no transition of its own; any usual terminal may follow it.
+    let ignored = gotos.len();
+    follow.push(usual_terminals(automaton, is_lexical, width));
+    let mut includes: Vec<Vec<usize>> = vec![Vec::new(); follow.len()];
     // By state: the productions that can be reduced there, with the transitions of their nonterminals (*lookback*).
     let mut lookback: Vec<Vec<(usize, Vec<usize>)>> = vec![Vec::new(); automaton.state_count()];
+    // Follows the symbols of a production that was predicted by a transition, after the first `read` ones.
+    let mut follow_production = |id: usize, production: usize, mut state: LrState, read: usize| {
+        let rhs = &automaton.productions[production].rhs;
+        let is_nullable = |symbol: &LexedSymbol| match symbol {
+            LexedSymbol::Terminal(_) => false,
+            LexedSymbol::Nonterminal(nonterminal) => nullable[nonterminal.index()],
+        };
+        let nullable_from = rhs.iter().rposition(|symbol| !is_nullable(symbol)).map_or(0, |last| last + 1);
+        for (before, &symbol) in rhs.iter().enumerate().skip(read) {
+            let Some(position) = automaton.position(state, symbol) else { break };
+            if before + 1 >= nullable_from
+                && let Some(inner) = goto_at[first_index[state.index()] + position]
+            {
+                includes[inner].push(id);
+            }
+            state = automaton.transitions[state.index()][position].1;
+        }
+        let of_state = &mut lookback[state.index()];
+        match of_state.iter_mut().find(|(of, _)| *of == production) {
+            Some((_, gotos)) => gotos.push(id),
+            None => of_state.push((production, vec![id])),
+        }
+    };
     for (id, &(from, nonterminal)) in gotos.iter().enumerate() {
         for &production in &automaton.productions_of[nonterminal.index()] {
-            let rhs = &automaton.productions[production].rhs;
-            let is_nullable = |symbol: &LexedSymbol| match symbol {
-                LexedSymbol::Terminal(_) => false,
-                LexedSymbol::Nonterminal(nonterminal) => nullable[nonterminal.index()],
-            };
-            let nullable_from =
-                rhs.iter().rposition(|symbol| !is_nullable(symbol)).map_or(0, |last| last + 1);
-            let mut state = from;
-            for (before, &symbol) in rhs.iter().enumerate() {
-                let Some(position) = automaton.position(state, symbol) else { break };
-                if before + 1 >= nullable_from
-                    && let Some(inner) = goto_at[first_index[state.index()] + position]
-                {
-                    includes[inner].push(id);
-                }
-                state = automaton.transitions[state.index()][position].1;
-            }
-            let of_state = &mut lookback[state.index()];
-            match of_state.iter_mut().find(|(of, _)| *of == production) {
-                Some((_, gotos)) => gotos.push(id),
-                None => of_state.push((production, vec![id])),
-            }
+            follow_production(id, production, from, 0);
+        }
+    }
+    for &(_, entry) in &automaton.ignored_entries {
+        for item in &automaton.kernels[entry.index()] {
+            follow_production(ignored, item.production as usize, entry, item.dot as usize);
         }
     }
     union_over_reachable(&mut follow, &includes);

@@ -1,14 +1,17 @@
 //! The LR(0) automaton of a grammar: states as item sets, and the transitions between them.
 //!
 //! D. Knuth, "On the Translation of Languages from Left to Right" (1965). The start production `S' → S` is the last
-//! one.
+//! one. The states after the first terminals of [ignored rules](crate::definition::lexical_rules) are roots of their
+//! own: a text of such a rule may begin in every state, and the parser returns to this state after it.
+
+use std::collections::BTreeMap;
 
 use rustc_hash::FxHashMap;
 
 use crate::definition::grammar::{LexedGrammar, LexedProduction, LexedSymbol};
 use grammask_collections::id_type;
 use grammask_diagnostics::LimitExceeded;
-use grammask_grammar::NonterminalId;
+use grammask_grammar::{NonterminalId, TerminalId};
 
 id_type! {
     /// A state of the parser.
@@ -40,6 +43,8 @@ pub(crate) struct LrAutomaton {
     pub(crate) entered_by: Vec<Option<LexedSymbol>>,
     /// The state from which each state was first reached, which lies on a shortest path to it.
     pub(crate) first_predecessor: Vec<LrState>,
+    /// The first terminals of ignored rules, and the states after them.
+    pub(crate) ignored_entries: Vec<(TerminalId, LrState)>,
 }
 
 impl LrAutomaton {
@@ -64,9 +69,18 @@ impl LrAutomaton {
             transitions: Vec::new(),
             entered_by: vec![None],
             first_predecessor: vec![LrState::START],
+            ignored_entries: Vec::new(),
         };
         let mut ids: FxHashMap<Box<[LrItem]>, LrState> = FxHashMap::default();
         ids.insert(automaton.kernels[0].clone(), LrState::START);
+        for (terminal, kernel) in automaton.ignored_kernels(&grammar.lexical.ignored) {
+            let entry = LrState::new(automaton.kernels.len());
+            ids.insert(kernel.clone(), entry);
+            automaton.kernels.push(kernel);
+            automaton.entered_by.push(Some(LexedSymbol::Terminal(terminal)));
+            automaton.first_predecessor.push(LrState::START);
+            automaton.ignored_entries.push((terminal, entry));
+        }
         // The items after each symbol of a state, and the symbols that have items.
         let symbol_index = |symbol| match symbol {
             LexedSymbol::Terminal(terminal) => terminal.index(),
@@ -110,6 +124,26 @@ impl LrAutomaton {
             automaton.transitions.push(transitions);
         }
         Ok(automaton)
+    }
+
+    /// The items of ignored rules after each first terminal, ascending.
+    fn ignored_kernels(&self, ignored: &[NonterminalId]) -> BTreeMap<TerminalId, Box<[LrItem]>> {
+        let mut kernels: BTreeMap<TerminalId, Vec<LrItem>> = BTreeMap::new();
+        for &production in ignored.iter().flat_map(|rule| &self.productions_of[rule.index()]) {
+            if let Some(&LexedSymbol::Terminal(first)) = self.productions[production].rhs.first() {
+                kernels.entry(first).or_default().push(LrItem { production: production as u32, dot: 1 });
+            }
+        }
+        let sorted = |(first, mut kernel): (TerminalId, Vec<LrItem>)| {
+            kernel.sort_unstable();
+            (first, kernel.into_boxed_slice())
+        };
+        kernels.into_iter().map(sorted).collect()
+    }
+
+    /// Whether a state is entered by the first terminal of an ignored rule.
+    pub(crate) fn is_ignored_entry(&self, state: LrState) -> bool {
+        self.ignored_entries.iter().any(|&(_, entry)| entry == state)
     }
 
     pub(crate) fn state_count(&self) -> usize {

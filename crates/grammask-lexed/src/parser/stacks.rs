@@ -13,7 +13,7 @@ use rustc_hash::FxHashMap;
 use crate::definition::grammar::{Indentation, LexedGrammar};
 use crate::masks::spanner_table::LexemeColumn;
 use crate::masks::token_set_store::hash_map_bytes;
-use crate::parser::lalr::ParserAction;
+use crate::parser::lalr::{Goto, ParserAction};
 use crate::parser::lr_automaton::LrState;
 use crate::parser::parsing_tables::ParsingTables;
 use grammask_collections::id_type;
@@ -374,14 +374,17 @@ impl TerminalParser {
 
     /// The open stack after the goto from `top` over `lhs`; `None` if there is no goto.
     pub(crate) fn after_nonterminal(&mut self, top: LrState, lhs: NonterminalId) -> Option<StackId> {
-        let next = self.tables.lalr()?.goto(top, lhs)?;
+        let effect = self.tables.lalr()?.reduced(top, lhs)?;
         let base = self.open_stack(top);
-        Some(self.push(base, next))
+        Some(match effect {
+            Goto::Push(next) => self.push(base, next),
+            Goto::Stay => base,
+        })
     }
 
-    /// Whether a state has a goto over a nonterminal.
+    /// Whether a state has a goto over a nonterminal, or stays on top after an ignored one.
     pub(crate) fn has_goto(&self, state: LrState, nonterminal: NonterminalId) -> bool {
-        self.tables.lalr().is_some_and(|table| table.goto(state, nonterminal).is_some())
+        self.tables.lalr().is_some_and(|table| table.reduced(state, nonterminal).is_some())
     }
 
     /// Performs the reductions before a terminal. The resulting stack is the returned base with `above` on top.
@@ -423,8 +426,9 @@ impl TerminalParser {
                         Some(&state) => state,
                         None => self.top(base),
                     };
-                    match table.goto(state, lhs) {
-                        Some(next) => self.above.push(next),
+                    match table.reduced(state, lhs) {
+                        Some(Goto::Push(next)) => self.above.push(next),
+                        Some(Goto::Stay) => {}
                         None => return (base, ReduceOutcome::Error),
                     }
                 }

@@ -5,7 +5,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::definition::grammar::{ConflictPolicy, LexedGrammar, LexedSymbol};
-use grammask_grammar::TerminalId;
+use crate::definition::lexical_rules::RuleReading;
+use grammask_grammar::{NonterminalId, TerminalId};
 
 /// The index of a production (the start production follows the last one), the dot, and the look-ahead (the end of the
 /// text follows the last terminal).
@@ -27,31 +28,36 @@ enum MergedAction {
 pub(super) struct MergedTable {
     actions: Vec<BTreeMap<usize, MergedAction>>,
     gotos: Vec<BTreeMap<LexedSymbol, usize>>,
+    /// Whether each state is inside a lexical rule: whether all items of its kernel are.
+    pub(super) is_lexical: Vec<bool>,
 }
 
 impl MergedTable {
-    /// Constructs the tables; `None` with conflicts that the grammar's policy does not resolve, or too many states.
-    pub(super) fn new(grammar: &LexedGrammar) -> Option<Self> {
+    /// Constructs the tables for the texts of a nonterminal; `None` with conflicts that the grammar's policy does not
+    /// resolve, or too many states.
+    pub(super) fn new(grammar: &LexedGrammar, start: NonterminalId) -> Option<Self> {
         let first = first_sets(grammar);
         let end = grammar.terminals.len();
         let start_production = grammar.productions.len();
         let mut states: Vec<BTreeSet<Lr1Item>> =
-            vec![closure(grammar, &first, BTreeSet::from([(start_production, 0, end)]))];
+            vec![closure(grammar, start, &first, BTreeSet::from([(start_production, 0, end)]))];
         let mut edges: Vec<BTreeMap<LexedSymbol, usize>> = Vec::new();
         while edges.len() < states.len() {
             let items = states[edges.len()].clone();
             let symbols: BTreeSet<LexedSymbol> = items
                 .iter()
-                .filter_map(|&(production, dot, _)| symbol_after(grammar, production, dot))
+                .filter_map(|&(production, dot, _)| symbol_after(grammar, start, production, dot))
                 .collect();
             let mut targets = BTreeMap::new();
             for symbol in symbols {
                 let moved = items
                     .iter()
-                    .filter(|&&(production, dot, _)| symbol_after(grammar, production, dot) == Some(symbol))
+                    .filter(|&&(production, dot, _)| {
+                        symbol_after(grammar, start, production, dot) == Some(symbol)
+                    })
                     .map(|&(production, dot, lookahead)| (production, dot + 1, lookahead))
                     .collect();
-                let target = closure(grammar, &first, moved);
+                let target = closure(grammar, start, &first, moved);
                 let position = match states.iter().position(|state| *state == target) {
                     Some(position) => position,
                     None => {
@@ -84,24 +90,33 @@ impl MergedTable {
                 }
             }
         }
-        let mut table =
-            Self { actions: vec![BTreeMap::new(); merged.len()], gotos: vec![BTreeMap::new(); merged.len()] };
+        let mut table = Self {
+            actions: vec![BTreeMap::new(); merged.len()],
+            gotos: vec![BTreeMap::new(); merged.len()],
+            is_lexical: merged.iter().map(|(core, _)| is_lexical(grammar, start, core)).collect(),
+        };
         for (state, targets) in edges.iter().enumerate() {
             for (&symbol, &target) in targets {
                 table.gotos[merged_of[state]].insert(symbol, merged_of[target]);
             }
         }
         for (state, (_, items)) in merged.iter().enumerate() {
-            table.fill(grammar, state, items)?;
+            table.fill(grammar, start, state, items)?;
         }
         Some(table)
     }
 
-    fn fill(&mut self, grammar: &LexedGrammar, state: usize, items: &BTreeSet<Lr1Item>) -> Option<()> {
+    fn fill(
+        &mut self,
+        grammar: &LexedGrammar,
+        start: NonterminalId,
+        state: usize,
+        items: &BTreeSet<Lr1Item>,
+    ) -> Option<()> {
         let end = grammar.terminals.len();
         let mut reductions: BTreeMap<usize, BTreeSet<usize>> = BTreeMap::new();
         for &(production, dot, lookahead) in items {
-            match symbol_after(grammar, production, dot) {
+            match symbol_after(grammar, start, production, dot) {
                 Some(symbol @ LexedSymbol::Terminal(terminal)) => {
                     self.actions[state]
                         .insert(terminal.index(), MergedAction::Shift(self.gotos[state][&symbol]));
@@ -131,6 +146,17 @@ impl MergedTable {
 
     pub(super) fn has_action(&self, state: usize, terminal: TerminalId) -> bool {
         self.actions[state].contains_key(&terminal.index())
+    }
+
+    /// The terminals that are shifted in lexical states, or in others.
+    pub(super) fn shifted(&self, in_lexical_states: bool) -> BTreeSet<usize> {
+        let states = self.actions.iter().zip(&self.is_lexical);
+        let states = states.filter(|&(_, &is_lexical)| is_lexical == in_lexical_states);
+        let cells = states.flat_map(|(actions, _)| actions);
+        cells
+            .filter(|(_, action)| matches!(action, MergedAction::Shift(_)))
+            .map(|(&terminal, _)| terminal)
+            .collect()
     }
 
     /// Reads a terminal; `false` if it is illegal.
@@ -173,11 +199,43 @@ impl MergedTable {
     }
 }
 
-fn symbol_after(grammar: &LexedGrammar, production: usize, dot: usize) -> Option<LexedSymbol> {
+fn symbol_after(
+    grammar: &LexedGrammar,
+    start: NonterminalId,
+    production: usize,
+    dot: usize,
+) -> Option<LexedSymbol> {
     match grammar.productions.get(production) {
         Some(production) => production.rhs.get(dot).copied(),
-        None => (dot == 0).then_some(LexedSymbol::Nonterminal(grammar.start)),
+        None => (dot == 0).then_some(LexedSymbol::Nonterminal(start)),
     }
+}
+
+/// Whether the lexer reads lexically in a state.
+fn is_lexical(grammar: &LexedGrammar, start: NonterminalId, core: &Core) -> bool {
+    let readings = &grammar.lexical.readings;
+    let reading =
+        |nonterminal: NonterminalId| readings.get(nonterminal.index()).copied().unwrap_or(RuleReading::Usual);
+    let is_usual = |symbol: Option<LexedSymbol>| match symbol {
+        Some(LexedSymbol::Nonterminal(nonterminal)) => reading(nonterminal) == RuleReading::Usual,
+        Some(LexedSymbol::Terminal(_)) | None => false,
+    };
+    core.iter().filter(|&&(production, dot)| dot > 0 || production == grammar.productions.len()).all(
+        |&(production, dot)| {
+            let lhs = match grammar.productions.get(production) {
+                Some(production) => reading(production.lhs),
+                None => reading(start),
+            };
+            let next = symbol_after(grammar, start, production, dot);
+            let previous = dot.checked_sub(1).and_then(|dot| symbol_after(grammar, start, production, dot));
+            let is_at_end = next.is_none();
+            match lhs {
+                RuleReading::Usual => false,
+                RuleReading::Lexeme => !is_at_end && !is_usual(next) && !is_usual(previous),
+                RuleReading::InsideLexeme => !is_usual(next) && !is_usual(previous),
+            }
+        },
+    )
 }
 
 /// For each nonterminal: its first terminals, and whether it is nullable.
@@ -219,12 +277,15 @@ fn first_of(first: &[(BTreeSet<usize>, bool)], symbols: &[LexedSymbol]) -> (BTre
 
 fn closure(
     grammar: &LexedGrammar,
+    start: NonterminalId,
     first: &[(BTreeSet<usize>, bool)],
     mut items: BTreeSet<Lr1Item>,
 ) -> BTreeSet<Lr1Item> {
     let mut pending: Vec<Lr1Item> = items.iter().copied().collect();
     while let Some((production, dot, lookahead)) = pending.pop() {
-        let Some(LexedSymbol::Nonterminal(next)) = symbol_after(grammar, production, dot) else { continue };
+        let Some(LexedSymbol::Nonterminal(next)) = symbol_after(grammar, start, production, dot) else {
+            continue;
+        };
         let rest =
             grammar.productions.get(production).map_or(&[][..], |production| &production.rhs[dot + 1..]);
         let (mut lookaheads, is_nullable) = first_of(first, rest);

@@ -3,16 +3,17 @@
 //!
 //! It shares only the grammar and the terminals' automata with the engine. The lexer tries every terminal at every
 //! length; the tables are merged canonical LR(1) states; and for the Earley parser, all ways to cut the text form a
-//! lattice.
+//! lattice. A text of an ignored rule is parsed on a stack of its own, up to the first position where it is complete.
 
 mod lattice;
 mod merged_lr1;
 
+use std::collections::BTreeSet;
 use std::sync::Mutex;
 
 use self::merged_lr1::MergedTable;
 use crate::definition::grammar::{
-    Indentation, LexedGrammar, LexerKind, LexingRule, ParserKind, TerminalRole,
+    Indentation, LexedGrammar, LexedSymbol, LexerKind, LexingRule, ParserKind, TerminalRole,
 };
 use crate::lexer::column_units::{ColumnEffect, UnitState};
 use grammask_automata::{Automata, StateId};
@@ -25,12 +26,19 @@ pub struct LexedReference {
     grammar: LexedGrammar,
     /// `None` with the Earley parser.
     table: Option<MergedTable>,
+    /// The tables of the ignored rules, with the terminals that begin their texts.
+    ignored: Vec<(MergedTable, BTreeSet<usize>)>,
+    /// The terminals that occur inside lexemes only.
+    inside: BTreeSet<usize>,
     automata: Mutex<Automata>,
 }
 
 /// The state of a parse with indentation.
 struct ReferenceParse {
+    /// The stack of the innermost ignored text, or of the whole text.
     stack: Vec<usize>,
+    /// The enclosing stacks, outermost first, each with the ignored rule of the stack inside it.
+    enclosing: Vec<(Vec<usize>, usize)>,
     blocks: Vec<u32>,
     brackets: u32,
 }
@@ -40,12 +48,29 @@ impl LexedReference {
     #[must_use]
     pub fn new(grammar: &LexedGrammar, limits: &Limits) -> Option<Self> {
         let table = match grammar.parser {
-            ParserKind::Lalr => Some(MergedTable::new(grammar)?),
+            ParserKind::Lalr => Some(MergedTable::new(grammar, grammar.start)?),
             ParserKind::Earley if grammar.indentation.is_some() => return None,
             ParserKind::Earley => None,
         };
+        let mut ignored = Vec::new();
+        for &rule in &grammar.lexical.ignored {
+            let first = grammar.productions.iter().filter(|production| production.lhs == rule);
+            let first = first.filter_map(|production| match production.rhs.first() {
+                Some(LexedSymbol::Terminal(terminal)) => Some(terminal.index()),
+                _ => None,
+            });
+            ignored.push((MergedTable::new(grammar, rule)?, first.collect()));
+        }
+        let tables = || table.iter().chain(ignored.iter().map(|(table, _)| table));
+        let mut inside: BTreeSet<usize> = tables().flat_map(|table| table.shifted(true)).collect();
+        for terminal in tables().flat_map(|table| table.shifted(false)) {
+            inside.remove(&terminal);
+        }
+        for terminal in ignored.iter().flat_map(|(_, first)| first) {
+            inside.remove(terminal);
+        }
         let automata = Mutex::new(Automata::new(grammar.terms.clone(), limits.automaton_states));
-        Some(Self { grammar: grammar.clone(), table, automata })
+        Some(Self { grammar: grammar.clone(), table, ignored, inside, automata })
     }
 
     /// Whether a text is in the language.
@@ -55,17 +80,37 @@ impl LexedReference {
         let Some(table) = &self.table else {
             return self.edges(text).is_some_and(|edges| lattice::derives(&self.grammar, &edges, text.len()));
         };
-        let mut parse = ReferenceParse { stack: vec![0], blocks: Vec::new(), brackets: 0 };
+        let mut parse =
+            ReferenceParse { stack: vec![0], enclosing: Vec::new(), blocks: Vec::new(), brackets: 0 };
         let mut start = 0;
         while start < text.len() {
+            let current = parse.enclosing.last().map_or(table, |&(_, rule)| &self.ignored[rule].0);
             let top = parse.stack.last().copied().unwrap_or(0);
-            let has_action = |terminal| table.has_action(top, terminal);
-            let Some((terminal, length)) = self.lexeme(has_action, &text[start..]) else { return false };
+            let has_action = |terminal| current.has_action(top, terminal);
+            let is_lexical = current.is_lexical[top];
+            let Some((terminal, length)) = self.lexeme(has_action, is_lexical, &text[start..]) else {
+                return false;
+            };
             let lexeme = &text[start..start + length];
-            if !self.read(table, &mut parse, terminal, lexeme) {
+            let entered = self.ignored.iter().position(|(_, first)| first.contains(&terminal.index()));
+            let mut current = current;
+            if let Some(rule) = entered.filter(|_| !is_lexical) {
+                parse.enclosing.push((std::mem::replace(&mut parse.stack, vec![0]), rule));
+                current = &self.ignored[rule].0;
+            }
+            if !self.read(current, &mut parse, terminal, lexeme) {
                 return false;
             }
+            if !parse.enclosing.is_empty()
+                && current.accepts_end(&mut parse.stack.clone(), &self.grammar)
+                && let Some((outer, _)) = parse.enclosing.pop()
+            {
+                parse.stack = outer;
+            }
             start += length;
+        }
+        if !parse.enclosing.is_empty() {
+            return false;
         }
         if let Some(indentation) = &self.grammar.indentation {
             for _ in 0..parse.blocks.len() {
@@ -87,7 +132,7 @@ impl LexedReference {
         if !self.grammar.lexer.is_dynamic() {
             let mut start = 0;
             while start < text.len() {
-                let (terminal, length) = self.lexeme(|_| false, &text[start..])?;
+                let (terminal, length) = self.lexeme(|_| false, false, &text[start..])?;
                 if self.grammar.terminals[terminal.index()].role == TerminalRole::Refused {
                     return None;
                 }
@@ -110,11 +155,19 @@ impl LexedReference {
     }
 
     /// The first lexeme of a text.
-    fn lexeme(&self, has_action: impl Fn(TerminalId) -> bool, text: &[u8]) -> Option<(TerminalId, usize)> {
+    fn lexeme(
+        &self,
+        has_action: impl Fn(TerminalId) -> bool,
+        is_lexical: bool,
+        text: &[u8],
+    ) -> Option<(TerminalId, usize)> {
         let newline = self.grammar.indentation.as_ref().map(|indentation| indentation.newline);
         let wanted: Vec<TerminalId> = (0..self.grammar.terminals.len())
             .map(TerminalId::new)
             .filter(|&terminal| {
+                if is_lexical || self.inside.contains(&terminal.index()) {
+                    return is_lexical && has_action(terminal);
+                }
                 self.grammar.lexer == LexerKind::Basic
                     || self.grammar.terminals[terminal.index()].role != TerminalRole::Parsed
                     || newline == Some(terminal)

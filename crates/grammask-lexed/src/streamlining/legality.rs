@@ -16,7 +16,7 @@ use std::borrow::Borrow;
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::definition::grammar::{LexedSymbol, ProductionId};
-use crate::parser::lalr::{LalrTable, ParserAction};
+use crate::parser::lalr::{Goto, LalrTable, ParserAction};
 use crate::parser::lr_automaton::LrState;
 use crate::parser::terminal_set::TerminalSet;
 use grammask_grammar::TerminalId;
@@ -222,19 +222,22 @@ impl<T: Borrow<LalrTable>> Streamlining<T> {
         let length = production.rhs.len();
         if suffix.len() <= length {
             let bases = self.states_below(suffix[0], length + 1 - suffix.len());
-            return bases
-                .into_iter()
-                .map(|base| table.goto(base, production.lhs).map(|next| vec![base, next]))
-                .collect();
+            let after = |base| match table.reduced(base, production.lhs)? {
+                Goto::Push(next) => Some(vec![base, next]),
+                Goto::Stay => Some(vec![base]),
+            };
+            return bases.into_iter().map(after).collect();
         }
         suffix.truncate(suffix.len() - length);
         // With resolved conflicts a parser may reduce empty productions without end.
-        let next = suffix
+        let effect = suffix
             .last()
-            .and_then(|&base| table.goto(base, production.lhs))
+            .and_then(|&base| table.reduced(base, production.lhs))
             .filter(|_| suffix.len() <= table.state_count() + terminals);
-        vec![next.map(|next| {
-            suffix.push(next);
+        vec![effect.map(|effect| {
+            if let Goto::Push(next) = effect {
+                suffix.push(next);
+            }
             suffix
         })]
     }

@@ -95,9 +95,87 @@ pub fn definition() -> impl Strategy<Value = LexedDefinition> {
                 rule,
                 parser,
                 conflicts,
-                indentation: None,
-                encodings: Vec::new(),
+                ..LexedDefinition::default()
             }
+        },
+    )
+}
+
+/// Small lexed grammars with a lexical rule `l` over the bytes `a`, `b`, space, `(`, `)`, `<` and `>`. The rule may
+/// nest, may contain a usual rule between `<` and `>`, and is used in the rules, ignored, or the start symbol.
+pub fn lexical_definition() -> impl Strategy<Value = LexedDefinition> {
+    let item = select(&["TXT", "TXT", "T0", "T1", "T2", "l", "l", "LT r0 GT", "LT r1 GT", "m", "OPEN"][..]);
+    let opening = select(&["(", "(", "(", "a(", "<(", "(a"][..]);
+    let closing = select(&[")", ")", ")", "a)", ")b", "))"][..]);
+    let text = select(&["[ab]", "[ab ]+", " +", "b", "[ab<]", "a[ab ]*"][..]);
+    let usage = select(&["used", "used", "used", "ignored", "ignored", "start"][..]);
+    let lexer = select(&[LexerKind::Basic, LexerKind::Contextual][..]);
+    let priority = -1..2_i32;
+    (definition(), vec(item, 1..4), (opening, closing, text), (usage, lexer, priority), 0..3_usize).prop_map(
+        |(mut definition, items, (opening, closing, text), (usage, lexer, priority), places)| {
+            let terminal = |name: &str, pattern, priority| TerminalSource {
+                name: name.to_owned(),
+                pattern,
+                priority,
+                role: TerminalRole::Parsed,
+            };
+            let literal = |text: &str| TerminalPattern::Literal(text.as_bytes().to_vec());
+            definition.terminals.extend([
+                terminal("OPEN", literal(opening), 1),
+                terminal("CLOSE", literal(closing), priority),
+                terminal("LT", literal("<"), 0),
+                terminal("GT", literal(">"), 0),
+                terminal("TXT", TerminalPattern::Regex(text.to_owned()), 0),
+            ]);
+            definition.parser = ParserKind::Lalr;
+            definition.lexer = if usage == "ignored" { LexerKind::Basic } else { lexer };
+            let mut add = |lhs: &str, rhs: &str| {
+                let rhs = rhs.split_whitespace().map(str::to_owned).collect();
+                let production = ProductionSource { lhs: lhs.to_owned(), rhs, priority: 0 };
+                if !definition.productions.contains(&production) {
+                    definition.productions.push(production);
+                }
+            };
+            add("l", "OPEN body CLOSE");
+            add("body", "");
+            for item in &items {
+                add("body", &format!("body {item}"));
+            }
+            if items.contains(&"m") {
+                add("m", "LT m GT");
+                add("m", "TXT");
+            }
+            let is_r1_used = items.contains(&"LT r1 GT");
+            if is_r1_used && !definition.productions.iter().any(|production| production.lhs == "r1") {
+                definition.productions.push(ProductionSource {
+                    lhs: "r1".to_owned(),
+                    rhs: vec!["T0".to_owned()],
+                    priority: 0,
+                });
+            }
+            let own = ["body".to_owned(), "m".to_owned()];
+            definition.lexical_rules =
+                own.into_iter().filter(|name| name != "m" || items.contains(&"m")).collect();
+            match usage {
+                "ignored" => definition.ignored_rules.push("l".to_owned()),
+                "start" => {
+                    definition.lexical_rules.push("l".to_owned());
+                    definition.start = "l".to_owned();
+                }
+                _ => {
+                    definition.lexical_rules.push("l".to_owned());
+                    let usual = definition
+                        .productions
+                        .iter_mut()
+                        .filter(|production| production.lhs.starts_with('r'));
+                    for symbol in usual.flat_map(|production| &mut production.rhs) {
+                        if *symbol == format!("T{places}") {
+                            "l".clone_into(symbol);
+                        }
+                    }
+                }
+            }
+            definition
         },
     )
 }
