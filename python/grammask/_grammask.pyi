@@ -291,8 +291,9 @@ class Composition:
         """
 
     def binding(self, word: str, name: str, operand: int | None = None) -> int:
-        """Make a part that binds a name or refers to the bound text: ``"bind"``, ``"same"``, ``"other"`` or
-        ``"without_prefix"``.
+        """Make a part that binds a name (``"bind"``) or refers to the bound text.
+
+        The other words are ``"same"``, without an operand, ``"other"`` and ``"without_prefix"``.
         """
 
     def scope(self, part: int) -> int:

@@ -56,7 +56,26 @@ enum PrintItem {
     Bounds(u32, Option<u32>),
 }
 
+/// Maximum length of the notation of a node, in characters.
+const MAX_NOTATION: usize = 60;
+
+/// The notation of a node.
+struct Notation<'g>(&'g Grammar, NodeId);
+
+impl fmt::Display for Notation<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.write_node(f, self.1)
+    }
+}
+
 impl Grammar {
+    /// The notation of a node, for messages; `...` for a long one.
+    #[must_use]
+    pub fn notation(&self, node: NodeId) -> String {
+        let notation = Notation(self, node).to_string();
+        if notation.chars().nth(MAX_NOTATION).is_some() { "...".to_owned() } else { notation }
+    }
+
     fn write_node(&self, f: &mut fmt::Formatter<'_>, root: NodeId) -> fmt::Result {
         let mut stack = vec![PrintItem::Node(root, NodePrecedence::Choice)];
         while let Some(item) = stack.pop() {

@@ -115,8 +115,9 @@ impl PyComposition {
         Ok(self.part(node))
     }
 
-    /// Make a part that binds a name or refers to the bound text: ``"bind"``, ``"same"``, ``"other"`` or
-    /// ``"without_prefix"``.
+    /// Make a part that binds a name (``"bind"``) or refers to the bound text.
+    ///
+    /// The other words are ``"same"``, without an operand, ``"other"`` and ``"without_prefix"``.
     #[pyo3(signature = (word, name, operand=None))]
     fn binding(&mut self, word: &str, name: &str, operand: Option<usize>) -> PyResult<usize> {
         let unknown = || PyValueError::new_err(format!("{word} is no binding"));

@@ -27,8 +27,8 @@ class Node:
 
     ``kind`` is ``choice``, ``sequence``, ``and``, ``not``, ``repeat`` (``value``: bounds), ``if`` (``value``: the
     condition), ``rule`` (``value``: the name, and the parameter or None), ``terminal``, ``string``, ``range``,
-    ``regex``, ``special``, ``binding`` (``value``: the word, the name and the operand or None), ``json``, ``lark`` (``value``: the tokens of its statements) or ``grammar`` (``value``: a
-    name).
+    ``regex``, ``special``, ``binding`` (``value``: the word, the name and the operand or None), ``json``, ``lark``
+    (``value``: the tokens of its statements) or ``grammar`` (``value``: a name).
     """
 
     kind: str

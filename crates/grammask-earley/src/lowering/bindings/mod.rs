@@ -19,9 +19,9 @@ use std::sync::Arc;
 
 use grammask_diagnostics::{Code, Diagnostic, LimitExceeded, Limits, Span};
 use grammask_grammar::{Binding, BindingKind, Grammar, GrammarBuilder, Node, NodeId, NonterminalId};
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 
-use analysis::{FreeBindings, names_of_scope};
+use analysis::{FreeBindings, names_of_scope, parts_of};
 use languages::OperandLanguages;
 use translation::{BindingTranslation, ScopeNames};
 
@@ -88,7 +88,7 @@ pub fn resolve_bindings(grammar: &Grammar, limits: &Limits) -> Result<Grammar, V
     Ok(with_scopes(grammar, &free, builder, start, &scopes))
 }
 
-/// The resolved grammar: in place of each scope stands a rule for its translation.
+/// The resolved grammar. A scope that is the body of a rule is replaced there, other ones by references to new rules.
 fn with_scopes(
     grammar: &Grammar,
     free: &FreeBindings,
@@ -96,17 +96,25 @@ fn with_scopes(
     start: NonterminalId,
     scopes: &[(NodeId, NodeId)],
 ) -> Grammar {
-    let mut replaced = Vec::with_capacity(scopes.len());
+    let parts: FxHashSet<NodeId> = grammar.nodes().iter().flat_map(parts_of).collect();
+    let mut replaced: Vec<(NodeId, NonterminalId)> = Vec::new();
+    let mut bodies: FxHashMap<NodeId, NodeId> = FxHashMap::default();
     for &(scope, body) in scopes {
         let span = grammar.span(scope);
-        let rule = builder.fresh_nonterminal("bindings", span);
         let body = builder.scope(body, span);
-        builder.define(rule, body, span);
-        replaced.push((scope, rule));
+        bodies.insert(scope, body);
+        if parts.contains(&scope) {
+            let rule = builder.fresh_nonterminal("scope", span);
+            builder.define(rule, body, span);
+            replaced.push((scope, rule));
+        }
     }
     let mut resolved = builder.finish(start);
     for (scope, rule) in replaced {
         resolved.nodes[scope.index()] = Node::Nonterminal(rule);
+    }
+    for definition in &mut resolved.definitions {
+        definition.body = bodies.get(&definition.body).copied().unwrap_or(definition.body);
     }
     // The rules with free bindings were copied. What is left of bindings is unreachable.
     resolved.definitions.retain(|definition| !free.has_rule(definition.lhs));

@@ -133,9 +133,6 @@ impl<'a> BindingTranslation<'a> {
             }
             match self.visit(visit) {
                 Ok(variants) => {
-                    if variants.len() > MAX_VARIANTS {
-                        return Err(self.too_many_variants(scope));
-                    }
                     self.results.insert(visit.task, Rc::new(variants));
                     stack.pop();
                 }
@@ -154,15 +151,6 @@ impl<'a> BindingTranslation<'a> {
                     .help("bind the name before it is used"),
             )
         })
-    }
-
-    fn too_many_variants(&self, scope: NodeId) -> Box<Diagnostic> {
-        let message = "too many names of a scope may be unbound, or bound to the empty text";
-        Box::new(
-            Diagnostic::error(Code::UnsupportedGrammar, message)
-                .at(self.grammar.span(scope))
-                .help("bind nonempty texts, or fewer names in one rule"),
-        )
     }
 
     fn result(&self, task: Task) -> Result<Rc<Variants>, Pause> {
@@ -229,7 +217,7 @@ impl<'a> BindingTranslation<'a> {
                     next.push((after, self.appended(prefix, part, node)));
                 }
             }
-            visit.done = self.united(next, node);
+            visit.done = self.united(next, node)?;
             visit.position += 1;
         }
         Ok(std::mem::take(&mut visit.done))
@@ -254,11 +242,11 @@ impl<'a> BindingTranslation<'a> {
             visit.position += 1;
         }
         let done = std::mem::take(&mut visit.done);
-        Ok(self.united(done, origin))
+        self.united(done, origin)
     }
 
     /// One node for each state.
-    fn united(&mut self, variants: Variants, origin: NodeId) -> Variants {
+    fn united(&mut self, variants: Variants, origin: NodeId) -> Result<Variants, Pause> {
         let mut states: Vec<(Assignment, Vec<NodeId>)> = Vec::new();
         for (after, node) in variants {
             match states.iter_mut().find(|(other, _)| *other == after) {
@@ -266,8 +254,16 @@ impl<'a> BindingTranslation<'a> {
                 None => states.push((after, vec![node])),
             }
         }
+        if states.len() > MAX_VARIANTS {
+            let message = "too many names of a scope may be unbound, or bound to the empty text";
+            return Err(Pause::Failed(Box::new(
+                Diagnostic::error(Code::UnsupportedGrammar, message)
+                    .at(self.grammar.span(origin))
+                    .help("bind nonempty texts, or fewer names in one rule"),
+            )));
+        }
         let any = |(after, nodes)| Some((after, self.any_of(nodes, origin)?));
-        states.into_iter().filter_map(any).collect()
+        Ok(states.into_iter().filter_map(any).collect())
     }
 
     fn any_of(&mut self, nodes: Vec<NodeId>, origin: NodeId) -> Option<NodeId> {
@@ -319,7 +315,7 @@ impl<'a> BindingTranslation<'a> {
                 }
             }
         }
-        Ok(self.united(variants, origin))
+        self.united(variants, origin)
     }
 
     fn binding(
@@ -395,14 +391,10 @@ impl<'a> BindingTranslation<'a> {
 
     /// The notation of a binding, for explanations.
     fn label(&self, binding: &Binding) -> String {
-        let operand = binding.node.map(|node| match &self.grammar.nodes()[node.index()] {
-            Node::Terminal(id) => self.grammar.terminals()[id.index()].label.to_string(),
-            Node::Nonterminal(rule) => self.grammar.nonterminals()[rule.index()].name.to_string(),
-            _ => "...".to_owned(),
-        });
-        match operand {
-            Some(operand) => format!("{}!({}, {operand})", binding.kind.word(), binding.name),
-            None => format!("{}!({})", binding.kind.word(), binding.name),
+        let (word, name) = (binding.kind.word(), &binding.name);
+        match binding.node {
+            Some(operand) => format!("{word}!({name}, {})", self.grammar.notation(operand)),
+            None => format!("{word}!({name})"),
         }
     }
 }
