@@ -10,6 +10,9 @@ impl Values {
     /// the prefix, in the members of its open objects, and in the lengths of what is compared.
     pub(super) fn can_become(&self, prefix: PrefixId, value: ValueId) -> bool {
         let Prefix { frame, token } = self.prefix(prefix);
+        if value == Self::ANONYMOUS || token == Token::Anonymous {
+            return value == Self::ANONYMOUS && matches!(prefix, Self::EMPTY_TEXT | Self::EMPTY_JSON);
+        }
         if let Token::Text(text) = token {
             return matches!(self.value(value), Value::Text(whole) if self.chains.begins_with(*whole, text));
         }
@@ -158,7 +161,7 @@ impl Values {
                     stack.extend(self.chains.reversed(*items).map(|item| ValueId::new(item as usize)));
                 }
                 Value::Object(members) => stack.extend(members.iter().map(|&(_, value)| value)),
-                Value::Text(_) | Value::String(_) | Value::Literal(_) | Value::Other(_) => {}
+                Value::Anonymous | Value::Text(_) | Value::String(_) | Value::Literal(_) | Value::Other(_) => {}
             }
         }
         max

@@ -8,9 +8,8 @@ use grammask_vocabulary::{TokenTrie, TrieNode};
 use super::super::kernel::{Item, ItemState};
 use super::super::set::Set;
 use super::super::{Builder, Recognizer, index_u32};
-use super::json::PrefixId;
+use super::json::{PrefixId, ValueId};
 use super::value_at;
-use super::value_set::ValueSetId;
 
 /// Maximum number of values inside each other for which a mask is composed.
 const MAX_DEPTH: usize = 8;
@@ -58,8 +57,8 @@ impl Builder {
             }
             let state = self.remembered.state(item.state);
             let ends = self.scope_ends(recognizer, item.continuation);
-            let remembered: Vec<ValueSetId> = ends.iter().map(|end| end.remembered).collect();
-            let Some(repeatable) = self.repeatable_nodes(state.prefix, &remembered, trie) else {
+            let remembered = ends.iter().flat_map(|end| self.remembered.sets.values(end.remembered)).collect();
+            let Some(repeatable) = self.repeatable_nodes(state.prefix, remembered, trie) else {
                 return Ok(None);
             };
             let inner = self.open_values(recognizer, state.set, trie, depth + 1)?;
@@ -109,21 +108,16 @@ impl Builder {
         found.then_some(items)
     }
 
-    /// The trie nodes below the root after which a value of the sets can begin with the text of a value; `None` if they
-    /// are too many.
-    fn repeatable_nodes(
+    /// The trie nodes below the root after which one of the candidates can begin with the text of a value, and whether it
+    /// is one; `None` if they are too many.
+    pub(super) fn repeatable_nodes(
         &mut self,
         prefix: PrefixId,
-        sets: &[ValueSetId],
+        mut candidates: Vec<ValueId>,
         trie: &TokenTrie,
     ) -> Option<Vec<(TrieNode, bool)>> {
         let mut found = Vec::new();
-        let mut candidates: Vec<_> = Vec::new();
-        for &set in sets {
-            let values = &self.remembered.values;
-            let repeated = self.remembered.sets.values(set);
-            candidates.extend(repeated.filter(|&value| values.can_become(prefix, value)));
-        }
+        candidates.retain(|&value| self.remembered.values.can_become(prefix, value));
         let mut stack = vec![(TrieNode::ROOT, prefix, candidates)];
         while let Some((node, prefix, candidates)) = stack.pop() {
             if candidates.is_empty() {
