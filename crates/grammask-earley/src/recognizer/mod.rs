@@ -60,7 +60,7 @@ use grammask_engine::{
 use grammask_grammar::{Terminal, ValueCondition};
 use grammask_vocabulary::{TokenTrie, Vocabulary};
 
-use completion::{Completions, ValueCompletions};
+use completion::{Completions, ValueCompletions, ValueEscapes};
 use continuation::{Content, InternContinuations};
 use kernel::Kernel;
 use left_corner::ValueView;
@@ -121,6 +121,9 @@ struct Builder {
     remembered: Remembered,
     /// Memo tables of shortest completions, once one was asked for.
     completions: Option<Box<Completions>>,
+    /// The same with lengthened values.
+    lengthened: Option<Box<Completions>>,
+    value_escapes: Option<ValueEscapes>,
     /// Memo tables of completions in grammars with values.
     value_completions: ValueCompletions,
     /// Memo tables of sets with anonymous values.
@@ -255,6 +258,8 @@ impl Recognizer {
             traces: Traces::default(),
             remembered: Remembered::new(&form, &infinite),
             completions: None,
+            lengthened: None,
+            value_escapes: None,
             value_completions: ValueCompletions::default(),
             anonymous: AnonymousSets::default(),
             set_parts: Vec::new(),
@@ -725,7 +730,7 @@ impl Builder {
             + self.continuations.memory_bytes()
             + self.traces.memory_bytes()
             + self.remembered.memory_bytes()
-            + self.completions.as_ref().map_or(0, |completions| completions.memory_bytes())
+            + self.completions.iter().chain(&self.lengthened).map(|of| of.memory_bytes()).sum::<usize>()
             + self.value_completions.memory_bytes()
             + self.anonymous.memory_bytes()
     }

@@ -10,7 +10,7 @@ use grammask_diagnostics::{Deadline, LimitExceeded};
 use grammask_engine::{AnonymousValues, Engine, SetId};
 use grammask_vocabulary::{LiveTokens, TokenId, TrieNode, Vocabulary};
 
-use super::successors;
+use super::successors::SuccessorWalk;
 
 /// Tokens with one state after them, or states of one cost.
 pub(super) enum VisitedTokens<'a> {
@@ -54,7 +54,7 @@ impl GroupedWalk<'_> {
         let trie = vocabulary.trie();
         if !engine.token_matches(set)?.is_empty() {
             let visit_listed = &mut |next, tokens: &[TokenId]| visit(next, VisitedTokens::Listed(tokens));
-            return successors::visit(engine, vocabulary, set, reads_end_tokens, deadline, visit_listed);
+            return SuccessorWalk { engine, vocabulary, deadline }.visit(set, reads_end_tokens, visit_listed);
         }
         if self.visit_by_reference(set, TrieNode::ROOT, visit)? {
             return Ok(());
@@ -336,7 +336,7 @@ mod tests {
     fn both(cache: &crate::GrammarCache, set: SetId, min_nodes: usize) -> [Costs; 2] {
         let (engine, vocabulary, deadline) = (cache.engine(), cache.vocabulary(), &cache.deadline());
         let (mut plain, mut grouped): (Costs, Costs) = (Vec::new(), Vec::new());
-        successors::visit(engine, vocabulary, set, false, deadline, &mut |next, tokens| {
+        SuccessorWalk { engine, vocabulary, deadline }.visit(set, false, &mut |next, tokens| {
             let cost = cache.spelling_cost(next, deadline)?;
             plain.extend(tokens.iter().map(|&token| (token, cost)));
             Ok(())

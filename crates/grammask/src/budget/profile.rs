@@ -16,7 +16,7 @@ use grammask_engine::SetId;
 use grammask_vocabulary::{LiveTokens, Mask, TokenId};
 
 use super::grouped::{GroupedWalk, MIN_NODES, VisitGroup, VisitedTokens};
-use super::successors;
+use super::successors::SuccessorWalk;
 use super::values::AnonymousGroups;
 use crate::GrammarCache;
 use crate::options::EndMode;
@@ -270,7 +270,8 @@ impl GrammarCache {
         let mut by_successor: FxHashMap<SetId, Vec<TokenId>> = FxHashMap::default();
         let searches = self.searches();
         if searches || self.counts_tokens() {
-            successors::visit(engine, vocabulary, set, !ends, deadline, &mut |next, tokens| {
+            let walk = SuccessorWalk { engine, vocabulary, deadline };
+            walk.visit(set, !ends, &mut |next, tokens| {
                 grouping.add(self.spelling_cost(next, deadline)?, VisitedTokens::Listed(tokens));
                 if searches {
                     by_successor.entry(next).or_default().extend_from_slice(tokens);

@@ -28,10 +28,10 @@ impl Encoded for SpellingCost {
 
 impl GrammarCache {
     /// A state with the same completion as another, for all texts whose values have no effect on it.
-    fn representative(&self, set: SetId, deadline: &Deadline) -> Result<SetId, LimitExceeded> {
+    pub(super) fn representative(&self, set: SetId, deadline: &Deadline) -> Result<SetId, LimitExceeded> {
         match self.engine().anonymous_values() {
-            Some(values) if !self.searches() => values.representative(set, self.vocabulary(), deadline),
-            _ => Ok(set),
+            Some(values) => values.representative(set, self.vocabulary(), deadline),
+            None => Ok(set),
         }
     }
 

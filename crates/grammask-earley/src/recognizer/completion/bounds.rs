@@ -218,9 +218,9 @@ impl Completions {
                     bytes = bytes.saturating_add(self.min_bytes(symbol));
                 }
             }
-            RightHandSide::Scope(symbol) | RightHandSide::Value { symbol, .. } => {
-                add(*symbol, 0, Length::ZERO)
-            }
+            RightHandSide::Scope(symbol) => add(*symbol, 0, Length::ZERO),
+            // Inside a value, the rest of it may be longer too.
+            RightHandSide::Value { symbol, .. } => add(*symbol, 0, self.texts.added()),
             RightHandSide::Repeat { symbol, min, max } => {
                 add(*symbol, 0, length(*symbol).times(min.saturating_sub(1)));
                 if *max != Some(1) {
@@ -252,9 +252,11 @@ impl Completions {
     /// A lower bound of the number of bytes of a text of a symbol. A token is at least one byte here, which is sound:
     /// a token that a token terminal reads is the only one.
     fn min_bytes(&self, symbol: Symbol) -> u32 {
+        // The texts of nonterminals may have lengthened values.
+        let is_shortest = matches!(symbol, Symbol::Terminal(_)) || self.texts.added() == Length::ZERO;
         match self.texts.of(symbol).length.finite() {
             // Texts of other bytes may be shorter.
-            Some(length) if self.spells_all_bytes => length,
+            Some(length) if self.spells_all_bytes && is_shortest => length,
             _ => 1,
         }
     }

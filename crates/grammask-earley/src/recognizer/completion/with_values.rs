@@ -7,7 +7,7 @@
 //! - For small vocabularies, a best-first search (Hart, Nilsson and Raphael 1968) over sets, with the lower bound as
 //!   its heuristic, finds a shortest completion. It may give up.
 //! - Otherwise values are chosen one by one: each is the shortest text that satisfies its condition, and what follows
-//!   it is chosen by the lower bound.
+//!   it is chosen by its length with lengthened values (see [`super::escapes`]).
 //!
 //! A completion depends on the set alone, not on the order of the calls. Of the texts of equal length the searches find
 //! the smallest, so a remembered value has no effect on a choice of another one.
@@ -28,15 +28,17 @@ use super::super::kernel::Item;
 use super::super::remembered::{MAX_OPEN_VALUES, ValueSetId, ValueState};
 use super::super::{Builder, Recognizer};
 use super::shortest::{FirstStep, Length, Shortest};
-use super::spelled_bytes;
+use super::{ValueLengths, spelled_bytes};
 
 /// Maximum number of ids of a vocabulary for which shortest completions are searched for: that for which the fewest
 /// tokens are.
 const MAX_SEARCHED_SIZE: usize = 1024;
 /// Maximum number of sets, or of states inside a value, that a search leaves.
 const MAX_EXPANDED: usize = 1 << 10;
+/// The same, in addition, for each remembered value: a search leaves all states in which they begin.
+const EXPANDED_PER_VALUE: usize = 64;
 /// Maximum length of a completion. Longer ones occur where choosing values one by one never ends.
-const MAX_LENGTH: usize = 1 << 16;
+pub(super) const MAX_LENGTH: usize = 1 << 16;
 
 /// Completions, and lower bounds.
 #[derive(Debug, Default)]
@@ -63,9 +65,9 @@ impl ValueCompletions {
 pub(in super::super) struct CompletionContext<'a> {
     pub(in super::super) recognizer: &'a Recognizer,
     pub(in super::super) vocabulary: &'a Vocabulary,
-    deadline: &'a Deadline,
+    pub(super) deadline: &'a Deadline,
     /// The bytes that are tokens by themselves.
-    bytes: ByteSet,
+    pub(super) bytes: ByteSet,
 }
 
 impl<'a> CompletionContext<'a> {
@@ -78,11 +80,23 @@ impl<'a> CompletionContext<'a> {
     }
 }
 
-/// A step of a completion.
-struct ChosenStep {
-    first: FirstStep,
-    /// The set after it; `None` after a token, where the rest is taken to be as long as its lower bound.
-    next: Result<SetId, Length>,
+/// How a completion begins.
+enum Beginning {
+    /// With a step to a set.
+    Step { first: FirstStep, next: SetId },
+    /// With a token, after which a text of this length is taken to follow.
+    Token { first: FirstStep, rest: Length },
+    /// With a text, which is all of it.
+    Text(Vec<u8>),
+}
+
+/// A search for a text.
+struct TextSearch<N> {
+    start: N,
+    /// A lower bound of its length.
+    bound: Length,
+    /// Maximum number of nodes that are left before the search gives up.
+    max_expanded: usize,
 }
 
 /// What a byte leads to in a search.
@@ -130,18 +144,31 @@ impl Builder {
                 break known.length;
             }
             context.deadline.check()?;
-            let step = match path.len() < MAX_LENGTH {
-                true => self.choose_step(context, current, depth)?,
+            let beginning = match path.len() < MAX_LENGTH {
+                true => self.begin_completion(context, current, depth)?,
                 false => None,
             };
-            let Some(ChosenStep { first, next }) = step else {
-                self.value_completions.completions.insert(current, Shortest::NONE);
-                break Length::INFINITE;
-            };
-            path.push((current, first));
-            match next {
-                Ok(next) => current = next,
-                Err(rest) => break rest,
+            match beginning {
+                None => {
+                    self.value_completions.completions.insert(current, Shortest::NONE);
+                    break Length::INFINITE;
+                }
+                Some(Beginning::Step { first, next }) => {
+                    path.push((current, first));
+                    current = next;
+                }
+                Some(Beginning::Token { first, rest }) => {
+                    path.push((current, first));
+                    break rest;
+                }
+                Some(Beginning::Text(text)) => {
+                    for byte in text {
+                        path.push((current, FirstStep::byte(byte)));
+                        let next = self.step_inside(context.recognizer, current, byte)?;
+                        current = next.unwrap_or(current);
+                    }
+                    break Length::ZERO;
+                }
             }
         };
         if path.is_empty() {
@@ -157,13 +184,13 @@ impl Builder {
         Ok(completion)
     }
 
-    /// The first step of the completion of a set that is not complete.
-    fn choose_step(
+    /// The beginning of the completion of a set that is not complete.
+    fn begin_completion(
         &mut self,
         context: CompletionContext<'_>,
         set: SetId,
         depth: usize,
-    ) -> Result<Option<ChosenStep>, LimitExceeded> {
+    ) -> Result<Option<Beginning>, LimitExceeded> {
         let bound = self.completion_bound(context, set)?;
         if bound == Shortest::NONE {
             return Ok(None);
@@ -172,7 +199,8 @@ impl Builder {
             return self.chosen_step(context, set, bound);
         }
         if context.vocabulary.size() <= MAX_SEARCHED_SIZE && !context.recognizer.names_tokens {
-            let result = self.search_shortest(context, (set, bound.length), |builder, set, byte| {
+            let search = TextSearch { start: set, bound: bound.length, max_expanded: MAX_EXPANDED };
+            let result = self.search_shortest(context, search, |builder, set, byte| {
                 let Some(next) = builder.step_inside(context.recognizer, set, byte)? else {
                     return Ok(SearchedStep { is_found: false, next: None });
                 };
@@ -181,11 +209,7 @@ impl Builder {
                 Ok(SearchedStep { is_found, next: Some((next, rest)) })
             })?;
             match result {
-                SearchResult::Found(text) => {
-                    let first = FirstStep::byte(text[0]);
-                    let length = Length::new(text.len() as u64);
-                    return self.chosen_step(context, set, Shortest { length, first });
-                }
+                SearchResult::Found(text) => return Ok(Some(Beginning::Text(text))),
                 SearchResult::None => return Ok(None),
                 SearchResult::GaveUp => {}
             }
@@ -194,23 +218,17 @@ impl Builder {
         for item in self.scans(context.recognizer, set)? {
             let own = match item.state.is_in_value() {
                 true => self.value_text(context, item, depth)?,
-                false => self.item_completion(context.recognizer, item, context.vocabulary, context.deadline)?,
+                false => self.item_completion(context, item)?,
             };
             if own != Shortest::NONE {
-                let rest = self.rest_length(
-                    context.recognizer,
-                    item.continuation,
-                    context.vocabulary,
-                    context.deadline,
-                )?;
+                let rest = self.rest_length(context, ValueLengths::Lengthened, item.continuation)?;
                 candidates.push(own.then(rest));
             }
         }
         candidates.sort_unstable();
+        candidates.retain(|candidate| *candidate != Shortest::NONE);
         for candidate in candidates {
-            if candidate != Shortest::NONE
-                && let Some(step) = self.chosen_step(context, set, candidate)?
-            {
+            if let Some(step) = self.chosen_step(context, set, candidate)? {
                 return Ok(Some(step));
             }
         }
@@ -223,18 +241,18 @@ impl Builder {
         context: CompletionContext<'_>,
         set: SetId,
         completion: Shortest,
-    ) -> Result<Option<ChosenStep>, LimitExceeded> {
+    ) -> Result<Option<Beginning>, LimitExceeded> {
         let first = completion.first;
         Ok(match first.step() {
             CompletionStep::Byte(byte) => {
                 let next = self.step_inside(context.recognizer, set, byte)?;
-                next.map(|next| ChosenStep { first, next: Ok(next) })
+                next.map(|next| Beginning::Step { first, next })
             }
             CompletionStep::Token(_) => {
                 let rest = completion.length.finite().map_or(Length::INFINITE, |length| {
                     Length::new(u64::from(length.saturating_sub(1)))
                 });
-                Some(ChosenStep { first, next: Err(rest) })
+                Some(Beginning::Token { first, rest })
             }
         })
     }
@@ -308,7 +326,9 @@ impl Builder {
             return Ok(known);
         }
         let bound = self.bound_of_items(context, from.set, 0)?.length;
-        let result = self.search_shortest(context, (from, bound), |builder, state, byte| {
+        let max_expanded = MAX_EXPANDED + EXPANDED_PER_VALUE * self.remembered.set_len(remembered);
+        let search = TextSearch { start: from, bound, max_expanded };
+        let result = self.search_shortest(context, search, |builder, state, byte| {
             let none = SearchedStep { is_found: false, next: None };
             let Some(next) = builder.step_value(context.recognizer, state, byte)? else { return Ok(none) };
             let set = &context.recognizer.set(next.set).data;
@@ -335,7 +355,7 @@ impl Builder {
     fn search_shortest<N: Copy + Eq + Hash + Ord>(
         &mut self,
         context: CompletionContext<'_>,
-        (start, bound): (N, Length),
+        TextSearch { start, bound, max_expanded }: TextSearch<N>,
         mut step: impl FnMut(&mut Self, N, u8) -> Result<SearchedStep<N>, LimitExceeded>,
     ) -> Result<SearchResult, LimitExceeded> {
         let mut queue = BinaryHeap::from([Reverse((bound, Vec::new(), Some(start)))]);
@@ -345,7 +365,7 @@ impl Builder {
             if !expanded.insert(node) {
                 continue;
             }
-            if expanded.len() > MAX_EXPANDED {
+            if expanded.len() > max_expanded {
                 return Ok(SearchResult::GaveUp);
             }
             context.deadline.check()?;
@@ -386,19 +406,19 @@ impl Builder {
         set: SetId,
         depth: usize,
     ) -> Result<Shortest, LimitExceeded> {
-        let CompletionContext { recognizer, vocabulary, deadline, .. } = context;
+        let recognizer = context.recognizer;
         if let Some(known) = self.value_completions.bounds.get(&set) {
             return Ok(*known);
         }
         if depth > MAX_OPEN_VALUES {
             return Err(LimitExceeded::new("set_items", self.limits.set_items));
         }
-        let mut bound = self.set_completion(recognizer, set, vocabulary, deadline)?.shortest;
+        let mut bound = self.set_completion(context, ValueLengths::Shortest, set)?.shortest;
         for item in self.items(recognizer.set(set)) {
             if item.state.is_in_value() {
                 let inner = self.remembered.state(item.state).set;
                 let inner = self.bound_of_items(context, inner, depth + 1)?;
-                let rest = self.rest_length(recognizer, item.continuation, vocabulary, deadline)?;
+                let rest = self.rest_length(context, ValueLengths::Shortest, item.continuation)?;
                 bound = bound.min(inner.then(rest));
             }
         }

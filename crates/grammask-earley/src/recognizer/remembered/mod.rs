@@ -130,6 +130,16 @@ impl Remembered {
         self.states[(state.0 - ItemState::FIRST_VALUE) as usize]
     }
 
+    /// The number of values of the largest set that was remembered.
+    pub(super) fn largest_set(&self) -> usize {
+        self.sets.largest()
+    }
+
+    /// The number of values of a set.
+    pub(super) fn set_len(&self, set: ValueSetId) -> usize {
+        self.sets.len(set)
+    }
+
     /// The state before the value with this number.
     fn start_state(&self, number: u32) -> ValueState {
         self.states[self.starts[number as usize]]
