@@ -267,9 +267,10 @@ impl Completions {
         bytes: Option<usize>,
         parts: &mut Parts<'_>,
     ) -> Result<Vec<Length>, LimitExceeded> {
-        // A token terminal has no inside.
-        let mut longest = vec![Length::ZERO; parts.starts.len()];
-        for (longest, &start) in longest.iter_mut().zip(parts.starts) {
+        // A token terminal has no inside. The initial states of values follow those of the terminals.
+        let starts = &parts.starts[..parts.form.terminals().len()];
+        let mut longest = vec![Length::ZERO; starts.len()];
+        for (longest, &start) in longest.iter_mut().zip(starts) {
             let state = parts.state_of(start).and_then(|state| parts.embedded.get(state));
             let Some(EmbeddedState { grammar, set }) = state else { continue };
             let (engine, vocabulary) = (parts.embedded.engine(grammar), parts.vocabulary);
@@ -279,9 +280,9 @@ impl Completions {
             });
         }
         let state_of = |start| parts.state_of(start).and_then(ItemState::automaton_state);
-        let states = |index: usize| state_of(parts.starts[index]).map(|state| (index, state));
+        let states = |index: usize| state_of(starts[index]).map(|state| (index, state));
         let (terminals, states): (Vec<usize>, Vec<StateId>) =
-            (0..parts.starts.len()).filter_map(states).unzip();
+            (0..starts.len()).filter_map(states).unzip();
         let of_states =
             self.words.longest_completions(parts.automata, &states, MAX_STATES, parts.deadline)?;
         for (position, terminal) in terminals.into_iter().enumerate() {

@@ -436,9 +436,9 @@ impl Completions {
 
 impl Parts<'_> {
     /// The state of an item inside a terminal, or of the beginning of one, as if it did not count tokens; `None` if it
-    /// is fresh or before a token terminal.
+    /// is fresh, before a token terminal, or before or inside a value.
     fn state_of(&self, state: ItemState) -> Option<ItemState> {
-        if state == ItemState::FRESH || state == ItemState::TOKEN {
+        if state == ItemState::FRESH || state == ItemState::TOKEN || state.is_in_value() {
             return None;
         }
         match state.0.checked_sub(ItemState::FIRST_LIMITED) {
