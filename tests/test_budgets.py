@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import json
 import pickle
 import random
 from typing import TYPE_CHECKING, Literal
@@ -14,7 +15,6 @@ from grammask import (
     Grammar,
     GrammarSemanticError,
     Matcher,
-    UnsupportedGrammar,
     Vocabulary,
     allocate_mask,
     fill_masks,
@@ -98,15 +98,25 @@ def test_a_small_budget_is_rejected_with_the_minimum(nested: CompiledGrammar) ->
     assert matcher.budget is None
 
 
-def test_values_that_must_differ_cannot_have_a_budget() -> None:
-    grammar = Grammar.from_json_schema({"type": "array", "uniqueItems": True, "items": {"type": "integer"}})
-    compiled = grammar.compile(Vocabulary(BYTES, eos=256, size=257))
-    with pytest.raises(UnsupportedGrammar, match="uniqueItems"):
-        compiled.matcher(max_tokens=100)
+@pytest.mark.parametrize("size", [257, 1301])
+@pytest.mark.parametrize("min_items", [0, 1, 3])
+@pytest.mark.parametrize("kind", ["integer", "string"])
+def test_texts_with_values_that_differ_end_within_their_budget(size: int, min_items: int, kind: str) -> None:
+    schema = {"type": "array", "uniqueItems": True, "items": {"type": kind}, "minItems": min_items}
+    padding = [f"<{number}>".encode() for number in range(size - 257)]
+    compiled = Grammar.from_json_schema(schema).compile(Vocabulary([*BYTES, *padding], eos=size - 1, size=size))
+    chance = random.Random(1)
+    minimum = compiled.matcher().tokens_to_finish
+    for more in (0, 5, 12):
+        text = finish(compiled.matcher(max_tokens=minimum + more), lambda _, ids: chance.choice(ids))
+        items = json.loads(text.decode("utf-8", "replace"))
+        assert len(items) >= min_items
+        assert len({json.dumps(item) for item in items}) == len(items)
     matcher = compiled.matcher()
-    assert matcher.accept_bytes(b"[1,1")
-    assert not matcher.is_allowed(ord("]"))
-    assert matcher.tokens_to_finish == 3
+    if kind == "integer":
+        assert matcher.accept_bytes(b"[1,1")
+        assert not matcher.is_allowed(ord("]"))
+        assert matcher.tokens_to_finish == 3 + 2 * max(0, min_items - 2)
 
 
 def test_a_text_without_end_has_no_budget() -> None:

@@ -1079,7 +1079,7 @@ class Matcher:
             BudgetTooSmall: The text cannot be finished with this number of tokens; ``minimum`` suffices.
             GrammarSemanticError: No completion is known (code ``no-completion``): the grammar never ends here, or the
                 vocabulary cannot spell what is missing.
-            UnsupportedGrammar: The grammar has values that must differ (``uniqueItems``).
+            UnsupportedGrammar: The grammar binds names.
             LimitExceeded: A limit was exceeded.
             ValueError: The number is negative.
 

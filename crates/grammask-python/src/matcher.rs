@@ -288,7 +288,6 @@ impl PyMatcher {
     ///     BudgetTooSmall: The text cannot be finished with this number of tokens; ``minimum`` suffices.
     ///     GrammarSemanticError: No completion is known (code ``no-completion``): the grammar never ends here, or the
     ///         vocabulary cannot spell what is missing.
-    ///     UnsupportedGrammar: The grammar has values that must differ (``uniqueItems``).
     ///     LimitExceeded: A limit was exceeded.
     ///     ValueError: The number is negative.
     ///

@@ -337,3 +337,10 @@ fn encoded_texts_of_blocks() {
     });
     run(definitions, vocabulary_of(b"\\n :x()"), compile_lexed);
 }
+
+#[test]
+fn texts_with_different_values() {
+    run(generators::values::scope(), generators::values::vocabulary(), |scope, vocabulary, options| {
+        CompiledGrammar::new(&scope.build(), vocabulary, options)
+    });
+}

@@ -291,6 +291,23 @@ fn budgets_of_lexed_grammars_equal_the_oracle() {
     }
 }
 
+#[test]
+fn budgets_of_different_values_equal_the_oracle() {
+    let strategy =
+        (generators::values::scope(), generators::values::vocabulary(), generators::walk(12), 0_u32..6);
+    let mut runner = proptest::test_runner::TestRunner::new(generators::config(100));
+    let result = runner.run(&strategy, |(scope, vocabulary, walk, slack)| {
+        let (grammar, vocabulary) = (scope.build(), Arc::new(vocabulary.build()));
+        let compile = |options| CompiledGrammar::new(&grammar, vocabulary.clone(), options);
+        check(&compile, &walk, slack, EndMode::Eos);
+        check(&compile, &walk, slack, EndMode::Eager);
+        Ok(())
+    });
+    if let Err(error) = result {
+        panic!("{error}");
+    }
+}
+
 /// A budget that is set in the middle of a text is a part of the states from there on.
 #[test]
 fn budgets_are_set_and_removed_in_the_middle() {

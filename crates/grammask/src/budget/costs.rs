@@ -9,7 +9,7 @@ use grammask_vocabulary::TokenId;
 use super::ample::AmpleFacts;
 use super::memo::Memo;
 use super::profile::ProfileCache;
-use super::search::FewestTokens;
+use super::search::{FewestTokens, RepresentativeSearch};
 use super::spelling::SpellingCost;
 use crate::GrammarCache;
 use crate::options::EndMode;
@@ -21,6 +21,7 @@ const MAX_SEARCHED_SIZE: usize = 1024;
 #[derive(Debug, Default)]
 pub(crate) struct CostCache {
     pub(super) fewest: Memo<FewestTokens>,
+    pub(super) fewest_of_representatives: Memo<RepresentativeSearch>,
     pub(super) spellings: Memo<SpellingCost>,
     /// Facts about the vocabulary and the grammar.
     pub(super) facts: AmpleFacts,
@@ -53,7 +54,10 @@ impl CostCache {
 
     /// Estimated memory, in bytes.
     pub(crate) fn memory_bytes(&self) -> usize {
-        self.fewest.memory_bytes() + self.spellings.memory_bytes() + self.profiles.memory_bytes()
+        self.fewest.memory_bytes()
+            + self.fewest_of_representatives.memory_bytes()
+            + self.spellings.memory_bytes()
+            + self.profiles.memory_bytes()
     }
 }
 

@@ -7,10 +7,10 @@
 //! that must not be one of a few others) is walked together with it, where the two differ.
 
 use grammask_diagnostics::{Deadline, LimitExceeded};
-use grammask_engine::{Engine, SetId};
+use grammask_engine::{AnonymousValues, Engine, SetId};
 use grammask_vocabulary::{LiveTokens, TokenId, TrieNode, Vocabulary};
 
-use super::successors;
+use super::successors::SuccessorWalk;
 
 /// Tokens with one state after them, or states of one cost.
 pub(super) enum VisitedTokens<'a> {
@@ -33,6 +33,8 @@ pub(super) struct GroupedWalk<'a> {
     pub(super) deadline: &'a Deadline,
     /// [`MIN_NODES`], or less in tests.
     pub(super) min_nodes: usize,
+    /// Tokens with conditional steps are left out.
+    pub(super) values: Option<&'a dyn AnonymousValues>,
 }
 
 impl GroupedWalk<'_> {
@@ -52,7 +54,7 @@ impl GroupedWalk<'_> {
         let trie = vocabulary.trie();
         if !engine.token_matches(set)?.is_empty() {
             let visit_listed = &mut |next, tokens: &[TokenId]| visit(next, VisitedTokens::Listed(tokens));
-            return successors::visit(engine, vocabulary, set, reads_end_tokens, deadline, visit_listed);
+            return SuccessorWalk { engine, vocabulary, deadline }.visit(set, reads_end_tokens, visit_listed);
         }
         if self.visit_by_reference(set, TrieNode::ROOT, visit)? {
             return Ok(());
@@ -67,7 +69,7 @@ impl GroupedWalk<'_> {
                 deadline.check()?;
             }
             let depth = usize::from(trie.depth(node));
-            let Some(next) = engine.step(path[depth - 1], trie.byte(node))? else {
+            let Some(next) = self.step(path[depth - 1], trie.byte(node))? else {
                 node = trie.subtree_end(node);
                 continue;
             };
@@ -114,6 +116,18 @@ impl GroupedWalk<'_> {
         Ok(())
     }
 
+    /// The state after a byte; `None` too if the step is conditional.
+    fn step(&self, set: SetId, byte: u8) -> Result<Option<SetId>, LimitExceeded> {
+        let next = self.engine.step(set, byte)?;
+        if next.is_some()
+            && let Some(values) = self.values
+            && values.is_conditional_step(set, byte)?
+        {
+            return Ok(None);
+        }
+        Ok(next)
+    }
+
     /// Visits the tokens at a node.
     fn visit_node(
         &self,
@@ -156,7 +170,13 @@ impl GroupedWalk<'_> {
             false => self.visit_differences(set, reference, node, visit)?,
         };
         let after = |path: &[u8]| -> Result<Option<SetId>, LimitExceeded> {
-            Ok(self.engine.step_all(reference, path, self.deadline)?.ok())
+            self.deadline.check()?;
+            let mut set = reference;
+            for &byte in path {
+                let Some(next) = self.step(set, byte)? else { return Ok(None) };
+                set = next;
+            }
+            Ok(Some(set))
         };
         for group in groups.inside() {
             let Some(next) = after(&group.path)? else { continue };
@@ -167,7 +187,7 @@ impl GroupedWalk<'_> {
             let Some(next) = after(&leaving.path)? else { continue };
             leaving.for_each(
                 next,
-                |set, byte| self.engine.step(set, byte),
+                |set, byte| self.step(set, byte),
                 |set, tokens| {
                     if removed.is_empty() {
                         return self.visit_ended(set, VisitedTokens::Listed(tokens), visit);
@@ -229,9 +249,9 @@ impl GroupedWalk<'_> {
             let depth = usize::from(trie.depth(node)) - first_depth;
             let (own, other) = path[depth - 1];
             let byte = trie.byte(node);
-            let own = self.engine.step(own, byte)?;
+            let own = self.step(own, byte)?;
             let other = match other {
-                Some(other) => self.engine.step(other, byte)?,
+                Some(other) => self.step(other, byte)?,
                 None => None,
             };
             if own == other {
@@ -316,13 +336,14 @@ mod tests {
     fn both(cache: &crate::GrammarCache, set: SetId, min_nodes: usize) -> [Costs; 2] {
         let (engine, vocabulary, deadline) = (cache.engine(), cache.vocabulary(), &cache.deadline());
         let (mut plain, mut grouped): (Costs, Costs) = (Vec::new(), Vec::new());
-        successors::visit(engine, vocabulary, set, false, deadline, &mut |next, tokens| {
-            let cost = cache.spelling_cost(next, deadline)?;
-            plain.extend(tokens.iter().map(|&token| (token, cost)));
-            Ok(())
-        })
-        .expect("no limit");
-        let walk = GroupedWalk { engine, vocabulary, deadline, min_nodes };
+        SuccessorWalk { engine, vocabulary, deadline }
+            .visit(set, false, &mut |next, tokens| {
+                let cost = cache.spelling_cost(next, deadline)?;
+                plain.extend(tokens.iter().map(|&token| (token, cost)));
+                Ok(())
+            })
+            .expect("no limit");
+        let walk = GroupedWalk { engine, vocabulary, deadline, min_nodes, values: None };
         walk.visit(set, false, &mut |next, tokens| {
             let cost = cache.spelling_cost(next, deadline)?;
             match tokens {

@@ -13,10 +13,10 @@ use rustc_hash::FxHashMap;
 
 use grammask_diagnostics::{Deadline, LimitExceeded};
 use grammask_engine::SetId;
-use grammask_vocabulary::TrieNode;
+use grammask_vocabulary::{TokenId, TrieNode};
 
 use super::memo::Encoded;
-use super::successors;
+use super::successors::{ConditionalSteps, SuccessorWalk};
 use crate::GrammarCache;
 
 /// Maximum number of transitions of a search.
@@ -35,6 +35,10 @@ pub(super) enum FewestTokens {
     NotFound,
 }
 
+/// The result of a search from a state with anonymous values; `None` if it depends on them.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct RepresentativeSearch(Option<FewestTokens>);
+
 impl GrammarCache {
     /// The fewest tokens that finish the text of a state to which a token led. Memoised.
     pub(super) fn fewest_tokens(
@@ -51,24 +55,55 @@ impl GrammarCache {
         Ok(found)
     }
 
+    /// Searches from a state with the same completions, if no value on the way depends on those of this text.
+    fn search(&self, set: SetId, deadline: &Deadline) -> Result<FewestTokens, LimitExceeded> {
+        if let Some(values) = self.engine().anonymous_values() {
+            let representative = self.representative(set, deadline)?;
+            if representative != set {
+                let memo = &self.costs().fewest_of_representatives;
+                let result = match memo.get(representative) {
+                    Some(known) => known,
+                    None => {
+                        let steps = ConditionalSteps::LeftOut(values);
+                        let found = self.search_from(representative, steps, deadline)?;
+                        let found = RepresentativeSearch(found);
+                        memo.insert(representative, found);
+                        found
+                    }
+                };
+                if let RepresentativeSearch(Some(found)) = result {
+                    return Ok(found);
+                }
+            }
+        }
+        let found = self.search_from(set, ConditionalSteps::Visited, deadline)?;
+        Ok(found.unwrap_or(FewestTokens::NotFound))
+    }
+
     /// Whether the cost of a state is the fewest tokens.
     pub(super) fn has_fewest_tokens(&self, set: SetId, deadline: &Deadline) -> Result<bool, LimitExceeded> {
         Ok(self.engine().is_complete(set) || self.fewest_tokens(set, deadline)? != FewestTokens::NotFound)
     }
 
-    fn search(&self, start: SetId, deadline: &Deadline) -> Result<FewestTokens, LimitExceeded> {
+    /// Searches from a state; `None` if a token with a conditional step would have to be left out.
+    fn search_from(
+        &self,
+        start: SetId,
+        steps: ConditionalSteps<'_>,
+        deadline: &Deadline,
+    ) -> Result<Option<FewestTokens>, LimitExceeded> {
         let mut tokens_to: FxHashMap<SetId, u32> = FxHashMap::default();
         let mut open: BTreeMap<u32, Vec<(SetId, u32)>> = BTreeMap::new();
         let mut transitions = 0;
         let Some(estimate) = self.fewest_at_least(start, deadline)? else {
-            return Ok(FewestTokens::Unreachable);
+            return Ok(Some(FewestTokens::Unreachable));
         };
         let spelling = self.spelling_cost(start, deadline)?;
         tokens_to.insert(start, 0);
         open.entry(estimate).or_default().push((start, 0));
         while let Some((&total, _)) = open.first_key_value() {
             if let Some(spelling) = spelling.filter(|&spelling| spelling <= total) {
-                return Ok(FewestTokens::Exactly(spelling));
+                return Ok(Some(FewestTokens::Exactly(spelling)));
             }
             let mut is_found = false;
             while let Some((set, tokens)) = open.get_mut(&total).and_then(Vec::pop) {
@@ -82,15 +117,26 @@ impl GrammarCache {
                 deadline.check()?;
                 let mut next_sets: Vec<SetId> = Vec::new();
                 let (engine, vocabulary) = (self.engine(), self.vocabulary());
-                successors::visit(engine, vocabulary, set, true, deadline, &mut |next, group| {
+                let walk = SuccessorWalk { engine, vocabulary, deadline };
+                let visit = &mut |next, group: &[TokenId]| {
                     transitions += group.len();
                     next_sets.push(next);
                     Ok(())
-                })?;
+                };
+                match steps {
+                    ConditionalSteps::Visited => walk.visit(set, true, visit)?,
+                    ConditionalSteps::LeftOut(_) => {
+                        if !engine.token_matches(set)?.is_empty()
+                            || !walk.visit_by_bytes(set, steps, visit)?
+                        {
+                            return Ok(None);
+                        }
+                    }
+                }
                 next_sets.sort_unstable();
                 next_sets.dedup();
                 if transitions > MAX_TRANSITIONS {
-                    return Ok(FewestTokens::NotFound);
+                    return Ok(Some(FewestTokens::NotFound));
                 }
                 for next in next_sets {
                     let tokens = tokens + 1;
@@ -103,16 +149,16 @@ impl GrammarCache {
                         open.entry(tokens + estimate).or_default().push((next, tokens));
                     }
                     if tokens_to.len() > MAX_STATES {
-                        return Ok(FewestTokens::NotFound);
+                        return Ok(Some(FewestTokens::NotFound));
                     }
                 }
             }
             open.remove(&total);
             if is_found {
-                return Ok(FewestTokens::Exactly(total));
+                return Ok(Some(FewestTokens::Exactly(total)));
             }
         }
-        Ok(FewestTokens::Unreachable)
+        Ok(Some(FewestTokens::Unreachable))
     }
 
     /// A lower bound of the tokens that finish the text of a state: a consistent heuristic. `None` if no sequence of
@@ -124,8 +170,8 @@ impl GrammarCache {
         if !self.completions_are_shortest() {
             return Ok(Some(1 + self.end_cost()));
         }
-        let Some(completion) = self.completion(set, deadline)? else { return Ok(None) };
-        Ok(Some(completion.length.div_ceil(self.longest_token()) + self.end_cost()))
+        let length = self.engine().completion_at_least(set, self.vocabulary(), deadline)?;
+        Ok(length.map(|length| length.div_ceil(self.longest_token()) + self.end_cost()))
     }
 
     /// Whether no sequence of tokens is shorter, in bytes, than the engine's shortest completion: each byte of a token
@@ -145,7 +191,7 @@ impl Encoded for FewestTokens {
         match self {
             Self::Unreachable => 1,
             Self::NotFound => 2,
-            Self::Exactly(tokens) => tokens.saturating_add(3),
+            Self::Exactly(tokens) => tokens.saturating_add(3).min(u32::MAX - 1),
         }
     }
 
@@ -155,5 +201,15 @@ impl Encoded for FewestTokens {
             2 => Self::NotFound,
             code => Self::Exactly(code - 3),
         }
+    }
+}
+
+impl Encoded for RepresentativeSearch {
+    fn encode(self) -> u32 {
+        self.0.map_or(u32::MAX, FewestTokens::encode)
+    }
+
+    fn decode(code: u32) -> Self {
+        Self((code != u32::MAX).then(|| FewestTokens::decode(code)))
     }
 }

@@ -3,7 +3,7 @@
 use rustc_hash::FxHashMap;
 
 use grammask_diagnostics::{Deadline, LimitExceeded};
-use grammask_engine::{Engine, SetId, TokenEvent};
+use grammask_engine::{AnonymousValues, Engine, SetId, TokenEvent};
 use grammask_vocabulary::{TokenId, TokenTrie, TrieNode, Vocabulary};
 
 /// Takes legal tokens, and the state after them.
@@ -12,86 +12,120 @@ type Visit<'a> = dyn FnMut(SetId, &[TokenId]) -> Result<(), LimitExceeded> + 'a;
 /// Minimum number of nodes of a subtree that is compared with the bytes on which a state loops to itself.
 const MIN_LOOP_NODES: usize = 16;
 
-/// Calls `visit` with the legal tokens of a state and the state after them, several times for a state that several
-/// groups of tokens lead to. End tokens are visited only if `reads_end_tokens`, and then as any other token.
-///
-/// Cost: a memoised step per node of the trie whose prefix is legal.
-///
-/// # Errors
-/// When a limit is exceeded, or when `visit` fails.
-pub(super) fn visit(
-    engine: &dyn Engine,
-    vocabulary: &Vocabulary,
-    set: SetId,
-    reads_end_tokens: bool,
-    deadline: &Deadline,
-    visit: &mut Visit<'_>,
-) -> Result<(), LimitExceeded> {
-    if engine.token_matches(set)?.is_empty() {
-        return visit_by_bytes(engine, vocabulary, set, deadline, visit);
-    }
-    // Tokens that the grammar names are read by their bytes and as such.
-    let mut by_bytes: FxHashMap<TokenId, SetId> = FxHashMap::default();
-    visit_by_bytes(engine, vocabulary, set, deadline, &mut |next, tokens| {
-        by_bytes.extend(tokens.iter().map(|&token| (token, next)));
-        Ok(())
-    })?;
-    for token in (0..vocabulary.size() as u32).map(TokenId) {
-        if !reads_end_tokens && vocabulary.is_eos(token) {
-            continue;
-        }
-        let event = TokenEvent { id: token, has_text: vocabulary.token(token).is_some() };
-        let next = match (by_bytes.get(&token).copied(), engine.step_token(set, event)?) {
-            (Some(by_bytes), Some(by_token)) => Some(engine.union(by_bytes, by_token)?),
-            (by_bytes, by_token) => by_bytes.or(by_token),
-        };
-        if let Some(next) = next {
-            visit(next, &[token])?;
-        }
-    }
-    Ok(())
+/// A walk to the states after each legal token.
+pub(super) struct SuccessorWalk<'a> {
+    pub(super) engine: &'a dyn Engine,
+    pub(super) vocabulary: &'a Vocabulary,
+    pub(super) deadline: &'a Deadline,
 }
 
-/// Visits the tokens that are legal by their bytes.
-fn visit_by_bytes(
-    engine: &dyn Engine,
-    vocabulary: &Vocabulary,
-    set: SetId,
-    deadline: &Deadline,
-    visit: &mut Visit<'_>,
-) -> Result<(), LimitExceeded> {
-    let trie = vocabulary.trie();
-    let mut loop_bytes = LoopBytes::new(engine);
-    // The state at each depth of the path to the current node; the root is at depth 0.
-    let mut path: Vec<SetId> = vec![set];
-    let mut node = TrieNode(1);
-    let mut new_steps = engine.new_steps();
-    while node.index() < trie.len() {
-        if new_steps != engine.new_steps() {
-            new_steps = engine.new_steps();
-            deadline.check()?;
+/// Whether tokens with conditional steps are visited.
+#[derive(Clone, Copy)]
+pub(super) enum ConditionalSteps<'a> {
+    Visited,
+    LeftOut(&'a dyn AnonymousValues),
+}
+
+impl SuccessorWalk<'_> {
+    /// Calls `visit` with the legal tokens of a state and the state after them, several times for a state that several
+    /// groups of tokens lead to. End tokens are visited only if `reads_end_tokens`, and then as any other token.
+    ///
+    /// Cost: a memoised step per node of the trie whose prefix is legal.
+    ///
+    /// # Errors
+    /// When a limit is exceeded, or when `visit` fails.
+    pub(super) fn visit(
+        &self,
+        set: SetId,
+        reads_end_tokens: bool,
+        visit: &mut Visit<'_>,
+    ) -> Result<(), LimitExceeded> {
+        if self.engine.token_matches(set)?.is_empty() {
+            return self.visit_by_bytes(set, ConditionalSteps::Visited, visit).map(drop);
         }
-        let depth = usize::from(trie.depth(node));
-        let Some(next) = engine.step(path[depth - 1], trie.byte(node))? else {
-            node = trie.subtree_end(node);
-            continue;
-        };
-        let loops = loop_bytes.loops_below(trie, node, next)?;
-        let tokens = if loops { trie.subtree_tokens(node) } else { trie.tokens(node) };
-        if !tokens.is_empty()
-            && let Some(after) = engine.end_token(next)?
-        {
-            visit(after, tokens)?;
-        }
-        if loops {
-            node = trie.subtree_end(node);
-            continue;
-        }
-        path.truncate(depth);
-        path.push(next);
-        node = TrieNode(node.0 + 1);
+        // Tokens that the grammar names are read by their bytes and as such.
+        let mut by_bytes: FxHashMap<TokenId, SetId> = FxHashMap::default();
+        self.visit_by_bytes(set, ConditionalSteps::Visited, &mut |next, tokens| {
+            by_bytes.extend(tokens.iter().map(|&token| (token, next)));
+            Ok(())
+        })?;
+        self.visit_by_tokens(set, reads_end_tokens, &by_bytes, visit)
     }
-    Ok(())
+
+    fn visit_by_tokens(
+        &self,
+        set: SetId,
+        reads_end_tokens: bool,
+        by_bytes: &FxHashMap<TokenId, SetId>,
+        visit: &mut Visit<'_>,
+    ) -> Result<(), LimitExceeded> {
+        let Self { engine, vocabulary, .. } = *self;
+        for token in (0..vocabulary.size() as u32).map(TokenId) {
+            if !reads_end_tokens && vocabulary.is_eos(token) {
+                continue;
+            }
+            let event = TokenEvent { id: token, has_text: vocabulary.token(token).is_some() };
+            let next = match (by_bytes.get(&token).copied(), engine.step_token(set, event)?) {
+                (Some(by_bytes), Some(by_token)) => Some(engine.union(by_bytes, by_token)?),
+                (by_bytes, by_token) => by_bytes.or(by_token),
+            };
+            if let Some(next) = next {
+                visit(next, &[token])?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Visits the tokens that are legal by their bytes; returns whether none was left out.
+    pub(super) fn visit_by_bytes(
+        &self,
+        set: SetId,
+        conditional: ConditionalSteps<'_>,
+        visit: &mut Visit<'_>,
+    ) -> Result<bool, LimitExceeded> {
+        let Self { engine, vocabulary, deadline } = *self;
+        let trie = vocabulary.trie();
+        let mut loop_bytes = LoopBytes::new(engine);
+        // The state at each depth of the path to the current node; the root is at depth 0.
+        let mut path: Vec<SetId> = vec![set];
+        let mut node = TrieNode(1);
+        let mut new_steps = engine.new_steps();
+        let mut is_all = true;
+        while node.index() < trie.len() {
+            if new_steps != engine.new_steps() {
+                new_steps = engine.new_steps();
+                deadline.check()?;
+            }
+            let depth = usize::from(trie.depth(node));
+            let (before, byte) = (path[depth - 1], trie.byte(node));
+            let mut next = engine.step(before, byte)?;
+            if next.is_some()
+                && let ConditionalSteps::LeftOut(values) = conditional
+                && values.is_conditional_step(before, byte)?
+            {
+                (next, is_all) = (None, false);
+            }
+            let Some(next) = next else {
+                node = trie.subtree_end(node);
+                continue;
+            };
+            let loops = loop_bytes.loops_below(trie, node, next)?;
+            let tokens = if loops { trie.subtree_tokens(node) } else { trie.tokens(node) };
+            if !tokens.is_empty()
+                && let Some(after) = engine.end_token(next)?
+            {
+                visit(after, tokens)?;
+            }
+            if loops {
+                node = trie.subtree_end(node);
+                continue;
+            }
+            path.truncate(depth);
+            path.push(next);
+            node = TrieNode(node.0 + 1);
+        }
+        Ok(is_all)
+    }
 }
 
 /// For each state the bytes on which it loops to itself.

@@ -9,6 +9,7 @@
 
 pub mod distances;
 pub mod lexed;
+pub mod values;
 
 use std::fmt;
 

@@ -218,9 +218,9 @@ impl Completions {
                     bytes = bytes.saturating_add(self.min_bytes(symbol));
                 }
             }
-            RightHandSide::Scope(symbol) | RightHandSide::Value { symbol, .. } => {
-                add(*symbol, 0, Length::ZERO)
-            }
+            RightHandSide::Scope(symbol) => add(*symbol, 0, Length::ZERO),
+            // Inside a value, the rest of it may be longer too.
+            RightHandSide::Value { symbol, .. } => add(*symbol, 0, self.texts.added()),
             RightHandSide::Repeat { symbol, min, max } => {
                 add(*symbol, 0, length(*symbol).times(min.saturating_sub(1)));
                 if *max != Some(1) {
@@ -252,9 +252,11 @@ impl Completions {
     /// A lower bound of the number of bytes of a text of a symbol. A token is at least one byte here, which is sound:
     /// a token that a token terminal reads is the only one.
     fn min_bytes(&self, symbol: Symbol) -> u32 {
+        // The texts of nonterminals may have lengthened values.
+        let is_shortest = matches!(symbol, Symbol::Terminal(_)) || self.texts.added() == Length::ZERO;
         match self.texts.of(symbol).length.finite() {
             // Texts of other bytes may be shorter.
-            Some(length) if self.spells_all_bytes => length,
+            Some(length) if self.spells_all_bytes && is_shortest => length,
             _ => 1,
         }
     }
@@ -265,9 +267,10 @@ impl Completions {
         bytes: Option<usize>,
         parts: &mut Parts<'_>,
     ) -> Result<Vec<Length>, LimitExceeded> {
-        // A token terminal has no inside.
-        let mut longest = vec![Length::ZERO; parts.starts.len()];
-        for (longest, &start) in longest.iter_mut().zip(parts.starts) {
+        // A token terminal has no inside. The initial states of values follow those of the terminals.
+        let starts = &parts.starts[..parts.form.terminals().len()];
+        let mut longest = vec![Length::ZERO; starts.len()];
+        for (longest, &start) in longest.iter_mut().zip(starts) {
             let state = parts.state_of(start).and_then(|state| parts.embedded.get(state));
             let Some(EmbeddedState { grammar, set }) = state else { continue };
             let (engine, vocabulary) = (parts.embedded.engine(grammar), parts.vocabulary);
@@ -277,9 +280,8 @@ impl Completions {
             });
         }
         let state_of = |start| parts.state_of(start).and_then(ItemState::automaton_state);
-        let states = |index: usize| state_of(parts.starts[index]).map(|state| (index, state));
-        let (terminals, states): (Vec<usize>, Vec<StateId>) =
-            (0..parts.starts.len()).filter_map(states).unzip();
+        let states = |index: usize| state_of(starts[index]).map(|state| (index, state));
+        let (terminals, states): (Vec<usize>, Vec<StateId>) = (0..starts.len()).filter_map(states).unzip();
         let of_states =
             self.words.longest_completions(parts.automata, &states, MAX_STATES, parts.deadline)?;
         for (position, terminal) in terminals.into_iter().enumerate() {

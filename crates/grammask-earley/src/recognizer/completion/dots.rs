@@ -49,7 +49,10 @@ impl DotReader<'_> {
                 }
                 known
             }
-            RightHandSide::Scope(symbol) | RightHandSide::Value { symbol, .. } => {
+            RightHandSide::Value { symbol, .. } => {
+                DotTexts { from: texts.of_value(*symbol), after_symbol: Length::ZERO }
+            }
+            RightHandSide::Scope(symbol) => {
                 // A scope is complete at its second dot, from which no step leads on.
                 let from = if read == 0 { texts.of(*symbol) } else { Shortest::EMPTY };
                 DotTexts { from, after_symbol: Length::ZERO }

@@ -16,11 +16,13 @@
 //! | `dots` | the shortest text from each dot to the end of its production |
 //! | `continuations` | the shortest text of each continuation |
 //! | `with_values` | completions in grammars with values that a text must not repeat |
+//! | `escapes` | how much longer a value may be that differs from remembered ones |
 //! | `bounds` | bounds of the lengths over all sets, and over the sets that some bytes reach |
 
 mod bounds;
 mod continuations;
 mod dots;
+mod escapes;
 mod shortest;
 mod symbols;
 mod with_values;
@@ -37,6 +39,7 @@ use super::continuation::{ContinuationId, Continuations};
 use super::embedded::{EmbeddedState, EmbeddedStates};
 use super::kernel::{Item, ItemState};
 use super::left_corner::LeftCorners;
+use super::remembered::MAX_OPEN_VALUES;
 use super::set_core::CoreId;
 use super::stepping::{Stepper, TokenLimitedState};
 use super::token_ends::spelled_bytes;
@@ -47,7 +50,11 @@ use continuations::ContinuationLengths;
 use dots::{DotMemo, DotReader};
 use shortest::{FirstStep, Length, Shortest};
 use symbols::ShortestTexts;
-use with_values::ExactLengths;
+
+use with_values::MAX_LENGTH;
+
+pub(super) use escapes::ValueEscapes;
+pub(super) use with_values::{CompletionContext, ValueCompletions};
 
 /// The memo tables of shortest completions, for one vocabulary.
 #[derive(Debug)]
@@ -63,8 +70,6 @@ pub(super) struct Completions {
     core_entries: usize,
     /// By the number of bytes of which the bounds depend; `None` for bounds over all sets.
     bounds: FxHashMap<Option<usize>, CompletionBounds>,
-    /// The lengths of completions in grammars with values.
-    exact: ExactLengths,
 }
 
 /// The completions of the items of a core that have one continuation, up to the continuation.
@@ -92,6 +97,15 @@ struct Parts<'a> {
     deadline: &'a Deadline,
 }
 
+/// Which texts of values are counted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum ValueLengths {
+    /// The shortest ones, which may be remembered: lower bounds.
+    Shortest,
+    /// Longer ones, of which one is not remembered: upper bounds.
+    Lengthened,
+}
+
 /// The completions of all items of a set.
 struct SetCompletion {
     shortest: Shortest,
@@ -111,12 +125,28 @@ impl Recognizer {
             return Ok(Some(ShortestCompletion { length: 0, first: None }));
         }
         let mut builder = self.lock();
+        let context = CompletionContext::new(self, vocabulary, deadline);
         if !self.form.values().is_empty() {
-            return builder.completion_with_values(self, set, vocabulary, deadline);
+            return builder.completion_with_values(context, set);
         }
-        let of_set = builder.set_completion(self, set, vocabulary, deadline)?.shortest;
+        let of_set = builder.set_completion(context, ValueLengths::Shortest, set)?.shortest;
         let completion = |length| ShortestCompletion { length, first: Some(of_set.first.step()) };
         Ok(of_set.length.finite().map(completion))
+    }
+
+    /// As [`Engine::completion_at_least`](grammask_engine::Engine::completion_at_least).
+    pub(super) fn compute_completion_at_least(
+        &self,
+        set: SetId,
+        vocabulary: &Vocabulary,
+        deadline: &Deadline,
+    ) -> Result<Option<u32>, LimitExceeded> {
+        if self.form.values().is_empty() {
+            let completion = self.compute_shortest_completion(set, vocabulary, deadline)?;
+            return Ok(completion.map(|completion| completion.length));
+        }
+        let context = CompletionContext::new(self, vocabulary, deadline);
+        Ok(self.lock().completion_bound(context, set)?.length.finite())
     }
 
     /// As [`Engine::longest_shortest_completion`](grammask_engine::Engine::longest_shortest_completion).
@@ -125,12 +155,13 @@ impl Recognizer {
         vocabulary: &Vocabulary,
     ) -> Result<Option<u32>, LimitExceeded> {
         if !self.form.values().is_empty() {
-            // A completion may have to avoid any number of remembered values.
+            // A text may remember any number of values, and completions have to avoid them.
             return Ok(None);
         }
         let mut builder = self.lock();
         let deadline = Deadline::after_first_check(builder.limits.time);
-        builder.with_completions(self, vocabulary, &deadline, |completions, parts| {
+        let context = CompletionContext::new(self, vocabulary, &deadline);
+        builder.with_completions(context, ValueLengths::Shortest, |completions, parts| {
             Ok(completions.bounds(None, parts)?.longest().finite())
         })
     }
@@ -143,43 +174,53 @@ impl Recognizer {
         vocabulary: &Vocabulary,
         deadline: &Deadline,
     ) -> Result<Option<u32>, LimitExceeded> {
-        if !self.form.values().is_empty() {
-            return Ok(None);
-        }
         let mut builder = self.lock();
-        let (longest, growth) =
-            builder.with_completions(self, vocabulary, deadline, |completions, parts| {
-                let bounds = completions.bounds(Some(bytes), parts)?;
-                Ok((bounds.longest(), bounds.growth()))
-            })?;
+        let context = CompletionContext::new(self, vocabulary, deadline);
+        let mut max_length = None;
+        if self.has_values() {
+            if self.names_tokens || !builder.lengthens_values(context, bytes)? {
+                return Ok(None);
+            }
+            max_length = Some(MAX_LENGTH);
+        }
+        let lengths = ValueLengths::Lengthened;
+        let (longest, growth) = builder.with_completions(context, lengths, |completions, parts| {
+            let bounds = completions.bounds(Some(bytes), parts)?;
+            Ok((bounds.longest(), bounds.growth()))
+        })?;
         let has_embedded = !builder.stepper.embedded.is_empty();
-        if growth.is_none() && !has_embedded {
-            return Ok(longest.finite());
-        }
-        let own = builder.set_completion(self, set, vocabulary, deadline)?.longest;
         let mut bound = longest;
-        if let Some(GrowthBound { per_byte, once }) = growth {
-            let growth = Length::new(bytes.max(1) as u64).times(per_byte).plus(once);
-            bound = longest.min(own.plus(growth));
+        if growth.is_some() || has_embedded {
+            let own = builder.longest_of_set(context, set, 0)?;
+            if let Some(GrowthBound { per_byte, once }) = growth {
+                let growth = Length::new(bytes.max(1) as u64).times(per_byte).plus(once);
+                bound = longest.min(own.plus(growth));
+            }
+            if has_embedded {
+                let inside = builder.longest_inside_embedded(context, set, bytes)?;
+                bound = bound.max(own).max(inside);
+            }
         }
-        if has_embedded {
-            let inside = builder.longest_inside_embedded(self, set, bytes, vocabulary, deadline)?;
-            bound = bound.max(own).max(inside);
-        }
-        Ok(bound.finite())
+        Ok(bound.finite().filter(|&bound| max_length.is_none_or(|max| bound as usize <= max)))
     }
 }
 
 impl Builder {
-    /// Calls `compute` with the memo tables, which the first call creates.
+    /// Calls `compute` with the memo tables, which the first call creates. In grammars without values, both lengths are
+    /// the same.
     fn with_completions<T>(
         &mut self,
-        recognizer: &Recognizer,
-        vocabulary: &Vocabulary,
-        deadline: &Deadline,
+        context: CompletionContext<'_>,
+        lengths: ValueLengths,
         compute: impl FnOnce(&mut Completions, &mut Parts<'_>) -> Result<T, LimitExceeded>,
     ) -> Result<T, LimitExceeded> {
-        let Self { stepper, continuations, completions, set_parts, .. } = self;
+        let CompletionContext { recognizer, vocabulary, deadline, .. } = context;
+        let is_lengthened = lengths == ValueLengths::Lengthened && recognizer.has_values();
+        let added = match is_lengthened {
+            true => self.added_value_length(context)?,
+            false => Length::ZERO,
+        };
+        let Self { stepper, continuations, completions, lengthened, set_parts, .. } = self;
         let Stepper { automata, embedded, predictor, limited, .. } = stepper;
         let (left_corners, starts) = predictor.parts();
         let mut parts = Parts {
@@ -195,30 +236,30 @@ impl Builder {
             token_matches: &recognizer.token_matches,
             deadline,
         };
+        let completions = if is_lengthened { lengthened } else { completions };
         let completions = match completions {
             Some(completions) => completions,
-            None => completions.insert(Box::new(Completions::new(&mut parts, vocabulary)?)),
+            None => completions.insert(Box::new(Completions::new(&mut parts, added)?)),
         };
         compute(completions, &mut parts)
     }
 
     fn set_completion(
         &mut self,
-        recognizer: &Recognizer,
+        context: CompletionContext<'_>,
+        lengths: ValueLengths,
         set: SetId,
-        vocabulary: &Vocabulary,
-        deadline: &Deadline,
     ) -> Result<SetCompletion, LimitExceeded> {
-        let data = &recognizer.set(set).data;
+        let data = &context.recognizer.set(set).data;
         let core = data.core();
-        self.with_completions(recognizer, vocabulary, deadline, |completions, parts| {
+        self.with_completions(context, lengths, |completions, parts| {
             completions.add_core(core, parts)?;
             let Completions { continuations, texts, dots, cores, .. } = completions;
             let (mut shortest, mut longest) = (Shortest::NONE, Length::ZERO);
             let of_core = &cores[&core];
             for (of_items, &continuation) in of_core.iter().zip(&parts.set_parts[data.first()..]) {
                 let dots = DotReader { form: parts.form, texts, memo: dots };
-                let rest = continuations.get(continuation, parts.continuations, dots, deadline)?;
+                let rest = continuations.get(continuation, parts.continuations, dots, parts.deadline)?;
                 shortest = shortest.min(of_items.shortest.then(rest.shortest));
                 longest = longest.max(of_items.longest.plus(rest.shortest)).max(rest.longest);
             }
@@ -226,45 +267,79 @@ impl Builder {
         })
     }
 
+    /// The maximum over the items of a set, those inside values included, of the lengths of their completions, with
+    /// lengthened values.
+    fn longest_of_set(
+        &mut self,
+        context: CompletionContext<'_>,
+        set: SetId,
+        depth: usize,
+    ) -> Result<Length, LimitExceeded> {
+        let lengths = ValueLengths::Lengthened;
+        let mut longest = self.set_completion(context, lengths, set)?.longest;
+        if !context.recognizer.has_values() {
+            return Ok(longest);
+        }
+        let added = self.added_value_length(context)?;
+        for item in self.items(context.recognizer.set(set)) {
+            if item.state.is_in_value() {
+                if depth == MAX_OPEN_VALUES {
+                    return Ok(Length::INFINITE);
+                }
+                let inner = self.remembered.state(item.state).set;
+                let inside = self.longest_of_set(context, inner, depth + 1)?;
+                let rest = self.rest_length(context, lengths, item.continuation)?;
+                longest = longest.max(inside.plus(added).plus(rest));
+            }
+        }
+        Ok(longest)
+    }
+
+    /// The shortest text from an item, not inside a value, to the end of its production, with lengthened values.
+    fn item_completion(
+        &mut self,
+        context: CompletionContext<'_>,
+        item: Item,
+    ) -> Result<Shortest, LimitExceeded> {
+        self.with_completions(context, ValueLengths::Lengthened, |completions, parts| {
+            Ok(completions.item(item, parts)?.shortest)
+        })
+    }
+
     /// The length of the shortest text of a continuation.
     fn rest_length(
         &mut self,
-        recognizer: &Recognizer,
+        context: CompletionContext<'_>,
+        lengths: ValueLengths,
         continuation: ContinuationId,
-        vocabulary: &Vocabulary,
-        deadline: &Deadline,
     ) -> Result<Length, LimitExceeded> {
-        self.with_completions(recognizer, vocabulary, deadline, |completions, parts| {
+        self.with_completions(context, lengths, |completions, parts| {
             let Completions { continuations, texts, dots, .. } = completions;
             let dots = DotReader { form: parts.form, texts, memo: dots };
-            Ok(continuations.get(continuation, parts.continuations, dots, deadline)?.shortest)
+            Ok(continuations.get(continuation, parts.continuations, dots, parts.deadline)?.shortest)
         })
     }
-}
 
-impl Builder {
     /// The maximum length of the completions of the set's items inside embedded grammars, over all states of these that
     /// `bytes` bytes reach.
     fn longest_inside_embedded(
         &mut self,
-        recognizer: &Recognizer,
+        context: CompletionContext<'_>,
         set: SetId,
         bytes: usize,
-        vocabulary: &Vocabulary,
-        deadline: &Deadline,
     ) -> Result<Length, LimitExceeded> {
-        let items = self.items(recognizer.set(set));
-        self.with_completions(recognizer, vocabulary, deadline, |completions, parts| {
+        let items = self.items(context.recognizer.set(set));
+        self.with_completions(context, ValueLengths::Lengthened, |completions, parts| {
             let Completions { continuations, texts, dots, .. } = completions;
             let mut longest = Length::ZERO;
             for item in items {
                 let state = parts.state_of(item.state).and_then(|state| parts.embedded.get(state));
                 let Some(EmbeddedState { grammar, set }) = state else { continue };
                 let engine = parts.embedded.engine(grammar);
-                let inside = engine.longest_completion_after(set, bytes, vocabulary, deadline)?;
+                let inside = engine.longest_completion_after(set, bytes, parts.vocabulary, parts.deadline)?;
                 let mut dots = DotReader { form: parts.form, texts, memo: dots };
                 let after = dots.get(item.dot).after_symbol;
-                let rest = continuations.get(item.continuation, parts.continuations, dots, deadline)?;
+                let rest = continuations.get(item.continuation, parts.continuations, dots, parts.deadline)?;
                 longest = longest.max(length_of(inside).plus(after).plus(rest.shortest));
             }
             Ok(longest)
@@ -273,7 +348,9 @@ impl Builder {
 }
 
 impl Completions {
-    fn new(parts: &mut Parts<'_>, vocabulary: &Vocabulary) -> Result<Self, LimitExceeded> {
+    /// The tables, in which a value is as long as its text and `added` steps.
+    fn new(parts: &mut Parts<'_>, added: Length) -> Result<Self, LimitExceeded> {
+        let vocabulary = parts.vocabulary;
         let bytes = spelled_bytes(vocabulary);
         let mut words = ShortestWords::new(bytes);
         // The initial states of values follow those of the terminals.
@@ -290,7 +367,7 @@ impl Completions {
                 }
             });
         }
-        let texts = ShortestTexts::new(parts.form, terminals.into(), parts.deadline)?;
+        let texts = ShortestTexts::new(parts.form, terminals.into(), added, parts.deadline)?;
         Ok(Self {
             words,
             spells_all_bytes: bytes == ByteSet::ALL,
@@ -300,7 +377,6 @@ impl Completions {
             cores: FxHashMap::default(),
             core_entries: 0,
             bounds: FxHashMap::default(),
-            exact: ExactLengths::default(),
         })
     }
 
@@ -355,15 +431,14 @@ impl Completions {
             + self.continuations.memory_bytes()
             + self.cores.capacity() * (size_of::<(CoreId, Box<[CoreCompletion]>)>() + 1)
             + self.core_entries * size_of::<CoreCompletion>()
-            + self.exact.memory_bytes()
     }
 }
 
 impl Parts<'_> {
     /// The state of an item inside a terminal, or of the beginning of one, as if it did not count tokens; `None` if it
-    /// is fresh or before a token terminal.
+    /// is fresh, before a token terminal, or before or inside a value.
     fn state_of(&self, state: ItemState) -> Option<ItemState> {
-        if state == ItemState::FRESH || state == ItemState::TOKEN {
+        if state == ItemState::FRESH || state == ItemState::TOKEN || state.is_in_value() {
             return None;
         }
         match state.0.checked_sub(ItemState::FIRST_LIMITED) {

@@ -27,6 +27,8 @@ const EVENTS_PER_CHECK: usize = 1024;
 pub(super) struct ShortestTexts {
     terminals: Box<[Shortest]>,
     nonterminals: Box<[Shortest]>,
+    /// The length that is added to each fresh value.
+    added: Length,
 }
 
 /// The symbols of a selection.
@@ -47,17 +49,18 @@ enum Event {
 }
 
 impl ShortestTexts {
-    /// The shortest texts, given those of the terminals.
+    /// The shortest texts, given those of the terminals, where the text of a value is longer by `added`.
     ///
     /// # Errors
     /// When the deadline has passed.
     pub(super) fn new(
         form: &NormalForm,
         terminals: Box<[Shortest]>,
+        added: Length,
         deadline: &Deadline,
     ) -> Result<Self, LimitExceeded> {
         let nonterminals = vec![Shortest::NONE; form.nonterminal_count()].into();
-        let mut texts = Self { terminals, nonterminals };
+        let mut texts = Self { terminals, nonterminals, added };
         let mut queue: BinaryHeap<Reverse<(Shortest, Event)>> = BinaryHeap::new();
         // The productions in which each nonterminal occurs, once per occurrence.
         let mut uses: Vec<(u32, u32)> = Vec::new();
@@ -140,6 +143,16 @@ impl ShortestTexts {
         }
     }
 
+    /// The text of a value with this symbol.
+    pub(super) fn of_value(&self, symbol: Symbol) -> Shortest {
+        self.of(symbol).then(self.added)
+    }
+
+    /// The length that is added to each value.
+    pub(super) fn added(&self) -> Length {
+        self.added
+    }
+
     /// The shortest text of a right-hand side.
     fn of_production(&self, rhs: &RightHandSide) -> Shortest {
         match rhs {
@@ -148,7 +161,8 @@ impl ShortestTexts {
                 self.of(symbols[0]).then(rest.fold(Length::ZERO, Length::plus))
             }
             RightHandSide::Repeat { symbol, min, .. } => self.of(*symbol).times(*min),
-            RightHandSide::Scope(symbol) | RightHandSide::Value { symbol, .. } => self.of(*symbol),
+            RightHandSide::Scope(symbol) => self.of(*symbol),
+            RightHandSide::Value { symbol, .. } => self.of_value(*symbol),
             RightHandSide::Selection { selection, parts, separator } => {
                 let symbols = SelectionSymbols { selection, parts, separator: *separator };
                 self.of_parts(symbols, &selection.start())

@@ -13,6 +13,9 @@ impl Values {
         if token == Token::Diverged {
             return false;
         }
+        if value == Self::ANONYMOUS || token == Token::Anonymous {
+            return value == Self::ANONYMOUS && matches!(prefix, Self::EMPTY_TEXT | Self::EMPTY_JSON);
+        }
         if let Token::Text(text) = token {
             return matches!(self.value(value), Value::Text(whole) if self.chains.begins_with(*whole, text));
         }
@@ -161,7 +164,11 @@ impl Values {
                     stack.extend(self.chains.reversed(*items).map(|item| ValueId::new(item as usize)));
                 }
                 Value::Object(members) => stack.extend(members.iter().map(|&(_, value)| value)),
-                Value::Text(_) | Value::String(_) | Value::Literal(_) | Value::Other(_) => {}
+                Value::Anonymous
+                | Value::Text(_)
+                | Value::String(_)
+                | Value::Literal(_)
+                | Value::Other(_) => {}
             }
         }
         max

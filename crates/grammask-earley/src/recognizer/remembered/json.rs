@@ -31,6 +31,8 @@ id_type! {
 /// A value.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) enum Value {
+    /// The value of an unknown text, which equals none of the values that matter (see [`super::anonymous`]).
+    Anonymous,
     /// A text that is compared by its bytes; before them stands its name, if it has one.
     Text(ChainId),
     /// The decoded characters of a string, in UTF-8; surrogates without a partner as three bytes each.
@@ -59,6 +61,8 @@ pub(super) struct Prefix {
 pub(super) enum Token {
     /// Nothing since the beginning, a bracket, a comma or a colon.
     None,
+    /// An unknown text, with which no value that matters begins.
+    Anonymous,
     /// A text that is compared by its bytes; before them stands its name, if it has one.
     Text(ChainId),
     /// A text that begins no remembered value, whatever follows.
@@ -117,6 +121,8 @@ impl Default for Values {
         values.intern(Prefix { frame: None, token: Token::Text(ChainId::EMPTY) });
         values.intern(Prefix { frame: None, token: Token::None });
         values.intern(Prefix { frame: None, token: Token::Diverged });
+        values.intern(Prefix { frame: None, token: Token::Anonymous });
+        values.intern_value(Value::Anonymous);
         values
     }
 }
@@ -160,6 +166,10 @@ impl Values {
             _ => 0,
         }
     }
+    /// What has been read of an anonymous value.
+    pub(super) const ANONYMOUS_PREFIX: PrefixId = PrefixId(3);
+    /// An anonymous value.
+    pub(super) const ANONYMOUS: ValueId = ValueId(0);
 
     pub(super) fn prefix(&self, id: PrefixId) -> Prefix {
         self.prefixes[id.index()]
@@ -180,6 +190,9 @@ impl Values {
 
     /// The prefix after one more byte.
     pub(super) fn step(&mut self, id: PrefixId, byte: u8) -> PrefixId {
+        if id == Self::ANONYMOUS_PREFIX {
+            return id;
+        }
         let Prefix { frame, token } = self.prefix(id);
         let next = match token {
             Token::Diverged => return id,
@@ -190,7 +203,7 @@ impl Values {
             Token::Literal(text) if byte.is_ascii_lowercase() => {
                 Some(Token::Literal(self.chains.push(text, u32::from(byte))))
             }
-            Token::Literal(_) | Token::None | Token::Done(_) => None,
+            Token::Literal(_) | Token::None | Token::Anonymous | Token::Done(_) => None,
         };
         let next = match next {
             Some(token) => Some(Prefix { frame, token }),
@@ -336,6 +349,7 @@ impl Values {
     fn finish_token(&mut self, token: Token) -> Option<ValueId> {
         let value = match token {
             Token::Done(value) => return Some(value),
+            Token::Anonymous => return Some(Self::ANONYMOUS),
             Token::Number(number) => Value::Number(number.value()),
             Token::Literal(text) => Value::Literal(text),
             Token::None | Token::Text(_) | Token::Diverged | Token::String(..) | Token::Invalid(..) => {

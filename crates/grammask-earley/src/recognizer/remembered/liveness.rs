@@ -77,12 +77,25 @@ impl Builder {
     }
 
     /// Whether all completions of a value satisfy the condition, or none; `None` if that depends on them.
-    fn is_decided(&self, state: ValueState, remembered: ValueSetId, kind: ValueKind) -> Option<bool> {
+    pub(in super::super) fn is_decided(
+        &self,
+        state: ValueState,
+        remembered: ValueSetId,
+        kind: ValueKind,
+    ) -> Option<bool> {
+        if kind == ValueKind::Bound {
+            return Some(true);
+        }
         let tables = &self.remembered;
         if kind == ValueKind::Unprefixed && tables.has_prefix(remembered, state.prefix) {
             return Some(false);
         }
         (!tables.can_repeat(state.prefix, remembered)).then_some(kind != ValueKind::Repeated)
+    }
+
+    /// Whether a remembered value can begin with the text of a value so far.
+    pub(in super::super) fn can_repeat(&self, state: ValueState, remembered: ValueSetId) -> bool {
+        self.remembered.can_repeat(state.prefix, remembered)
     }
 
     fn search(

@@ -8,7 +8,7 @@ use grammask_vocabulary::{TokenTrie, TrieNode};
 use super::super::kernel::{Item, ItemState};
 use super::super::set::Set;
 use super::super::{Builder, Recognizer, index_u32};
-use super::json::PrefixId;
+use super::json::{PrefixId, ValueId};
 use super::value_at;
 use super::value_set::ValueSetId;
 
@@ -66,7 +66,11 @@ impl Builder {
             }
             let repeatable = match condition.kind {
                 ValueKind::Bound => Some(Vec::new()),
-                _ => self.repeatable_nodes(state.prefix, &remembered, trie),
+                _ => {
+                    let sets = remembered.iter();
+                    let candidates = sets.flat_map(|&set| self.remembered.sets.values(set)).collect();
+                    self.repeatable_nodes(state.prefix, candidates, trie)
+                }
             };
             let Some(repeatable) = repeatable else { return Ok(None) };
             let inner = self.open_values(recognizer, state.set, trie, depth + 1)?;
@@ -108,21 +112,16 @@ impl Builder {
         found.then_some(items)
     }
 
-    /// The trie nodes below the root after which a value of the sets can begin with the text of a value; `None` if they
-    /// are too many.
-    fn repeatable_nodes(
+    /// The trie nodes below the root after which one of the candidates can begin with the text of a value, and whether it
+    /// is one; `None` if they are too many.
+    pub(super) fn repeatable_nodes(
         &mut self,
         prefix: PrefixId,
-        sets: &[ValueSetId],
+        mut candidates: Vec<ValueId>,
         trie: &TokenTrie,
     ) -> Option<Vec<(TrieNode, bool)>> {
         let mut found = Vec::new();
-        let mut candidates: Vec<_> = Vec::new();
-        for &set in sets {
-            let values = &self.remembered.values;
-            let repeated = self.remembered.sets.values(set);
-            candidates.extend(repeated.filter(|&value| values.can_become(prefix, value)));
-        }
+        candidates.retain(|&value| self.remembered.values.can_become(prefix, value));
         let mut stack = vec![(TrieNode::ROOT, prefix, candidates)];
         while let Some((node, prefix, candidates)) = stack.pop() {
             if candidates.is_empty() {

@@ -37,12 +37,13 @@ pub(super) struct RememberedSets {
     nodes: Vec<SetNode>,
     /// The number of values of each set.
     sizes: Vec<u32>,
+    largest: u32,
     ids: FxHashMap<SetNode, ValueSetId>,
 }
 
 impl Default for RememberedSets {
     fn default() -> Self {
-        Self { nodes: vec![SetNode::Empty], sizes: vec![0], ids: FxHashMap::default() }
+        Self { nodes: vec![SetNode::Empty], sizes: vec![0], largest: 0, ids: FxHashMap::default() }
     }
 }
 
@@ -50,6 +51,11 @@ impl RememberedSets {
     /// Number of values.
     pub(super) fn len(&self, set: ValueSetId) -> usize {
         self.sizes[set.index()] as usize
+    }
+
+    /// Number of values of the largest set.
+    pub(super) fn largest(&self) -> usize {
+        self.largest as usize
     }
 
     pub(super) fn contains(&self, mut set: ValueSetId, value: ValueId) -> bool {
@@ -139,6 +145,7 @@ impl RememberedSets {
         };
         self.nodes.push(node);
         self.sizes.push(size);
+        self.largest = self.largest.max(size);
         self.ids.insert(node, id);
         id
     }

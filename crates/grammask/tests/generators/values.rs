@@ -1,0 +1,234 @@
+//! Grammars whose texts have values that must differ, or repeat each other.
+
+use grammask::Limits;
+use grammask::automata::regex;
+use grammask::grammar::{Grammar, GrammarBuilder, NodeId, Span, Terminal, ValueEquality};
+use proptest::prelude::*;
+use proptest::sample::select;
+
+use super::VocabularySketch;
+
+/// Bytes of the texts.
+const ALPHABET: &[u8] = b"ab01.,[]{}:\"\\u6 ";
+
+/// A scope with values.
+#[derive(Clone, Debug)]
+pub struct ScopeSketch {
+    shape: Shape,
+    item: ItemSketch,
+    equality: ValueEquality,
+    min: u32,
+    /// Number of values more than `min`; `None` without a maximum.
+    more: Option<u32>,
+}
+
+/// What surrounds the values of a scope.
+#[derive(Clone, Copy, Debug)]
+enum Shape {
+    /// `[item,item]`.
+    List,
+    /// `{"name":0}`, with different names.
+    Members,
+    /// Different items, then one that repeats an earlier one.
+    Repeated,
+    /// Items that follow each other directly.
+    Touching,
+    /// A first item of another language.
+    Pair,
+    /// A value, or a longer text without one.
+    Choice,
+    /// Two scopes, one after the other.
+    Twice,
+}
+
+/// A language of values.
+#[derive(Clone, Debug)]
+enum ItemSketch {
+    Regex(&'static str),
+    /// One of a list of different values, and texts of the expression.
+    Nested(Box<ScopeSketch>, &'static str),
+}
+
+/// Grammars with scopes.
+pub fn scope() -> impl Strategy<Value = ScopeSketch> {
+    let bytes = select(vec!["a|b", "aa|bb|ab", "a+", "[ab]+", "a|ba*", "a[ab]|b", "[ab]*a", "a|bb|b0*1"]);
+    let json = select(vec![
+        "0|1",
+        "1|1\\.0|0|10",
+        "(0|1[01]*)(\\.[01]+)?",
+        "\"[ab]*\"",
+        "\"(a|\\\\u006[12])*\"",
+        " ?1|\\[ ?1 ?\\]|\\[\\]",
+        "1[01]*|\"[ab]{0,3}\"",
+    ]);
+    let leaf = prop_oneof![
+        bytes.prop_map(|text| (ItemSketch::Regex(text), ValueEquality::Bytes)),
+        json.prop_map(|text| (ItemSketch::Regex(text), ValueEquality::Json)),
+    ];
+    let shape = || {
+        use Shape::{Choice, List, Members, Pair, Repeated, Touching, Twice};
+        select(vec![List, List, List, Members, Repeated, Touching, Pair, Choice, Twice])
+    };
+    let scope = move |item: BoxedStrategy<(ItemSketch, ValueEquality)>| {
+        let more = prop_oneof![3 => Just(None), 1 => (0_u32..3).prop_map(Some)];
+        (shape(), item, 0_u32..4, more).prop_map(|(shape, (item, equality), min, more)| ScopeSketch {
+            shape,
+            item,
+            equality,
+            min,
+            more,
+        })
+    };
+    let inner = scope(leaf.clone().boxed());
+    let texts = select(vec!["1", "0|1", "\"a\"|\"\"", "\"[ab]*\""]);
+    let nested = (inner, texts).prop_map(|(mut inner, text)| {
+        // Values that are compared as JSON are JSON.
+        inner.shape = if let Shape::Members = inner.shape { Shape::Members } else { Shape::List };
+        inner.equality = ValueEquality::Json;
+        (ItemSketch::Nested(Box::new(inner), text), ValueEquality::Json)
+    });
+    prop_oneof![3 => scope(leaf.boxed()), 1 => scope(nested.boxed())]
+}
+
+impl ScopeSketch {
+    /// The grammar.
+    pub fn build(&self) -> Grammar {
+        let mut nodes = Nodes(GrammarBuilder::new(""));
+        let start = nodes.0.nonterminal("start", Span::default());
+        let body = nodes.scope(self);
+        nodes.0.define(start, body, Span::default());
+        nodes.0.finish(start)
+    }
+}
+
+/// Builds nodes.
+struct Nodes(GrammarBuilder);
+
+impl Nodes {
+    fn regex(&mut self, pattern: &str) -> NodeId {
+        let term = regex::term(self.0.terms(), pattern, &Limits::default()).expect("a valid pattern");
+        self.0.terminal(Terminal::Regular(term), pattern, Span::default())
+    }
+
+    fn text(&mut self, text: &str) -> NodeId {
+        self.0.literal(text.as_bytes(), Span::default())
+    }
+
+    fn sequence(&mut self, parts: &[NodeId]) -> NodeId {
+        self.0.sequence(parts.to_vec(), Span::default())
+    }
+
+    fn repeat(&mut self, node: NodeId, min: u32, max: Option<u32>) -> NodeId {
+        self.0.repeat(node, min, max, Span::default())
+    }
+
+    fn item(&mut self, item: &ItemSketch) -> NodeId {
+        match item {
+            ItemSketch::Regex(pattern) => self.regex(pattern),
+            ItemSketch::Nested(inner, pattern) => {
+                let (scope, text) = (self.scope(inner), self.regex(pattern));
+                self.0.choice(vec![scope, text], Span::default())
+            }
+        }
+    }
+
+    /// Parts with commas between them.
+    fn list(&mut self, open: &str, part: NodeId, close: &str, sketch: &ScopeSketch) -> NodeId {
+        let [open, comma, close] = [open, ",", close].map(|text| self.text(text));
+        let least = sketch.min.saturating_sub(1);
+        let more = self.sequence(&[comma, part]);
+        let more = self.repeat(more, least, sketch.more.map(|more| least + more));
+        let mut parts = self.sequence(&[part, more]);
+        if sketch.min == 0 {
+            parts = self.repeat(parts, 0, Some(1));
+        }
+        self.sequence(&[open, parts, close])
+    }
+
+    fn scope(&mut self, sketch: &ScopeSketch) -> NodeId {
+        let span = Span::default();
+        let content = self.item(&sketch.item);
+        let item = self.0.fresh(content, sketch.equality, span);
+        let [open, comma, close, colon] = ["[", ",", "]", ":"].map(|text| self.text(text));
+        let body = match sketch.shape {
+            Shape::List | Shape::Twice => self.list("[", item, "]", sketch),
+            Shape::Members => {
+                let name = self.regex("\"[ab]*\"");
+                let name = self.0.fresh(name, sketch.equality, span);
+                let member = self.sequence(&[name, colon, content]);
+                self.list("{", member, "}", sketch)
+            }
+            Shape::Repeated => {
+                let again = self.0.repeated(content, sketch.equality, span);
+                let first = self.sequence(&[item, comma]);
+                let first = self.repeat(first, 1, None);
+                self.sequence(&[open, first, again, close])
+            }
+            Shape::Touching => {
+                let items =
+                    self.repeat(item, sketch.min.max(1), sketch.more.map(|more| sketch.min.max(1) + more));
+                self.sequence(&[open, items, close])
+            }
+            Shape::Pair => {
+                let other = self.regex("b0*|aab?|\"b?\"|1");
+                let other = self.0.fresh(other, sketch.equality, span);
+                let more = self.sequence(&[comma, item]);
+                let more = self.repeat(more, sketch.min.min(2), None);
+                self.sequence(&[open, other, more, close])
+            }
+            Shape::Choice => {
+                let text = self.text("000");
+                let part = self.0.choice(vec![item, text], span);
+                self.list("[", part, "]", sketch)
+            }
+        };
+        let scope = self.0.scope(body, span);
+        match sketch.shape {
+            Shape::Twice => self.sequence(&[scope, colon, scope]),
+            _ => scope,
+        }
+    }
+}
+
+/// Vocabularies of all bytes of the texts, longer tokens of them, and an end token.
+pub fn vocabulary() -> impl Strategy<Value = VocabularySketch> {
+    let pieces = select(vec![
+        "aa",
+        "ab",
+        "a,",
+        ",a",
+        "],",
+        "a,b",
+        "[a",
+        "1,",
+        "1,0",
+        "a\"",
+        "\",\"",
+        "\"a\"",
+        "a\",\"a\"",
+        "u00",
+        "0.",
+        "1]",
+        "],[",
+        "[[",
+        ":1",
+        ":1,",
+        "\":",
+        "a:0",
+        "\"]",
+        "\"\",\"a",
+        "\\u0061",
+        "]]",
+        "\"}",
+        "{\"",
+        ",\"b\":",
+    ]);
+    let random = proptest::collection::vec(select(ALPHABET), 2..5);
+    let longer = prop_oneof![3 => pieces.prop_map(|text| text.as_bytes().to_vec()), 1 => random];
+    proptest::collection::vec(longer, 0..10).prop_map(|longer| {
+        let singles = ALPHABET.iter().map(|&byte| Some(vec![byte]));
+        let texts: Vec<_> = singles.chain(longer.into_iter().map(Some)).chain([None]).collect();
+        let size = texts.len();
+        VocabularySketch { texts, special: Vec::new(), eos: vec![size as u32 - 1], size }
+    })
+}
