@@ -38,7 +38,7 @@ pub use printer::{quote_bytes, quote_text, repetition_suffix};
 pub use regular::{CompleteRule, NotRegular, RuleLanguages};
 pub use selection::{Clause, PartCountBounds, PartId, PartOrder, Selection, SelectionState};
 
-pub use values::{ValueCondition, ValueEquality, ValueKind};
+pub use values::{ValueCondition, ValueEquality, ValueKind, ValueSupply};
 
 use std::sync::Arc;
 

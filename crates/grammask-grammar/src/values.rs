@@ -28,6 +28,21 @@ pub struct ValueCondition {
     pub kind: ValueKind,
     /// Which texts have equal values.
     pub equality: ValueEquality,
+    /// How many values there are.
+    pub supply: ValueSupply,
+}
+
+/// How many different values the node of a fresh value has. Nothing checks that: a wrong claim makes masks wrong.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum ValueSupply {
+    /// The recogniser finds out.
+    #[default]
+    Unknown,
+    /// Infinitely many.
+    Infinite,
+    /// Whatever has been read of a value, infinitely many values begin with it: what has been remembered never makes it
+    /// impossible to go on inside a value.
+    Inexhaustible,
 }
 
 /// Whether a value must be remembered.

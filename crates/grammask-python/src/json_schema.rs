@@ -1,8 +1,8 @@
 //! JSON Schema: the options of the front end as a Python value, and grammars of schemas.
 
 use grammask::frontends::json_schema::{
-    self, Draft, Escapes, Formats, KeyOrder, Numbers, OnUnsupported, OpenApi, SchemaOptions, Whitespace,
-    WhitespacePattern,
+    self, Draft, Escapes, Formats, KeyOrder, Numbers, OnUnsupported, OpenApi, SchemaOptions, UniqueNames,
+    Whitespace, WhitespacePattern,
 };
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
@@ -29,7 +29,7 @@ impl Eq for PySchemaOptions {}
 impl PySchemaOptions {
     #[new]
     #[pyo3(signature = (
-        *, draft, whitespace_pattern, max_whitespace, separators, indent, key_order, escapes, numbers,
+        *, draft, whitespace_pattern, max_whitespace, separators, indent, key_order, unique_names, escapes, numbers,
         on_unsupported, formats, openapi_nullable, resources, excludes
     ))]
     #[expect(clippy::too_many_arguments, reason = "they are keywords in Python")]
@@ -41,6 +41,7 @@ impl PySchemaOptions {
         separators: Option<(String, String)>,
         indent: Option<u32>,
         key_order: &str,
+        unique_names: bool,
         escapes: &str,
         numbers: &str,
         on_unsupported: &str,
@@ -66,6 +67,7 @@ impl PySchemaOptions {
             }
         };
         options.key_order = choose("key_order", key_order, KEY_ORDERS)?;
+        options.unique_names = if unique_names { UniqueNames::All } else { UniqueNames::Declared };
         options.escapes = choose("escapes", escapes, ESCAPES)?;
         options.numbers = choose("numbers", numbers, NUMBERS)?;
         options.on_unsupported = choose("on_unsupported", on_unsupported, REFUSALS)?;
@@ -101,6 +103,7 @@ impl PySchemaOptions {
         fields.set_item("separators", separators)?;
         fields.set_item("indent", indent)?;
         fields.set_item("key_order", name_of(options.key_order, KEY_ORDERS))?;
+        fields.set_item("unique_names", options.unique_names == UniqueNames::All)?;
         fields.set_item("escapes", name_of(options.escapes, ESCAPES))?;
         fields.set_item("numbers", name_of(options.numbers, NUMBERS))?;
         fields.set_item("on_unsupported", name_of(options.on_unsupported, REFUSALS))?;

@@ -12,7 +12,8 @@ use rustc_hash::FxHashMap;
 use grammask_automata::{TermId, Terms};
 use grammask_diagnostics::Span;
 use grammask_grammar::{
-    Grammar, GrammarBuilder, NodeId, NonterminalId, PartId, Selection, Terminal, ValueEquality, ValueKind,
+    Grammar, GrammarBuilder, NodeId, NonterminalId, PartId, Selection, Terminal, ValueCondition,
+    ValueEquality, ValueKind, ValueSupply,
 };
 
 /// A rule in [`Rules`].
@@ -45,7 +46,7 @@ pub(crate) enum RulePart {
     /// A rule with an empty set of remembered values.
     Scope(RuleId),
     /// A rule whose value is compared with the remembered ones.
-    Value { rule: RuleId, kind: ValueKind },
+    Value { rule: RuleId, kind: ValueKind, supply: ValueSupply },
     /// `min` to `max` repetitions of a rule.
     Repeat { rule: RuleId, min: u32, max: Option<u32> },
 }
@@ -298,12 +299,10 @@ impl Rules {
                             let node = reference(rule, &mut builder);
                             nodes.push(builder.scope(node, span));
                         }
-                        RulePart::Value { rule, kind } => {
+                        RulePart::Value { rule, kind, supply } => {
                             let node = reference(rule, &mut builder);
-                            nodes.push(match kind {
-                                ValueKind::Fresh => builder.fresh(node, ValueEquality::Json, span),
-                                ValueKind::Repeated => builder.repeated(node, ValueEquality::Json, span),
-                            });
+                            let condition = ValueCondition { kind, equality: ValueEquality::Json, supply };
+                            nodes.push(builder.value(node, condition, span));
                         }
                         RulePart::Repeat { rule, .. } if !productive[rule.index()] => {}
                         RulePart::Repeat { rule, min, max } => {
