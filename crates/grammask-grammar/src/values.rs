@@ -38,8 +38,8 @@ pub enum ValueSupply {
     /// The recogniser finds out.
     #[default]
     Unknown,
-    /// Infinitely many.
-    Infinite,
+    /// At least this number; the maximum means infinitely many.
+    AtLeast(u32),
     /// Whatever has been read of a value, infinitely many values begin with it: what has been remembered never makes it
     /// impossible to go on inside a value.
     Inexhaustible,

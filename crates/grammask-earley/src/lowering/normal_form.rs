@@ -267,10 +267,12 @@ impl NormalForm {
         !self.scope_ends.is_empty() && self.scope_ends.contains(&dot)
     }
 
-    /// Whether a nonterminal is a value, which is its only production.
-    pub(crate) fn is_value(&self, nonterminal: usize) -> bool {
-        let productions = self.productions_of(NonterminalId::new(nonterminal));
-        matches!(productions, [Production { rhs: RightHandSide::Value { .. }, .. }])
+    /// The condition of a nonterminal that is a value, which is its only production; `None` for others.
+    pub(crate) fn value_condition(&self, nonterminal: usize) -> Option<ValueCondition> {
+        match self.productions_of(NonterminalId::new(nonterminal)) {
+            [Production { rhs: RightHandSide::Value { condition, .. }, .. }] => Some(*condition),
+            _ => None,
+        }
     }
 
     /// The dots before values, sorted, with their conditions.

@@ -17,7 +17,7 @@ use crate::values::formulas::NameId;
 use crate::values::literals::ObjectFormula;
 use crate::values::scalar_languages::ScalarLanguages;
 use crate::values::value_sets::ValueSets;
-use grammask_automata::{Automata, StateId, TermId};
+use grammask_automata::{Automata, ByteSet, StateId, TermId};
 use grammask_diagnostics::LimitExceeded;
 use grammask_grammar::ValueSupply;
 
@@ -31,6 +31,9 @@ const MAX_SPELLINGS: usize = 4 * MAX_LISTED_NAMES;
 const MAX_STATES: usize = 1 << 16;
 /// Maximum number of states of an infinite language that are examined.
 const MAX_CYCLIC_STATES: usize = 128;
+
+/// The supply of an infinite language.
+const INFINITE: ValueSupply = ValueSupply::AtLeast(u32::MAX);
 
 /// A name of a finite class.
 #[derive(Clone, Copy, Debug)]
@@ -86,9 +89,9 @@ impl OtherNames {
             let count = sets.languages.name_count(term)?;
             names.supplies[index] = Some(match count {
                 NameCount::Infinite(supply) => supply,
-                NameCount::Finite => ValueSupply::Unknown,
+                NameCount::Finite { min } => ValueSupply::AtLeast(min),
             });
-            if let NameCount::Finite = count
+            if let NameCount::Finite { .. } = count
                 && let Some(allowed) = sets.languages.without_excluded_words(class.names)?
                 && let Some(list) = sets.languages.list_names(allowed)?
             {
@@ -143,7 +146,10 @@ impl OtherNames {
 /// How many names a language has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum NameCount {
-    Finite,
+    /// At least this number.
+    Finite {
+        min: u32,
+    },
     Infinite(ValueSupply),
 }
 
@@ -166,7 +172,7 @@ impl ScalarLanguages {
         }
         let count = match self.automata.start(names)? {
             Some(start) => count_words(&mut self.automata, start)?,
-            None => NameCount::Finite,
+            None => NameCount::Finite { min: 0 },
         };
         self.name_counts.counts.insert(names, count);
         Ok(count)
@@ -187,13 +193,15 @@ impl ScalarLanguages {
     }
 }
 
-/// Whether the live states from `start` have a cycle: a depth-first search.
+/// Counts the words from a state, and looks for cycles: a depth-first search.
 fn count_words(automata: &mut Automata, start: StateId) -> Result<NameCount, LimitExceeded> {
     /// A state with its successors, on the path or left.
     struct Visit {
         successors: Vec<StateId>,
         next: usize,
         is_open: bool,
+        /// Number of words without a backslash, which are different names. Final once the state is closed.
+        count: u64,
     }
     let mut visits: FxHashMap<StateId, Visit> = FxHashMap::default();
     let mut path = vec![start];
@@ -202,20 +210,29 @@ fn count_words(automata: &mut Automata, start: StateId) -> Result<NameCount, Lim
         if !visits.contains_key(&state) {
             let max = if is_cyclic { MAX_CYCLIC_STATES } else { MAX_STATES };
             if visits.len() > max {
-                let supply = if is_cyclic { ValueSupply::Infinite } else { ValueSupply::Unknown };
+                let supply = if is_cyclic { INFINITE } else { ValueSupply::Unknown };
                 return Ok(NameCount::Infinite(supply));
             }
             let mut successors: Vec<StateId> =
                 automata.successors(state)?.into_iter().map(|(_, target)| target).collect();
             successors.sort_unstable_by_key(|state| state.index());
             successors.dedup();
-            visits.insert(state, Visit { successors, next: 0, is_open: true });
+            visits.insert(state, Visit { successors, next: 0, is_open: true, count: 0 });
         }
         let Some(visit) = visits.get_mut(&state) else { break };
         match visit.successors.get(visit.next) {
             None => {
                 visit.is_open = false;
                 path.pop();
+                if !is_cyclic {
+                    let mut count = u64::from(automata.is_accepting(state));
+                    for (bytes, target) in automata.successors(state)? {
+                        let bytes = bytes.without(ByteSet::single(b'\\')).len() as u64;
+                        let of_target = visits.get(&target).map_or(0, |visit| visit.count);
+                        count = count.saturating_add(bytes.saturating_mul(of_target));
+                    }
+                    visits.entry(state).and_modify(|visit| visit.count = count);
+                }
             }
             Some(&target) => {
                 visit.next += 1;
@@ -227,10 +244,12 @@ fn count_words(automata: &mut Automata, start: StateId) -> Result<NameCount, Lim
         }
     }
     if !is_cyclic {
-        return Ok(NameCount::Finite);
+        let min = visits.get(&start).map_or(0, |visit| visit.count);
+        // Ids of states have 32 bits, so an object has fewer members than the maximum, which stands for infinity.
+        return Ok(NameCount::Finite { min: u32::try_from(min).unwrap_or(u32::MAX) });
     }
     if visits.len() > MAX_CYCLIC_STATES {
-        return Ok(NameCount::Infinite(ValueSupply::Infinite));
+        return Ok(NameCount::Infinite(INFINITE));
     }
     // States without a way to a cycle are removed, leaves first.
     let mut remaining: FxHashMap<StateId, Vec<StateId>> =
@@ -252,7 +271,7 @@ fn count_words(automata: &mut Automata, start: StateId) -> Result<NameCount, Lim
     }
     Ok(NameCount::Infinite(match remaining.len() == count {
         true => ValueSupply::Inexhaustible,
-        false => ValueSupply::Infinite,
+        false => INFINITE,
     }))
 }
 

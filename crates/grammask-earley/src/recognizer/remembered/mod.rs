@@ -37,25 +37,28 @@ mod string;
 mod value_set;
 mod viability;
 
-use rustc_hash::FxHashMap;
+use std::sync::Arc;
+
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::lowering::{DotId, NormalForm};
 use grammask_engine::SetId;
-use grammask_grammar::{ValueCondition, ValueEquality, ValueKind};
+use grammask_grammar::{ValueCondition, ValueEquality, ValueKind, ValueSupply};
+use grammask_vocabulary::TrieNode;
 
 use super::continuation::ContinuationId;
 use super::index_u32;
 use super::kernel::ItemState;
 use counting::ValueCounts;
 use environment::Environments;
-use json::{PrefixId, Values};
+use json::{PrefixId, ValueId, Values};
 use liveness::LivenessMemo;
 use scopes::Scopes;
 use value_set::{RememberedSets, ValueSetId};
 use viability::ViabilityMemo;
 
-pub(super) use counting::is_infinite;
-pub(crate) use open::OpenValue;
+pub(super) use counting::{first_bytes, is_infinite};
+pub(crate) use open::{CompletingNode, OpenValue};
 
 /// Maximum number of values that are open inside each other. A step descends into each of them.
 pub(super) const MAX_OPEN_VALUES: usize = 64;
@@ -75,6 +78,12 @@ pub(super) struct Remembered {
     scopes: Scopes,
     /// Whether some fresh value may run out of values.
     has_scarce_values: bool,
+    /// Whether each value, by number, is fresh and inexhaustible.
+    is_inexhaustible: Box<[bool]>,
+    /// All values that were ever remembered.
+    ever_remembered: FxHashSet<ValueId>,
+    /// The trie nodes at which values are complete, by the prefix before the root.
+    completing: FxHashMap<(PrefixId, ValueId), Arc<[TrieNode]>>,
     environments: Environments,
     values: Values,
     sets: RememberedSets,
@@ -94,8 +103,14 @@ impl Remembered {
     /// that differ.
     pub(super) fn new(form: &NormalForm, infinite: &[bool]) -> Self {
         let scopes = Scopes::new(form, infinite);
+        let is_inexhaustible = form.values().iter().map(|(_, condition)| {
+            condition.kind == ValueKind::Fresh && condition.supply == ValueSupply::Inexhaustible
+        });
         Self {
             has_scarce_values: scopes.have_scarce_values(),
+            is_inexhaustible: is_inexhaustible.collect(),
+            ever_remembered: FxHashSet::default(),
+            completing: FxHashMap::default(),
             scopes,
             environments: Environments::default(),
             values: Values::default(),
@@ -121,6 +136,11 @@ impl Remembered {
         state
     }
 
+    /// Whether infinitely many values begin with every prefix of a fresh value, by its number.
+    fn is_inexhaustible(&self, number: usize) -> bool {
+        self.is_inexhaustible[number]
+    }
+
     /// The state of an item inside a value.
     pub(super) fn state(&self, state: ItemState) -> ValueState {
         self.states[(state.0 - ItemState::FIRST_VALUE) as usize]
@@ -141,6 +161,8 @@ impl Remembered {
             + self.liveness.memory_bytes()
             + self.counts.memory_bytes()
             + self.viability.memory_bytes()
+            + self.ever_remembered.capacity() * (size_of::<ValueId>() + 1)
+            + self.completing.capacity() * (size_of::<((PrefixId, ValueId), Arc<[TrieNode]>)>() + 17)
     }
 
     fn intern_state(&mut self, state: ValueState) -> ItemState {
