@@ -94,7 +94,7 @@ impl GrammarBuilder {
                 Node::Choice(parts) => extracted.choice(parts.iter().map(copy_of).collect(), span),
                 Node::Repeat { node, min, max } => extracted.repeat(copy_of(node), *min, *max, span),
                 Node::Scope(node) => extracted.scope(copy_of(node), span),
-                Node::Value { node, condition } => extracted.value(copy_of(node), *condition, span),
+                Node::Value { node, condition } => extracted.value(copy_of(node), condition.clone(), span),
                 Node::Selection { selection, parts, separator } => {
                     let parts = parts.iter().map(copy_of).collect();
                     extracted.selection(selection.clone(), parts, copy_of(separator), span)

@@ -21,8 +21,12 @@
 //! have an end with values that differ. It has one if each fresh value has infinitely many values, or more than the
 //! scope can remember before it.
 
+use std::sync::Arc;
+
+use grammask_automata::encoding::CharacterEncoding;
+
 /// The condition on a value.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct ValueCondition {
     /// Whether the value must be remembered.
     pub kind: ValueKind,
@@ -30,6 +34,16 @@ pub struct ValueCondition {
     pub equality: ValueEquality,
     /// How many values there are.
     pub supply: ValueSupply,
+    /// The encodings of the text, outermost first: the value is that of the decoded text.
+    pub encodings: Arc<[CharacterEncoding]>,
+}
+
+impl ValueCondition {
+    /// The condition on a value whose text is not encoded.
+    #[must_use]
+    pub fn plain(kind: ValueKind, equality: ValueEquality, supply: ValueSupply) -> Self {
+        Self { kind, equality, supply, encodings: Arc::default() }
+    }
 }
 
 /// How many different values the node of a fresh value has. Nothing checks that: a wrong claim makes masks wrong.

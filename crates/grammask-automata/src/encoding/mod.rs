@@ -9,11 +9,13 @@
 //!
 //! | file | contents |
 //! |---|---|
+//! | `decoder` | the characters of a text, read byte by byte |
 //! | `spelling_trees` | acyclic automata for the spellings of ranges of characters |
 //! | `spellings` | the spellings of each encoding |
 //! | `table_image` | the inverse image of a table |
 //! | `term_image` | the inverse image of a term |
 
+mod decoder;
 pub mod spelling_trees;
 mod spellings;
 mod table_image;
@@ -21,6 +23,7 @@ mod term_image;
 
 use std::sync::Arc;
 
+pub use decoder::DecodedByte;
 pub use term_image::TermEncoder;
 
 /// The escapes inside a JSON string (RFC 8259, section 7).

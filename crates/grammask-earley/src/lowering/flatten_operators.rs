@@ -49,7 +49,7 @@ pub fn flatten_operators(grammar: Grammar) -> Grammar {
                 separator: renumber(*separator),
             },
             Node::Scope(node) => Node::Scope(renumber(*node)),
-            Node::Value { node, condition } => Node::Value { node: renumber(*node), condition: *condition },
+            Node::Value { node, condition } => Node::Value { node: renumber(*node), condition: condition.clone() },
         };
         new_ids[index] = Some(NodeId::new(nodes.len()));
         nodes.push(flattened);

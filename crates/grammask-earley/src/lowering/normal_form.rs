@@ -196,7 +196,7 @@ impl NormalForm {
                     RightHandSide::Scope(_) => {
                         form.scope_ends.insert(DotId(next_dot.saturating_add(1)));
                     }
-                    RightHandSide::Value { condition, .. } => form.values.push((first_dot, condition)),
+                    RightHandSide::Value { ref condition, .. } => form.values.push((first_dot, condition.clone())),
                     _ => {}
                 }
                 next_dot = dots
@@ -268,9 +268,9 @@ impl NormalForm {
     }
 
     /// The condition of a nonterminal that is a value, which is its only production; `None` for others.
-    pub(crate) fn value_condition(&self, nonterminal: usize) -> Option<ValueCondition> {
+    pub(crate) fn value_condition(&self, nonterminal: usize) -> Option<&ValueCondition> {
         match self.productions_of(NonterminalId::new(nonterminal)) {
-            [Production { rhs: RightHandSide::Value { condition, .. }, .. }] => Some(*condition),
+            [Production { rhs: RightHandSide::Value { condition, .. }, .. }] => Some(condition),
             _ => None,
         }
     }
@@ -554,7 +554,7 @@ impl NormalForm {
                 });
             }
             RightHandSide::Value { symbol, condition } => {
-                text.push_str(&format!(" {}(• {})", value_name(*condition), self.symbol_name(*symbol)));
+                text.push_str(&format!(" {}(• {})", value_name(condition), self.symbol_name(*symbol)));
             }
             RightHandSide::Selection { parts, .. } => {
                 let dots = self.expanded(dot).into_iter().flatten();
@@ -610,7 +610,7 @@ impl fmt::Display for NormalForm {
                     }
                     RightHandSide::Scope(symbol) => write!(f, "scope({})", self.symbol_name(*symbol))?,
                     RightHandSide::Value { symbol, condition } => {
-                        write!(f, "{}({})", value_name(*condition), self.symbol_name(*symbol))?;
+                        write!(f, "{}({})", value_name(condition), self.symbol_name(*symbol))?;
                     }
                     RightHandSide::Selection { parts, separator, .. } => {
                         let names: Vec<&str> = parts.iter().map(|&part| self.symbol_name(part)).collect();

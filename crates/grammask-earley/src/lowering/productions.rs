@@ -250,7 +250,7 @@ impl Productions {
 }
 
 /// The notation of a condition on values.
-pub(super) fn value_name(condition: ValueCondition) -> &'static str {
+pub(super) fn value_name(condition: &ValueCondition) -> &'static str {
     match condition.kind {
         ValueKind::Fresh => "fresh",
         ValueKind::Repeated => "repeated",
@@ -280,7 +280,7 @@ impl fmt::Display for Productions {
                 }
                 Body::Scope(symbol) => write!(f, "scope({})", self.symbol_name(*symbol))?,
                 Body::Value { symbol, condition } => {
-                    write!(f, "{}({})", value_name(*condition), self.symbol_name(*symbol))?;
+                    write!(f, "{}({})", value_name(condition), self.symbol_name(*symbol))?;
                 }
                 Body::Selection { parts, separator, .. } => {
                     let names: Vec<&str> = parts.iter().map(|&part| self.symbol_name(part)).collect();

@@ -251,7 +251,7 @@ impl Recognizer {
         let at_end = continuations.intern(&Content { ends: true, entries: Vec::new() });
         let mut first = Kernel { ends: form.start_is_nullable, items: Vec::new() };
         first.items.extend(form.start.map(|dot| Item { dot, state: ItemState::FRESH, continuation: at_end }));
-        let is_infinite = |&(dot, condition): &(DotId, ValueCondition)| {
+        let is_infinite = |&(dot, ref condition): &(DotId, ValueCondition)| {
             let symbol = form.symbol_after(dot);
             match condition.supply {
                 ValueSupply::Unknown => {}
@@ -279,7 +279,7 @@ impl Recognizer {
             kernel: Kernel::default(),
         };
         let sets = Sets::default();
-        for &(dot, condition) in form.values() {
+        for &(dot, ref condition) in form.values() {
             let before = Item { dot, state: ItemState::FRESH, continuation: at_end };
             let set = builder.intern(&sets, &mut Kernel { ends: false, items: vec![before] })?;
             let start = builder.remembered.add_start(set, condition);

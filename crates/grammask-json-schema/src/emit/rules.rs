@@ -301,7 +301,7 @@ impl Rules {
                         }
                         RulePart::Value { rule, kind, supply } => {
                             let node = reference(rule, &mut builder);
-                            let condition = ValueCondition { kind, equality: ValueEquality::Json, supply };
+                            let condition = ValueCondition::plain(kind, ValueEquality::Json, supply);
                             nodes.push(builder.value(node, condition, span));
                         }
                         RulePart::Repeat { rule, .. } if !productive[rule.index()] => {}

@@ -12,6 +12,9 @@ impl Values {
     /// the prefix, in the members of its open objects, and in the lengths of what is compared.
     pub(super) fn can_become(&self, prefix: PrefixId, value: ValueId) -> bool {
         let Prefix { frame, token } = self.prefix(prefix);
+        if let Token::Encoded(inner, _) = token {
+            return self.can_become(inner, value);
+        }
         if let Token::Text(text) = token {
             return matches!(self.value(value), Value::Text(whole) if self.chains.begins_with(*whole, text));
         }
@@ -149,7 +152,10 @@ impl Values {
 
     /// Whether the last byte of a prefix belongs to the exponent of a number.
     pub(super) fn is_in_exponent(&self, prefix: PrefixId) -> bool {
-        matches!(self.prefix(prefix).token, Token::Number(number) if number.phase >= NumberPhase::Exponent)
+        match self.prefix(prefix).token {
+            Token::Encoded(inner, _) => self.is_in_exponent(inner),
+            token => matches!(token, Token::Number(number) if number.phase >= NumberPhase::Exponent),
+        }
     }
 
     /// Whether zeros before the point were left out of a prefix.

@@ -10,6 +10,7 @@
 //! |---|---|
 //! | `chains`, `value_set` | interned lists and sets |
 //! | `json`, `string`, `number` | values of texts, read byte by byte |
+//! | `encoded` | values of encoded texts |
 //! | `beginnings` | which values can begin with a prefix |
 //! | `scopes` | the scopes of a grammar: which values are ahead of a position |
 //! | `environment` | the remembered values of a continuation, and what follows it after one more |
@@ -26,6 +27,7 @@
 mod beginnings;
 mod chains;
 mod counting;
+mod encoded;
 mod environment;
 mod json;
 mod liveness;
@@ -126,11 +128,12 @@ impl Remembered {
     }
 
     /// The state before the next value, in the order of their numbers, which begins with this set.
-    pub(super) fn add_start(&mut self, set: SetId, condition: ValueCondition) -> ItemState {
+    pub(super) fn add_start(&mut self, set: SetId, condition: &ValueCondition) -> ItemState {
         let prefix = match condition.equality {
             ValueEquality::Bytes => Values::EMPTY_TEXT,
             ValueEquality::Json => Values::EMPTY_JSON,
         };
+        let prefix = self.values.encoded(prefix, &condition.encodings);
         let state = self.intern_state(ValueState { set, prefix });
         self.starts.push((state.0 - ItemState::FIRST_VALUE) as usize);
         state
@@ -144,6 +147,14 @@ impl Remembered {
     /// The state of an item inside a value.
     pub(super) fn state(&self, state: ItemState) -> ValueState {
         self.states[(state.0 - ItemState::FIRST_VALUE) as usize]
+    }
+
+    /// The different prefixes before the values of the grammar.
+    fn first_prefixes(&self) -> Vec<PrefixId> {
+        let mut prefixes: Vec<PrefixId> = self.starts.iter().map(|&start| self.states[start].prefix).collect();
+        prefixes.sort_unstable();
+        prefixes.dedup();
+        prefixes
     }
 
     /// The state before the value with this number.
@@ -176,9 +187,9 @@ impl Remembered {
 }
 
 /// The number and the condition of the value after a dot.
-fn value_at(form: &NormalForm, dot: DotId) -> Option<(usize, ValueCondition)> {
+fn value_at(form: &NormalForm, dot: DotId) -> Option<(usize, &ValueCondition)> {
     let number = form.values().binary_search_by_key(&dot, |&(dot, _)| dot).ok()?;
-    Some((number, form.values()[number].1))
+    Some((number, &form.values()[number].1))
 }
 
 /// Whether a value is as its condition demands.

@@ -144,6 +144,7 @@ impl Builder {
         nodes: &[TrieNode],
         trie: &TokenTrie,
     ) -> Box<[CompletingNode]> {
+        let first_prefixes = if nodes.is_empty() { Vec::new() } else { self.remembered.first_prefixes() };
         let mut above: FxHashMap<TrieNode, Vec<ValueId>> = FxHashMap::default();
         let mut completing = Vec::with_capacity(nodes.len());
         // Nodes are numbered in preorder, so those above others come first.
@@ -160,7 +161,7 @@ impl Builder {
             }
             let mut values: Vec<ValueId> = Vec::new();
             for start in 1..path.len() {
-                for empty in [Values::EMPTY_JSON, Values::EMPTY_TEXT] {
+                for &empty in &first_prefixes {
                     let read = &mut self.remembered.values;
                     let prefix = path[start..].iter().fold(empty, |prefix, &byte| read.step(prefix, byte));
                     values.push(read.finish(prefix));
