@@ -196,7 +196,9 @@ impl NormalForm {
                     RightHandSide::Scope(_) => {
                         form.scope_ends.insert(DotId(next_dot.saturating_add(1)));
                     }
-                    RightHandSide::Value { ref condition, .. } => form.values.push((first_dot, condition.clone())),
+                    RightHandSide::Value { ref condition, .. } => {
+                        form.values.push((first_dot, condition.clone()))
+                    }
                     _ => {}
                 }
                 next_dot = dots

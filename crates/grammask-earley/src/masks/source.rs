@@ -170,7 +170,8 @@ impl Superset {
     fn candidates(&self, repeating: &RepeatingTokens) -> Vec<TokenId> {
         let fresh = repeating.fresh.iter().filter(|&&token| self.live.contains(token));
         let suspects = self.decided.suspects.iter();
-        let mut candidates: Vec<TokenId> = suspects.chain(fresh).chain(&repeating.repeated).copied().collect();
+        let mut candidates: Vec<TokenId> =
+            suspects.chain(fresh).chain(&repeating.repeated).copied().collect();
         candidates.sort_unstable();
         candidates.dedup();
         candidates

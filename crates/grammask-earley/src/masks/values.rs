@@ -147,7 +147,8 @@ impl RepeatingTokens {
         let mut tokens = Self::default();
         // A value of the same token may be repeated too if one is open.
         let may_repeat = |node: &&CompletingNode| decided.has_open_values || reader.may_repeat(node);
-        let nodes: Vec<TrieNode> = decided.completing.iter().filter(may_repeat).map(|node| node.node).collect();
+        let nodes: Vec<TrieNode> =
+            decided.completing.iter().filter(may_repeat).map(|node| node.node).collect();
         if !nodes.is_empty() {
             tokens.fresh = tokens_below(nodes, trie);
         }

@@ -705,7 +705,11 @@ impl SetReader<'_> {
     }
 
     /// Nodes at which inexhaustible values are complete that began after the root, with these values.
-    pub(crate) fn values_completed_at(&mut self, nodes: &[TrieNode], trie: &TokenTrie) -> Box<[CompletingNode]> {
+    pub(crate) fn values_completed_at(
+        &mut self,
+        nodes: &[TrieNode],
+        trie: &TokenTrie,
+    ) -> Box<[CompletingNode]> {
         self.builder.values_completed_at(nodes, trie)
     }
 

@@ -73,7 +73,8 @@ pub(super) fn name_classes(
     let (terms, encoding) = (languages.automata.terms_mut(), &mut languages.encoding);
     let declared = encoding.literals(terms, names.iter().map(|&name| &**formulas.names.get(name)));
     let others = if names.is_empty() { any_string } else { encoding.complement(terms, declared) };
-    let mut classes = vec![NameClass { names: others, before_declared: any_string, patterns: FxHashSet::default() }];
+    let mut classes =
+        vec![NameClass { names: others, before_declared: any_string, patterns: FxHashSet::default() }];
     for pattern in patterns {
         let terms = languages.automata.terms_mut();
         let not_matching = languages.encoding.complement(terms, pattern);

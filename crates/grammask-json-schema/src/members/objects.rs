@@ -176,7 +176,8 @@ fn rules_by_residual(
     };
     let (rules, pending) = (FxHashMap::default(), Vec::new());
     let size_before = sets.formulas.size();
-    let mut object = ObjectRules { sets, emitter, shape, order, first_tracked, required_from, rules, pending };
+    let mut object =
+        ObjectRules { sets, emitter, shape, order, first_tracked, required_from, rules, pending };
     let first =
         ObjectResidual { formula: between, count: ChildCount::default(), next, unused, in_scope: false };
     let Some(first) = object.without_counts(first) else { return Ok(Some(Vec::new())) };
@@ -610,7 +611,9 @@ impl ObjectRules<'_, '_> {
                 }
                 continue;
             }
-            for (index, &ListedName { class: of_name, name }) in self.shape.others.tracked().iter().enumerate() {
+            for (index, &ListedName { class: of_name, name }) in
+                self.shape.others.tracked().iter().enumerate()
+            {
                 let bit = 1 << (self.first_tracked + index);
                 if of_name != class || residual.unused & bit == 0 {
                     continue;
@@ -654,7 +657,13 @@ impl ObjectRules<'_, '_> {
             if others.is_listed(class) {
                 for listed in others.listed().iter().filter(|listed| listed.class == class) {
                     let shape = &self.shape;
-                    parts.extend(declared_member(self.sets, self.emitter, shape, listed.name, monomial.value)?);
+                    parts.extend(declared_member(
+                        self.sets,
+                        self.emitter,
+                        shape,
+                        listed.name,
+                        monomial.value,
+                    )?);
                 }
                 continue;
             }
@@ -665,7 +674,8 @@ impl ObjectRules<'_, '_> {
             }
         }
         let ChildCount { min, max } = residual.count;
-        let selection = Selection::new(PartOrder::Any, parts.len(), &repeatable, Vec::new(), (min.max(1), max));
+        let selection =
+            Selection::new(PartOrder::Any, parts.len(), &repeatable, Vec::new(), (min.max(1), max));
         let Some(selection) = selection.filter(Selection::is_satisfiable) else { return Ok(Some(None)) };
         let members = self.emitter.rules.select("members", selection, parts, punctuation.comma);
         let members = if repeatable.is_empty() { RulePart::Rule(members) } else { RulePart::Scope(members) };

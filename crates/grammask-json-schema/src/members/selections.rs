@@ -194,7 +194,8 @@ fn add_other_members(
             continue;
         }
         let supply = if case.count.max == Some(1) { None } else { shape.others.supply(class) };
-        let member = other_member(sets, emitter, &shape, OtherMember { class, supply, value: monomial.value })?;
+        let member =
+            other_member(sets, emitter, &shape, OtherMember { class, supply, value: monomial.value })?;
         selected.has_fresh_names |= supply.is_some() && member.is_some();
         others.extend(member);
         if let Some(witness) = case.witness

@@ -96,9 +96,9 @@ impl OtherNames {
                 && let Some(list) = sets.languages.list_names(allowed)?
             {
                 let formulas = &mut sets.formulas;
-                names.listed.extend(
-                    list.iter().map(|name| ListedName { class: index, name: formulas.name(name) }),
-                );
+                names
+                    .listed
+                    .extend(list.iter().map(|name| ListedName { class: index, name: formulas.name(name) }));
             }
         }
         if names.listed.len() > MAX_LISTED_NAMES {

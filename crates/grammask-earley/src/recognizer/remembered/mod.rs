@@ -151,7 +151,8 @@ impl Remembered {
 
     /// The different prefixes before the values of the grammar.
     fn first_prefixes(&self) -> Vec<PrefixId> {
-        let mut prefixes: Vec<PrefixId> = self.starts.iter().map(|&start| self.states[start].prefix).collect();
+        let mut prefixes: Vec<PrefixId> =
+            self.starts.iter().map(|&start| self.states[start].prefix).collect();
         prefixes.sort_unstable();
         prefixes.dedup();
         prefixes

@@ -171,7 +171,8 @@ impl Builder {
             values.dedup();
             let is_twice = values.iter().any(|value| earlier.contains(value));
             above.insert(node, values.clone());
-            completing.push(CompletingNode { node, values: if is_twice { Box::default() } else { values.into() } });
+            completing
+                .push(CompletingNode { node, values: if is_twice { Box::default() } else { values.into() } });
         }
         completing.into()
     }
@@ -222,7 +223,12 @@ impl Builder {
 }
 
 /// The trie nodes below the root at which a value is complete after a prefix.
-fn nodes_completing(values: &mut Values, prefix: PrefixId, value: ValueId, trie: &TokenTrie) -> Vec<TrieNode> {
+fn nodes_completing(
+    values: &mut Values,
+    prefix: PrefixId,
+    value: ValueId,
+    trie: &TokenTrie,
+) -> Vec<TrieNode> {
     let mut found = Vec::new();
     let mut stack = vec![(TrieNode::ROOT, prefix)];
     while let Some((node, prefix)) = stack.pop() {
