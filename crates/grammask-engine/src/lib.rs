@@ -12,6 +12,7 @@
 //! | `completion` | [`ShortestCompletion`]: how a text can end soonest |
 //! | `spelling` | [`first_tokens()`]: how tokens spell a shortest completion |
 //! | `inside_terminal` | [`InsideTerminal`]: states inside a terminal |
+//! | `anonymous_values` | [`AnonymousValues`]: states that texts with different values share |
 //! | `tokens` | [`TokenEvent`], [`TokenMatch`]: tokens that a grammar names |
 //! | `masks` | [`MaskSource`]: masks of states, computed for a [`MaskRequest`] |
 //! | `mask_cache` | [`MaskCache`]: finished masks by state |
@@ -23,6 +24,7 @@
 //! bytes, and completeness; everything else has a default. Steps are memoised, and a memoised step takes no lock.
 #![forbid(unsafe_code)]
 
+mod anonymous_values;
 mod completion;
 mod inside_terminal;
 mod mask_cache;
@@ -32,6 +34,7 @@ mod spelling;
 mod tokens;
 mod walk;
 
+pub use anonymous_values::{AnonymousValues, CompletionDependence, EngineValueId};
 pub use completion::{CompletionStep, ShortestCompletion};
 pub use inside_terminal::InsideTerminal;
 pub use mask_cache::{CacheStatistics, CachedMask, MaskCache};

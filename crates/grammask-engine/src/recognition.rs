@@ -6,7 +6,7 @@ use grammask_diagnostics::{Deadline, LimitExceeded};
 
 use grammask_vocabulary::Vocabulary;
 
-use crate::{InsideTerminal, SetId, ShortestCompletion, TokenEvent, TokenMatch};
+use crate::{AnonymousValues, InsideTerminal, SetId, ShortestCompletion, TokenEvent, TokenMatch};
 
 /// A terminal that can come next or has begun.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -108,10 +108,9 @@ pub trait Engine: fmt::Debug + Send + Sync {
         false
     }
 
-    /// Whether states depend on the values that a text has: whether the states after different tokens inside a value
-    /// differ.
-    fn remembers_values(&self) -> bool {
-        false
+    /// The states with anonymous values, if states depend on the values that a text has.
+    fn anonymous_values(&self) -> Option<&dyn AnonymousValues> {
+        None
     }
 
     /// The state after a token, read by a token terminal; `None` if no token terminal that matches it comes next.
@@ -213,6 +212,20 @@ pub trait Engine: fmt::Debug + Send + Sync {
         vocabulary: &Vocabulary,
         deadline: &Deadline,
     ) -> Result<Option<ShortestCompletion>, LimitExceeded>;
+
+    /// A lower bound of the length of the completions of a state, which is reduced by each step by at most one; `None`
+    /// if there is no completion.
+    ///
+    /// # Errors
+    /// When a limit is exceeded.
+    fn completion_at_least(
+        &self,
+        set: SetId,
+        vocabulary: &Vocabulary,
+        deadline: &Deadline,
+    ) -> Result<Option<u32>, LimitExceeded> {
+        Ok(self.shortest_completion(set, vocabulary, deadline)?.map(|completion| completion.length))
+    }
 
     /// An upper bound of the length of the shortest completion of every state; `None` if there is no bound, or it is
     /// not known.

@@ -23,16 +23,23 @@ impl Recognizer {
         set: SetId,
         reach: u32,
     ) -> Result<Option<InsideTerminal>, LimitExceeded> {
-        let set = self.set(set);
+        let mut builder = self.lock();
+        let mut set = self.set(set);
+        let mut is_in_value = false;
+        // The texts inside an anonymous value are those of the set inside it.
+        while let Some(inner) = builder.inside_anonymous_value(set) {
+            (set, is_in_value) = (self.set(inner), true);
+        }
         if set.data.ends() {
             return Ok(None);
         }
-        let mut builder = self.lock();
         if builder.continuations.core(set.data.core()).items.len() > MAX_ITEMS {
             return Ok(None);
         }
         let items = builder.items(set);
         match items.iter().position(|item| self.form.copies_left(item.dot).is_some()) {
+            // The state after copies would be one inside the value.
+            Some(_) if is_in_value => Ok(None),
             Some(position) => self.inside_copies(&mut builder, items, position, reach),
             None => Ok(builder.inside_word(&items)),
         }

@@ -55,17 +55,17 @@ use grammask_collections::incremental_hash_table::IncrementalHashTable;
 use grammask_collections::state_table::MemoTransition;
 use grammask_diagnostics::{Deadline, LimitExceeded, Limits};
 use grammask_engine::{
-    Engine, Expectation, InsideTerminal, SetId, ShortestCompletion, TokenEvent, TokenMatch,
+    AnonymousValues, Engine, Expectation, InsideTerminal, SetId, ShortestCompletion, TokenEvent, TokenMatch,
 };
 use grammask_grammar::{Terminal, ValueCondition, ValueSupply};
 use grammask_vocabulary::{TokenTrie, TrieNode, Vocabulary};
 
-use completion::Completions;
+use completion::{Completions, ValueCompletions};
 use continuation::{Content, InternContinuations};
 use kernel::Kernel;
 use left_corner::ValueView;
 use prediction::{ByteWithClass, Predictor};
-use remembered::Remembered;
+use remembered::{AnonymousSets, Remembered};
 use set::{Set, Sets};
 use set_core::{hash_of, intern_kernel};
 use stepping::{Stepper, TokenLimitedState};
@@ -94,8 +94,6 @@ pub struct Recognizer {
     token_matches: Vec<Option<TokenMatch>>,
     names_tokens: bool,
     counts_tokens: bool,
-    /// Whether it, or a grammar that it embeds, has values that must differ or be repeated.
-    remembers_values: bool,
     /// The number of terminals that count tokens.
     limited_count: usize,
     /// The initial state of each terminal as if it did not count tokens, if some terminal does.
@@ -128,6 +126,10 @@ struct Builder {
     remembered: Remembered,
     /// Memo tables of shortest completions, once one was asked for.
     completions: Option<Box<Completions>>,
+    /// Memo tables of completions in grammars with values.
+    value_completions: ValueCompletions,
+    /// Memo tables of sets with anonymous values.
+    anonymous: AnonymousSets,
     /// The continuations of all sets, one list after the other.
     set_parts: Vec<ContinuationId>,
     /// Interning table of sets, by core and continuations.
@@ -243,8 +245,6 @@ impl Recognizer {
         let limited_count = limited.len();
         let counts_tokens =
             form.counts_tokens() || embedded.engines().iter().any(|engine| engine.counts_tokens());
-        let remembers_values =
-            form.has_values() || embedded.engines().iter().any(|engine| engine.remembers_values());
         let uncounted_starts =
             if !counts_tokens { Box::default() } else { starts.iter().map(uncounted).collect() };
         let mut continuations = Continuations::default();
@@ -269,6 +269,8 @@ impl Recognizer {
             traces: Traces::default(),
             remembered: Remembered::new(&form, &infinite),
             completions: None,
+            value_completions: ValueCompletions::default(),
+            anonymous: AnonymousSets::default(),
             set_parts: Vec::new(),
             set_ids: IncrementalHashTable::default(),
             set_bytes: 0,
@@ -288,7 +290,6 @@ impl Recognizer {
         let start = builder.intern(&sets, &mut first)?;
         Ok(Self {
             counts_tokens,
-            remembers_values,
             limited_count,
             uncounted_starts,
             transparent,
@@ -356,6 +357,11 @@ impl Recognizer {
     /// dropped.
     pub(crate) fn read(&self, set: SetId) -> SetReader<'_> {
         SetReader { recognizer: self, set, builder: self.lock() }
+    }
+
+    /// Whether a text of the grammar itself, not of an embedded one, can have values with conditions.
+    fn has_values(&self) -> bool {
+        self.transparent.is_some()
     }
 
     fn set(&self, id: SetId) -> &Set {
@@ -535,10 +541,6 @@ impl Engine for Recognizer {
         self.counts_tokens
     }
 
-    fn remembers_values(&self) -> bool {
-        self.remembers_values
-    }
-
     fn step_token(&self, set: SetId, event: TokenEvent) -> Result<Option<SetId>, LimitExceeded> {
         if !self.names_tokens {
             return Ok(None);
@@ -587,6 +589,10 @@ impl Engine for Recognizer {
         self.find_inside_terminal(set, reach)
     }
 
+    fn anonymous_values(&self) -> Option<&dyn AnonymousValues> {
+        self.has_values().then_some(self)
+    }
+
     fn shortest_completion(
         &self,
         set: SetId,
@@ -594,6 +600,15 @@ impl Engine for Recognizer {
         deadline: &Deadline,
     ) -> Result<Option<ShortestCompletion>, LimitExceeded> {
         self.compute_shortest_completion(set, vocabulary, deadline)
+    }
+
+    fn completion_at_least(
+        &self,
+        set: SetId,
+        vocabulary: &Vocabulary,
+        deadline: &Deadline,
+    ) -> Result<Option<u32>, LimitExceeded> {
+        self.compute_completion_at_least(set, vocabulary, deadline)
     }
 
     fn longest_shortest_completion(&self, vocabulary: &Vocabulary) -> Result<Option<u32>, LimitExceeded> {
@@ -677,7 +692,7 @@ impl SetReader<'_> {
 
     /// Whether a text of the grammar can have values with conditions.
     pub(crate) fn has_values(&self) -> bool {
-        self.recognizer.transparent.is_some()
+        self.recognizer.has_values()
     }
 
     /// The core of the set, and its continuations.
@@ -735,7 +750,7 @@ impl SetReader<'_> {
         let (left_corners, starts) = predictor.parts();
         let left_corners = self.recognizer.transparent.as_ref().unwrap_or(left_corners);
         let starts = if self.recognizer.counts_tokens { &self.recognizer.uncounted_starts } else { starts };
-        let has_values = self.recognizer.transparent.is_some();
+        let has_values = self.recognizer.has_values();
         let form = &self.recognizer.form;
         Machine { form, automata, embedded, continuations, left_corners, has_values, starts }
     }
@@ -763,6 +778,8 @@ impl Builder {
             + self.traces.memory_bytes()
             + self.remembered.memory_bytes()
             + self.completions.as_ref().map_or(0, |completions| completions.memory_bytes())
+            + self.value_completions.memory_bytes()
+            + self.anonymous.memory_bytes()
     }
 
     /// The continuations of a set, in the order in which its core numbers them.

@@ -95,15 +95,12 @@ impl Matcher {
     ///
     /// # Errors
     /// When the budget does not suffice, with the least one that does; `no-completion` when no completion is known;
-    /// `unsupported-grammar` for values that must differ; when a limit is exceeded. The matcher is then unchanged.
+    /// when a limit is exceeded. The matcher is then unchanged.
     pub fn set_budget(&mut self, tokens: Option<u32>) -> Result<(), BudgetError> {
         let mut state = self.state();
         state.tokens_left = match tokens {
             None => TokensLeft::UNLIMITED,
             Some(budget) if state.is_finished => TokensLeft::new(budget, 0),
-            Some(_) if !self.cache().can_have_budget() => {
-                return Err(BudgetError::Grammar(self.cache().no_budget()));
-            }
             Some(budget) => {
                 let minimum = self.tokens_to_finish()?;
                 if budget < minimum {
@@ -199,17 +196,6 @@ impl GrammarCache {
     pub(crate) fn needed_budget(&self, set: SetId) -> Result<Option<u32>, GrammarError> {
         let cost = self.cost(set, &self.deadline()).map_err(|limit| self.limit_error(limit))?;
         Ok(cost.map(|cost| cost + 1))
-    }
-
-    /// Whether texts can have a budget. Inside values that must differ, each text has a state of its own, so the costs of
-    /// tokens take more states than the memory limit permits.
-    fn can_have_budget(&self) -> bool {
-        !self.engine().remembers_values()
-    }
-
-    fn no_budget(&self) -> GrammarError {
-        let message = "texts with values that must differ (`uniqueItems`) cannot have a budget";
-        self.grammar_error(Diagnostic::error(Code::UnsupportedGrammar, message).help("leave out the budget"))
     }
 
     fn no_completion(&self) -> GrammarError {

@@ -7,7 +7,7 @@
 //! that must not be one of a few others) is walked together with it, where the two differ.
 
 use grammask_diagnostics::{Deadline, LimitExceeded};
-use grammask_engine::{Engine, SetId};
+use grammask_engine::{AnonymousValues, Engine, SetId};
 use grammask_vocabulary::{LiveTokens, TokenId, TrieNode, Vocabulary};
 
 use super::successors;
@@ -33,6 +33,8 @@ pub(super) struct GroupedWalk<'a> {
     pub(super) deadline: &'a Deadline,
     /// [`MIN_NODES`], or less in tests.
     pub(super) min_nodes: usize,
+    /// Tokens with conditional steps are left out.
+    pub(super) values: Option<&'a dyn AnonymousValues>,
 }
 
 impl GroupedWalk<'_> {
@@ -67,7 +69,7 @@ impl GroupedWalk<'_> {
                 deadline.check()?;
             }
             let depth = usize::from(trie.depth(node));
-            let Some(next) = engine.step(path[depth - 1], trie.byte(node))? else {
+            let Some(next) = self.step(path[depth - 1], trie.byte(node))? else {
                 node = trie.subtree_end(node);
                 continue;
             };
@@ -114,6 +116,18 @@ impl GroupedWalk<'_> {
         Ok(())
     }
 
+    /// The state after a byte; `None` too if the step is conditional.
+    fn step(&self, set: SetId, byte: u8) -> Result<Option<SetId>, LimitExceeded> {
+        let next = self.engine.step(set, byte)?;
+        if next.is_some()
+            && let Some(values) = self.values
+            && values.is_conditional_step(set, byte)?
+        {
+            return Ok(None);
+        }
+        Ok(next)
+    }
+
     /// Visits the tokens at a node.
     fn visit_node(
         &self,
@@ -156,7 +170,13 @@ impl GroupedWalk<'_> {
             false => self.visit_differences(set, reference, node, visit)?,
         };
         let after = |path: &[u8]| -> Result<Option<SetId>, LimitExceeded> {
-            Ok(self.engine.step_all(reference, path, self.deadline)?.ok())
+            self.deadline.check()?;
+            let mut set = reference;
+            for &byte in path {
+                let Some(next) = self.step(set, byte)? else { return Ok(None) };
+                set = next;
+            }
+            Ok(Some(set))
         };
         for group in groups.inside() {
             let Some(next) = after(&group.path)? else { continue };
@@ -167,7 +187,7 @@ impl GroupedWalk<'_> {
             let Some(next) = after(&leaving.path)? else { continue };
             leaving.for_each(
                 next,
-                |set, byte| self.engine.step(set, byte),
+                |set, byte| self.step(set, byte),
                 |set, tokens| {
                     if removed.is_empty() {
                         return self.visit_ended(set, VisitedTokens::Listed(tokens), visit);
@@ -229,9 +249,9 @@ impl GroupedWalk<'_> {
             let depth = usize::from(trie.depth(node)) - first_depth;
             let (own, other) = path[depth - 1];
             let byte = trie.byte(node);
-            let own = self.engine.step(own, byte)?;
+            let own = self.step(own, byte)?;
             let other = match other {
-                Some(other) => self.engine.step(other, byte)?,
+                Some(other) => self.step(other, byte)?,
                 None => None,
             };
             if own == other {
@@ -322,7 +342,7 @@ mod tests {
             Ok(())
         })
         .expect("no limit");
-        let walk = GroupedWalk { engine, vocabulary, deadline, min_nodes };
+        let walk = GroupedWalk { engine, vocabulary, deadline, min_nodes, values: None };
         walk.visit(set, false, &mut |next, tokens| {
             let cost = cache.spelling_cost(next, deadline)?;
             match tokens {

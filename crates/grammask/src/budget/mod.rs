@@ -15,6 +15,7 @@
 //! | `successors` | the states after each legal token |
 //! | `grouped` | the same, with the tokens that stay inside a terminal in shared groups |
 //! | `derivatives` | these groups |
+//! | `values` | the groups of tokens inside values that must differ |
 //! | `profile` | the legal tokens of a state, grouped by the cost of the state after them |
 //! | `budgeted` | the methods of a [`Matcher`](crate::Matcher) that set and read its budget |
 
@@ -29,6 +30,7 @@ mod search;
 mod spelling;
 mod successors;
 mod tokens_left;
+mod values;
 
 pub use budgeted::{BudgetError, Completion};
 pub use costs::BudgetStatistics;

@@ -17,6 +17,7 @@ use grammask_vocabulary::{LiveTokens, Mask, TokenId};
 
 use super::grouped::{GroupedWalk, MIN_NODES, VisitGroup, VisitedTokens};
 use super::successors;
+use super::values::AnonymousGroups;
 use crate::GrammarCache;
 use crate::options::EndMode;
 
@@ -78,6 +79,8 @@ pub(super) struct ProfileCache {
     /// For each state the index of its profile plus one; zero if it is not cached.
     by_set: SegmentedArray<AtomicU32>,
     profiles: AppendOnlyVec<Arc<CostProfile>>,
+    /// The groups of states with anonymous values.
+    anonymous: Mutex<FxHashMap<SetId, Arc<AnonymousGroups>>>,
     writers: Mutex<()>,
     bytes: Arc<AtomicUsize>,
 }
@@ -101,6 +104,28 @@ impl ProfileCache {
             self.by_set.get_or_alloc(set.index()).store(number + 1, Ordering::Release);
         }
         profile
+    }
+
+    pub(super) fn find_anonymous(&self, set: SetId) -> Option<Arc<AnonymousGroups>> {
+        self.anonymous.lock().unwrap_or_else(PoisonError::into_inner).get(&set).cloned()
+    }
+
+    pub(super) fn insert_anonymous(
+        &self,
+        set: SetId,
+        groups: Arc<AnonymousGroups>,
+        max_bytes: usize,
+    ) -> Arc<AnonymousGroups> {
+        let bytes = groups.memory_bytes() + size_of::<(SetId, Arc<AnonymousGroups>)>();
+        let mut anonymous = self.anonymous.lock().unwrap_or_else(PoisonError::into_inner);
+        if self.memory_bytes() + bytes > max_bytes {
+            return groups;
+        }
+        let known = anonymous.entry(set).or_insert_with(|| {
+            self.bytes.fetch_add(bytes, Ordering::Relaxed);
+            groups
+        });
+        known.clone()
     }
 
     /// Estimated memory, in bytes.
@@ -253,14 +278,26 @@ impl GrammarCache {
                 Ok(())
             })?;
         } else {
-            let walk = GroupedWalk { engine, vocabulary, deadline, min_nodes: MIN_NODES };
-            let visit: &mut VisitGroup<'_> = &mut |next, tokens| {
-                grouping.add(self.spelling_cost(next, deadline)?, tokens);
-                Ok(())
+            let walk = GroupedWalk { engine, vocabulary, deadline, min_nodes: MIN_NODES, values: None };
+            let few = self.few_legal_tokens(set)?;
+            let anonymous = match engine.anonymous_values().filter(|_| few.is_none()) {
+                Some(values) if engine.token_matches(set)?.is_empty() => {
+                    values.with_anonymous_values(set, vocabulary)?.map(|anonymous| (values, anonymous))
+                }
+                _ => None,
             };
-            match self.few_legal_tokens(set)? {
-                Some(mask) => walk.visit_few(set, mask.live_tokens(), visit)?,
-                None => walk.visit(set, !ends, visit)?,
+            if let Some((values, anonymous)) = anonymous {
+                let add = &mut |cost, tokens: VisitedTokens<'_>| grouping.add(cost, tokens);
+                self.cost_tokens_of_values(values, set, anonymous, deadline, add)?;
+            } else {
+                let visit: &mut VisitGroup<'_> = &mut |next, tokens| {
+                    grouping.add(self.spelling_cost(next, deadline)?, tokens);
+                    Ok(())
+                };
+                match few {
+                    Some(mask) => walk.visit_few(set, mask.live_tokens(), visit)?,
+                    None => walk.visit(set, !ends, visit)?,
+                }
             }
         }
         let size = vocabulary.size();

@@ -124,8 +124,8 @@ impl GrammarCache {
         if !self.completions_are_shortest() {
             return Ok(Some(1 + self.end_cost()));
         }
-        let Some(completion) = self.completion(set, deadline)? else { return Ok(None) };
-        Ok(Some(completion.length.div_ceil(self.longest_token()) + self.end_cost()))
+        let length = self.engine().completion_at_least(set, self.vocabulary(), deadline)?;
+        Ok(length.map(|length| length.div_ceil(self.longest_token()) + self.end_cost()))
     }
 
     /// Whether no sequence of tokens is shorter, in bytes, than the engine's shortest completion: each byte of a token

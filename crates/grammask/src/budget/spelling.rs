@@ -6,7 +6,7 @@
 //! engine reads, and a text that follows the bound reaches its end: the bound decreases with each token.
 
 use grammask_diagnostics::{Deadline, LimitExceeded};
-use grammask_engine::{FirstToken, SetId, ShortestCompletion, first_tokens};
+use grammask_engine::{FirstToken, SetId, first_tokens};
 use grammask_vocabulary::TokenId;
 
 use super::memo::Encoded;
@@ -27,13 +27,12 @@ impl Encoded for SpellingCost {
 }
 
 impl GrammarCache {
-    /// The engine's shortest completion of a state.
-    pub(super) fn completion(
-        &self,
-        set: SetId,
-        deadline: &Deadline,
-    ) -> Result<Option<ShortestCompletion>, LimitExceeded> {
-        self.engine().shortest_completion(set, self.vocabulary(), deadline)
+    /// A state with the same completion as another, for all texts whose values have no effect on it.
+    fn representative(&self, set: SetId, deadline: &Deadline) -> Result<SetId, LimitExceeded> {
+        match self.engine().anonymous_values() {
+            Some(values) if !self.searches() => values.representative(set, self.vocabulary(), deadline),
+            _ => Ok(set),
+        }
     }
 
     /// The fewest tokens that spell the shortest completion of a state to which a token led. Memoised by state.
@@ -44,6 +43,17 @@ impl GrammarCache {
         set: SetId,
         deadline: &Deadline,
     ) -> Result<Option<u32>, LimitExceeded> {
+        if let Some(cost) = self.known_spelling_cost(set) {
+            return Ok(cost);
+        }
+        let representative = self.representative(set, deadline)?;
+        let cost = self.cost_of_completion(representative, deadline)?;
+        self.costs().spellings.insert(set, SpellingCost(cost));
+        Ok(cost)
+    }
+
+    /// The fewest tokens that spell the shortest completion of a state.
+    fn cost_of_completion(&self, set: SetId, deadline: &Deadline) -> Result<Option<u32>, LimitExceeded> {
         if let Some(cost) = self.known_spelling_cost(set) {
             return Ok(cost);
         }

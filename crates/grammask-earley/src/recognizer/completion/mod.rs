@@ -47,7 +47,8 @@ use continuations::ContinuationLengths;
 use dots::{DotMemo, DotReader};
 use shortest::{FirstStep, Length, Shortest};
 use symbols::ShortestTexts;
-use with_values::ExactLengths;
+
+pub(super) use with_values::{CompletionContext, ValueCompletions};
 
 /// The memo tables of shortest completions, for one vocabulary.
 #[derive(Debug)]
@@ -63,8 +64,6 @@ pub(super) struct Completions {
     core_entries: usize,
     /// By the number of bytes of which the bounds depend; `None` for bounds over all sets.
     bounds: FxHashMap<Option<usize>, CompletionBounds>,
-    /// The lengths of completions in grammars with values.
-    exact: ExactLengths,
 }
 
 /// The completions of the items of a core that have one continuation, up to the continuation.
@@ -112,11 +111,26 @@ impl Recognizer {
         }
         let mut builder = self.lock();
         if !self.form.values().is_empty() {
-            return builder.completion_with_values(self, set, vocabulary, deadline);
+            return builder.completion_with_values(CompletionContext::new(self, vocabulary, deadline), set);
         }
         let of_set = builder.set_completion(self, set, vocabulary, deadline)?.shortest;
         let completion = |length| ShortestCompletion { length, first: Some(of_set.first.step()) };
         Ok(of_set.length.finite().map(completion))
+    }
+
+    /// As [`Engine::completion_at_least`](grammask_engine::Engine::completion_at_least).
+    pub(super) fn compute_completion_at_least(
+        &self,
+        set: SetId,
+        vocabulary: &Vocabulary,
+        deadline: &Deadline,
+    ) -> Result<Option<u32>, LimitExceeded> {
+        if self.form.values().is_empty() {
+            let completion = self.compute_shortest_completion(set, vocabulary, deadline)?;
+            return Ok(completion.map(|completion| completion.length));
+        }
+        let context = CompletionContext::new(self, vocabulary, deadline);
+        Ok(self.lock().completion_bound(context, set)?.length.finite())
     }
 
     /// As [`Engine::longest_shortest_completion`](grammask_engine::Engine::longest_shortest_completion).
@@ -226,6 +240,19 @@ impl Builder {
         })
     }
 
+    /// The shortest text from an item, not inside a value, to the end of its production.
+    fn item_completion(
+        &mut self,
+        recognizer: &Recognizer,
+        item: Item,
+        vocabulary: &Vocabulary,
+        deadline: &Deadline,
+    ) -> Result<Shortest, LimitExceeded> {
+        self.with_completions(recognizer, vocabulary, deadline, |completions, parts| {
+            Ok(completions.item(item, parts)?.shortest)
+        })
+    }
+
     /// The length of the shortest text of a continuation.
     fn rest_length(
         &mut self,
@@ -300,7 +327,6 @@ impl Completions {
             cores: FxHashMap::default(),
             core_entries: 0,
             bounds: FxHashMap::default(),
-            exact: ExactLengths::default(),
         })
     }
 
@@ -355,7 +381,6 @@ impl Completions {
             + self.continuations.memory_bytes()
             + self.cores.capacity() * (size_of::<(CoreId, Box<[CoreCompletion]>)>() + 1)
             + self.core_entries * size_of::<CoreCompletion>()
-            + self.exact.memory_bytes()
     }
 }
 

@@ -1,181 +1,396 @@
-//! Shortest completions in grammars with values that a text must not, or must, repeat.
+//! Short completions in grammars with values that a text must not, or must, repeat.
 //!
 //! The shortest completion of a set without the conditions on values is a lower bound. Usually it is legal, which
-//! following it shows. Otherwise an A* search (Hart, Nilsson and Raphael 1968) over sets, with the lower bound as its
-//! heuristic, finds the length. The lengths are exact, so they do not depend on the order of the calls.
+//! following it shows. Otherwise there are two ways, and a completion is followed step by step, so that the completion
+//! of each set on the way is the rest:
+//!
+//! - For small vocabularies, a best-first search (Hart, Nilsson and Raphael 1968) over sets, with the lower bound as
+//!   its heuristic, finds a shortest completion. It may give up.
+//! - Otherwise values are chosen one by one: each is the shortest text that satisfies its condition, and what follows
+//!   it is chosen by the lower bound.
+//!
+//! A completion depends on the set alone, not on the order of the calls. Of the texts of equal length the searches find
+//! the smallest, so a remembered value has no effect on a choice of another one.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
+use std::hash::Hash;
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use grammask_automata::ByteSet;
 use grammask_diagnostics::{Deadline, LimitExceeded};
 use grammask_engine::{CompletionStep, SetId, ShortestCompletion};
+use grammask_grammar::ValueKind;
 use grammask_vocabulary::Vocabulary;
 
-use super::super::remembered::MAX_OPEN_VALUES;
+use super::super::kernel::Item;
+use super::super::remembered::{MAX_OPEN_VALUES, ValueSetId, ValueState};
 use super::super::{Builder, Recognizer};
-use super::shortest::{Length, Shortest};
+use super::shortest::{FirstStep, Length, Shortest};
 use super::spelled_bytes;
 
-/// Lengths of shortest completions, and lower bounds.
+/// Maximum number of ids of a vocabulary for which shortest completions are searched for: that for which the fewest
+/// tokens are.
+const MAX_SEARCHED_SIZE: usize = 1024;
+/// Maximum number of sets, or of states inside a value, that a search leaves.
+const MAX_EXPANDED: usize = 1 << 10;
+/// Maximum length of a completion. Longer ones occur where choosing values one by one never ends.
+const MAX_LENGTH: usize = 1 << 16;
+
+/// Completions, and lower bounds.
 #[derive(Debug, Default)]
-pub(super) struct ExactLengths {
-    exact: FxHashMap<SetId, Length>,
+pub(in super::super) struct ValueCompletions {
+    completions: FxHashMap<SetId, Shortest>,
     bounds: FxHashMap<SetId, Shortest>,
     /// Sets of which the completion without conditions is legal.
     legal: FxHashSet<SetId>,
+    values: FxHashMap<(ValueState, ValueSetId, ValueKind), Shortest>,
 }
 
-impl ExactLengths {
+impl ValueCompletions {
     /// Estimated memory in bytes.
-    pub(super) fn memory_bytes(&self) -> usize {
-        self.exact.capacity() * (size_of::<(SetId, Length)>() + 1)
+    pub(in super::super) fn memory_bytes(&self) -> usize {
+        let entry = size_of::<(SetId, Shortest)>() + 1;
+        (self.completions.capacity() + self.bounds.capacity()) * entry
             + self.legal.capacity() * (size_of::<SetId>() + 1)
-            + self.bounds.capacity() * (size_of::<(SetId, Shortest)>() + 1)
+            + self.values.capacity() * (size_of::<(ValueState, ValueSetId, ValueKind, Shortest)>() + 1)
     }
 }
 
-/// The parameters of a search.
+/// What completions depend on besides the grammar.
 #[derive(Clone, Copy)]
-struct LengthSearch<'a> {
-    recognizer: &'a Recognizer,
-    vocabulary: &'a Vocabulary,
+pub(in super::super) struct CompletionContext<'a> {
+    pub(in super::super) recognizer: &'a Recognizer,
+    pub(in super::super) vocabulary: &'a Vocabulary,
     deadline: &'a Deadline,
     /// The bytes that are tokens by themselves.
     bytes: ByteSet,
 }
 
+impl<'a> CompletionContext<'a> {
+    pub(in super::super) fn new(
+        recognizer: &'a Recognizer,
+        vocabulary: &'a Vocabulary,
+        deadline: &'a Deadline,
+    ) -> Self {
+        Self { recognizer, vocabulary, deadline, bytes: spelled_bytes(vocabulary) }
+    }
+}
+
+/// A step of a completion.
+struct ChosenStep {
+    first: FirstStep,
+    /// The set after it; `None` after a token, where the rest is taken to be as long as its lower bound.
+    next: Result<SetId, Length>,
+}
+
+/// What a byte leads to in a search.
+struct SearchedStep<N> {
+    /// Whether the text after the byte is as required.
+    is_found: bool,
+    /// The node after the byte, and a lower bound of the length of the rest.
+    next: Option<(N, Length)>,
+}
+
+/// The result of a search.
+enum SearchResult {
+    /// The smallest of the shortest texts.
+    Found(Vec<u8>),
+    /// There is no text.
+    None,
+    GaveUp,
+}
+
 impl Builder {
-    /// The shortest completion of a set that is not complete.
-    pub(super) fn completion_with_values(
+    /// A short completion of a set.
+    pub(in super::super) fn completion_with_values(
         &mut self,
-        recognizer: &Recognizer,
+        context: CompletionContext<'_>,
         set: SetId,
-        vocabulary: &Vocabulary,
-        deadline: &Deadline,
     ) -> Result<Option<ShortestCompletion>, LimitExceeded> {
-        let search = LengthSearch { recognizer, vocabulary, deadline, bytes: spelled_bytes(vocabulary) };
-        let bound = self.completion_bound(search, set)?;
-        if self.follow(search, set, bound)? {
-            let completion = |length| ShortestCompletion { length, first: Some(bound.first.step()) };
-            return Ok(bound.length.finite().map(completion));
+        let Shortest { length, first } = self.value_completion(context, set, 0)?;
+        Ok(length.finite().map(|length| ShortestCompletion { length, first: Some(first.step()) }))
+    }
+
+    /// The completion of a set inside `depth` values.
+    fn value_completion(
+        &mut self,
+        context: CompletionContext<'_>,
+        set: SetId,
+        depth: usize,
+    ) -> Result<Shortest, LimitExceeded> {
+        let mut path: Vec<(SetId, FirstStep)> = Vec::new();
+        let mut current = set;
+        let mut length = loop {
+            if context.recognizer.set(current).data.ends() {
+                break Length::ZERO;
+            }
+            if let Some(known) = self.value_completions.completions.get(&current) {
+                break known.length;
+            }
+            context.deadline.check()?;
+            let step = match path.len() < MAX_LENGTH {
+                true => self.choose_step(context, current, depth)?,
+                false => None,
+            };
+            let Some(ChosenStep { first, next }) = step else {
+                self.value_completions.completions.insert(current, Shortest::NONE);
+                break Length::INFINITE;
+            };
+            path.push((current, first));
+            match next {
+                Ok(next) => current = next,
+                Err(rest) => break rest,
+            }
+        };
+        if path.is_empty() {
+            let known = self.value_completions.completions.get(&set).copied();
+            return Ok(known.unwrap_or(Shortest::EMPTY));
         }
-        let Some(length) = self.exact_length(search, set)?.finite() else { return Ok(None) };
-        for byte in search.bytes.iter() {
-            let Some(next) = self.step_inside(recognizer, set, byte)? else { continue };
-            // Searches for longer completions are not needed.
-            let bound = self.completion_bound(search, next)?.length;
-            if bound < Length::new(u64::from(length))
-                && self.exact_length(search, next)? == Length::new(u64::from(length) - 1)
+        let mut completion = Shortest::NONE;
+        for (set, first) in path.into_iter().rev() {
+            length = length.plus(Length::new(1));
+            completion = if length == Length::INFINITE { Shortest::NONE } else { Shortest { length, first } };
+            self.value_completions.completions.insert(set, completion);
+        }
+        Ok(completion)
+    }
+
+    /// The first step of the completion of a set that is not complete.
+    fn choose_step(
+        &mut self,
+        context: CompletionContext<'_>,
+        set: SetId,
+        depth: usize,
+    ) -> Result<Option<ChosenStep>, LimitExceeded> {
+        let bound = self.completion_bound(context, set)?;
+        if bound == Shortest::NONE {
+            return Ok(None);
+        }
+        if self.follow(context, set, bound)? {
+            return self.chosen_step(context, set, bound);
+        }
+        if context.vocabulary.size() <= MAX_SEARCHED_SIZE && !context.recognizer.names_tokens {
+            let result = self.search_shortest(context, (set, bound.length), |builder, set, byte| {
+                let Some(next) = builder.step_inside(context.recognizer, set, byte)? else {
+                    return Ok(SearchedStep { is_found: false, next: None });
+                };
+                let is_found = context.recognizer.set(next).data.ends();
+                let rest = builder.completion_bound(context, next)?.length;
+                Ok(SearchedStep { is_found, next: Some((next, rest)) })
+            })?;
+            match result {
+                SearchResult::Found(text) => {
+                    let first = FirstStep::byte(text[0]);
+                    let length = Length::new(text.len() as u64);
+                    return self.chosen_step(context, set, Shortest { length, first });
+                }
+                SearchResult::None => return Ok(None),
+                SearchResult::GaveUp => {}
+            }
+        }
+        let mut candidates = Vec::new();
+        for item in self.scans(context.recognizer, set)? {
+            let own = match item.state.is_in_value() {
+                true => self.value_text(context, item, depth)?,
+                false => {
+                    self.item_completion(context.recognizer, item, context.vocabulary, context.deadline)?
+                }
+            };
+            if own != Shortest::NONE {
+                let rest = self.rest_length(
+                    context.recognizer,
+                    item.continuation,
+                    context.vocabulary,
+                    context.deadline,
+                )?;
+                candidates.push(own.then(rest));
+            }
+        }
+        candidates.sort_unstable();
+        for candidate in candidates {
+            if candidate != Shortest::NONE
+                && let Some(step) = self.chosen_step(context, set, candidate)?
             {
-                return Ok(Some(ShortestCompletion { length, first: Some(CompletionStep::Byte(byte)) }));
+                return Ok(Some(step));
             }
         }
         Ok(None)
     }
 
-    /// Whether the completion without conditions is legal. If so, the lengths of the sets on the way are remembered.
+    /// The first step of a completion; `None` if it is illegal.
+    fn chosen_step(
+        &mut self,
+        context: CompletionContext<'_>,
+        set: SetId,
+        completion: Shortest,
+    ) -> Result<Option<ChosenStep>, LimitExceeded> {
+        let first = completion.first;
+        Ok(match first.step() {
+            CompletionStep::Byte(byte) => {
+                let next = self.step_inside(context.recognizer, set, byte)?;
+                next.map(|next| ChosenStep { first, next: Ok(next) })
+            }
+            CompletionStep::Token(_) => {
+                let rest = completion
+                    .length
+                    .finite()
+                    .map_or(Length::INFINITE, |length| Length::new(u64::from(length.saturating_sub(1))));
+                Some(ChosenStep { first, next: Err(rest) })
+            }
+        })
+    }
+
+    /// Whether the completion without conditions is legal, as far as bytes are concerned.
     fn follow(
         &mut self,
-        search: LengthSearch<'_>,
+        context: CompletionContext<'_>,
         set: SetId,
         bound: Shortest,
     ) -> Result<bool, LimitExceeded> {
-        let Some(length) = bound.length.finite() else { return Ok(true) };
         let mut path = vec![set];
         let (mut current, mut bound) = (set, bound);
-        for left in (0..length).rev() {
-            if self.completions.as_ref().is_some_and(|memo| memo.exact.legal.contains(&current)) {
+        while let Some(left) = bound.length.finite().and_then(|length| length.checked_sub(1)) {
+            if self.value_completions.legal.contains(&current) {
                 break;
             }
-            search.deadline.check()?;
-            let CompletionStep::Byte(byte) = bound.first.step() else {
-                return Ok(false);
-            };
-            let Some(next) = self.step_inside(search.recognizer, current, byte)? else { return Ok(false) };
-            bound = self.completion_bound(search, next)?;
+            context.deadline.check()?;
+            let CompletionStep::Byte(byte) = bound.first.step() else { break };
+            let Some(next) = self.step_inside(context.recognizer, current, byte)? else { return Ok(false) };
+            bound = self.completion_bound(context, next)?;
             if bound.length != Length::new(u64::from(left)) {
                 return Ok(false);
             }
             current = next;
             path.push(current);
         }
-        let lengths = (0..=length).rev().map(|left| Length::new(u64::from(left)));
-        if let Some(completions) = &mut self.completions {
-            completions.exact.legal.extend(&path);
-            completions.exact.exact.extend(path.into_iter().zip(lengths));
-        }
+        self.value_completions.legal.extend(path);
         Ok(true)
     }
 
-    /// The length of the shortest completion of a set.
-    fn exact_length(&mut self, search: LengthSearch<'_>, set: SetId) -> Result<Length, LimitExceeded> {
-        if let Some(known) = self.known_length(set) {
+    /// The shortest text with which the value of an item, before or inside of which the text is, satisfies its condition.
+    fn value_text(
+        &mut self,
+        context: CompletionContext<'_>,
+        item: Item,
+        depth: usize,
+    ) -> Result<Shortest, LimitExceeded> {
+        if depth == MAX_OPEN_VALUES {
+            return Ok(Shortest::NONE);
+        }
+        let Some(kind) = self.value_kind(context.recognizer, item) else { return Ok(Shortest::NONE) };
+        let state = self.remembered.state(item.state);
+        let mut shortest = Shortest::NONE;
+        for end in &*self.scope_ends(context.recognizer, item.continuation) {
+            let remembered = end.remembered;
+            let can_repeat = self.can_repeat(state, remembered);
+            let text = match kind {
+                ValueKind::Fresh if !can_repeat && !context.recognizer.set(state.set).data.ends() => {
+                    self.value_completion(context, state.set, depth + 1)?
+                }
+                ValueKind::Fresh if !can_repeat => self.bound_of_items(context, state.set, depth + 1)?,
+                ValueKind::Repeated if !can_repeat => Shortest::NONE,
+                _ => self.search_value(context, state, remembered, kind)?,
+            };
+            shortest = shortest.min(text);
+        }
+        Ok(shortest)
+    }
+
+    /// The shortest text with which a value satisfies its condition, where it can become a remembered one.
+    fn search_value(
+        &mut self,
+        context: CompletionContext<'_>,
+        from: ValueState,
+        remembered: ValueSetId,
+        kind: ValueKind,
+    ) -> Result<Shortest, LimitExceeded> {
+        let key = (from, remembered, kind);
+        if let Some(&known) = self.value_completions.values.get(&key) {
             return Ok(known);
         }
-        let bound = self.completion_bound(search, set)?;
-        if self.follow(search, set, bound)? {
-            return Ok(bound.length);
-        }
-        let mut best: FxHashMap<SetId, (Length, SetId)> = FxHashMap::from_iter([(set, (Length::ZERO, set))]);
-        let mut queue = BinaryHeap::from([Reverse((bound.length, Length::ZERO, set))]);
-        let mut found = Length::INFINITE;
-        while let Some(Reverse((total, read, current))) = queue.pop() {
-            search.deadline.check()?;
-            if search.recognizer.names_tokens || best.len() > self.limits.set_items {
-                return Err(LimitExceeded::new("set_items", self.limits.set_items));
+        let bound = self.bound_of_items(context, from.set, 0)?.length;
+        let result = self.search_shortest(context, (from, bound), |builder, state, byte| {
+            let none = SearchedStep { is_found: false, next: None };
+            let Some(next) = builder.step_value(context.recognizer, state, byte)? else { return Ok(none) };
+            let set = &context.recognizer.set(next.set).data;
+            let (ends, is_final) = (set.ends(), set.is_final());
+            let is_found = ends && builder.is_satisfied(next, remembered, kind);
+            if is_final || (kind == ValueKind::Repeated && !builder.can_repeat(next, remembered)) {
+                return Ok(SearchedStep { is_found, next: None });
             }
-            if best[&current].0 < read {
-                continue;
+            let rest = builder.bound_of_items(context, next.set, 0)?.length;
+            Ok(SearchedStep { is_found, next: Some((next, rest)) })
+        })?;
+        let found = match result {
+            SearchResult::Found(text) => {
+                Shortest { length: Length::new(text.len() as u64), first: FirstStep::byte(text[0]) }
             }
-            if search.recognizer.set(current).data.ends() || self.known_length(current).is_some() {
-                found = total;
-                break;
-            }
-            for byte in search.bytes.iter() {
-                let Some(next) = self.step_inside(search.recognizer, current, byte)? else { continue };
-                let known = self.known_length(next);
-                let rest = match known {
-                    Some(known) => known,
-                    None => self.completion_bound(search, next)?.length,
-                };
-                let read = read.plus(Length::new(1));
-                let is_better = best.get(&next).is_none_or(|&(other, _)| read < other);
-                if rest != Length::INFINITE && is_better {
-                    best.insert(next, (read, current));
-                    queue.push(Reverse((read.plus(rest), read, next)));
-                }
-            }
-        }
-        if let Some(completions) = &mut self.completions {
-            completions.exact.exact.insert(set, found);
-        }
+            SearchResult::None | SearchResult::GaveUp => Shortest::NONE,
+        };
+        self.value_completions.values.insert(key, found);
         Ok(found)
     }
 
-    fn known_length(&self, set: SetId) -> Option<Length> {
-        self.completions.as_ref()?.exact.exact.get(&set).copied()
+    /// The smallest of the shortest nonempty texts from a node to one that is as required, where `step` says what a byte
+    /// leads to. Nodes are left in the order of the lengths of the texts through them, then of the texts.
+    fn search_shortest<N: Copy + Eq + Hash + Ord>(
+        &mut self,
+        context: CompletionContext<'_>,
+        (start, bound): (N, Length),
+        mut step: impl FnMut(&mut Self, N, u8) -> Result<SearchedStep<N>, LimitExceeded>,
+    ) -> Result<SearchResult, LimitExceeded> {
+        let mut queue = BinaryHeap::from([Reverse((bound, Vec::new(), Some(start)))]);
+        let mut expanded: FxHashSet<N> = FxHashSet::default();
+        while let Some(Reverse((_, text, node))) = queue.pop() {
+            let Some(node) = node else { return Ok(SearchResult::Found(text)) };
+            if !expanded.insert(node) {
+                continue;
+            }
+            if expanded.len() > MAX_EXPANDED {
+                return Ok(SearchResult::GaveUp);
+            }
+            context.deadline.check()?;
+            let read = Length::new(text.len() as u64 + 1);
+            for byte in context.bytes.iter() {
+                let SearchedStep { is_found, next } = step(self, node, byte)?;
+                let longer = || text.iter().copied().chain([byte]).collect::<Vec<u8>>();
+                if is_found {
+                    queue.push(Reverse((read, longer(), None)));
+                }
+                if let Some((next, rest)) = next
+                    && rest != Length::INFINITE
+                    && !expanded.contains(&next)
+                {
+                    queue.push(Reverse((read.plus(rest), longer(), Some(next))));
+                }
+            }
+        }
+        Ok(SearchResult::None)
     }
 
     /// The shortest completion of a set as if values had no conditions: a lower bound.
-    fn completion_bound(&mut self, search: LengthSearch<'_>, set: SetId) -> Result<Shortest, LimitExceeded> {
-        match search.recognizer.set(set).data.ends() {
+    pub(super) fn completion_bound(
+        &mut self,
+        context: CompletionContext<'_>,
+        set: SetId,
+    ) -> Result<Shortest, LimitExceeded> {
+        match context.recognizer.set(set).data.ends() {
             true => Ok(Shortest::EMPTY),
-            false => self.bound_of_items(search, set, 0),
+            false => self.bound_of_items(context, set, 0),
         }
     }
 
     /// The shortest nonempty completion of a set as if values had no conditions.
     fn bound_of_items(
         &mut self,
-        search: LengthSearch<'_>,
+        context: CompletionContext<'_>,
         set: SetId,
         depth: usize,
     ) -> Result<Shortest, LimitExceeded> {
-        let LengthSearch { recognizer, vocabulary, deadline, .. } = search;
-        if let Some(known) = self.completions.as_ref().and_then(|memo| memo.exact.bounds.get(&set)) {
+        let CompletionContext { recognizer, vocabulary, deadline, .. } = context;
+        if let Some(known) = self.value_completions.bounds.get(&set) {
             return Ok(*known);
         }
         if depth > MAX_OPEN_VALUES {
@@ -185,14 +400,12 @@ impl Builder {
         for item in self.items(recognizer.set(set)) {
             if item.state.is_in_value() {
                 let inner = self.remembered.state(item.state).set;
-                let inner = self.bound_of_items(search, inner, depth + 1)?;
+                let inner = self.bound_of_items(context, inner, depth + 1)?;
                 let rest = self.rest_length(recognizer, item.continuation, vocabulary, deadline)?;
                 bound = bound.min(inner.then(rest));
             }
         }
-        if let Some(completions) = &mut self.completions {
-            completions.exact.bounds.insert(set, bound);
-        }
+        self.value_completions.bounds.insert(set, bound);
         Ok(bound)
     }
 }

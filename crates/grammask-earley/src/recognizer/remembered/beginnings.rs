@@ -15,6 +15,9 @@ impl Values {
         if let Token::Encoded(inner, _) = token {
             return self.can_become(inner, value);
         }
+        if value == Self::ANONYMOUS || token == Token::Anonymous {
+            return value == Self::ANONYMOUS && matches!(prefix, Self::EMPTY_TEXT | Self::EMPTY_JSON);
+        }
         if let Token::Text(text) = token {
             return matches!(self.value(value), Value::Text(whole) if self.chains.begins_with(*whole, text));
         }
@@ -182,7 +185,11 @@ impl Values {
                     stack.extend(self.chains.reversed(*items).map(|item| ValueId::new(item as usize)));
                 }
                 Value::Object(members) => stack.extend(members.iter().map(|&(_, value)| value)),
-                Value::Text(_) | Value::String(_) | Value::Literal(_) | Value::Other(_) => {}
+                Value::Anonymous
+                | Value::Text(_)
+                | Value::String(_)
+                | Value::Literal(_)
+                | Value::Other(_) => {}
             }
         }
         max

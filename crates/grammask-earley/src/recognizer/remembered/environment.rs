@@ -60,8 +60,8 @@ impl Environments {
 
 /// An end of a scope: the remembered values, and the values ahead.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub(super) struct ScopeEnd {
-    pub(super) remembered: ValueSetId,
+pub(in super::super) struct ScopeEnd {
+    pub(in super::super) remembered: ValueSetId,
     pub(super) ahead: Ahead,
 }
 
@@ -70,7 +70,7 @@ type Position = (ContinuationId, Ahead);
 
 impl Builder {
     /// The ends of scopes that a continuation inside a scope leads to, each with the values ahead on a way there.
-    pub(super) fn scope_ends(
+    pub(in super::super) fn scope_ends(
         &mut self,
         recognizer: &Recognizer,
         continuation: ContinuationId,

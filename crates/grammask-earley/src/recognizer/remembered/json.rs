@@ -32,6 +32,8 @@ id_type! {
 /// A value.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) enum Value {
+    /// The value of an unknown text, which equals none of the values that matter (see [`super::anonymous`]).
+    Anonymous,
     /// A text that is compared by its bytes.
     Text(ChainId),
     /// The decoded characters of a string, in UTF-8; surrogates without a partner as three bytes each.
@@ -60,6 +62,8 @@ pub(super) struct Prefix {
 pub(super) enum Token {
     /// Nothing since the beginning, a bracket, a comma or a colon.
     None,
+    /// An unknown text, with which no value that matters begins.
+    Anonymous,
     /// A text that is compared by its bytes.
     Text(ChainId),
     /// An open string: its decoded characters.
@@ -121,6 +125,8 @@ impl Default for Values {
         };
         values.intern(Prefix { frame: None, token: Token::Text(ChainId::EMPTY) });
         values.intern(Prefix { frame: None, token: Token::None });
+        values.intern(Prefix { frame: None, token: Token::Anonymous });
+        values.intern_value(Value::Anonymous);
         values
     }
 }
@@ -130,6 +136,10 @@ impl Values {
     pub(super) const EMPTY_TEXT: PrefixId = PrefixId(0);
     /// The empty prefix of JSON values.
     pub(super) const EMPTY_JSON: PrefixId = PrefixId(1);
+    /// What has been read of an anonymous value.
+    pub(super) const ANONYMOUS_PREFIX: PrefixId = PrefixId(2);
+    /// An anonymous value.
+    pub(super) const ANONYMOUS: ValueId = ValueId(0);
 
     pub(super) fn prefix(&self, id: PrefixId) -> Prefix {
         self.prefixes[id.index()]
@@ -150,6 +160,9 @@ impl Values {
 
     /// The prefix after one more byte.
     pub(super) fn step(&mut self, id: PrefixId, byte: u8) -> PrefixId {
+        if id == Self::ANONYMOUS_PREFIX {
+            return id;
+        }
         let Prefix { frame, token } = self.prefix(id);
         let next = match token {
             Token::Encoded(inner, decoder) => return self.step_encoded(inner, decoder, byte),
@@ -160,7 +173,7 @@ impl Values {
             Token::Literal(text) if byte.is_ascii_lowercase() => {
                 Some(Token::Literal(self.chains.push(text, u32::from(byte))))
             }
-            Token::Literal(_) | Token::None | Token::Done(_) => None,
+            Token::Literal(_) | Token::None | Token::Anonymous | Token::Done(_) => None,
         };
         let next = match next {
             Some(token) => Some(Prefix { frame, token }),
@@ -311,6 +324,7 @@ impl Values {
     fn finish_token(&mut self, token: Token) -> Option<ValueId> {
         let value = match token {
             Token::Done(value) => return Some(value),
+            Token::Anonymous => return Some(Self::ANONYMOUS),
             Token::Number(number) => Value::Number(number.value()),
             Token::Literal(text) => Value::Literal(text),
             Token::None | Token::Text(_) | Token::String(..) | Token::Invalid(..) | Token::Encoded(..) => {

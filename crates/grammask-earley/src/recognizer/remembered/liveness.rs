@@ -78,7 +78,7 @@ impl Builder {
     }
 
     /// Whether a remembered value can begin with the text of a value so far.
-    fn can_repeat(&self, state: ValueState, remembered: ValueSetId) -> bool {
+    pub(in super::super) fn can_repeat(&self, state: ValueState, remembered: ValueSetId) -> bool {
         let values = &self.remembered.values;
         self.remembered.sets.values(remembered).any(|value| values.can_become(state.prefix, value))
     }

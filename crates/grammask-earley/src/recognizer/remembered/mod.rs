@@ -18,12 +18,14 @@
 //! | `liveness` | whether a value can still be completed as its condition demands |
 //! | `open` | the open values of a set, for its mask |
 //! | `counting` | how many different values a symbol has |
+//! | `anonymous` | sets whose values are unknown, for the costs of tokens |
 //! | `viability` | whether enough different values are left for what must follow an item |
 //!
 //! **Invariant: an item inside a value is live.** Some completion of it satisfies the condition in some environment.
 //! A step checks that: at once if no remembered value can begin with the prefix, else by a search that leaves all
 //! remembered values.
 
+mod anonymous;
 mod beginnings;
 mod chains;
 mod counting;
@@ -56,17 +58,19 @@ use environment::Environments;
 use json::{PrefixId, ValueId, Values};
 use liveness::LivenessMemo;
 use scopes::Scopes;
-use value_set::{RememberedSets, ValueSetId};
+use value_set::RememberedSets;
 use viability::ViabilityMemo;
 
+pub(super) use anonymous::AnonymousSets;
 pub(super) use counting::{first_bytes, is_infinite};
 pub(crate) use open::{CompletingNode, OpenValue};
+pub(super) use value_set::ValueSetId;
 
 /// Maximum number of values that are open inside each other. A step descends into each of them.
 pub(super) const MAX_OPEN_VALUES: usize = 64;
 
 /// The state of an item inside a value.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(super) struct ValueState {
     /// The set inside the value.
     pub(super) set: SetId,

@@ -68,11 +68,13 @@ impl Builder {
             }
             let state = self.remembered.state(item.state);
             let ends = self.scope_ends(recognizer, item.continuation);
-            let remembered: Vec<ValueSetId> = ends.iter().map(|end| end.remembered).collect();
             let repeatable = if self.remembered.is_inexhaustible(number) {
+                let remembered: Vec<ValueSetId> = ends.iter().map(|end| end.remembered).collect();
                 self.completing_nodes(state.prefix, &remembered, trie)
             } else {
-                match self.repeatable_nodes(state.prefix, &remembered, trie) {
+                let remembered =
+                    ends.iter().flat_map(|end| self.remembered.sets.values(end.remembered)).collect();
+                match self.repeatable_nodes(state.prefix, remembered, trie) {
                     Some(nodes) => nodes,
                     None => return Ok(None),
                 }
@@ -183,21 +185,16 @@ impl Builder {
         values.is_empty() || values.iter().any(|value| self.remembered.ever_remembered.contains(value))
     }
 
-    /// The trie nodes below the root after which a value of the sets can begin with the text of a value; `None` if they
-    /// are too many.
-    fn repeatable_nodes(
+    /// The trie nodes below the root after which one of the candidates can begin with the text of a value, and whether it
+    /// is one; `None` if they are too many.
+    pub(super) fn repeatable_nodes(
         &mut self,
         prefix: PrefixId,
-        sets: &[ValueSetId],
+        mut candidates: Vec<ValueId>,
         trie: &TokenTrie,
     ) -> Option<Vec<(TrieNode, bool)>> {
         let mut found = Vec::new();
-        let mut candidates: Vec<_> = Vec::new();
-        for &set in sets {
-            let values = &self.remembered.values;
-            let repeated = self.remembered.sets.values(set);
-            candidates.extend(repeated.filter(|&value| values.can_become(prefix, value)));
-        }
+        candidates.retain(|&value| self.remembered.values.can_become(prefix, value));
         let mut stack = vec![(TrieNode::ROOT, prefix, candidates)];
         while let Some((node, prefix, candidates)) = stack.pop() {
             if candidates.is_empty() {

@@ -40,7 +40,7 @@ impl Builder {
     }
 
     /// The state inside a value after a byte.
-    pub(super) fn step_value(
+    pub(in super::super) fn step_value(
         &mut self,
         recognizer: &Recognizer,
         before: ValueState,
