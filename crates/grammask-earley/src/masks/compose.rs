@@ -21,7 +21,9 @@ use std::sync::Arc;
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::lowering::{Advance, DotId};
-use crate::recognizer::{ContinuationId, Item, ItemState, Machine, MaskItems, OpenValue, SetReader};
+use crate::recognizer::{
+    ContinuationId, Item, ItemState, Machine, MaskItems, OpenValue, RepeatingNodes, SetReader,
+};
 use grammask_automata::StateId;
 use grammask_diagnostics::{Deadline, LimitExceeded};
 use grammask_engine::{CachedMask, Effort, SetId};
@@ -97,6 +99,8 @@ pub(crate) struct RuleSummaries {
     last_nonterminals: Option<Box<[bool]>>,
     equivalent: EquivalenceCache,
     worklist: Worklist<ContinuationId>,
+    /// A recalled superset of which the mask was not shared. It is looked up a second time.
+    pub(super) last_recalled: Option<(SetId, RecalledSuperset)>,
     /// The last set without an equivalent cached mask, while no mask was added.
     last_miss: Option<SetId>,
     /// Addresses of the token sets counted in `bytes`. The summaries keep the sets alive.
@@ -154,6 +158,11 @@ impl RuleSummaries {
         if self.last_miss == Some(reader.set()) {
             return Ok(None);
         }
+        if let Some((set, recalled)) = self.last_recalled.take()
+            && set == reader.set()
+        {
+            return Ok(Some(recalled));
+        }
         let Self { equivalent, last_miss, .. } = self;
         let found = match reader.core_without_values() {
             None => {
@@ -166,12 +175,19 @@ impl RuleSummaries {
             *last_miss = Some(reader.set());
             return Ok(None);
         };
-        let values = match superset.decided.has_open_values || reader.may_run_out_of_values() {
-            false => Some(Vec::new()),
-            true => reader.open_values(vocabulary.trie())?,
+        let (trie, decided) = (vocabulary.trie(), &superset.decided);
+        let nodes = match (reader.may_run_out_of_values(), decided.has_open_values, decided.begins_value) {
+            (false, false, _) => Some(RepeatingNodes::default()),
+            (false, true, false) => reader.repeating_nodes(trie),
+            _ => None,
         };
-        let Some(values) = values else { return Ok(None) };
-        let repeating = RepeatingTokens::new(&values, &superset.decided, reader, vocabulary.trie());
+        let repeating = match nodes {
+            Some(nodes) => RepeatingTokens::of_nodes(nodes, decided, reader, trie),
+            None => {
+                let Some(values) = reader.open_values(trie)? else { return Ok(None) };
+                RepeatingTokens::new(&values, decided, reader, trie)
+            }
+        };
         Ok(Some(RecalledSuperset { superset: superset.clone(), repeating }))
     }
 

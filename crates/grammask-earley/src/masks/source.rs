@@ -189,11 +189,12 @@ impl MaskSource for ContextFreeMasks {
             return self.recall(request, &reader, &mut summaries)?.ok();
         }
         let recalled = summaries.recall_superset(&mut reader, request.vocabulary).ok()??;
-        let RecalledSuperset { superset, repeating } = recalled;
-        let cached = superset.mask.get()?;
-        if !superset.candidates(&repeating).is_empty() {
+        let RecalledSuperset { superset, repeating } = &recalled;
+        let cached = superset.mask.get().filter(|_| superset.candidates(repeating).is_empty());
+        let Some(cached) = cached else {
+            summaries.last_recalled = Some((request.set, recalled));
             return None;
-        }
+        };
         self.count_recalled();
         request.cache.share(request.set, cached, request.max_cache_bytes)
     }

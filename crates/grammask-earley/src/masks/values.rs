@@ -26,7 +26,7 @@ use grammask_vocabulary::{LiveTokens, TokenId, TokenTrie, TrieNode};
 use super::budget::ComposeError;
 use super::compose::MaskComputation;
 use super::fixpoint::Worklist;
-use crate::recognizer::{CompletingNode, ContinuationId, OpenValue, SetReader};
+use crate::recognizer::{CompletingNode, ContinuationId, OpenValue, RepeatingNodes, SetReader};
 
 /// Nodes below which the values that begin after the root decide about tokens.
 #[derive(Debug)]
@@ -110,6 +110,8 @@ pub(crate) struct DecidedByValues {
     completing: Box<[CompletingNode]>,
     /// Whether the text is inside of a value, or one can begin.
     pub(super) has_open_values: bool,
+    /// Whether a value can begin.
+    pub(super) begins_value: bool,
 }
 
 impl DecidedByValues {
@@ -118,7 +120,8 @@ impl DecidedByValues {
         completing: Box<[CompletingNode]>,
         values: &[OpenValue],
     ) -> Self {
-        Self { suspects: suspects.into(), completing, has_open_values: !values.is_empty() }
+        let begins_value = values.iter().any(|value| !value.is_begun);
+        Self { suspects: suspects.into(), completing, has_open_values: !values.is_empty(), begins_value }
     }
 
     /// Estimated memory, in bytes.
@@ -137,6 +140,19 @@ pub(crate) struct RepeatingTokens {
 }
 
 impl RepeatingTokens {
+    /// The tokens at and below nodes at which fresh values repeat one, and those of values that may begin after the root.
+    pub(super) fn of_nodes(
+        repeating: RepeatingNodes,
+        decided: &DecidedByValues,
+        reader: &SetReader<'_>,
+        trie: &TokenTrie,
+    ) -> Self {
+        let RepeatingNodes { mut nodes, prefixes } = repeating;
+        let may_repeat = |node: &&CompletingNode| reader.may_repeat(node, &prefixes);
+        nodes.extend(decided.completing.iter().filter(may_repeat).map(|node| node.node));
+        Self { fresh: tokens_below(nodes, trie), repeated: Vec::new() }
+    }
+
     /// The tokens of these values, of those inside them and of those that may begin after them.
     pub(super) fn new(
         values: &[OpenValue],
@@ -144,14 +160,13 @@ impl RepeatingTokens {
         reader: &SetReader<'_>,
         trie: &TokenTrie,
     ) -> Self {
-        let mut tokens = Self::default();
-        // A value of the same token may be repeated too if one is open.
-        let may_repeat = |node: &&CompletingNode| decided.has_open_values || reader.may_repeat(node);
-        let nodes: Vec<TrieNode> =
-            decided.completing.iter().filter(may_repeat).map(|node| node.node).collect();
-        if !nodes.is_empty() {
-            tokens.fresh = tokens_below(nodes, trie);
+        let mut open = RepeatingNodes::default();
+        let mut stack: Vec<&OpenValue> = values.iter().collect();
+        while let Some(value) = stack.pop() {
+            open.prefixes.push(value.prefix);
+            stack.extend(&value.inner);
         }
+        let mut tokens = Self::of_nodes(open, decided, reader, trie);
         let mut stack: Vec<&OpenValue> = values.iter().collect();
         while let Some(value) = stack.pop() {
             let of_kind = match value.kind {

@@ -76,7 +76,7 @@ pub(crate) use continuation::Continuations;
 pub(crate) use embedded::{EmbeddedState, EmbeddedStates};
 pub(crate) use kernel::{Item, ItemState};
 pub(crate) use left_corner::LeftCorners;
-pub(crate) use remembered::{CompletingNode, OpenValue};
+pub(crate) use remembered::{CompletingNode, OpenValue, PrefixId, RepeatingNodes};
 pub(crate) use set_core::{CoreId, SetCore};
 
 /// Number of new sets between two checks of the memory limit: summing up the memory takes as long as creating a small
@@ -714,6 +714,12 @@ impl SetReader<'_> {
         Some((core, continuations.into()))
     }
 
+    /// The nodes at which the values that the text of the set is inside of repeat a remembered one; `None` if they are to
+    /// be found by [`Self::open_values`].
+    pub(crate) fn repeating_nodes(&mut self, trie: &TokenTrie) -> Option<RepeatingNodes> {
+        self.builder.repeating_nodes(self.recognizer, self.set, trie)
+    }
+
     /// Whether some value of the grammar may run out of values.
     pub(crate) fn may_run_out_of_values(&self) -> bool {
         self.builder.has_scarce_values()
@@ -728,9 +734,10 @@ impl SetReader<'_> {
         self.builder.values_completed_at(nodes, trie)
     }
 
-    /// Whether a value that is complete at a node may repeat one, in any scope.
-    pub(crate) fn may_repeat(&self, completing: &CompletingNode) -> bool {
-        self.builder.may_repeat(completing)
+    /// Whether a value that is complete at a node may repeat one, in any scope, or one that is read in the same token
+    /// after the prefix of an open value.
+    pub(crate) fn may_repeat(&self, completing: &CompletingNode, open: &[PrefixId]) -> bool {
+        self.builder.may_repeat(completing, open)
     }
 
     /// The continuations of all sets.

@@ -167,7 +167,7 @@ impl Builder {
         }
         if kind == ValueKind::Fresh {
             set = self.remembered.sets.with(set, value);
-            self.remembered.ever_remembered.insert(value);
+            self.remembered.record(value);
         }
         if !self.has_enough_values(recognizer, ahead, set)? {
             return Ok(None);

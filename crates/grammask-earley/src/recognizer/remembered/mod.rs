@@ -45,7 +45,7 @@ use std::sync::Arc;
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use crate::lowering::{DotId, NormalForm};
+use crate::lowering::{DotId, NormalForm, RightHandSide, Symbol};
 use grammask_engine::SetId;
 use grammask_grammar::{ValueCondition, ValueEquality, ValueKind, ValueSupply};
 use grammask_vocabulary::TrieNode;
@@ -53,9 +53,10 @@ use grammask_vocabulary::TrieNode;
 use super::continuation::ContinuationId;
 use super::index_u32;
 use super::kernel::ItemState;
+use chains::ChainId;
 use counting::ValueCounts;
 use environment::Environments;
-use json::{PrefixId, ValueId, Values};
+use json::{Token, Value, ValueId, Values};
 use liveness::LivenessMemo;
 use scopes::Scopes;
 use value_set::RememberedSets;
@@ -63,7 +64,8 @@ use viability::ViabilityMemo;
 
 pub(super) use anonymous::AnonymousSets;
 pub(super) use counting::{first_bytes, is_infinite};
-pub(crate) use open::{CompletingNode, OpenValue};
+pub(crate) use json::PrefixId;
+pub(crate) use open::{CompletingNode, OpenValue, RepeatingNodes};
 pub(super) use value_set::ValueSetId;
 
 /// Maximum number of values that are open inside each other. A step descends into each of them.
@@ -86,8 +88,14 @@ pub(super) struct Remembered {
     has_scarce_values: bool,
     /// Whether each value, by number, is fresh and inexhaustible.
     is_inexhaustible: Box<[bool]>,
+    /// Whether each value, by number, is a terminal: no other value is inside of it.
+    is_flat: Box<[bool]>,
     /// All values that were ever remembered.
     ever_remembered: FxHashSet<ValueId>,
+    /// The prefixes of strings among them, decoded.
+    beginnings: FxHashSet<ChainId>,
+    /// Whether all of them are strings.
+    are_strings: bool,
     /// The trie nodes at which values are complete, by the prefix before the root.
     completing: FxHashMap<(PrefixId, ValueId), Arc<[TrieNode]>>,
     environments: Environments,
@@ -115,7 +123,10 @@ impl Remembered {
         Self {
             has_scarce_values: scopes.have_scarce_values(),
             is_inexhaustible: is_inexhaustible.collect(),
+            is_flat: form.values().iter().map(|&(dot, _)| is_flat(form, form.symbol_after(dot))).collect(),
             ever_remembered: FxHashSet::default(),
+            beginnings: FxHashSet::default(),
+            are_strings: true,
             completing: FxHashMap::default(),
             scopes,
             environments: Environments::default(),
@@ -141,6 +152,30 @@ impl Remembered {
         let state = self.intern_state(ValueState { set, prefix });
         self.starts.push((state.0 - ItemState::FIRST_VALUE) as usize);
         state
+    }
+
+    /// Records that a value was remembered. Amortised cost: the length of a string.
+    fn record(&mut self, value: ValueId) {
+        if !self.ever_remembered.insert(value) {
+            return;
+        }
+        match *self.values.value(value) {
+            Value::String(mut text) => {
+                while self.beginnings.insert(text) && text != ChainId::EMPTY {
+                    text = self.values.chains.prefix(text, self.values.chains.len(text) - 1);
+                }
+            }
+            _ => self.are_strings = false,
+        }
+    }
+
+    /// Whether a value that was ever remembered can begin with a prefix. May be true where none can.
+    fn may_begin(&self, prefix: PrefixId) -> bool {
+        match self.values.prefix(prefix).token {
+            Token::Encoded(inner, _) => self.may_begin(inner),
+            Token::String(text, _) if self.are_strings => self.beginnings.contains(&text),
+            _ => true,
+        }
     }
 
     /// Whether infinitely many values begin with every prefix of a fresh value, by its number.
@@ -178,6 +213,7 @@ impl Remembered {
             + self.counts.memory_bytes()
             + self.viability.memory_bytes()
             + self.ever_remembered.capacity() * (size_of::<ValueId>() + 1)
+            + self.beginnings.capacity() * (size_of::<ChainId>() + 1)
             + self.completing.capacity() * (size_of::<((PrefixId, ValueId), Arc<[TrieNode]>)>() + 17)
     }
 
@@ -188,6 +224,17 @@ impl Remembered {
             self.states.push(state);
         }
         ItemState(ItemState::FIRST_VALUE + index)
+    }
+}
+
+/// Whether a symbol surely contains no values: a terminal, or a name of terminals.
+fn is_flat(form: &NormalForm, symbol: Symbol) -> bool {
+    let is_terminal = |symbol: &Symbol| matches!(symbol, Symbol::Terminal(_));
+    match symbol {
+        Symbol::Terminal(_) => true,
+        Symbol::Nonterminal(id) => form.productions_of(id).iter().all(|production| {
+            matches!(&production.rhs, RightHandSide::Sequence(symbols) if symbols.iter().all(is_terminal))
+        }),
     }
 }
 

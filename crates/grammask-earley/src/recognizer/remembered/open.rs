@@ -32,9 +32,20 @@ pub(crate) struct OpenValue {
     pub(crate) items: Vec<Item>,
     /// The open values of that set.
     pub(crate) inner: Vec<OpenValue>,
+    /// What has been read of it.
+    pub(crate) prefix: PrefixId,
     /// The nodes, except for the root, after which a remembered value can begin with the text of the value, and whether
     /// it is one. For an inexhaustible value only those after which it is one.
     pub(crate) repeatable: Vec<(TrieNode, bool)>,
+}
+
+/// Where the values that a text is inside of repeat a remembered one.
+#[derive(Debug, Default)]
+pub(crate) struct RepeatingNodes {
+    /// The nodes at which they are complete.
+    pub(crate) nodes: Vec<TrieNode>,
+    /// What has been read of them.
+    pub(crate) prefixes: Vec<PrefixId>,
 }
 
 /// A node at which an inexhaustible value is complete that began after the root.
@@ -87,6 +98,7 @@ impl Builder {
                 is_begun: items.binary_search(&item).is_ok(),
                 items: self.items(recognizer.set(state.set)),
                 inner,
+                prefix: state.prefix,
                 repeatable,
             });
         }
@@ -125,6 +137,9 @@ impl Builder {
         trie: &TokenTrie,
     ) -> Vec<(TrieNode, bool)> {
         let mut found = Vec::new();
+        if !self.remembered.may_begin(prefix) {
+            return found;
+        }
         for &set in sets {
             let Remembered { sets, values, completing, .. } = &mut self.remembered;
             for value in sets.values(set) {
@@ -138,6 +153,33 @@ impl Builder {
             }
         }
         found
+    }
+
+    /// The nodes at which the values that the text of a set is inside of repeat a remembered one; `None` if some of them
+    /// is exhaustible, or may contain others. Faster than [`Self::open_values`].
+    pub(in super::super) fn repeating_nodes(
+        &mut self,
+        recognizer: &Recognizer,
+        set: SetId,
+        trie: &TokenTrie,
+    ) -> Option<RepeatingNodes> {
+        let mut found = RepeatingNodes::default();
+        for item in self.items(recognizer.set(set)).into_iter().filter(|item| item.state.is_in_value()) {
+            let (number, _) = value_at(&recognizer.form, item.dot)?;
+            if !self.remembered.is_inexhaustible(number) || !self.remembered.is_flat[number] {
+                return None;
+            }
+            let prefix = self.remembered.state(item.state).prefix;
+            found.prefixes.push(prefix);
+            if !self.remembered.may_begin(prefix) {
+                continue;
+            }
+            let ends = self.scope_ends(recognizer, item.continuation);
+            let remembered: Vec<ValueSetId> = ends.iter().map(|end| end.remembered).collect();
+            let nodes = self.completing_nodes(prefix, &remembered, trie);
+            found.nodes.extend(nodes.into_iter().map(|(node, _)| node));
+        }
+        Some(found)
     }
 
     /// Nodes at which inexhaustible values are complete that began after the root, with these values.
@@ -179,10 +221,15 @@ impl Builder {
         completing.into()
     }
 
-    /// Whether a value that is complete at a node may repeat one, in any scope.
-    pub(in super::super) fn may_repeat(&self, completing: &CompletingNode) -> bool {
-        let CompletingNode { values, .. } = completing;
-        values.is_empty() || values.iter().any(|value| self.remembered.ever_remembered.contains(value))
+    /// Whether a value that is complete at a node may repeat one, in any scope, or one that is read in the same token
+    /// after the prefix of an open value.
+    pub(in super::super) fn may_repeat(&self, completing: &CompletingNode, open: &[PrefixId]) -> bool {
+        let remembered = &self.remembered;
+        let repeats = |&value: &ValueId| {
+            let is_open = || open.iter().any(|&prefix| remembered.values.can_become(prefix, value));
+            remembered.ever_remembered.contains(&value) || is_open()
+        };
+        completing.values.is_empty() || completing.values.iter().any(repeats)
     }
 
     /// The trie nodes below the root after which one of the candidates can begin with the text of a value, and whether it
@@ -229,9 +276,11 @@ fn nodes_completing(
     let mut found = Vec::new();
     let mut stack = vec![(TrieNode::ROOT, prefix)];
     while let Some((node, prefix)) = stack.pop() {
-        let next_bytes = values.next_bytes(prefix, value);
-        for child in trie.children(node).filter(|&child| next_bytes.contains(trie.byte(child))) {
-            let next = values.step(prefix, trie.byte(child));
+        let children = trie.children_by_byte(node);
+        let bytes = values.next_bytes(prefix, value).within(children.bytes());
+        for byte in bytes.iter() {
+            let Some(child) = children.get(byte) else { continue };
+            let next = values.step(prefix, byte);
             if values.can_become(next, value) {
                 if values.is_complete(next, value) {
                     found.push(child);
