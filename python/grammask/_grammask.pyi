@@ -746,6 +746,7 @@ class SchemaOptions:
         separators: tuple[str, str] | None,
         indent: int | None,
         key_order: str,
+        unique_names: bool,
         escapes: str,
         numbers: str,
         on_unsupported: str,

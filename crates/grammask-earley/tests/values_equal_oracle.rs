@@ -15,7 +15,8 @@ use grammask_engine::{
     CompletionStep, Effort, Engine, MaskCache, MaskOutcome, MaskRequest, MaskSource, MaskStrategy, SetId,
 };
 use grammask_grammar::{
-    Clause, Grammar, GrammarBuilder, NodeId, PartId, PartOrder, Selection, Terminal, ValueEquality,
+    Clause, Grammar, GrammarBuilder, NodeId, PartId, PartOrder, Selection, Terminal, ValueCondition,
+    ValueEquality, ValueKind, ValueSupply,
 };
 use grammask_vocabulary::{TokenId, TokenTexts, Vocabulary};
 
@@ -45,6 +46,8 @@ struct Sketch {
     builder: GrammarBuilder,
     random: Random,
     equality: ValueEquality,
+    /// The claim about the last value.
+    supply: ValueSupply,
 }
 
 impl Sketch {
@@ -52,7 +55,8 @@ impl Sketch {
         let mut random = Random(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1);
         (0..8).for_each(|_| _ = random.below(2));
         let equality = random.one_of(&[ValueEquality::Bytes, ValueEquality::Json]);
-        let mut sketch = Self { builder: GrammarBuilder::new(""), random, equality };
+        let builder = GrammarBuilder::new("");
+        let mut sketch = Self { builder, random, equality, supply: ValueSupply::Unknown };
         let start = sketch.builder.nonterminal("start", Span::default());
         let mut body = sketch.scope(1);
         if sketch.random.below(4) == 0 {
@@ -80,39 +84,45 @@ impl Sketch {
     /// The language of a value, and a lower bound of the number of its values.
     fn value(&mut self, depth: usize) -> (NodeId, u32) {
         let span = Span::default();
-        let texts: &[(&str, u32)] = match self.equality {
+        self.supply = ValueSupply::Unknown;
+        // The pattern, a lower bound of the number of values, and a true claim about them.
+        let (infinite, all) = (ValueSupply::AtLeast(u32::MAX), ValueSupply::Inexhaustible);
+        let few = |count| ValueSupply::AtLeast(count);
+        let texts: &[(&str, u32, ValueSupply)] = match self.equality {
             ValueEquality::Bytes | ValueEquality::Named(_) => &[
-                ("a|b", 2),
-                ("aa|bb|ab", 3),
-                ("a+", 9),
-                ("[ab]+", 9),
-                ("a|ba*", 9),
-                ("(a|b){1,2}", 6),
-                ("a[ab]|b", 3),
-                ("a|aa|aaa", 3),
-                ("[ab]*a", 9),
+                ("a|b", 2, few(2)),
+                ("aa|bb|ab", 3, few(3)),
+                ("a+", 9, all),
+                ("[ab]+", 9, all),
+                ("a|ba*", 9, infinite),
+                ("(a|b){1,2}", 6, few(5)),
+                ("a[ab]|b", 3, few(3)),
+                ("a|aa|aaa", 3, few(1)),
+                ("[ab]*a", 9, all),
             ],
             ValueEquality::Json => &[
-                ("0|1", 2),
-                ("1|1\\.0|1e0|0|10", 3),
-                ("(0|1[01]*)(\\.[01]+)?", 9),
-                ("1(\\.0*)?|0", 2),
-                ("\"[ab]*\"", 9),
-                ("\"(a|\\\\u006[12])*\"", 9),
-                ("\"a?\"|\"\\\\u0061\"|1", 3),
-                (" ?1|\\[ ?1 ?\\]|\\[\\]", 3),
-                ("1e[01]+|10|0", 9),
+                ("0|1", 2, few(2)),
+                ("1|1\\.0|1e0|0|10", 3, few(3)),
+                ("(0|1[01]*)(\\.[01]+)?", 9, all),
+                ("1(\\.0*)?|0", 2, few(2)),
+                ("\"[ab]*\"", 9, all),
+                ("\"(a|\\\\u006[12])*\"", 9, all),
+                ("\"a?\"|\"\\\\u0061\"|1", 3, few(3)),
+                (" ?1|\\[ ?1 ?\\]|\\[\\]", 3, few(2)),
+                ("1e[01]+|10|0", 9, infinite),
             ],
         };
-        match self.random.below(if depth > 0 { 9 } else { 6 }) {
+        let form = self.random.below(if depth > 0 { 9 } else { 6 });
+        let result = match form {
             0..6 => {
-                let (text, count) = self.random.one_of(texts);
+                let (text, count, supply) = self.random.one_of(texts);
+                self.supply = self.random.one_of(&[ValueSupply::Unknown, supply]);
                 (self.regex(text), count)
             }
             6 => (self.scope(depth - 1), 2),
             7 => {
                 let inner = self.scope(depth - 1);
-                let (text, count) = self.random.one_of(texts);
+                let (text, count, _) = self.random.one_of(texts);
                 let other = self.regex(text);
                 (self.builder.choice(vec![inner, other], span), count)
             }
@@ -126,13 +136,23 @@ impl Sketch {
                 self.builder.define(rule, body, span);
                 (self.builder.reference(rule, span), 9)
             }
+        };
+        if form >= 6 {
+            self.supply = ValueSupply::Unknown;
         }
+        result
+    }
+
+    /// A fresh value of the last language.
+    fn fresh(&mut self, node: NodeId) -> NodeId {
+        let condition = ValueCondition::plain(ValueKind::Fresh, self.equality, self.supply);
+        self.builder.value(node, condition, Span::default())
     }
 
     fn scope(&mut self, depth: usize) -> NodeId {
         let span = Span::default();
         let (content, count) = self.value(depth);
-        let item = self.builder.fresh(content, self.equality, span);
+        let item = self.fresh(content);
         let comma = self.literal(",");
         let (open, close) = (self.literal("["), self.literal("]"));
         // Inside values that are compared as JSON, arrays and objects only: the oracle compares other texts by bytes.
@@ -142,7 +162,8 @@ impl Sketch {
                 // Members with unique names.
                 let item = if is_json {
                     let name = self.regex("\"(a|b|\\\\u006[12])*\"");
-                    self.builder.fresh(name, self.equality, span)
+                    self.supply = self.random.one_of(&[ValueSupply::Unknown, ValueSupply::Inexhaustible]);
+                    self.fresh(name)
                 } else {
                     item
                 };
@@ -176,7 +197,7 @@ impl Sketch {
             3 => {
                 // First items of another language; the rest differs from them, too.
                 let (other, _) = self.value(0);
-                let other = self.builder.fresh(other, self.equality, span);
+                let other = self.fresh(other);
                 let more = self.builder.sequence(vec![comma, item], span);
                 let more = self.builder.repeat(more, 0, None, span);
                 self.builder.sequence(vec![open, other, more, close], span)

@@ -7,7 +7,7 @@ use rustc_hash::FxHashMap;
 use super::{
     Binding, BindingKind, Definition, EmbeddedId, EmbeddedTexts, Grammar, Node, NodeId,
     NonterminalDefinition, NonterminalId, Selection, Span, Terminal, TerminalDefinition, TerminalId,
-    ValueCondition, ValueEquality, ValueKind,
+    ValueCondition, ValueEquality, ValueKind, ValueSupply,
 };
 use grammask_automata::{TermId, Terms};
 
@@ -173,12 +173,12 @@ impl GrammarBuilder {
     /// A text of `node` whose value is not remembered in the innermost scope, and is from there on. See
     /// [`values`](super::values).
     pub fn fresh(&mut self, node: NodeId, equality: ValueEquality, span: Span) -> NodeId {
-        self.value(node, ValueCondition { kind: ValueKind::Fresh, equality }, span)
+        self.value(node, ValueCondition::plain(ValueKind::Fresh, equality, ValueSupply::Unknown), span)
     }
 
     /// A text of `node` whose value is remembered in the innermost scope. See [`values`](super::values).
     pub fn repeated(&mut self, node: NodeId, equality: ValueEquality, span: Span) -> NodeId {
-        self.value(node, ValueCondition { kind: ValueKind::Repeated, equality }, span)
+        self.value(node, ValueCondition::plain(ValueKind::Repeated, equality, ValueSupply::Unknown), span)
     }
 
     /// A text of `node` whose value satisfies the condition. See [`values`](super::values).
@@ -286,8 +286,8 @@ impl GrammarBuilder {
                 &Node::Scope(node) => {
                     self.scope(shifted(node), span);
                 }
-                &Node::Value { node, condition } => {
-                    self.node(Node::Value { node: shifted(node), condition }, span);
+                Node::Value { node, condition } => {
+                    self.node(Node::Value { node: shifted(*node), condition: condition.clone() }, span);
                 }
                 Node::Binding(binding) => {
                     let node = binding.node.map(shifted);

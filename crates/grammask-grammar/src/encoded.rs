@@ -1,7 +1,7 @@
 //! Grammars through an encoding: the byte strings whose decoded text belongs to a grammar.
 //!
 //! Inverse images under a character-wise decoder commute with the operations of grammars, so the nodes stay as they
-//! are, and each terminal is replaced by its inverse image. A character that is cut by terminals represents itself: an
+//! are, and each terminal is replaced by its inverse image. Values that must differ are compared decoded. A character that is cut by terminals represents itself: an
 //! escape spells a whole character.
 
 use grammask_automata::encoding::{CharacterEncoding, TermEncoder};
@@ -16,8 +16,7 @@ impl Grammar {
     /// [`embedded`](Self::embedded).
     ///
     /// # Errors
-    /// If a terminal names tokens, which have no spelling in an encoding; if a text must not, or must, repeat a value,
-    /// since values are compared as they are written; if a limit is exceeded.
+    /// If a terminal names tokens, which have no spelling in an encoding; if a limit is exceeded.
     pub fn encoded(
         &self,
         encoding: &CharacterEncoding,
@@ -55,29 +54,25 @@ impl Grammar {
                 (None, None) => Terminal::Regular(image),
             };
         }
-        diagnostics.extend(self.value_in_encoding());
+        for (node, span) in grammar.nodes.iter_mut().zip(&self.spans) {
+            match node {
+                Node::Value { condition, .. } => {
+                    let inner = condition.encodings.iter().cloned();
+                    condition.encodings = [encoding.clone()].into_iter().chain(inner).collect();
+                }
+                Node::Binding(_) => {
+                    let message = "a text that is bound to a name cannot be part of an encoded text";
+                    let diagnostic = Diagnostic::error(Code::UnsupportedGrammar, message);
+                    diagnostics.push(diagnostic.at(*span).help("leave it outside the encoded grammar"));
+                    break;
+                }
+                _ => {}
+            }
+        }
         if diagnostics.is_empty() {
             return Ok(grammar);
         }
         Err(GrammarError::new(diagnostics, self.source.clone()))
-    }
-
-    /// The error of the first value that is compared with others.
-    fn value_in_encoding(&self) -> Option<Diagnostic> {
-        let is_compared = |node: &Node| matches!(node, Node::Value { .. } | Node::Binding(_));
-        let node = self.nodes.iter().position(is_compared)?;
-        let (message, help) = match self.nodes[node] {
-            Node::Binding(_) => (
-                "a text that is bound to a name cannot be part of an encoded text",
-                "leave it outside the encoded grammar",
-            ),
-            _ => (
-                "values that must differ cannot be part of an encoded text",
-                "allow equal values, or leave them outside the encoded grammar",
-            ),
-        };
-        let diagnostic = Diagnostic::error(Code::UnsupportedGrammar, message);
-        Some(diagnostic.at(self.spans[node]).help(help))
     }
 
     /// The error of a terminal that matches tokens by id.

@@ -95,7 +95,7 @@ impl GrammarBuilder {
                 Node::Choice(parts) => extracted.choice(parts.iter().map(copy_of).collect(), span),
                 Node::Repeat { node, min, max } => extracted.repeat(copy_of(node), *min, *max, span),
                 Node::Scope(node) => extracted.scope(copy_of(node), span),
-                Node::Value { node, condition } => extracted.value(copy_of(node), *condition, span),
+                Node::Value { node, condition } => extracted.value(copy_of(node), condition.clone(), span),
                 Node::Binding(binding) => {
                     let node = binding.node.as_ref().map(copy_of);
                     extracted.binding(binding.kind, &binding.name, node, span)

@@ -40,7 +40,7 @@ pub use regular::{CompleteRule, NotRegular, RuleLanguages};
 pub use selection::{Clause, PartCountBounds, PartId, PartOrder, Selection, SelectionState};
 
 pub use bindings::{Binding, BindingKind};
-pub use values::{ValueCondition, ValueEquality, ValueKind};
+pub use values::{ValueCondition, ValueEquality, ValueKind, ValueSupply};
 
 use std::sync::Arc;
 

@@ -31,6 +31,59 @@
 //! have an end with values that differ. It has one if each fresh value has infinitely many values, or more than the
 //! scope can remember before it.
 
+use std::sync::Arc;
+
+use grammask_automata::encoding::CharacterEncoding;
+
+/// The condition on a value.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct ValueCondition {
+    /// Whether the value must be remembered.
+    pub kind: ValueKind,
+    /// Which texts have equal values.
+    pub equality: ValueEquality,
+    /// How many values there are.
+    pub supply: ValueSupply,
+    /// The encodings of the text, outermost first: the value is that of the decoded text.
+    pub encodings: Arc<[CharacterEncoding]>,
+}
+
+impl ValueCondition {
+    /// The condition on a value whose text is not encoded.
+    #[must_use]
+    pub fn plain(kind: ValueKind, equality: ValueEquality, supply: ValueSupply) -> Self {
+        Self { kind, equality, supply, encodings: Arc::default() }
+    }
+}
+
+/// How many different values the node of a fresh value has. Nothing checks that: a wrong claim makes masks wrong.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum ValueSupply {
+    /// The recogniser finds out.
+    #[default]
+    Unknown,
+    /// At least this number; the maximum means infinitely many.
+    AtLeast(u32),
+    /// Whatever has been read of a value, infinitely many values begin with it: what has been remembered never makes it
+    /// impossible to go on inside a value.
+    Inexhaustible,
+}
+
+/// Whether a value must be remembered.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum ValueKind {
+    /// It must not, and is remembered afterwards.
+    Fresh,
+    /// It may or may not, and is remembered afterwards in place of the values with the same name.
+    Bound,
+    /// It must.
+    Repeated,
+    /// It must not.
+    Different,
+    /// No remembered value may be a prefix of it.
+    Unprefixed,
+}
+
 impl ValueKind {
     /// The notation in printed grammars.
     #[must_use]
@@ -55,30 +108,6 @@ impl ValueKind {
     pub fn is_conditional(self) -> bool {
         self != Self::Bound
     }
-}
-
-/// The condition on a value.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct ValueCondition {
-    /// Whether the value must be remembered.
-    pub kind: ValueKind,
-    /// Which texts have equal values.
-    pub equality: ValueEquality,
-}
-
-/// Whether a value must be remembered.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum ValueKind {
-    /// It must not, and is remembered afterwards.
-    Fresh,
-    /// It may or may not, and is remembered afterwards in place of the values with the same name.
-    Bound,
-    /// It must.
-    Repeated,
-    /// It must not.
-    Different,
-    /// No remembered value may be a prefix of it.
-    Unprefixed,
 }
 
 /// Which texts have equal values.

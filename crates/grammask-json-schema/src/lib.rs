@@ -27,8 +27,8 @@
 //! A constraint that a step cannot express is a finding with its JSON pointer; all findings of a schema are reported
 //! together. Nothing recurses on the depth of the schema, except the bounded descent for `unevaluated*`.
 //!
-//! Limits: an undeclared name may occur several times in an object, and members are counted as they are written, because
-//! "no name occurs twice" is not context-free. Declared names occur at most once.
+//! "No name occurs twice" is not context-free. Declared names occur at most once by the rules, undeclared ones by
+//! remembered values or, where there are finitely many, as parts of their own ([`UniqueNames`]).
 //!
 //! Papers: Brzozowski, "Derivatives of regular expressions" (1964), for complement and intersection of languages;
 //! Antimirov, "Partial derivatives of regular expressions and finite automaton constructions" (1996), for the linear forms
@@ -54,7 +54,7 @@ mod whitespace_pattern;
 pub use contents::StringContent;
 pub use options::{
     ContentKeywords, Draft, Escapes, Formats, KeyOrder, MediaGrammar, Numbers, OnUnsupported, OpenApi,
-    SchemaOptions, Whitespace,
+    SchemaOptions, UniqueNames, Whitespace,
 };
 pub use plain_texts::grammar as plain_text_grammar;
 pub use strings::pattern::grammar as pattern_grammar;

@@ -181,6 +181,16 @@ pub enum OpenApi {
     Nullable,
 }
 
+/// Whether the names of an object differ.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum UniqueNames {
+    /// All of them, compared decoded.
+    #[default]
+    All,
+    /// Those that the schema declares; others may be repeated.
+    Declared,
+}
+
 /// The interpretation of a schema and the encoding of its values.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
@@ -192,6 +202,8 @@ pub struct SchemaOptions {
     pub whitespace: Whitespace,
     /// The order of members.
     pub key_order: KeyOrder,
+    /// Which names an object must not repeat.
+    pub unique_names: UniqueNames,
     /// Escapes in strings.
     pub escapes: Escapes,
     /// The encodings of numbers.
@@ -219,6 +231,7 @@ impl Default for SchemaOptions {
             draft: None,
             whitespace: Whitespace::Natural,
             key_order: KeyOrder::default(),
+            unique_names: UniqueNames::default(),
             escapes: Escapes::default(),
             numbers: Numbers::default(),
             on_unsupported: OnUnsupported::default(),

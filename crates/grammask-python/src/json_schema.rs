@@ -2,7 +2,7 @@
 
 use grammask::frontends::json_schema::{
     self, ContentKeywords, Draft, Escapes, Formats, KeyOrder, MediaGrammar, Numbers, OnUnsupported, OpenApi,
-    SchemaGrammar, SchemaOptions, Whitespace, WhitespacePattern,
+    SchemaGrammar, SchemaOptions, UniqueNames, Whitespace, WhitespacePattern,
 };
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
@@ -31,7 +31,7 @@ impl Eq for PySchemaOptions {}
 impl PySchemaOptions {
     #[new]
     #[pyo3(signature = (
-        *, draft, whitespace_pattern, max_whitespace, separators, indent, key_order, escapes, numbers,
+        *, draft, whitespace_pattern, max_whitespace, separators, indent, key_order, unique_names, escapes, numbers,
         on_unsupported, formats, content, openapi_nullable, resources, excludes
     ))]
     #[expect(clippy::too_many_arguments, reason = "they are keywords in Python")]
@@ -43,6 +43,7 @@ impl PySchemaOptions {
         separators: Option<(String, String)>,
         indent: Option<u32>,
         key_order: &str,
+        unique_names: bool,
         escapes: &str,
         numbers: &str,
         on_unsupported: &str,
@@ -69,6 +70,7 @@ impl PySchemaOptions {
             }
         };
         options.key_order = choose("key_order", key_order, KEY_ORDERS)?;
+        options.unique_names = if unique_names { UniqueNames::All } else { UniqueNames::Declared };
         options.escapes = choose("escapes", escapes, ESCAPES)?;
         options.numbers = choose("numbers", numbers, NUMBERS)?;
         options.on_unsupported = choose("on_unsupported", on_unsupported, REFUSALS)?;
@@ -105,6 +107,7 @@ impl PySchemaOptions {
         fields.set_item("separators", separators)?;
         fields.set_item("indent", indent)?;
         fields.set_item("key_order", name_of(options.key_order, KEY_ORDERS))?;
+        fields.set_item("unique_names", options.unique_names == UniqueNames::All)?;
         fields.set_item("escapes", name_of(options.escapes, ESCAPES))?;
         fields.set_item("numbers", name_of(options.numbers, NUMBERS))?;
         fields.set_item("on_unsupported", name_of(options.on_unsupported, REFUSALS))?;

@@ -130,7 +130,7 @@ impl<'a> Relations<'a> {
                     Node::Sequence(parts) => parts.iter().fold(Kinds::EMPTY, |before, part| {
                         before.then(kinds[part.index()], self.productive[part.index()])
                     }),
-                    Node::Selection { .. } | Node::Scope(_) | Node::Value { .. } => {
+                    Node::Selection { .. } | Node::Scope(_) | Node::Value { .. } | Node::Binding(_) => {
                         unreachable!("no generated grammar has one")
                     }
                     Node::Choice(parts) => {
@@ -273,7 +273,7 @@ impl<'a> Relations<'a> {
             for (index, node) in grammar.nodes().iter().enumerate() {
                 match node {
                     Node::Terminal(_) => {}
-                    Node::Selection { .. } | Node::Scope(_) | Node::Value { .. } => {
+                    Node::Selection { .. } | Node::Scope(_) | Node::Value { .. } | Node::Binding(_) => {
                         unreachable!("no generated grammar has one")
                     }
                     Node::Nonterminal(id) => spans[index] = spans[nodes + id.index()].clone(),

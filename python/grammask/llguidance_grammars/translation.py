@@ -612,7 +612,12 @@ class _Scope:
     def schema(self, node: Node) -> int:
         schema = node.value
         # The defaults of llguidance.
-        options: dict[str, Any] = {"limits": self.limits, "whitespace": "flexible", "numbers": "any"}
+        options: dict[str, Any] = {
+            "limits": self.limits,
+            "whitespace": "flexible",
+            "numbers": "any",
+            "unique_names": False,
+        }
         if isinstance(schema, dict) and "x-guidance" in schema:
             own = schema["x-guidance"]
             schema = {name: value for name, value in schema.items() if name != "x-guidance"}

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
         indent: int | None
         separators: tuple[str, str] | None
         key_order: KeyOrder
+        unique_names: bool
         escapes: Escapes
         ensure_ascii: bool | None
         numbers: Numbers
@@ -98,6 +99,8 @@ class SchemaOptions:
         separators: As of ``json.dumps``: exactly these between items and after names. Takes precedence over
             ``whitespace``.
         key_order: ``"declared"``: the declared names in their order, then all others. ``"any"``: any order.
+        unique_names: Whether an object has no name twice, compared decoded. If False, names that the schema does not
+            declare may be repeated.
         escapes: The characters that may be escaped. ``"natural"``: those that JSON requires, and optionally those
             outside ASCII. ``"any"``: all. ``"ascii"``: those outside ASCII must be. ``"raw"``: those outside ASCII
             must not be.
@@ -135,6 +138,7 @@ class SchemaOptions:
     indent: int | None = None
     separators: tuple[str, str] | None = None
     key_order: KeyOrder = "declared"
+    unique_names: bool = True
     escapes: Escapes = "natural"
     ensure_ascii: bool | None = None
     numbers: Numbers = "natural"
@@ -184,6 +188,7 @@ class SchemaOptions:
             separators=self.separators,
             indent=self.indent,
             key_order=self.key_order,
+            unique_names=self.unique_names,
             escapes=escapes,
             numbers=self.numbers,
             on_unsupported=self.on_unsupported,

@@ -10,12 +10,14 @@
 //! | file | contents |
 //! |---|---|
 //! | `base_n` | the inverse image of a regular language under base16, base32 and base64 |
+//! | `decoder` | the characters of a text, read byte by byte |
 //! | `spelling_trees` | acyclic automata for the spellings of ranges of characters |
 //! | `spellings` | the spellings of each encoding |
 //! | `table_image` | the inverse image of a table |
 //! | `term_image` | the inverse image of a term |
 
 mod base_n;
+mod decoder;
 pub mod spelling_trees;
 mod spellings;
 mod table_image;
@@ -24,6 +26,7 @@ mod term_image;
 use std::sync::Arc;
 
 pub use base_n::BaseEncoding;
+pub use decoder::DecodedByte;
 pub use term_image::TermEncoder;
 
 /// The escapes inside a JSON string (RFC 8259, section 7).

@@ -7,7 +7,7 @@ use crate::encoding::spelling_trees::{
 use crate::encoding::{CharacterEncoding, JsonEscapes, Spellings};
 
 /// The short escapes of JSON, by the letter after the backslash.
-const JSON_SHORT: [(u8, char); 8] = [
+pub(super) const JSON_SHORT: [(u8, char); 8] = [
     (b'"', '"'),
     (b'/', '/'),
     (b'\\', '\\'),
@@ -19,7 +19,7 @@ const JSON_SHORT: [(u8, char); 8] = [
 ];
 
 /// The short escapes of Python (Language Reference, "Escape sequences").
-const PYTHON_SHORT: [(u8, char); 10] = [
+pub(super) const PYTHON_SHORT: [(u8, char); 10] = [
     (b'"', '"'),
     (b'\'', '\''),
     (b'\\', '\\'),
@@ -33,7 +33,7 @@ const PYTHON_SHORT: [(u8, char); 10] = [
 ];
 
 /// The entities that every XML document has.
-const XML_ENTITIES: [(&str, char); 5] =
+pub(super) const XML_ENTITIES: [(&str, char); 5] =
     [("amp;", '&'), ("apos;", '\''), ("gt;", '>'), ("lt;", '<'), ("quot;", '"')];
 
 /// The characters of XML 1.0 (production 2).

@@ -75,7 +75,7 @@ impl NestingFlattener<'_> {
             },
             Node::Scope(node) => Body::Scope(self.symbol(*node, owner)),
             Node::Value { node, condition } => {
-                Body::Value { symbol: self.symbol(*node, owner), condition: *condition }
+                Body::Value { symbol: self.symbol(*node, owner), condition: condition.clone() }
             }
             _ => Body::Alternatives(vec![self.sequence(node, owner)]),
         };

@@ -49,7 +49,9 @@ pub fn flatten_operators(grammar: Grammar) -> Grammar {
                 separator: renumber(*separator),
             },
             Node::Scope(node) => Node::Scope(renumber(*node)),
-            Node::Value { node, condition } => Node::Value { node: renumber(*node), condition: *condition },
+            Node::Value { node, condition } => {
+                Node::Value { node: renumber(*node), condition: condition.clone() }
+            }
             // Was resolved.
             Node::Binding(_) => Node::Sequence(Box::default()),
         };

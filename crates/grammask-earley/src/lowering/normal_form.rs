@@ -9,9 +9,7 @@ use std::sync::Arc;
 use grammask_automata::Automata;
 use grammask_collections::id_type;
 use grammask_diagnostics::LimitExceeded;
-use grammask_grammar::{
-    NonterminalId, Selection, Terminal, TerminalDefinition, TerminalId, ValueCondition, ValueKind,
-};
+use grammask_grammar::{NonterminalId, Selection, Terminal, TerminalDefinition, TerminalId, ValueCondition};
 use rustc_hash::FxHashSet;
 
 use super::productions::{Body, Productions, Symbol};
@@ -198,7 +196,9 @@ impl NormalForm {
                     RightHandSide::Scope(_) => {
                         form.scope_ends.insert(DotId(next_dot.saturating_add(1)));
                     }
-                    RightHandSide::Value { condition, .. } => form.values.push((first_dot, condition)),
+                    RightHandSide::Value { ref condition, .. } => {
+                        form.values.push((first_dot, condition.clone()))
+                    }
                     _ => {}
                 }
                 next_dot = dots
@@ -269,10 +269,10 @@ impl NormalForm {
         !self.scope_ends.is_empty() && self.scope_ends.contains(&dot)
     }
 
-    /// The kind of a value; `None` for other nonterminals. A value is the only production of its nonterminal.
-    pub(crate) fn value_kind(&self, nonterminal: usize) -> Option<ValueKind> {
+    /// The condition of a nonterminal that is a value, which is its only production; `None` for others.
+    pub(crate) fn value_condition(&self, nonterminal: usize) -> Option<&ValueCondition> {
         match self.productions_of(NonterminalId::new(nonterminal)) {
-            [Production { rhs: RightHandSide::Value { condition, .. }, .. }] => Some(condition.kind),
+            [Production { rhs: RightHandSide::Value { condition, .. }, .. }] => Some(condition),
             _ => None,
         }
     }

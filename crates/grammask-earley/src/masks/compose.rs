@@ -21,13 +21,15 @@ use std::sync::Arc;
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::lowering::{Advance, DotId};
-use crate::recognizer::{ContinuationId, Item, ItemState, Machine, MaskItems, OpenValue, SetReader};
+use crate::recognizer::{
+    ContinuationId, Item, ItemState, Machine, MaskItems, OpenValue, RepeatingNodes, SetReader,
+};
 use grammask_automata::StateId;
 use grammask_diagnostics::{Deadline, LimitExceeded};
 use grammask_engine::{CachedMask, Effort, SetId};
 use grammask_vocabulary::{
     GrowingNodeSet, LiveTokens, NodeSetId, NodeSetRef, TerminalSummary, TokenId, TokenSetId, TokenTrie,
-    Vocabulary,
+    TrieNode, Vocabulary,
 };
 
 use super::budget::{ComposeError, WorkBudget, setbacks_after};
@@ -37,7 +39,7 @@ use super::fixpoint::{ClosurePlace, LeftCornerClosure, Worklist};
 use super::terminal::length_limits::FirstLimitedWalk;
 use super::terminal::table_walk::TableScratch;
 use super::terminal::walk::{BaseSummary, Wanted};
-use super::values::{BegunValues, RepeatingTokens, Suspects};
+use super::values::{DecidedByValues, RepeatingTokens, Suspects, ValueNodes};
 
 /// Memo table by symbol and node set.
 type ByNodes<K, V> = FxHashMap<(K, NodeSetId), V>;
@@ -47,8 +49,8 @@ type ByNodes<K, V> = FxHashMap<(K, NodeSetId), V>;
 pub(super) struct SymbolSummary {
     pub(super) live: LiveTokens,
     pub(super) ends: NodeSetRef,
-    /// The nodes after the first bytes of values, if values may begin after the root.
-    pub(super) values: Option<BegunValues>,
+    /// The nodes of values, if some may begin after the root.
+    pub(super) values: Option<Arc<ValueNodes>>,
 }
 
 /// The result of a computation.
@@ -59,6 +61,8 @@ struct MaskParts {
     resumed: Vec<ContinuationId>,
     /// The tokens that may be illegal whatever is remembered.
     suspects: Vec<TokenId>,
+    /// The nodes at which inexhaustible values are complete that began after the root, sorted.
+    complete: Box<[TrieNode]>,
 }
 
 /// The parts of a mask.
@@ -68,9 +72,9 @@ pub(crate) struct ComposedMask {
     pub(crate) live: Vec<LiveTokens>,
     /// The observed part of the set; `None` if the mask depends on more.
     pub(crate) observation: Option<Observation>,
-    /// The tokens among them that may be illegal whatever is remembered.
-    pub(crate) suspects: Vec<TokenId>,
-    /// The tokens, of all of the vocabulary, whose legality depends on the remembered values.
+    /// How the values of the set and those after it constrain them.
+    pub(crate) decided: DecidedByValues,
+    /// The tokens whose legality depends on the remembered values.
     pub(crate) repeating: RepeatingTokens,
 }
 
@@ -78,7 +82,7 @@ pub(crate) struct ComposedMask {
 #[derive(Debug)]
 pub(crate) struct RecalledSuperset {
     pub(crate) superset: Arc<Superset>,
-    /// The tokens, of all of the vocabulary, whose legality depends on the remembered values.
+    /// The tokens whose legality depends on the remembered values.
     pub(crate) repeating: RepeatingTokens,
 }
 
@@ -95,6 +99,8 @@ pub(crate) struct RuleSummaries {
     last_nonterminals: Option<Box<[bool]>>,
     equivalent: EquivalenceCache,
     worklist: Worklist<ContinuationId>,
+    /// A recalled superset of which the mask was not shared. It is looked up a second time.
+    pub(super) last_recalled: Option<(SetId, RecalledSuperset)>,
     /// The last set without an equivalent cached mask, while no mask was added.
     last_miss: Option<SetId>,
     /// Addresses of the token sets counted in `bytes`. The summaries keep the sets alive.
@@ -149,13 +155,40 @@ impl RuleSummaries {
         reader: &mut SetReader<'_>,
         vocabulary: &Vocabulary,
     ) -> Result<Option<RecalledSuperset>, LimitExceeded> {
-        let (core, kernel) = reader.core_without_values();
-        let found = self.equivalent.recall(observed_parts(reader, vocabulary), core, &kernel);
-        let Some(EquivalentMask::Superset(superset)) = found else { return Ok(None) };
-        let values = reader.open_values(vocabulary.trie())?;
-        let repeating = |values: Vec<OpenValue>| RepeatingTokens::new(&values, vocabulary.trie());
-        let recalled = |values| RecalledSuperset { superset: superset.clone(), repeating: repeating(values) };
-        Ok(values.map(recalled))
+        if self.last_miss == Some(reader.set()) {
+            return Ok(None);
+        }
+        if let Some((set, recalled)) = self.last_recalled.take()
+            && set == reader.set()
+        {
+            return Ok(Some(recalled));
+        }
+        let Self { equivalent, last_miss, .. } = self;
+        let found = match reader.core_without_values() {
+            None => {
+                let (core, kernel) = reader.core();
+                equivalent.recall(observed_parts(reader, vocabulary), core, kernel)
+            }
+            Some((core, kernel)) => equivalent.recall(observed_parts(reader, vocabulary), core, &kernel),
+        };
+        let Some(EquivalentMask::Superset(superset)) = found else {
+            *last_miss = Some(reader.set());
+            return Ok(None);
+        };
+        let (trie, decided) = (vocabulary.trie(), &superset.decided);
+        let nodes = match (reader.may_run_out_of_values(), decided.has_open_values, decided.begins_value) {
+            (false, false, _) => Some(RepeatingNodes::default()),
+            (false, true, false) => reader.repeating_nodes(trie),
+            _ => None,
+        };
+        let repeating = match nodes {
+            Some(nodes) => RepeatingTokens::of_nodes(nodes, decided, reader, trie),
+            None => {
+                let Some(values) = reader.open_values(trie)? else { return Ok(None) };
+                RepeatingTokens::new(&values, decided, reader, trie)
+            }
+        };
+        Ok(Some(RecalledSuperset { superset: superset.clone(), repeating }))
     }
 
     /// Adds the memory of a new cache entry: that of its live tokens, and some bytes more.
@@ -168,7 +201,7 @@ impl RuleSummaries {
     pub(crate) fn remember(&mut self, observation: Observation, mask: EquivalentMask) {
         self.last_miss = None;
         if let EquivalentMask::Superset(superset) = &mask {
-            self.add_bytes(&superset.live, size_of_val(&*superset.suspects));
+            self.add_bytes(&superset.live, superset.decided.memory_bytes());
         }
         self.equivalent.remember(observation, mask);
     }
@@ -195,20 +228,25 @@ impl RuleSummaries {
         let budget = WorkBudget::new(effort, self.setbacks, deadline);
         let result = self.computation(reader, sources, budget).mask(&items, &values);
         self.setbacks = setbacks_after(self.setbacks, effort, &result);
-        let MaskParts { live, resumed, suspects } = result?;
-        let repeating = RepeatingTokens::new(&values, vocabulary.trie());
+        let MaskParts { live, resumed, suspects, complete } = result?;
+        let trie = vocabulary.trie();
+        let completing = reader.values_completed_at(&complete, trie);
+        let decided = DecidedByValues::new(suspects, completing, &values);
+        let repeating = RepeatingTokens::new(&values, &decided, reader, trie);
         if is_embedded {
             // The computation read continuations that it did not resume.
-            return Ok(ComposedMask { live, observation: None, suspects, repeating });
+            return Ok(ComposedMask { live, observation: None, decided, repeating });
         }
-        let observation = if reader.has_values() {
-            let (core, kernel) = reader.core_without_values();
-            self.equivalent.observe(observed_parts(reader, vocabulary), core, &kernel, &resumed)
-        } else {
-            let (core, kernel) = reader.core();
-            self.equivalent.observe(observed_parts(reader, vocabulary), core, kernel, &resumed)
+        let observation = match reader.core_without_values() {
+            None => {
+                let (core, kernel) = reader.core();
+                self.equivalent.observe(observed_parts(reader, vocabulary), core, kernel, &resumed)
+            }
+            Some((core, kernel)) => {
+                self.equivalent.observe(observed_parts(reader, vocabulary), core, &kernel, &resumed)
+            }
         };
-        Ok(ComposedMask { live, observation: Some(observation), suspects, repeating })
+        Ok(ComposedMask { live, observation: Some(observation), decided, repeating })
     }
 
     /// Computes the mask of the reader's set, and describes the plans of the terminals that it reads, a line each.
@@ -297,8 +335,9 @@ impl MaskComputation<'_> {
         let mut resumed = std::mem::take(&mut suspects.resumed);
         resumed.extend(worklist.completed());
         self.summaries.worklist = worklist.cleared();
+        let complete = suspects.complete();
         let suspects = suspects.tokens(self.trie, &live);
-        Ok(MaskParts { live, resumed, suspects })
+        Ok(MaskParts { live, resumed, suspects, complete })
     }
 
     /// Adds the live tokens of a set to the worklist; returns the nodes at which its text may be complete.
@@ -360,7 +399,7 @@ impl MaskComputation<'_> {
                 }
             }
         }
-        suspects.begun.append(&mut worklist.values);
+        suspects.values.append(&mut worklist.values);
         Ok(complete)
     }
 

@@ -11,7 +11,7 @@
 //! In grammars with remembered values, a mask is that without the conditions on values. The texts of values are no part
 //! of the guards, and the tokens that may break a condition are stored with the mask.
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use rustc_hash::FxHashMap;
 
@@ -19,9 +19,10 @@ use crate::lowering::NormalForm;
 use crate::recognizer::{ContinuationId, Continuations, CoreId, SetCore};
 use grammask_collections::small_map::SmallMap;
 use grammask_engine::CachedMask;
-use grammask_vocabulary::{LiveTokens, TokenId};
+use grammask_vocabulary::LiveTokens;
 
 use super::tuning::MAX_LINEAR_SEARCH;
+use super::values::DecidedByValues;
 
 /// The observed content of a continuation: the class of its core, and the numbers of the continuations in it.
 type Signature = Box<[u32]>;
@@ -63,8 +64,10 @@ pub(crate) struct Superset {
     pub(crate) live: LiveTokens,
     /// The tokens of token terminals.
     pub(crate) of_terminals: Vec<LiveTokens>,
-    /// Those among them that may be illegal whatever is remembered.
-    pub(crate) suspects: Box<[TokenId]>,
+    /// How values constrain them.
+    pub(crate) decided: DecidedByValues,
+    /// The finished mask of the sets in which all of them are legal, once there is one.
+    pub(crate) mask: OnceLock<CachedMask>,
 }
 
 /// The reads of one computation, in order.

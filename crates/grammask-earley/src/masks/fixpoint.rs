@@ -10,13 +10,13 @@ use crate::lowering::{Advance, DotId, Symbol};
 use crate::recognizer::ContinuationId;
 use grammask_automata::ByteSet;
 use grammask_diagnostics::LimitExceeded;
-use grammask_grammar::ValueKind;
+use grammask_grammar::{ValueKind, ValueSupply};
 use grammask_vocabulary::{GrowingNodeSet, LiveTokens, NodeSetRef, TrieNode};
 
 use super::budget::ComposeError;
 use super::compose::{MaskComputation, SymbolSummary};
 use super::tuning::{MAX_LINEAR_SEARCH, MAX_NESTING, MAX_SCRATCH, WORK_PER_LOOKUP, WORK_PER_UNION};
-use super::values::{BegunValues, united};
+use super::values::{ValueNodes, united};
 
 /// The left-corner closure of a nonterminal: the nonterminals that can begin it.
 #[derive(Debug)]
@@ -55,8 +55,8 @@ struct LeftCorner {
 pub(super) struct Worklist<K> {
     /// Live tokens found so far, as sets to be united.
     pub(super) live: Vec<LiveTokens>,
-    /// Nodes after the first bytes of values.
-    pub(super) values: Vec<BegunValues>,
+    /// Nodes of values that begin after the root.
+    pub(super) values: Vec<Arc<ValueNodes>>,
     /// Dots, the keys that their productions complete, and the nodes at which the symbols after the dots begin.
     dots: Vec<(DotId, K, NodeSetRef)>,
     /// The completed keys, in order.
@@ -303,11 +303,13 @@ impl MaskComputation<'_> {
         let store = self.vocabulary.summaries();
         let live = LiveTokens::union(&worklist.live, self.vocabulary.size(), store);
         let ends = std::mem::take(&mut worklist.completed[0].nodes).finish(self.trie, store);
+        let ends = ends.unwrap_or_else(|| self.nothing.clone());
         if closure.begins_with_value {
-            worklist.values.extend(self.begun_values(&closure.members, nodes)?);
+            let begun = self.begun_values(&closure.members, nodes, &ends, &mut worklist.completed)?;
+            worklist.values.extend(begun);
         }
         let values = united(&worklist.values);
-        let summary = SymbolSummary { live, ends: ends.unwrap_or_else(|| self.nothing.clone()), values };
+        let summary = SymbolSummary { live, ends, values };
         self.summaries.add_bytes(&summary.live, nodes.memory_bytes() + 128);
         self.summaries.nonterminals.insert(key, summary.clone());
         Ok(summary)
@@ -328,30 +330,51 @@ impl MaskComputation<'_> {
 
     /// Whether a nonterminal is a value with a condition.
     fn has_condition(&self, nonterminal: usize) -> bool {
-        self.machine.form.value_kind(nonterminal).is_some_and(ValueKind::is_conditional)
+        let condition = self.machine.form.value_condition(nonterminal);
+        condition.is_some_and(|condition| condition.kind.is_conditional())
     }
 
-    /// The nodes after the first bytes of the values with conditions among some nonterminals, where these begin at
-    /// `nodes`. The root is left out: the values that begin there are known.
+    /// The nodes of the values with conditions among the members of a closure, where these begin at `nodes`; `ends` are
+    /// those of the first one. The root is left out: the values that begin there are known.
     fn begun_values(
         &mut self,
-        nonterminals: &[usize],
+        members: &[usize],
         nodes: &NodeSetRef,
-    ) -> Result<Option<BegunValues>, ComposeError> {
-        let mut first_bytes = ByteSet::EMPTY;
-        for &nonterminal in nonterminals {
-            if self.has_condition(nonterminal) {
-                let closure = self.closure(nonterminal, ClosurePlace::Anywhere)?;
-                first_bytes = first_bytes.union(closure.first_bytes);
+        ends: &NodeSetRef,
+        completed: &mut [Completed<usize>],
+    ) -> Result<Option<Arc<ValueNodes>>, ComposeError> {
+        let trie = self.trie;
+        if nodes.iter().all(|node| node == TrieNode::ROOT) {
+            return Ok(None);
+        }
+        let (mut first_bytes, mut complete) = (ByteSet::EMPTY, Vec::new());
+        for (position, &nonterminal) in members.iter().enumerate() {
+            let condition = self.machine.form.value_condition(nonterminal);
+            let Some(condition) = condition.filter(|condition| condition.kind.is_conditional()) else {
+                continue;
+            };
+            if condition.kind == ValueKind::Repeated || condition.supply != ValueSupply::Inexhaustible {
+                first_bytes =
+                    first_bytes.union(self.closure(nonterminal, ClosurePlace::Anywhere)?.first_bytes);
+                continue;
+            }
+            // If values begin at the root too, their ends are among these nodes.
+            let own = match position {
+                0 => Some(ends.clone()),
+                _ => std::mem::take(&mut completed[position].nodes).finish(trie, self.vocabulary.summaries()),
+            };
+            complete.extend(own.iter().flat_map(|nodes| nodes.iter()));
+        }
+        let mut begun: Vec<TrieNode> = Vec::new();
+        if first_bytes != ByteSet::EMPTY {
+            for node in nodes.iter().filter(|&node| node != TrieNode::ROOT) {
+                begun.extend(trie.children(node).filter(|&child| first_bytes.contains(trie.byte(child))));
             }
         }
-        let trie = self.trie;
-        let mut begun: Vec<TrieNode> = Vec::new();
-        for node in nodes.iter().filter(|&node| node != TrieNode::ROOT) {
-            begun.extend(trie.children(node).filter(|&child| first_bytes.contains(trie.byte(child))));
-        }
-        self.budget.spend(begun.len())?;
-        Ok((!begun.is_empty()).then(|| begun.into()))
+        self.budget.spend(begun.len() + complete.len())?;
+        let is_empty = begun.is_empty() && complete.is_empty();
+        let nodes = || Arc::new(ValueNodes { begun: begun.into(), complete: complete.into() });
+        Ok((!is_empty).then(nodes))
     }
 
     fn closure(
@@ -364,7 +387,9 @@ impl MaskComputation<'_> {
         }
         let (left_corners, form) = (self.machine.left_corners, self.machine.form);
         let is_left_out = |nonterminal: usize| {
-            place == ClosurePlace::Root && form.value_kind(nonterminal) == Some(ValueKind::Repeated)
+            let condition = form.value_condition(nonterminal);
+            place == ClosurePlace::Root
+                && condition.is_some_and(|condition| condition.kind == ValueKind::Repeated)
         };
         let mut members = vec![nonterminal];
         let mut positions: FxHashMap<usize, usize> = FxHashMap::default();

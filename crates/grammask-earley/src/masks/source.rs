@@ -1,7 +1,7 @@
 //! Masks of the context-free engine: which strategy computes them.
 
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use grammask_diagnostics::{Deadline, LimitExceeded};
 use grammask_engine::{Effort, MaskCounts, MaskOutcome, MaskRequest, MaskSource, MaskStrategy, SetId, walk};
@@ -79,7 +79,7 @@ impl ContextFreeMasks {
     ) -> Result<MaskOutcome, ComposeError> {
         let vocabulary = request.vocabulary;
         let sources = self.sources(vocabulary, request.max_cache_bytes);
-        let ComposedMask { live: mut parts, observation, suspects, repeating } =
+        let ComposedMask { live: mut parts, observation, decided, repeating } =
             summaries.compose(&mut reader, sources, effort, deadline)?;
         self.composed.fetch_add(1, Ordering::Relaxed);
         let mut of_terminals = tokens_of_terminals(&mut reader, vocabulary)?;
@@ -91,7 +91,7 @@ impl ContextFreeMasks {
         if reader.has_values() {
             drop(reader);
             let live = LiveTokens::union(&parts, vocabulary.size(), vocabulary.summaries());
-            let superset = Arc::new(Superset { live, of_terminals, suspects: suspects.into() });
+            let superset = Arc::new(Superset { live, of_terminals, decided, mask: OnceLock::new() });
             if let Some(observation) = observation {
                 summaries.remember(observation, EquivalentMask::Superset(superset.clone()));
             }
@@ -117,12 +117,8 @@ impl ContextFreeMasks {
         effort: Effort,
         deadline: &Deadline,
     ) -> Result<MaskOutcome, ComposeError> {
-        let Superset { live, of_terminals, suspects } = superset;
-        let excluded = repeating.excluded.iter().filter(|&&token| live.contains(token));
-        let mut candidates: Vec<TokenId> =
-            suspects.iter().chain(excluded).chain(&repeating.repeated).copied().collect();
-        candidates.sort_unstable();
-        candidates.dedup();
+        let Superset { live, of_terminals, mask: finished, .. } = superset;
+        let candidates = superset.candidates(repeating);
         if !candidates.is_empty() && effort == Effort::Immediate {
             return Err(ComposeError::TooMuchWork);
         }
@@ -136,14 +132,24 @@ impl ContextFreeMasks {
                 _ => {}
             }
         }
+        let is_complete = self.recognizer.is_complete(request.set);
         let size = request.vocabulary.size();
-        let mut parts = vec![live.but(illegal, size)];
+        let is_whole = illegal.is_empty() && added.is_empty();
+        if is_whole && let Some(cached) = finished.get() {
+            let shared = request.cache.share(request.set, cached, request.max_cache_bytes);
+            return Ok(MaskOutcome::Mask(shared.unwrap_or(&cached.mask).clone()));
+        }
+        let mut parts = vec![if is_whole { live.clone() } else { live.but(illegal, size) }];
         if !added.is_empty() {
             parts.push(LiveTokens::new(added, size));
         }
         parts.extend_from_slice(of_terminals);
-        let cached = request.finish(parts, self.recognizer.is_complete(request.set));
-        Ok(cached.map_or(MaskOutcome::DeadEnd, |cached| MaskOutcome::Mask(cached.mask)))
+        let Some(cached) = request.finish(parts, is_complete) else { return Ok(MaskOutcome::DeadEnd) };
+        if is_whole {
+            // Sets with the same superset are complete or not alike.
+            let _ = finished.set(cached.clone());
+        }
+        Ok(MaskOutcome::Mask(cached.mask))
     }
 
     /// Computes a mask by a walk along the token trie.
@@ -159,17 +165,38 @@ impl ContextFreeMasks {
     }
 }
 
+impl Superset {
+    /// The tokens that may break a condition, sorted.
+    fn candidates(&self, repeating: &RepeatingTokens) -> Vec<TokenId> {
+        let excluded = repeating.excluded.iter().filter(|&&token| self.live.contains(token));
+        let suspects = self.decided.suspects.iter();
+        let mut candidates: Vec<TokenId> =
+            suspects.chain(excluded).chain(&repeating.repeated).copied().collect();
+        candidates.sort_unstable();
+        candidates.dedup();
+        candidates
+    }
+}
+
 impl MaskSource for ContextFreeMasks {
     fn lookup_equivalent<'c>(&self, request: &MaskRequest<'c>) -> Option<&'c Arc<Mask>> {
         if request.strategy != MaskStrategy::Summaries {
             return None;
         }
         let mut summaries = self.summaries.try_lock().ok()?;
-        let reader = self.recognizer.read(request.set);
-        match reader.has_values() {
-            true => None,
-            false => self.recall(request, &reader, &mut summaries)?.ok(),
+        let mut reader = self.recognizer.read(request.set);
+        if !reader.has_values() {
+            return self.recall(request, &reader, &mut summaries)?.ok();
         }
+        let recalled = summaries.recall_superset(&mut reader, request.vocabulary).ok()??;
+        let RecalledSuperset { superset, repeating } = &recalled;
+        let cached = superset.mask.get().filter(|_| superset.candidates(repeating).is_empty());
+        let Some(cached) = cached else {
+            summaries.last_recalled = Some((request.set, recalled));
+            return None;
+        };
+        self.count_recalled();
+        request.cache.share(request.set, cached, request.max_cache_bytes)
     }
 
     fn compute(

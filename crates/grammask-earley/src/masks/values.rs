@@ -3,9 +3,13 @@
 //! A mask is composed as if values had no conditions, which sets share whatever their values are, and a few tokens are
 //! confirmed by steps:
 //!
-//! - the *suspects*, which begin a value with a condition after their own beginning, and
+//! - the *suspects*, which begin a value with a condition after their own beginning,
+//! - the *completing* tokens, in which an inexhaustible value that began after their own beginning is complete, if such a
+//!   value was ever remembered, and
 //! - the *repeating* tokens, in which an open value, or one that they begin with, can become a remembered one, or is one
 //!   before they go on.
+//!
+//! Tokens that only begin an inexhaustible value are no suspects, since they can be completed whatever is remembered.
 //!
 //! A repeated value that has begun, or that tokens begin with, is left out of the composition: its few tokens are
 //! repeating ones.
@@ -22,38 +26,55 @@ use grammask_vocabulary::{LiveTokens, TokenId, TokenTrie, TrieNode};
 use super::budget::ComposeError;
 use super::compose::MaskComputation;
 use super::fixpoint::Worklist;
-use crate::recognizer::{ContinuationId, OpenValue};
+use crate::recognizer::{CompletingNode, ContinuationId, OpenValue, RepeatingNodes, SetReader};
 
-/// Nodes after the first bytes of values.
-pub(super) type BegunValues = Arc<[TrieNode]>;
+/// Nodes below which the values that begin after the root decide about tokens.
+#[derive(Debug)]
+pub(super) struct ValueNodes {
+    /// Those after the first bytes of values.
+    pub(super) begun: Box<[TrieNode]>,
+    /// Those at which inexhaustible values are complete.
+    pub(super) complete: Box<[TrieNode]>,
+}
 
 /// The union of nodes; `None` if there are none.
-pub(super) fn united(values: &[BegunValues]) -> Option<BegunValues> {
+pub(super) fn united(values: &[Arc<ValueNodes>]) -> Option<Arc<ValueNodes>> {
     match values {
         [] => None,
         [only] => Some(only.clone()),
         _ => {
-            let mut nodes: Vec<TrieNode> = values.iter().flat_map(|nodes| nodes.iter()).copied().collect();
-            nodes.sort_unstable();
-            nodes.dedup();
-            Some(nodes.into())
+            let begun = sorted(values.iter().flat_map(|nodes| nodes.begun.iter().copied()));
+            let complete = sorted(values.iter().flat_map(|nodes| nodes.complete.iter().copied()));
+            Some(Arc::new(ValueNodes { begun, complete }))
         }
     }
+}
+
+fn sorted(nodes: impl Iterator<Item = TrieNode>) -> Box<[TrieNode]> {
+    let mut nodes: Vec<TrieNode> = nodes.collect();
+    nodes.sort_unstable();
+    nodes.dedup();
+    nodes.into()
 }
 
 /// The tokens that may be illegal whatever is remembered.
 #[derive(Debug, Default)]
 pub(super) struct Suspects {
-    /// Nodes after the first bytes of values that begin after the root. The tokens there and below are suspects.
-    pub(super) begun: Vec<BegunValues>,
+    /// Nodes of values that begin after the root. The tokens at and below those after their first bytes are suspects.
+    pub(super) values: Vec<Arc<ValueNodes>>,
     /// The continuations that were resumed inside values, in order.
     pub(super) resumed: Vec<ContinuationId>,
 }
 
 impl Suspects {
+    /// The nodes at which inexhaustible values are complete, sorted.
+    pub(super) fn complete(&self) -> Box<[TrieNode]> {
+        sorted(self.values.iter().flat_map(|nodes| nodes.complete.iter().copied()))
+    }
+
     /// The suspects among live tokens.
     pub(super) fn tokens(self, trie: &TokenTrie, live: &[LiveTokens]) -> Vec<TokenId> {
-        let begun = self.begun.iter().flat_map(|nodes| nodes.iter()).copied();
+        let begun = self.values.iter().flat_map(|nodes| nodes.begun.iter().copied());
         let mut tokens = tokens_below(begun.collect(), trie);
         tokens.sort_unstable();
         tokens.dedup();
@@ -77,7 +98,36 @@ fn tokens_below(mut nodes: Vec<TrieNode>, trie: &TokenTrie) -> Vec<TokenId> {
     tokens
 }
 
-/// The tokens whose legality depends on the remembered values, sorted.
+/// How values constrain the tokens of a mask, whatever is remembered.
+#[derive(Debug)]
+pub(crate) struct DecidedByValues {
+    /// The tokens that may be illegal.
+    pub(crate) suspects: Box<[TokenId]>,
+    /// The nodes at which inexhaustible values are complete that began after the root.
+    completing: Box<[CompletingNode]>,
+    /// Whether the text is inside of a value, or one can begin.
+    pub(super) has_open_values: bool,
+    /// Whether a value can begin.
+    pub(super) begins_value: bool,
+}
+
+impl DecidedByValues {
+    pub(super) fn new(
+        suspects: Vec<TokenId>,
+        completing: Box<[CompletingNode]>,
+        values: &[OpenValue],
+    ) -> Self {
+        let begins_value = values.iter().any(|value| !value.is_begun);
+        Self { suspects: suspects.into(), completing, has_open_values: !values.is_empty(), begins_value }
+    }
+
+    /// Estimated memory, in bytes.
+    pub(super) fn memory_bytes(&self) -> usize {
+        size_of_val(&*self.suspects) + self.completing.len() * 64
+    }
+}
+
+/// The tokens, of all of the vocabulary, whose legality depends on the remembered values, sorted.
 #[derive(Debug, Default)]
 pub(crate) struct RepeatingTokens {
     /// Those that may be illegal because a value must not be, or begin with, a remembered one.
@@ -87,9 +137,33 @@ pub(crate) struct RepeatingTokens {
 }
 
 impl RepeatingTokens {
-    /// The tokens of these values and of those inside them.
-    pub(super) fn new(values: &[OpenValue], trie: &TokenTrie) -> Self {
-        let mut tokens = Self::default();
+    /// The tokens at and below nodes at which fresh values repeat one, and those of values that may begin after the root.
+    pub(super) fn of_nodes(
+        repeating: RepeatingNodes,
+        decided: &DecidedByValues,
+        reader: &SetReader<'_>,
+        trie: &TokenTrie,
+    ) -> Self {
+        let RepeatingNodes { mut nodes, prefixes } = repeating;
+        let may_repeat = |node: &&CompletingNode| reader.may_repeat(node, &prefixes);
+        nodes.extend(decided.completing.iter().filter(may_repeat).map(|node| node.node));
+        Self { excluded: tokens_below(nodes, trie), repeated: Vec::new() }
+    }
+
+    /// The tokens of these values, of those inside them and of those that may begin after them.
+    pub(super) fn new(
+        values: &[OpenValue],
+        decided: &DecidedByValues,
+        reader: &SetReader<'_>,
+        trie: &TokenTrie,
+    ) -> Self {
+        let mut open = RepeatingNodes::default();
+        let mut stack: Vec<&OpenValue> = values.iter().collect();
+        while let Some(value) = stack.pop() {
+            open.prefixes.push(value.prefix);
+            stack.extend(&value.inner);
+        }
+        let mut tokens = Self::of_nodes(open, decided, reader, trie);
         let mut stack: Vec<&OpenValue> = values.iter().collect();
         while let Some(value) = stack.pop() {
             let of_kind = match value.kind {

@@ -50,15 +50,15 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::lowering::{DotId, NormalForm, Symbol};
-use grammask_automata::Automata;
+use grammask_automata::{Automata, ByteSet};
 use grammask_collections::incremental_hash_table::IncrementalHashTable;
 use grammask_collections::state_table::MemoTransition;
 use grammask_diagnostics::{Deadline, LimitExceeded, Limits};
 use grammask_engine::{
     AnonymousValues, Engine, Expectation, InsideTerminal, SetId, ShortestCompletion, TokenEvent, TokenMatch,
 };
-use grammask_grammar::{Terminal, ValueCondition};
-use grammask_vocabulary::{TokenTrie, Vocabulary};
+use grammask_grammar::{Terminal, ValueCondition, ValueSupply};
+use grammask_vocabulary::{TokenTrie, TrieNode, Vocabulary};
 
 use completion::{Completions, ValueCompletions, ValueEscapes};
 use continuation::{Content, InternContinuations};
@@ -76,7 +76,7 @@ pub(crate) use continuation::Continuations;
 pub(crate) use embedded::{EmbeddedState, EmbeddedStates};
 pub(crate) use kernel::{Item, ItemState};
 pub(crate) use left_corner::LeftCorners;
-pub(crate) use remembered::OpenValue;
+pub(crate) use remembered::{CompletingNode, OpenValue, PrefixId, RepeatingNodes};
 pub(crate) use set_core::{CoreId, SetCore};
 
 /// Number of new sets between two checks of the memory limit: summing up the memory takes as long as creating a small
@@ -100,7 +100,12 @@ pub struct Recognizer {
     uncounted_starts: Box<[ItemState]>,
     /// The left corners as if values had no conditions, if there are values.
     transparent: Option<LeftCorners>,
-    /// The class of each byte; no terminal distinguishes bytes of one class.
+    /// The class of each byte in sets whose items are not inside values: no terminal distinguishes bytes of one class,
+    /// and bytes with which values begin are classes of their own. Inside values every byte is a class of its own.
+    set_class_of_byte: Box<[u8; 256]>,
+    /// Number of these classes.
+    set_class_count: usize,
+    /// The class of each byte in all sets.
     class_of_byte: Box<[u8; 256]>,
     /// One byte of each class.
     byte_of_class: Box<[u8]>,
@@ -218,14 +223,18 @@ impl Recognizer {
         for engine in embedded.engines() {
             refine_classes(&mut class_of_byte, engine.class_of_byte());
         }
+        let mut set_class_of_byte = class_of_byte.clone();
+        let mut set_class_count = class_count(&set_class_of_byte);
         if !form.values().is_empty() {
+            let first = remembered::first_bytes(&form, &mut automata, &starts)?;
+            separate(&mut set_class_of_byte, first);
+            set_class_count = class_count(&set_class_of_byte);
             // Every byte can make a difference to a value.
             for (byte, class) in (0..=u8::MAX).zip(class_of_byte.iter_mut()) {
                 *class = byte;
             }
         }
-        let class_count = class_of_byte.iter().max().map_or(1, |&max| usize::from(max) + 1);
-        let mut byte_of_class = vec![0_u8; class_count].into_boxed_slice();
+        let mut byte_of_class = vec![0_u8; class_count(&class_of_byte)].into_boxed_slice();
         for byte in (0..=u8::MAX).rev() {
             byte_of_class[usize::from(class_of_byte[usize::from(byte)])] = byte;
         }
@@ -245,12 +254,17 @@ impl Recognizer {
         let at_end = continuations.intern(&Content { ends: true, entries: Vec::new() });
         let mut first = Kernel { ends: form.start_is_nullable, items: Vec::new() };
         first.items.extend(form.start.map(|dot| Item { dot, state: ItemState::FRESH, continuation: at_end }));
-        let is_infinite = |&(dot, condition): &(DotId, ValueCondition)| {
+        let is_infinite = |&(dot, ref condition): &(DotId, ValueCondition)| {
             let symbol = form.symbol_after(dot);
+            match condition.supply {
+                ValueSupply::Unknown => {}
+                ValueSupply::AtLeast(min) => return Ok(min == u32::MAX),
+                ValueSupply::Inexhaustible => return Ok(true),
+            }
             remembered::is_infinite(&form, &mut automata, &starts, symbol, condition.equality)
         };
         let infinite: Vec<bool> = form.values().iter().map(is_infinite).collect::<Result<_, _>>()?;
-        let predictor = Predictor::new(left_corners, starts, start_states, class_count, limits.set_items);
+        let predictor = Predictor::new(left_corners, starts, start_states, set_class_count, limits.set_items);
         let mut builder = Builder {
             form: form.clone(),
             stepper: Stepper::new(automata, embedded, predictor, limited, limits),
@@ -272,7 +286,7 @@ impl Recognizer {
             kernel: Kernel::default(),
         };
         let sets = Sets::default();
-        for &(dot, condition) in form.values() {
+        for &(dot, ref condition) in form.values() {
             let before = Item { dot, state: ItemState::FRESH, continuation: at_end };
             let set = builder.intern(&sets, &mut Kernel { ends: false, items: vec![before] })?;
             let start = builder.remembered.add_start(set, condition);
@@ -285,6 +299,8 @@ impl Recognizer {
             uncounted_starts,
             transparent,
             form,
+            set_class_of_byte,
+            set_class_count,
             names_tokens: token_matches.iter().any(Option::is_some),
             token_matches,
             class_of_byte,
@@ -332,9 +348,8 @@ impl Recognizer {
     /// # Errors
     /// When a limit is exceeded.
     pub fn step_uncached(&self, set: SetId, byte: u8) -> Result<Option<SetId>, LimitExceeded> {
-        let class = usize::from(self.class_of_byte[usize::from(byte)]);
         let mut builder = self.lock();
-        builder.step_set(self, self.set(set), ByteWithClass { class, byte })
+        builder.step_set(self, self.set(set), self.with_class(byte))
     }
 
     /// Number of steps that were computed by replaying a trace.
@@ -373,7 +388,8 @@ impl Recognizer {
 
     #[inline]
     fn memoised_step(&self, set: SetId, byte: u8) -> MemoTransition {
-        self.set(set).transition(usize::from(self.class_of_byte[usize::from(byte)]))
+        let set = self.set(set);
+        set.transition(self.transition_class(set, byte))
     }
 
     /// Reads the bytes up to the maximum per lock. Returns the set and the number of bytes read; without a set, the
@@ -385,15 +401,15 @@ impl Recognizer {
         let mut read = 0;
         let bytes = &bytes[..bytes.len().min(MAX_STEPS_PER_LOCK)];
         while let Some(&byte) = bytes.get(read) {
-            let class = usize::from(self.class_of_byte[usize::from(byte)]);
+            let class = self.transition_class(set, byte);
             let next = match set.transition(class) {
                 MemoTransition::Unknown => {
                     self.count_step();
                     if let Some(last) = builder.run(self, id, class, &bytes[read..])? {
                         return Ok((Some(last), bytes.len()));
                     }
-                    let next = builder.step(self, set, ByteWithClass { class, byte })?;
-                    builder.set_bytes += set.memoise(class, next.map(SetId::index), self.class_count());
+                    let next = builder.step(self, set, self.with_class(byte))?;
+                    builder.memoise(self, set, class, next);
                     next
                 }
                 MemoTransition::Dead => None,
@@ -406,9 +422,23 @@ impl Recognizer {
         Ok((Some(id), read))
     }
 
-    /// Number of classes of transitions: those of bytes, and one for the end of a token.
-    fn class_count(&self) -> usize {
-        self.byte_of_class.len() + 1
+    /// The byte with its class in sets whose items are not inside values.
+    fn with_class(&self, byte: u8) -> ByteWithClass {
+        ByteWithClass { class: usize::from(self.set_class_of_byte[usize::from(byte)]), byte }
+    }
+
+    /// The class of a byte among the transitions of a set.
+    #[inline]
+    fn transition_class(&self, set: &Set, byte: u8) -> usize {
+        match set.data.is_in_value() {
+            false => usize::from(self.set_class_of_byte[usize::from(byte)]),
+            true => usize::from(byte),
+        }
+    }
+
+    /// The class of the end of a token among the transitions of a set: the one after those of bytes.
+    fn end_class(&self, set: &Set) -> usize {
+        if set.data.is_in_value() { 1 << u8::BITS } else { self.set_class_count }
     }
 
     /// Counts a computed step. The caller holds the lock.
@@ -417,8 +447,7 @@ impl Recognizer {
     }
 
     fn compute_end_token(&self, set: SetId) -> Result<Option<SetId>, LimitExceeded> {
-        // The end of a token is the class after those of the bytes.
-        let class = self.byte_of_class.len();
+        let class = self.end_class(self.set(set));
         match self.set(set).transition(class) {
             MemoTransition::Unknown => {}
             MemoTransition::Dead => return Ok(None),
@@ -436,7 +465,7 @@ impl Recognizer {
         }
         let mut kernel = Kernel { ends: self.is_complete(set), items };
         let next = builder.intern_live(&self.sets, &mut kernel)?;
-        builder.set_bytes += self.set(set).memoise(class, next.map(SetId::index), self.class_count());
+        builder.memoise(self, self.set(set), class, next);
         Ok(next)
     }
 }
@@ -682,17 +711,42 @@ impl SetReader<'_> {
     }
 
     /// The core of the set, and its continuations, where an item inside a value is followed by those of the set inside
-    /// it, in place of its text.
-    pub(crate) fn core_without_values(&mut self) -> (CoreId, Box<[ContinuationId]>) {
+    /// it, in place of its text. `None` if no item is inside a value.
+    pub(crate) fn core_without_values(&mut self) -> Option<(CoreId, Box<[ContinuationId]>)> {
         let set = self.recognizer.set(self.set);
-        match self.builder.items_without_values(self.recognizer, set) {
-            None => (set.data.core(), self.builder.parts(set).into()),
-            Some(items) => {
-                let cores = &mut self.builder.continuations.cores;
-                let (core, continuations) = cores.intern(set.data.ends(), items.into_iter());
-                (core, continuations.into())
-            }
+        if !set.data.is_in_value() {
+            return None;
         }
+        let items = self.builder.items_without_values(self.recognizer, set);
+        let cores = &mut self.builder.continuations.cores;
+        let (core, continuations) = cores.intern(set.data.ends(), items.into_iter());
+        Some((core, continuations.into()))
+    }
+
+    /// The nodes at which the values that the text of the set is inside of repeat a remembered one; `None` if they are to
+    /// be found by [`Self::open_values`].
+    pub(crate) fn repeating_nodes(&mut self, trie: &TokenTrie) -> Option<RepeatingNodes> {
+        self.builder.repeating_nodes(self.recognizer, self.set, trie)
+    }
+
+    /// Whether some value of the grammar may run out of values.
+    pub(crate) fn may_run_out_of_values(&self) -> bool {
+        self.builder.has_scarce_values()
+    }
+
+    /// Nodes at which inexhaustible values are complete that began after the root, with these values.
+    pub(crate) fn values_completed_at(
+        &mut self,
+        nodes: &[TrieNode],
+        trie: &TokenTrie,
+    ) -> Box<[CompletingNode]> {
+        self.builder.values_completed_at(nodes, trie)
+    }
+
+    /// Whether a value that is complete at a node may repeat one, in any scope, or one that is read in the same token
+    /// after the prefix of an open value.
+    pub(crate) fn may_repeat(&self, completing: &CompletingNode, open: &[PrefixId]) -> bool {
+        self.builder.may_repeat(completing, open)
     }
 
     /// The continuations of all sets.
@@ -724,6 +778,11 @@ impl SetReader<'_> {
 }
 
 impl Builder {
+    /// Memoises a transition of a set.
+    fn memoise(&mut self, recognizer: &Recognizer, set: &Set, class: usize, next: Option<SetId>) {
+        self.set_bytes += set.memoise(class, next.map(SetId::index), recognizer.end_class(set) + 1);
+    }
+
     fn total_memory(&self) -> usize {
         self.set_bytes
             + self.form.memory_bytes()
@@ -913,6 +972,20 @@ impl Builder {
         self.set_bytes += Sets::STATE_BYTES;
         Ok(id)
     }
+}
+
+/// Number of classes.
+fn class_count(classes: &[u8; 256]) -> usize {
+    classes.iter().max().map_or(1, |&max| usize::from(max) + 1)
+}
+
+/// Makes each of some bytes a class of its own.
+fn separate(classes: &mut [u8; 256], bytes: ByteSet) {
+    let mut own = [0; 256];
+    for (number, byte) in (0..=u8::MAX).zip(bytes.iter()) {
+        own[usize::from(byte)] = number.wrapping_add(1);
+    }
+    refine_classes(classes, &own);
 }
 
 /// Separates the bytes that `others` separates.

@@ -24,6 +24,7 @@ pub(super) struct SetData {
     first: AtomicU32,
     ends: AtomicBool,
     is_final: AtomicBool,
+    is_in_value: AtomicBool,
 }
 
 /// Adds a set of a core, whose continuations begin at `first` in the list of all sets'. For one writer at a time.
@@ -33,6 +34,7 @@ pub(super) fn push(sets: &Sets, id: CoreId, first: u32, core: &SetCore) -> SetId
         set.first.store(first, Ordering::Relaxed);
         set.ends.store(core.ends, Ordering::Relaxed);
         set.is_final.store(core.items.is_empty(), Ordering::Relaxed);
+        set.is_in_value.store(core.is_in_value, Ordering::Relaxed);
     }))
 }
 
@@ -49,6 +51,12 @@ impl SetData {
     /// Whether the text may be complete.
     pub(super) fn ends(&self) -> bool {
         self.ends.load(Ordering::Relaxed)
+    }
+
+    /// Whether some item is inside a value.
+    #[inline]
+    pub(super) fn is_in_value(&self) -> bool {
+        self.is_in_value.load(Ordering::Relaxed)
     }
 
     /// Whether the set has no item.

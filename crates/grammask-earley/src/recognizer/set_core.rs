@@ -38,6 +38,8 @@ pub(crate) struct SetCore {
     pub(crate) count: usize,
     /// Whether no two items differ only in their continuation, so that the order is independent of the continuations.
     pub(crate) has_fixed_order: bool,
+    /// Whether some item is inside a value.
+    pub(crate) is_in_value: bool,
     /// Number of sets with this core.
     sets: u32,
 }
@@ -151,6 +153,7 @@ impl CoreTable {
                 items: self.items.as_slice().into(),
                 count: self.numbered.len(),
                 has_fixed_order: !self.items.windows(2).any(is_same),
+                is_in_value: self.items.iter().any(|item| item.state.is_in_value()),
                 sets: 0,
             });
             self.list.len() - 1

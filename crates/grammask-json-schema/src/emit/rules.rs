@@ -14,7 +14,7 @@ use grammask_automata::{TermId, Terms};
 use grammask_diagnostics::Span;
 use grammask_grammar::{
     EmbeddedId, EmbeddedTexts, Grammar, GrammarBuilder, NodeId, NonterminalId, PartId, Selection, Terminal,
-    ValueCondition, ValueEquality, ValueKind,
+    ValueCondition, ValueEquality, ValueKind, ValueSupply,
 };
 
 /// A rule in [`Rules`].
@@ -51,7 +51,7 @@ pub(crate) enum RulePart {
     /// A rule with an empty set of remembered values.
     Scope(RuleId),
     /// A rule whose value is compared with the remembered ones.
-    Value { rule: RuleId, kind: ValueKind },
+    Value { rule: RuleId, kind: ValueKind, supply: ValueSupply },
     /// `min` to `max` repetitions of a rule.
     Repeat { rule: RuleId, min: u32, max: Option<u32> },
 }
@@ -340,9 +340,9 @@ impl Rules {
                             let node = reference(rule, &mut builder);
                             nodes.push(builder.scope(node, span));
                         }
-                        RulePart::Value { rule, kind } => {
+                        RulePart::Value { rule, kind, supply } => {
                             let node = reference(rule, &mut builder);
-                            let condition = ValueCondition { kind, equality: ValueEquality::Json };
+                            let condition = ValueCondition::plain(kind, ValueEquality::Json, supply);
                             nodes.push(builder.value(node, condition, span));
                         }
                         RulePart::Repeat { rule, .. } if !productive[rule.index()] => {}

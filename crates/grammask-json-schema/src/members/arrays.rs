@@ -17,7 +17,7 @@ use crate::values::formulas::Formulas;
 use crate::values::literals::{ArrayAssertion, ArrayFormula, ValueFormula};
 use crate::values::value_sets::ValueSets;
 use grammask_diagnostics::LimitExceeded;
-use grammask_grammar::ValueKind;
+use grammask_grammar::{ValueKind, ValueSupply};
 use rustc_hash::FxHashMap;
 
 /// The constraints on the items from a position on.
@@ -209,7 +209,7 @@ impl ArrayRules<'_, '_> {
         let (Some(parts), Some(kind)) = (&parts, kind) else { return Ok(parts) };
         self.has_values = true;
         let rule = self.emitter.rule_of(parts);
-        Ok(Some(vec![RulePart::Value { rule, kind }]))
+        Ok(Some(vec![RulePart::Value { rule, kind, supply: ValueSupply::Unknown }]))
     }
 
     /// Items that leave the formula unchanged: with bounds, a repetition; without, a right-recursive rule.

@@ -7,3 +7,4 @@ mod object_cases;
 pub(crate) mod objects;
 mod selections;
 pub(crate) mod unique_items;
+pub(crate) mod unique_names;

@@ -15,6 +15,8 @@ const MAX_NAME_CLASSES: usize = 1024;
 #[derive(Clone, Debug)]
 pub(super) struct NameClass {
     pub(super) names: TermId,
+    /// The names before those that are declared were excluded.
+    pub(super) before_declared: TermId,
     patterns: FxHashSet<TermId>,
 }
 
@@ -71,7 +73,8 @@ pub(super) fn name_classes(
     let (terms, encoding) = (languages.automata.terms_mut(), &mut languages.encoding);
     let declared = encoding.literals(terms, names.iter().map(|&name| &**formulas.names.get(name)));
     let others = if names.is_empty() { any_string } else { encoding.complement(terms, declared) };
-    let mut classes = vec![NameClass { names: others, patterns: FxHashSet::default() }];
+    let mut classes =
+        vec![NameClass { names: others, before_declared: any_string, patterns: FxHashSet::default() }];
     for pattern in patterns {
         let terms = languages.automata.terms_mut();
         let not_matching = languages.encoding.complement(terms, pattern);
@@ -86,7 +89,13 @@ pub(super) fn name_classes(
             // A class that is not split keeps its simpler term.
             if !is_inside {
                 let names = if is_outside { class.names } else { outside };
-                split.push(NameClass { names, patterns: class.patterns.clone() });
+                let before_declared = if is_outside {
+                    class.before_declared
+                } else {
+                    let terms = languages.automata.terms_mut();
+                    terms.intersection(&[class.before_declared, not_matching])
+                };
+                split.push(NameClass { names, before_declared, patterns: class.patterns.clone() });
             }
             if !is_outside {
                 let names = match (is_inside, class.names == any_string) {
@@ -94,9 +103,17 @@ pub(super) fn name_classes(
                     (false, true) => pattern,
                     (false, false) => inside,
                 };
+                let before_declared = match (is_inside, class.before_declared == any_string) {
+                    (true, _) => class.before_declared,
+                    (false, true) => pattern,
+                    (false, false) => {
+                        let terms = languages.automata.terms_mut();
+                        terms.intersection(&[class.before_declared, pattern])
+                    }
+                };
                 let mut patterns = class.patterns;
                 patterns.insert(pattern);
-                split.push(NameClass { names, patterns });
+                split.push(NameClass { names, before_declared, patterns });
             }
         }
         classes = split;

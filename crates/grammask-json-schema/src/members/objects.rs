@@ -13,6 +13,7 @@ use crate::members::child_count::ChildCount;
 use crate::members::name_classes::{NameClass, name_classes};
 use crate::members::object_cases::cases_without_disjunctions;
 use crate::members::selections::selected_members;
+use crate::members::unique_names::{ListedName, OtherNames};
 use crate::values::derivative::{Monomial, linear_form};
 use crate::values::formula::{FoldedNode, Formula, falsehood, truth};
 use crate::values::formulas::{Formulas, MemberConstraints, NameId};
@@ -21,7 +22,7 @@ use crate::values::member_cells::form_by_cells;
 use crate::values::simplification::simplified;
 use crate::values::value_sets::ValueSets;
 use grammask_diagnostics::LimitExceeded;
-use grammask_grammar::quote_text;
+use grammask_grammar::{PartId, PartOrder, Selection, ValueKind, ValueSupply, quote_text};
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::rc::Rc;
 
@@ -33,8 +34,10 @@ struct ObjectResidual {
     count: ChildCount,
     /// In declared order: the index of the next declared member. In any order: the number of declared members.
     next: usize,
-    /// In any order: the declared members that have not occurred, as a bit set.
+    /// The names that have not occurred, as a bit set: in any order the declared ones, then the tracked ones.
     unused: u64,
+    /// Whether undeclared names are remembered.
+    in_scope: bool,
 }
 
 impl ObjectResidual {
@@ -62,6 +65,8 @@ pub(super) struct ObjectShape<'a> {
     pub(super) declared: &'a [DeclaredMember],
     /// The classes of other names.
     pub(super) classes: &'a [NameClass],
+    /// How these are kept different.
+    pub(super) others: &'a OtherNames,
 }
 
 /// The text that a rule of a residual derives.
@@ -107,8 +112,9 @@ pub(crate) fn object_alternatives(
     }
     let (declared, between) = split_by_name(&mut sets.formulas, formula, &names);
     let classes = name_classes(&mut sets.languages, &sets.formulas, sets.reader.limits, between, &names)?;
+    let others = OtherNames::of(sets, &classes, between)?;
     let punctuation = emitter.punctuation(&mut sets.languages, depth);
-    let shape = ObjectShape { depth, punctuation, declared: &declared, classes: &classes };
+    let shape = ObjectShape { depth, punctuation, declared: &declared, classes: &classes, others: &others };
     if let Some(alternatives) = selected_members(sets, emitter, shape, between)? {
         return Ok(alternatives);
     }
@@ -129,7 +135,8 @@ pub(crate) fn object_alternatives(
     for case in cases {
         let (declared, between) = split_by_name(&mut sets.formulas, case, &names);
         let classes = name_classes(&mut sets.languages, &sets.formulas, sets.reader.limits, between, &names)?;
-        let shape = ObjectShape { declared: &declared, classes: &classes, ..shape };
+        let others = OtherNames::of(sets, &classes, between)?;
+        let shape = ObjectShape { declared: &declared, classes: &classes, others: &others, ..shape };
         let texts = rules_by_residual(sets, emitter, shape, between, usize::MAX)?.unwrap_or_default();
         alternatives.extend(texts);
     }
@@ -146,13 +153,18 @@ fn rules_by_residual(
     max_residuals: usize,
 ) -> Result<Option<Vec<PartSequence>>, LimitExceeded> {
     let ObjectShape { declared, punctuation, .. } = shape;
-    let order = sets.reader.options.key_order;
-    if order == KeyOrder::Any && declared.len() > MAX_UNORDERED_NAMES {
-        return Err(LimitExceeded::new("grammar_size", sets.reader.limits.grammar_size));
-    }
-    let unused = match (order, declared.len()) {
-        (KeyOrder::Declared, _) | (_, 0) => 0,
-        (KeyOrder::Any, count) => u64::MAX >> (64 - count),
+    let order = match declared {
+        [] => KeyOrder::Declared,
+        _ => sets.reader.options.key_order,
+    };
+    let first_tracked = match order {
+        KeyOrder::Declared => 0,
+        KeyOrder::Any => declared.len(),
+    };
+    let unused = match first_tracked + shape.others.tracked().len() {
+        0 => 0,
+        count if count <= MAX_UNORDERED_NAMES => u64::MAX >> (64 - count),
+        _ => return Err(LimitExceeded::new("grammar_size", sets.reader.limits.grammar_size)),
     };
     let mut required_from = vec![0; declared.len() + 1];
     for (index, declared) in declared.iter().enumerate().rev() {
@@ -164,15 +176,23 @@ fn rules_by_residual(
     };
     let (rules, pending) = (FxHashMap::default(), Vec::new());
     let size_before = sets.formulas.size();
-    let mut object = ObjectRules { sets, emitter, shape, order, required_from, rules, pending };
-    let first = ObjectResidual { formula: between, count: ChildCount::default(), next, unused };
+    let mut object =
+        ObjectRules { sets, emitter, shape, order, first_tracked, required_from, rules, pending };
+    let first =
+        ObjectResidual { formula: between, count: ChildCount::default(), next, unused, in_scope: false };
     let Some(first) = object.without_counts(first) else { return Ok(Some(Vec::new())) };
     let mut alternatives = Vec::new();
     if object.can_end(&first) {
         alternatives.push(vec![punctuation.object.empty]);
     }
     if object.can_continue(&first) {
-        object.add_members(first, vec![punctuation.object.open], &mut alternatives)?;
+        if order == KeyOrder::Any && shape.others.need_scope() {
+            let first = ObjectResidual { in_scope: true, ..first };
+            let members = object.rule(first, MemberPosition::BeforeMember);
+            alternatives.push(vec![punctuation.object.open, RulePart::Scope(members)]);
+        } else {
+            object.add_members(first, vec![punctuation.object.open], &mut alternatives)?;
+        }
     }
     while let Some(PendingResidual { residual, position, rule }) = object.pending.pop() {
         object.emitter.check_limits(object.sets)?;
@@ -256,6 +276,8 @@ struct ObjectRules<'t, 'o> {
     emitter: &'t mut Emitter,
     shape: ObjectShape<'t>,
     order: KeyOrder,
+    /// The bit of the first tracked name.
+    first_tracked: usize,
     /// The number of required members from each declared one on; 0 after the last.
     required_from: Vec<u32>,
     rules: FxHashMap<(ObjectResidual, MemberPosition), RuleId>,
@@ -265,12 +287,26 @@ struct ObjectRules<'t, 'o> {
 impl ObjectRules<'_, '_> {
     /// Whether no declared member can follow.
     fn is_after_declared(&self, residual: &ObjectResidual) -> bool {
-        residual.next == self.shape.declared.len() && residual.unused == 0
+        residual.next == self.shape.declared.len() && residual.unused & !(u64::MAX << self.first_tracked) == 0
+    }
+
+    /// Whether an undeclared name is left.
+    fn has_other_name(&self, residual: &ObjectResidual) -> bool {
+        let others = self.shape.others;
+        let is_tracked_name_left = residual.unused >> self.first_tracked != 0;
+        is_tracked_name_left || (0..self.shape.classes.len()).any(|class| !others.is_tracked(class))
+    }
+
+    /// Whether undeclared members can be counted by a repetition.
+    fn can_repeat_members(&self, residual: &ObjectResidual) -> bool {
+        let others = self.shape.others;
+        let is_in_place = residual.in_scope || !others.need_scope();
+        self.is_after_declared(residual) && is_in_place && others.tracked().is_empty()
     }
 
     /// Whether a member can follow, as far as names and counts are concerned.
     fn can_continue(&self, residual: &ObjectResidual) -> bool {
-        !residual.count.is_full() && (!self.shape.classes.is_empty() || !self.is_after_declared(residual))
+        !residual.count.is_full() && (self.has_other_name(residual) || !self.is_after_declared(residual))
     }
 
     /// Whether the object can end.
@@ -362,7 +398,7 @@ impl ObjectRules<'_, '_> {
     ) -> Result<(), LimitExceeded> {
         let Punctuation { object: brackets, comma, .. } = self.shape.punctuation;
         let count = residual.count;
-        if self.is_after_declared(&residual)
+        if self.can_repeat_members(&residual)
             && (count.min > 0 || count.max.is_some())
             && let Some(rule) = self.repeatable_member(&residual)?
         {
@@ -532,7 +568,20 @@ impl ObjectRules<'_, '_> {
         if count.is_full() {
             return Ok(());
         }
-        if self.is_after_declared(residual)
+        if !residual.in_scope && self.is_after_declared(residual) && count.max != Some(1) {
+            if let Some(selected) = self.selected_names(residual)? {
+                alternatives
+                    .extend(selected.into_iter().map(|text| parts.iter().copied().chain(text).collect()));
+                return Ok(());
+            }
+            if self.shape.others.need_scope() {
+                let residual = ObjectResidual { in_scope: true, ..residual.clone() };
+                let members = self.rule(residual, MemberPosition::BeforeMember);
+                alternatives.push(parts.iter().copied().chain([RulePart::Scope(members)]).collect());
+                return Ok(());
+            }
+        }
+        if self.can_repeat_members(residual)
             && (count.min > 1 || count.max.is_some())
             && let Some(rule) = self.repeatable_member(residual)?
         {
@@ -542,11 +591,7 @@ impl ObjectRules<'_, '_> {
             for ClassMonomial { class, monomial } in
                 class_forms(self.sets, self.shape.classes, residual.formula)?
             {
-                let class = &self.shape.classes[class];
-                let Some(member) = other_member(self.sets, self.emitter, &self.shape, class, monomial.value)?
-                else {
-                    continue;
-                };
+                let Some(member) = self.other_member(residual, class, monomial.value)? else { continue };
                 let mut alternative: PartSequence = parts.iter().copied().chain(member).collect();
                 if count.max != Some(1) {
                     let ChildCount { min, max } = count.after_one();
@@ -559,15 +604,82 @@ impl ObjectRules<'_, '_> {
         }
         for ClassMonomial { class, monomial } in class_forms(self.sets, self.shape.classes, residual.formula)?
         {
-            let class = &self.shape.classes[class];
-            let Some(member) = other_member(self.sets, self.emitter, &self.shape, class, monomial.value)?
-            else {
-                continue;
-            };
             let Some(after) = self.without_counts(residual.after_one(monomial.residual)) else { continue };
-            self.add_continued(after, parts.iter().copied().chain(member).collect(), alternatives);
+            if !self.shape.others.is_tracked(class) {
+                if let Some(member) = self.other_member(residual, class, monomial.value)? {
+                    self.add_continued(after, parts.iter().copied().chain(member).collect(), alternatives);
+                }
+                continue;
+            }
+            for (index, &ListedName { class: of_name, name }) in
+                self.shape.others.tracked().iter().enumerate()
+            {
+                let bit = 1 << (self.first_tracked + index);
+                if of_name != class || residual.unused & bit == 0 {
+                    continue;
+                }
+                let member = declared_member(self.sets, self.emitter, &self.shape, name, monomial.value)?;
+                let Some(member) = member else { continue };
+                let after = ObjectResidual { unused: residual.unused & !bit, ..after.clone() };
+                self.add_continued(after, parts.iter().copied().chain(member).collect(), alternatives);
+            }
         }
         Ok(())
+    }
+
+    /// The parts of a member with a name of a class; `None` if no such member can be written.
+    fn other_member(
+        &mut self,
+        residual: &ObjectResidual,
+        class: usize,
+        value: ValueFormula,
+    ) -> Result<Option<PartSequence>, LimitExceeded> {
+        let supply = if residual.in_scope { self.shape.others.supply(class) } else { None };
+        other_member(self.sets, self.emitter, &self.shape, OtherMember { class, supply, value })
+    }
+
+    /// The right-hand sides of one or more undeclared members, of which some have listed names, as a selection; `None`
+    /// if no names are listed, or they are tracked, or constraints between members remain.
+    fn selected_names(
+        &mut self,
+        residual: &ObjectResidual,
+    ) -> Result<Option<Option<PartSequence>>, LimitExceeded> {
+        let ObjectShape { others, classes, punctuation, .. } = self.shape;
+        if others.listed().is_empty() || !others.tracked().is_empty() || !self.may_end(residual.formula) {
+            return Ok(None);
+        }
+        let forms = class_forms(self.sets, classes, residual.formula)?;
+        if forms.iter().any(|form| form.monomial.residual != residual.formula) {
+            return Ok(None);
+        }
+        let (mut parts, mut repeatable) = (Vec::new(), Vec::new());
+        for ClassMonomial { class, monomial } in forms {
+            if others.is_listed(class) {
+                for listed in others.listed().iter().filter(|listed| listed.class == class) {
+                    let shape = &self.shape;
+                    parts.extend(declared_member(
+                        self.sets,
+                        self.emitter,
+                        shape,
+                        listed.name,
+                        monomial.value,
+                    )?);
+                }
+                continue;
+            }
+            let member = OtherMember { class, supply: others.supply(class), value: monomial.value };
+            if let Some(member) = other_member(self.sets, self.emitter, &self.shape, member)? {
+                repeatable.push(PartId::new(parts.len()));
+                parts.push(member);
+            }
+        }
+        let ChildCount { min, max } = residual.count;
+        let selection =
+            Selection::new(PartOrder::Any, parts.len(), &repeatable, Vec::new(), (min.max(1), max));
+        let Some(selection) = selection.filter(Selection::is_satisfiable) else { return Ok(Some(None)) };
+        let members = self.emitter.rules.select("members", selection, parts, punctuation.comma);
+        let members = if repeatable.is_empty() { RulePart::Rule(members) } else { RulePart::Scope(members) };
+        Ok(Some(Some(vec![members, punctuation.object.close])))
     }
 
     /// The rule of a comma and an undeclared member; `None` unless such members leave the residual unchanged, so that
@@ -579,8 +691,7 @@ impl ObjectRules<'_, '_> {
         }
         let mut members: Vec<PartSequence> = Vec::new();
         for ClassMonomial { class, monomial } in forms {
-            let class = &self.shape.classes[class];
-            let member = other_member(self.sets, self.emitter, &self.shape, class, monomial.value)?;
+            let member = self.other_member(residual, class, monomial.value)?;
             let comma = self.shape.punctuation.comma;
             members.extend(member.map(|member| [comma].into_iter().chain(member).collect::<PartSequence>()));
         }
@@ -610,21 +721,37 @@ pub(super) fn declared_member(
     Ok(Some(parts))
 }
 
+/// A member with a name of a class.
+pub(super) struct OtherMember {
+    /// The index of the class.
+    pub(super) class: usize,
+    /// The condition on the name: it must not be remembered.
+    pub(super) supply: Option<ValueSupply>,
+    pub(super) value: ValueFormula,
+}
+
 /// The parts of a member with a name of a class; `None` if no such member can be written.
 pub(super) fn other_member(
     sets: &mut ValueSets<'_>,
     emitter: &mut Emitter,
     shape: &ObjectShape<'_>,
-    class: &NameClass,
-    value: ValueFormula,
+    OtherMember { class, supply, value }: OtherMember,
 ) -> Result<Option<PartSequence>, LimitExceeded> {
     let Some(value) = emitter.value_parts(sets, value, shape.depth)? else { return Ok(None) };
     let languages = &mut sets.languages;
-    let Some(names) = languages.without_excluded_words(class.names)? else { return Ok(None) };
+    let names = languages.without_excluded_words(shape.classes[class].names)?;
+    let Some(names) = names else { return Ok(None) };
     let terms = languages.automata.terms_mut();
     let quote = terms.literal(b"\"");
-    let name = terms.concat(&[quote, names, quote]);
-    let mut parts = vec![RulePart::Text(name), shape.punctuation.colon];
+    let name = RulePart::Text(terms.concat(&[quote, names, quote]));
+    let name = match supply {
+        None => name,
+        Some(supply) => {
+            let rule = emitter.rule_of(&vec![name]);
+            RulePart::Value { rule, kind: ValueKind::Fresh, supply }
+        }
+    };
+    let mut parts = vec![name, shape.punctuation.colon];
     parts.extend(value);
     Ok(Some(parts))
 }

@@ -9,7 +9,9 @@ use crate::KeyOrder;
 use crate::emit::emitter::Emitter;
 use crate::emit::rules::{PartSequence, RulePart};
 use crate::members::object_cases::{ObjectCase, name_clause, object_cases};
-use crate::members::objects::{ClassMonomial, ObjectShape, class_forms, declared_member, other_member};
+use crate::members::objects::{
+    ClassMonomial, ObjectShape, OtherMember, class_forms, declared_member, other_member,
+};
 use crate::values::formula::Formula;
 use crate::values::formulas::NameId;
 use crate::values::literals::{ObjectAssertion, ObjectFormula, ValueFormula};
@@ -61,6 +63,8 @@ struct SelectionParts {
     parts: Vec<PartSequence>,
     clauses: Vec<Clause>,
     repeatable: Vec<PartId>,
+    /// Whether some names must not be remembered.
+    has_fresh_names: bool,
 }
 
 impl SelectionParts {
@@ -82,7 +86,7 @@ fn case_alternatives(
     {
         return Ok(Some(Vec::new()));
     }
-    let SelectionParts { parts, clauses, repeatable } = selected;
+    let SelectionParts { parts, clauses, repeatable, has_fresh_names } = selected;
     let order = match sets.reader.options.key_order {
         KeyOrder::Any => PartOrder::Any,
         KeyOrder::Declared => PartOrder::Listed,
@@ -102,7 +106,8 @@ fn case_alternatives(
     };
     if selection.is_satisfiable() {
         let members = emitter.rules.select("members", selection, parts, shape.punctuation.comma);
-        alternatives.push(vec![brackets.open, RulePart::Rule(members), brackets.close]);
+        let members = if has_fresh_names { RulePart::Scope(members) } else { RulePart::Rule(members) };
+        alternatives.push(vec![brackets.open, members, brackets.close]);
     }
     Ok(Some(alternatives))
 }
@@ -175,14 +180,29 @@ fn add_other_members(
     // Without `Some`, a conjunction of literals is its own residual: all undeclared members have the same constraints.
     let literals = sets.formulas.objects.and(case.literals.iter().copied());
     let (mut others, mut witnesses): (Vec<PartSequence>, Vec<PartSequence>) = (Vec::new(), Vec::new());
+    let is_listed = |class: usize| {
+        let is_unordered = sets.reader.options.key_order == KeyOrder::Any;
+        is_unordered && case.witness.is_none() && shape.others.is_listed(class)
+    };
+    let is_listed: Vec<bool> = (0..shape.classes.len()).map(is_listed).collect();
     for ClassMonomial { class, monomial } in class_forms(sets, shape.classes, literals)? {
-        let class = &shape.classes[class];
-        others.extend(other_member(sets, emitter, &shape, class, monomial.value)?);
+        if is_listed[class] {
+            for listed in shape.others.listed().iter().filter(|listed| listed.class == class) {
+                let member = declared_member(sets, emitter, &shape, listed.name, monomial.value)?;
+                selected.parts.extend(member);
+            }
+            continue;
+        }
+        let supply = if case.count.max == Some(1) { None } else { shape.others.supply(class) };
+        let member =
+            other_member(sets, emitter, &shape, OtherMember { class, supply, value: monomial.value })?;
+        selected.has_fresh_names |= supply.is_some() && member.is_some();
+        others.extend(member);
         if let Some(witness) = case.witness
-            && class.is_in(sets.formulas.name_sets.get(witness.set))
+            && shape.classes[class].is_in(sets.formulas.name_sets.get(witness.set))
         {
             let value = sets.formulas.values.and([monomial.value, witness.value]);
-            witnesses.extend(other_member(sets, emitter, &shape, class, value)?);
+            witnesses.extend(other_member(sets, emitter, &shape, OtherMember { class, supply, value })?);
         }
     }
     if others.is_empty() {

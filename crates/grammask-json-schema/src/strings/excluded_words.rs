@@ -20,6 +20,11 @@ pub(crate) struct ExcludedWords {
 }
 
 impl ExcludedWords {
+    /// Whether there are literals.
+    pub(crate) fn are_some(&self) -> bool {
+        self.partition.is_some()
+    }
+
     /// The byte strings with and without `words`.
     pub(crate) fn new(terms: &mut Terms, words: &[String]) -> Self {
         if words.is_empty() {

@@ -4,6 +4,7 @@ use std::sync::{LazyLock, Mutex, PoisonError};
 
 use rustc_hash::FxHashMap;
 
+use crate::members::unique_names::NameCounts;
 use crate::numbers::{NumberSet, PlainDigits};
 use crate::strings::excluded_words::ExcludedWords;
 use crate::strings::string_encoding::{EncodingKind, StringEncoding};
@@ -22,6 +23,8 @@ pub(crate) struct ScalarLanguages {
     numbers: Numbers,
     /// Memo table of translated patterns by source; `None` if the pattern has a finding.
     pub(crate) patterns: FxHashMap<Box<str>, Option<TermId>>,
+    /// For `members::unique_names`.
+    pub(crate) name_counts: NameCounts,
 }
 
 /// Bound on the states of the automaton of one encoded character.
@@ -76,6 +79,7 @@ impl ScalarLanguages {
             any_string,
             numbers: options.numbers,
             patterns: FxHashMap::default(),
+            name_counts: NameCounts::default(),
         }
     }
 

@@ -197,6 +197,21 @@ impl LeafRun<'_> {
         }
     }
 
+    /// The state in which a text goes on as in one state or the other.
+    pub(super) fn union(
+        &self,
+        leaf: LeafId,
+        one: Option<LeafState>,
+        other: Option<LeafState>,
+    ) -> Result<Option<LeafState>, LimitExceeded> {
+        match (one, other, self.created_recognizer(leaf)) {
+            (Some(LeafState::Set(one)), Some(LeafState::Set(other)), Some(recognizer)) => {
+                Ok(Some(LeafState::Set(recognizer.union(one, other)?)))
+            }
+            _ => Ok(one.or(other)),
+        }
+    }
+
     /// Whether the text of the leaf is complete.
     pub(super) fn is_complete(&self, leaf: LeafId, state: LeafState) -> bool {
         match state {

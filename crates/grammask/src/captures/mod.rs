@@ -17,6 +17,9 @@
 //! contains a rule inside itself over the same span; for rules that derive each other over the same text (`lowering`
 //! warns of unit cycles) a derivation without such a cycle is selected.
 //!
+//! Conditions on values decide which texts are read, by a recogniser for the whole text where parts are inside scopes.
+//! The derivation is selected as if values had no conditions.
+//!
 //! # Tokens
 //! A parser [with a vocabulary](CaptureParser::with_vocabulary) also accepts grammars that name or count tokens. It
 //! reads tokens, and positions are counted in their bytes: a token without text, such as a special token, has length
@@ -47,8 +50,8 @@ use grammask_vocabulary::{TokenId, Vocabulary};
 
 use chart::CaptureChart;
 use derivation::Derivation;
-use leaves::LeafReaders;
-use skeleton::Skeleton;
+use leaves::{LeafReaders, LeafRun, LeafState};
+use skeleton::{LeafId, Skeleton};
 
 /// Number of bytes between two checks of the deadline.
 const BYTES_PER_CHECK: usize = 256;
@@ -75,6 +78,8 @@ const BYTES_PER_CHECK: usize = 256;
 pub struct CaptureParser {
     skeleton: Skeleton,
     leaves: RwLock<Arc<LeafReaders>>,
+    /// The leaf of the whole text, if values around the parts must differ, or be repeated.
+    whole: Option<LeafId>,
     vocabulary: Option<Arc<Vocabulary>>,
     limits: Limits,
 }
@@ -144,7 +149,10 @@ impl CaptureParser {
         }
         let mut productions = lowering::flatten(grammar, limits)?;
         let over = |limit: LimitExceeded| fail(vec![limit.diagnostic()]);
-        let (skeleton, leaf_symbols) = Skeleton::new(&mut productions, parts).map_err(over)?;
+        let (skeleton, mut leaf_symbols) = Skeleton::new(&mut productions, parts).map_err(over)?;
+        // A text is read as a whole too if conditions on values around the parts decide about it.
+        let whole = skeleton.has_values.then(|| LeafId::new(leaf_symbols.len()));
+        leaf_symbols.extend(whole.map(|_| lowering::Symbol::Nonterminal(productions.start)));
         let reached = productions.reachable();
         let used = productions.rules.iter().zip(reached).filter(|&(_, reached)| reached);
         let mut tokens: Vec<Diagnostic> = Vec::new();
@@ -178,7 +186,7 @@ impl CaptureParser {
             LeafReaders::new(Arc::new(productions), leaf_symbols, vocabulary.clone(), embedded, limits)
                 .map_err(over)?;
         let leaves = RwLock::new(Arc::new(leaves));
-        Ok(Arc::new(Self { skeleton, leaves, vocabulary, limits: limits.clone() }))
+        Ok(Arc::new(Self { skeleton, leaves, whole, vocabulary, limits: limits.clone() }))
     }
 
     /// A parse of the empty text.
@@ -195,7 +203,11 @@ impl CaptureParser {
             leaves.clone()
         };
         let chart = CaptureChart::new(&self.skeleton, &mut leaves.run(), &self.limits)?;
-        Ok(CaptureParse { parser: self.clone(), leaves, chart, is_ended: false })
+        let whole = match self.whole {
+            Some(leaf) => leaves.run().start(leaf)?,
+            None => None,
+        };
+        Ok(CaptureParse { parser: self.clone(), leaves, chart, whole, is_ended: false })
     }
 }
 
@@ -205,6 +217,8 @@ pub struct CaptureParse {
     parser: Arc<CaptureParser>,
     leaves: Arc<LeafReaders>,
     chart: CaptureChart,
+    /// The state of the leaf of the whole text, if the parser has one.
+    whole: Option<LeafState>,
     /// Whether an end token was read.
     is_ended: bool,
 }
@@ -226,12 +240,23 @@ impl CaptureParse {
             if count % BYTES_PER_CHECK == BYTES_PER_CHECK - 1 {
                 deadline.check()?;
             }
+            let mut whole = self.whole;
+            if let (Some(leaf), Some(state)) = (self.parser.whole, whole) {
+                whole = leaves.step(leaf, state, byte)?;
+                if whole.is_none() {
+                    return Ok(count);
+                }
+            }
             if !self.chart.step(byte, &self.parser.skeleton, &mut leaves, limits)? {
                 return Ok(count);
             }
+            self.whole = whole;
         }
         if self.parser.vocabulary.is_some() {
             self.chart.end_token(&mut leaves)?;
+            if let (Some(leaf), Some(state)) = (self.parser.whole, self.whole) {
+                self.whole = leaves.end_token(leaf, state)?;
+            }
         }
         Ok(bytes.len())
     }
@@ -252,7 +277,8 @@ impl CaptureParse {
             if id.0 as usize >= vocabulary.size() {
                 return Ok(count);
             }
-            if vocabulary.is_eos(id) && (self.is_ended || self.chart.is_complete) {
+            let is_complete = self.chart.is_complete && self.is_whole_complete(&leaves);
+            if vocabulary.is_eos(id) && (self.is_ended || is_complete) {
                 self.is_ended = true;
                 continue;
             }
@@ -260,9 +286,31 @@ impl CaptureParse {
             let event = TokenEvent { id, has_text: text.is_some() };
             let (skeleton, limits) = (&self.parser.skeleton, &self.parser.limits);
             let bytes = text.unwrap_or_default();
+            let whole = match (self.parser.whole, self.whole) {
+                (Some(leaf), Some(state)) => {
+                    let read = |state: Option<LeafState>, &byte: &u8| match state {
+                        Some(state) => leaves.step(leaf, state, byte),
+                        None => Ok(None),
+                    };
+                    let by_bytes = if bytes.is_empty() { None } else { Some(state) };
+                    let by_bytes = bytes.iter().try_fold(by_bytes, read)?;
+                    let by_bytes = match by_bytes {
+                        Some(state) => leaves.end_token(leaf, state)?,
+                        None => None,
+                    };
+                    let by_event = leaves.step_token(leaf, state, event)?;
+                    let whole = leaves.union(leaf, by_bytes, by_event)?;
+                    if whole.is_none() {
+                        return Ok(count);
+                    }
+                    whole
+                }
+                _ => None,
+            };
             if self.is_ended || !self.chart.step_token(event, bytes, skeleton, &mut leaves, limits)? {
                 return Ok(count);
             }
+            self.whole = whole;
         }
         Ok(tokens.len())
     }
@@ -276,14 +324,22 @@ impl CaptureParse {
     /// Whether the text is complete.
     #[must_use]
     pub fn is_complete(&self) -> bool {
-        self.chart.is_complete
+        self.chart.is_complete && (self.whole.is_none() || self.is_whole_complete(&self.leaves.run()))
+    }
+
+    /// Whether the leaf of the whole text is complete, if there is one.
+    fn is_whole_complete(&self, leaves: &LeafRun<'_>) -> bool {
+        match (self.parser.whole, self.whole) {
+            (Some(leaf), Some(state)) => leaves.is_complete(leaf, state),
+            _ => true,
+        }
     }
 
     /// The captures of a complete text, in the order of their starts, outer captures first; `None` if it is not
     /// complete.
     #[must_use]
     pub fn whole(&self) -> Option<Vec<Capture>> {
-        self.chart.is_complete.then(|| Derivation::of_whole(&self.parser.skeleton, &self.chart))
+        self.is_complete().then(|| Derivation::of_whole(&self.parser.skeleton, &self.chart))
     }
 
     /// The captures of a viable prefix. If nothing can follow, they are those of the complete text.

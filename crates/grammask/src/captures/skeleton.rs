@@ -66,6 +66,8 @@ pub(super) struct Skeleton {
     leaves: Vec<SkeletonLeaf>,
     /// A rule whose only alternative is the start symbol.
     pub(super) start: RuleId,
+    /// Whether some rule is a scope or a value, without its condition.
+    pub(super) has_values: bool,
     /// For each rule its strongly connected component in the relation "can begin with".
     beginnings: Vec<usize>,
     /// For each rule its strongly connected component in the relation "can derive alone".
@@ -102,6 +104,7 @@ impl Skeleton {
             builder.rule_ids[rule] = Some(RuleId::new(builder.rules));
             builder.rules += 1;
         }
+        let mut has_values = false;
         let mut rules: Vec<SkeletonRule> = Vec::with_capacity(order.len() + 1);
         for &index in &order {
             let body = match &productions.rules[index].body {
@@ -111,10 +114,12 @@ impl Skeleton {
                         .map(|symbols| symbols.iter().map(|&symbol| builder.symbol(symbol)).collect())
                         .collect(),
                 ),
-                // No part is reachable from a selection or a scope.
-                Body::Selection { .. } | Body::Scope(_) | Body::Value { .. } => {
-                    RuleBody::Alternatives(Vec::new())
+                Body::Scope(symbol) | Body::Value { symbol, .. } => {
+                    has_values = true;
+                    RuleBody::Alternatives(vec![Box::new([builder.symbol(*symbol)])])
                 }
+                // No part is reachable from a selection.
+                Body::Selection { .. } => RuleBody::Alternatives(Vec::new()),
                 Body::Repeat { symbol, min, max } => {
                     let min = if derivability.finite(*symbol).empty { 0 } else { *min };
                     RuleBody::Repeat { unit: builder.symbol(*symbol), min, max: *max }
@@ -130,7 +135,8 @@ impl Skeleton {
         let body = RuleBody::Alternatives(vec![Box::new([start])]);
         rules.push(SkeletonRule { body, part: None, is_nullable, empty_alternative: None });
         let start = RuleId::new(rules.len() - 1);
-        let mut skeleton = Self { rules, leaves, start, beginnings: Vec::new(), units: Vec::new() };
+        let (beginnings, units) = Default::default();
+        let mut skeleton = Self { rules, leaves, start, has_values, beginnings, units };
         skeleton.find_empty_alternatives();
         let (beginnings, units) = skeleton.relations();
         skeleton.beginnings = strongly_connected_components(&beginnings).of_node;
@@ -332,11 +338,11 @@ impl SkeletonBuilder<'_> {
 
 /// Whether a rule is a leaf whatever it contains.
 fn is_leaf(body: &Body) -> bool {
-    matches!(body, Body::Selection { .. } | Body::Scope(_) | Body::Value { .. })
+    matches!(body, Body::Selection { .. })
 }
 
-/// For each rule whether a part is reachable from it in at least one step. Rules inside selections and scopes have
-/// generated names, so these are leaves.
+/// For each rule whether a part is reachable from it in at least one step. Rules inside selections have generated names,
+/// so these are leaves.
 fn have_parts_below(productions: &Productions, part_of: &[Option<PartId>]) -> Vec<bool> {
     let mut users: Vec<Vec<usize>> = vec![Vec::new(); productions.rules.len()];
     for (index, rule) in productions.rules.iter().enumerate() {

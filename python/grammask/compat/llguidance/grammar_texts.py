@@ -174,7 +174,7 @@ def _schema_options(options: dict[str, Any]) -> dict[str, Any]:
         if name in given:
             msg = f"grammask.compat.llguidance does not enforce {name}"
             raise ValueError(msg)
-    translated: dict[str, Any] = {"whitespace": "flexible", "numbers": "any"}
+    translated: dict[str, Any] = {"whitespace": "flexible", "numbers": "any", "unique_names": False}
     separators = (given.get("item_separator", ","), given.get("key_separator", ":"))
     if not given.get("whitespace_flexible", True):
         translated["separators"] = separators

@@ -106,7 +106,7 @@ class Grammar:
             # The reader of schemas reports errors.
             with contextlib.suppress(ValueError, RecursionError):
                 loaded = closed(json.loads(text))
-        layout: dict[str, Any] = {"whitespace": "flexible", "numbers": "any"}
+        layout: dict[str, Any] = {"whitespace": "flexible", "numbers": "any", "unique_names": False}
         if any_whitespace:
             layout["max_whitespace"] = (
                 UNLIMITED_WHITESPACE if max_whitespace_cnt is None else max_whitespace_cnt
@@ -188,7 +188,9 @@ class Grammar:
         """
         tag = _structural_tag(args, kwargs)
         with grammar_errors(InvalidStructuralTagError):
-            part = structural_tag_part(tag, None, {"whitespace": "flexible", "numbers": "any"})
+            part = structural_tag_part(
+                tag, None, {"whitespace": "flexible", "numbers": "any", "unique_names": False}
+            )
             grammar = CoreGrammar.of_source(part)
         return Grammar(grammar, ("structural_tag", json.dumps(tag)))
 
@@ -200,6 +202,7 @@ class Grammar:
                 {"type": ["object", "array"]},
                 max_whitespace=UNLIMITED_WHITESPACE,
                 numbers="any",
+                unique_names=False,
             )
         return Grammar(grammar, ("builtin_json",))
 

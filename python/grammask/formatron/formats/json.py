@@ -58,7 +58,9 @@ class JsonExtractor(NonterminalExtractor):
     def part(self) -> Part:
         """Returns the part of a template."""
         schema = json_schema_of(self._schema)
-        return embedded(Grammar.from_json_schema(schema, whitespace="flexible", numbers="any"))
+        return embedded(
+            Grammar.from_json_schema(schema, whitespace="flexible", numbers="any", unique_names=False)
+        )
 
 
 def loader_of(schema: Any) -> Callable[[str], Any]:

@@ -10,7 +10,7 @@ use grammask_automata::TermId;
 use grammask_diagnostics::{Code, Diagnostic, LimitExceeded, Limits, Span};
 use grammask_grammar::{
     Binding, BindingKind, Grammar, GrammarBuilder, Node, NodeId, NonterminalId, Terminal, ValueCondition,
-    ValueEquality, ValueKind,
+    ValueEquality, ValueKind, ValueSupply,
 };
 use rustc_hash::FxHashMap;
 
@@ -386,7 +386,11 @@ impl<'a> BindingTranslation<'a> {
 
     fn value(&mut self, term: TermId, label: &str, kind: ValueKind, number: u16, span: Span) -> NodeId {
         let node = self.builder.terminal(Terminal::Regular(term), label, span);
-        self.builder.value(node, ValueCondition { kind, equality: ValueEquality::Named(number) }, span)
+        self.builder.value(
+            node,
+            ValueCondition::plain(kind, ValueEquality::Named(number), ValueSupply::Unknown),
+            span,
+        )
     }
 
     /// The notation of a binding, for explanations.

@@ -80,7 +80,7 @@ impl Builder {
         let form = &context.recognizer.form;
         let mut added = GUESSED_LENGTH;
         let mut is_bound = true;
-        for &(dot, condition) in form.values() {
+        for &(dot, ref condition) in form.values() {
             let length = match condition.kind {
                 ValueKind::Fresh => {
                     let mut terminals = Vec::with_capacity(form.terminals().len());

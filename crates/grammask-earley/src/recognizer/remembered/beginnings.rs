@@ -1,5 +1,7 @@
 //! Which values can begin with a prefix.
 
+use grammask_automata::ByteSet;
+
 use super::chains::ChainId;
 use super::json::{FrameId, Prefix, PrefixId, Token, Value, ValueId, Values};
 use super::number::NumberPhase;
@@ -12,6 +14,9 @@ impl Values {
         let Prefix { frame, token } = self.prefix(prefix);
         if token == Token::Diverged {
             return false;
+        }
+        if let Token::Encoded(inner, _) = token {
+            return self.can_become(inner, value);
         }
         if value == Self::ANONYMOUS || token == Token::Anonymous {
             return value == Self::ANONYMOUS && matches!(prefix, Self::EMPTY_TEXT | Self::EMPTY_JSON);
@@ -46,6 +51,22 @@ impl Values {
             candidates = inner;
         }
         candidates.iter().any(|&candidate| self.token_can_become(token, candidate))
+    }
+
+    /// Bytes after which a text of the value may still begin with the prefix; all others exclude it.
+    pub(super) fn next_bytes(&self, prefix: PrefixId, value: ValueId) -> ByteSet {
+        let Prefix { frame, token } = self.prefix(prefix);
+        match (frame, token, self.value(value)) {
+            (None, Token::String(text, escape), &Value::String(whole)) if escape == Escape::NONE => {
+                let next = self.chains.get(whole, self.chains.len(text));
+                let plain = next.and_then(|byte| u8::try_from(byte).ok()).unwrap_or(b'"');
+                ByteSet::single(plain).union(ByteSet::single(b'\\'))
+            }
+            (None, Token::None, Value::String(_)) => {
+                b"\" \t\r\n".iter().fold(ByteSet::EMPTY, |bytes, &byte| bytes.union(ByteSet::single(byte)))
+            }
+            _ => ByteSet::ALL,
+        }
     }
 
     /// Adds the values that can be at the current position of an open array or object, if that is a part of `value`.
@@ -137,7 +158,10 @@ impl Values {
 
     /// Whether the last byte of a prefix belongs to the exponent of a number.
     pub(super) fn is_in_exponent(&self, prefix: PrefixId) -> bool {
-        matches!(self.prefix(prefix).token, Token::Number(number) if number.phase >= NumberPhase::Exponent)
+        match self.prefix(prefix).token {
+            Token::Encoded(inner, _) => self.is_in_exponent(inner),
+            token => matches!(token, Token::Number(number) if number.phase >= NumberPhase::Exponent),
+        }
     }
 
     /// Whether zeros before the point were left out of a prefix.

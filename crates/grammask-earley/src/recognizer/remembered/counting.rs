@@ -8,10 +8,10 @@ use std::collections::VecDeque;
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::lowering::{NormalForm, RightHandSide, Symbol};
-use grammask_automata::{Automata, StateId};
+use grammask_automata::{Automata, ByteSet, StateId};
 use grammask_diagnostics::LimitExceeded;
 use grammask_engine::SetId;
-use grammask_grammar::{ValueEquality, ValueKind};
+use grammask_grammar::{ValueEquality, ValueKind, ValueSupply};
 
 use super::super::{Builder, ItemState, Recognizer};
 use super::ValueState;
@@ -149,6 +149,11 @@ impl Builder {
         number: u32,
         count: usize,
     ) -> Result<bool, LimitExceeded> {
+        if let ValueSupply::AtLeast(min) = recognizer.form.values()[number as usize].1.supply
+            && count <= min as usize
+        {
+            return Ok(true);
+        }
         let Self { remembered, .. } = self;
         let start = remembered.start_state(number);
         let known = remembered.counts.of_value.entry(number).or_insert_with(|| {
@@ -197,6 +202,40 @@ impl Builder {
         }
         Ok(())
     }
+}
+
+/// The bytes with which the values of a grammar can begin.
+pub(in super::super) fn first_bytes(
+    form: &NormalForm,
+    automata: &mut Automata,
+    starts: &[ItemState],
+) -> Result<ByteSet, LimitExceeded> {
+    let mut reached: FxHashSet<Symbol> =
+        form.values().iter().map(|&(dot, _)| form.symbol_after(dot)).collect();
+    let mut stack: Vec<Symbol> = reached.iter().copied().collect();
+    let mut bytes = ByteSet::EMPTY;
+    while let Some(symbol) = stack.pop() {
+        match symbol {
+            Symbol::Terminal(id) => {
+                if let Some(start) = starts[id.index()].automaton_state() {
+                    bytes = bytes.union(automata.first_bytes(start)?);
+                }
+            }
+            Symbol::Nonterminal(id) => {
+                for production in form.productions_of(id) {
+                    let first: &[Symbol] = match &production.rhs {
+                        RightHandSide::Sequence(symbols) => &symbols[..1],
+                        RightHandSide::Selection { parts, .. } => parts,
+                        RightHandSide::Repeat { symbol, .. }
+                        | RightHandSide::Scope(symbol)
+                        | RightHandSide::Value { symbol, .. } => std::slice::from_ref(symbol),
+                    };
+                    stack.extend(first.iter().copied().filter(|&symbol| reached.insert(symbol)));
+                }
+            }
+        }
+    }
+    Ok(bytes)
 }
 
 /// Whether a symbol surely has infinitely many values: a terminal of it has a self-loop that changes the value. In

@@ -12,6 +12,7 @@ use rustc_hash::FxHashMap;
 use grammask_collections::id_type;
 
 use super::chains::{ChainId, Chains};
+use super::encoded::{DecoderId, Decoders};
 use super::number::{NumberPrefix, NumberValue};
 use super::string::Escape;
 
@@ -75,6 +76,8 @@ pub(super) enum Token {
     Done(ValueId),
     /// What follows a prefix after which the text is not JSON.
     Invalid(PrefixId, ChainId),
+    /// The prefix of the decoded text.
+    Encoded(PrefixId, DecoderId),
 }
 
 /// An open array or object with its complete parts.
@@ -102,6 +105,8 @@ pub(super) struct Values {
     members: Vec<(ChainId, ValueId)>,
     member_ids: FxHashMap<(ChainId, ValueId), u32>,
     object_members: usize,
+    pub(super) decoders: Vec<Decoders>,
+    pub(super) decoder_ids: FxHashMap<Decoders, DecoderId>,
 }
 
 impl Default for Values {
@@ -117,6 +122,8 @@ impl Default for Values {
             members: Vec::new(),
             member_ids: FxHashMap::default(),
             object_members: 0,
+            decoders: Vec::new(),
+            decoder_ids: FxHashMap::default(),
         };
         values.intern(Prefix { frame: None, token: Token::Text(ChainId::EMPTY) });
         values.intern(Prefix { frame: None, token: Token::None });
@@ -196,6 +203,7 @@ impl Values {
         let Prefix { frame, token } = self.prefix(id);
         let next = match token {
             Token::Diverged => return id,
+            Token::Encoded(inner, decoder) => return self.step_encoded(inner, decoder, byte),
             Token::Text(text) => Some(Token::Text(self.chains.push(text, u32::from(byte)))),
             Token::Invalid(at, text) => Some(Token::Invalid(at, self.chains.push(text, u32::from(byte)))),
             Token::String(text, escape) => Some(self.step_string(text, escape, byte)),
@@ -220,6 +228,7 @@ impl Values {
     pub(super) fn finish(&mut self, id: PrefixId) -> ValueId {
         let Prefix { frame, token } = self.prefix(id);
         let value = match (frame, token) {
+            (_, Token::Encoded(inner, _)) => return self.finish(inner),
             (None, Token::Text(text)) => Value::Text(text),
             (None, token) => match self.finish_token(token) {
                 Some(value) => return value,
@@ -234,6 +243,9 @@ impl Values {
     pub(super) fn is_complete(&mut self, id: PrefixId, value: ValueId) -> bool {
         let Prefix { frame, token } = self.prefix(id);
         match (self.value(value), frame, token) {
+            (_, _, Token::Encoded(inner, decoder)) => {
+                self.is_between_characters(decoder) && self.is_complete(inner, value)
+            }
             (&Value::Other(other), _, _) => other == id,
             (&Value::Text(whole), _, Token::Text(text)) => text == whole,
             (_, None, token) => self.finish_token(token) == Some(value),
@@ -251,6 +263,7 @@ impl Values {
             + self.frames.capacity() * size_of::<Frame>()
             + self.frame_ids.capacity() * (size_of::<(Frame, FrameId)>() + 1)
             + (self.members.capacity() + 2 * self.object_members) * size_of::<(ChainId, ValueId)>()
+            + self.decoders.capacity() * 2 * (size_of::<Decoders>() + 16)
             + self.member_ids.capacity() * (size_of::<((ChainId, ValueId), u32)>() + 1)
     }
 
@@ -352,7 +365,12 @@ impl Values {
             Token::Anonymous => return Some(Self::ANONYMOUS),
             Token::Number(number) => Value::Number(number.value()),
             Token::Literal(text) => Value::Literal(text),
-            Token::None | Token::Text(_) | Token::Diverged | Token::String(..) | Token::Invalid(..) => {
+            Token::None
+            | Token::Text(_)
+            | Token::Diverged
+            | Token::String(..)
+            | Token::Invalid(..)
+            | Token::Encoded(..) => {
                 return None;
             }
         };
@@ -371,7 +389,7 @@ impl Values {
         Token::String(text, escape)
     }
 
-    fn intern(&mut self, prefix: Prefix) -> PrefixId {
+    pub(super) fn intern(&mut self, prefix: Prefix) -> PrefixId {
         let Self { prefixes, prefix_ids, .. } = self;
         *prefix_ids.entry(prefix).or_insert_with(|| {
             prefixes.push(prefix);

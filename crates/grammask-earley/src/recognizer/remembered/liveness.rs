@@ -41,13 +41,17 @@ impl Builder {
         state: ValueState,
         number: usize,
     ) -> Result<bool, LimitExceeded> {
+        let is_inexhaustible = self.remembered.is_inexhaustible(number);
+        if is_inexhaustible && !self.has_scarce_values() {
+            return Ok(true);
+        }
         let kind = recognizer.form.values()[number].1.kind;
         if kind == ValueKind::Bound {
             return Ok(true);
         }
         let value = self.remembered.scopes.value(number as u32);
         for ScopeEnd { remembered, ahead } in &*self.scope_ends(recognizer, continuation) {
-            if self.can_satisfy(recognizer, state, *remembered, kind)?
+            if (is_inexhaustible || self.can_satisfy(recognizer, state, *remembered, kind)?)
                 && self.has_enough_values(recognizer, &value.then(ahead), *remembered)?
             {
                 return Ok(true);

@@ -10,6 +10,7 @@
 //! |---|---|
 //! | `chains`, `value_set` | interned lists and sets |
 //! | `json`, `string`, `number` | values of texts, read byte by byte |
+//! | `encoded` | values of encoded texts |
 //! | `beginnings` | which values can begin with a prefix |
 //! | `scopes` | the scopes of a grammar: which values are ahead of a position |
 //! | `environment` | the remembered values of a continuation, and what follows it after one more |
@@ -28,6 +29,7 @@ mod anonymous;
 mod beginnings;
 mod chains;
 mod counting;
+mod encoded;
 mod environment;
 mod json;
 mod liveness;
@@ -39,26 +41,31 @@ mod string;
 mod value_set;
 mod viability;
 
-use rustc_hash::FxHashMap;
+use std::sync::Arc;
 
-use crate::lowering::{DotId, NormalForm};
+use rustc_hash::{FxHashMap, FxHashSet};
+
+use crate::lowering::{DotId, NormalForm, RightHandSide, Symbol};
 use grammask_engine::SetId;
-use grammask_grammar::{ValueCondition, ValueEquality, ValueKind};
+use grammask_grammar::{ValueCondition, ValueEquality, ValueKind, ValueSupply};
+use grammask_vocabulary::TrieNode;
 
 use super::continuation::ContinuationId;
 use super::index_u32;
 use super::kernel::ItemState;
+use chains::ChainId;
 use counting::ValueCounts;
 use environment::Environments;
-use json::{PrefixId, ValueId, Values};
+use json::{Token, Value, ValueId, Values};
 use liveness::LivenessMemo;
 use scopes::Scopes;
 use value_set::RememberedSets;
 use viability::ViabilityMemo;
 
 pub(super) use anonymous::AnonymousSets;
-pub(super) use counting::is_infinite;
-pub(crate) use open::OpenValue;
+pub(super) use counting::{first_bytes, is_infinite};
+pub(crate) use json::PrefixId;
+pub(crate) use open::{CompletingNode, OpenValue, RepeatingNodes};
 pub(super) use value_set::ValueSetId;
 
 /// Maximum number of values that are open inside each other. A step descends into each of them.
@@ -79,6 +86,18 @@ pub(super) struct Remembered {
     scopes: Scopes,
     /// Whether some fresh value may run out of values.
     has_scarce_values: bool,
+    /// Whether each value, by number, is fresh and inexhaustible.
+    is_inexhaustible: Box<[bool]>,
+    /// Whether each value, by number, is a terminal: no other value is inside of it.
+    is_flat: Box<[bool]>,
+    /// All values that were ever remembered.
+    ever_remembered: FxHashSet<ValueId>,
+    /// The prefixes of strings among them, decoded.
+    beginnings: FxHashSet<ChainId>,
+    /// Whether all of them are strings.
+    are_strings: bool,
+    /// The trie nodes at which values are complete, by the prefix before the root.
+    completing: FxHashMap<(PrefixId, ValueId), Arc<[TrieNode]>>,
     environments: Environments,
     values: Values,
     sets: RememberedSets,
@@ -98,8 +117,17 @@ impl Remembered {
     /// that differ.
     pub(super) fn new(form: &NormalForm, infinite: &[bool]) -> Self {
         let scopes = Scopes::new(form, infinite);
+        let is_inexhaustible = form.values().iter().map(|(_, condition)| {
+            condition.kind == ValueKind::Fresh && condition.supply == ValueSupply::Inexhaustible
+        });
         Self {
             has_scarce_values: scopes.have_scarce_values(),
+            is_inexhaustible: is_inexhaustible.collect(),
+            is_flat: form.values().iter().map(|&(dot, _)| is_flat(form, form.symbol_after(dot))).collect(),
+            ever_remembered: FxHashSet::default(),
+            beginnings: FxHashSet::default(),
+            are_strings: true,
+            completing: FxHashMap::default(),
             scopes,
             environments: Environments::default(),
             values: Values::default(),
@@ -115,15 +143,45 @@ impl Remembered {
     }
 
     /// The state before the next value, in the order of their numbers, which begins with this set.
-    pub(super) fn add_start(&mut self, set: SetId, condition: ValueCondition) -> ItemState {
+    pub(super) fn add_start(&mut self, set: SetId, condition: &ValueCondition) -> ItemState {
         let prefix = match condition.equality {
             ValueEquality::Bytes => Values::EMPTY_TEXT,
             ValueEquality::Named(name) => self.values.empty_named(name),
             ValueEquality::Json => Values::EMPTY_JSON,
         };
+        let prefix = self.values.encoded(prefix, &condition.encodings);
         let state = self.intern_state(ValueState { set, prefix });
         self.starts.push((state.0 - ItemState::FIRST_VALUE) as usize);
         state
+    }
+
+    /// Records that a value was remembered. Amortised cost: the length of a string.
+    fn record(&mut self, value: ValueId) {
+        if !self.ever_remembered.insert(value) {
+            return;
+        }
+        match *self.values.value(value) {
+            Value::String(mut text) => {
+                while self.beginnings.insert(text) && text != ChainId::EMPTY {
+                    text = self.values.chains.prefix(text, self.values.chains.len(text) - 1);
+                }
+            }
+            _ => self.are_strings = false,
+        }
+    }
+
+    /// Whether a value that was ever remembered can begin with a prefix. May be true where none can.
+    fn may_begin(&self, prefix: PrefixId) -> bool {
+        match self.values.prefix(prefix).token {
+            Token::Encoded(inner, _) => self.may_begin(inner),
+            Token::String(text, _) if self.are_strings => self.beginnings.contains(&text),
+            _ => true,
+        }
+    }
+
+    /// Whether infinitely many values begin with every prefix of a fresh value, by its number.
+    fn is_inexhaustible(&self, number: usize) -> bool {
+        self.is_inexhaustible[number]
     }
 
     /// The state of an item inside a value.
@@ -141,6 +199,15 @@ impl Remembered {
         self.sets.len(set)
     }
 
+    /// The different prefixes before the values of the grammar.
+    fn first_prefixes(&self) -> Vec<PrefixId> {
+        let mut prefixes: Vec<PrefixId> =
+            self.starts.iter().map(|&start| self.states[start].prefix).collect();
+        prefixes.sort_unstable();
+        prefixes.dedup();
+        prefixes
+    }
+
     /// The state before the value with this number.
     fn start_state(&self, number: u32) -> ValueState {
         self.states[self.starts[number as usize]]
@@ -156,6 +223,9 @@ impl Remembered {
             + self.liveness.memory_bytes()
             + self.counts.memory_bytes()
             + self.viability.memory_bytes()
+            + self.ever_remembered.capacity() * (size_of::<ValueId>() + 1)
+            + self.beginnings.capacity() * (size_of::<ChainId>() + 1)
+            + self.completing.capacity() * (size_of::<((PrefixId, ValueId), Arc<[TrieNode]>)>() + 17)
     }
 
     /// Whether a value, which is the whole text of a prefix, is as its condition demands.
@@ -181,7 +251,10 @@ impl Remembered {
     /// The remembered values after one more.
     fn remember(&mut self, kind: ValueKind, remembered: ValueSetId, value: ValueId) -> ValueSetId {
         match kind {
-            ValueKind::Fresh => self.sets.with(remembered, value),
+            ValueKind::Fresh => {
+                self.record(value);
+                self.sets.with(remembered, value)
+            }
             ValueKind::Bound => {
                 let name = self.values.name(value);
                 let others = self.sets.values(remembered).filter(|&other| self.values.name(other) != name);
@@ -199,7 +272,7 @@ impl Remembered {
     fn referred(&mut self, form: &NormalForm, remembered: ValueSetId, ahead: &[u32]) -> ValueSetId {
         let is_referred = |name: Option<u16>| {
             ahead.iter().any(|&number| {
-                let condition = form.values()[number as usize].1;
+                let condition = &form.values()[number as usize].1;
                 let own = match condition.equality {
                     ValueEquality::Named(name) => Some(name),
                     ValueEquality::Bytes | ValueEquality::Json => None,
@@ -228,10 +301,21 @@ impl Remembered {
     }
 }
 
+/// Whether a symbol surely contains no values: a terminal, or a name of terminals.
+fn is_flat(form: &NormalForm, symbol: Symbol) -> bool {
+    let is_terminal = |symbol: &Symbol| matches!(symbol, Symbol::Terminal(_));
+    match symbol {
+        Symbol::Terminal(_) => true,
+        Symbol::Nonterminal(id) => form.productions_of(id).iter().all(|production| {
+            matches!(&production.rhs, RightHandSide::Sequence(symbols) if symbols.iter().all(is_terminal))
+        }),
+    }
+}
+
 /// The number and the condition of the value after a dot.
-fn value_at(form: &NormalForm, dot: DotId) -> Option<(usize, ValueCondition)> {
+fn value_at(form: &NormalForm, dot: DotId) -> Option<(usize, &ValueCondition)> {
     let number = form.values().binary_search_by_key(&dot, |&(dot, _)| dot).ok()?;
-    Some((number, form.values()[number].1))
+    Some((number, &form.values()[number].1))
 }
 
 /// The remembered values at the end of a scope, and the continuation of the scope.

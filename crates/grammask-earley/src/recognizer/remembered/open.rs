@@ -1,5 +1,7 @@
 //! The open values of a set, for its mask: where in a token can a remembered value be repeated?
 
+use rustc_hash::FxHashMap;
+
 use grammask_diagnostics::LimitExceeded;
 use grammask_engine::SetId;
 use grammask_grammar::ValueKind;
@@ -8,9 +10,9 @@ use grammask_vocabulary::{TokenTrie, TrieNode};
 use super::super::kernel::{Item, ItemState};
 use super::super::set::Set;
 use super::super::{Builder, Recognizer, index_u32};
-use super::json::{PrefixId, ValueId};
-use super::value_at;
+use super::json::{PrefixId, ValueId, Values};
 use super::value_set::ValueSetId;
+use super::{Remembered, value_at};
 
 /// Maximum number of values inside each other for which a mask is composed.
 const MAX_DEPTH: usize = 8;
@@ -30,9 +32,28 @@ pub(crate) struct OpenValue {
     pub(crate) items: Vec<Item>,
     /// The open values of that set.
     pub(crate) inner: Vec<OpenValue>,
+    /// What has been read of it.
+    pub(crate) prefix: PrefixId,
     /// The nodes, except for the root, after which a remembered value can begin with the text of the value, and whether
-    /// it is one.
+    /// it is one. For an inexhaustible value only those after which it is one.
     pub(crate) repeatable: Vec<(TrieNode, bool)>,
+}
+
+/// Where the values that a text is inside of repeat a remembered one.
+#[derive(Debug, Default)]
+pub(crate) struct RepeatingNodes {
+    /// The nodes at which they are complete.
+    pub(crate) nodes: Vec<TrieNode>,
+    /// What has been read of them.
+    pub(crate) prefixes: Vec<PrefixId>,
+}
+
+/// A node at which an inexhaustible value is complete that began after the root.
+#[derive(Debug)]
+pub(crate) struct CompletingNode {
+    pub(crate) node: TrieNode,
+    /// Values among which it is. Empty if the path to the node may contain it twice.
+    values: Box<[ValueId]>,
 }
 
 impl Builder {
@@ -52,7 +73,7 @@ impl Builder {
         let scans = self.scans(recognizer, set)?;
         let mut values = Vec::new();
         for item in scans.into_iter().filter(|item| item.state.is_in_value()) {
-            let Some((_, condition)) = value_at(&recognizer.form, item.dot) else { continue };
+            let Some((number, condition)) = value_at(&recognizer.form, item.dot) else { continue };
             if depth == MAX_DEPTH {
                 return Ok(None);
             }
@@ -66,6 +87,9 @@ impl Builder {
             }
             let repeatable = match condition.kind {
                 ValueKind::Bound => Some(Vec::new()),
+                _ if self.remembered.is_inexhaustible(number) => {
+                    Some(self.completing_nodes(state.prefix, &remembered, trie))
+                }
                 _ => {
                     let sets = remembered.iter();
                     let candidates = sets.flat_map(|&set| self.remembered.sets.values(set)).collect();
@@ -81,35 +105,130 @@ impl Builder {
                 is_begun: items.binary_search(&item).is_ok(),
                 items: self.items(recognizer.set(state.set)),
                 inner,
+                prefix: state.prefix,
                 repeatable,
             });
         }
         Ok(Some(values))
     }
 
-    /// The items of a set, each item inside a value followed by those of the set inside it, in place of its text; `None`
-    /// if no item is inside a value. The state of such an item is the number of the items inside.
-    pub(in super::super) fn items_without_values(
-        &self,
-        recognizer: &Recognizer,
-        set: &Set,
-    ) -> Option<Vec<Item>> {
-        if recognizer.form.values().is_empty() {
-            return None;
-        }
+    /// The items of a set, each item inside a value followed by those of the set inside it, in place of its text. The
+    /// state of such an item is the number of the items inside.
+    pub(in super::super) fn items_without_values(&self, recognizer: &Recognizer, set: &Set) -> Vec<Item> {
         let mut items = self.items(set);
         let mut next = 0;
-        let mut found = false;
         while let Some(item) = items.get(next).copied() {
             next += 1;
             if item.state.is_in_value() {
-                found = true;
                 let inner = self.items(recognizer.set(self.remembered.state(item.state).set));
                 items[next - 1].state = ItemState(ItemState::FIRST_VALUE + index_u32(inner.len()));
                 items.splice(next..next, inner);
             }
         }
-        found.then_some(items)
+        items
+    }
+
+    /// The trie nodes below the root at which a value of the sets is complete. Amortised cost: a lookup for each value.
+    fn completing_nodes(
+        &mut self,
+        prefix: PrefixId,
+        sets: &[ValueSetId],
+        trie: &TokenTrie,
+    ) -> Vec<(TrieNode, bool)> {
+        let mut found = Vec::new();
+        if !self.remembered.may_begin(prefix) {
+            return found;
+        }
+        for &set in sets {
+            let Remembered { sets, values, completing, .. } = &mut self.remembered;
+            for value in sets.values(set) {
+                if !values.can_become(prefix, value) {
+                    continue;
+                }
+                let nodes = completing
+                    .entry((prefix, value))
+                    .or_insert_with(|| nodes_completing(values, prefix, value, trie).into());
+                found.extend(nodes.iter().map(|&node| (node, true)));
+            }
+        }
+        found
+    }
+
+    /// The nodes at which the values that the text of a set is inside of repeat a remembered one; `None` if some of them
+    /// is exhaustible, or may contain others. Faster than [`Self::open_values`].
+    pub(in super::super) fn repeating_nodes(
+        &mut self,
+        recognizer: &Recognizer,
+        set: SetId,
+        trie: &TokenTrie,
+    ) -> Option<RepeatingNodes> {
+        let mut found = RepeatingNodes::default();
+        for item in self.items(recognizer.set(set)).into_iter().filter(|item| item.state.is_in_value()) {
+            let (number, _) = value_at(&recognizer.form, item.dot)?;
+            if !self.remembered.is_inexhaustible(number) || !self.remembered.is_flat[number] {
+                return None;
+            }
+            let prefix = self.remembered.state(item.state).prefix;
+            found.prefixes.push(prefix);
+            if !self.remembered.may_begin(prefix) {
+                continue;
+            }
+            let ends = self.scope_ends(recognizer, item.continuation);
+            let remembered: Vec<ValueSetId> = ends.iter().map(|end| end.remembered).collect();
+            let nodes = self.completing_nodes(prefix, &remembered, trie);
+            found.nodes.extend(nodes.into_iter().map(|(node, _)| node));
+        }
+        Some(found)
+    }
+
+    /// Nodes at which inexhaustible values are complete that began after the root, with these values.
+    pub(in super::super) fn values_completed_at(
+        &mut self,
+        nodes: &[TrieNode],
+        trie: &TokenTrie,
+    ) -> Box<[CompletingNode]> {
+        let first_prefixes = if nodes.is_empty() { Vec::new() } else { self.remembered.first_prefixes() };
+        let mut above: FxHashMap<TrieNode, Vec<ValueId>> = FxHashMap::default();
+        let mut completing = Vec::with_capacity(nodes.len());
+        // Nodes are numbered in preorder, so those above others come first.
+        for &node in nodes {
+            let mut path: Vec<u8> = Vec::new();
+            let mut earlier: Vec<ValueId> = Vec::new();
+            let mut at = TrieNode::ROOT;
+            while at != node {
+                let mut children = trie.children(at);
+                let Some(child) = children.find(|&child| node < trie.subtree_end(child)) else { break };
+                path.push(trie.byte(child));
+                earlier.extend(above.get(&child).into_iter().flatten());
+                at = child;
+            }
+            let mut values: Vec<ValueId> = Vec::new();
+            for start in 1..path.len() {
+                for &empty in &first_prefixes {
+                    let read = &mut self.remembered.values;
+                    let prefix = path[start..].iter().fold(empty, |prefix, &byte| read.step(prefix, byte));
+                    values.push(read.finish(prefix));
+                }
+            }
+            values.sort_unstable();
+            values.dedup();
+            let is_twice = values.iter().any(|value| earlier.contains(value));
+            above.insert(node, values.clone());
+            completing
+                .push(CompletingNode { node, values: if is_twice { Box::default() } else { values.into() } });
+        }
+        completing.into()
+    }
+
+    /// Whether a value that is complete at a node may repeat one, in any scope, or one that is read in the same token
+    /// after the prefix of an open value.
+    pub(in super::super) fn may_repeat(&self, completing: &CompletingNode, open: &[PrefixId]) -> bool {
+        let remembered = &self.remembered;
+        let repeats = |&value: &ValueId| {
+            let is_open = || open.iter().any(|&prefix| remembered.values.can_become(prefix, value));
+            remembered.ever_remembered.contains(&value) || is_open()
+        };
+        completing.values.is_empty() || completing.values.iter().any(repeats)
     }
 
     /// The trie nodes below the root after which one of the candidates can begin with the text of a value, and whether it
@@ -144,4 +263,30 @@ impl Builder {
         }
         Some(found)
     }
+}
+
+/// The trie nodes below the root at which a value is complete after a prefix.
+fn nodes_completing(
+    values: &mut Values,
+    prefix: PrefixId,
+    value: ValueId,
+    trie: &TokenTrie,
+) -> Vec<TrieNode> {
+    let mut found = Vec::new();
+    let mut stack = vec![(TrieNode::ROOT, prefix)];
+    while let Some((node, prefix)) = stack.pop() {
+        let children = trie.children_by_byte(node);
+        let bytes = values.next_bytes(prefix, value).within(children.bytes());
+        for byte in bytes.iter() {
+            let Some(child) = children.get(byte) else { continue };
+            let next = values.step(prefix, byte);
+            if values.can_become(next, value) {
+                if values.is_complete(next, value) {
+                    found.push(child);
+                }
+                stack.push((child, next));
+            }
+        }
+    }
+    found
 }

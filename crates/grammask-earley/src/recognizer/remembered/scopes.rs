@@ -57,14 +57,18 @@ impl Scopes {
         let is_scarce =
             is_fresh.zip(infinite).map(|(is_fresh, is_infinite)| is_fresh && !is_infinite).collect();
         let count = if form.values().is_empty() { 0 } else { form.nonterminal_count() };
-        let of_nonterminal = vec![Ahead { values: Vec::new(), fresh: u32::MAX }; count];
         let has_name =
             |(_, condition): &(DotId, ValueCondition)| matches!(condition.equality, ValueEquality::Named(_));
         let has_names = form.values().iter().any(has_name);
+        let with_values = nonterminals_with_values(form, count);
+        let mut of_nonterminal = vec![Ahead::default(); count];
+        for &index in &with_values {
+            of_nonterminal[index].fresh = u32::MAX;
+        }
         let mut scopes = Self { of_nonterminal, is_scarce, has_names };
         loop {
             let mut is_stable = true;
-            for index in (0..count).rev() {
+            for &index in &with_values {
                 let mut own = Ahead { values: Vec::new(), fresh: u32::MAX };
                 for production in form.productions_of(NonterminalId::new(index)) {
                     let of_production = scopes.of_production(form, production);
@@ -189,6 +193,38 @@ impl Scopes {
         match symbol {
             Symbol::Terminal(_) => Ahead::default(),
             Symbol::Nonterminal(id) => self.of_nonterminal[id.index()].clone(),
+        }
+    }
+}
+
+/// The nonterminals that reach a value without entering a scope.
+fn nonterminals_with_values(form: &NormalForm, count: usize) -> Vec<usize> {
+    let mut has_values = vec![false; count];
+    let mut with_values = Vec::new();
+    loop {
+        let before = with_values.len();
+        for index in (0..count).rev() {
+            let has_value = |symbol: &Symbol| match symbol {
+                Symbol::Terminal(_) => false,
+                Symbol::Nonterminal(id) => has_values[id.index()],
+            };
+            let reaches_value = |production: &Production| match &production.rhs {
+                RightHandSide::Value { .. } => true,
+                RightHandSide::Scope(_) => false,
+                RightHandSide::Repeat { symbol, .. } => has_value(symbol),
+                RightHandSide::Sequence(symbols) => symbols.iter().any(has_value),
+                RightHandSide::Selection { parts, separator, .. } => {
+                    parts.iter().any(has_value) || has_value(separator)
+                }
+            };
+            if !has_values[index] && form.productions_of(NonterminalId::new(index)).iter().any(reaches_value)
+            {
+                has_values[index] = true;
+                with_values.push(index);
+            }
+        }
+        if with_values.len() == before {
+            return with_values;
         }
     }
 }

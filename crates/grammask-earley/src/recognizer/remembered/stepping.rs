@@ -92,8 +92,8 @@ impl Builder {
         id: SetId,
         byte: u8,
     ) -> Result<Option<SetId>, LimitExceeded> {
-        let class = usize::from(recognizer.class_of_byte[usize::from(byte)]);
         let set = recognizer.set(id);
+        let class = recognizer.transition_class(set, byte);
         match set.transition(class) {
             MemoTransition::Dead => return Ok(None),
             MemoTransition::To(next) => return Ok(Some(SetId::new(next as usize))),
@@ -103,11 +103,11 @@ impl Builder {
             return Err(LimitExceeded::new("set_items", self.limits.set_items));
         }
         self.remembered.open += 1;
-        let next = self.step(recognizer, set, ByteWithClass { class, byte });
+        let next = self.step(recognizer, set, recognizer.with_class(byte));
         self.remembered.open -= 1;
         let next = next?;
         recognizer.count_step();
-        self.set_bytes += set.memoise(class, next.map(SetId::index), recognizer.class_count());
+        self.memoise(recognizer, set, class, next);
         Ok(next)
     }
 }

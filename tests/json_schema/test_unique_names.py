@@ -1,0 +1,425 @@
+"""Unique names: verdicts, masks and random texts against ``json.loads`` and the ``jsonschema`` library."""
+
+from __future__ import annotations
+
+import itertools
+import json
+import os
+import pickle
+import random
+from typing import TYPE_CHECKING, Any, Literal
+
+import jsonschema
+import numpy as np
+import pytest
+from grammask import (
+    CompiledGrammar,
+    Grammar,
+    GrammarError,
+    Vocabulary,
+    allocate_mask,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+KeyOrder = Literal["declared", "any"]
+
+CASES = int(os.environ.get("GRAMMASK_CASES", "1"))
+PIECES = [
+    '"a"',
+    '"b"',
+    '":',
+    '",',
+    ',"',
+    '":1',
+    ':1,"',
+    'a":1,"a',
+    '"a":1,"',
+    '":{"',
+    "\\u00",
+    "61",
+    "1}",
+    '},"',
+    '{"',
+    "ab",
+]
+VOCABULARY = Vocabulary(
+    [*(bytes([byte]) for byte in range(256)), *(piece.encode() for piece in PIECES), None],
+    eos=256 + len(PIECES),
+)
+ONE: dict[str, Any] = {"const": 1}
+
+SCHEMAS: dict[str, dict[str, Any]] = {
+    "free": {"type": "object", "additionalProperties": {"anyOf": [ONE, {"$ref": "#"}]}},
+    "declared and others": {
+        "type": "object",
+        "properties": {"a": ONE, "b": ONE},
+        "additionalProperties": ONE,
+    },
+    "required": {
+        "type": "object",
+        "properties": {"a": ONE, "b": ONE},
+        "required": ["b"],
+        "additionalProperties": ONE,
+        "minProperties": 2,
+    },
+    "patterns": {
+        "type": "object",
+        "properties": {"a": ONE, "ab": ONE},
+        "patternProperties": {"^a": ONE, "b$": ONE},
+        "additionalProperties": False,
+        "maxProperties": 3,
+    },
+    "listed": {
+        "type": "object",
+        "propertyNames": {"enum": ["a", "b", "ab", "é"]},
+        "additionalProperties": ONE,
+        "minProperties": 2,
+    },
+    "many listed": {
+        "type": "object",
+        "propertyNames": {"pattern": "^[ab]{1,3}$"},
+        "additionalProperties": ONE,
+        "minProperties": 2,
+        "maxProperties": 4,
+    },
+    "listed and others": {
+        "type": "object",
+        "properties": {"a": ONE},
+        "patternProperties": {"^[bc]$": {"const": 2}, "^x": {"const": 3}},
+        "additionalProperties": False,
+        "minProperties": 2,
+    },
+    "dependencies": {
+        "type": "object",
+        "patternProperties": {"^[ab]$": ONE, "^x": ONE},
+        "additionalProperties": False,
+        "anyOf": [{"required": ["a"]}, {"minProperties": 2}],
+    },
+    "contains": {
+        "type": "object",
+        "additionalProperties": {"enum": [1, 2]},
+        "not": {"additionalProperties": ONE},
+        "maxProperties": 3,
+    },
+    "items": {
+        "type": "array",
+        "uniqueItems": True,
+        "items": {"type": "object", "additionalProperties": ONE},
+    },
+}
+
+
+class Repeated(Exception):
+    """An object has a name twice."""
+
+
+def distinct(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """Makes an object of members.
+
+    Raises:
+        Repeated: A name occurs twice.
+    """
+    members = dict(pairs)
+    if len(members) < len(pairs):
+        raise Repeated
+    return members
+
+
+def is_valid(schema: dict[str, Any], text: str) -> bool:
+    """Whether a text is JSON without a repeated name, and valid."""
+    try:
+        value = json.loads(text, object_pairs_hook=distinct)
+    except (ValueError, Repeated):
+        return False
+    return bool(jsonschema.Draft202012Validator(schema).is_valid(value))
+
+
+def in_declared_order(schema: dict[str, Any], text: str) -> bool:
+    """Whether the declared names of a flat object come first, in their order."""
+    names = list(json.loads(text))
+    declared = [name for name in schema.get("properties", {}) if name in names]
+    declared += [name for name in schema.get("required", []) if name in names and name not in declared]
+    return names[: len(declared)] == declared
+
+
+def compiled(schema: dict[str, Any], **options: Any) -> CompiledGrammar:
+    return Grammar.from_json_schema(schema, **options).compile(VOCABULARY)
+
+
+def texts(rng: random.Random) -> Iterator[str]:
+    """Random texts of objects with few names, some of them repeated."""
+    while True:
+        names = [
+            rng.choice(["a", "b", "c", "ab", "x1", "x", "é", "\\u00e9", "", "bb"])
+            for _ in range(rng.randrange(5))
+        ]
+        values = [rng.choice(["1", "1", "2", "3", '{"a":1}', '{"a":1,"a":1}', '{"b":{}}']) for _ in names]
+        yield "{" + ",".join(f'"{name}":{value}' for name, value in zip(names, values, strict=True)) + "}"
+
+
+@pytest.mark.parametrize("key_order", ["declared", "any"])
+@pytest.mark.parametrize("name", [name for name in SCHEMAS if name != "items"])
+def test_verdicts(name: str, key_order: KeyOrder) -> None:
+    schema = SCHEMAS[name]
+    grammar = compiled(schema, key_order=key_order)
+    flat = key_order == "declared"
+    accepted = rejected = 0
+    for text in itertools.islice(texts(random.Random(name)), 2_000 * CASES):
+        expected = is_valid(schema, text) and (not flat or in_declared_order(schema, text))
+        assert grammar.is_valid(text.encode()) == expected, text
+        accepted += expected
+        rejected += not expected
+    assert accepted > 5
+    assert rejected > 100
+
+
+ENDINGS = ["", '"', "1", "2", "3", "}", "]"]
+MEMBERS = [
+    '"a":1',
+    '"b":1',
+    '"ab":1',
+    '"zz~":1',
+    '"zz~":2',
+    '"zzz~":1',
+    '"xz~":3',
+    '"xz~":1',
+    '"b":2',
+    '"c":2',
+    '"aaa":1',
+    '"é":1',
+]
+
+
+def completions(prefix: str) -> Iterator[str]:
+    """Texts that begin with a prefix: enough to show that it is viable, if it is."""
+    closed = prefix
+    stack = []
+    inside = False
+    for at, character in enumerate(prefix):
+        if inside:
+            if character == "\\":
+                continue
+            inside = character != '"' or prefix[at - 1] == "\\"
+        elif character == '"':
+            inside = True
+        elif character in "{[":
+            stack.append("}" if character == "{" else "]")
+        elif character in "}]":
+            stack.pop()
+    del closed
+    end = "".join(reversed(stack))
+    starts = [prefix]
+    if inside:
+        tail = prefix[prefix.rindex('"') :]
+        rests = ["", "a", "b", "ab", "aa", "bb", "ba", "aab", "zz~", "c"]
+        if "\\" in tail:
+            after = tail[tail.rindex("\\") :]
+            rests = [
+                ("\\u00e9"[len(after) :] if "\\u00e9".startswith(after) else "") + rest for rest in rests
+            ]
+            rests += [
+                ("\\u00E9"[len(after) :] if "\\u00E9".startswith(after) else "") + rest for rest in rests
+            ]
+            rests += ["u001f", "n", "/", "u007f"] + [
+                digits[len(after) - 2 :] for digits in ("u001f", "u2028")
+            ]
+        starts = [f'{prefix}{rest}"' for rest in rests]
+    for start in starts:
+        for value in ("", ":1", ":2", ":3", "1", "2", "3", ":{}"):
+            begun = start + value
+            yield begun + end
+            for first in MEMBERS:
+                for comma in ("", ","):
+                    yield begun + comma + first + end
+                    yield begun + comma + first + "," + MEMBERS[3] + end
+                    yield begun + comma + first + ',"b":1' + end
+                    yield begun + comma + first + ',"aa":1' + end
+                    yield begun + comma + first + ',"b":2' + end
+
+
+class Viability:
+    """Whether prefixes are viable, by trying completions."""
+
+    def __init__(self, schema: dict[str, Any]) -> None:
+        self.schema = schema
+        self.known: dict[str, bool] = {}
+
+    def __call__(self, prefix: str) -> bool:
+        if prefix not in self.known:
+            valid = (text for text in completions(prefix) if is_valid(self.schema, text))
+            self.known[prefix] = any(True for _ in valid)
+        return self.known[prefix]
+
+
+@pytest.mark.parametrize("name", ["free", "declared and others", "listed", "listed and others", "required"])
+def test_masks_are_those_of_brute_force(name: str) -> None:
+    """Every token that is allowed has a valid completion; one that is not allowed has none among many."""
+    schema = SCHEMAS[name]
+    grammar = compiled(schema, key_order="any", whitespace="compact")
+    viability = Viability(schema)
+    rng = random.Random(name)
+    checked = 0
+    tokens = [
+        id
+        for id in range(VOCABULARY.size - 1)
+        if (text := VOCABULARY.token(id)) and text.isascii() and text.isprintable()
+    ]
+    for _ in range(6 * CASES):
+        matcher = grammar.matcher()
+        text = ""
+        while len(text) < 30 and not matcher.is_finished:
+            allowed = {int(id) for id in matcher.allowed_ids()}
+            for id in tokens:
+                piece = (VOCABULARY.token(id) or b"").decode()
+                if (id in allowed) != viability(text + piece):
+                    assert id in allowed, f"{text!r} + {piece!r} is refused"
+                    # The completions above are not all: a text that the engine writes shows that it is viable.
+                    fork = matcher.fork()
+                    assert fork.accept(id)
+                    assert is_valid(schema, text + piece + finish(fork)), f"{text!r} + {piece!r}"
+            checked += 1
+            likely = [id for id in allowed if id >= 256] or list(allowed)
+            id = rng.choice(likely if rng.random() < 0.6 else sorted(allowed))
+            assert matcher.accept(id)
+            text += (VOCABULARY.token(id) or b"").decode(errors="replace")
+            if not text.isascii() or "\\" in text:
+                break
+    assert checked > 20
+
+
+def finish(matcher: Any) -> str:
+    """Writes some text after which a matcher is finished."""
+    written = b""
+    rng = random.Random(0)
+    for _ in range(400):
+        if matcher.is_complete:
+            return written.decode()
+        ids = [int(id) for id in matcher.allowed_ids()]
+        ends = [id for id in ids if VOCABULARY.token(id) in (b"}", b"]", b'"', b"1", b"2", b"3", b":")]
+        id = rng.choice(ends) if ends and rng.random() < 0.9 else rng.choice(ids)
+        assert matcher.accept(id)
+        written += VOCABULARY.token(id) or b""
+    raise AssertionError(written)
+
+
+@pytest.mark.parametrize("key_order", ["declared", "any"])
+@pytest.mark.parametrize("name", sorted(SCHEMAS))
+def test_random_texts_repeat_no_name(name: str, key_order: KeyOrder) -> None:
+    schema = SCHEMAS[name]
+    grammar = compiled(schema, key_order=key_order, whitespace="compact", escapes="any")
+    rng = random.Random(name)
+    members = 0
+    for _ in range(30 * CASES):
+        matcher = grammar.matcher()
+        mask = allocate_mask(1, VOCABULARY.size)
+        text = b""
+        for _ in range(300):
+            matcher.fill_mask(mask)
+            ids = np.flatnonzero(np.unpackbits(mask.view(np.uint8), bitorder="little")[: VOCABULARY.size])
+            texts_of = {int(id): VOCABULARY.token(int(id)) for id in ids}
+            if VOCABULARY.eos[0] in texts_of and (rng.random() < 0.3 or len(text) > 200):
+                break
+            short = [id for id, piece in texts_of.items() if piece and piece[0] in b'{}[],:"ab1x\\u0623']
+            closing = [id for id, piece in texts_of.items() if piece in (b"}", b"]", b'"', b":", b"1")]
+            if len(text) > 60 and closing:
+                short = closing
+            id = rng.choice(short or [id for id in texts_of if texts_of[id] is not None])
+            assert matcher.accept(id)
+            text += texts_of[id] or b""
+        if not matcher.is_complete:
+            text += finish(matcher).encode()
+        assert is_valid(schema, text.decode()), text
+        members += text.count(b":")
+    assert members > 20
+
+
+@pytest.mark.parametrize("count", [2, 3, 9, 40])
+@pytest.mark.parametrize("key_order", ["declared", "any"])
+def test_names_run_out(count: int, key_order: KeyOrder) -> None:
+    names = [f"n{number}" for number in range(count)]
+    schema: dict[str, Any] = {"type": "object", "propertyNames": {"enum": names}, "additionalProperties": ONE}
+    grammar = compiled(schema | {"minProperties": count}, key_order=key_order)
+    members = [f'"{name}":1' for name in reversed(names)]
+    assert grammar.is_valid(("{" + ",".join(members) + "}").encode())
+    assert not grammar.is_valid(("{" + ",".join(members[1:]) + "}").encode())
+    assert not grammar.is_valid(("{" + ",".join([*members, members[0]]) + "}").encode())
+    matcher = grammar.matcher()
+    assert matcher.accept_bytes(("{" + ",".join(members)).encode())
+    assert not matcher.accept_bytes(b",")
+    with pytest.raises(GrammarError) as error:
+        compiled(schema | {"minProperties": count + 1}, key_order=key_order)
+    assert error.value.diagnostics[0].code == "unsatisfiable-schema"
+
+
+def test_the_option_permits_repetitions() -> None:
+    schema = {"type": "object", "properties": {"a": ONE}}
+    assert not compiled(schema).is_valid(b'{"b":1,"b":2}')
+    permissive = compiled(schema, unique_names=False)
+    assert permissive.is_valid(b'{"b":1,"b":2}')
+    assert not permissive.is_valid(b'{"a":1,"a":1}')
+    assert not permissive.is_valid(b'{"b":1,"a":1}')
+
+
+def test_everything_that_a_matcher_does_works_in_scopes() -> None:
+    grammar = Grammar.from_json_schema({"type": "object"}, whitespace="compact")
+    assert pickle.loads(pickle.dumps(grammar)) == grammar
+    made = grammar.compile(VOCABULARY)
+    loaded = CompiledGrammar.from_bytes(made.to_bytes(), VOCABULARY)
+    for each in (made, loaded):
+        matcher = each.matcher()
+        assert matcher.accept_bytes(b'{"aa":{"aa":1},"a')
+        fork = matcher.fork()
+        assert not fork.accept_bytes(b'a"')
+        assert fork.accept_bytes(b'b":')
+        assert fork.shortest_completion().text in (b"0}", b"1}") or fork.shortest_completion().text.endswith(
+            b"}"
+        )
+        fork.rollback()
+        assert fork.accept_bytes(b'":1}')
+        assert fork.is_complete
+        assert not matcher.is_complete
+        quote, name = VOCABULARY.ids_of(b'"')[0], VOCABULARY.ids_of(b"a")[0]
+        assert matcher.is_allowed(quote)
+        assert matcher.is_allowed(name)
+        assert matcher.validate([name, quote]) == 1
+        assert matcher.accept(name)
+        assert not matcher.is_allowed(quote)
+        explained = matcher.explain(quote)
+        assert not explained.is_allowed
+        rows = allocate_mask(3, VOCABULARY.size)
+        assert matcher.draft_masks([name, quote], rows) == 2
+        assert matcher.forced_bytes() == b""
+
+
+@pytest.mark.parametrize("encoding", ["json-string", "xml-text"])
+def test_encoded_names_are_compared_decoded(encoding: Any) -> None:
+    grammar = Grammar.from_json_schema({"type": "object", "additionalProperties": ONE}, whitespace="compact")
+    encoded = grammar.encoded(encoding).compile(VOCABULARY)
+    quote = '\\"' if encoding == "json-string" else '"'
+
+    def members(*names: str) -> bytes:
+        return ("{" + ",".join(f"{quote}{name}{quote}:1" for name in names) + "}").encode()
+
+    assert encoded.is_valid(members("a", "b", "ab"))
+    assert not encoded.is_valid(members("a", "b", "a"))
+    other = "\\u0061" if encoding == "json-string" else "&#x61;"
+    assert encoded.is_valid(members("b", other))
+    assert not encoded.is_valid(members("a", other))
+    matcher = encoded.matcher()
+    assert matcher.accept_bytes(members("a", "b")[:-1] + f",{quote}a".encode())
+    assert not matcher.accept_bytes(quote.encode())
+    assert matcher.accept_bytes(f"b{quote}".encode())
+
+
+def test_an_unsatisfiable_schema_has_its_own_error() -> None:
+    schema = {
+        "type": "object",
+        "patternProperties": {"^[ab]$": {}},
+        "additionalProperties": False,
+        "minProperties": 3,
+    }
+    with pytest.raises(GrammarError) as error:
+        compiled(schema)
+    assert error.value.diagnostics[0].code == "unsatisfiable-schema"
