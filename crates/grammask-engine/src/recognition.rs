@@ -214,8 +214,8 @@ pub trait Engine: fmt::Debug + Send + Sync {
         deadline: &Deadline,
     ) -> Result<Option<ShortestCompletion>, LimitExceeded>;
 
-    /// An upper bound of the length of the shortest completion of every state; `None` if there is no bound, or it is
-    /// not known.
+    /// An upper bound of the length of the shortest completion of every state, and of the tokens that spell it; `None`
+    /// if there is no bound, or it is not known.
     ///
     /// # Errors
     /// When a limit is exceeded.
@@ -225,8 +225,8 @@ pub trait Engine: fmt::Debug + Send + Sync {
     }
 
     /// An upper bound of the length of the shortest completion of every state that tokens of at most `bytes` bytes in
-    /// total reach from a state, where a token without text counts as one byte; `None` if it is not known, or if one
-    /// of these states may have no completion.
+    /// total reach from a state, and of the tokens that spell it, where a token without text counts as one byte; `None`
+    /// if it is not known, or if one of these states may have no completion.
     ///
     /// # Errors
     /// When a limit is exceeded.

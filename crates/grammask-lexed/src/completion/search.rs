@@ -141,8 +141,8 @@ impl ShortestCompletions {
         let Some(upper_bounds) = upper_bounds else { return Ok(None) };
         // Every state within reach has a run that was read from one of these.
         let mut longest = Some(0);
-        for run in runs {
-            let bound = upper_bounds.after(sources.prepared, sources.parser, run.parse.stack, bytes);
+        for &run in runs {
+            let bound = upper_bounds.after(sources.prepared, sources.parser, run, bytes);
             longest = longest.zip(bound).map(|(longest, bound): (u32, u32)| longest.max(bound));
         }
         Ok(longest)

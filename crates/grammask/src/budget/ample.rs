@@ -33,10 +33,6 @@ impl GrammarCache {
         deadline: &Deadline,
     ) -> Result<TokensLeft, LimitExceeded> {
         let scarce = TokensLeft::new(tokens, u32::MAX);
-        // A completion of a counted part may need tokens of several bytes, so its length is no bound.
-        if self.counts_tokens() {
-            return Ok(scarce);
-        }
         let longest = match self.costs().facts.longest.get() {
             Some(longest) => *longest,
             None => {

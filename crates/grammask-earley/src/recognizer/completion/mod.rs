@@ -7,7 +7,7 @@
 //!
 //! Steps are bytes, so the counting of tokens has no part in them: after a token, the items inside a terminal that
 //! counts tokens are those of which the completion can be spelled with the tokens that are left (see
-//! [`super::token_ends`]).
+//! [`super::token_ends`]). The bounds hold for each terminal inside which an item is, so they hold without the others.
 //!
 //! | module | contents |
 //! |---|---|
@@ -31,10 +31,11 @@ use crate::lowering::NormalForm;
 use grammask_automata::{Automata, ByteSet, ShortestWords};
 use grammask_diagnostics::{Deadline, LimitExceeded};
 use grammask_engine::{CompletionStep, SetId, ShortestCompletion, TokenMatch};
+use grammask_grammar::Terminal;
 use grammask_vocabulary::{TokenId, Vocabulary};
 
 use super::continuation::{ContinuationId, Continuations};
-use super::embedded::{EmbeddedState, EmbeddedStates};
+use super::embedded::{EmbeddedState, EmbeddedStates, TerminalReader};
 use super::kernel::{Item, ItemState};
 use super::left_corner::LeftCorners;
 use super::set_core::CoreId;
@@ -65,6 +66,8 @@ pub(super) struct Completions {
     bounds: FxHashMap<Option<usize>, CompletionBounds>,
     /// The lengths of completions in grammars with values.
     exact: ExactLengths,
+    /// See [`Builder::counted_terminals_can_end`]; `None` before the first call.
+    counted_can_end: Option<bool>,
 }
 
 /// The completions of the items of a core that have one continuation, up to the continuation.
@@ -130,6 +133,9 @@ impl Recognizer {
         }
         let mut builder = self.lock();
         let deadline = Deadline::after_first_check(builder.limits.time);
+        if !builder.counted_terminals_can_end(self, vocabulary, &deadline)? {
+            return Ok(None);
+        }
         builder.with_completions(self, vocabulary, &deadline, |completions, parts| {
             Ok(completions.bounds(None, parts)?.longest().finite())
         })
@@ -147,6 +153,9 @@ impl Recognizer {
             return Ok(None);
         }
         let mut builder = self.lock();
+        if !builder.counted_terminals_can_end(self, vocabulary, deadline)? {
+            return Ok(None);
+        }
         let (longest, growth) =
             builder.with_completions(self, vocabulary, deadline, |completions, parts| {
                 let bounds = completions.bounds(Some(bytes), parts)?;
@@ -200,6 +209,50 @@ impl Builder {
             None => completions.insert(Box::new(Completions::new(&mut parts, vocabulary)?)),
         };
         compute(completions, &mut parts)
+    }
+
+    /// Whether the shortest word of each terminal that counts tokens can be spelled with its maximum number. Then bounds
+    /// of completions also hold in a grammar that counts tokens: after a token an item stays unless another token can
+    /// still end its terminal along the shortest completion, and each new terminal can be ended along its shortest word.
+    fn counted_terminals_can_end(
+        &mut self,
+        recognizer: &Recognizer,
+        vocabulary: &Vocabulary,
+        deadline: &Deadline,
+    ) -> Result<bool, LimitExceeded> {
+        if !recognizer.counts_tokens {
+            return Ok(true);
+        }
+        if let Some(known) = self.completions.as_ref().and_then(|completions| completions.counted_can_end) {
+            return Ok(known);
+        }
+        let shortest = self.with_completions(recognizer, vocabulary, deadline, |completions, _| {
+            Ok(completions.texts.terminal_lengths())
+        })?;
+        let Stepper { automata, embedded, token_ends, .. } = &mut self.stepper;
+        let mut can_end = true;
+        for (index, length) in shortest.into_iter().enumerate() {
+            let maximum = match recognizer.form.terminals[index].terminal {
+                Terminal::Limited { tokens, .. } | Terminal::Embedded { tokens: Some(tokens), .. } => tokens,
+                _ => continue,
+            };
+            // Each byte is a token.
+            if length <= Length::new(u64::from(maximum)) {
+                continue;
+            }
+            let start = recognizer.uncounted_starts[index];
+            let mut terminals = TerminalReader { automata, embedded };
+            can_end &= match token_ends {
+                Some(ends) if !terminals.is_accepting(start) => {
+                    ends.can_end(terminals.reborrow(), start, maximum)?
+                }
+                _ => false,
+            };
+        }
+        if let Some(completions) = &mut self.completions {
+            completions.counted_can_end = Some(can_end);
+        }
+        Ok(can_end)
     }
 
     fn set_completion(
@@ -301,6 +354,7 @@ impl Completions {
             core_entries: 0,
             bounds: FxHashMap::default(),
             exact: ExactLengths::default(),
+            counted_can_end: None,
         })
     }
 
