@@ -378,7 +378,6 @@ impl Engine for LexedRecognizer {
     ) -> Result<Option<u32>, LimitExceeded> {
         let mut tables = self.lock();
         let (completions, mut sources) = tables.completions(self, vocabulary, deadline)?;
-        let bytes = bytes.max(vocabulary.trie().max_depth());
         completions.longest_after(&mut sources, &self.set(set).runs, bytes)
     }
 }

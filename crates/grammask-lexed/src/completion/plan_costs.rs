@@ -159,18 +159,12 @@ impl PlanCosts {
         let shortest = ShortestSentences::new(grammar, lexemes);
         let graph = PlanGraph::new(self, grammar, table, &shortest);
         let newlines = graph.newlines_of_block()?;
-        if std::env::var("UB").is_ok() {
-            eprintln!("{} nodes {} edges newlines {newlines}", graph.first.len(), graph.edges.len());
-        }
         GROWTHS.iter().find_map(|&per_byte| {
             // The lexeme that is open before the text ends within it.
             let begun = u64::from(per_byte) * u64::from(shortest.longest_lexeme());
             let once = u32::try_from(graph.longest_path(per_byte)? + begun)
                 .ok()
                 .filter(|&once| once < UNREACHABLE)?;
-            if std::env::var("UB").is_ok() {
-                eprintln!("{per_byte} {once} ");
-            }
             Some(PlanGrowth { per_byte, once, newlines })
         })
     }
