@@ -199,6 +199,9 @@ pub trait Engine: fmt::Debug + Send + Sync {
         Ok(only)
     }
 
+    /// The number of items of a state, to which the cost of a new step from it is proportional.
+    fn state_size(&self, set: SetId) -> usize;
+
     /// The shortest completion of a state whose bytes are all tokens of the vocabulary by themselves, or named by the
     /// grammar; `None` if there is none. Of several shortest ones it is the same in every process. The vocabulary is
     /// that for which the engine was made.

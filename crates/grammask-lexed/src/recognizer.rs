@@ -358,6 +358,10 @@ impl Engine for LexedRecognizer {
         text
     }
 
+    fn state_size(&self, set: SetId) -> usize {
+        self.set(set).runs.len()
+    }
+
     fn shortest_completion(
         &self,
         set: SetId,

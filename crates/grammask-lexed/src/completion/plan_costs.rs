@@ -23,7 +23,7 @@ use grammask_collections::graph::{AdjacencyList, components_of};
 use grammask_grammar::TerminalId;
 
 /// Candidates for the growth per byte.
-const GROWTHS: [u32; 14] = [1, 2, 3, 4, 6, 8, 12, 16, 32, 64, 128, 256, 1024, 4096];
+const GROWTHS: [u32; 17] = [1, 2, 3, 4, 5, 6, 7, 8, 10, 12, 16, 32, 64, 128, 256, 1024, 4096];
 /// Maximum number of rounds in which the longest paths under one candidate are searched.
 const MAX_ROUNDS: usize = 256;
 

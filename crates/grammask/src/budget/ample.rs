@@ -14,7 +14,7 @@ use super::TokensLeft;
 use crate::GrammarCache;
 
 /// Maximum number of tokens that are read to find whether a budget is ample for the next token.
-const MAX_LONG_TOKENS: usize = 256;
+const MAX_LONG_TOKENS: usize = 128;
 
 /// Facts about a vocabulary and a grammar, computed when they are first needed.
 #[derive(Debug, Default)]
