@@ -291,6 +291,78 @@ def test_ample_budgets_change_nothing() -> None:
     assert limited.budget == 2000 - limited.step_count
 
 
+# What programs open, and white space.
+OPENERS = [
+    *(
+        b"try: ",
+        b"if a: ",
+        b"def f(",
+        b"class A: ",
+        b"match a: ",
+        b"case a: ",
+        b"lambda: ",
+        b"not ",
+        b"async ",
+        b"with (",
+    ),
+    *(
+        b"for a in a: ",
+        b"else: ",
+        b"@",
+        b"[",
+        b"(",
+        b"{",
+        b"-",
+        b'"""',
+        b"\n",
+        b"\n ",
+        b"\n    ",
+        b"\t",
+        b"        ",
+    ),
+    *(
+        b"x",
+        b"x(",
+        b"x: ",
+        b";",
+        b"#",
+        b"function f() {",
+        b"switch (a) {",
+        b"`",
+        b"${",
+        b"=> {",
+        b"do ",
+        b"/",
+    ),
+]
+
+
+@pytest.mark.parametrize("language", ["python", "javascript"])
+def test_ample_budgets_of_programs(language: str) -> None:
+    """While a budget is ample nothing is checked, and it always suffices."""
+    texts = [*OPENERS, *BYTES, *(b"word%d" % number for number in range(1024))]
+    vocabulary = Vocabulary([*texts, None], eos=len(texts))
+    source = random.Random(11)
+    for budget in (200, 400, 1000):
+        compiled = Grammar.bundled(language).compile(vocabulary)
+        free, limited = compiled.matcher(), compiled.matcher(max_tokens=budget)
+        before = compiled.stats()["budget_bytes"]
+        forks = []
+        while len(forks) < 80:
+            allowed = free.allowed_ids().tolist()
+            assert budget < 1000 or limited.allowed_ids().tolist() == allowed
+            some = [token for token in allowed if token < len(OPENERS)] if source.random() < 0.8 else []
+            token = source.choice(some or allowed)
+            if not limited.accept(token) or limited.is_finished:
+                break
+            assert free.accept(token)
+            forks.append(limited.fork())
+        # Tokens grouped by their costs take more memory.
+        assert budget < 1000 or compiled.stats()["budget_bytes"] - before < 100 * len(forks)
+        for fork in forks:
+            assert fork.tokens_to_finish <= (fork.budget or 0)
+
+
 def test_budgets_survive_small_caches() -> None:
     vocabulary = Vocabulary([*BYTES, *PIECES, None], eos=len(BYTES) + len(PIECES))
     limits = grammask.Limits(memory_bytes=400_000)

@@ -86,6 +86,10 @@ def test_the_grammar_takes_what_pydantic_takes(tp: Any) -> None:
             expected = True
         except pydantic.ValidationError:
             expected = False
+        if pydantic.VERSION.startswith("2.13.") and tp is Person and "height" in value:
+            # This version ignores an extra member with the name of a field that has an alias.
+            assert expected
+            expected = False
         assert compiled.is_valid(text.encode()) == expected, text
 
 

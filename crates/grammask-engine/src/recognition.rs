@@ -203,6 +203,9 @@ pub trait Engine: fmt::Debug + Send + Sync {
         Ok(only)
     }
 
+    /// The number of items of a state, to which the cost of a new step from it is proportional.
+    fn state_size(&self, set: SetId) -> usize;
+
     /// The shortest completion of a state whose bytes are all tokens of the vocabulary by themselves, or named by the
     /// grammar; `None` if there is none. Of several shortest ones it is the same in every process. The vocabulary is
     /// that for which the engine was made.
@@ -232,8 +235,8 @@ pub trait Engine: fmt::Debug + Send + Sync {
         Ok(self.shortest_completion(set, vocabulary, deadline)?.map(|completion| completion.length))
     }
 
-    /// An upper bound of the length of the shortest completion of every state; `None` if there is no bound, or it is
-    /// not known.
+    /// An upper bound of the length of the shortest completion of every state, and of the tokens that spell it; `None`
+    /// if there is no bound, or it is not known.
     ///
     /// # Errors
     /// When a limit is exceeded.
@@ -243,8 +246,8 @@ pub trait Engine: fmt::Debug + Send + Sync {
     }
 
     /// An upper bound of the length of the shortest completion of every state that tokens of at most `bytes` bytes in
-    /// total reach from a state, where a token without text counts as one byte; `None` if it is not known, or if one
-    /// of these states may have no completion.
+    /// total reach from a state, and of the tokens that spell it, where a token without text counts as one byte; `None`
+    /// if it is not known, or if one of these states may have no completion.
     ///
     /// # Errors
     /// When a limit is exceeded.

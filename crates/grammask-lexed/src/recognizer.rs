@@ -365,6 +365,10 @@ impl Engine for LexedRecognizer {
         text
     }
 
+    fn state_size(&self, set: SetId) -> usize {
+        self.set(set).runs.len()
+    }
+
     fn shortest_completion(
         &self,
         set: SetId,
@@ -385,7 +389,6 @@ impl Engine for LexedRecognizer {
     ) -> Result<Option<u32>, LimitExceeded> {
         let mut tables = self.lock();
         let (completions, mut sources) = tables.completions(self, vocabulary, deadline)?;
-        let bytes = bytes.max(vocabulary.trie().max_depth());
         completions.longest_after(&mut sources, &self.set(set).runs, bytes)
     }
 }

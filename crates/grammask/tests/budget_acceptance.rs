@@ -325,7 +325,7 @@ fn texts_of_lexical_rules() {
 fn texts_of_blocks() {
     let definitions = select(&BLOCK_CASES[..])
         .prop_map(|(lexer, parser, newline)| blocks_definition(lexer, parser, newline));
-    run(definitions, vocabulary_of(b"\n :x()"), compile_lexed);
+    run(definitions, vocabulary_of(b"\t\n\x0c #:x()"), compile_lexed);
 }
 
 #[test]

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use generators::lexed::{BLOCK_CASES, blocks_definition, definition, lexical_definition};
 use grammask::automata::encoding::{CharacterEncoding, JsonEscapes};
-use grammask::lexing::{LexedDefinition, LexedGrammar, LexedRecognizer, PreparedGrammar};
+use grammask::lexing::{LexedDefinition, LexedGrammar, LexedRecognizer, ParserKind, PreparedGrammar};
 use grammask::vocabulary::Vocabulary;
 use grammask::{CompletionStep, Deadline, Engine, Limits, SetId, ShortestCompletion};
 use proptest::sample::select;
@@ -195,6 +195,11 @@ fn completions_of_blocks_equal_brute_force() {
         let definition = blocks_definition(lexer, parser, newline);
         check(&definition, b"\n :x()", b"\n :x()", 6);
         check(&definition, b"\t\n #:x", b"\t\n #:x", 6);
+        // With all bytes of the grammar there are upper bounds.
+        let bounded = BOUNDED.load(Ordering::Relaxed);
+        check(&definition, b"\n :x()", b"\t\n\x0c #():x", 6);
+        let has_bounds = BOUNDED.load(Ordering::Relaxed) > bounded;
+        assert!(has_bounds || parser == ParserKind::Earley);
     }
 }
 

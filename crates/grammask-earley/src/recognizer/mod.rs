@@ -620,6 +620,10 @@ impl Engine for Recognizer {
         self.compute_completion_at_least(set, vocabulary, deadline)
     }
 
+    fn state_size(&self, set: SetId) -> usize {
+        self.lock().continuations.core(self.set(set).data.core()).items.len()
+    }
+
     fn longest_shortest_completion(&self, vocabulary: &Vocabulary) -> Result<Option<u32>, LimitExceeded> {
         self.compute_longest_completion(vocabulary)
     }

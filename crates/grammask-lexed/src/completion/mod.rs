@@ -13,6 +13,8 @@
 //! | `stack_costs` | lengths of the shortest completions of parser stacks: a memoised fold |
 //! | `run_bounds` | the lower bound of a run |
 //! | `search` | A* over runs, with what earlier searches learned |
+//! | `plan_costs` | upper bounds of the completions of parser stacks, and their growth with each byte |
+//! | `separable_lexemes` | upper bounds of the bytes that end a lexeme and begin another |
 //! | `upper_bounds` | upper bounds of the completions of all states within reach |
 //!
 //! Nothing is computed before the first completion is asked for. All tables depend on the vocabulary only by the set
@@ -20,9 +22,11 @@
 
 pub(crate) mod block_levels;
 pub(crate) mod lexeme_costs;
+pub(crate) mod plan_costs;
 pub(crate) mod run_bounds;
 pub(crate) mod search;
 pub(crate) mod sentence_costs;
+pub(crate) mod separable_lexemes;
 pub(crate) mod stack_costs;
 pub(crate) mod upper_bounds;
 

@@ -8,7 +8,6 @@ use std::sync::Arc;
 use rustc_hash::FxHashMap;
 
 use crate::completion::lexeme_costs::{FREE, LexemeCosts, ProfileId};
-use crate::completion::sentence_costs::SentenceCosts;
 use crate::completion::stack_costs::{OpenStack, StackCosts};
 use crate::completion::{UNREACHABLE, sum};
 use crate::lexer::lexer_automaton::Lexer;
@@ -38,10 +37,7 @@ impl RunBounds {
         bytes: &[u8],
     ) -> Result<Self, LimitExceeded> {
         let lexemes = Arc::new(LexemeCosts::new(prepared, lexer, bytes)?);
-        let tab_length =
-            prepared.grammar.indentation.as_ref().map_or(1, |indentation| indentation.tab_length);
-        let stacks =
-            StackCosts::new(SentenceCosts::new(prepared.grammar.clone(), lexemes.clone()), tab_length);
+        let stacks = StackCosts::new(prepared, lexemes.clone());
         Ok(Self { lexemes, stacks, bounds: FxHashMap::default() })
     }
 

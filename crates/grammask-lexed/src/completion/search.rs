@@ -7,6 +7,11 @@
 //! A search leaves behind what it learned: exact lengths along its path, where later searches end, and better lower
 //! bounds of all runs that it expanded (S. Koenig and M. Likhachev, "Adaptive A*", 2005). Most searches therefore end
 //! after the open lexeme.
+//!
+//! The lower bound of an Earley set is weaker than that of a stack, and it may be finite where no completion exists. So
+//! the search gives up after a number of runs, and the set counts as one without a completion. These are all runs whose
+//! estimate is at most the length of the completion. The search from the next set of a completion expands some of these
+//! and no others, so it succeeds too. It must not depend on earlier searches, so nothing is kept of these but the results.
 
 use std::collections::BTreeMap;
 
@@ -26,6 +31,8 @@ use crate::recognizer::Run;
 use grammask_diagnostics::{Deadline, LimitExceeded};
 use grammask_engine::{CompletionStep, SetId, ShortestCompletion};
 
+/// The maximum number of runs that the search from an Earley set expands.
+const MAX_EARLEY_RUNS: usize = 1 << 13;
 /// The number of expanded runs between two checks of the limits.
 const RUNS_PER_CHECK: usize = 64;
 
@@ -102,8 +109,16 @@ impl ShortestCompletions {
         if let Some(&cached) = self.of_set.get(&set) {
             return Ok(cached);
         }
+        let is_earley = sources.prepared.table().is_none();
+        if is_earley {
+            self.lengths.clear();
+            self.raised.clear();
+        }
         // The runs are searched together, because one of them may have no completion and infinitely many successors.
-        let length = self.length(sources, runs, UNREACHABLE - 1)?;
+        let length = match is_earley && !self.is_within_limit(sources, runs)? {
+            true => None,
+            false => self.length(sources, runs, UNREACHABLE - 1)?,
+        };
         let mut completion = length.map(|length| ShortestCompletion { length, first: None });
         if let Some(ShortestCompletion { length: length @ 1.., first }) = &mut completion {
             let mut smallest: Option<u8> = None;
@@ -141,8 +156,8 @@ impl ShortestCompletions {
         let Some(upper_bounds) = upper_bounds else { return Ok(None) };
         // Every state within reach has a run that was read from one of these.
         let mut longest = Some(0);
-        for run in runs {
-            let bound = upper_bounds.after(sources.prepared, sources.parser, run.parse.stack, bytes);
+        for &run in runs {
+            let bound = upper_bounds.after(sources.prepared, sources.parser, run, bytes);
             longest = longest.zip(bound).map(|(longest, bound): (u32, u32)| longest.max(bound));
         }
         Ok(longest)
@@ -231,6 +246,58 @@ impl ShortestCompletions {
             current = previous;
         }
         Ok(last.map(|_| length))
+    }
+
+    /// Whether no more than [`MAX_EARLEY_RUNS`] runs have an estimate of at most the length of the shortest completion of
+    /// some runs, or there are no more if they have none.
+    fn is_within_limit(
+        &mut self,
+        sources: &mut SearchSources<'_>,
+        runs: &[Run],
+    ) -> Result<bool, LimitExceeded> {
+        let mut reached: FxHashMap<Run, u32> = FxHashMap::default();
+        let mut open: BTreeMap<u32, Vec<(Run, u32)>> = BTreeMap::new();
+        for &run in runs {
+            let bound = self.bound(sources, run)?;
+            if bound < UNREACHABLE {
+                open.entry(bound).or_default().push((run, 0));
+                reached.insert(run, 0);
+            }
+        }
+        let mut expanded: usize = 0;
+        let mut successors = Vec::new();
+        while let Some((&estimate, _)) = open.first_key_value() {
+            let mut is_found = false;
+            while let Some((current, bytes)) = open.get_mut(&estimate).and_then(Vec::pop) {
+                if reached[&current] < bytes {
+                    continue;
+                }
+                is_found |= estimate == bytes && sources.can_end(current)?;
+                if !sources.is_live(current)? {
+                    continue;
+                }
+                expanded += 1;
+                if expanded > MAX_EARLEY_RUNS {
+                    return Ok(false);
+                }
+                if expanded.is_multiple_of(RUNS_PER_CHECK) {
+                    sources.deadline.check()?;
+                }
+                self.successors_of(sources, current, &mut successors)?;
+                for &(_, next) in &successors {
+                    let bound = self.bound(sources, next)?;
+                    if bound < UNREACHABLE && reached.get(&next).is_none_or(|&known| bytes + 1 < known) {
+                        reached.insert(next, bytes + 1);
+                        open.entry((bytes + 1 + bound).max(estimate)).or_default().push((next, bytes + 1));
+                    }
+                }
+            }
+            if is_found {
+                return Ok(true);
+            }
+            open.remove(&estimate);
+        }
+        Ok(true)
     }
 
     /// The first byte of the completion of a run whose length is known and positive.

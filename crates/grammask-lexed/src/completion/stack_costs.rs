@@ -8,21 +8,26 @@
 //! The cost of a stack is the minimum over all texts that the LR(0) automaton accepts. Look-aheads and resolved
 //! conflicts only exclude texts, so it is a lower bound.
 //!
-//! The Earley recogniser has no static stacks; the cost of its sets is zero.
+//! The Earley recogniser has no static stacks; the cost of one of its sets is the fewest terminals that complete it, each
+//! of which has at least one byte. In a language with indentation some have none, and then the cost is zero.
+
+use std::sync::Arc;
 
 use rustc_hash::FxHashMap;
 
 use crate::completion::UNREACHABLE;
 use crate::completion::block_levels::{BlockLevels, BlocksId};
-use crate::completion::lexeme_costs::CLASSES;
+use crate::completion::lexeme_costs::{CLASSES, LexemeCosts};
 use crate::completion::sentence_costs::{ClassCosts, SentenceCosts};
 use crate::definition::grammar::LexedSymbol;
 use crate::masks::token_set_store::hash_map_bytes;
 use crate::parser::lalr::{Goto, LalrTable};
 use crate::parser::lr_automaton::{LrItem, LrState};
+use crate::parser::parsing_tables::ParsingTables;
 use crate::parser::stacks::{Attempt, StackId, TerminalParser};
 use crate::prepared::PreparedGrammar;
 use grammask_grammar::TerminalId;
+use grammask_vocabulary::Vocabulary;
 
 /// A parser stack with its open blocks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -54,13 +59,31 @@ pub(crate) struct StackCosts {
     pub(crate) blocks: BlockLevels,
     /// By the left class of the last terminal before the completion.
     costs: FxHashMap<OpenStack, ClassCosts>,
+    /// The encodings of the terminals that have lexemes or are without text, for the Earley recogniser.
+    encodings: Option<Vocabulary>,
     /// The costs after feeding a terminal.
     after_terminal: FxHashMap<(OpenStack, TerminalId), u32>,
 }
 
 impl StackCosts {
-    pub(crate) fn new(mut sentences: SentenceCosts, tab_length: u32) -> Self {
+    pub(crate) fn new(prepared: &PreparedGrammar, lexemes: Arc<LexemeCosts>) -> Self {
+        let grammar = &prepared.grammar;
+        let indentation = grammar.indentation.as_ref();
+        let tab_length = indentation.map_or(1, |indentation| indentation.tab_length);
+        let is_possible = |&terminal: &TerminalId| {
+            lexemes.shortest(terminal) < UNREACHABLE
+                || indentation.is_some_and(|blocks| terminal == blocks.indent || terminal == blocks.dedent)
+        };
+        let encodings = match &*prepared.tables {
+            ParsingTables::Lalr(_) => None,
+            ParsingTables::Earley(language) => {
+                let terminals = (0..grammar.terminals.len()).map(TerminalId::new);
+                language.vocabulary(terminals.filter(is_possible))
+            }
+        };
+        let mut sentences = SentenceCosts::new(grammar.clone(), lexemes);
         Self {
+            encodings,
             blocks: BlockLevels::new(tab_length, &mut sentences),
             sentences,
             costs: FxHashMap::default(),
@@ -103,7 +126,13 @@ impl StackCosts {
         if let Some(&cached) = self.costs.get(&open) {
             return cached;
         }
-        let Some(table) = prepared.table() else { return [0; CLASSES] };
+        let Some(table) = prepared.table() else {
+            let costs = [self.of_earley_set(prepared, parser, open.stack); CLASSES];
+            if !parser.has_failed() {
+                self.costs.insert(open, costs);
+            }
+            return costs;
+        };
         let mut pending = vec![open];
         while let Some(&next) = pending.last() {
             if self.costs.contains_key(&next) || self.solve(prepared, table, parser, next, &mut pending) {
@@ -111,6 +140,16 @@ impl StackCosts {
             }
         }
         self.costs.get(&open).copied().unwrap_or([0; CLASSES])
+    }
+
+    /// The cost of completing an Earley set.
+    fn of_earley_set(&self, prepared: &PreparedGrammar, parser: &mut TerminalParser, set: StackId) -> u32 {
+        let Some(encodings) = &self.encodings else { return 0 };
+        match parser.fewest_terminals(set, encodings) {
+            Some(_) if prepared.grammar.indentation.is_some() => 0,
+            Some(fewest) => fewest.min(UNREACHABLE),
+            None => UNREACHABLE,
+        }
     }
 
     /// Computes the costs of a stack and of the stacks with the same lower part that it reduces to. If costs of

@@ -45,6 +45,7 @@ pub(crate) struct ColumnUnits {
     cells: Vec<(UnitState, ColumnEffect)>,
     line_break: Vec<u8>,
     space: Vec<u8>,
+    tab: Vec<u8>,
 }
 
 impl ColumnUnits {
@@ -57,7 +58,7 @@ impl ColumnUnits {
             _ => ColumnEffect::None,
         };
         let cells = (0..=u8::MAX).map(|byte| (UnitState::BOUNDARY, effect(byte))).collect();
-        Self { cells, line_break: b"\n".to_vec(), space: b" ".to_vec() }
+        Self { cells, line_break: b"\n".to_vec(), space: b" ".to_vec(), tab: b"\t".to_vec() }
     }
 
     /// The characters under encodings, the innermost first. Cost: the number of states times 256.
@@ -77,7 +78,8 @@ impl ColumnUnits {
         }
         let mut automata = Automata::new(terms, limits.automaton_states);
         let root = languages.iter().map(|&term| automata.start(term)).collect::<Result<Vec<_>, _>>()?;
-        let mut units = Self { cells: Vec::new(), line_break: Vec::new(), space: Vec::new() };
+        let mut units =
+            Self { cells: Vec::new(), line_break: Vec::new(), space: Vec::new(), tab: Vec::new() };
         let mut ids: FxHashMap<Vec<Option<StateId>>, UnitState> =
             FxHashMap::from_iter([(root.clone(), UnitState::BOUNDARY)]);
         // Breadth first, so the first spelling that is found is a shortest one.
@@ -99,6 +101,7 @@ impl ColumnUnits {
                     match EFFECTS[ended] {
                         ColumnEffect::LineBreak if units.line_break.is_empty() => units.line_break = word(),
                         ColumnEffect::Space if units.space.is_empty() => units.space = word(),
+                        ColumnEffect::Tab if units.tab.is_empty() => units.tab = word(),
                         _ => {}
                     }
                     continue;
@@ -139,6 +142,11 @@ impl ColumnUnits {
     /// A shortest spelling of a space.
     pub(crate) fn space(&self) -> &[u8] {
         &self.space
+    }
+
+    /// A shortest spelling of a tab.
+    pub(crate) fn tab(&self) -> &[u8] {
+        &self.tab
     }
 
     /// Splits byte classes whose bytes do not have the same transitions. Classes keep their numbers where possible.
@@ -198,7 +206,7 @@ mod tests {
             effects(&units, "\\n \\u0020\\u000A\\t\\u0009a\\u010aé".as_bytes()),
             [LineBreak, Space, Space, LineBreak, Tab, Tab, None, None, None]
         );
-        assert_eq!((units.line_break(), units.space()), (&b"\\n"[..], &b" "[..]));
+        assert_eq!((units.line_break(), units.space(), units.tab()), (&b"\\n"[..], &b" "[..], &b"\\t"[..]));
         let units = ColumnUnits::encoded(&[json.clone(), json], &limits).expect("small");
         assert_eq!(
             effects(&units, b"\\\\n \\u005cn\\\\\\u0075000a"),

@@ -21,6 +21,7 @@ use grammask_diagnostics::{LimitExceeded, Limits};
 use grammask_earley::recognizer::Recognizer;
 use grammask_engine::{Engine, SetId};
 use grammask_grammar::{NonterminalId, TerminalId};
+use grammask_vocabulary::Vocabulary;
 
 id_type! {
     /// An interned stack.
@@ -345,6 +346,19 @@ impl TerminalParser {
             ReduceOutcome::Error => Attempt::Refused,
             ReduceOutcome::Open(reduction) => Attempt::Open(reduction),
         }
+    }
+
+    /// The fewest terminals that complete an Earley set, of those of a vocabulary of their encodings; `None` if none do,
+    /// or with LALR(1) tables.
+    pub(crate) fn fewest_terminals(&mut self, set: StackId, vocabulary: &Vocabulary) -> Option<u32> {
+        let (Some(recognizer), ParsingTables::Earley(language)) = (&self.recognizer, &*self.tables) else {
+            return None;
+        };
+        let fewest = language.fewest_terminals(recognizer, SetId::new(set.index()), vocabulary);
+        fewest.unwrap_or_else(|limit| {
+            self.failure = Some(limit);
+            None
+        })
     }
 
     /// The stack after a terminal.

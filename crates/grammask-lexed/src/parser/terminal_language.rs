@@ -4,15 +4,18 @@
 //! reused unchanged. Its sets are interned and never dead; they serve as stacks for grammars that are ambiguous or
 //! need more than one terminal of look-ahead.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
+use std::time::Duration;
 
 use crate::analysis::adjacency::Adjacency;
 use crate::definition::grammar::{LexedGrammar, LexedSymbol};
-use grammask_diagnostics::{GrammarError, LimitExceeded, Limits, Span};
+use grammask_diagnostics::{Deadline, GrammarError, LimitExceeded, Limits, Span};
 use grammask_earley::lowering::{NormalForm, lower};
 use grammask_earley::recognizer::Recognizer;
 use grammask_engine::{Engine, SetId};
 use grammask_grammar::{GrammarBuilder, TerminalId};
+use grammask_vocabulary::Vocabulary;
 
 /// The grammar over encoded terminals.
 #[derive(Clone, Debug)]
@@ -21,6 +24,8 @@ pub(crate) struct TerminalLanguage {
     adjacency: Arc<Adjacency>,
     /// The number of leading bytes that are zero in every id, which are omitted.
     skipped: usize,
+    /// Maximum duration of one call.
+    time: Duration,
 }
 
 impl TerminalLanguage {
@@ -52,7 +57,8 @@ impl TerminalLanguage {
             builder.define(nonterminals[production.lhs.index()], body, span);
         }
         let lowered = lower(&builder.finish(nonterminals[grammar.start.index()]), limits)?;
-        Ok(Self { form: Arc::new(lowered.normal_form), adjacency: Arc::new(Adjacency::of(grammar)), skipped })
+        let (form, adjacency) = (Arc::new(lowered.normal_form), Arc::new(Adjacency::of(grammar)));
+        Ok(Self { form, adjacency, skipped, time: limits.time })
     }
 
     /// The adjacency of terminals.
@@ -66,6 +72,31 @@ impl TerminalLanguage {
     /// When a limit is exceeded.
     pub(crate) fn recognizer(&self, limits: &Limits) -> Result<Recognizer, LimitExceeded> {
         Recognizer::new(self.form.clone(), vec![None; self.form.terminals().len()], Vec::new(), limits)
+    }
+
+    /// The vocabulary of the bytes that encode some terminals; `None` if there are none.
+    pub(crate) fn vocabulary(&self, terminals: impl Iterator<Item = TerminalId>) -> Option<Vocabulary> {
+        let encodings = terminals.map(|terminal| terminal.as_u32().to_be_bytes());
+        let bytes: BTreeSet<u8> = encodings.flat_map(|bytes| bytes[self.skipped..].to_vec()).collect();
+        let texts = bytes.into_iter().map(|byte| Some(vec![byte])).collect();
+        Vocabulary::new(texts, Vec::new(), Vec::new(), None).ok()
+    }
+
+    /// The fewest terminals that complete a set, of those whose encoding has only bytes of `vocabulary`; `None` if none
+    /// do. The vocabulary is the same for all calls.
+    ///
+    /// # Errors
+    /// When a limit is exceeded.
+    pub(crate) fn fewest_terminals(
+        &self,
+        recognizer: &Recognizer,
+        set: SetId,
+        vocabulary: &Vocabulary,
+    ) -> Result<Option<u32>, LimitExceeded> {
+        let deadline = Deadline::after_first_check(self.time);
+        let completion = recognizer.shortest_completion(set, vocabulary, &deadline)?;
+        let bytes = size_of::<u32>() - self.skipped;
+        Ok(completion.map(|completion| completion.length / bytes as u32))
     }
 
     /// The set after a terminal.

@@ -1,15 +1,20 @@
 //! How long a budget needs no checks.
 //!
 //! A completion has at most as many tokens as steps, and an end token. So a budget is ample while the engine's bound of
-//! the completions within reach is smaller.
+//! the completions within reach is smaller. Within reach of a number of tokens is what as many of the longest token have
+//! bytes; where that is too much for one token, the longest ones are examined one by one.
 
 use std::sync::OnceLock;
 
 use grammask_diagnostics::{Deadline, LimitExceeded};
-use grammask_engine::SetId;
+use grammask_engine::{SetId, TokenEvent};
+use grammask_vocabulary::TokenId;
 
 use super::TokensLeft;
 use crate::GrammarCache;
+
+/// Maximum number of tokens that are read to find whether a budget is ample for the next token.
+const MAX_LONG_TOKENS: usize = 128;
 
 /// Facts about a vocabulary and a grammar, computed when they are first needed.
 #[derive(Debug, Default)]
@@ -17,6 +22,8 @@ pub(super) struct AmpleFacts {
     /// The engine's bound of the shortest completions of all states.
     longest: OnceLock<Option<u32>>,
     pub(super) completions_are_shortest: OnceLock<bool>,
+    /// One more than [`MAX_LONG_TOKENS`] of the longest tokens, longest first.
+    longest_tokens: OnceLock<Box<[TokenId]>>,
 }
 
 impl GrammarCache {
@@ -32,11 +39,6 @@ impl GrammarCache {
         tokens: u32,
         deadline: &Deadline,
     ) -> Result<TokensLeft, LimitExceeded> {
-        let scarce = TokensLeft::new(tokens, u32::MAX);
-        // A completion of a counted part may need tokens of several bytes, so its length is no bound.
-        if self.counts_tokens() {
-            return Ok(scarce);
-        }
         let longest = match self.costs().facts.longest.get() {
             Some(longest) => *longest,
             None => {
@@ -52,15 +54,64 @@ impl GrammarCache {
         }
         // After at most `count` tokens the completion has at most `longest` steps, and the budget is `tokens - count`.
         let is_ample_for = |count: u32| -> Result<bool, LimitExceeded> {
-            let bytes = self.longest_token().saturating_mul(count) as usize;
-            let longest = self.engine().longest_completion_after(set, bytes, self.vocabulary(), deadline)?;
-            let needed = longest.and_then(|longest| longest.checked_add(count + self.end_cost()));
-            Ok(needed.is_some_and(|needed| needed <= tokens))
+            let bytes = self.longest_token().saturating_mul(count);
+            Ok(self.needed_after(set, count, bytes, deadline)?.is_some_and(|needed| needed <= tokens))
         };
         let (mut count, mut next) = (0, 1);
         while next < tokens && is_ample_for(next)? {
             (count, next) = (next, next * 2);
         }
-        Ok(if count == 0 { scarce } else { TokensLeft::new(tokens, tokens - count + 1) })
+        if count == 0 && !self.is_ample_for_next(set, tokens, deadline)? {
+            return Ok(TokensLeft::new(tokens, u32::MAX));
+        }
+        Ok(TokensLeft::new(tokens, tokens - count.max(1) + 1))
+    }
+
+    /// Whether the text can be finished within a budget of `tokens` after each legal token. The engine's bound decides
+    /// about short tokens; the longest ones, which are few, are read.
+    fn is_ample_for_next(&self, set: SetId, tokens: u32, deadline: &Deadline) -> Result<bool, LimitExceeded> {
+        let (mut length, mut too_long) = (0, self.longest_token());
+        while length + 1 < too_long {
+            let middle = u32::midpoint(length, too_long);
+            match self.needed_after(set, 1, middle, deadline)?.is_some_and(|needed| needed <= tokens) {
+                true => length = middle,
+                false => too_long = middle,
+            }
+        }
+        let vocabulary = self.vocabulary();
+        let text_len = |token: &TokenId| vocabulary.token(*token).map_or(0, <[u8]>::len);
+        let longest = self.costs().facts.longest_tokens.get_or_init(|| {
+            let mut tokens: Vec<TokenId> = (0..vocabulary.size() as u32).map(TokenId).collect();
+            tokens.sort_by_key(|token| std::cmp::Reverse(text_len(token)));
+            tokens.truncate(MAX_LONG_TOKENS + 1);
+            tokens.into()
+        });
+        let long = longest.partition_point(|token| text_len(token) > length as usize);
+        if length == 0 || long > MAX_LONG_TOKENS {
+            return Ok(false);
+        }
+        for &token in &longest[..long] {
+            let text = vocabulary.token(token);
+            let event = TokenEvent { id: token, has_text: text.is_some() };
+            if let Some(next) = self.engine().read_token(set, event, text, deadline)?
+                && !self.fits(next, tokens - 1, deadline)?
+            {
+                return Ok(false);
+            }
+        }
+        Ok(true)
+    }
+
+    /// A sufficient budget for the text after `count` tokens of `bytes` bytes in total, with these; `None` if none is known.
+    fn needed_after(
+        &self,
+        set: SetId,
+        count: u32,
+        bytes: u32,
+        deadline: &Deadline,
+    ) -> Result<Option<u32>, LimitExceeded> {
+        let engine = self.engine();
+        let longest = engine.longest_completion_after(set, bytes as usize, self.vocabulary(), deadline)?;
+        Ok(longest.and_then(|longest| longest.checked_add(count + self.end_cost())))
     }
 }

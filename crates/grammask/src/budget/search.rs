@@ -19,8 +19,10 @@ use super::memo::Encoded;
 use super::successors::{ConditionalSteps, SuccessorWalk};
 use crate::GrammarCache;
 
-/// Maximum number of transitions of a search.
+/// Maximum number of transitions of a search, where those of large states count several times.
 const MAX_TRANSITIONS: usize = 1 << 12;
+/// The size of states whose transitions count once.
+const ITEMS_PER_TRANSITION: usize = 256;
 /// Maximum number of states that a search reaches: each costs the engine a shortest completion.
 const MAX_STATES: usize = 1 << 9;
 
@@ -117,9 +119,10 @@ impl GrammarCache {
                 deadline.check()?;
                 let mut next_sets: Vec<SetId> = Vec::new();
                 let (engine, vocabulary) = (self.engine(), self.vocabulary());
+                let weight = engine.state_size(set).div_ceil(ITEMS_PER_TRANSITION).max(1);
                 let walk = SuccessorWalk { engine, vocabulary, deadline };
                 let visit = &mut |next, group: &[TokenId]| {
-                    transitions += group.len();
+                    transitions += group.len() * weight;
                     next_sets.push(next);
                     Ok(())
                 };

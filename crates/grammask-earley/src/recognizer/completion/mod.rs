@@ -7,7 +7,7 @@
 //!
 //! Steps are bytes, so the counting of tokens has no part in them: after a token, the items inside a terminal that
 //! counts tokens are those of which the completion can be spelled with the tokens that are left (see
-//! [`super::token_ends`]).
+//! [`super::token_ends`]). The bounds hold for each terminal inside which an item is, so they hold without the others.
 //!
 //! | module | contents |
 //! |---|---|
@@ -33,10 +33,11 @@ use crate::lowering::NormalForm;
 use grammask_automata::{Automata, ByteSet, ShortestWords};
 use grammask_diagnostics::{Deadline, LimitExceeded};
 use grammask_engine::{CompletionStep, SetId, ShortestCompletion, TokenMatch};
+use grammask_grammar::Terminal;
 use grammask_vocabulary::{TokenId, Vocabulary};
 
 use super::continuation::{ContinuationId, Continuations};
-use super::embedded::{EmbeddedState, EmbeddedStates};
+use super::embedded::{EmbeddedState, EmbeddedStates, TerminalReader};
 use super::kernel::{Item, ItemState};
 use super::left_corner::LeftCorners;
 use super::remembered::MAX_OPEN_VALUES;
@@ -70,6 +71,8 @@ pub(super) struct Completions {
     core_entries: usize,
     /// By the number of bytes of which the bounds depend; `None` for bounds over all sets.
     bounds: FxHashMap<Option<usize>, CompletionBounds>,
+    /// See [`Builder::counted_terminals_can_end`]; `None` before the first call.
+    counted_can_end: Option<bool>,
 }
 
 /// The completions of the items of a core that have one continuation, up to the continuation.
@@ -161,6 +164,9 @@ impl Recognizer {
         let mut builder = self.lock();
         let deadline = Deadline::after_first_check(builder.limits.time);
         let context = CompletionContext::new(self, vocabulary, &deadline);
+        if !builder.counted_terminals_can_end(context)? {
+            return Ok(None);
+        }
         builder.with_completions(context, ValueLengths::Shortest, |completions, parts| {
             Ok(completions.bounds(None, parts)?.longest().finite())
         })
@@ -176,6 +182,9 @@ impl Recognizer {
     ) -> Result<Option<u32>, LimitExceeded> {
         let mut builder = self.lock();
         let context = CompletionContext::new(self, vocabulary, deadline);
+        if !builder.counted_terminals_can_end(context)? {
+            return Ok(None);
+        }
         let mut max_length = None;
         if self.has_values() {
             if self.names_tokens || !builder.lengthens_values(context, bytes)? {
@@ -242,6 +251,46 @@ impl Builder {
             None => completions.insert(Box::new(Completions::new(&mut parts, added)?)),
         };
         compute(completions, &mut parts)
+    }
+
+    /// Whether the shortest word of each terminal that counts tokens can be spelled with its maximum number. Then bounds
+    /// of completions also hold in a grammar that counts tokens: after a token an item stays unless another token can
+    /// still end its terminal along the shortest completion, and each new terminal can be ended along its shortest word.
+    fn counted_terminals_can_end(&mut self, context: CompletionContext<'_>) -> Result<bool, LimitExceeded> {
+        let recognizer = context.recognizer;
+        if !recognizer.counts_tokens {
+            return Ok(true);
+        }
+        if let Some(known) = self.completions.as_ref().and_then(|completions| completions.counted_can_end) {
+            return Ok(known);
+        }
+        let shortest = self.with_completions(context, ValueLengths::Shortest, |completions, _| {
+            Ok(completions.texts.terminal_lengths())
+        })?;
+        let Stepper { automata, embedded, token_ends, .. } = &mut self.stepper;
+        let mut can_end = true;
+        for (index, length) in shortest.into_iter().enumerate() {
+            let maximum = match recognizer.form.terminals[index].terminal {
+                Terminal::Limited { tokens, .. } | Terminal::Embedded { tokens: Some(tokens), .. } => tokens,
+                _ => continue,
+            };
+            // Each byte is a token.
+            if length <= Length::new(u64::from(maximum)) {
+                continue;
+            }
+            let start = recognizer.uncounted_starts[index];
+            let mut terminals = TerminalReader { automata, embedded };
+            can_end &= match token_ends {
+                Some(ends) if !terminals.is_accepting(start) => {
+                    ends.can_end(terminals.reborrow(), start, maximum)?
+                }
+                _ => false,
+            };
+        }
+        if let Some(completions) = &mut self.completions {
+            completions.counted_can_end = Some(can_end);
+        }
+        Ok(can_end)
     }
 
     fn set_completion(
@@ -377,6 +426,7 @@ impl Completions {
             cores: FxHashMap::default(),
             core_entries: 0,
             bounds: FxHashMap::default(),
+            counted_can_end: None,
         })
     }
 

@@ -153,6 +153,11 @@ impl ShortestTexts {
         self.added
     }
 
+    /// The length of the shortest text of each terminal.
+    pub(super) fn terminal_lengths(&self) -> Vec<Length> {
+        self.terminals.iter().map(|shortest| shortest.length).collect()
+    }
+
     /// The shortest text of a right-hand side.
     fn of_production(&self, rhs: &RightHandSide) -> Shortest {
         match rhs {

@@ -1,0 +1,313 @@
+//! Upper bounds of the bytes that end an open lexeme, and that write a terminal after a lexeme.
+//!
+//! Only *separable* lexemes count, after which everything that the parser accepts can be written (see
+//! [`open_lexemes`](crate::lexer::open_lexemes)).
+
+use std::collections::hash_map::Entry;
+
+use rustc_hash::{FxHashMap, FxHashSet};
+
+use crate::completion::UNREACHABLE;
+use crate::lexer::lexer_automaton::{ConfigurationId, GuardsId, LexModeId, Lexer};
+use crate::lexer::open_lexemes::needed_after;
+use crate::parser::terminal_set::TerminalSet;
+use crate::prepared::PreparedGrammar;
+use grammask_collections::graph::AdjacencyList;
+use grammask_diagnostics::LimitExceeded;
+use grammask_grammar::TerminalId;
+
+/// Upper bounds of the bytes to the ends of separable lexemes. Those of newlines end with a line break.
+#[derive(Debug)]
+pub(crate) struct SeparableLengths {
+    /// From an open lexeme to the end of any terminal that it can become.
+    pub(crate) open_lexeme: u32,
+    /// For each terminal, from the end of another lexeme.
+    pub(crate) after_lexeme: Vec<u32>,
+    /// The white space between the line break of a newline and its column.
+    pub(crate) columns: ColumnCosts,
+}
+
+/// Upper bounds of the white space up to a column: steps of equal width, and a remainder.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct ColumnCosts {
+    columns_per_step: u32,
+    bytes_per_step: u32,
+    /// The bytes of the columns after the last step, at most.
+    pub(crate) remainder: u32,
+    /// The bytes of one column.
+    pub(crate) space: u32,
+    /// The maximum number of columns that a byte adds.
+    columns_per_byte: u32,
+}
+
+/// The separable lexemes of a grammar.
+struct SeparableLexemes<'a> {
+    prepared: &'a PreparedGrammar,
+    lexer: &'a mut Lexer,
+    bytes: &'a [u8],
+    places: Vec<(ConfigurationId, LexModeId)>,
+    place_ids: FxHashMap<(ConfigurationId, LexModeId), u32>,
+}
+
+/// The distance of each place to the nearest end of a terminal, and the maximum of those that are finite.
+struct PlaceDistances {
+    of_place: Vec<u32>,
+    farthest: u32,
+}
+
+impl SeparableLengths {
+    /// Computes the lengths for lexemes of `bytes`. Cost: for each terminal the edges of the lexer's configurations.
+    ///
+    /// # Errors
+    /// When a limit is exceeded.
+    pub(crate) fn new(
+        prepared: &PreparedGrammar,
+        lexer: &mut Lexer,
+        bytes: &[u8],
+    ) -> Result<Self, LimitExceeded> {
+        SeparableLexemes::new(prepared, lexer, bytes).longest()
+    }
+}
+
+impl ColumnCosts {
+    /// Of languages without indentation.
+    const NONE: Self =
+        Self { columns_per_step: 1, bytes_per_step: 0, remainder: 0, space: 0, columns_per_byte: 0 };
+
+    /// The bytes of the steps up to a column.
+    pub(crate) fn steps(self, column: u32) -> u64 {
+        u64::from(column / self.columns_per_step) * u64::from(self.bytes_per_step)
+    }
+
+    /// The maximum of [`steps`](Self::steps) over the columns that one byte can write.
+    pub(crate) fn steps_per_byte(self) -> u64 {
+        self.steps(self.columns_per_byte)
+    }
+}
+
+impl PlaceDistances {
+    fn new(before: &AdjacencyList, ends: Vec<u32>) -> Self {
+        let mut of_place = vec![UNREACHABLE; before.node_count()];
+        for &end in &ends {
+            of_place[end as usize] = 0;
+        }
+        let mut reached = ends;
+        let mut next = 0;
+        while let Some(&place) = reached.get(next) {
+            next += 1;
+            for &previous in before.of(place as usize) {
+                if of_place[previous as usize] == UNREACHABLE {
+                    of_place[previous as usize] = of_place[place as usize] + 1;
+                    reached.push(previous);
+                }
+            }
+        }
+        let farthest = reached.last().map_or(0, |&place| of_place[place as usize]);
+        Self { of_place, farthest }
+    }
+}
+
+impl<'a> SeparableLexemes<'a> {
+    fn new(prepared: &'a PreparedGrammar, lexer: &'a mut Lexer, bytes: &'a [u8]) -> Self {
+        let mut places = prepared.open_terminals.configurations();
+        places.sort_unstable();
+        let place_ids = places.iter().enumerate().map(|(index, &place)| (place, index as u32)).collect();
+        Self { prepared, lexer, bytes, places, place_ids }
+    }
+
+    fn longest(mut self) -> Result<SeparableLengths, LimitExceeded> {
+        let grammar = &self.prepared.grammar;
+        let newline = grammar.indentation.as_ref().map(|indentation| indentation.newline);
+        let needed = needed_after(grammar, &self.prepared.tables, &self.prepared.lex_modes);
+        let mut edges: Vec<(u32, u32)> = Vec::new();
+        // Edges inside brackets, where newlines are ignored.
+        let mut inside_edges: Vec<(u32, u32)> = Vec::new();
+        let mut ends: Vec<Vec<u32>> = vec![Vec::new(); grammar.terminals.len() + 1];
+        // The places after separable lexemes, for each guards and mode that are possible there.
+        let mut entered_after: Vec<Vec<u32>> = Vec::new();
+        let mut commit_ids: FxHashMap<Box<[Option<GuardsId>]>, usize> = FxHashMap::default();
+        let mut entered: FxHashMap<(usize, LexModeId), (Vec<u32>, TerminalSet)> = FxHashMap::default();
+        let mut is_separable: FxHashMap<(TerminalId, usize), bool> = FxHashMap::default();
+        for place in 0..self.places.len() as u32 {
+            let (configuration, mode) = self.places[place as usize];
+            let mut commit = Vec::with_capacity(self.bytes.len());
+            for &byte in self.bytes {
+                let step = self.lexer.step(configuration, byte)?;
+                if let Some(next) = step.extended.and_then(|next| self.place_ids.get(&(next, mode))) {
+                    edges.push((*next, place));
+                }
+                commit.push(step.commit);
+            }
+            let Some(terminal) = self.lexer.label(configuration) else { continue };
+            let commit: Box<[_]> = commit.into();
+            let count = commit_ids.len();
+            let id = *commit_ids.entry(commit.clone()).or_insert(count);
+            if grammar.terminals[terminal.index()].is_ignored() || newline == Some(terminal) {
+                let (next, _) = self.enter(&mut entered, id, &commit, mode)?;
+                let ignored = next.iter().map(|&next| (next, place));
+                if newline == Some(terminal) {
+                    inside_edges.extend(ignored);
+                } else {
+                    edges.extend(ignored);
+                    ends[grammar.end().index()].push(place);
+                    continue;
+                }
+            }
+            let is_known = is_separable.get(&(terminal, id)).copied();
+            let is_separable = match is_known {
+                Some(is_separable) => is_separable,
+                None => {
+                    let exempt = self.prepared.open_terminals.exempt();
+                    let mut has_all = true;
+                    let mut next_places = Vec::new();
+                    for (mode, needed) in &needed[terminal.index()] {
+                        let (next, available) = self.enter(&mut entered, id, &commit, *mode)?;
+                        let missing = needed.without(available);
+                        has_all &= missing.iter().all(|next| exempt.binary_search(&(terminal, next)).is_ok());
+                        next_places.push(next.clone());
+                    }
+                    if has_all {
+                        entered_after.extend(next_places);
+                    }
+                    is_separable.insert((terminal, id), has_all);
+                    has_all
+                }
+            };
+            if is_separable {
+                ends[terminal.index()].push(place);
+            }
+        }
+        let mut columns = ColumnCosts::NONE;
+        if let Some(newline) = newline {
+            let separable = std::mem::take(&mut ends[newline.index()]);
+            (ends[newline.index()], columns) = self.before_columns(&separable)?;
+        }
+        let line_break = grammar.column_units.line_break().len() as u32;
+        let before = adjacency(self.places.len(), &mut edges);
+        entered_after.sort_unstable();
+        entered_after.dedup();
+        let mut open_lexeme = 0;
+        let mut after_lexeme = Vec::with_capacity(ends.len());
+        for (index, ends) in ends.iter().enumerate() {
+            let more = if newline.is_some_and(|newline| newline.index() == index) { line_break } else { 0 };
+            let distances = PlaceDistances::new(&before, ends.clone());
+            open_lexeme = (distances.farthest + more).max(open_lexeme);
+            let nearest = entered_after.iter().filter_map(|entered| {
+                let nearest = entered.iter().map(|&place| distances.of_place[place as usize]).min()?;
+                (nearest < UNREACHABLE).then_some(nearest + 1 + more)
+            });
+            after_lexeme.push(nearest.max().unwrap_or(UNREACHABLE));
+        }
+        if let Some(newline) = newline {
+            edges.extend(inside_edges);
+            let before = adjacency(self.places.len(), &mut edges);
+            for (_, ends) in ends.into_iter().enumerate().filter(|&(index, _)| index != newline.index()) {
+                open_lexeme = PlaceDistances::new(&before, ends).farthest.max(open_lexeme);
+            }
+        }
+        Ok(SeparableLengths { open_lexeme, after_lexeme, columns })
+    }
+
+    /// The places before a line break after which a newline can have every column and remain one of the `separable`
+    /// lexemes, with the cost of columns. Tabs count if they can be written wherever spaces can.
+    fn before_columns(&mut self, separable: &[u32]) -> Result<(Vec<u32>, ColumnCosts), LimitExceeded> {
+        let grammar = self.prepared.grammar.clone();
+        let tab_length = grammar.indentation.as_ref().map_or(1, |indentation| indentation.tab_length.max(1));
+        let (space, tab) = (grammar.column_units.space(), grammar.column_units.tab());
+        let of_spaces = self.closed_under(separable, &[space])?;
+        let of_tabs = self.closed_under(separable, &[space, tab])?;
+        let spaces = space.len() as u32;
+        let columns = match !tab.is_empty() && of_tabs.len() == of_spaces.len() {
+            true => ColumnCosts {
+                columns_per_step: tab_length,
+                bytes_per_step: tab.len() as u32,
+                remainder: (tab_length - 1).saturating_mul(spaces),
+                space: spaces,
+                columns_per_byte: tab_length,
+            },
+            false => ColumnCosts {
+                columns_per_step: 1,
+                bytes_per_step: spaces,
+                remainder: 0,
+                space: spaces,
+                columns_per_byte: tab_length,
+            },
+        };
+        let mut before = Vec::new();
+        for place in 0..self.places.len() as u32 {
+            let after = self.extended_over(place, grammar.column_units.line_break())?;
+            if after.is_some_and(|after| of_spaces.contains(&after)) {
+                before.push(place);
+            }
+        }
+        Ok((before, columns))
+    }
+
+    /// The greatest set of some places that each of the spellings maps to itself.
+    fn closed_under(&mut self, places: &[u32], spellings: &[&[u8]]) -> Result<FxHashSet<u32>, LimitExceeded> {
+        let mut closed: FxHashSet<u32> = places.iter().copied().collect();
+        loop {
+            let mut leaving = Vec::new();
+            for &place in &closed {
+                for spelling in spellings {
+                    let next = self.extended_over(place, spelling)?;
+                    if next.is_none_or(|next| !closed.contains(&next)) {
+                        leaving.push(place);
+                    }
+                }
+            }
+            if leaving.is_empty() {
+                return Ok(closed);
+            }
+            leaving.iter().for_each(|place| {
+                closed.remove(place);
+            });
+        }
+    }
+
+    /// The place to which a spelling extends the lexeme of another place.
+    fn extended_over(&mut self, place: u32, spelling: &[u8]) -> Result<Option<u32>, LimitExceeded> {
+        let (mut configuration, mode) = self.places[place as usize];
+        for &byte in spelling {
+            match self.lexer.step(configuration, byte)?.extended {
+                Some(next) => configuration = next,
+                None => return Ok(None),
+            }
+        }
+        Ok(self.place_ids.get(&(configuration, mode)).copied())
+    }
+
+    /// The places after a commit, before a lexeme of a mode, and the terminals possible there.
+    fn enter<'b>(
+        &mut self,
+        entered: &'b mut FxHashMap<(usize, LexModeId), (Vec<u32>, TerminalSet)>,
+        id: usize,
+        commit: &[Option<GuardsId>],
+        mode: LexModeId,
+    ) -> Result<&'b (Vec<u32>, TerminalSet), LimitExceeded> {
+        let vacant = match entered.entry((id, mode)) {
+            Entry::Occupied(known) => return Ok(known.into_mut()),
+            Entry::Vacant(vacant) => vacant,
+        };
+        let mut places = Vec::new();
+        let mut available = TerminalSet::new(self.prepared.grammar.terminals.len() + 1);
+        for (&byte, &guards) in self.bytes.iter().zip(commit) {
+            let Some(guards) = guards else { continue };
+            for configuration in self.lexer.enter(mode, byte, guards)? {
+                places.extend(self.place_ids.get(&(configuration, mode)));
+                if let Some(open) = self.prepared.open_terminals.of(configuration, mode) {
+                    available.union_with(&self.prepared.open_terminals.get(open).outside);
+                }
+            }
+        }
+        places.sort_unstable();
+        places.dedup();
+        Ok(vacant.insert((places, available)))
+    }
+}
+
+fn adjacency(nodes: usize, edges: &mut Vec<(u32, u32)>) -> AdjacencyList {
+    edges.sort_unstable();
+    edges.dedup();
+    AdjacencyList::from_pairs(nodes, edges)
+}
