@@ -41,12 +41,45 @@ enum ValueCount {
     Enumerated(Box<Enumeration>),
 }
 
-/// A breadth-first search for values.
+/// A search for values: two searches in turns, breadth first over all states and depth first from some of them.
 #[derive(Clone, Debug, Default)]
 struct Enumeration {
+    /// The states in order of discovery. Those that the other search has expanded are skipped.
     queue: VecDeque<ValueState>,
-    visited: FxHashSet<(SetId, Prefix)>,
+    /// States that the depth-first search has discovered.
+    stack: Vec<ValueState>,
+    discovered: FxHashSet<(SetId, Prefix)>,
+    expanded: FxHashSet<ValueState>,
     found: FxHashSet<ValueId>,
+    is_depth_first: bool,
+}
+
+impl Enumeration {
+    fn new(start: ValueState) -> Self {
+        Self { queue: VecDeque::from([start]), ..Self::default() }
+    }
+
+    /// The next state to expand; the searches alternate.
+    fn next(&mut self) -> Option<ValueState> {
+        self.is_depth_first = !self.is_depth_first;
+        loop {
+            let next = if self.is_depth_first { self.stack.pop() } else { None };
+            let next = next.or_else(|| self.queue.pop_front())?;
+            if self.expanded.insert(next) {
+                return Some(next);
+            }
+        }
+    }
+
+    /// Adds a state after the one that `next` returned; `key` identifies it.
+    fn discover(&mut self, state: ValueState, key: (SetId, Prefix)) {
+        if self.discovered.insert(key) {
+            self.queue.push_back(state);
+            if self.is_depth_first {
+                self.stack.push(state);
+            }
+        }
+    }
 }
 
 impl ValueCounts {
@@ -55,7 +88,10 @@ impl ValueCounts {
         let enumerated = self.of_value.values().map(|count| match count {
             ValueCount::InProgress => 32,
             ValueCount::Enumerated(values) => {
-                values.visited.capacity() * 32 + values.queue.capacity() * 8 + values.found.capacity() * 5
+                values.discovered.capacity() * 32
+                    + (values.queue.capacity() + values.stack.capacity()) * 8
+                    + values.expanded.capacity() * 9
+                    + values.found.capacity() * 5
             }
         });
         enumerated.sum::<usize>() + self.members.capacity() * 16
@@ -152,8 +188,7 @@ impl Builder {
         let Self { remembered, .. } = self;
         let start = remembered.start_state(number);
         let known = remembered.counts.of_value.entry(number).or_insert_with(|| {
-            let queue = VecDeque::from([start]);
-            ValueCount::Enumerated(Box::new(Enumeration { queue, ..Enumeration::default() }))
+            ValueCount::Enumerated(Box::new(Enumeration::new(start)))
         });
         let ValueCount::Enumerated(mut values) = std::mem::replace(known, ValueCount::InProgress) else {
             return Ok(true);
@@ -165,22 +200,19 @@ impl Builder {
         result.map(|()| has_enough)
     }
 
-    /// Searches until `count` values are found: breadth first, so that loops do not divert it, and in turns depth first,
-    /// because there may be too many prefixes of long values.
+    /// Searches until `count` values are found. Breadth first, so that loops do not divert it, and depth first, because
+    /// there may be too many prefixes of long values.
     fn enumerate(
         &mut self,
         recognizer: &Recognizer,
         values: &mut Enumeration,
         count: usize,
     ) -> Result<(), LimitExceeded> {
-        let mut is_breadth_first = true;
         while values.found.len() < count {
-            let next = if is_breadth_first { values.queue.pop_front() } else { values.queue.pop_back() };
-            let Some(state) = next else { return Ok(()) };
-            is_breadth_first = !is_breadth_first;
-            if values.visited.len() > self.limits.set_items {
+            if values.discovered.len() > self.limits.set_items {
                 return Err(LimitExceeded::new("set_items", self.limits.set_items));
             }
+            let Some(state) = values.next() else { return Ok(()) };
             for byte in 0..=u8::MAX {
                 let Some(next) = self.step_value(recognizer, state, byte)? else { continue };
                 let set = &recognizer.set(next.set).data;
@@ -190,8 +222,8 @@ impl Builder {
                     values.found.insert(value);
                 }
                 let prefix = self.remembered.values.saturated(next.prefix, MAX_ZEROS);
-                if !is_final && values.visited.insert((next.set, prefix)) {
-                    values.queue.push_back(next);
+                if !is_final {
+                    values.discover(next, (next.set, prefix));
                 }
             }
         }
