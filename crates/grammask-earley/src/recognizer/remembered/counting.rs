@@ -16,11 +16,12 @@ use grammask_grammar::{ValueEquality, ValueKind};
 use super::super::{Builder, ItemState, Recognizer};
 use super::ValueState;
 use super::json::{Prefix, ValueId};
+use super::liveness::bytes_by_preference;
 use super::scopes::Ahead;
 use super::value_set::ValueSetId;
 
 /// Maximum number of states of a terminal in which a self-loop is looked for.
-const MAX_STATES: usize = 64;
+const MAX_STATES: usize = 256;
 /// Zeros of numbers that are enumerated as different prefixes. Only the values count, so this is sound.
 const MAX_ZEROS: u32 = 64;
 
@@ -213,7 +214,7 @@ impl Builder {
                 return Err(LimitExceeded::new("set_items", self.limits.set_items));
             }
             let Some(state) = values.next() else { return Ok(()) };
-            for byte in 0..=u8::MAX {
+            for byte in bytes_by_preference() {
                 let Some(next) = self.step_value(recognizer, state, byte)? else { continue };
                 let set = &recognizer.set(next.set).data;
                 let (ends, is_final) = (set.ends(), set.is_final());
@@ -268,11 +269,11 @@ pub(in super::super) fn is_infinite(
 }
 
 fn has_loop(automata: &mut Automata, start: StateId, equality: ValueEquality) -> Result<bool, LimitExceeded> {
-    // The states, and whether a text without exponents reaches them.
-    let mut states: Vec<(StateId, bool)> = vec![(start, true)];
-    let mut next = 0;
-    while let Some(&(state, is_plain)) = states.get(next) {
-        next += 1;
+    // The states, and whether a text without exponents reaches them. Depth first, because loops are far from the start
+    // where a list of words comes before them.
+    let mut visited: FxHashSet<(StateId, bool)> = FxHashSet::from_iter([(start, true)]);
+    let mut stack = vec![(start, true)];
+    while let Some((state, is_plain)) = stack.pop() {
         for (bytes, target) in automata.successors(state)? {
             let has = |mut range: std::ops::RangeInclusive<u8>| range.any(|byte| bytes.contains(byte));
             let changes_value = match equality {
@@ -283,8 +284,8 @@ fn has_loop(automata: &mut Automata, start: StateId, equality: ValueEquality) ->
                 return Ok(true);
             }
             let is_plain = is_plain && bytes.iter().any(|byte| !matches!(byte, b'e' | b'E'));
-            if !states.contains(&(target, is_plain)) && states.len() < MAX_STATES {
-                states.push((target, is_plain));
+            if visited.len() < MAX_STATES && visited.insert((target, is_plain)) {
+                stack.push((target, is_plain));
             }
         }
     }
