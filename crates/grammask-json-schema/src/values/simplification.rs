@@ -375,16 +375,7 @@ impl ValueSets<'_> {
         {
             return Ok(false);
         }
-        let languages = &mut self.languages;
-        for (part, whole) in [(one.string.yes, other.string.yes), (one.number.yes, other.number.yes)] {
-            if part != whole && !languages.is_empty(part)? {
-                let terms = languages.automata.terms_mut();
-                let outside = languages.encoding.outside(terms, whole);
-                if !languages.are_disjoint(part, outside)? {
-                    return Ok(false);
-                }
-            }
-        }
-        Ok(true)
+        Ok(self.languages.is_subset(one.number.yes, other.number.yes)?
+            && self.languages.is_string_subset(one.string, other.string)?)
     }
 }

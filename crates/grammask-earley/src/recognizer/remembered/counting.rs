@@ -188,9 +188,11 @@ impl Builder {
     ) -> Result<bool, LimitExceeded> {
         let Self { remembered, .. } = self;
         let start = remembered.start_state(number);
-        let known = remembered.counts.of_value.entry(number).or_insert_with(|| {
-            ValueCount::Enumerated(Box::new(Enumeration::new(start)))
-        });
+        let known = remembered
+            .counts
+            .of_value
+            .entry(number)
+            .or_insert_with(|| ValueCount::Enumerated(Box::new(Enumeration::new(start))));
         let ValueCount::Enumerated(mut values) = std::mem::replace(known, ValueCount::InProgress) else {
             return Ok(true);
         };
