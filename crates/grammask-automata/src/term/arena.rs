@@ -214,6 +214,15 @@ impl Terms {
         }
     }
 
+    /// The operands of an intersection; none for other terms.
+    #[must_use]
+    pub fn intersected(&self, term: TermId) -> &[TermId] {
+        match self.get(term) {
+            Term::Intersection(operands) => operands,
+            _ => &[],
+        }
+    }
+
     /// Whether the term, or an alternative of it, is a repetition or a concatenation with a repetition.
     #[must_use]
     pub fn has_repetition(&self, term: TermId) -> bool {

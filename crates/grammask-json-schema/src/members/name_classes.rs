@@ -1,4 +1,9 @@
 //! Equivalence classes of the member names that a schema does not declare.
+//!
+//! n patterns split the names into up to 2^n classes, and a pattern splits a class if some name of the class matches it
+//! and some does not. Searches for such names read products of up to n automata. So each class keeps a witness, a name in
+//! it, and names that are likely on the other side are tried before: those made of the witness and a word of the
+//! pattern. Patterns that occur anywhere in a name need no search at all.
 
 use crate::values::formula::{Formula, falsehood};
 use crate::values::formulas::{Formulas, NameId};
@@ -18,6 +23,8 @@ pub(super) struct NameClass {
     /// The names before those that are declared were excluded.
     pub(super) before_declared: TermId,
     patterns: FxHashSet<TermId>,
+    /// A name in the class, if one was found.
+    witness: Option<Box<[u8]>>,
 }
 
 impl NameClass {
@@ -73,53 +80,141 @@ pub(super) fn name_classes(
     let (terms, encoding) = (languages.automata.terms_mut(), &mut languages.encoding);
     let declared = encoding.literals(terms, names.iter().map(|&name| &**formulas.names.get(name)));
     let others = if names.is_empty() { any_string } else { encoding.complement(terms, declared) };
-    let mut classes =
-        vec![NameClass { names: others, before_declared: any_string, patterns: FxHashSet::default() }];
+    let witness = languages.near_word(others)?;
+    let mut names_of = NameSearch { languages, others, patterns: Vec::new(), words: Vec::new() };
+    let mut classes = vec![NameClass {
+        names: others,
+        before_declared: any_string,
+        patterns: FxHashSet::default(),
+        witness,
+    }];
     for pattern in patterns {
-        let terms = languages.automata.terms_mut();
-        let not_matching = languages.encoding.complement(terms, pattern);
+        let terms = names_of.languages.automata.terms_mut();
+        let not_matching = names_of.languages.encoding.complement(terms, pattern);
+        names_of.add_words(pattern, not_matching)?;
         let mut split = Vec::with_capacity(classes.len() + 1);
         for class in classes {
-            let terms = languages.automata.terms_mut();
-            let (inside, outside) = (
-                terms.intersection(&[class.names, pattern]),
-                terms.intersection(&[class.names, not_matching]),
-            );
-            let (is_outside, is_inside) = (languages.is_empty(inside)?, languages.is_empty(outside)?);
+            let terms = names_of.languages.automata.terms_mut();
+            let inside = terms.intersection(&[class.names, pattern]);
+            let outside = terms.intersection(&[class.names, not_matching]);
+            let side = ClassSide { class: &class, names: outside, pattern, is_matching: false };
+            let without = names_of.find(side)?;
+            let with = names_of.find(ClassSide { names: inside, is_matching: true, ..side })?;
+            let is_split = with.is_some() && without.is_some();
             // A class that is not split keeps its simpler term.
-            if !is_inside {
-                let names = if is_outside { class.names } else { outside };
-                let before_declared = if is_outside {
-                    class.before_declared
-                } else {
-                    let terms = languages.automata.terms_mut();
+            if let Some(Found { witness }) = without {
+                let names = if is_split { outside } else { class.names };
+                let before_declared = if is_split {
+                    let terms = names_of.languages.automata.terms_mut();
                     terms.intersection(&[class.before_declared, not_matching])
+                } else {
+                    class.before_declared
                 };
-                split.push(NameClass { names, before_declared, patterns: class.patterns.clone() });
+                let patterns = class.patterns.clone();
+                split.push(NameClass { names, before_declared, patterns, witness });
             }
-            if !is_outside {
-                let names = match (is_inside, class.names == any_string) {
-                    (true, _) => class.names,
-                    (false, true) => pattern,
-                    (false, false) => inside,
+            if let Some(Found { witness }) = with {
+                let names = match (is_split, class.names == any_string) {
+                    (false, _) => class.names,
+                    (true, true) => pattern,
+                    (true, false) => inside,
                 };
-                let before_declared = match (is_inside, class.before_declared == any_string) {
-                    (true, _) => class.before_declared,
-                    (false, true) => pattern,
-                    (false, false) => {
-                        let terms = languages.automata.terms_mut();
+                let before_declared = match (is_split, class.before_declared == any_string) {
+                    (false, _) => class.before_declared,
+                    (true, true) => pattern,
+                    (true, false) => {
+                        let terms = names_of.languages.automata.terms_mut();
                         terms.intersection(&[class.before_declared, pattern])
                     }
                 };
                 let mut patterns = class.patterns;
                 patterns.insert(pattern);
-                split.push(NameClass { names, before_declared, patterns });
+                split.push(NameClass { names, before_declared, patterns, witness });
             }
         }
+        names_of.patterns.push(pattern);
         classes = split;
         if classes.len() > MAX_NAME_CLASSES {
             return Err(LimitExceeded::new("grammar_size", limits.grammar_size));
         }
     }
     Ok(classes)
+}
+
+/// The names of a class that match a pattern, or do not match it.
+#[derive(Clone, Copy)]
+struct ClassSide<'a> {
+    class: &'a NameClass,
+    names: TermId,
+    pattern: TermId,
+    is_matching: bool,
+}
+
+/// A nonempty side, with a name in it if one was found.
+struct Found {
+    witness: Option<Box<[u8]>>,
+}
+
+/// Searches for names of classes.
+struct NameSearch<'l> {
+    languages: &'l mut ScalarLanguages,
+    /// The names that are not declared.
+    others: TermId,
+    /// The patterns that the classes are split by so far.
+    patterns: Vec<TermId>,
+    /// A word of each of these patterns and of the next one, and a word outside of each, if they are found near.
+    words: Vec<[Box<[u8]>; 2]>,
+}
+
+impl NameSearch<'_> {
+    fn add_words(&mut self, pattern: TermId, not_matching: TermId) -> Result<(), LimitExceeded> {
+        let inside = self.languages.near_word(pattern)?.unwrap_or_default();
+        let outside = self.languages.near_word(not_matching)?.unwrap_or_default();
+        self.words.push([inside, outside]);
+        Ok(())
+    }
+
+    /// Whether a side has names.
+    fn find(&mut self, side: ClassSide<'_>) -> Result<Option<Found>, LimitExceeded> {
+        for candidate in self.candidates(side) {
+            if self.has_name(side, &candidate)? {
+                return Ok(Some(Found { witness: Some(candidate) }));
+            }
+        }
+        Ok((!self.languages.is_empty(side.names)?).then_some(Found { witness: None }))
+    }
+
+    /// Names that are likely to be on a side of the next pattern.
+    fn candidates(&self, side: ClassSide<'_>) -> Vec<Box<[u8]>> {
+        let mut candidates = Vec::new();
+        let Some([word, _]) = self.words.last() else { return candidates };
+        if let Some(witness) = &side.class.witness {
+            candidates.push(witness.clone());
+            if side.is_matching {
+                candidates.push([&witness[..], word].concat().into());
+                candidates.push([word, &witness[..]].concat().into());
+            }
+        }
+        let is_matching = |pattern: &TermId| side.class.patterns.contains(pattern);
+        let of_patterns = self.patterns.iter().map(is_matching).chain([side.is_matching]).zip(&self.words);
+        let matching = of_patterns.filter(|&(is_matching, _)| is_matching);
+        candidates.push(matching.flat_map(|(_, [word, _])| &word[..]).copied().collect());
+        candidates.extend(self.words.iter().flatten().cloned());
+        candidates
+    }
+
+    fn has_name(&mut self, side: ClassSide<'_>, name: &[u8]) -> Result<bool, LimitExceeded> {
+        if self.languages.has_word(side.pattern, name)? != side.is_matching
+            || !self.languages.has_word(self.others, name)?
+        {
+            return Ok(false);
+        }
+        for &pattern in &self.patterns {
+            let is_matching = side.class.patterns.contains(&pattern);
+            if self.languages.has_word(pattern, name)? != is_matching {
+                return Ok(false);
+            }
+        }
+        Ok(true)
+    }
 }

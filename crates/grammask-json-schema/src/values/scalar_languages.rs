@@ -2,7 +2,7 @@
 
 use std::sync::{LazyLock, Mutex, PoisonError};
 
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::members::unique_names::NameCounts;
 use crate::numbers::{NumberSet, PlainDigits};
@@ -10,7 +10,7 @@ use crate::strings::excluded_words::ExcludedWords;
 use crate::strings::string_encoding::{EncodingKind, StringEncoding};
 use crate::values::value_set::StringSet;
 use crate::{Numbers, SchemaOptions};
-use grammask_automata::{Automata, TermId, Terms};
+use grammask_automata::{Automata, StateId, TermId, Terms};
 use grammask_diagnostics::{LimitExceeded, Limits};
 
 /// The term arena with its automata, and the encoding of strings.
@@ -21,6 +21,11 @@ pub(crate) struct ScalarLanguages {
     pub(crate) any_number: NumberSet,
     pub(crate) any_string: StringSet,
     numbers: Numbers,
+    /// Pairs of languages, in ascending order, that have all strings between them: sets of strings that are decided by
+    /// their construction.
+    complementary: FxHashSet<[TermId; 2]>,
+    /// Memo table of [`Self::near_word`].
+    near_words: FxHashMap<TermId, Option<Box<[u8]>>>,
     /// Memo table of translated patterns by source; `None` if the pattern has a finding.
     pub(crate) patterns: FxHashMap<Box<str>, Option<TermId>>,
     /// For `members::unique_names`.
@@ -29,6 +34,9 @@ pub(crate) struct ScalarLanguages {
 
 /// Bound on the states of the automaton of one encoded character.
 const MAX_CHARACTER_STATES: usize = 1024;
+
+/// Number of states in which a word is looked for.
+const MAX_NEAR_STATES: usize = 256;
 
 /// The initial terms of every translation with one string encoding, computed once per process: they cost more than the
 /// translation of a small schema.
@@ -78,6 +86,8 @@ impl ScalarLanguages {
             any_number,
             any_string,
             numbers: options.numbers,
+            complementary: FxHashSet::default(),
+            near_words: FxHashMap::default(),
             patterns: FxHashMap::default(),
             name_counts: NameCounts::default(),
         }
@@ -96,7 +106,115 @@ impl ScalarLanguages {
 
     /// Whether a language has no word.
     pub(crate) fn is_empty(&mut self, term: TermId) -> Result<bool, LimitExceeded> {
+        // A language of one word is not searched: the states of the other operands are shared by many words.
+        let terms = self.automata.terms();
+        let operands = terms.intersected(term);
+        let word =
+            operands.iter().enumerate().find_map(|(index, &operand)| Some((index, terms.word(operand)?)));
+        if let Some((of_word, word)) = word {
+            let mut others = operands.to_vec();
+            others.swap_remove(of_word);
+            for other in others {
+                if !self.has_word(other, &word)? {
+                    return Ok(true);
+                }
+            }
+            return Ok(false);
+        }
         Ok(self.automata.start(term)?.is_none())
+    }
+
+    /// Whether a language has a word.
+    pub(crate) fn has_word(&mut self, term: TermId, word: &[u8]) -> Result<bool, LimitExceeded> {
+        let Some(mut state) = self.automata.start(term)? else { return Ok(false) };
+        for &byte in word {
+            match self.automata.step(state, byte)? {
+                Some(next) => state = next,
+                None => return Ok(false),
+            }
+        }
+        Ok(self.automata.is_accepting(state))
+    }
+
+    /// Some word of a language, if one is found among the states near its start; memoised.
+    pub(crate) fn near_word(&mut self, term: TermId) -> Result<Option<Box<[u8]>>, LimitExceeded> {
+        if let Some(cached) = self.near_words.get(&term) {
+            return Ok(cached.clone());
+        }
+        let word = self.find_near_word(term)?;
+        self.near_words.insert(term, word.clone());
+        Ok(word)
+    }
+
+    fn find_near_word(&mut self, term: TermId) -> Result<Option<Box<[u8]>>, LimitExceeded> {
+        /// A state in order of discovery, with the position of its predecessor and the byte between them.
+        struct Discovery {
+            state: StateId,
+            predecessor: usize,
+            byte: u8,
+        }
+        let Some(start) = self.automata.start(term)? else { return Ok(None) };
+        let mut discovered = vec![Discovery { state: start, predecessor: 0, byte: 0 }];
+        let mut visited = FxHashSet::from_iter([start]);
+        // Depth first: a list of words is deep and wide.
+        let mut stack = vec![0];
+        while let Some(mut at) = stack.pop() {
+            let state = discovered[at].state;
+            if self.automata.is_accepting(state) {
+                let mut word = Vec::new();
+                while at > 0 {
+                    word.push(discovered[at].byte);
+                    at = discovered[at].predecessor;
+                }
+                word.reverse();
+                return Ok(Some(word.into()));
+            }
+            for (bytes, target) in self.automata.successors(state)? {
+                let Some(byte) = bytes.iter().next() else { continue };
+                if visited.len() < MAX_NEAR_STATES && visited.insert(target) {
+                    stack.push(discovered.len());
+                    discovered.push(Discovery { state: target, predecessor: at, byte });
+                }
+            }
+        }
+        Ok(None)
+    }
+
+    /// Whether all strings of `part` are surely in `whole`.
+    pub(crate) fn is_string_subset(
+        &mut self,
+        part: StringSet,
+        whole: StringSet,
+    ) -> Result<bool, LimitExceeded> {
+        if !self.is_decided_by_form(whole) {
+            return self.is_subset(part.yes, whole.yes);
+        }
+        Ok(!self.has_near_word_outside(part.yes, whole.yes)? && self.are_disjoint(part.yes, whole.no)?)
+    }
+
+    /// Whether a language surely has a word outside of another one: most languages that are not a subset differ in the
+    /// first word that is found.
+    fn has_near_word_outside(&mut self, part: TermId, whole: TermId) -> Result<bool, LimitExceeded> {
+        Ok(part != whole
+            && match self.near_word(part)? {
+                Some(word) => !self.has_word(whole, &word)?,
+                None => false,
+            })
+    }
+
+    /// Whether all words of `part` are in `whole`.
+    pub(crate) fn is_subset(&mut self, part: TermId, whole: TermId) -> Result<bool, LimitExceeded> {
+        if part == whole {
+            return Ok(true);
+        }
+        if self.has_near_word_outside(part, whole)? {
+            return Ok(false);
+        }
+        if self.is_empty(part)? {
+            return Ok(true);
+        }
+        let outside = self.encoding.outside(self.automata.terms_mut(), whole);
+        self.are_disjoint(part, outside)
     }
 
     /// The numbers in both sets; the full and the empty set add no term.
@@ -142,14 +260,26 @@ impl ScalarLanguages {
         if b == none {
             return b;
         }
+        let is_decided = self.is_decided_by_form(a) && self.is_decided_by_form(b);
         let terms = self.automata.terms_mut();
-        StringSet { yes: terms.intersection(&[a.yes, b.yes]), no: terms.union(&[a.no, b.no]) }
+        let both = StringSet { yes: terms.intersection(&[a.yes, b.yes]), no: terms.union(&[a.no, b.no]) };
+        if is_decided {
+            self.complementary.insert(pair_of(both));
+        }
+        both
+    }
+
+    /// Whether each string is in the set or outside by the construction of the set.
+    fn is_decided_by_form(&self, string: StringSet) -> bool {
+        string == self.any_string
+            || string == self.any_string.complement()
+            || self.complementary.contains(&pair_of(string))
     }
 
     /// Whether each text of a number or string is surely in the set or surely outside.
     pub(crate) fn is_decided(&mut self, number: NumberSet, string: StringSet) -> Result<bool, LimitExceeded> {
         let any_number = number == self.any_number || number == NumberSet::not(self.any_number);
-        let any_string = string == self.any_string || string == self.any_string.complement();
+        let any_string = self.is_decided_by_form(string);
         let all = [
             (self.any_number.yes, number.yes, number.no, any_number),
             (self.any_string.yes, string.yes, string.no, any_string),
@@ -170,11 +300,18 @@ impl ScalarLanguages {
 
     /// The decided set of the strings encoded by `yes`.
     pub(crate) fn string_set(&mut self, yes: TermId) -> StringSet {
-        StringSet { yes, no: self.encoding.complement(self.automata.terms_mut(), yes) }
+        let string = StringSet { yes, no: self.encoding.complement(self.automata.terms_mut(), yes) };
+        self.complementary.insert(pair_of(string));
+        string
     }
 
     /// Numbers that are all undecided, for a constraint that is not enforced: its negation is not enforced either.
     pub(crate) fn undecided_numbers(&self) -> NumberSet {
         NumberSet { no: self.any_number.yes, ..self.any_number }
     }
+}
+
+/// The languages of a set of strings, in ascending order.
+fn pair_of(string: StringSet) -> [TermId; 2] {
+    [string.yes.min(string.no), string.yes.max(string.no)]
 }

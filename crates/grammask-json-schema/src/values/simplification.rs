@@ -382,16 +382,7 @@ impl ValueSets<'_> {
         {
             return Ok(false);
         }
-        let strings = (one.string.regular.yes, other.string.regular.yes);
-        for (part, whole) in [strings, (one.number.yes, other.number.yes)] {
-            if part != whole && !languages.is_empty(part)? {
-                let terms = languages.automata.terms_mut();
-                let outside = languages.encoding.outside(terms, whole);
-                if !languages.are_disjoint(part, outside)? {
-                    return Ok(false);
-                }
-            }
-        }
-        Ok(true)
+        Ok(languages.is_subset(one.number.yes, other.number.yes)?
+            && languages.is_string_subset(one.string.regular, other.string.regular)?)
     }
 }

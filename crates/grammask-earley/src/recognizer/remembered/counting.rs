@@ -16,11 +16,12 @@ use grammask_grammar::{ValueEquality, ValueKind, ValueSupply};
 use super::super::{Builder, ItemState, Recognizer};
 use super::ValueState;
 use super::json::{Prefix, ValueId};
+use super::liveness::bytes_by_preference;
 use super::scopes::Ahead;
 use super::value_set::ValueSetId;
 
 /// Maximum number of states of a terminal in which a self-loop is looked for.
-const MAX_STATES: usize = 64;
+const MAX_STATES: usize = 256;
 /// Zeros of numbers that are enumerated as different prefixes. Only the values count, so this is sound.
 const MAX_ZEROS: u32 = 64;
 
@@ -41,12 +42,45 @@ enum ValueCount {
     Enumerated(Box<Enumeration>),
 }
 
-/// A breadth-first search for values.
+/// A search for values: two searches in turns, breadth first over all states and depth first from some of them.
 #[derive(Clone, Debug, Default)]
 struct Enumeration {
+    /// The states in order of discovery. Those that the other search has expanded are skipped.
     queue: VecDeque<ValueState>,
-    visited: FxHashSet<(SetId, Prefix)>,
+    /// States that the depth-first search has discovered.
+    stack: Vec<ValueState>,
+    discovered: FxHashSet<(SetId, Prefix)>,
+    expanded: FxHashSet<ValueState>,
     found: FxHashSet<ValueId>,
+    is_depth_first: bool,
+}
+
+impl Enumeration {
+    fn new(start: ValueState) -> Self {
+        Self { queue: VecDeque::from([start]), ..Self::default() }
+    }
+
+    /// The next state to expand; the searches alternate.
+    fn next(&mut self) -> Option<ValueState> {
+        self.is_depth_first = !self.is_depth_first;
+        loop {
+            let next = if self.is_depth_first { self.stack.pop() } else { None };
+            let next = next.or_else(|| self.queue.pop_front())?;
+            if self.expanded.insert(next) {
+                return Some(next);
+            }
+        }
+    }
+
+    /// Adds a state after the one that `next` returned; `key` identifies it.
+    fn discover(&mut self, state: ValueState, key: (SetId, Prefix)) {
+        if self.discovered.insert(key) {
+            self.queue.push_back(state);
+            if self.is_depth_first {
+                self.stack.push(state);
+            }
+        }
+    }
 }
 
 impl ValueCounts {
@@ -55,7 +89,10 @@ impl ValueCounts {
         let enumerated = self.of_value.values().map(|count| match count {
             ValueCount::InProgress => 32,
             ValueCount::Enumerated(values) => {
-                values.visited.capacity() * 32 + values.queue.capacity() * 8 + values.found.capacity() * 5
+                values.discovered.capacity() * 32
+                    + (values.queue.capacity() + values.stack.capacity()) * 8
+                    + values.expanded.capacity() * 9
+                    + values.found.capacity() * 5
             }
         });
         enumerated.sum::<usize>() + self.members.capacity() * 16
@@ -156,10 +193,11 @@ impl Builder {
         }
         let Self { remembered, .. } = self;
         let start = remembered.start_state(number);
-        let known = remembered.counts.of_value.entry(number).or_insert_with(|| {
-            let queue = VecDeque::from([start]);
-            ValueCount::Enumerated(Box::new(Enumeration { queue, ..Enumeration::default() }))
-        });
+        let known = remembered
+            .counts
+            .of_value
+            .entry(number)
+            .or_insert_with(|| ValueCount::Enumerated(Box::new(Enumeration::new(start))));
         let ValueCount::Enumerated(mut values) = std::mem::replace(known, ValueCount::InProgress) else {
             return Ok(true);
         };
@@ -170,23 +208,20 @@ impl Builder {
         result.map(|()| has_enough)
     }
 
-    /// Searches until `count` values are found: breadth first, so that loops do not divert it, and in turns depth first,
-    /// because there may be too many prefixes of long values.
+    /// Searches until `count` values are found. Breadth first, so that loops do not divert it, and depth first, because
+    /// there may be too many prefixes of long values.
     fn enumerate(
         &mut self,
         recognizer: &Recognizer,
         values: &mut Enumeration,
         count: usize,
     ) -> Result<(), LimitExceeded> {
-        let mut is_breadth_first = true;
         while values.found.len() < count {
-            let next = if is_breadth_first { values.queue.pop_front() } else { values.queue.pop_back() };
-            let Some(state) = next else { return Ok(()) };
-            is_breadth_first = !is_breadth_first;
-            if values.visited.len() > self.limits.set_items {
+            if values.discovered.len() > self.limits.set_items {
                 return Err(LimitExceeded::new("set_items", self.limits.set_items));
             }
-            for byte in 0..=u8::MAX {
+            let Some(state) = values.next() else { return Ok(()) };
+            for byte in bytes_by_preference() {
                 let Some(next) = self.step_value(recognizer, state, byte)? else { continue };
                 let set = &recognizer.set(next.set).data;
                 let (ends, is_final) = (set.ends(), set.is_final());
@@ -195,8 +230,8 @@ impl Builder {
                     values.found.insert(value);
                 }
                 let prefix = self.remembered.values.saturated(next.prefix, MAX_ZEROS);
-                if !is_final && values.visited.insert((next.set, prefix)) {
-                    values.queue.push_back(next);
+                if !is_final {
+                    values.discover(next, (next.set, prefix));
                 }
             }
         }
@@ -275,11 +310,11 @@ pub(in super::super) fn is_infinite(
 }
 
 fn has_loop(automata: &mut Automata, start: StateId, equality: ValueEquality) -> Result<bool, LimitExceeded> {
-    // The states, and whether a text without exponents reaches them.
-    let mut states: Vec<(StateId, bool)> = vec![(start, true)];
-    let mut next = 0;
-    while let Some(&(state, is_plain)) = states.get(next) {
-        next += 1;
+    // The states, and whether a text without exponents reaches them. Depth first, because loops are far from the start
+    // where a list of words comes before them.
+    let mut visited: FxHashSet<(StateId, bool)> = FxHashSet::from_iter([(start, true)]);
+    let mut stack = vec![(start, true)];
+    while let Some((state, is_plain)) = stack.pop() {
         for (bytes, target) in automata.successors(state)? {
             let has = |mut range: std::ops::RangeInclusive<u8>| range.any(|byte| bytes.contains(byte));
             let changes_value = match equality {
@@ -290,8 +325,8 @@ fn has_loop(automata: &mut Automata, start: StateId, equality: ValueEquality) ->
                 return Ok(true);
             }
             let is_plain = is_plain && bytes.iter().any(|byte| !matches!(byte, b'e' | b'E'));
-            if !states.contains(&(target, is_plain)) && states.len() < MAX_STATES {
-                states.push((target, is_plain));
+            if visited.len() < MAX_STATES && visited.insert((target, is_plain)) {
+                stack.push((target, is_plain));
             }
         }
     }

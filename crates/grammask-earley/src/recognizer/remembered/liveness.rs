@@ -159,10 +159,11 @@ impl Builder {
     }
 }
 
-/// All bytes. A search follows the last one first: those that lead most directly to the end of a value, not white space,
-/// escapes, or other spellings of numbers.
-fn bytes_by_preference() -> impl Iterator<Item = u8> {
-    const DETOURS: &[u8] = b" \t\r\n\\+eE.0";
-    let direct = (0..=u8::MAX).filter(|byte| !DETOURS.contains(byte));
-    DETOURS.iter().copied().chain(direct)
+/// All bytes. A search follows the last one first: those that end strings, arrays and objects, then those that lead most
+/// directly to the end of a value, not white space, escapes, other spellings of numbers, or further members and levels.
+pub(super) fn bytes_by_preference() -> impl Iterator<Item = u8> {
+    const DETOURS: &[u8] = b" \t\r\n\\+eE.0[{,";
+    const ENDS: &[u8] = b"}]\"";
+    let direct = (0..=u8::MAX).filter(|byte| !DETOURS.contains(byte) && !ENDS.contains(byte));
+    DETOURS.iter().copied().chain(direct).chain(ENDS.iter().copied())
 }
