@@ -168,8 +168,10 @@ class EncodingContext:
         grammars = with_keywords(None, {"content_grammars": self.options.get("content_grammars", ())})
         named = dict(grammars.content_grammars)
         name = schema.get(CONTENT)
-        if name is not None:
+        if name in named:
             return code_without(_source_of(named[name].as_part()), words)
+        if name is not None:
+            return None
         media_type = schema.get("contentMediaType")
         if "contentMediaType" not in self.constraints or "contentEncoding" in schema or media_type is None:
             return None
