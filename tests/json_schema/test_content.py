@@ -293,6 +293,16 @@ def test_contents_that_contain_themselves() -> None:
     assert not compiled.is_valid(b'"[[], [[1]]]"')
 
 
+def test_unique_items_in_contents() -> None:
+    unique = {"type": "array", "items": {"type": "integer"}, "uniqueItems": True}
+    with pytest.raises(grammask.UnsupportedGrammar) as raised:
+        enforced({"type": "object", "properties": {"a": {**JSON, "contentSchema": unique}}})
+    assert [item.pointer for item in raised.value.diagnostics] == ["#/properties/a/contentMediaType"]
+    compiled = enforced({**JSON, "contentSchema": {**unique, "items": {"enum": [1, 2]}}})
+    assert compiled.is_valid(b'"[2, 1]"')
+    assert not compiled.is_valid(b'"[1, 1]"')
+
+
 def test_unsatisfiable_contents() -> None:
     with pytest.raises(grammask.GrammarSemanticError):
         enforced({**JSON, "contentSchema": False})

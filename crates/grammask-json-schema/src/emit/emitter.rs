@@ -324,7 +324,12 @@ impl Emitter {
         let mut inner = Self::new(sets.reader.options.whitespace.clone());
         inner.regular_contents.clone_from(&self.regular_contents);
         inner.content_depth = self.content_depth + 1;
+        let findings = sets.reader.findings.unsupported.len();
         let start = inner.emit(sets, value)?;
+        if sets.reader.findings.unsupported.len() > findings {
+            // Without a part that is not supported, its language may be a large one.
+            return Ok(None);
+        }
         let terms = sets.languages.automata.terms().clone();
         let texts = inner.rules.to_grammar(terms, start, "", &[]);
         let texts = texts.and_then(|texts| regular_texts(sets, &texts.grammar));
