@@ -317,3 +317,17 @@ def test_generate_writes_answers_in_markdown() -> None:
     assert "complete; it parses when read again as bytes" in output
     assert "give a grammar G or --markdown" in run("generate", status=1)
     assert "no bundled language 'cobol'" in run("generate", "--markdown", "cobol", status=1)
+
+
+def test_contents_of_schemas(tmp_path: Path) -> None:
+    schema = tmp_path / "schema.json"
+    schema.write_text('{"type": "string", "contentMediaType": "application/sql"}')
+    assert "contentMediaType" not in run("check", str(schema))
+    assert "enforced at #: type, contentMediaType" in run("check", str(schema), "--option", "content=enforce")
+    for text, status in (('"SELECT 1"', 0), ('"SELECT"', 1)):
+        value = tmp_path / "value.json"
+        value.write_text(text)
+        run("validate", "--schema", str(schema), "--option", "content=enforce", str(value), status=status)
+    page = tmp_path / "page.html"
+    page.write_text("<!doctype html><html><head><title></title></head><body></body></html>")
+    run("validate", "html:page", str(page))

@@ -272,11 +272,35 @@ def test_contents_that_contain_themselves() -> None:
             }
         )
     assert [item.pointer for item in raised.value.diagnostics] == ["#/contentMediaType"]
+    schema: dict[str, Any] = {"type": "integer"}
+    value: Any = 1
+    for depth in range(1, 10):
+        schema, value = {**JSON, "contentSchema": schema}, json.dumps(value)
+        if depth == 8:
+            assert enforced(schema).is_valid(json.dumps(value).encode())
+    with pytest.raises(grammask.UnsupportedGrammar) as raised:
+        enforced(schema)
+    assert [item.pointer for item in raised.value.diagnostics] == ["#/contentMediaType"]
+    encoded: dict[str, Any] = {"const": 1}
+    for _ in range(2000):
+        encoded = {**JSON, "contentEncoding": "base64", "contentSchema": encoded}
+    with pytest.raises(UnsupportedSchema):
+        enforced(encoded)
     # Recursion inside a content is plain recursion.
     node = {"type": "array", "items": {"$ref": "#/$defs/node"}}
     compiled = enforced({**JSON, "contentSchema": {"$ref": "#/$defs/node"}, "$defs": {"node": node}})
     assert compiled.is_valid(b'"[[], [[]]]"')
     assert not compiled.is_valid(b'"[[], [[1]]]"')
+
+
+def test_unique_items_in_contents() -> None:
+    unique = {"type": "array", "items": {"type": "integer"}, "uniqueItems": True}
+    with pytest.raises(grammask.UnsupportedGrammar) as raised:
+        enforced({"type": "object", "properties": {"a": {**JSON, "contentSchema": unique}}})
+    assert [item.pointer for item in raised.value.diagnostics] == ["#/properties/a/contentMediaType"]
+    compiled = enforced({**JSON, "contentSchema": {**unique, "items": {"enum": [1, 2]}}})
+    assert compiled.is_valid(b'"[2, 1]"')
+    assert not compiled.is_valid(b'"[1, 1]"')
 
 
 def test_unsatisfiable_contents() -> None:

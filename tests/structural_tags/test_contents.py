@@ -62,6 +62,15 @@ def test_what_is_refused() -> None:
     for value in ("yes", 1):
         with pytest.raises(grammask.GrammarError):
             Grammar.from_structural_tag(tag(SCHEMA, content=value))
+    for style in CALLS:
+        unknown = {**SCHEMA, "properties": {"q": {"type": "string", "x-grammask-content": "no"}}}
+        with pytest.raises(grammask.GrammarError, match="there is no grammar `no`"):
+            Grammar.from_structural_tag(tag(unknown, style=style))
+        both = {**SCHEMA["properties"]["q"], "x-grammask-content": "no"}  # type: ignore[index]
+        with pytest.raises(grammask.GrammarError):
+            Grammar.from_structural_tag(
+                tag({**SCHEMA, "properties": {"q": both}}, style=style, content="enforce")
+            )
     with pytest.raises(grammask.GrammarError) as raised:
         Grammar.from_structural_tag(tag(SCHEMA, content="enforce", excludes=["x"]))
     (diagnostic,) = raised.value.diagnostics

@@ -2,6 +2,7 @@
 
 use rustc_hash::FxHashMap;
 
+use crate::document::resources::Location;
 use crate::emit::emitter::Emitter;
 use crate::emit::rules::{EmittedContent, EmittedGrammar, RuleId};
 use crate::keywords::schema_reader::SchemaReader;
@@ -34,6 +35,9 @@ pub(crate) struct GrammarWithContents {
     pub(crate) contents: Vec<StringContent>,
 }
 
+/// Bound on the depth of JSON in strings of JSON: each level doubles the length of an escaped quotation mark.
+const MAX_DEPTH: usize = 8;
+
 /// A grammar of emitted rules whose contents are being made.
 struct Pending {
     /// `None` for the whole text.
@@ -54,6 +58,7 @@ pub(crate) fn grammar_with_contents(
     let emitted_of =
         |rule: RuleId, source: &str| emitter.rules.to_grammar(terms.clone(), rule, source, media_grammars);
     let mut contents: Vec<StringContent> = Vec::new();
+    let mut depths: Vec<usize> = Vec::new();
     let mut indices: FxHashMap<EmittedContent, usize> = FxHashMap::default();
     let mut stack = vec![Pending { content: None, emitted: emitted_of(start, source)? }];
     while let Some(Pending { emitted, .. }) = stack.last() {
@@ -62,15 +67,11 @@ pub(crate) fn grammar_with_contents(
             Some(content @ EmittedContent::Media(grammar)) => {
                 indices.insert(content, contents.len());
                 contents.push(StringContent::Media(grammar));
+                depths.push(0);
             }
             Some(EmittedContent::Json(rule)) if stack.iter().any(|other| other.content == Some(rule)) => {
-                let value = emitter.json_contents.get(&rule)?;
-                let content = Content { texts: ContentTexts::Json(*value), encoding: None };
-                let place = *reader.content_places.get(&content)?;
-                let message =
-                    "a content of strings that contains such strings itself is not supported".to_owned();
-                let help = "write the inner schemas out";
-                reader.findings.add(&reader.library, Code::UnsupportedGrammar, place, message, help);
+                let message = "a content of strings that contains such strings itself is not supported";
+                refuse(reader, place_of(emitter, reader, rule)?, message.to_owned());
                 return None;
             }
             Some(EmittedContent::Json(rule)) => {
@@ -83,18 +84,34 @@ pub(crate) fn grammar_with_contents(
                 let Some(rule) = content else {
                     return Some(GrammarWithContents { grammar, embedded, contents });
                 };
-                let pointer = emitter.json_contents.get(&rule).and_then(|&value| {
-                    let content = Content { texts: ContentTexts::Json(value), encoding: None };
-                    reader.content_places.get(&content).map(|&place| reader.library.pointer(place))
-                });
+                let place = place_of(emitter, reader, rule)?;
+                let depth = embedded.iter().map(|&index| depths[index]).max().unwrap_or(0) + 1;
+                if depth > MAX_DEPTH {
+                    refuse(reader, place, format!("JSON in strings nests more than {MAX_DEPTH} deep"));
+                    return None;
+                }
+                depths.push(depth);
                 indices.insert(EmittedContent::Json(rule), contents.len());
                 contents.push(StringContent::Json {
                     grammar: Box::new(grammar),
                     embedded,
-                    pointer: pointer.unwrap_or_default(),
+                    pointer: reader.library.pointer(place),
                 });
             }
         }
     }
     None
+}
+
+/// The first place of the content with a rule.
+fn place_of(emitter: &Emitter, reader: &SchemaReader<'_>, rule: RuleId) -> Option<Location> {
+    let value = emitter.json_contents.get(&rule)?;
+    let content = Content { texts: ContentTexts::Json(*value), encoding: None };
+    reader.content_places.get(&content).copied()
+}
+
+/// Adds an error, which cannot be relaxed, about a content.
+fn refuse(reader: &mut SchemaReader<'_>, place: Location, message: String) {
+    let help = "leave `contentSchema` out where it nests";
+    reader.findings.add(&reader.library, Code::UnsupportedGrammar, place, message, help);
 }

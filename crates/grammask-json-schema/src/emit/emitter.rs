@@ -20,6 +20,9 @@ use crate::values::value_sets::ValueSets;
 use grammask_automata::TermId;
 use grammask_diagnostics::LimitExceeded;
 
+/// Bound on the depth of encoded contents in each other, which is recursion here.
+const MAX_CONTENT_DEPTH: usize = 8;
+
 /// The rules of one translation. It reads value sets and adds rules.
 pub(crate) struct Emitter {
     pub(crate) rules: Rules,
@@ -34,6 +37,8 @@ pub(crate) struct Emitter {
     pub(crate) json_contents: FxHashMap<RuleId, ValueFormula>,
     /// Memo table of the strings that hold an encoded content; `None` if they are not regular.
     regular_contents: FxHashMap<Content, Option<TermId>>,
+    /// The number of encoded contents around the text.
+    content_depth: usize,
 }
 
 /// A rule to be defined: the values of `set` at `depth`.
@@ -60,6 +65,7 @@ impl Emitter {
             pending: Vec::new(),
             json_contents: FxHashMap::default(),
             regular_contents: FxHashMap::default(),
+            content_depth: 0,
         }
     }
 
@@ -310,11 +316,20 @@ impl Emitter {
         if let Some(&cached) = self.regular_contents.get(&content) {
             return Ok(cached);
         }
+        if self.content_depth == MAX_CONTENT_DEPTH {
+            return Ok(None);
+        }
         // A schema that contains its own encoding is not regular.
         self.regular_contents.insert(content, None);
         let mut inner = Self::new(sets.reader.options.whitespace.clone());
         inner.regular_contents.clone_from(&self.regular_contents);
+        inner.content_depth = self.content_depth + 1;
+        let findings = sets.reader.findings.unsupported.len();
         let start = inner.emit(sets, value)?;
+        if sets.reader.findings.unsupported.len() > findings {
+            // Without a part that is not supported, its language may be a large one.
+            return Ok(None);
+        }
         let terms = sets.languages.automata.terms().clone();
         let texts = inner.rules.to_grammar(terms, start, "", &[]);
         let texts = texts.and_then(|texts| regular_texts(sets, &texts.grammar));

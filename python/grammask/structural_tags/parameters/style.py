@@ -100,8 +100,13 @@ class EncodingContext:
     @cached_property
     def constraints(self) -> frozenset[str]:
         """The keywords that constrain values."""
-        is_enforced = self.options.get("content") == "enforce"
-        return CONSTRAINTS | CONTENT_KEYWORDS if is_enforced else CONSTRAINTS
+        return CONSTRAINTS | self._content_keywords
+
+    @cached_property
+    def _content_keywords(self) -> frozenset[str]:
+        """The keywords about the content of strings, if they are enforced."""
+        is_enforced = self.options.get("content") == "enforce" and self.options.get("draft") not in ("4", "6")
+        return CONTENT_KEYWORDS if is_enforced else frozenset()
 
     @property
     def excludes(self) -> Sequence[str]:
@@ -169,9 +174,10 @@ class EncodingContext:
         named = dict(grammars.content_grammars)
         name = schema.get(CONTENT)
         if name is not None:
-            return code_without(_source_of(named[name].as_part()), words)
+            is_alone = isinstance(name, str) and name in named and not schema.keys() & self._content_keywords
+            return code_without(_source_of(named[name].as_part()), words) if is_alone else None
         media_type = schema.get("contentMediaType")
-        if "contentMediaType" not in self.constraints or "contentEncoding" in schema or media_type is None:
+        if not self._content_keywords or "contentEncoding" in schema or media_type is None:
             return None
         probe = schema_text({"contentMediaType": media_type})
         (name,) = _grammask.content_names(probe, grammars.for_engine(), limits) or (None,)
@@ -180,7 +186,8 @@ class EncodingContext:
             return code_without(_source_of(code), words)
         if code is None and name is not None and is_json_type(name):
             definitions = {key: schema[key] for key in ("$defs", "definitions") if key in schema}
-            inner = schema.get("contentSchema", True)
+            # A keyword since draft 2019-09.
+            inner = True if self.options.get("draft") == "7" else schema.get("contentSchema", True)
             options = {**self.options, "excludes": words, "strict": False}
             return json_schema_part(
                 {**inner, **definitions} if isinstance(inner, Mapping) else inner, **options
