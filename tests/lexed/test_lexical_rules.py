@@ -198,7 +198,8 @@ FORMATTED = {
     r'f"\{x}"': True,
     r'f"\N{DASH}"': True,  # The name is left to the interpreter.
     r'f"{x:\n}"': True,
-    'f"{x:\n}"': False,
+    'f"{x:\n}"': True,
+    'f"{x:\n a}"': False,
     'f"{\nx # c\n}"': True,
     r'f"{yield x}"': True,
     r'f"{*a, b}"': True,

@@ -185,7 +185,8 @@ impl RuleTranslation<'_> {
             .filter(|(_, definition)| definition.defined)
             .map(|(index, definition)| (&*definition.name, NonterminalId::new(index)))
             .collect();
-        let lexical = self.options.directives.iter().filter(|directive| directive.kind == DirectiveKind::Lexical);
+        let lexical =
+            self.options.directives.iter().filter(|directive| directive.kind == DirectiveKind::Lexical);
         self.lexical = lexical.filter_map(|directive| symbols.get(&*directive.name).copied()).collect();
         for Directive { kind, name, span } in self.options.directives {
             let Some(&symbol) = symbols.get(&**name) else {
