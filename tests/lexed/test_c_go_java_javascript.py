@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import random
-import re
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -105,7 +104,7 @@ def test_broken_texts_are_refused_as_lark_refuses_them(name: str) -> None:
     verdicts = []
     text = sample(name)
     if name == "javascript":
-        text = re.sub("`[^`]*`", '"t"', text)
+        text = "".join(line for line in text.splitlines(keepends=True) if "`" not in line)
     assert not may_have_lexical_rules(name, text)
     for mutant in mutants(text, chance, 250):
         if may_have_lexical_rules(name, mutant):

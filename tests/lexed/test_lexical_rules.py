@@ -150,6 +150,57 @@ def test_encoded_texts_hold_lexical_rules() -> None:
     assert not compiled.is_valid(rb"\"a ${ b \"")
 
 
+def test_kbnf_and_gbnf_declare_lexical_rules(interpolated: grammask.CompiledGrammar) -> None:
+    kbnf = r"""
+        %terminal NAME, TEXT; %lexical string; %ignore SPACE;
+        start      ::= expression;
+        expression ::= operand { "+" operand };
+        operand    ::= NAME | string | "{" [ expression { "," expression } ] "}";
+        string     ::= "\"" { TEXT | "$" | "${" expression "}" } "\"";
+        NAME ::= #"[a-z]+"; TEXT ::= #"[^\"$]+"; SPACE ::= #" +";
+    """
+    gbnf = r"""
+        root       ::= expression
+        expression ::= operand ("+" operand)*
+        operand    ::= NAME | string | "{" (expression ("," expression)*)? "}"
+        string     ::= "\"" (TEXT | "$" | "${" expression "}")* "\""
+        NAME  ::= [a-z]+
+        TEXT  ::= [^"$]+
+        SPACE ::= " "+
+        %terminal NAME TEXT
+        %lexical string
+        %ignore SPACE
+    """
+    compiled = [
+        grammask.Grammar.from_kbnf(kbnf, lexer="contextual").compile(BYTES),
+        grammask.Grammar.from_gbnf(gbnf, lexer="basic").compile(BYTES),
+    ]
+    choose = random.Random(2)
+    accepted = 0
+    for _ in range(3_000):
+        text = "".join(choose.choices(['"', "${", "}", "{", "$", "a", " ", "+", ","], k=choose.randrange(10)))
+        expected = interpolated.is_valid(text.encode())
+        accepted += expected
+        assert [one.is_valid(text.encode()) for one in compiled] == [expected, expected], text
+    assert accepted > 50
+
+
+def test_kbnf_declares_ignored_rules() -> None:
+    text = r"""
+        %terminal NAME, TEXT, OPEN, CLOSE; %lexical comment, inner; %ignore comment, SPACE;
+        start   ::= { NAME ";" };
+        comment ::= "/*" { TEXT | inner } CLOSE;
+        inner   ::= OPEN { TEXT | inner } CLOSE;
+        NAME ::= #"[a-z]+"; SPACE ::= #" +"; OPEN ::= #"/+\*"; CLOSE ::= #"\*+/";
+        TEXT ::= #"([^/*]|/+[^/*]|\*+[^/*])+";
+    """
+    compiled = grammask.Grammar.from_kbnf(text, lexer="basic").compile(BYTES)
+    choose = random.Random(3)
+    for _ in range(3_000):
+        words = "".join(choose.choices(["/*", "*/", "a", ";", " ", "/", "*", "b;"], k=choose.randrange(12)))
+        assert compiled.is_valid(words.encode()) == accepts_nested(words), words
+
+
 @pytest.mark.parametrize(
     ("text", "options", "message"),
     [
