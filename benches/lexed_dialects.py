@@ -42,11 +42,31 @@ class Source(NamedTuple):
     refused: RefusedTerminals | None
 
 
+INSTEAD_OF_LEXICAL_RULES = {
+    "javascript": r"""template: TEMPLATE
+_IN_BRACES_3: /([^{}`]|`[^`]*`)*/
+_IN_BRACES_2: _IN_BRACES_3 ("{" _IN_BRACES_3 "}" _IN_BRACES_3)*
+_IN_BRACES: _IN_BRACES_2 ("{" _IN_BRACES_2 "}" _IN_BRACES_2)*
+TEMPLATE: "`" (/[^`\\$]/ | /\\(.|\n)/ | /\$(?!\{)/ | "${" _IN_BRACES "}")* "`"
+""",
+    "python": r"""formatted: FORMATTED | LONG_FORMATTED
+LONG_FORMATTED.3: /(f|fr|rf)("{3}([^"\\]|\\.|"{1,2}([^"\\]|\\.))*"{3}|'{3}([^'\\]|\\.|'{1,2}([^'\\]|\\.))*'{3})/is
+FORMATTED.1: /(f|fr|rf)("([^"\\\n]|\\(\r\n|.))*"|'([^'\\\n]|\\(\r\n|.))*')/is
+""",
+}
+"""Terminals for what lexical rules read, in which the peers, which have none, see no expressions."""
+
+
+def text_for_peers(name: str) -> str:
+    """Return the text of a bundled grammar without lexical rules."""
+    return _replaced(bundled(name).path.read_text("utf-8"), INSTEAD_OF_LEXICAL_RULES.get(name, ""))
+
+
 def source(name: str) -> Source:
     """Return a bundled grammar, or a part of one."""
     whole, refused = PARTS.get(name, (name, None))
     grammar = bundled(whole)
-    text = grammar.path.read_text("utf-8")
+    text = text_for_peers(whole)
     if name in PARTS:
         return Source(_replaced(text, (CASES / f"{name}.lark").read_text("utf-8")), grammar.lexer, refused)
     if not isinstance(grammar.postlex, RefusedTerminals | None):

@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any
 
 import grammask
 import lark
+import lexed_dialects
 import numpy as np
 import tiktoken
 from grammask._grammask import embedded_vocabulary
@@ -105,7 +106,7 @@ class Reader:
             attributes = {field.name: getattr(postlex, field.name) for field in fields(postlex)}
             postlex = type("Blocks", (Indenter,), attributes)()
         self.library = lark.Lark(
-            bundled.path.read_text("utf-8"), parser="lalr", lexer=bundled.lexer, postlex=postlex
+            lexed_dialects.text_for_peers(name), parser="lalr", lexer=bundled.lexer, postlex=postlex
         )
         self.tokens = 0
 

@@ -115,8 +115,8 @@ class GrammarReaders:
                 :class:`grammask.lark_grammars.RefusedTerminals`.
             lexical_rules: Names of rules that the lexer reads as it reads terminals: without ignored text between
                 their symbols. They may nest, and may contain other rules between two terminals. Needs ``"lalr"``.
-            ignored_rules: Names of further such rules, whose texts are allowed between all lexemes, like nested comments.
-                Needs ``lexer="basic"``; each alternative begins with a terminal that no other rule uses there.
+            ignored_rules: Names of further such rules, whose texts are allowed between all lexemes, as nested comments
+                are. Needs ``lexer="basic"``; each alternative begins with a terminal that no other rule uses there.
             limits: Budgets for reading.
 
         Raises:

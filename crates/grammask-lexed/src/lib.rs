@@ -10,7 +10,8 @@
 //! - A *lexeme* is the part of a text that the lexer matched for a *terminal*. The *open lexeme* is the one at the
 //!   end of the text, which later bytes may still extend.
 //! - A *lexer mode* is the set of terminals that a lexeme may begin with. A basic lexer has one mode; a contextual
-//!   lexer has one per set of terminals that LR states accept.
+//!   lexer has one per set of terminals that LR states accept. States inside a lexical rule have the latter modes
+//!   under both lexers, without ignored terminals.
 //! - A *configuration* is the state of the lexer: the automaton states of its live terminals, and *guards*, states of
 //!   longer matches that must not accept because a shorter match was committed.
 //! - A *run* is a configuration with a parser stack and, for languages with indentation, a *layout*: the columns of
@@ -19,7 +20,10 @@
 //! # From a definition to a mask
 //!
 //! 1. **Definition** (`definition`). [`LexedDefinition`] is the plain form that front ends fill in, by hand or from
-//!    KBNF and GBNF rules with [`definition_from_rules`]; [`LexedGrammar`] is the checked form.
+//!    KBNF and GBNF rules with [`definition_from_rules`]; [`LexedGrammar`] is the checked form. Lexical rules
+//!    (`definition::lexical_rules`) are nonterminals that the lexer reads as terminals: nested comments, and strings
+//!    with expressions in them. The parser's stack remembers the nesting, and parser states inside such a rule have
+//!    lexer modes of their own, so all later steps are the same for them.
 //! 2. **Lexer** (`lexer::lexer_automaton`). A lazy automaton over configurations. A byte extends the open lexeme,
 //!    commits it, or both.
 //! 3. **Open terminals** (`lexer::open_lexemes`). For each configuration: the terminals that the open lexeme can

@@ -122,11 +122,6 @@ _RESERVED_WORDS = (
 )  # fmt: skip
 """The terminals of the reserved words of JavaScript."""
 
-QUOTES = tuple(
-    f"{raw}{length}{quote}" for raw in ("", "raw_") for length in ("", "long_") for quote in ("single", "double")
-)
-"""The kinds of f-strings in the grammar of Python."""
-
 BUNDLED = {
     "c": BundledGrammar(
         "C11, as the preprocessor leaves it",
@@ -171,13 +166,12 @@ BUNDLED = {
         ),
         {"file": "start", "statements": "statements", "expression": "tests"},
         lexical_rules=(
-            "fstring",
-            "field",
-            "inner_field",
-            "innermost_field",
             "conversion",
-            *(f"text_{quotes}" for quotes in QUOTES),
-            *(f"spec_{quotes}" for quotes in QUOTES),
+            *(
+                f"{length}_{part}"
+                for length in ("short", "long")
+                for part in ("string", "field", "inner_field", "innermost_field")
+            ),
         ),
     ),
     "sql": BundledGrammar(

@@ -55,7 +55,9 @@ def with_lexical_rules(
     pending = list(copies)
     for name in pending:
         known = len(copies)
-        result += [(copies[name], tuple(map(copied, right)), priority) for _, right, priority in of_rule[name]]
+        result += [
+            (copies[name], tuple(map(copied, right)), priority) for _, right, priority in of_rule[name]
+        ]
         pending += list(copies)[known:]
     for name in copies:
         if not any(name in right for left, right, _ in result if left != name):

@@ -11,7 +11,8 @@
 //! A run is then live exactly if the parser accepts one of its open terminals: by induction, every sequence of
 //! terminals that the parser accepts can be written. The converse requires that there is no *gap*: a terminal that is
 //! possible at a configuration is possible there as a separable lexeme. If white space is allowed everywhere, there
-//! are no gaps.
+//! are no gaps. A lexeme that cannot be followed by anything, and is not the last one of a text, is no gap: no text has
+//! it. (By induction from the last lexeme of a text, every lexeme of a text is separable or in a gap.)
 //!
 //! If there is a gap, the pairs of terminals (T, U) that cause it are exempted: a lexeme of T is separable even if U
 //! cannot be written after it. This is sound if every stack of the parser can be completed without U directly after
@@ -22,6 +23,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use crate::analysis::viable_completion::{self, TerminalPair};
 use crate::definition::grammar::LexedGrammar;
 use crate::lexer::lexer_automaton::{ConfigurationId, GuardsId, LexModeId, Lexer};
+use crate::parser::lalr::ParserAction;
 use crate::parser::lr_automaton::LrState;
 use crate::parser::parsing_tables::ParsingTables;
 use crate::parser::stacks::{ParseState, TerminalParser};
@@ -156,6 +158,8 @@ struct OpenLexemeAnalysis<'a> {
     modes: &'a LexModes,
     /// For each terminal: the modes of the parser states after it, with the terminals accepted in those states.
     needed_after: Vec<Vec<(LexModeId, TerminalSet)>>,
+    /// For each terminal: whether the parser may accept the end of the text after it.
+    may_be_last: Vec<bool>,
     profiles: FxHashMap<CommitProfile, usize>,
     profile_list: Vec<CommitProfile>,
     variables: Vec<Variable>,
@@ -179,6 +183,7 @@ impl<'a> OpenLexemeAnalysis<'a> {
             tables,
             modes,
             needed_after,
+            may_be_last: may_be_last(grammar, tables),
             profiles: FxHashMap::default(),
             profile_list: Vec::new(),
             variables: Vec::new(),
@@ -306,19 +311,23 @@ impl<'a> OpenLexemeAnalysis<'a> {
         let mut is_separable: FxHashMap<Commit, bool> =
             self.labels.iter().flatten().map(|&label| (label, true)).collect();
         let mut outside = self.first_terminals(false, &is_separable);
+        // Those of earlier rounds, which were no gaps then.
+        let mut inseparable_before: Vec<(Commit, Vec<TerminalId>)> = Vec::new();
         loop {
             let mut inseparable: Vec<(Commit, Vec<TerminalId>)> = Vec::new();
+            let mut has_changed = false;
             for (&commit, is_separable) in &mut is_separable {
                 let Commit { terminal, profile } = commit;
                 if *is_separable && !self.grammar.terminals[terminal.index()].is_ignored() {
                     let missing = self.missing_after(terminal, profile, &outside, exempt);
                     *is_separable = missing.is_empty();
-                    if !missing.is_empty() {
+                    has_changed |= !missing.is_empty();
+                    if !missing.is_empty() && self.may_be_followed(commit, &outside) {
                         inseparable.push((commit, missing));
                     }
                 }
             }
-            if inseparable.is_empty() {
+            if !has_changed {
                 return Ok(Fixpoint { is_separable, outside });
             }
             outside = self.first_terminals(false, &is_separable);
@@ -328,15 +337,24 @@ impl<'a> OpenLexemeAnalysis<'a> {
             }
             // For each terminal, exempt the pairs of the lexeme with the fewest missing successors: other lexemes may
             // become separable as a consequence.
-            let mut gaps: FxHashMap<TerminalId, Vec<TerminalId>> = FxHashMap::default();
-            for (Commit { terminal, .. }, missing) in
-                inseparable.into_iter().filter(|(label, _)| unreachable.contains(label))
-            {
-                let smallest = gaps.entry(terminal).or_insert_with(|| missing.clone());
-                if missing.len() < smallest.len() {
-                    *smallest = missing;
+            let smallest_gaps = |inseparable: &[(Commit, Vec<TerminalId>)]| {
+                let mut gaps: FxHashMap<TerminalId, Vec<TerminalId>> = FxHashMap::default();
+                for (Commit { terminal, .. }, missing) in
+                    inseparable.iter().filter(|(label, _)| unreachable.contains(label))
+                {
+                    let smallest = gaps.entry(*terminal).or_insert_with(|| missing.clone());
+                    if missing.len() < smallest.len() {
+                        smallest.clone_from(missing);
+                    }
                 }
+                gaps
+            };
+            let mut gaps = smallest_gaps(&inseparable);
+            if gaps.is_empty() {
+                inseparable_before.retain(|&(commit, _)| self.may_be_followed(commit, &outside));
+                gaps = smallest_gaps(&inseparable_before);
             }
+            inseparable_before.extend(inseparable);
             if !gaps.is_empty() {
                 let pairs = |(first, missing): (TerminalId, Vec<TerminalId>)| {
                     missing.into_iter().map(move |second| (first, second))
@@ -363,6 +381,15 @@ impl<'a> OpenLexemeAnalysis<'a> {
             };
         }
         all_missing.iter().filter(|&missing| !exempt.contains(&(terminal, missing))).collect()
+    }
+
+    /// Whether a lexeme can be the last one of a text, or be followed by a terminal that the parser may accept.
+    fn may_be_followed(&self, Commit { terminal, profile }: Commit, sets: &[TerminalSet]) -> bool {
+        self.may_be_last[terminal.index()]
+            || self.needed_after[terminal.index()].iter().any(|(mode, needed)| {
+                let after = self.variable_ids.get(&Variable::After(profile, *mode));
+                after.is_some_and(|&after| needed.intersects(&sets[after]))
+            })
     }
 
     fn solve(mut self, proof: CompletionProof) -> Result<OpenTerminalsTable, GrammarError> {
@@ -493,6 +520,21 @@ impl<'a> OpenLexemeAnalysis<'a> {
         });
         GrammarError::new(diagnostics.collect(), std::sync::Arc::from(""))
     }
+}
+
+/// For each terminal: whether the parser may accept the end of the text after it.
+fn may_be_last(grammar: &LexedGrammar, tables: &ParsingTables) -> Vec<bool> {
+    let newline = grammar.indentation.as_ref().map(|indentation| indentation.newline);
+    let states_after = tables.states_after(grammar);
+    let may_end = |state: &LrState| match tables {
+        ParsingTables::Lalr(table) => table.action(*state, table.end()) != ParserAction::Error,
+        ParsingTables::Earley(_) => true,
+    };
+    let terminals = states_after.iter().enumerate();
+    // Ends of blocks may precede the end of the text after a newline.
+    terminals
+        .map(|(index, states)| newline == Some(TerminalId::new(index)) || states.iter().any(may_end))
+        .collect()
 }
 
 /// For each terminal: the modes of the parser states after it, with the terminals accepted in those states.
