@@ -56,7 +56,8 @@ impl CostCache {
     pub(crate) fn memory_bytes(&self) -> usize {
         self.fewest.memory_bytes()
             + self.fewest_of_representatives.memory_bytes()
-            + self.spellings.memory_bytes() + self.profiles.memory_bytes()
+            + self.spellings.memory_bytes()
+            + self.profiles.memory_bytes()
     }
 }
 

@@ -336,12 +336,13 @@ mod tests {
     fn both(cache: &crate::GrammarCache, set: SetId, min_nodes: usize) -> [Costs; 2] {
         let (engine, vocabulary, deadline) = (cache.engine(), cache.vocabulary(), &cache.deadline());
         let (mut plain, mut grouped): (Costs, Costs) = (Vec::new(), Vec::new());
-        SuccessorWalk { engine, vocabulary, deadline }.visit(set, false, &mut |next, tokens| {
-            let cost = cache.spelling_cost(next, deadline)?;
-            plain.extend(tokens.iter().map(|&token| (token, cost)));
-            Ok(())
-        })
-        .expect("no limit");
+        SuccessorWalk { engine, vocabulary, deadline }
+            .visit(set, false, &mut |next, tokens| {
+                let cost = cache.spelling_cost(next, deadline)?;
+                plain.extend(tokens.iter().map(|&token| (token, cost)));
+                Ok(())
+            })
+            .expect("no limit");
         let walk = GroupedWalk { engine, vocabulary, deadline, min_nodes, values: None };
         walk.visit(set, false, &mut |next, tokens| {
             let cost = cache.spelling_cost(next, deadline)?;

@@ -126,7 +126,9 @@ impl GrammarCache {
                 match steps {
                     ConditionalSteps::Visited => walk.visit(set, true, visit)?,
                     ConditionalSteps::LeftOut(_) => {
-                        if !engine.token_matches(set)?.is_empty() || !walk.visit_by_bytes(set, steps, visit)? {
+                        if !engine.token_matches(set)?.is_empty()
+                            || !walk.visit_by_bytes(set, steps, visit)?
+                        {
                             return Ok(None);
                         }
                     }

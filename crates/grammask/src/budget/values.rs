@@ -56,9 +56,7 @@ impl GrammarCache {
         let groups = self.anonymous_groups(values, anonymous, deadline)?;
         let repeating = values.repeating_tokens(set, &groups.values, vocabulary)?;
         let single = |token: &TokenId| match &repeating {
-            Some(repeating) => {
-                !groups.grouped.contains(*token) || repeating.binary_search(token).is_ok()
-            }
+            Some(repeating) => !groups.grouped.contains(*token) || repeating.binary_search(token).is_ok(),
             None => true,
         };
         let singles: Vec<TokenId> = legal.iter().filter(single).collect();

@@ -281,8 +281,7 @@ impl Completions {
         }
         let state_of = |start| parts.state_of(start).and_then(ItemState::automaton_state);
         let states = |index: usize| state_of(starts[index]).map(|state| (index, state));
-        let (terminals, states): (Vec<usize>, Vec<StateId>) =
-            (0..starts.len()).filter_map(states).unzip();
+        let (terminals, states): (Vec<usize>, Vec<StateId>) = (0..starts.len()).filter_map(states).unzip();
         let of_states =
             self.words.longest_completions(parts.automata, &states, MAX_STATES, parts.deadline)?;
         for (position, terminal) in terminals.into_iter().enumerate() {

@@ -134,8 +134,11 @@ fn terminal_escape(
     let mut ids = vec![start];
     let mut states: Vec<TerminalState> = Vec::new();
     while let Some(&id) = ids.get(states.len()) {
-        let mut state =
-            TerminalState { is_accepting: automata.is_accepting(id), successors: Vec::new(), loop_bytes: None };
+        let mut state = TerminalState {
+            is_accepting: automata.is_accepting(id),
+            successors: Vec::new(),
+            loop_bytes: None,
+        };
         for (bytes, target) in automata.successors(id)? {
             let next = ids.len();
             let position = *positions.entry(target).or_insert(next);
@@ -216,11 +219,7 @@ fn shortest_paths(
 
 /// The length of a text of a symbol, or of the rest of one, that differs from all remembered values; `None` if no bound is
 /// known.
-fn escape_of_symbol(
-    form: &NormalForm,
-    terminals: &[Option<TerminalEscape>],
-    symbol: Symbol,
-) -> Option<u64> {
+fn escape_of_symbol(form: &NormalForm, terminals: &[Option<TerminalEscape>], symbol: Symbol) -> Option<u64> {
     let of_terminal = |id: TerminalId| terminals[id.index()].map(|escape| escape.length);
     // `None` while a nonterminal is in progress.
     let mut known: FxHashMap<NonterminalId, Option<u64>> = FxHashMap::default();
@@ -246,9 +245,9 @@ fn escape_of_symbol(
                 },
             };
             let length = match &production.rhs {
-                RightHandSide::Sequence(symbols) => {
-                    symbols.iter().try_fold(0_u64, |sum, &symbol| Some(sum.saturating_add(of_symbol(symbol)?)))?
-                }
+                RightHandSide::Sequence(symbols) => symbols
+                    .iter()
+                    .try_fold(0_u64, |sum, &symbol| Some(sum.saturating_add(of_symbol(symbol)?)))?,
                 RightHandSide::Repeat { symbol, min, max } => {
                     let own = of_symbol(*symbol)?;
                     let copies = match (max, symbol) {

@@ -249,9 +249,10 @@ impl Builder {
                 next.map(|next| Beginning::Step { first, next })
             }
             CompletionStep::Token(_) => {
-                let rest = completion.length.finite().map_or(Length::INFINITE, |length| {
-                    Length::new(u64::from(length.saturating_sub(1)))
-                });
+                let rest = completion
+                    .length
+                    .finite()
+                    .map_or(Length::INFINITE, |length| Length::new(u64::from(length.saturating_sub(1))));
                 Some(Beginning::Token { first, rest })
             }
         })

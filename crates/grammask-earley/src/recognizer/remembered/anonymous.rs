@@ -189,7 +189,8 @@ impl Builder {
 
     /// Whether a value must repeat another: that of an item, or one that can be ahead in its scope.
     fn must_repeat(&mut self, recognizer: &Recognizer, item: Item) -> bool {
-        let is_repeated = |number: u32| recognizer.form.values()[number as usize].1.kind == ValueKind::Repeated;
+        let is_repeated =
+            |number: u32| recognizer.form.values()[number as usize].1.kind == ValueKind::Repeated;
         self.value_kind(recognizer, item) != Some(ValueKind::Fresh)
             || self
                 .scope_ends(recognizer, item.continuation)

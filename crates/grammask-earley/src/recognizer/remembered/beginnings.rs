@@ -161,7 +161,11 @@ impl Values {
                     stack.extend(self.chains.reversed(*items).map(|item| ValueId::new(item as usize)));
                 }
                 Value::Object(members) => stack.extend(members.iter().map(|&(_, value)| value)),
-                Value::Anonymous | Value::Text(_) | Value::String(_) | Value::Literal(_) | Value::Other(_) => {}
+                Value::Anonymous
+                | Value::Text(_)
+                | Value::String(_)
+                | Value::Literal(_)
+                | Value::Other(_) => {}
             }
         }
         max

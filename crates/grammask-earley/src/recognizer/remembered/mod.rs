@@ -58,8 +58,8 @@ use viability::ViabilityMemo;
 
 pub(super) use anonymous::AnonymousSets;
 pub(super) use counting::is_infinite;
-pub(super) use value_set::ValueSetId;
 pub(crate) use open::OpenValue;
+pub(super) use value_set::ValueSetId;
 
 /// Maximum number of values that are open inside each other. A step descends into each of them.
 pub(super) const MAX_OPEN_VALUES: usize = 64;

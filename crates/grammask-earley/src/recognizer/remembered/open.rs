@@ -57,7 +57,8 @@ impl Builder {
             }
             let state = self.remembered.state(item.state);
             let ends = self.scope_ends(recognizer, item.continuation);
-            let remembered = ends.iter().flat_map(|end| self.remembered.sets.values(end.remembered)).collect();
+            let remembered =
+                ends.iter().flat_map(|end| self.remembered.sets.values(end.remembered)).collect();
             let Some(repeatable) = self.repeatable_nodes(state.prefix, remembered, trie) else {
                 return Ok(None);
             };
