@@ -20,7 +20,7 @@ from starlette.responses import HTMLResponse, JSONResponse, StreamingResponse
 from starlette.routing import Route
 
 from grammask.compile_cache import default_compile_cache
-from grammask.errors import BudgetTooSmall, DeadEnd, GrammarError
+from grammask.errors import BudgetTooSmall, DeadEnd, GrammarError, UnsupportedGrammar
 from grammask.language_models.generation import generate
 from grammask.server import requests
 from grammask.server.answers import Answer, Chunks, StopText, error_of
@@ -165,6 +165,12 @@ class _Server:
         self, matcher: Matcher | None, prompt: list[int], sampling: requests.Sampling
     ) -> Iterator[Step]:
         """Prepares the generation of an answer, whose budget is checked at once."""
+        has_budget = self._has_budgets
+        if matcher is not None and has_budget:
+            try:
+                matcher.budget = sampling.max_tokens
+            except UnsupportedGrammar:
+                has_budget = False
         return generate(
             matcher,
             self._model,
@@ -173,7 +179,7 @@ class _Server:
             temperature=sampling.temperature,
             top_p=sampling.top_p,
             max_tokens=sampling.max_tokens,
-            has_budget=self._has_budgets,
+            has_budget=has_budget,
             logprobs=sampling.logprobs,
         )
 

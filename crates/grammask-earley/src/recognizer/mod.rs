@@ -57,7 +57,7 @@ use grammask_diagnostics::{Deadline, LimitExceeded, Limits};
 use grammask_engine::{
     AnonymousValues, Engine, Expectation, InsideTerminal, SetId, ShortestCompletion, TokenEvent, TokenMatch,
 };
-use grammask_grammar::{Terminal, ValueCondition};
+use grammask_grammar::{Terminal, ValueCondition, ValueKind};
 use grammask_vocabulary::{TokenTrie, Vocabulary};
 
 use completion::{Completions, ValueCompletions, ValueEscapes};
@@ -94,6 +94,8 @@ pub struct Recognizer {
     token_matches: Vec<Option<TokenMatch>>,
     names_tokens: bool,
     counts_tokens: bool,
+    /// Whether some values cannot be anonymous.
+    depends_on_all_values: bool,
     /// The number of terminals that count tokens.
     limited_count: usize,
     /// The initial state of each terminal as if it did not count tokens, if some terminal does.
@@ -239,6 +241,11 @@ impl Recognizer {
         let limited_count = limited.len();
         let counts_tokens =
             form.counts_tokens() || embedded.engines().iter().any(|engine| engine.counts_tokens());
+        let is_repeated = |(_, condition): &(DotId, ValueCondition)| condition.kind == ValueKind::Repeated;
+        let has_embedded_values =
+            |engine: &Arc<dyn Engine>| engine.anonymous_values().is_some() || engine.depends_on_all_values();
+        let depends_on_all_values =
+            form.values().iter().any(is_repeated) || embedded.engines().iter().any(has_embedded_values);
         let uncounted_starts =
             if !counts_tokens { Box::default() } else { starts.iter().map(uncounted).collect() };
         let mut continuations = Continuations::default();
@@ -281,6 +288,7 @@ impl Recognizer {
         let start = builder.intern(&sets, &mut first)?;
         Ok(Self {
             counts_tokens,
+            depends_on_all_values,
             limited_count,
             uncounted_starts,
             transparent,
@@ -563,6 +571,10 @@ impl Engine for Recognizer {
 
     fn inside_terminal(&self, set: SetId, reach: u32) -> Result<Option<InsideTerminal>, LimitExceeded> {
         self.find_inside_terminal(set, reach)
+    }
+
+    fn depends_on_all_values(&self) -> bool {
+        self.depends_on_all_values
     }
 
     fn anonymous_values(&self) -> Option<&dyn AnonymousValues> {

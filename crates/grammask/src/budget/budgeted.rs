@@ -95,12 +95,16 @@ impl Matcher {
     ///
     /// # Errors
     /// When the budget does not suffice, with the least one that does; `no-completion` when no completion is known;
-    /// when a limit is exceeded. The matcher is then unchanged.
+    /// `unsupported-grammar` for values that must repeat others, over large vocabularies; when a limit is exceeded. The
+    /// matcher is then unchanged.
     pub fn set_budget(&mut self, tokens: Option<u32>) -> Result<(), BudgetError> {
         let mut state = self.state();
         state.tokens_left = match tokens {
             None => TokensLeft::UNLIMITED,
             Some(budget) if state.is_finished => TokensLeft::new(budget, 0),
+            Some(_) if !self.cache().can_have_budget() => {
+                return Err(BudgetError::Grammar(self.cache().no_budget()));
+            }
             Some(budget) => {
                 let minimum = self.tokens_to_finish()?;
                 if budget < minimum {
@@ -196,6 +200,12 @@ impl GrammarCache {
     pub(crate) fn needed_budget(&self, set: SetId) -> Result<Option<u32>, GrammarError> {
         let cost = self.cost(set, &self.deadline()).map_err(|limit| self.limit_error(limit))?;
         Ok(cost.map(|cost| cost + 1))
+    }
+
+    fn no_budget(&self) -> GrammarError {
+        let message = "values that must repeat others, or differ inside a part with a maximum number of tokens, \
+                       cannot have a budget over a vocabulary of more than 1,024 ids";
+        self.grammar_error(Diagnostic::error(Code::UnsupportedGrammar, message).help("leave out the budget"))
     }
 
     fn no_completion(&self) -> GrammarError {

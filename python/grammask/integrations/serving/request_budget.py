@@ -11,7 +11,7 @@ import os
 from enum import Enum
 from typing import TYPE_CHECKING
 
-from grammask.errors import GrammarError
+from grammask.errors import GrammarError, UnsupportedGrammar
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -71,7 +71,8 @@ def set_request_budget(
 
     Raises:
         BudgetTooSmall: The number does not suffice, and the policy requires a budget.
-        GrammarError: No completion is known, or a limit was exceeded, and the policy requires a budget.
+        GrammarError: No completion is known, or a limit was exceeded, and the policy requires a budget. Grammars that
+            cannot have one have none, with a warning.
     """
     if policy is BudgetPolicy.OFF:
         return
@@ -81,7 +82,7 @@ def set_request_budget(
     try:
         matcher.set_budget(max(0, remaining()))
     except GrammarError as error:
-        if policy is BudgetPolicy.REQUIRED:
+        if policy is BudgetPolicy.REQUIRED and not isinstance(error, UnsupportedGrammar):
             raise
         _warn_of_truncation(error, warn)
         return
