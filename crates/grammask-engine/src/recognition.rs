@@ -118,6 +118,12 @@ pub trait Engine: fmt::Debug + Send + Sync {
         None
     }
 
+    /// Whether some values of a text cannot be anonymous: those of scopes with values that must repeat others, and those
+    /// inside embedded grammars. Then each text inside one has its own state and its own cost.
+    fn depends_on_all_values(&self) -> bool {
+        false
+    }
+
     /// The state after a token, read by a token terminal; `None` if no token terminal that matches it comes next.
     ///
     /// # Errors

@@ -57,7 +57,7 @@ use grammask_diagnostics::{Deadline, LimitExceeded, Limits};
 use grammask_engine::{
     AnonymousValues, Engine, Expectation, InsideTerminal, SetId, ShortestCompletion, TokenEvent, TokenMatch,
 };
-use grammask_grammar::{Terminal, ValueCondition, ValueSupply};
+use grammask_grammar::{Terminal, ValueCondition, ValueKind, ValueSupply};
 use grammask_vocabulary::{TokenTrie, TrieNode, Vocabulary};
 
 use completion::{Completions, ValueCompletions, ValueEscapes};
@@ -94,6 +94,9 @@ pub struct Recognizer {
     token_matches: Vec<Option<TokenMatch>>,
     names_tokens: bool,
     counts_tokens: bool,
+    binds_names: bool,
+    /// Whether some values cannot be anonymous.
+    depends_on_all_values: bool,
     /// The number of terminals that count tokens.
     limited_count: usize,
     /// The initial state of each terminal as if it did not count tokens, if some terminal does.
@@ -248,6 +251,14 @@ impl Recognizer {
         let limited_count = limited.len();
         let counts_tokens =
             form.counts_tokens() || embedded.engines().iter().any(|engine| engine.counts_tokens());
+        let is_repeated = |(_, condition): &(DotId, ValueCondition)| condition.kind == ValueKind::Repeated;
+        let is_bound = |(_, condition): &(DotId, ValueCondition)| condition.kind == ValueKind::Bound;
+        let binds_names = form.values().iter().any(is_bound)
+            || embedded.engines().iter().any(|engine| engine.binds_names());
+        let has_embedded_values =
+            |engine: &Arc<dyn Engine>| engine.anonymous_values().is_some() || engine.depends_on_all_values();
+        let depends_on_all_values =
+            form.values().iter().any(is_repeated) || embedded.engines().iter().any(has_embedded_values);
         let uncounted_starts =
             if !counts_tokens { Box::default() } else { starts.iter().map(uncounted).collect() };
         let mut continuations = Continuations::default();
@@ -295,6 +306,8 @@ impl Recognizer {
         let start = builder.intern(&sets, &mut first)?;
         Ok(Self {
             counts_tokens,
+            binds_names,
+            depends_on_all_values,
             limited_count,
             uncounted_starts,
             transparent,
@@ -595,7 +608,11 @@ impl Engine for Recognizer {
     }
 
     fn binds_names(&self) -> bool {
-        self.form.values().iter().any(|(_, condition)| condition.kind == grammask_grammar::ValueKind::Bound)
+        self.binds_names
+    }
+
+    fn depends_on_all_values(&self) -> bool {
+        self.depends_on_all_values
     }
 
     fn anonymous_values(&self) -> Option<&dyn AnonymousValues> {

@@ -11,9 +11,7 @@ use std::collections::{BTreeMap, BTreeSet, BinaryHeap, HashMap, HashSet};
 use std::sync::Arc;
 
 use grammask_automata::{TermId, Terms};
-use grammask_grammar::{
-    BindingKind, Grammar, Node, NodeId, PartId, Terminal, ValueCondition, ValueEquality, ValueKind,
-};
+use grammask_grammar::{BindingKind, Grammar, Node, NodeId, PartId, Terminal, ValueEquality, ValueKind};
 
 /// What is still to be read, in a derivation.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -24,7 +22,7 @@ enum Goal {
     Parts(NodeId, Vec<PartId>),
     Word(TermId),
     EndScope,
-    EndValue(ValueCondition),
+    EndValue(NodeId),
     /// The end of the operand of a binding.
     EndOperand(NodeId),
 }
@@ -201,7 +199,10 @@ impl<'g> ValueOracle<'g> {
                     derivation.scopes.pop();
                     agenda.push(derivation);
                 }
-                Goal::EndValue(condition) => {
+                Goal::EndValue(node) => {
+                    let Node::Value { condition, .. } = &self.grammar.nodes()[node.index()] else {
+                        unreachable!("the goal is that of a value");
+                    };
                     let text = derivation.values.pop().expect("a value was begun");
                     let value = value_of(&text, condition.equality);
                     let scope = derivation.scopes.last_mut().expect("values are in scopes");
@@ -279,8 +280,8 @@ impl<'g> ValueOracle<'g> {
                 derivation.scopes.push(ScopeMemory::default());
                 agenda.push(derivation);
             }
-            Node::Value { node, condition } => {
-                derivation.goals.extend([Goal::EndValue(*condition), Goal::Node(*node)]);
+            Node::Value { node: inside, .. } => {
+                derivation.goals.extend([Goal::EndValue(node), Goal::Node(*inside)]);
                 derivation.values.push(Vec::new());
                 agenda.push(derivation);
             }

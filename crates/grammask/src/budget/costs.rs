@@ -16,6 +16,11 @@ use crate::options::EndMode;
 
 /// Maximum number of ids of a vocabulary for which the fewest tokens are searched for.
 const MAX_SEARCHED_SIZE: usize = 1024;
+/// The same where each text inside a value has its own cost: a search reaches many states.
+const MAX_SEARCHED_SIZE_WITH_VALUES: usize = 128;
+/// Maximum number of ids of a vocabulary for budgets where each text inside a value has its own cost: a mask takes a state
+/// for each token.
+const MAX_SIZE_WITH_VALUES: usize = 1024;
 
 /// The caches of token budgets.
 #[derive(Debug, Default)]
@@ -82,7 +87,18 @@ impl GrammarCache {
     /// Whether the fewest tokens are searched for: a property of the vocabulary, so that masks do not depend on what was
     /// computed before.
     pub(super) fn searches(&self) -> bool {
-        self.vocabulary().size() <= MAX_SEARCHED_SIZE
+        let max_size = match self.engine().depends_on_all_values() {
+            true => MAX_SEARCHED_SIZE_WITH_VALUES,
+            false => MAX_SEARCHED_SIZE,
+        };
+        self.vocabulary().size() <= max_size
+    }
+
+    /// Whether texts can have a budget.
+    pub(super) fn can_have_budget(&self) -> bool {
+        let engine = self.engine();
+        let is_small = self.vocabulary().size() <= MAX_SIZE_WITH_VALUES;
+        !engine.binds_names() && (!engine.depends_on_all_values() || is_small)
     }
 
     /// The number of tokens that finish the text of a state in which the text has not ended.

@@ -51,20 +51,15 @@ enum ItemSketch {
 
 /// Grammars with scopes.
 pub fn scope() -> impl Strategy<Value = ScopeSketch> {
-    let bytes = select(vec!["a|b", "aa|bb|ab", "a+", "[ab]+", "a|ba*", "a[ab]|b", "[ab]*a", "a|bb|b0*1"]);
-    let json = select(vec![
-        "0|1",
-        "1|1\\.0|0|10",
-        "(0|1[01]*)(\\.[01]+)?",
-        "\"[ab]*\"",
-        "\"(a|\\\\u006[12])*\"",
-        " ?1|\\[ ?1 ?\\]|\\[\\]",
-        "1[01]*|\"[ab]{0,3}\"",
-    ]);
-    let leaf = prop_oneof![
-        bytes.prop_map(|text| (ItemSketch::Regex(text), ValueEquality::Bytes)),
-        json.prop_map(|text| (ItemSketch::Regex(text), ValueEquality::Json)),
-    ];
+    let infinite = leaf(
+        vec!["a+", "[ab]+", "a|ba*", "[ab]*a", "a|bb|b0*1"],
+        vec!["(0|1[01]*)(\\.[01]+)?", "\"[ab]*\"", "\"(a|\\\\u006[12])*\"", "1[01]*|\"[ab]{0,3}\""],
+    );
+    // At least three values each.
+    let finite = leaf(
+        vec!["aa|bb|ab", "a[ab]|b", "a|b|aa|ab"],
+        vec!["1|1\\.0|0|10", " ?1|\\[ ?1 ?\\]|\\[\\]", "1|\"a?\""],
+    );
     let shape = || {
         use Shape::{Choice, List, Members, Pair, Repeated, Touching, Twice};
         select(vec![List, List, List, Members, Repeated, Touching, Pair, Choice, Twice])
@@ -79,15 +74,32 @@ pub fn scope() -> impl Strategy<Value = ScopeSketch> {
             more,
         })
     };
-    let inner = scope(leaf.clone().boxed());
+    let inner = scope(infinite.clone());
     let texts = select(vec!["1", "0|1", "\"a\"|\"\"", "\"[ab]*\""]);
     let nested = (inner, texts).prop_map(|(mut inner, text)| {
         // Values that are compared as JSON are JSON.
         inner.shape = if let Shape::Members = inner.shape { Shape::Members } else { Shape::List };
         inner.equality = ValueEquality::Json;
+        inner.more = None;
         (ItemSketch::Nested(Box::new(inner), text), ValueEquality::Json)
     });
-    prop_oneof![3 => scope(leaf.boxed()), 1 => scope(nested.boxed())]
+    let finite = scope(finite).prop_map(|mut scope| {
+        scope.min = scope.min.min(3);
+        if let Shape::Pair | Shape::Choice = scope.shape {
+            scope.shape = Shape::List;
+        }
+        scope
+    });
+    prop_oneof![3 => scope(infinite), 1 => finite, 1 => scope(nested.boxed())]
+}
+
+/// Items of expressions, compared by their bytes or as JSON.
+fn leaf(bytes: Vec<&'static str>, json: Vec<&'static str>) -> BoxedStrategy<(ItemSketch, ValueEquality)> {
+    prop_oneof![
+        select(bytes).prop_map(|text| (ItemSketch::Regex(text), ValueEquality::Bytes)),
+        select(json).prop_map(|text| (ItemSketch::Regex(text), ValueEquality::Json)),
+    ]
+    .boxed()
 }
 
 impl ScopeSketch {
@@ -170,7 +182,7 @@ impl Nodes {
                 self.sequence(&[open, items, close])
             }
             Shape::Pair => {
-                let other = self.regex("b0*|aab?|\"b?\"|1");
+                let other = self.regex("\"b*\"|1|aab?");
                 let other = self.0.fresh(other, sketch.equality, span);
                 let more = self.sequence(&[comma, item]);
                 let more = self.repeat(more, sketch.min.min(2), None);
