@@ -12,7 +12,7 @@ use rustc_hash::FxHashMap;
 use grammask_collections::append_only_vec::AppendOnlyVec;
 use grammask_collections::segmented_array::SegmentedArray;
 use grammask_diagnostics::{Deadline, GrammarError, LimitExceeded};
-use grammask_engine::SetId;
+use grammask_engine::{SetId, TokenEvent};
 use grammask_vocabulary::{LiveTokens, Mask, TokenId};
 
 use super::grouped::{GroupedWalk, MIN_NODES, VisitGroup, VisitedTokens};
@@ -238,30 +238,45 @@ impl GrammarCache {
         }
         let (engine, vocabulary) = (self.engine(), self.vocabulary());
         let ends = self.end() == EndMode::Eos && engine.is_complete(set);
-        let mut grouping = Grouping { is_bounded: true, ..Grouping::default() };
-        if ends {
-            grouping.add(Some(0), VisitedTokens::Listed(vocabulary.eos()));
-        }
-        let mut by_successor: FxHashMap<SetId, Vec<TokenId>> = FxHashMap::default();
-        let searches = self.searches();
-        if searches || self.counts_tokens() {
-            successors::visit(engine, vocabulary, set, !ends, deadline, &mut |next, tokens| {
-                grouping.add(self.spelling_cost(next, deadline)?, VisitedTokens::Listed(tokens));
-                if searches {
-                    by_successor.entry(next).or_default().extend_from_slice(tokens);
-                }
-                Ok(())
-            })?;
-        } else {
-            let walk = GroupedWalk { engine, vocabulary, deadline, min_nodes: MIN_NODES };
-            let visit: &mut VisitGroup<'_> = &mut |next, tokens| {
-                grouping.add(self.spelling_cost(next, deadline)?, tokens);
-                Ok(())
-            };
-            match self.few_legal_tokens(set)? {
-                Some(mask) => walk.visit_few(set, mask.live_tokens(), visit)?,
-                None => walk.visit(set, !ends, visit)?,
+        let first = || {
+            let mut grouping = Grouping { is_bounded: true, ..Grouping::default() };
+            if ends {
+                grouping.add(Some(0), VisitedTokens::Listed(vocabulary.eos()));
             }
+            grouping
+        };
+        let (mut grouping, searches) = (first(), self.searches());
+        let mut by_successor: FxHashMap<SetId, Vec<TokenId>> = FxHashMap::default();
+        let visited = self.visit_legal(set, !ends, deadline, &mut |next, tokens| {
+            if let (true, VisitedTokens::Listed(tokens)) = (searches, &tokens) {
+                by_successor.entry(next).or_default().extend_from_slice(tokens);
+            }
+            grouping.add(self.spelling_cost(next, deadline)?, tokens);
+            Ok(())
+        });
+        match visited {
+            Err(limit) if limit.is_set_items() => {
+                // Some token leads to a state with too many items, and belongs to no group.
+                (grouping, by_successor) = (first(), FxHashMap::default());
+                let Ok(mask) = self.mask(set) else { return Err(limit) };
+                for token in mask.iter().filter(|&token| !ends || !vocabulary.is_eos(token)) {
+                    let text = vocabulary.token(token);
+                    let event = TokenEvent { id: token, has_text: text.is_some() };
+                    let next = match engine.read_token(set, event, text, deadline) {
+                        Err(limit) if limit.is_set_items() => None,
+                        next => next?,
+                    };
+                    let Some(next) = next else {
+                        grouping.has_endless = true;
+                        continue;
+                    };
+                    if searches {
+                        by_successor.entry(next).or_default().push(token);
+                    }
+                    grouping.add(self.spelling_cost(next, deadline)?, VisitedTokens::Listed(&[token]));
+                }
+            }
+            visited => visited?,
         }
         let size = vocabulary.size();
         let by_successor =
@@ -272,6 +287,32 @@ impl GrammarCache {
             by_fewest: OnceLock::new(),
         };
         Ok(profiles.insert(set, Arc::new(profile), self.limits().memory_bytes))
+    }
+
+    /// Calls `visit` with the legal tokens of a state by the state after them.
+    fn visit_legal(
+        &self,
+        set: SetId,
+        reads_end_tokens: bool,
+        deadline: &Deadline,
+        visit: &mut VisitGroup<'_>,
+    ) -> Result<(), LimitExceeded> {
+        let (engine, vocabulary) = (self.engine(), self.vocabulary());
+        if self.searches() || self.counts_tokens() {
+            return successors::visit(
+                engine,
+                vocabulary,
+                set,
+                reads_end_tokens,
+                deadline,
+                &mut |next, tokens| visit(next, VisitedTokens::Listed(tokens)),
+            );
+        }
+        let walk = GroupedWalk { engine, vocabulary, deadline, min_nodes: MIN_NODES };
+        match self.few_legal_tokens(set)? {
+            Some(mask) => walk.visit_few(set, mask.live_tokens(), visit),
+            None => walk.visit(set, reads_end_tokens, visit),
+        }
     }
 
     /// The mask without a budget if its tokens are few, so that their paths are fewer steps than the bytes of the root.

@@ -48,7 +48,10 @@ impl GrammarCache {
         if let Some(known) = memo.get(set) {
             return Ok(known);
         }
-        let found = self.search(set, deadline)?;
+        let found = match self.search(set, deadline) {
+            Err(limit) if limit.is_set_items() => FewestTokens::NotFound,
+            found => found?,
+        };
         memo.insert(set, found);
         Ok(found)
     }
@@ -85,16 +88,21 @@ impl GrammarCache {
                 let mut next_sets: Vec<SetId> = Vec::new();
                 let (engine, vocabulary) = (self.engine(), self.vocabulary());
                 let weight = engine.state_size(set).div_ceil(ITEMS_PER_TRANSITION).max(1);
-                successors::visit(engine, vocabulary, set, true, deadline, &mut |next, group| {
-                    transitions += group.len() * weight;
-                    next_sets.push(next);
-                    Ok(())
-                })?;
-                next_sets.sort_unstable();
-                next_sets.dedup();
+                let visited =
+                    successors::visit(engine, vocabulary, set, true, deadline, &mut |next, group| {
+                        transitions += group.len() * weight;
+                        next_sets.push(next);
+                        match transitions > MAX_TRANSITIONS {
+                            true => Err(LimitExceeded::new("transitions", MAX_TRANSITIONS)),
+                            false => Ok(()),
+                        }
+                    });
                 if transitions > MAX_TRANSITIONS {
                     return Ok(FewestTokens::NotFound);
                 }
+                visited?;
+                next_sets.sort_unstable();
+                next_sets.dedup();
                 for next in next_sets {
                     let tokens = tokens + 1;
                     let known = tokens_to.entry(next).or_insert(u32::MAX);
