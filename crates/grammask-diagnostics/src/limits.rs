@@ -67,6 +67,14 @@ impl LimitExceeded {
     }
 }
 
+impl LimitExceeded {
+    /// Whether a state would have too many items. This depends on the state alone, and not on what was computed before.
+    #[must_use]
+    pub fn is_set_items(&self) -> bool {
+        self.limit == "set_items"
+    }
+}
+
 impl fmt::Display for LimitExceeded {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let unit = match self.limit {

@@ -209,7 +209,7 @@ pub trait Engine: fmt::Debug + Send + Sync {
         Ok(only)
     }
 
-    /// The number of items of a state, to which the cost of a new step from it is proportional.
+    /// The number of items of a state, those that wait for their ends included. The cost of a new step is proportional.
     fn state_size(&self, set: SetId) -> usize;
 
     /// The shortest completion of a state whose bytes are all tokens of the vocabulary by themselves, or named by the

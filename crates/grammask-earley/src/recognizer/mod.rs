@@ -638,7 +638,10 @@ impl Engine for Recognizer {
     }
 
     fn state_size(&self, set: SetId) -> usize {
-        self.lock().continuations.core(self.set(set).data.core()).items.len()
+        let builder = self.lock();
+        let set = self.set(set);
+        let waiting = builder.parts(set).iter().map(|&part| builder.continuations.get(part).entries().len());
+        builder.continuations.core(set.data.core()).items.len() + waiting.sum::<usize>()
     }
 
     fn longest_shortest_completion(&self, vocabulary: &Vocabulary) -> Result<Option<u32>, LimitExceeded> {

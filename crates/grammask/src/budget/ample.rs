@@ -93,9 +93,13 @@ impl GrammarCache {
         for &token in &longest[..long] {
             let text = vocabulary.token(token);
             let event = TokenEvent { id: token, has_text: text.is_some() };
-            if let Some(next) = self.engine().read_token(set, event, text, deadline)?
-                && !self.fits(next, tokens - 1, deadline)?
-            {
+            let is_ample = match self.engine().read_token(set, event, text, deadline) {
+                Ok(Some(next)) => self.fits(next, tokens - 1, deadline)?,
+                Ok(None) => true,
+                Err(limit) if limit.is_set_items() => false,
+                Err(limit) => return Err(limit),
+            };
+            if !is_ample {
                 return Ok(false);
             }
         }

@@ -12,7 +12,7 @@ use rustc_hash::FxHashMap;
 use grammask_collections::append_only_vec::AppendOnlyVec;
 use grammask_collections::segmented_array::SegmentedArray;
 use grammask_diagnostics::{Deadline, GrammarError, LimitExceeded};
-use grammask_engine::SetId;
+use grammask_engine::{AnonymousValues, SetId, TokenEvent};
 use grammask_vocabulary::{LiveTokens, Mask, TokenId};
 
 use super::grouped::{GroupedWalk, MIN_NODES, VisitGroup, VisitedTokens};
@@ -263,43 +263,51 @@ impl GrammarCache {
         }
         let (engine, vocabulary) = (self.engine(), self.vocabulary());
         let ends = self.end() == EndMode::Eos && engine.is_complete(set);
-        let mut grouping = Grouping { is_bounded: true, ..Grouping::default() };
-        if ends {
-            grouping.add(Some(0), VisitedTokens::Listed(vocabulary.eos()));
-        }
+        let first = || {
+            let mut grouping = Grouping { is_bounded: true, ..Grouping::default() };
+            if ends {
+                grouping.add(Some(0), VisitedTokens::Listed(vocabulary.eos()));
+            }
+            grouping
+        };
+        let (mut grouping, searches) = (first(), self.searches());
         let mut by_successor: FxHashMap<SetId, Vec<TokenId>> = FxHashMap::default();
-        let searches = self.searches();
-        if searches || self.counts_tokens() {
-            let walk = SuccessorWalk { engine, vocabulary, deadline };
-            walk.visit(set, !ends, &mut |next, tokens| {
-                grouping.add(self.spelling_cost(next, deadline)?, VisitedTokens::Listed(tokens));
-                if searches {
+        let visited = match self.anonymous_state(set)? {
+            Some((values, anonymous)) => {
+                let add = &mut |cost, tokens: VisitedTokens<'_>| grouping.add(cost, tokens);
+                self.cost_tokens_of_values(values, set, anonymous, deadline, add)
+            }
+            None => self.visit_legal(set, !ends, deadline, &mut |next, tokens| {
+                if let (true, VisitedTokens::Listed(tokens)) = (searches, &tokens) {
                     by_successor.entry(next).or_default().extend_from_slice(tokens);
                 }
+                grouping.add(self.spelling_cost(next, deadline)?, tokens);
                 Ok(())
-            })?;
-        } else {
-            let walk = GroupedWalk { engine, vocabulary, deadline, min_nodes: MIN_NODES, values: None };
-            let few = self.few_legal_tokens(set)?;
-            let anonymous = match engine.anonymous_values().filter(|_| few.is_none()) {
-                Some(values) if engine.token_matches(set)?.is_empty() => {
-                    values.with_anonymous_values(set, vocabulary)?.map(|anonymous| (values, anonymous))
-                }
-                _ => None,
-            };
-            if let Some((values, anonymous)) = anonymous {
-                let add = &mut |cost, tokens: VisitedTokens<'_>| grouping.add(cost, tokens);
-                self.cost_tokens_of_values(values, set, anonymous, deadline, add)?;
-            } else {
-                let visit: &mut VisitGroup<'_> = &mut |next, tokens| {
-                    grouping.add(self.spelling_cost(next, deadline)?, tokens);
-                    Ok(())
-                };
-                match few {
-                    Some(mask) => walk.visit_few(set, mask.live_tokens(), visit)?,
-                    None => walk.visit(set, !ends, visit)?,
+            }),
+        };
+        match visited {
+            Err(limit) if limit.is_set_items() => {
+                // Some token leads to a state with too many items, and belongs to no group.
+                (grouping, by_successor) = (first(), FxHashMap::default());
+                let Ok(mask) = self.mask(set) else { return Err(limit) };
+                for token in mask.iter().filter(|&token| !ends || !vocabulary.is_eos(token)) {
+                    let text = vocabulary.token(token);
+                    let event = TokenEvent { id: token, has_text: text.is_some() };
+                    let next = match engine.read_token(set, event, text, deadline) {
+                        Err(limit) if limit.is_set_items() => None,
+                        next => next?,
+                    };
+                    let Some(next) = next else {
+                        grouping.has_endless = true;
+                        continue;
+                    };
+                    if searches {
+                        by_successor.entry(next).or_default().push(token);
+                    }
+                    grouping.add(self.spelling_cost(next, deadline)?, VisitedTokens::Listed(&[token]));
                 }
             }
+            visited => visited?,
         }
         let size = vocabulary.size();
         let by_successor =
@@ -310,6 +318,41 @@ impl GrammarCache {
             by_fewest: OnceLock::new(),
         };
         Ok(profiles.insert(set, Arc::new(profile), self.limits().memory_bytes))
+    }
+
+    /// The state with anonymous values from which the costs of a state's tokens are found, if there is one.
+    fn anonymous_state(&self, set: SetId) -> Result<Option<(&dyn AnonymousValues, SetId)>, LimitExceeded> {
+        let Some(values) = self.engine().anonymous_values() else { return Ok(None) };
+        if self.searches()
+            || self.counts_tokens()
+            || !self.engine().token_matches(set)?.is_empty()
+            || self.few_legal_tokens(set)?.is_some()
+        {
+            return Ok(None);
+        }
+        let anonymous = values.with_anonymous_values(set, self.vocabulary())?;
+        Ok(anonymous.map(|anonymous| (values, anonymous)))
+    }
+
+    /// Calls `visit` with the legal tokens of a state by the state after them.
+    fn visit_legal(
+        &self,
+        set: SetId,
+        reads_end_tokens: bool,
+        deadline: &Deadline,
+        visit: &mut VisitGroup<'_>,
+    ) -> Result<(), LimitExceeded> {
+        let (engine, vocabulary) = (self.engine(), self.vocabulary());
+        if self.searches() || self.counts_tokens() {
+            let walk = SuccessorWalk { engine, vocabulary, deadline };
+            let visit = &mut |next, tokens: &[TokenId]| visit(next, VisitedTokens::Listed(tokens));
+            return walk.visit(set, reads_end_tokens, visit);
+        }
+        let walk = GroupedWalk { engine, vocabulary, deadline, min_nodes: MIN_NODES, values: None };
+        match self.few_legal_tokens(set)? {
+            Some(mask) => walk.visit_few(set, mask.live_tokens(), visit),
+            None => walk.visit(set, reads_end_tokens, visit),
+        }
     }
 
     /// The mask without a budget if its tokens are few, so that their paths are fewer steps than the bytes of the root.

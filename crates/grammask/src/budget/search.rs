@@ -52,7 +52,10 @@ impl GrammarCache {
         if let Some(known) = memo.get(set) {
             return Ok(known);
         }
-        let found = self.search(set, deadline)?;
+        let found = match self.search(set, deadline) {
+            Err(limit) if limit.is_set_items() => FewestTokens::NotFound,
+            found => found?,
+        };
         memo.insert(set, found);
         Ok(found)
     }
@@ -124,23 +127,24 @@ impl GrammarCache {
                 let visit = &mut |next, group: &[TokenId]| {
                     transitions += group.len() * weight;
                     next_sets.push(next);
-                    Ok(())
-                };
-                match steps {
-                    ConditionalSteps::Visited => walk.visit(set, true, visit)?,
-                    ConditionalSteps::LeftOut(_) => {
-                        if !engine.token_matches(set)?.is_empty()
-                            || !walk.visit_by_bytes(set, steps, visit)?
-                        {
-                            return Ok(None);
-                        }
+                    match transitions > MAX_TRANSITIONS {
+                        true => Err(LimitExceeded::new("transitions", MAX_TRANSITIONS)),
+                        false => Ok(()),
                     }
-                }
-                next_sets.sort_unstable();
-                next_sets.dedup();
+                };
+                let visited = match steps {
+                    ConditionalSteps::Visited => walk.visit(set, true, visit).map(|()| true),
+                    ConditionalSteps::LeftOut(_) if !engine.token_matches(set)?.is_empty() => Ok(false),
+                    ConditionalSteps::LeftOut(_) => walk.visit_by_bytes(set, steps, visit),
+                };
                 if transitions > MAX_TRANSITIONS {
                     return Ok(Some(FewestTokens::NotFound));
                 }
+                if !visited? {
+                    return Ok(None);
+                }
+                next_sets.sort_unstable();
+                next_sets.dedup();
                 for next in next_sets {
                     let tokens = tokens + 1;
                     let known = tokens_to.entry(next).or_insert(u32::MAX);

@@ -115,9 +115,12 @@ impl GrammarCache {
     }
 
     /// The tokens with which a spelling of a state's completion begins: all of them, or if the grammar names or counts
-    /// tokens only the one that leaves the shortest rest.
+    /// tokens only the one that leaves the shortest rest. None if a state along the completion would have too many items.
     fn first_tokens(&self, set: SetId, deadline: &Deadline) -> Result<Vec<FirstToken>, LimitExceeded> {
-        let mut first_tokens = first_tokens(self.engine(), self.vocabulary(), set, deadline)?;
+        let mut first_tokens = match first_tokens(self.engine(), self.vocabulary(), set, deadline) {
+            Err(limit) if limit.is_set_items() => Vec::new(),
+            first_tokens => first_tokens?,
+        };
         if self.reads_tokens() {
             first_tokens = FirstToken::of_shortest_rest(&first_tokens).into_iter().collect();
         }

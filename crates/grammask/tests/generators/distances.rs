@@ -18,6 +18,8 @@ pub type State = (SetId, bool);
 
 /// The states within reach of a text, and the fewest tokens that finish each.
 pub struct DistanceGraph {
+    /// The size of the largest state.
+    pub largest: usize,
     pub next: BTreeMap<State, BTreeMap<TokenId, State>>,
     fewest: BTreeMap<State, u32>,
     /// For each state the distance to a state that was not explored; absent if there is none.
@@ -44,14 +46,21 @@ impl DistanceGraph {
         let mut next: BTreeMap<State, BTreeMap<TokenId, State>> = BTreeMap::new();
         let mut seen = BTreeSet::from([state(matcher)]);
         let mut queue = VecDeque::from([matcher.clone()]);
+        let mut largest = 0;
         while let Some(text) = queue.pop_front() {
             if next.len() >= MAX_STATES || seen.len() >= MAX_SEEN {
                 break;
             }
+            largest = text.cache().engine().state_size(text.set()).max(largest);
             let mut after = BTreeMap::new();
             for token in (0..size).map(TokenId) {
                 let mut longer = text.clone();
-                if longer.accept(token).expect("no limit is exceeded") {
+                // A state with too many items is not explored, and no state of a case with one is compared.
+                let accepted = longer.accept(token);
+                if accepted.is_err() {
+                    largest = usize::MAX;
+                }
+                if accepted.is_ok_and(|accepted| accepted) {
                     after.insert(token, state(&longer));
                     if seen.insert(state(&longer)) {
                         queue.push_back(longer);
@@ -63,7 +72,7 @@ impl DistanceGraph {
         let ends = seen.iter().copied().filter(|state| state.1).map(|state| (state, 0)).collect();
         let open = seen.iter().copied().filter(|state| !next.contains_key(state)).map(|state| (state, 0));
         let unexplored = distances(&next, open.collect());
-        Self { fewest: distances(&next, ends), unexplored, next }
+        Self { largest, fewest: distances(&next, ends), unexplored, next }
     }
 
     /// The fewest tokens that finish the text in a state.
