@@ -10,7 +10,7 @@ use std::cmp::Reverse;
 use std::collections::{BTreeSet, BinaryHeap, HashMap, HashSet};
 
 use grammask_automata::{TermId, Terms};
-use grammask_grammar::{Grammar, Node, NodeId, PartId, Terminal, ValueCondition, ValueEquality, ValueKind};
+use grammask_grammar::{Grammar, Node, NodeId, PartId, Terminal, ValueEquality, ValueKind};
 
 /// What is still to be read, in a derivation.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -21,7 +21,10 @@ enum Goal {
     Parts(NodeId, Vec<PartId>),
     Word(TermId),
     EndScope,
-    EndValue(ValueCondition),
+    EndValue {
+        kind: ValueKind,
+        equality: ValueEquality,
+    },
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -185,11 +188,11 @@ impl<'g> ValueOracle<'g> {
                     derivation.scopes.pop();
                     agenda.push(derivation);
                 }
-                Goal::EndValue(condition) => {
+                Goal::EndValue { kind, equality } => {
                     let text = derivation.values.pop().expect("a value was begun");
-                    let value = value_of(&text, condition.equality);
+                    let value = value_of(&text, equality);
                     let scope = derivation.scopes.last_mut().expect("values are in scopes");
-                    let is_allowed = match condition.kind {
+                    let is_allowed = match kind {
                         ValueKind::Fresh => scope.insert(value),
                         ValueKind::Repeated => scope.contains(&value),
                     };
@@ -242,7 +245,8 @@ impl<'g> ValueOracle<'g> {
                 agenda.push(derivation);
             }
             Node::Value { node, condition } => {
-                derivation.goals.extend([Goal::EndValue(*condition), Goal::Node(*node)]);
+                let end = Goal::EndValue { kind: condition.kind, equality: condition.equality };
+                derivation.goals.extend([end, Goal::Node(*node)]);
                 derivation.values.push(Vec::new());
                 agenda.push(derivation);
             }
