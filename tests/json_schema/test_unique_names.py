@@ -207,9 +207,8 @@ def completions(prefix: str) -> Iterator[str]:
             inside = True
         elif character in "{[":
             stack.append("}" if character == "{" else "]")
-        elif character in "}]":
-            if not stack or stack.pop() != character:
-                return
+        elif character in "}]" and (not stack or stack.pop() != character):
+            return
     end = "".join(reversed(stack))
     starts = [prefix]
     if inside:
@@ -270,7 +269,7 @@ def test_masks_are_those_of_brute_force(name: str) -> None:
         and text.decode().isprintable()
         and b" " not in text
     ]
-    for _ in range(6 * CASES):
+    for _ in range(2 * CASES):
         matcher = grammar.matcher()
         text = ""
         while len(text) < 30 and not matcher.is_finished:
@@ -290,7 +289,7 @@ def test_masks_are_those_of_brute_force(name: str) -> None:
             text += (VOCABULARY.token(id) or b"").decode(errors="replace")
             if not text.isascii() or "\\" in text:
                 break
-    assert checked > 20
+    assert checked > 5
 
 
 def finish(matcher: Any) -> str:
