@@ -117,7 +117,8 @@ pub fn grammar(
         return Err(fail(errors));
     }
     let terms = languages.automata.into_terms();
-    let Some(grammar) = emitter.rules.to_grammar(terms, start, schema) else {
+    let grammar = emitter.rules.to_grammar(terms, start, schema, limits).map_err(exceeded)?;
+    let Some(grammar) = grammar else {
         let is_infinite = emitter.rules.nests_without_end(start);
         let conflict = unsatisfiable::conflict(schema, options, limits, is_infinite);
         return Err(fail(vec![conflict]));

@@ -10,7 +10,7 @@ use std::sync::Arc;
 use rustc_hash::FxHashMap;
 
 use grammask_automata::{TermId, Terms};
-use grammask_diagnostics::Span;
+use grammask_diagnostics::{LimitExceeded, Limits, Span};
 use grammask_grammar::{
     Grammar, GrammarBuilder, NodeId, NonterminalId, PartId, Selection, Terminal, ValueEquality, ValueKind,
 };
@@ -241,10 +241,19 @@ impl Rules {
     }
 
     /// The grammar with the start rule `start`; `None` if it derives no finite text.
-    pub(crate) fn to_grammar(&self, terms: Terms, start: RuleId, source: &str) -> Option<Grammar> {
+    ///
+    /// # Errors
+    /// If the choices of a selection are hard to decide without the parts that derive no text.
+    pub(crate) fn to_grammar(
+        &self,
+        terms: Terms,
+        start: RuleId,
+        source: &str,
+        limits: &Limits,
+    ) -> Result<Option<Grammar>, LimitExceeded> {
         let productive = self.productive();
         if !productive[start.index()] {
-            return None;
+            return Ok(None);
         }
         let mut builder = GrammarBuilder::with_terms(source, terms);
         let span = Span::default();
@@ -319,7 +328,8 @@ impl Rules {
                 None => builder.choice(choices, span),
                 Some(body) => {
                     let keeps = |part: PartId| is_productive(&body.parts[part.index()], &productive);
-                    let (selection, _) = body.selection.restricted(keeps);
+                    let exceeded = || LimitExceeded::new("grammar_size", limits.grammar_size);
+                    let (selection, _) = body.selection.restricted(keeps).ok_or_else(exceeded)?;
                     // The separator is the last choice; a productive selection has parts too.
                     match choices.pop() {
                         Some(separator) => builder.selection(Arc::new(selection), choices, separator, span),
@@ -329,7 +339,7 @@ impl Rules {
             };
             builder.define(nonterminal, body, span);
         }
-        Some(builder.finish(first))
+        Ok(Some(builder.finish(first)))
     }
 }
 
