@@ -38,7 +38,8 @@ pub(super) fn alternatives_with_choices(
     shape: ObjectShape<'_>,
     case: &ObjectCase,
 ) -> Result<Option<Vec<PartSequence>>, LimitExceeded> {
-    let mut selected = SelectedParts { one_of: vec![Vec::new(); case.choices.len()], ..Default::default() };
+    let mut selected =
+        PartsWithChoices { one_of: vec![Vec::new(); case.choices.len()], ..Default::default() };
     for &member in shape.declared {
         let MemberConstraint { value, is_required } = constraint_on(sets, member, case)?;
         let constraints = chosen_constraints(case, |assertion| {
@@ -72,7 +73,7 @@ pub(super) fn alternatives_with_choices(
     if !add_other_members(sets, emitter, shape, case, &mut selected)? {
         return Ok(None);
     }
-    let SelectedParts { parts, groups, one_of, clauses, repeatable } = selected;
+    let PartsWithChoices { parts, groups, one_of, clauses, repeatable } = selected;
     let selection = Selection::new(PartOrder::Any, parts.len(), &repeatable, clauses, (0, None));
     let Some(selection) = selection.and_then(|selection| selection.with_choices(&groups, &one_of)) else {
         return Ok(None);
@@ -87,7 +88,7 @@ pub(super) fn alternatives_with_choices(
 
 /// The parts of a selection with choices.
 #[derive(Default)]
-struct SelectedParts {
+struct PartsWithChoices {
     parts: Vec<PartSequence>,
     groups: Vec<Vec<PartId>>,
     one_of: Vec<Vec<PartId>>,
@@ -95,7 +96,7 @@ struct SelectedParts {
     repeatable: Vec<PartId>,
 }
 
-impl SelectedParts {
+impl PartsWithChoices {
     fn add(&mut self, part: PartSequence, choices: &[usize]) -> PartId {
         let id = PartId::new(self.parts.len());
         self.parts.push(part);
@@ -111,7 +112,7 @@ fn add_other_members(
     emitter: &mut Emitter,
     shape: ObjectShape<'_>,
     case: &ObjectCase,
-    selected: &mut SelectedParts,
+    selected: &mut PartsWithChoices,
 ) -> Result<bool, LimitExceeded> {
     // Without `Some`, a conjunction of literals is its own residual: all undeclared members have the same constraints.
     let literals = sets.formulas.objects.and(case.literals.iter().copied());
