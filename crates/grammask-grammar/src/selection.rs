@@ -9,6 +9,11 @@
 //! parts that must still occur are the least model, computed by unit propagation (Dowling and Gallier, "Linear-time
 //! algorithms for testing the satisfiability of propositional Horn formulae", 1984). So a state that no text can
 //! complete is never entered. Cost of a step: linear in the number of parts and clauses, for each candidate part.
+//!
+//! In any order there are also *choices*: "at least one of these parts occurs", for parts of which some exclude each
+//! other, such as the values of one member. They are not Horn clauses, so they are admitted only where they are easy: in
+//! each group of parts that exclude each other, one part meets all choices that any of them meets. So a choice can be
+//! met as long as a part of it is in a group that has not occurred.
 
 use super::id_type;
 
@@ -66,8 +71,46 @@ pub struct Selection {
     /// The parts in premises.
     given: PartSet,
     bounds: PartCountBounds,
-    /// There is a clause with neither premise nor conclusion.
+    /// There is a clause with neither premise nor conclusion, or a choice without parts.
     is_contradictory: bool,
+    choices: PartChoices,
+}
+
+/// Choices, and groups of parts that exclude each other.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+struct PartChoices {
+    /// For each part, the first part of its group. Empty if there are no groups.
+    group: Box<[PartId]>,
+    /// For each choice, the parts that meet it.
+    one_of: Box<[PartSet]>,
+}
+
+impl PartChoices {
+    /// The first part of the group of a part.
+    fn group_of(&self, part: PartId) -> PartId {
+        self.group.get(part.index()).copied().unwrap_or(part)
+    }
+
+    /// Whether in each group one part meets all choices that any of them meets.
+    fn are_easy(&self) -> bool {
+        let parts = || (0..self.group.len()).map(PartId::new);
+        let meets = |part: PartId| {
+            let met = self.one_of.iter().enumerate().filter(move |(_, parts)| parts.has(part));
+            met.map(|(index, _)| index).collect::<Vec<usize>>()
+        };
+        let mut of_groups: Vec<(usize, usize, Vec<usize>)> = parts()
+            .filter(|&part| self.group.iter().filter(|&&group| group == self.group_of(part)).count() > 1)
+            .map(|part| {
+                let met = meets(part);
+                (self.group_of(part).index(), usize::MAX - met.len(), met)
+            })
+            .collect();
+        of_groups.sort_unstable();
+        // The first of a group meets most.
+        of_groups
+            .chunk_by(|one, other| one.0 == other.0)
+            .all(|group| group.iter().all(|(_, _, met)| met.iter().all(|choice| group[0].2.contains(choice))))
+    }
 }
 
 /// A set of parts.
@@ -102,6 +145,10 @@ impl PartSet {
         })
     }
 
+    fn intersects(&self, other: &Self) -> bool {
+        self.0.iter().zip(&other.0).any(|(word, other)| word & other != 0)
+    }
+
     fn retain(&mut self, kept: &Self) {
         self.0.iter_mut().zip(&kept.0).for_each(|(word, kept)| *word &= kept);
     }
@@ -110,8 +157,11 @@ impl PartSet {
 /// The state after some parts: the information about them on which the possible continuations depend.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct SelectionState {
-    /// The parts that have occurred; those that no open clause mentions may be omitted.
+    /// The parts that have occurred, the first one in place of each group; those that no open clause mentions may be
+    /// omitted.
     used: PartSet,
+    /// The choices that are met, by their number.
+    met: PartSet,
     /// The first part that may still occur; 0 if the order is free.
     next: usize,
     /// The number of parts that have occurred, capped where it has no further effect.
@@ -121,7 +171,7 @@ pub struct SelectionState {
 impl SelectionState {
     /// Memory in bytes.
     pub fn memory_bytes(&self) -> usize {
-        size_of::<Self>() + self.used.0.len() * size_of::<u64>()
+        size_of::<Self>() + (self.used.0.len() + self.met.0.len()) * size_of::<u64>()
     }
 }
 
@@ -178,7 +228,39 @@ impl Selection {
             given,
             bounds: PartCountBounds { min, max },
             is_contradictory,
+            choices: PartChoices::default(),
         })
+    }
+
+    /// The selection with choices: of each list of `one_of`, at least one part occurs. The parts of each list of `groups`
+    /// exclude each other.
+    ///
+    /// `None` if satisfiability would be hard to decide: in listed order, with clauses that have a premise, with bounds
+    /// on the number of parts, if a part of a group is required or repeatable, and if no part of some group meets all
+    /// choices that the parts of the group meet.
+    #[must_use]
+    pub fn with_choices(mut self, groups: &[Vec<PartId>], one_of: &[Vec<PartId>]) -> Option<Self> {
+        let set_of = |parts: &[PartId]| {
+            let mut set = PartSet::empty(self.count);
+            parts.iter().for_each(|&part| set.add(part));
+            set
+        };
+        let mut group: Vec<PartId> = self.parts().collect();
+        for parts in groups {
+            parts.iter().for_each(|&part| group[part.index()] = parts[0]);
+        }
+        let grouped = set_of(&groups.concat());
+        let choices =
+            PartChoices { group: group.into(), one_of: one_of.iter().map(|parts| set_of(parts)).collect() };
+        let is_easy = self.order == PartOrder::Any
+            && self.clauses.is_empty()
+            && self.bounds == (PartCountBounds { min: 0, max: None })
+            && !grouped.intersects(&self.required)
+            && !grouped.intersects(&self.repeatable)
+            && choices.are_easy();
+        self.is_contradictory |= one_of.iter().any(Vec::is_empty);
+        self.choices = choices;
+        is_easy.then_some(self)
     }
 
     /// Number of listed parts.
@@ -187,9 +269,10 @@ impl Selection {
         self.count
     }
 
-    /// The selection restricted to the parts for which `keep` holds, and their former positions.
+    /// The selection restricted to the parts for which `keep` holds, and their former positions; `None` if its choices
+    /// would be hard to decide.
     #[must_use]
-    pub fn restricted(&self, keep: impl Fn(PartId) -> bool) -> (Self, Vec<PartId>) {
+    pub fn restricted(&self, keep: impl Fn(PartId) -> bool) -> Option<(Self, Vec<PartId>)> {
         let kept: Vec<PartId> = self.parts().filter(|&part| keep(part)).collect();
         let mut moved = vec![None; self.count];
         kept.iter().enumerate().for_each(|(new, part)| moved[part.index()] = Some(PartId::new(new)));
@@ -204,7 +287,19 @@ impl Selection {
             .collect();
         let clauses: Vec<Clause> = clauses.collect();
         let restricted = Self::new(self.order, kept.len(), &repeatable, clauses, self.bounds);
-        (restricted.expect("the conditions of `new` hold for a subset of the parts and clauses"), kept)
+        let restricted =
+            restricted.expect("the conditions of `new` hold for a subset of the parts and clauses");
+        if self.choices == PartChoices::default() {
+            return Some((restricted, kept));
+        }
+        let mut groups: Vec<Vec<PartId>> = vec![Vec::new(); self.count];
+        for &part in &kept {
+            groups[self.choices.group_of(part).index()].extend(moved[part.index()]);
+        }
+        groups.retain(|parts| parts.len() > 1);
+        let of_choice = |parts: &PartSet| parts.parts().filter_map(|part| moved[part.index()]).collect();
+        let one_of: Vec<Vec<PartId>> = self.choices.one_of.iter().map(of_choice).collect();
+        Some((restricted.with_choices(&groups, &one_of)?, kept))
     }
 
     fn all_clauses(&self) -> impl Iterator<Item = Clause> {
@@ -221,22 +316,24 @@ impl Selection {
         self.choices(&start).next().is_some()
     }
 
-    /// Whether some sequence of the parts for which `keep` holds satisfies all conditions.
+    /// Whether some sequence of the parts for which `keep` holds satisfies all conditions. True if this would be hard to
+    /// decide.
     #[must_use]
     pub fn is_satisfiable_with(&self, keep: impl Fn(PartId) -> bool) -> bool {
-        self.restricted(keep).0.is_satisfiable()
+        self.restricted(keep).is_none_or(|(restricted, _)| restricted.is_satisfiable())
     }
 
     /// The state before the first part.
     #[must_use]
     pub fn start(&self) -> SelectionState {
-        SelectionState { used: PartSet::empty(self.count), next: 0, count: 0 }
+        let met = PartSet::empty(self.choices.one_of.len());
+        SelectionState { used: PartSet::empty(self.count), met, next: 0, count: 0 }
     }
 
     /// The parts that can occur next, in a state that `start` or `after` returned. A text can be completed after each.
     pub fn choices(&self, state: &SelectionState) -> impl Iterator<Item = PartId> {
-        let model = self.needs(&state.used, state.next, state.next, state.count);
-        let is_new = |part: PartId| !state.used.has(part);
+        let model = self.needs(state, state.next);
+        let is_new = |part: PartId| !state.used.has(self.choices.group_of(part));
         let until = match (&model, self.order) {
             (None, _) => 0,
             (_, PartOrder::Any) => self.count,
@@ -245,10 +342,11 @@ impl Selection {
                 .find(|&index| is_new(PartId::new(index)) && model.has(PartId::new(index)))
                 .map_or(self.count, |index| index + 1),
         };
-        let is_bounded = self.bounds.min > 0 || self.bounds.max.is_some();
-        // A part that is in no premise cannot make the conditions unsatisfiable.
+        let is_restricted =
+            self.bounds.min > 0 || self.bounds.max.is_some() || !self.choices.one_of.is_empty();
+        // A part that is in no premise cannot make the clauses unsatisfiable.
         let is_completable =
-            move |part| !is_bounded && !self.given.has(part) || self.is_completable_after(state, part);
+            move |part| !is_restricted && !self.given.has(part) || self.is_completable_after(state, part);
         (state.next..until).map(PartId::new).filter(move |&part| is_new(part) && is_completable(part))
     }
 
@@ -280,6 +378,7 @@ impl Selection {
         let is_satisfied =
             |clause: &Clause| !clause.given.iter().all(has) || clause.then.as_ref().is_some_and(has);
         state.count >= self.bounds.min
+            && state.met.len() == self.choices.one_of.len()
             && self.missing_required(&state.used, state.next).is_empty()
             && self.open_clauses(state.next).all(is_satisfied)
     }
@@ -288,11 +387,20 @@ impl Selection {
     /// one part; `None` if they include a part without a cost.
     ///
     /// Every completion has the other parts of the least model. They suffice unless there is a minimum number of parts;
-    /// then the cheapest others are added, which no clause prevents.
+    /// then the cheapest others are added, which no clause prevents. Choices are met one by one, each by its cheapest part
+    /// among those that meet most in their group, which is an upper bound: reading one of these parts reduces it by at
+    /// least the cost of the part.
     pub fn min_cost(&self, state: &SelectionState, cost: impl Fn(PartId) -> Option<u64>) -> Option<u64> {
-        let model = self.needs(&state.used, state.next, state.next, state.count)?;
+        let model = self.needs(state, state.next)?;
         let mut following = model.clone();
         following.0.iter_mut().zip(&state.used.0).for_each(|(word, used)| *word &= !used);
+        for choice in self.open_choices(state) {
+            if !following.intersects(choice) {
+                let candidates = choice.parts().filter(|&part| self.meets_most(part));
+                let candidates = candidates.filter(|&part| !state.used.has(self.choices.group_of(part)));
+                following.add(candidates.filter_map(|part| Some((cost(part)?, part))).min()?.1);
+            }
+        }
         let mut total: u64 = 0;
         for part in following.parts() {
             total = total.saturating_add(cost(part)?);
@@ -323,6 +431,7 @@ impl Selection {
     pub fn max_min_cost(&self, cost: impl Fn(PartId) -> Option<u64>) -> Option<u64> {
         let mut forced = self.required.clone();
         self.clauses.iter().filter_map(|clause| clause.then).for_each(|part| forced.add(part));
+        self.choices.one_of.iter().flat_map(PartSet::parts).for_each(|part| forced.add(part));
         let (mut total, mut maximum): (u64, u64) = (0, 0);
         for part in self.parts() {
             let own = cost(part)?;
@@ -334,6 +443,19 @@ impl Selection {
 
     fn parts(&self) -> impl Iterator<Item = PartId> + use<> {
         (0..self.count).map(PartId::new)
+    }
+
+    /// The choices that are not met.
+    fn open_choices(&self, state: &SelectionState) -> impl Iterator<Item = &PartSet> {
+        let choices = self.choices.one_of.iter().enumerate();
+        choices.filter(|&(index, _)| !state.met.has(PartId::new(index))).map(|(_, parts)| parts)
+    }
+
+    /// Whether a part meets all choices that the parts of its group meet.
+    fn meets_most(&self, part: PartId) -> bool {
+        let group = self.choices.group_of(part);
+        let in_group = |other: PartId| self.choices.group_of(other) == group;
+        self.choices.one_of.iter().all(|choice| choice.has(part) || !choice.parts().any(in_group))
     }
 
     /// The clauses that mention parts at or after a position; all clauses if the order is free.
@@ -365,7 +487,12 @@ impl Selection {
         with.count += 1;
         let is_repeatable = self.repeatable.has(part);
         if !is_repeatable {
-            with.used.add(part);
+            with.used.add(self.choices.group_of(part));
+        }
+        for (index, choice) in self.choices.one_of.iter().enumerate() {
+            if choice.has(part) {
+                with.met.add(PartId::new(index));
+            }
         }
         if self.order == PartOrder::Listed {
             with.next = part.index() + usize::from(!is_repeatable);
@@ -375,13 +502,17 @@ impl Selection {
 
     /// Whether a text can continue with a part and be completed.
     fn is_completable_after(&self, state: &SelectionState, part: PartId) -> bool {
-        let SelectionState { used, next, count } = self.with(state, part);
-        self.needs(&used, next, state.next, count).is_some()
+        self.needs(&self.with(state, part), state.next).is_some()
     }
 
     /// The least model: the parts that have occurred or must occur. `None` if the conditions are unsatisfiable.
     /// Clauses that mention only parts before `decided` are known to hold.
-    fn needs(&self, used: &PartSet, next: usize, decided: usize, count: u32) -> Option<PartSet> {
+    fn needs(&self, state: &SelectionState, decided: usize) -> Option<PartSet> {
+        let &SelectionState { ref used, next, count, .. } = state;
+        let is_open = |part: PartId| !used.has(self.choices.group_of(part));
+        if self.open_choices(state).any(|choice| !choice.parts().any(is_open)) {
+            return None;
+        }
         let mut model = self.missing_required(used, decided);
         if self.is_contradictory || model.parts().next().is_some_and(|part| part.index() < next) {
             return None;
@@ -426,7 +557,11 @@ impl Selection {
 
     /// Whether no part occurs too often, and not too many occur.
     pub fn may_repeat(&self, occurred: &[PartId]) -> bool {
+        let are_compatible = |one: &PartId, other: &PartId| {
+            one == other || self.choices.group_of(*one) != self.choices.group_of(*other)
+        };
         occurred.windows(2).all(|pair| pair[0] != pair[1] || self.repeatable.has(pair[0]))
+            && occurred.iter().all(|one| occurred.iter().all(|other| are_compatible(one, other)))
             && self.bounds.max.is_none_or(|max| occurred.len() <= max as usize)
     }
 
@@ -435,6 +570,7 @@ impl Selection {
         let has = |part: &PartId| occurred.contains(part);
         self.may_repeat(occurred)
             && occurred.len() >= self.bounds.min as usize
+            && self.choices.one_of.iter().all(|parts| parts.parts().any(|part| has(&part)))
             && self
                 .all_clauses()
                 .all(|clause| !clause.given.iter().all(has) || clause.then.as_ref().is_some_and(has))
@@ -486,8 +622,9 @@ mod tests {
         all
     }
 
-    fn check(selection: &Selection) {
-        let texts = texts(selection.count, selection.count + 1);
+    /// Compares the states with the conditions by definition, on texts of up to `length` parts.
+    fn check(selection: &Selection, length: usize) {
+        let texts = texts(selection.count, length);
         let complete: Vec<&Vec<usize>> = texts.iter().filter(|text| allowed(selection, text)).collect();
         assert_eq!(selection.is_satisfiable(), !complete.is_empty(), "{selection:?}");
         let mut futures: std::collections::HashMap<SelectionState, Vec<Vec<usize>>> = Default::default();
@@ -524,7 +661,10 @@ mod tests {
                     .filter_map(|whole| whole.strip_prefix(&text[..]))
                     .filter_map(|rest| rest.iter().try_fold(0, |total, &part| Some(total + cost(part)?)));
                 let found = selection.min_cost(&state, |part| cost(part.index()));
-                assert_eq!(found, costs.min(), "{text:?} of {selection:?}");
+                match selection.choices.one_of.len() {
+                    0 => assert_eq!(found, costs.min(), "{text:?} of {selection:?}"),
+                    _ => assert!(found.is_none_or(|found| costs.min().is_some_and(|least| least <= found))),
+                }
                 let bound = selection.max_min_cost(|part| cost(part.index()));
                 assert!(bound.is_none_or(|bound| found.is_some_and(|found| found <= bound)));
             }
@@ -557,7 +697,38 @@ mod tests {
             let repeatable: Vec<PartId> = (0..below(2)).map(|_| part(&mut below)).collect();
             let bounds = (below(3) as u32, (below(3) == 0).then(|| below(5) as u32));
             if let Some(selection) = Selection::new(order, count, &repeatable, clauses, bounds) {
-                check(&selection);
+                check(&selection, count + 1);
+                checked += 1;
+            }
+        }
+    }
+
+    #[test]
+    fn follows_its_choices() {
+        let mut seed = 2_u64;
+        let mut below = move |bound: usize| {
+            seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            (seed >> 33) as usize % bound
+        };
+        let mut checked = 0;
+        while checked < 300 {
+            let count = 1 + below(3);
+            let part = |below: &mut dyn FnMut(usize) -> usize| PartId::new(below(count));
+            let required =
+                (0..below(2)).map(|_| Clause { given: Box::default(), then: Some(part(&mut below)) });
+            let clauses = required.collect();
+            let repeatable: Vec<PartId> = (0..below(2)).map(|_| part(&mut below)).collect();
+            let mut group: Vec<PartId> = (0..below(4)).map(|_| part(&mut below)).collect();
+            group.sort_unstable();
+            group.dedup();
+            let groups = if group.len() > 1 { vec![group] } else { Vec::new() };
+            let one_of: Vec<Vec<PartId>> =
+                (0..below(4)).map(|_| (0..1 + below(3)).map(|_| part(&mut below)).collect()).collect();
+            let selection = Selection::new(PartOrder::Any, count, &repeatable, clauses, (0, None));
+            let selection = selection.and_then(|selection| selection.with_choices(&groups, &one_of));
+            if let Some(selection) = selection {
+                // A repeated part may be followed by all others.
+                check(&selection, 2 * count);
                 checked += 1;
             }
         }

@@ -8,7 +8,7 @@ use crate::emit::rules::{EmittedContent, EmittedGrammar, RuleId};
 use crate::keywords::schema_reader::SchemaReader;
 use crate::values::string_formula::{Content, ContentTexts};
 use grammask_automata::Terms;
-use grammask_diagnostics::Code;
+use grammask_diagnostics::{Code, LimitExceeded};
 use grammask_grammar::Grammar;
 
 /// A grammar of decoded strings.
@@ -53,14 +53,16 @@ pub(crate) fn grammar_with_contents(
     terms: &Terms,
     start: RuleId,
     source: &str,
-) -> Option<GrammarWithContents> {
+) -> Result<Option<GrammarWithContents>, LimitExceeded> {
     let media_grammars = &reader.options.media_grammars;
-    let emitted_of =
-        |rule: RuleId, source: &str| emitter.rules.to_grammar(terms.clone(), rule, source, media_grammars);
+    let emitted_of = |rule: RuleId, source: &str| {
+        emitter.rules.to_grammar(terms.clone(), rule, source, media_grammars, reader.limits)
+    };
     let mut contents: Vec<StringContent> = Vec::new();
     let mut depths: Vec<usize> = Vec::new();
     let mut indices: FxHashMap<EmittedContent, usize> = FxHashMap::default();
-    let mut stack = vec![Pending { content: None, emitted: emitted_of(start, source)? }];
+    let Some(emitted) = emitted_of(start, source)? else { return Ok(None) };
+    let mut stack = vec![Pending { content: None, emitted }];
     while let Some(Pending { emitted, .. }) = stack.last() {
         let missing = emitted.contents.iter().copied().find(|content| !indices.contains_key(content));
         match missing {
@@ -71,24 +73,26 @@ pub(crate) fn grammar_with_contents(
             }
             Some(EmittedContent::Json(rule)) if stack.iter().any(|other| other.content == Some(rule)) => {
                 let message = "a content of strings that contains such strings itself is not supported";
-                refuse(reader, place_of(emitter, reader, rule)?, message.to_owned());
-                return None;
+                let Some(place) = place_of(emitter, reader, rule) else { return Ok(None) };
+                refuse(reader, place, message.to_owned());
+                return Ok(None);
             }
             Some(EmittedContent::Json(rule)) => {
-                stack.push(Pending { content: Some(rule), emitted: emitted_of(rule, "")? });
+                let Some(emitted) = emitted_of(rule, "")? else { return Ok(None) };
+                stack.push(Pending { content: Some(rule), emitted });
             }
             None => {
-                let Pending { content, emitted } = stack.pop()?;
+                let Some(Pending { content, emitted }) = stack.pop() else { break };
                 let EmittedGrammar { grammar, contents: embedded } = emitted;
                 let embedded: Vec<usize> = embedded.iter().map(|content| indices[content]).collect();
                 let Some(rule) = content else {
-                    return Some(GrammarWithContents { grammar, embedded, contents });
+                    return Ok(Some(GrammarWithContents { grammar, embedded, contents }));
                 };
-                let place = place_of(emitter, reader, rule)?;
+                let Some(place) = place_of(emitter, reader, rule) else { return Ok(None) };
                 let depth = embedded.iter().map(|&index| depths[index]).max().unwrap_or(0) + 1;
                 if depth > MAX_DEPTH {
                     refuse(reader, place, format!("JSON in strings nests more than {MAX_DEPTH} deep"));
-                    return None;
+                    return Ok(None);
                 }
                 depths.push(depth);
                 indices.insert(EmittedContent::Json(rule), contents.len());
@@ -100,7 +104,7 @@ pub(crate) fn grammar_with_contents(
             }
         }
     }
-    None
+    Ok(None)
 }
 
 /// The first place of the content with a rule.

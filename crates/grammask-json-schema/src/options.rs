@@ -54,7 +54,8 @@ pub enum KeyOrder {
     /// First the names that the schema declares, in the order of their declarations, then all others.
     #[default]
     Declared,
-    /// Any order. Costs time and memory exponential in the number of declared names, within the limits.
+    /// Any order. Members are selections, whose states are made when texts reach them; formulas that are no selections
+    /// cost time and memory exponential in the number of declared names, within the limits.
     Any,
 }
 

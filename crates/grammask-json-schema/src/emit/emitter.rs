@@ -331,7 +331,7 @@ impl Emitter {
             return Ok(None);
         }
         let terms = sets.languages.automata.terms().clone();
-        let texts = inner.rules.to_grammar(terms, start, "", &[]);
+        let texts = inner.rules.to_grammar(terms, start, "", &[], sets.reader.limits)?;
         let texts = texts.and_then(|texts| regular_texts(sets, &texts.grammar));
         let strings = texts.map(|texts| encoded_strings(sets, texts, Some(encoding))).transpose()?;
         self.regular_contents.insert(content, strings);

@@ -11,7 +11,7 @@ use rustc_hash::FxHashMap;
 
 use crate::options::MediaGrammar;
 use grammask_automata::{TermId, Terms};
-use grammask_diagnostics::Span;
+use grammask_diagnostics::{LimitExceeded, Limits, Span};
 use grammask_grammar::{
     EmbeddedId, EmbeddedTexts, Grammar, GrammarBuilder, NodeId, NonterminalId, PartId, Selection, Terminal,
     ValueCondition, ValueEquality, ValueKind, ValueSupply,
@@ -264,16 +264,20 @@ impl Rules {
     }
 
     /// The grammar with the start rule `start`; `None` if it derives no finite text.
+    ///
+    /// # Errors
+    /// If the choices of a selection are hard to decide without the parts that derive no text.
     pub(crate) fn to_grammar(
         &self,
         terms: Terms,
         start: RuleId,
         source: &str,
         media_grammars: &[MediaGrammar],
-    ) -> Option<EmittedGrammar> {
+        limits: &Limits,
+    ) -> Result<Option<EmittedGrammar>, LimitExceeded> {
         let productive = self.productive();
         if !productive[start.index()] {
-            return None;
+            return Ok(None);
         }
         let mut builder = GrammarBuilder::with_terms(source, terms);
         let span = Span::default();
@@ -359,7 +363,8 @@ impl Rules {
                 None => builder.choice(choices, span),
                 Some(body) => {
                     let keeps = |part: PartId| is_productive(&body.parts[part.index()], &productive);
-                    let (selection, _) = body.selection.restricted(keeps);
+                    let exceeded = || LimitExceeded::new("grammar_size", limits.grammar_size);
+                    let (selection, _) = body.selection.restricted(keeps).ok_or_else(exceeded)?;
                     // The separator is the last choice; a productive selection has parts too.
                     match choices.pop() {
                         Some(separator) => builder.selection(Arc::new(selection), choices, separator, span),
@@ -370,7 +375,7 @@ impl Rules {
             builder.define(nonterminal, body, span);
         }
         let contents = std::mem::take(&mut terminals.contents);
-        Some(EmittedGrammar { grammar: builder.finish(first), contents })
+        Ok(Some(EmittedGrammar { grammar: builder.finish(first), contents }))
     }
 }
 

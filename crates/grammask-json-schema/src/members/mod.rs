@@ -2,6 +2,7 @@
 
 pub(crate) mod arrays;
 mod child_count;
+mod choices;
 mod name_classes;
 mod object_cases;
 pub(crate) mod objects;

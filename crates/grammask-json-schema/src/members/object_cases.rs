@@ -20,6 +20,8 @@ use std::rc::Rc;
 
 /// Bound on the number of conjunctions.
 const MAX_CASES: usize = 1024;
+/// Number of combinations of disjuncts up to which positive disjunctions are split.
+const MAX_SPLIT_COMBINATIONS: usize = 8;
 /// Bound on the number of conjunctions examined, including unsatisfiable ones.
 const MAX_EXAMINED_CASES: usize = 4096;
 
@@ -44,6 +46,17 @@ pub(super) struct ObjectCase {
     pub(super) clauses: Vec<NameClause>,
     pub(super) witness: Option<Witness>,
     pub(super) count: ChildCount,
+    /// Disjunctions of "some member satisfies this", which are not split.
+    pub(super) choices: Vec<Vec<ObjectAssertion>>,
+}
+
+/// The treatment of disjunctions of "some member satisfies this".
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum PositiveDisjunctions {
+    /// They are split into cases.
+    Split,
+    /// They are choices of a case, if there would be many cases.
+    Keep,
 }
 
 /// A formula that is not a case yet, with the witness that was chosen for it.
@@ -61,6 +74,7 @@ pub(super) fn object_cases(
     sets: &mut ValueSets<'_>,
     shape: ObjectShape<'_>,
     formula: ObjectFormula,
+    positive: PositiveDisjunctions,
 ) -> Result<Option<Vec<ObjectCase>>, LimitExceeded> {
     let mut cases = Vec::new();
     let mut pending = vec![OpenCase { formula, witness: None }];
@@ -99,6 +113,31 @@ pub(super) fn object_cases(
                 },
             }
         }
+        if positive == PositiveDisjunctions::Keep && witness.is_none() {
+            let choices: Vec<Option<Vec<ObjectAssertion>>> =
+                disjunctions.iter().map(|&part| positive_literals(formulas, part)).collect();
+            let kept = || choices.iter().flatten();
+            let combinations = kept().map(Vec::len).fold(1, usize::saturating_mul);
+            if combinations > MAX_SPLIT_COMBINATIONS {
+                let is_whole = choices.iter().all(Option::is_some);
+                if is_whole && case.clauses.is_empty() && case.count == ChildCount::default() {
+                    case.choices = choices.into_iter().flatten().collect();
+                    let is_some = |part: &&ObjectFormula| {
+                        matches!(formulas.objects.get(**part), Formula::Literal(ObjectAssertion::Some(..)))
+                    };
+                    let single = parts.iter().filter(is_some);
+                    case.choices.extend(single.filter_map(|&part| positive_literals(formulas, part)));
+                    cases.push(case);
+                    continue;
+                }
+                // The others first.
+                let others = disjunctions.iter().zip(&choices).filter(|(_, kept)| kept.is_none());
+                let others: Vec<ObjectFormula> = others.map(|(&part, _)| part).collect();
+                if !others.is_empty() {
+                    disjunctions = others;
+                }
+            }
+        }
         // In reverse, so that alternatives keep the order of the branches.
         if !disjunctions.is_empty() {
             let branches = branches(sets, &parts, &disjunctions)?;
@@ -116,6 +155,15 @@ pub(super) fn object_cases(
         }
     }
     Ok(Some(cases))
+}
+
+/// The disjuncts of a formula, if each says that some member satisfies a formula.
+fn positive_literals(formulas: &Formulas, formula: ObjectFormula) -> Option<Vec<ObjectAssertion>> {
+    let literal = |part: ObjectFormula| match *formulas.objects.get(part) {
+        Formula::Literal(literal @ (ObjectAssertion::Has(..) | ObjectAssertion::Some(..))) => Some(literal),
+        _ => None,
+    };
+    formulas.objects.disjuncts(formula).into_iter().map(literal).collect()
 }
 
 /// Conjunctions whose disjunction is `formula`, in which only Horn clauses are disjunctions; `None` if they are too many.

@@ -8,9 +8,10 @@
 use crate::KeyOrder;
 use crate::emit::emitter::Emitter;
 use crate::emit::rules::{PartSequence, RulePart};
-use crate::members::object_cases::{ObjectCase, name_clause, object_cases};
+use crate::members::choices::alternatives_with_choices;
+use crate::members::object_cases::{ObjectCase, PositiveDisjunctions, name_clause, object_cases};
 use crate::members::objects::{
-    ClassMonomial, ObjectShape, OtherMember, class_forms, declared_member, other_member,
+    ClassMonomial, DeclaredMember, ObjectShape, OtherMember, class_forms, declared_member, other_member,
 };
 use crate::values::formula::Formula;
 use crate::values::formulas::NameId;
@@ -43,11 +44,32 @@ pub(super) fn selected_members(
     if !is_worthwhile {
         return Ok(None);
     }
-    let Some(cases) = object_cases(sets, shape, formula)? else { return Ok(None) };
+    if sets.reader.options.key_order == KeyOrder::Any
+        && let Some(alternatives) =
+            alternatives_of_cases(sets, emitter, shape, formula, PositiveDisjunctions::Keep)?
+    {
+        return Ok(Some(alternatives));
+    }
+    alternatives_of_cases(sets, emitter, shape, formula, PositiveDisjunctions::Split)
+}
+
+fn alternatives_of_cases(
+    sets: &mut ValueSets<'_>,
+    emitter: &mut Emitter,
+    shape: ObjectShape<'_>,
+    formula: ObjectFormula,
+    positive: PositiveDisjunctions,
+) -> Result<Option<Vec<PartSequence>>, LimitExceeded> {
+    let Some(cases) = object_cases(sets, shape, formula, positive)? else { return Ok(None) };
     let mut alternatives: Vec<PartSequence> = Vec::new();
     for case in cases {
         emitter.check_limits(sets)?;
-        let Some(texts) = case_alternatives(sets, emitter, shape, &case)? else { return Ok(None) };
+        let texts = if case.choices.is_empty() {
+            case_alternatives(sets, emitter, shape, &case)?
+        } else {
+            alternatives_with_choices(sets, emitter, shape, &case)?
+        };
+        let Some(texts) = texts else { return Ok(None) };
         for parts in texts {
             if !alternatives.contains(&parts) {
                 alternatives.push(parts);
@@ -122,25 +144,7 @@ fn add_declared_members(
 ) -> Result<bool, LimitExceeded> {
     let mut positions: FxHashMap<NameId, Option<PartId>> = FxHashMap::default();
     for member in shape.declared {
-        let mut values: Vec<ValueFormula> = vec![member.value];
-        let mut is_required = member.required;
-        for &literal in &case.literals {
-            let Formula::Literal(literal) = *sets.formulas.objects.get(literal) else { continue };
-            match literal {
-                ObjectAssertion::If(name, value) if name == member.name => values.push(value),
-                ObjectAssertion::Has(name, value) if name == member.name => {
-                    values.push(value);
-                    is_required = true;
-                }
-                ObjectAssertion::Each(set, value)
-                    if sets.formulas.has_name(&mut sets.languages, set, member.name)? =>
-                {
-                    values.push(value);
-                }
-                _ => {}
-            }
-        }
-        let value = sets.formulas.values.and(values);
+        let MemberConstraint { value, is_required } = constraint_on(sets, *member, case)?;
         let parts = declared_member(sets, emitter, &shape, member.name, value)?;
         if is_required && parts.is_none() {
             return Ok(false);
@@ -167,6 +171,39 @@ fn add_declared_members(
         }
     }
     Ok(true)
+}
+
+/// The constraint of a case on a declared member.
+pub(super) struct MemberConstraint {
+    pub(super) value: ValueFormula,
+    pub(super) is_required: bool,
+}
+
+/// The constraint of a case on a declared member, choices and clauses aside.
+pub(super) fn constraint_on(
+    sets: &mut ValueSets<'_>,
+    member: DeclaredMember,
+    case: &ObjectCase,
+) -> Result<MemberConstraint, LimitExceeded> {
+    let mut values: Vec<ValueFormula> = vec![member.value];
+    let mut is_required = member.required;
+    for &literal in &case.literals {
+        let Formula::Literal(literal) = *sets.formulas.objects.get(literal) else { continue };
+        match literal {
+            ObjectAssertion::If(name, value) if name == member.name => values.push(value),
+            ObjectAssertion::Has(name, value) if name == member.name => {
+                values.push(value);
+                is_required = true;
+            }
+            ObjectAssertion::Each(set, value)
+                if sets.formulas.has_name(&mut sets.languages, set, member.name)? =>
+            {
+                values.push(value);
+            }
+            _ => {}
+        }
+    }
+    Ok(MemberConstraint { value: sets.formulas.values.and(values), is_required })
 }
 
 /// Adds the members with undeclared names, and the witness; `false` if the witness cannot be written.

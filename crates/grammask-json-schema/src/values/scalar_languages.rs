@@ -148,13 +148,13 @@ impl ScalarLanguages {
 
     fn find_near_word(&mut self, term: TermId) -> Result<Option<Box<[u8]>>, LimitExceeded> {
         /// A state in order of discovery, with the position of its predecessor and the byte between them.
-        struct Discovery {
+        struct NearState {
             state: StateId,
             predecessor: usize,
             byte: u8,
         }
         let Some(start) = self.automata.start(term)? else { return Ok(None) };
-        let mut discovered = vec![Discovery { state: start, predecessor: 0, byte: 0 }];
+        let mut discovered = vec![NearState { state: start, predecessor: 0, byte: 0 }];
         let mut visited = FxHashSet::from_iter([start]);
         // Depth first: a list of words is deep and wide.
         let mut stack = vec![0];
@@ -173,7 +173,7 @@ impl ScalarLanguages {
                 let Some(byte) = bytes.iter().next() else { continue };
                 if visited.len() < MAX_NEAR_STATES && visited.insert(target) {
                     stack.push(discovered.len());
-                    discovered.push(Discovery { state: target, predecessor: at, byte });
+                    discovered.push(NearState { state: target, predecessor: at, byte });
                 }
             }
         }
