@@ -60,9 +60,9 @@ enum PrintItem {
 const MAX_NOTATION: usize = 60;
 
 /// The notation of a node.
-struct Notation<'g>(&'g Grammar, NodeId);
+struct NodeNotation<'g>(&'g Grammar, NodeId);
 
-impl fmt::Display for Notation<'_> {
+impl fmt::Display for NodeNotation<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.0.write_node(f, self.1)
     }
@@ -72,7 +72,7 @@ impl Grammar {
     /// The notation of a node, for messages; `...` for a long one.
     #[must_use]
     pub fn notation(&self, node: NodeId) -> String {
-        let notation = Notation(self, node).to_string();
+        let notation = NodeNotation(self, node).to_string();
         if notation.chars().nth(MAX_NOTATION).is_some() { "...".to_owned() } else { notation }
     }
 

@@ -90,7 +90,7 @@ pub(super) struct GbnfParser<'s> {
 }
 
 /// A binding whose operand is being parsed.
-struct OpenBinding {
+struct GbnfBinding {
     kind: BindingKind,
     name: Span,
     start: usize,
@@ -106,7 +106,7 @@ struct GbnfFrame {
     /// Whether the last part has a quantifier already.
     has_quantifier: bool,
     /// The binding whose operand the bracket contains.
-    binding: Option<OpenBinding>,
+    binding: Option<GbnfBinding>,
     /// Whether this is a look-ahead, which is dropped: it is a hint for XGrammar's compiler and changes no language.
     is_hint: bool,
 }
@@ -238,7 +238,7 @@ impl<'s> GbnfParser<'s> {
                     let mut frame = stack.pop()?;
                     let (is_hint, binding) = (frame.is_hint, frame.binding.take());
                     let mut node = self.close(frame);
-                    if let Some(OpenBinding { kind, name, start }) = binding {
+                    if let Some(GbnfBinding { kind, name, start }) = binding {
                         let span = Span::new(start, token.span.end);
                         node = self.builder.binding(kind, self.scanner.text(name), Some(node), span);
                     }
@@ -322,7 +322,7 @@ impl<'s> GbnfParser<'s> {
             return Some(());
         }
         self.expect(GbnfTokenKind::Comma, "`,` and a part of the text")?;
-        stack.push(GbnfFrame { binding: Some(OpenBinding { kind, name, start }), ..GbnfFrame::new(open) });
+        stack.push(GbnfFrame { binding: Some(GbnfBinding { kind, name, start }), ..GbnfFrame::new(open) });
         Some(())
     }
 

@@ -95,7 +95,7 @@ struct KbnfParser<'s> {
 }
 
 /// A binding whose operand is being parsed.
-struct OpenBinding {
+struct KbnfBinding {
     kind: BindingKind,
     name: Span,
     /// Where the binding begins.
@@ -106,7 +106,7 @@ struct OpenBinding {
 struct KbnfFrame {
     bracket: Option<(Bracket, Span)>,
     /// The binding whose operand the bracket contains.
-    binding: Option<OpenBinding>,
+    binding: Option<KbnfBinding>,
     alternatives: Vec<ExpressionId>,
     items: Vec<ExpressionId>,
     /// A comma without its right operand so far.
@@ -517,7 +517,7 @@ impl<'s> KbnfParser<'s> {
         match name {
             Some((bracket, name)) if kind != BindingKind::Same => {
                 frames.open[Bracket::Round as usize] += 1;
-                let binding = Some(OpenBinding { kind, name, start });
+                let binding = Some(KbnfBinding { kind, name, start });
                 let operand = KbnfFrame { binding, ..KbnfFrame::new(Some((Bracket::Round, bracket))) };
                 let outer = std::mem::replace(&mut frames.top, operand);
                 frames.outer.push(outer);
@@ -807,7 +807,7 @@ impl<'s> KbnfParser<'s> {
         if let Some((bracket, open)) = inner.bracket {
             frames.open[bracket as usize] -= 1;
             let item = match inner.binding {
-                Some(OpenBinding { kind, name, start }) => {
+                Some(KbnfBinding { kind, name, start }) => {
                     self.add(Expression::Binding { kind, name, operand: Some(body) }, start.to(end))
                 }
                 None => self.add(Expression::Bracketed { bracket, body }, open.to(end)),

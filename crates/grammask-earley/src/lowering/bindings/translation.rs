@@ -75,14 +75,14 @@ const MAX_VARIANTS: usize = 64;
 
 /// A node or a rule, and the states before it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-enum Task {
+enum TranslationTask {
     Node(NodeId, Assignment),
     Rule(NonterminalId, Assignment),
 }
 
 /// A visit that is in progress.
-struct Visit {
-    task: Task,
+struct TranslationVisit {
+    task: TranslationTask,
     /// The number of parts that are done.
     position: usize,
     /// What the parts that are done derive.
@@ -90,12 +90,12 @@ struct Visit {
 }
 
 /// A part without a result, or an error.
-enum Pause {
-    Missing(Task),
+enum TranslationPause {
+    Missing(TranslationTask),
     Failed(Box<Diagnostic>),
 }
 
-impl From<Box<Diagnostic>> for Pause {
+impl From<Box<Diagnostic>> for TranslationPause {
     fn from(diagnostic: Box<Diagnostic>) -> Self {
         Self::Failed(diagnostic)
     }
@@ -108,7 +108,7 @@ pub(super) struct BindingTranslation<'a> {
     builder: &'a mut GrammarBuilder,
     names: ScopeNames,
     limits: &'a Limits,
-    results: FxHashMap<Task, Rc<Variants>>,
+    results: FxHashMap<TranslationTask, Rc<Variants>>,
 }
 
 impl<'a> BindingTranslation<'a> {
@@ -125,8 +125,8 @@ impl<'a> BindingTranslation<'a> {
 
     /// The translation of the body of a scope.
     pub(super) fn scope(&mut self, scope: NodeId, body: NodeId) -> Result<NodeId, Box<Diagnostic>> {
-        let first = Task::Node(body, Assignment::UNBOUND);
-        let mut stack = vec![Visit { task: first, position: 0, done: Vec::new() }];
+        let first = TranslationTask::Node(body, Assignment::UNBOUND);
+        let mut stack = vec![TranslationVisit { task: first, position: 0, done: Vec::new() }];
         while let Some(visit) = stack.last_mut() {
             if self.builder.size() > self.limits.grammar_size {
                 return Err(Box::new(limit(self.limits, self.grammar.span(scope))));
@@ -136,10 +136,10 @@ impl<'a> BindingTranslation<'a> {
                     self.results.insert(visit.task, Rc::new(variants));
                     stack.pop();
                 }
-                Err(Pause::Missing(task)) => {
-                    stack.push(Visit { task, position: 0, done: Vec::new() });
+                Err(TranslationPause::Missing(task)) => {
+                    stack.push(TranslationVisit { task, position: 0, done: Vec::new() });
                 }
-                Err(Pause::Failed(diagnostic)) => return Err(diagnostic),
+                Err(TranslationPause::Failed(diagnostic)) => return Err(diagnostic),
             }
         }
         let bodies: Vec<NodeId> = self.results[&first].iter().map(|&(_, node)| node).collect();
@@ -153,32 +153,34 @@ impl<'a> BindingTranslation<'a> {
         })
     }
 
-    fn result(&self, task: Task) -> Result<Rc<Variants>, Pause> {
-        if let Task::Node(node, before) = task
+    fn result(&self, task: TranslationTask) -> Result<Rc<Variants>, TranslationPause> {
+        if let TranslationTask::Node(node, before) = task
             && !self.free.has(node)
         {
             return Ok(Rc::new(vec![(before, node)]));
         }
-        self.results.get(&task).cloned().ok_or(Pause::Missing(task))
+        self.results.get(&task).cloned().ok_or(TranslationPause::Missing(task))
     }
 
-    fn visit(&mut self, visit: &mut Visit) -> Result<Variants, Pause> {
+    fn visit(&mut self, visit: &mut TranslationVisit) -> Result<Variants, TranslationPause> {
         let grammar = self.grammar;
         let (node, before) = match visit.task {
-            Task::Rule(rule, before) => return self.rule(visit, rule, before),
-            Task::Node(node, before) => (node, before),
+            TranslationTask::Rule(rule, before) => return self.rule(visit, rule, before),
+            TranslationTask::Node(node, before) => (node, before),
         };
         match &grammar.nodes()[node.index()] {
             Node::Sequence(parts) => self.sequence(visit, node, parts),
             Node::Choice(parts) => self.choice(visit, parts, before, node),
             Node::Repeat { node: inner, min, max } => self.repeat(node, *inner, before, (*min, *max)),
-            Node::Nonterminal(rule) => Ok(Variants::clone(&*self.result(Task::Rule(*rule, before))?)),
+            Node::Nonterminal(rule) => {
+                Ok(Variants::clone(&*self.result(TranslationTask::Rule(*rule, before))?))
+            }
             Node::Binding(binding) => Ok(self.binding(node, binding, before)?),
             Node::Selection { .. } | Node::Value { .. } => {
                 let message =
                     "a part of an object or array of a schema cannot refer to a name that is bound around it";
                 let diagnostic = Diagnostic::error(Code::UnsupportedGrammar, message);
-                Err(Pause::Failed(Box::new(diagnostic.at(grammar.span(node)))))
+                Err(TranslationPause::Failed(Box::new(diagnostic.at(grammar.span(node)))))
             }
             // Not free.
             Node::Terminal(_) | Node::Scope(_) => Ok(vec![(before, node)]),
@@ -187,10 +189,10 @@ impl<'a> BindingTranslation<'a> {
 
     fn rule(
         &mut self,
-        visit: &mut Visit,
+        visit: &mut TranslationVisit,
         rule: NonterminalId,
         before: Assignment,
-    ) -> Result<Variants, Pause> {
+    ) -> Result<Variants, TranslationPause> {
         let bodies = self.free.bodies(rule);
         let Some(&first) = bodies.first() else { return Ok(Vec::new()) };
         let variants = self.choice(visit, bodies, before, first)?;
@@ -205,15 +207,20 @@ impl<'a> BindingTranslation<'a> {
         Ok(copies)
     }
 
-    fn sequence(&mut self, visit: &mut Visit, node: NodeId, parts: &[NodeId]) -> Result<Variants, Pause> {
-        let Task::Node(_, before) = visit.task else { return Ok(Vec::new()) };
+    fn sequence(
+        &mut self,
+        visit: &mut TranslationVisit,
+        node: NodeId,
+        parts: &[NodeId],
+    ) -> Result<Variants, TranslationPause> {
+        let TranslationTask::Node(_, before) = visit.task else { return Ok(Vec::new()) };
         if visit.position == 0 {
             visit.done = vec![(before, self.builder.sequence(Vec::new(), self.grammar.span(node)))];
         }
         while let Some(&part) = parts.get(visit.position) {
             let mut next: Variants = Vec::new();
             for &(before, prefix) in &visit.done {
-                for &(after, part) in &*self.result(Task::Node(part, before))? {
+                for &(after, part) in &*self.result(TranslationTask::Node(part, before))? {
                     next.push((after, self.appended(prefix, part, node)));
                 }
             }
@@ -231,13 +238,13 @@ impl<'a> BindingTranslation<'a> {
 
     fn choice(
         &mut self,
-        visit: &mut Visit,
+        visit: &mut TranslationVisit,
         parts: &[NodeId],
         before: Assignment,
         origin: NodeId,
-    ) -> Result<Variants, Pause> {
+    ) -> Result<Variants, TranslationPause> {
         while let Some(&part) = parts.get(visit.position) {
-            let variants = self.result(Task::Node(part, before))?;
+            let variants = self.result(TranslationTask::Node(part, before))?;
             visit.done.extend_from_slice(&variants);
             visit.position += 1;
         }
@@ -246,7 +253,7 @@ impl<'a> BindingTranslation<'a> {
     }
 
     /// One node for each state.
-    fn united(&mut self, variants: Variants, origin: NodeId) -> Result<Variants, Pause> {
+    fn united(&mut self, variants: Variants, origin: NodeId) -> Result<Variants, TranslationPause> {
         let mut states: Vec<(Assignment, Vec<NodeId>)> = Vec::new();
         for (after, node) in variants {
             match states.iter_mut().find(|(other, _)| *other == after) {
@@ -256,7 +263,7 @@ impl<'a> BindingTranslation<'a> {
         }
         if states.len() > MAX_VARIANTS {
             let message = "too many names of a scope may be unbound, or bound to the empty text";
-            return Err(Pause::Failed(Box::new(
+            return Err(TranslationPause::Failed(Box::new(
                 Diagnostic::error(Code::UnsupportedGrammar, message)
                     .at(self.grammar.span(origin))
                     .help("bind nonempty texts, or fewer names in one rule"),
@@ -276,13 +283,13 @@ impl<'a> BindingTranslation<'a> {
         inner: NodeId,
         before: Assignment,
         (min, max): (u32, Option<u32>),
-    ) -> Result<Variants, Pause> {
+    ) -> Result<Variants, TranslationPause> {
         let span = self.grammar.span(origin);
         let nothing = (before, self.builder.sequence(Vec::new(), span));
         if max == Some(0) {
             return Ok(vec![nothing]);
         }
-        let first = self.result(Task::Node(inner, before))?;
+        let first = self.result(TranslationTask::Node(inner, before))?;
         if first.iter().all(|&(after, _)| after == before) {
             return Ok(match first.first() {
                 Some(&(_, body)) => vec![(before, self.builder.repeat(body, min, max, span))],
@@ -297,7 +304,7 @@ impl<'a> BindingTranslation<'a> {
                 variants.push((after, body));
                 continue;
             }
-            let rest = self.result(Task::Node(inner, after))?;
+            let rest = self.result(TranslationTask::Node(inner, after))?;
             match rest[..] {
                 [] if min <= 1 => variants.push((after, body)),
                 [] => {}
@@ -307,7 +314,7 @@ impl<'a> BindingTranslation<'a> {
                 }
                 _ => {
                     let message = "a text that may be empty is bound in a repetition";
-                    return Err(Pause::Failed(Box::new(
+                    return Err(TranslationPause::Failed(Box::new(
                         Diagnostic::error(Code::UnsupportedGrammar, message)
                             .at(span)
                             .help("repeat a rule that binds the name: each of its texts is a scope"),
