@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 from grammask import composition
 from grammask.composition import Part
 from grammask.lark_grammars.errors import unsupported
-from grammask.lark_grammars.loading import LarkDefinition
 from grammask.readers.encoded import EncodedSource
 from grammask.readers.lark import LarkSource
 from grammask.readers.regex import RegexSource
@@ -45,7 +44,7 @@ def code_without(source: Source, words: Sequence[str]) -> Part:
     if isinstance(source, LarkSource) and source.lexer in ("basic", "contextual"):
         highest = max((terminal[4] for terminal in source.definition.terminals), default=0) + 1
         word = ("__EXCLUDED_WORD", "regex", f"(?s:.)*(?:{written})", "", highest, "refused")
-        definition = LarkDefinition((word, *source.definition.terminals), source.definition.productions)
+        definition = replace(source.definition, terminals=(word, *source.definition.terminals))
         return Part.of_source(replace(source, definition=definition))
     if isinstance(source, RegexSource) and source.syntax == "rust":
         return composition.difference(source.pattern, [f"(?s:.)*(?:{written})(?s:.)*"])
