@@ -191,8 +191,8 @@ def test_kbnf_declares_ignored_rules() -> None:
         start   ::= { NAME ";" };
         comment ::= "/*" { TEXT | inner } CLOSE;
         inner   ::= OPEN { TEXT | inner } CLOSE;
-        NAME ::= #"[a-z]+"; SPACE ::= #" +"; OPEN ::= #"/+\*"; CLOSE ::= #"\*+/";
-        TEXT ::= #"([^/*]|/+[^/*]|\*+[^/*])+";
+        NAME ::= #"[a-z]+"; SPACE ::= #" +"; OPEN ::= #r"/+\*"; CLOSE ::= #r"\*+/";
+        TEXT ::= #r"([^/*]|/+[^/*]|\*+[^/*])+";
     """
     compiled = grammask.Grammar.from_kbnf(text, lexer="basic").compile(BYTES)
     choose = random.Random(3)

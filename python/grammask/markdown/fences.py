@@ -21,7 +21,6 @@ from grammask import composition
 from grammask.composition import Part
 from grammask.errors import GrammarSemanticError
 from grammask.lark_grammars.errors import unsupported
-from grammask.lark_grammars.loading import LarkDefinition
 from grammask.readers.encoded import EncodedSource
 from grammask.readers.json_schema import JsonSchemaSource
 from grammask.readers.lark import LarkSource, bundled_source
@@ -182,9 +181,8 @@ class _BlockLexemes:
             symbols = ["__OPENING_LINE", source.indentation[0], source.start, "__CLOSING_FENCE"]
         definition = source.definition
         productions = (*definition.productions, ("__block", tuple(symbols), 0))
-        return replace(
-            source, definition=LarkDefinition((*own, *definition.terminals), productions), start="__block"
-        )
+        definition = replace(definition, terminals=(*own, *definition.terminals), productions=productions)
+        return replace(source, definition=definition, start="__block")
 
 
 def _refused_before(source: LarkSource, fence: str, priority: int) -> list[TerminalTuple]:

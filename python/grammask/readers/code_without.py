@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 from grammask import composition
 from grammask.composition import Part
 from grammask.lark_grammars.errors import unsupported
-from grammask.lark_grammars.loading import LarkDefinition
 from grammask.readers.lark import LarkSource
 from grammask.readers.regex import RegexSource
 
@@ -40,11 +39,15 @@ def code_without_pattern(source: Source, pattern: str) -> Part:
     Raises:
         UnsupportedGrammar: The grammar is neither one of the lark library nor a regular expression.
     """
-    # Refused terminals are for lexers that split the text once.
-    if isinstance(source, LarkSource) and source.lexer in ("basic", "contextual"):
+    # Refused terminals are for lexers that split the text once, and are not looked for inside lexical rules.
+    if (
+        isinstance(source, LarkSource)
+        and source.lexer in ("basic", "contextual")
+        and source.start not in source.definition.lexical_rules
+    ):
         highest = max((terminal[4] for terminal in source.definition.terminals), default=0) + 1
         word = ("__EXCLUDED_WORD", "regex", f"(?s:.)*(?:{pattern})", "", highest, "refused")
-        definition = LarkDefinition((word, *source.definition.terminals), source.definition.productions)
+        definition = replace(source.definition, terminals=(word, *source.definition.terminals))
         return Part.of_source(replace(source, definition=definition))
     if isinstance(source, RegexSource) and source.syntax == "rust":
         return composition.difference(source.pattern, [f"(?s:.)*(?:{pattern})(?s:.)*"])
