@@ -1,8 +1,8 @@
 //! The cost of completing a parser stack by the plan of [`viable_completion`](crate::analysis::viable_completion).
 //!
 //! For each state the plan has an item and a derivation of the symbols after its dot. A step writes the derivation and
-//! reduces the item. An item with the dot after its first symbol replaces the topmost symbol, and the plan goes on above
-//! the same state: such steps are a *chain*. The chain ends with an item that also pops symbols below.
+//! reduces the item. An item with the dot after its first symbol replaces the topmost symbol, and the next step is above the
+//! same state: such steps are a *chain*. The chain ends with an item that also pops symbols below.
 //!
 //! So completing a stack is a path in a graph. A node has a state of the stack and the item that ends the chain above it;
 //! an edge pops the other symbols of the item, and has the cost of the chain that follows. If no cycle costs more than

@@ -1,9 +1,9 @@
 //! Upper bounds of the shortest completions of all states that a number of bytes can reach.
 //!
 //! The plan of [`viable_completion`] completes every stack of the parser. A terminal costs the longest of the shortest
-//! lexemes with which it can be written after a separable lexeme. A text replaces the upper part of a stack, so the plan
-//! first completes what the text added, whose cost is bounded by the length of the text, and then the rest, whose cost
-//! is that of the stack before the text ([`plan_costs`](crate::completion::plan_costs)).
+//! lexemes with which it can be written after a separable lexeme. A text replaces the upper part of a stack. The plan
+//! first completes the new part, whose cost is bounded by the length of the text, and then the old one, whose cost is
+//! that of the stack before the text ([`plan_costs`](crate::completion::plan_costs)).
 //!
 //! In a language with indentation a newline of the plan also needs white space: in the innermost open block, that up
 //! to its column. The plan has a constant number of newlines in each block. The columns of blocks that the text began

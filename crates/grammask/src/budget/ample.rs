@@ -1,8 +1,8 @@
 //! How long a budget needs no checks.
 //!
 //! A completion has at most as many tokens as steps, and an end token. So a budget is ample while the engine's bound of
-//! the completions within reach is smaller. Within reach of a number of tokens is what as many of the longest token have
-//! bytes; where that is too much for one token, the longest ones are examined one by one.
+//! the completions within reach is smaller. A number of tokens has at most as many bytes as the same number of longest
+//! tokens. Where even one longest token has too many bytes for the bound, the longest tokens are read one by one.
 
 use std::sync::OnceLock;
 
