@@ -40,8 +40,12 @@ def code_without(source: Source, words: Sequence[str]) -> Part:
         UnsupportedGrammar: The grammar is neither one of the lark library nor a regular expression.
     """
     written = "|".join("".join(f"\\x{{{ord(letter):x}}}" for letter in word) for word in words)
-    # Refused terminals are for lexers that split the text once.
-    if isinstance(source, LarkSource) and source.lexer in ("basic", "contextual"):
+    # Refused terminals are for lexers that split the text once, and are not looked for inside lexical rules.
+    if (
+        isinstance(source, LarkSource)
+        and source.lexer in ("basic", "contextual")
+        and source.start not in source.definition.lexical_rules
+    ):
         highest = max((terminal[4] for terminal in source.definition.terminals), default=0) + 1
         word = ("__EXCLUDED_WORD", "regex", f"(?s:.)*(?:{written})", "", highest, "refused")
         definition = replace(source.definition, terminals=(word, *source.definition.terminals))
