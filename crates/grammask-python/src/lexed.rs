@@ -43,6 +43,9 @@ use crate::vocabulary::PyVocabulary;
 ///     prefer_shift: Resolve shift/reduce conflicts in favour of shift, as lark does; otherwise they are errors.
 ///     indentation: The terminals for newlines, and for beginnings and ends of blocks; the columns of a tab; the
 ///         terminals that open and that close brackets.
+///     lexical_rules: Nonterminals that the lexer reads as it reads terminals: without ignored text between the symbols
+///         of their productions. Other nonterminals may occur in them between two terminals.
+///     ignored_rules: Further such nonterminals, whose texts are allowed between all lexemes; for the basic lexer.
 ///     source: The source text, for display.
 ///
 /// Raises:
