@@ -44,6 +44,9 @@ use crate::vocabulary::PyVocabulary;
 ///     indentation: The terminals for newlines, and for beginnings and ends of blocks; the columns of a tab; the
 ///         terminals that open and that close brackets; whether white space before the first lexeme is part of a
 ///         newline.
+///     lexical_rules: Nonterminals that the lexer reads as it reads terminals: without ignored text between the symbols
+///         of their productions. Other nonterminals may occur in them between two terminals.
+///     ignored_rules: Further such nonterminals, whose texts are allowed between all lexemes; for the basic lexer.
 ///     source: The source text, for display.
 ///
 /// Raises:

@@ -770,8 +770,8 @@ impl RuleTranslation<'_> {
             names.dedup();
             names
         };
-        let is_defined = |rule: &NonterminalId| self.productions.iter().any(|(lhs, _)| lhs == rule);
-        let lexical_rules = names(&mut self.lexical.iter().copied().filter(is_defined));
+        let defined: FxHashSet<NonterminalId> = self.productions.iter().map(|&(lhs, _)| lhs).collect();
+        let lexical_rules = names(&mut self.lexical.intersection(&defined).copied());
         let ignored_rules = names(&mut self.ignored_rules.iter().copied());
         let used = self
             .terminals
