@@ -5,6 +5,8 @@
 //! there are finitely many texts, and at least one of them is legal, since states inside values are live. So a value
 //! that derives a bounded number of terminals has a longest shortest text, whatever at most [`MAX_REMEMBERED`] values are.
 
+use std::collections::hash_map::Entry;
+
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use grammask_automata::{Automata, ByteSet, StateId};
@@ -88,17 +90,14 @@ impl Builder {
             let symbol = form.symbol_after(dot);
             let equality = condition.equality;
             for terminal in terminals_of(form, symbol) {
-                if !terminals.contains_key(&(terminal, equality)) {
-                    let (_, starts) = self.stepper.predictor.parts();
-                    let escape = match starts[terminal.index()].automaton_state() {
-                        Some(start) => {
-                            let automata = &mut self.stepper.automata;
-                            terminal_escape(automata, start, equality, context.bytes)?
-                        }
-                        None => None,
-                    };
-                    terminals.insert((terminal, equality), escape);
-                }
+                let Entry::Vacant(entry) = terminals.entry((terminal, equality)) else { continue };
+                let (_, starts) = self.stepper.predictor.parts();
+                let start = starts[terminal.index()].automaton_state();
+                let automata = &mut self.stepper.automata;
+                entry.insert(match start {
+                    Some(start) => terminal_escape(automata, start, equality, context.bytes)?,
+                    None => None,
+                });
             }
             let of_terminal = |terminal| terminals.get(&(terminal, equality)).copied().flatten();
             let length = match condition.kind {
