@@ -5,7 +5,9 @@
 //! there are finitely many texts, and at least one of them is legal, since states inside values are live. So a value
 //! that derives a bounded number of terminals has a longest shortest text, whatever at most [`MAX_REMEMBERED`] values are.
 
-use rustc_hash::FxHashMap;
+use std::collections::hash_map::Entry;
+
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use grammask_automata::{Automata, ByteSet, StateId};
 use grammask_diagnostics::LimitExceeded;
@@ -46,6 +48,9 @@ struct TerminalEscape {
     has_letters: bool,
 }
 
+/// By terminal, and by which of its texts are equal.
+type TerminalEscapes = FxHashMap<(TerminalId, ValueEquality), Option<TerminalEscape>>;
+
 /// A state of a terminal.
 struct TerminalState {
     is_accepting: bool,
@@ -80,23 +85,23 @@ impl Builder {
         let form = &context.recognizer.form;
         let mut added = GUESSED_LENGTH;
         let mut is_bound = true;
+        let mut terminals: TerminalEscapes = FxHashMap::default();
         for &(dot, ref condition) in form.values() {
+            let symbol = form.symbol_after(dot);
+            let equality = condition.equality;
+            for terminal in terminals_of(form, symbol) {
+                let Entry::Vacant(entry) = terminals.entry((terminal, equality)) else { continue };
+                let (_, starts) = self.stepper.predictor.parts();
+                let start = starts[terminal.index()].automaton_state();
+                let automata = &mut self.stepper.automata;
+                entry.insert(match start {
+                    Some(start) => terminal_escape(automata, start, equality, context.bytes)?,
+                    None => None,
+                });
+            }
+            let of_terminal = |terminal| terminals.get(&(terminal, equality)).copied().flatten();
             let length = match condition.kind {
-                ValueKind::Fresh => {
-                    let mut terminals = Vec::with_capacity(form.terminals().len());
-                    for index in 0..form.terminals().len() {
-                        let (_, starts) = self.stepper.predictor.parts();
-                        let start = starts[index].automaton_state();
-                        terminals.push(match start {
-                            Some(start) => {
-                                let automata = &mut self.stepper.automata;
-                                terminal_escape(automata, start, condition.equality, context.bytes)?
-                            }
-                            None => None,
-                        });
-                    }
-                    escape_of_symbol(form, &terminals, form.symbol_after(dot))
-                }
+                ValueKind::Fresh => escape_of_symbol(form, of_terminal, symbol),
                 ValueKind::Bound | ValueKind::Repeated | ValueKind::Different | ValueKind::Unprefixed => None,
             };
             match length.filter(|&length| length <= MAX_ADDED) {
@@ -108,6 +113,33 @@ impl Builder {
         self.value_escapes = Some(escapes);
         Ok(escapes)
     }
+}
+
+/// The terminals in the texts of a symbol, outside of scopes inside them.
+fn terminals_of(form: &NormalForm, symbol: Symbol) -> Vec<TerminalId> {
+    let mut terminals = Vec::new();
+    let mut reached: FxHashSet<Symbol> = FxHashSet::from_iter([symbol]);
+    let mut stack = vec![symbol];
+    while let Some(symbol) = stack.pop() {
+        let id = match symbol {
+            Symbol::Terminal(id) => {
+                terminals.push(id);
+                continue;
+            }
+            Symbol::Nonterminal(id) => id,
+        };
+        for production in form.productions_of(id) {
+            let symbols: &[Symbol] = match &production.rhs {
+                RightHandSide::Sequence(symbols) => symbols,
+                RightHandSide::Repeat { symbol, .. } => std::slice::from_ref(symbol),
+                RightHandSide::Scope(_) | RightHandSide::Value { .. } | RightHandSide::Selection { .. } => {
+                    &[]
+                }
+            };
+            stack.extend(symbols.iter().copied().filter(|&symbol| reached.insert(symbol)));
+        }
+    }
+    terminals
 }
 
 /// The number of bytes, each one of `count`, of more texts than there are remembered values.
@@ -219,8 +251,12 @@ fn shortest_paths(
 
 /// The length of a text of a symbol, or of the rest of one, that differs from all remembered values; `None` if no bound is
 /// known.
-fn escape_of_symbol(form: &NormalForm, terminals: &[Option<TerminalEscape>], symbol: Symbol) -> Option<u64> {
-    let of_terminal = |id: TerminalId| terminals[id.index()].map(|escape| escape.length);
+fn escape_of_symbol(
+    form: &NormalForm,
+    escape_of: impl Fn(TerminalId) -> Option<TerminalEscape>,
+    symbol: Symbol,
+) -> Option<u64> {
+    let of_terminal = |id: TerminalId| escape_of(id).map(|escape| escape.length);
     // `None` while a nonterminal is in progress.
     let mut known: FxHashMap<NonterminalId, Option<u64>> = FxHashMap::default();
     let first = match symbol {
@@ -252,7 +288,7 @@ fn escape_of_symbol(form: &NormalForm, terminals: &[Option<TerminalEscape>], sym
                     let own = of_symbol(*symbol)?;
                     let copies = match (max, symbol) {
                         (Some(max), _) if *max <= MAX_COPIES => u64::from(*max),
-                        (_, Symbol::Terminal(id)) if terminals[id.index()]?.has_letters => {
+                        (_, Symbol::Terminal(id)) if escape_of(*id)?.has_letters => {
                             u64::from(*min) + 1 + bytes_for(2)?
                         }
                         _ => return None,
