@@ -75,14 +75,14 @@ const MAX_VARIANTS: usize = 64;
 
 /// A node or a rule, and the states before it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-enum TranslationTask {
+enum BindingTask {
     Node(NodeId, Assignment),
     Rule(NonterminalId, Assignment),
 }
 
 /// A visit that is in progress.
 struct TranslationVisit {
-    task: TranslationTask,
+    task: BindingTask,
     /// The number of parts that are done.
     position: usize,
     /// What the parts that are done derive.
@@ -91,7 +91,7 @@ struct TranslationVisit {
 
 /// A part without a result, or an error.
 enum TranslationPause {
-    Missing(TranslationTask),
+    Missing(BindingTask),
     Failed(Box<Diagnostic>),
 }
 
@@ -108,7 +108,7 @@ pub(super) struct BindingTranslation<'a> {
     builder: &'a mut GrammarBuilder,
     names: ScopeNames,
     limits: &'a Limits,
-    results: FxHashMap<TranslationTask, Rc<Variants>>,
+    results: FxHashMap<BindingTask, Rc<Variants>>,
 }
 
 impl<'a> BindingTranslation<'a> {
@@ -125,7 +125,7 @@ impl<'a> BindingTranslation<'a> {
 
     /// The translation of the body of a scope.
     pub(super) fn scope(&mut self, scope: NodeId, body: NodeId) -> Result<NodeId, Box<Diagnostic>> {
-        let first = TranslationTask::Node(body, Assignment::UNBOUND);
+        let first = BindingTask::Node(body, Assignment::UNBOUND);
         let mut stack = vec![TranslationVisit { task: first, position: 0, done: Vec::new() }];
         while let Some(visit) = stack.last_mut() {
             if self.builder.size() > self.limits.grammar_size {
@@ -153,8 +153,8 @@ impl<'a> BindingTranslation<'a> {
         })
     }
 
-    fn result(&self, task: TranslationTask) -> Result<Rc<Variants>, TranslationPause> {
-        if let TranslationTask::Node(node, before) = task
+    fn result(&self, task: BindingTask) -> Result<Rc<Variants>, TranslationPause> {
+        if let BindingTask::Node(node, before) = task
             && !self.free.has(node)
         {
             return Ok(Rc::new(vec![(before, node)]));
@@ -165,16 +165,14 @@ impl<'a> BindingTranslation<'a> {
     fn visit(&mut self, visit: &mut TranslationVisit) -> Result<Variants, TranslationPause> {
         let grammar = self.grammar;
         let (node, before) = match visit.task {
-            TranslationTask::Rule(rule, before) => return self.rule(visit, rule, before),
-            TranslationTask::Node(node, before) => (node, before),
+            BindingTask::Rule(rule, before) => return self.rule(visit, rule, before),
+            BindingTask::Node(node, before) => (node, before),
         };
         match &grammar.nodes()[node.index()] {
             Node::Sequence(parts) => self.sequence(visit, node, parts),
             Node::Choice(parts) => self.choice(visit, parts, before, node),
-            Node::Repeat { node: inner, min, max } => self.repeat(node, *inner, before, (*min, *max)),
-            Node::Nonterminal(rule) => {
-                Ok(Variants::clone(&*self.result(TranslationTask::Rule(*rule, before))?))
-            }
+            Node::Repeat { node: inner, min, max } => self.repeat(node, *inner, before, *min, *max),
+            Node::Nonterminal(rule) => Ok(Variants::clone(&*self.result(BindingTask::Rule(*rule, before))?)),
             Node::Binding(binding) => Ok(self.binding(node, binding, before)?),
             Node::Selection { .. } | Node::Value { .. } => {
                 let message =
@@ -213,14 +211,14 @@ impl<'a> BindingTranslation<'a> {
         node: NodeId,
         parts: &[NodeId],
     ) -> Result<Variants, TranslationPause> {
-        let TranslationTask::Node(_, before) = visit.task else { return Ok(Vec::new()) };
+        let BindingTask::Node(_, before) = visit.task else { return Ok(Vec::new()) };
         if visit.position == 0 {
             visit.done = vec![(before, self.builder.sequence(Vec::new(), self.grammar.span(node)))];
         }
         while let Some(&part) = parts.get(visit.position) {
             let mut next: Variants = Vec::new();
             for &(before, prefix) in &visit.done {
-                for &(after, part) in &*self.result(TranslationTask::Node(part, before))? {
+                for &(after, part) in &*self.result(BindingTask::Node(part, before))? {
                     next.push((after, self.appended(prefix, part, node)));
                 }
             }
@@ -244,7 +242,7 @@ impl<'a> BindingTranslation<'a> {
         origin: NodeId,
     ) -> Result<Variants, TranslationPause> {
         while let Some(&part) = parts.get(visit.position) {
-            let variants = self.result(TranslationTask::Node(part, before))?;
+            let variants = self.result(BindingTask::Node(part, before))?;
             visit.done.extend_from_slice(&variants);
             visit.position += 1;
         }
@@ -282,14 +280,15 @@ impl<'a> BindingTranslation<'a> {
         origin: NodeId,
         inner: NodeId,
         before: Assignment,
-        (min, max): (u32, Option<u32>),
+        min: u32,
+        max: Option<u32>,
     ) -> Result<Variants, TranslationPause> {
         let span = self.grammar.span(origin);
         let nothing = (before, self.builder.sequence(Vec::new(), span));
         if max == Some(0) {
             return Ok(vec![nothing]);
         }
-        let first = self.result(TranslationTask::Node(inner, before))?;
+        let first = self.result(BindingTask::Node(inner, before))?;
         if first.iter().all(|&(after, _)| after == before) {
             return Ok(match first.first() {
                 Some(&(_, body)) => vec![(before, self.builder.repeat(body, min, max, span))],
@@ -304,7 +303,7 @@ impl<'a> BindingTranslation<'a> {
                 variants.push((after, body));
                 continue;
             }
-            let rest = self.result(TranslationTask::Node(inner, after))?;
+            let rest = self.result(BindingTask::Node(inner, after))?;
             match rest[..] {
                 [] if min <= 1 => variants.push((after, body)),
                 [] => {}
