@@ -277,6 +277,25 @@ impl NormalForm {
         }
     }
 
+    /// The terminal of a value that consists of one; `None` for others.
+    pub(crate) fn terminal_of_value(&self, nonterminal: usize) -> Option<TerminalId> {
+        let only = |id: NonterminalId| match self.productions_of(id) {
+            [only] => Some(&only.rhs),
+            _ => None,
+        };
+        let RightHandSide::Value { symbol, .. } = only(NonterminalId::new(nonterminal))? else { return None };
+        match *symbol {
+            Symbol::Terminal(id) => Some(id),
+            Symbol::Nonterminal(id) => match only(id)? {
+                RightHandSide::Sequence(symbols) => match symbols[..] {
+                    [Symbol::Terminal(id)] => Some(id),
+                    _ => None,
+                },
+                _ => None,
+            },
+        }
+    }
+
     /// The dots before values, sorted, with their conditions.
     pub(crate) fn values(&self) -> &[(DotId, ValueCondition)] {
         &self.values

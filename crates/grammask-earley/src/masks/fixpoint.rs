@@ -8,7 +8,7 @@ use rustc_hash::FxHashMap;
 
 use crate::lowering::{Advance, DotId, Symbol};
 use crate::recognizer::ContinuationId;
-use grammask_automata::ByteSet;
+use grammask_automata::{ByteSet, StateId};
 use grammask_diagnostics::LimitExceeded;
 use grammask_grammar::{ValueKind, ValueSupply};
 use grammask_vocabulary::{GrowingNodeSet, LiveTokens, NodeSetRef, TrieNode};
@@ -305,8 +305,7 @@ impl MaskComputation<'_> {
         let ends = std::mem::take(&mut worklist.completed[0].nodes).finish(self.trie, store);
         let ends = ends.unwrap_or_else(|| self.nothing.clone());
         if closure.begins_with_value {
-            let begun = self.begun_values(&closure.members, nodes, &ends, &mut worklist.completed)?;
-            worklist.values.extend(begun);
+            worklist.values.extend(self.begun_values(&closure.members, nodes)?);
         }
         let values = united(&worklist.values);
         let summary = SymbolSummary { live, ends, values };
@@ -334,40 +333,34 @@ impl MaskComputation<'_> {
         condition.is_some_and(|condition| condition.kind.is_conditional())
     }
 
-    /// The nodes of the values with conditions among the members of a closure, where these begin at `nodes`; `ends` are
-    /// those of the first one. The root is left out: the values that begin there are known.
+    /// The nodes of the values with conditions among some nonterminals, where these begin at `nodes`. The root is left out:
+    /// the values that begin there are known.
     fn begun_values(
         &mut self,
-        members: &[usize],
+        nonterminals: &[usize],
         nodes: &NodeSetRef,
-        ends: &NodeSetRef,
-        completed: &mut [Completed<usize>],
     ) -> Result<Option<Arc<ValueNodes>>, ComposeError> {
         let trie = self.trie;
-        if nodes.iter().all(|node| node == TrieNode::ROOT) {
+        let starts: Vec<TrieNode> = nodes.iter().filter(|&node| node != TrieNode::ROOT).collect();
+        if starts.is_empty() {
             return Ok(None);
         }
         let (mut first_bytes, mut complete) = (ByteSet::EMPTY, Vec::new());
-        for (position, &nonterminal) in members.iter().enumerate() {
-            let condition = self.machine.form.value_condition(nonterminal);
-            let Some(condition) = condition.filter(|condition| condition.kind.is_conditional()) else {
-                continue;
-            };
-            if condition.kind == ValueKind::Repeated || condition.supply != ValueSupply::Inexhaustible {
-                first_bytes =
-                    first_bytes.union(self.closure(nonterminal, ClosurePlace::Anywhere)?.first_bytes);
+        for &nonterminal in nonterminals {
+            if !self.has_condition(nonterminal) {
                 continue;
             }
-            // If values begin at the root too, their ends are among these nodes.
-            let own = match position {
-                0 => Some(ends.clone()),
-                _ => std::mem::take(&mut completed[position].nodes).finish(trie, self.vocabulary.summaries()),
-            };
-            complete.extend(own.iter().flat_map(|nodes| nodes.iter()));
+            match self.inexhaustible_start(nonterminal) {
+                Some(state) => self.add_complete(state, &starts, &mut complete)?,
+                None => {
+                    let closure = self.closure(nonterminal, ClosurePlace::Anywhere)?;
+                    first_bytes = first_bytes.union(closure.first_bytes);
+                }
+            }
         }
         let mut begun: Vec<TrieNode> = Vec::new();
         if first_bytes != ByteSet::EMPTY {
-            for node in nodes.iter().filter(|&node| node != TrieNode::ROOT) {
+            for &node in &starts {
                 begun.extend(trie.children(node).filter(|&child| first_bytes.contains(trie.byte(child))));
             }
         }
@@ -375,6 +368,39 @@ impl MaskComputation<'_> {
         let is_empty = begun.is_empty() && complete.is_empty();
         let nodes = || Arc::new(ValueNodes { begun: begun.into(), complete: complete.into() });
         Ok((!is_empty).then(nodes))
+    }
+
+    /// The initial state of a nonterminal that is an inexhaustible fresh value of one terminal; `None` for others.
+    fn inexhaustible_start(&self, nonterminal: usize) -> Option<StateId> {
+        let form = self.machine.form;
+        let condition = form.value_condition(nonterminal)?;
+        if condition.kind != ValueKind::Fresh || condition.supply != ValueSupply::Inexhaustible {
+            return None;
+        }
+        self.machine.starts[form.terminal_of_value(nonterminal)?.index()].automaton_state()
+    }
+
+    /// Adds the nodes below some nodes at which a word of a terminal ends. Summaries have those only that have children.
+    fn add_complete(
+        &mut self,
+        start: StateId,
+        nodes: &[TrieNode],
+        complete: &mut Vec<TrieNode>,
+    ) -> Result<(), ComposeError> {
+        let trie = self.trie;
+        let mut stack: Vec<(TrieNode, StateId)> = nodes.iter().map(|&node| (node, start)).collect();
+        while let Some((node, state)) = stack.pop() {
+            for child in trie.children(node) {
+                self.budget.spend(1)?;
+                let automata = &mut *self.machine.automata;
+                let Some(next) = automata.step(state, trie.byte(child))? else { continue };
+                if automata.is_accepting(next) {
+                    complete.push(child);
+                }
+                stack.push((child, next));
+            }
+        }
+        Ok(())
     }
 
     fn closure(
