@@ -104,7 +104,9 @@ def test_a_small_budget_is_rejected_with_the_minimum(nested: CompiledGrammar) ->
 def test_texts_with_values_that_differ_end_within_their_budget(size: int, min_items: int, kind: str) -> None:
     schema = {"type": "array", "uniqueItems": True, "items": {"type": kind}, "minItems": min_items}
     padding = [f"<{number}>".encode() for number in range(size - 257)]
-    compiled = Grammar.from_json_schema(schema).compile(Vocabulary([*BYTES, *padding], eos=size - 1, size=size))
+    compiled = Grammar.from_json_schema(schema).compile(
+        Vocabulary([*BYTES, *padding], eos=size - 1, size=size)
+    )
     chance = random.Random(1)
     minimum = compiled.matcher().tokens_to_finish
     for more in (0, 5, 12):

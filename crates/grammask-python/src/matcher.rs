@@ -288,8 +288,8 @@ impl PyMatcher {
     ///     BudgetTooSmall: The text cannot be finished with this number of tokens; ``minimum`` suffices.
     ///     GrammarSemanticError: No completion is known (code ``no-completion``): the grammar never ends here, or the
     ///         vocabulary cannot spell what is missing.
-    ///     UnsupportedGrammar: The grammar binds names; or values must repeat others (``uniqueItems`` under ``not``) over a
-    ///         large vocabulary.
+    ///     UnsupportedGrammar: The grammar binds names; or values must repeat others (``uniqueItems`` under ``not``)
+    ///         over a large vocabulary.
     ///     LimitExceeded: A limit was exceeded.
     ///     ValueError: The number is negative.
     ///
