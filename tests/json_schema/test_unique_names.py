@@ -147,7 +147,7 @@ def in_declared_order(schema: dict[str, Any], text: str) -> bool:
 
 
 def compiled(schema: dict[str, Any], **options: Any) -> CompiledGrammar:
-    return Grammar.from_json_schema(schema, **options).compile(VOCABULARY)
+    return Grammar.from_json_schema(schema, **{"unique_names": True, **options}).compile(VOCABULARY)
 
 
 def texts(rng: random.Random) -> Iterator[str]:
@@ -361,7 +361,7 @@ def test_the_option_permits_repetitions() -> None:
 
 
 def test_everything_that_a_matcher_does_works_in_scopes() -> None:
-    grammar = Grammar.from_json_schema({"type": "object"}, whitespace="compact")
+    grammar = Grammar.from_json_schema({"type": "object"}, whitespace="compact", unique_names=True)
     restored = pickle.loads(pickle.dumps(grammar))
     for each in (grammar.compile(VOCABULARY), restored.compile(VOCABULARY, cache=False)):
         matcher = each.matcher()
@@ -389,7 +389,8 @@ def test_everything_that_a_matcher_does_works_in_scopes() -> None:
 
 @pytest.mark.parametrize("encoding", ["json-string", "xml-text"])
 def test_encoded_names_are_compared_decoded(encoding: Any) -> None:
-    grammar = Grammar.from_json_schema({"type": "object", "additionalProperties": ONE}, whitespace="compact")
+    schema = {"type": "object", "additionalProperties": ONE}
+    grammar = Grammar.from_json_schema(schema, whitespace="compact", unique_names=True)
     encoded = grammar.encoded(encoding).compile(VOCABULARY)
     quote = '\\"' if encoding == "json-string" else '"'
 

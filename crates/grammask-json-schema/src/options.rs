@@ -186,9 +186,9 @@ pub enum OpenApi {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum UniqueNames {
     /// All of them, compared decoded.
-    #[default]
     All,
     /// Those that the schema declares; others may be repeated.
+    #[default]
     Declared,
 }
 

@@ -147,12 +147,15 @@ impl LexedRecognizer {
             walked_masks: AtomicU64::new(0),
             tables: Mutex::new(tables),
         };
+        // A text that begins a line begins in the newline before it, if the parser can read one.
+        let mut start = Some(recognizer.start);
         for &byte in &prepared.grammar.beginning {
-            // A text that begins a line begins in the newline before it, if the parser can read one.
-            if let Some(next) = recognizer.step(recognizer.start, byte)? {
-                recognizer.start = next;
-            }
+            start = match start {
+                Some(start) => recognizer.step(start, byte)?,
+                None => None,
+            };
         }
+        recognizer.start = start.unwrap_or(recognizer.start);
         Ok(recognizer)
     }
 

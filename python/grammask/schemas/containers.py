@@ -95,7 +95,6 @@ def mapping_schema(keys: _Schema, values: _Schema, node: _Node, path: str) -> _S
     if not low:
         return schema
     schema["minProperties"] = low
-    # Different texts of other keys may be equal in Python.
-    if low == 1 or keys == {"type": "string"}:
+    if low == 1:
         return schema
-    return unenforceable(schema, f"{path}: the minimum of {low} counts different keys only")
+    return unenforceable(schema, f"{path}: the minimum of {low} counts different names only")

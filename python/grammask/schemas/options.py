@@ -100,7 +100,7 @@ class SchemaOptions:
             ``whitespace``.
         key_order: ``"declared"``: the declared names in their order, then all others. ``"any"``: any order.
         unique_names: Whether an object has no name twice, compared decoded. If False, names that the schema does not
-            declare may be repeated.
+            declare may be repeated. Costs a state for each name that was read.
         escapes: The characters that may be escaped. ``"natural"``: those that JSON requires, and optionally those
             outside ASCII. ``"any"``: all. ``"ascii"``: those outside ASCII must be. ``"raw"``: those outside ASCII
             must not be.
@@ -138,7 +138,7 @@ class SchemaOptions:
     indent: int | None = None
     separators: tuple[str, str] | None = None
     key_order: KeyOrder = "declared"
-    unique_names: bool = True
+    unique_names: bool = False
     escapes: Escapes = "natural"
     ensure_ascii: bool | None = None
     numbers: Numbers = "natural"
