@@ -69,7 +69,10 @@ class Collection:
 
     @cached_property
     def documents(self) -> dict[str, str]:
-        """The schemas by URI: their own, and their names under the addresses of the others."""
+        """The schemas by URI: their own, and their names under the addresses of the others.
+
+        Schemas without an address refer to files beside them, by `schema:/NAME` in grammask and `NAME` in jsonschema.
+        """
         by_uri: dict[str, str] = {}
         addresses = set()
         for entry in self.entries:
@@ -80,10 +83,12 @@ class Collection:
                     by_uri.setdefault(uri.partition("#")[0], entry.schema)
                     if uri.rpartition("/")[2].partition("#")[0].removesuffix(".json") == entry.name:
                         addresses.add(uri.rpartition("/")[0])
-        for address in sorted(addresses):
+        for address in (*sorted(addresses), "schema:"):
             for entry in self.entries:
                 by_uri.setdefault(f"{address}/{entry.name}", entry.schema)
                 by_uri.setdefault(f"{address}/{entry.name}.json", entry.schema)
+        for entry in self.entries:
+            by_uri.setdefault(f"{entry.name}.json", entry.schema)
         return by_uri
 
 

@@ -177,6 +177,17 @@ impl Automata {
         }
     }
 
+    /// Records that the language of `term` has a word, which the caller knows, so that no search looks for one.
+    ///
+    /// # Errors
+    /// If the number of states exceeds its limit.
+    pub fn record_inhabited(&mut self, term: TermId) -> Result<(), LimitExceeded> {
+        if let Some(state) = self.intern_state(term)? {
+            self.set_liveness(state, Liveness::Live);
+        }
+        Ok(())
+    }
+
     /// The state after a byte; `None` if no word continues with the byte. Amortised cost: two table lookups.
     ///
     /// # Errors

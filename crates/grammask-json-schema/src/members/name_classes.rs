@@ -178,6 +178,7 @@ impl NameSearch<'_> {
     fn find(&mut self, side: ClassSide<'_>) -> Result<Option<Found>, LimitExceeded> {
         for candidate in self.candidates(side) {
             if self.has_name(side, &candidate)? {
+                self.languages.automata.record_inhabited(side.names)?;
                 return Ok(Some(Found { witness: Some(candidate) }));
             }
         }
