@@ -295,7 +295,7 @@ fn budgets_of_lexed_grammars_equal_the_oracle() {
 fn budgets_of_different_values_equal_the_oracle() {
     let strategy =
         (generators::values::scope(), generators::values::vocabulary(), generators::walk(12), 0_u32..6);
-    let mut runner = proptest::test_runner::TestRunner::new(generators::config(40));
+    let mut runner = proptest::test_runner::TestRunner::new(generators::config(16));
     let result = runner.run(&strategy, |(scope, vocabulary, walk, slack)| {
         let (grammar, vocabulary) = (scope.build(), Arc::new(vocabulary.build()));
         let compile = |options| CompiledGrammar::new(&grammar, vocabulary.clone(), options);
