@@ -281,7 +281,7 @@ impl LalrTable {
     }
 
     /// Lets the texts of ignored rules begin in all states that read as usual.
-    fn enter_ignored_rules(&mut self, grammar: &LexedGrammar) -> Result<(), Diagnostic> {
+    fn enter_ignored_rules(&mut self, grammar: &LexedGrammar) -> Result<(), GrammarError> {
         for index in 0..self.automaton.ignored_entries.len() {
             let (terminal, entry) = self.automaton.ignored_entries[index];
             for state in
@@ -299,7 +299,7 @@ impl LalrTable {
                         "the terminal `{}` begins an ignored rule and is used by other rules",
                         grammar.terminal_name(terminal)
                     );
-                    return Err(Diagnostic::error(Code::UnsupportedGrammar, message));
+                    return Err(Diagnostic::error(Code::UnsupportedGrammar, message).into());
                 }
                 *cell = ParserAction::Shift(entry);
                 let transitions = &mut self.automaton.transitions[state.index()];
@@ -356,7 +356,7 @@ impl LalrTable {
 }
 
 /// Whether the lexer reads lexically in each state; empty without lexical rules.
-fn lexical_states(grammar: &LexedGrammar, automaton: &LrAutomaton) -> Result<Vec<bool>, Diagnostic> {
+fn lexical_states(grammar: &LexedGrammar, automaton: &LrAutomaton) -> Result<Vec<bool>, GrammarError> {
     if grammar.lexical.is_empty() {
         return Ok(Vec::new());
     }
@@ -375,7 +375,8 @@ fn lexical_states(grammar: &LexedGrammar, automaton: &LrAutomaton) -> Result<Vec
                 after.join(" ")
             );
             return Err(Diagnostic::error(Code::UnsupportedGrammar, message)
-                .help("let the lexical rule end with a terminal that only ends it"));
+                .help("let the lexical rule end with a terminal that only ends it")
+                .into());
         }
         states.push(count > 0);
     }
