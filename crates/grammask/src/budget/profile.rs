@@ -11,7 +11,7 @@ use rustc_hash::FxHashMap;
 
 use grammask_collections::append_only_vec::AppendOnlyVec;
 use grammask_collections::segmented_array::SegmentedArray;
-use grammask_diagnostics::{Deadline, GrammarError, LimitExceeded};
+use grammask_diagnostics::{Code, Deadline, GrammarError, LimitExceeded};
 use grammask_engine::{AnonymousValues, SetId, TokenEvent};
 use grammask_vocabulary::{LiveTokens, Mask, TokenId};
 
@@ -327,6 +327,8 @@ impl GrammarCache {
             || self.counts_tokens()
             || !self.engine().token_matches(set)?.is_empty()
             || self.few_legal_tokens(set)?.is_some()
+            // The walk of `visit_legal` reports the limit that the mask exceeded.
+            || self.mask(set).is_err_and(|error| error.code() != Code::DeadEnd)
         {
             return Ok(None);
         }
