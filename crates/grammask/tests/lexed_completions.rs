@@ -12,6 +12,7 @@ use grammask::lexing::{LexedDefinition, LexedGrammar, LexedRecognizer, ParserKin
 use grammask::vocabulary::Vocabulary;
 use grammask::{CompletionStep, Deadline, Engine, Limits, SetId, ShortestCompletion};
 use proptest::sample::select;
+use proptest::strategy::Strategy;
 
 /// Maximum number of sets that one search expands.
 const MAX_SETS: usize = 1000;
@@ -149,12 +150,16 @@ fn check_upper_bound(
     BOUNDED.fetch_add(1, Ordering::Relaxed);
 }
 
-#[test]
-fn completions_equal_brute_force() {
-    let bytes = select(SPELLABLE);
+/// Checks random grammars with random bytes that are tokens.
+fn check_random(
+    definitions: impl Strategy<Value = LexedDefinition>,
+    spellable: impl Strategy<Value = &'static [u8]>,
+    alphabet: &[u8],
+    longest: usize,
+) {
     let mut runner = proptest::test_runner::TestRunner::new(generators::config(1000));
-    let result = runner.run(&(definition(), bytes), |(definition, bytes)| {
-        check(&definition, b"ab ", bytes, 4);
+    let result = runner.run(&(definitions, spellable), |(definition, bytes)| {
+        check(&definition, alphabet, bytes, longest);
         Ok(())
     });
     println!(
@@ -170,23 +175,14 @@ fn completions_equal_brute_force() {
 }
 
 #[test]
+fn completions_equal_brute_force() {
+    check_random(definition(), select(SPELLABLE), b"ab ", 4);
+}
+
+#[test]
 fn completions_of_lexical_rules_equal_brute_force() {
     let bytes = select(vec![&b" ()<>ab"[..], b" ()<>ab", b"()ab", b" ()b"]);
-    let mut runner = proptest::test_runner::TestRunner::new(generators::config(1000));
-    let result = runner.run(&(lexical_definition(), bytes), |(definition, bytes)| {
-        check(&definition, b"ab()<> ", bytes, 3);
-        Ok(())
-    });
-    println!(
-        "{} completions, {} sets without one, {} undecided, {} with an upper bound",
-        COMPLETED.load(Ordering::Relaxed),
-        INCOMPLETABLE.load(Ordering::Relaxed),
-        UNDECIDED.load(Ordering::Relaxed),
-        BOUNDED.load(Ordering::Relaxed)
-    );
-    if let Err(error) = result {
-        panic!("{error}");
-    }
+    check_random(lexical_definition(), bytes, b"ab()<> ", 3);
 }
 
 #[test]

@@ -86,8 +86,6 @@ def content_parts(
     """
     own = dict(options.content_grammars)
     is_enforced = options.content == "enforce"
-    if not is_enforced and not own:
-        return ()
     found: list[tuple[str, Part]] = []
     for name in _grammask.content_names(text, engine_options, limits):
         part = content_type_part(name) if is_enforced else None

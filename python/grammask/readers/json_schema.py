@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 
 from grammask import _grammask
 from grammask.composition import Part
-from grammask.readers.content import content_parts
 from grammask.schemas.json_text import schema_text
 from grammask.schemas.options import SchemaOptions, with_keywords
 from grammask.schemas.strict_subset import check_strict
@@ -85,6 +84,17 @@ class StringSchemaSource(_SchemaSource):
         return _grammask.plain_text_grammar(self.text, self.options, content, self.limits)
 
 
+def _content_parts(
+    text: str, options: SchemaOptions, engine_options: _grammask.SchemaOptions, limits: Limits | None
+) -> ContentParts:
+    """Returns the grammars of the contents that a schema names. Loads the readers of languages only if needed."""
+    if options.content != "enforce" and not options.content_grammars:
+        return ()
+    from grammask.readers.content import content_parts
+
+    return content_parts(text, options, engine_options, limits)
+
+
 def json_schema_source(
     schema: Schema, options: SchemaOptions | None = None, **keywords: Unpack[SchemaKeywords]
 ) -> JsonSchemaSource:
@@ -105,7 +115,7 @@ def json_schema_source(
         from grammask.schemas import documents
 
         engine_options = documents.resolve(text, engine_options, documents.lookup(options), limits)
-    content = content_parts(text, options, engine_options, limits)
+    content = _content_parts(text, options, engine_options, limits)
     return JsonSchemaSource(text, engine_options, content, limits)
 
 
@@ -139,7 +149,7 @@ def string_schema_source(
         formats=formats, content=content, content_grammars=content_grammars, excludes=excludes
     )
     text, engine_options = schema_text(schema), options.for_engine()
-    content_of = content_parts(text, options, engine_options, limits)
+    content_of = _content_parts(text, options, engine_options, limits)
     return StringSchemaSource(text, engine_options, content_of, limits)
 
 
