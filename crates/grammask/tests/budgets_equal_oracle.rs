@@ -296,7 +296,7 @@ fn budgets_of_different_values_equal_the_oracle() {
     let strategy =
         (generators::values::scope(), generators::values::vocabulary(), generators::walk(6), 0_u32..6);
     // Each text inside a value is a state of the oracle.
-    let mut runner = proptest::test_runner::TestRunner::new(generators::config(3));
+    let mut runner = proptest::test_runner::TestRunner::new(generators::config(100));
     let result = runner.run(&strategy, |(scope, vocabulary, walk, slack)| {
         let (grammar, vocabulary) = (scope.build(), Arc::new(vocabulary.build()));
         let compile = |options| CompiledGrammar::new(&grammar, vocabulary.clone(), options);

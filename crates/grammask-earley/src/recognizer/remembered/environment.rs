@@ -82,6 +82,7 @@ impl Builder {
         }
         let form = &recognizer.form;
         let mut ends: Vec<ScopeEnd> = Vec::new();
+        let mut known: FxHashSet<ScopeEnd> = FxHashSet::default();
         let first: Position = (continuation, Ahead::default());
         let mut visited = FxHashSet::from_iter([first.clone()]);
         let mut stack = vec![first];
@@ -89,7 +90,7 @@ impl Builder {
             for (dot, next) in continuations.get(current).entries() {
                 if form.is_scope_end(dot) {
                     let end = ScopeEnd { remembered: environments.get(next).set, ahead: before.clone() };
-                    if !ends.contains(&end) {
+                    if known.insert(end.clone()) {
                         ends.push(end);
                     }
                 } else {
