@@ -206,7 +206,7 @@ def test_programs_in_strings(spellings: Spellings) -> None:
     assert in_json.is_valid(escaped) == (spellings == "any")
     expression = Grammar.bundled("python", start="expression").encoded("json-string", spellings=spellings)
     compiled = expression.compile(BYTES)
-    assert compiled.is_valid(rb'\"a\"')
+    assert compiled.is_valid(rb"\"a\"")
     assert not compiled.is_valid(rb'"a\"')  # A text begins outside of an escape.
     dedented = PROGRAM.replace("\n    return [", "\n   return [")
     assert not in_json.is_valid(json.dumps(dedented, ensure_ascii=False)[1:-1].encode())
