@@ -300,6 +300,40 @@ def test_a_schema_can_carry_the_white_space_of_a_request() -> None:
         request_grammars.with_whitespace_pattern("1", " ?")
 
 
+def test_a_schema_carries_options() -> None:
+    carried = {**POINT, "x-grammask": {"whitespace": "regex:[ ]{2}"}}
+    for schema in (carried, json.dumps(carried)):
+        for options in ({}, {"indent": 2}, {"max_whitespace": 1}, {"separators": (", ", ": ")}):
+            compiled = Grammar.from_json_schema(schema, **options).compile(BYTES)  # type: ignore[arg-type]
+            assert compiled.is_valid(b'{  "x"  :  1  }')
+            assert not compiled.is_valid(b'{"x": 1}')
+    tag = {"type": "structural_tag", "format": {"type": "json_schema", "json_schema": POINT}}
+    compiled = Grammar.from_structural_tag({**tag, "x-grammask": {"separators": [",", ":  "]}}).compile(BYTES)
+    assert compiled.is_valid(b'{"x":  1}')
+    assert not compiled.is_valid(b'{"x": 1}')
+    name_of_a_property = {"properties": {"x-grammask": {"type": "integer"}}}
+    assert Grammar.from_json_schema(name_of_a_property).compile(BYTES).is_valid(b'{"x-grammask": 1}')
+
+
+@pytest.mark.parametrize(
+    ("schema", "message"),
+    [
+        ({"x-grammask": {"key_order": "x"}}, r'key_order="x" is not.*\n  at #/x-grammask/key_order'),
+        ({"x-grammask": {"limits": 1}}, r"no option `limits`.*\n  at #/x-grammask/limits"),
+        ({"x-grammask": {"resolver": 1}}, "no option `resolver`"),
+        ({"x-grammask": {"unique_names": "yes"}}, "at #/x-grammask/unique_names"),
+        ({"x-grammask": {"separators": 1}}, r"at #/x-grammask/separators"),
+        ({"x-grammask": {"max_whitespace": True}}, "max_whitespace=True is no integer"),
+        ({"x-grammask": {"indent": 2, "separators": [",", ":"]}}, "exclude each other"),
+        ({"x-grammask": [1]}, "an object with options"),
+        ({"items": {"x-grammask": {}}}, r"root of a schema only\n  at #/items/x-grammask"),
+    ],
+)
+def test_wrong_options_that_a_schema_carries(schema: Any, message: str) -> None:
+    with pytest.raises(GrammarSemanticError, match=message):
+        Grammar.from_json_schema(schema)
+
+
 def test_schemas_can_be_pickled() -> None:
     for options in ({}, {"whitespace": "regex:[ ]?"}, {"whitespace": "compact"}, {"max_whitespace": 3}):
         grammar = Grammar.from_json_schema(POINT, **options)  # type: ignore[arg-type]

@@ -61,6 +61,33 @@ def test_answers_in_markdown(url: str) -> None:
     json.loads(block)
 
 
+def test_options_that_a_schema_carries(url: str) -> None:
+    def formatted(carried: Any, **keywords: Any) -> Any:
+        schema = {**SCHEMA, "x-grammask": carried, **keywords}
+        return {"type": "json_schema", "json_schema": {"name": "n", "schema": schema}}
+
+    wide = chat(url, response_format=formatted({"whitespace": "regex:[ ]{3}"}), seed=1)
+    assert re.fullmatch(r'\{ {3}"n" {3}: {3}\d+ {3}\}', wide["choices"][0]["message"]["content"])
+    assert "grammask" not in wide
+
+    unsupported = {"x-grammask-unenforceable": "it cannot be"}
+    chat(url, 400, response_format=formatted({}, **unsupported))
+    relaxed = formatted({"on_unsupported": "relax"}, **unsupported)
+    (relaxation,) = chat(url, response_format=relaxed)["grammask"]["relaxations"]
+    assert relaxation["pointer"] == "#/x-grammask-unenforceable"
+    chunks = post(url, "chat/completions", {"messages": USER, "response_format": relaxed, "stream": True})
+    assert chunks.count('"relaxations"') == 1
+
+    refused = chat(url, 400, response_format=formatted({"key_order": "no"}))
+    assert "#/x-grammask/key_order" in refused["error"]["message"]
+    for carried in ({"budget": "never"}, {"limits": None}):
+        assert "x-grammask/" in chat(url, 400, response_format=formatted(carried))["error"]["message"]
+    chat(url, 400, response_format=formatted({}), max_tokens=1)
+    for budget in ("off", "preferred"):
+        short = chat(url, response_format=formatted({"budget": budget}), max_tokens=1)
+        assert short["choices"][0]["finish_reason"] == "length"
+
+
 def test_pages_and_contents(url: str) -> None:
     page = chat(url, response_format={"type": "html_page"}, seed=3, max_tokens=200)["choices"][0]
     assert page["finish_reason"] == "stop"

@@ -4,6 +4,7 @@ import typer
 
 from grammask.cli.check import check
 from grammask.cli.debug import debug
+from grammask.cli.doctor import doctor
 from grammask.cli.explain import explain
 from grammask.cli.failures import ReportingGroup
 from grammask.cli.generate import generate_text
@@ -26,5 +27,6 @@ application.command("generate")(generate_text)
 application.command()(validate)
 application.command()(serve)
 application.command()(grammars)
+application.command()(doctor)
 application.command()(streamline)
 application.add_typer(debug, name="debug")

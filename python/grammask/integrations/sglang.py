@@ -1,4 +1,4 @@
-"""The grammar backend of grammask for SGLang 0.5.23; ``sglang_plugin`` registers it. See ``docs/sglang.md``.
+"""The grammar backend of grammask for SGLang; ``sglang_plugin`` registers it. See ``docs/sglang.md``.
 
 SGLang has one grammar object per request, copied from a cache by (kind, text). It fills a row per step, and walks trees
 of drafted tokens with accept, fill and rollback. A ``ValueError`` for a refused token ends that request only. There is
@@ -26,7 +26,7 @@ from sglang.srt.runtime_context import get_serving
 
 from grammask.errors import GrammarError
 from grammask.grammar import Grammar
-from grammask.integrations.serving import request_grammars
+from grammask.integrations.serving import interfaces, request_grammars
 from grammask.integrations.serving.request_budget import BudgetPolicy, set_request_budget
 from grammask.integrations.serving.request_matcher import RequestMatcher
 from grammask.integrations.serving.server_vocabulary import vocabulary_of
@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 
     from grammask._grammask import Vocabulary
 
-__all__ = ["GrammaskGrammar", "GrammaskGrammarBackend", "make_backend"]
+__all__ = ["GrammaskGrammar", "GrammaskGrammarBackend", "check_interface", "make_backend"]
 
 logger = logging.getLogger(__name__)
 
@@ -227,14 +227,33 @@ class GrammaskGrammarBackend(BaseGrammarBackend):  # type: ignore[misc, unused-i
 
     def _compiled(self, kind: str, make: Callable[[], Grammar]) -> BaseGrammarObject:
         try:
-            compiled = make().compile(self._vocabulary)
+            grammar = make()
+            compiled = grammar.compile(self._vocabulary)
         except ValueError as error:
             logger.error("grammask refuses a grammar of the kind %s: %s", kind, error)
             return InvalidGrammarObject(str(error))
+        for relaxation in grammar.relaxations:
+            logger.warning("grammask does not enforce a part of a request: %s", relaxation)
         return GrammaskGrammar(RequestMatcher(compiled, self._vocabulary), GrammarStats(dispatch_type=kind))
 
 
 _configure_request = GrammarManager._apply_request_reasoning_config  # noqa: SLF001
+
+
+def check_interface() -> None:
+    """Checks that SGLang has the classes, methods and attributes that this module uses.
+
+    Raises:
+        UnexpectedInterface: It has not; the error names the first one that is different.
+    """
+    # SGLang calls these three only for backends that offer to skip forced text.
+    jumps = ("try_jump_forward", "jump_forward_str_state", "jump_and_retokenize")
+    interfaces.check_overrides(GrammaskGrammar, BaseGrammarObject, not_needed=jumps)
+    interfaces.check_overrides(GrammaskGrammarBackend, BaseGrammarBackend)
+    interfaces.check_signature(configure_request, _configure_request, is_method=True)
+    interfaces.check_attributes(BaseGrammarBackend, "cache")
+    interfaces.check_attributes(ReasonerGrammarObject, "grammar", "tokens_in_think")
+    interfaces.check_attributes(GrammarStats, "is_cache_hit", "dispatch_type")
 
 
 def configure_request(manager: GrammarManager, request: Req) -> None:
@@ -247,7 +266,9 @@ def configure_request(manager: GrammarManager, request: Req) -> None:
     grammar = request.grammar
     begins_late = False
     if isinstance(grammar, ReasonerGrammarObject):
-        begins_late = grammar.tokens_in_think >= 0 and not grammar.reasoning_in_grammar
+        # Before 0.5.23, no grammar includes the reasoning.
+        includes_reasoning = getattr(grammar, "reasoning_in_grammar", False)
+        begins_late = grammar.tokens_in_think >= 0 and not includes_reasoning
         grammar = grammar.grammar
     if not isinstance(grammar, GrammaskGrammar):
         return
@@ -258,11 +279,14 @@ def configure_request(manager: GrammarManager, request: Req) -> None:
         used = len(request.output_ids)
         return int(request.sampling_params.max_new_tokens) - used - (margin if used else 0)
 
+    parameters = request.sampling_params
     try:
         set_request_budget(
             grammar.matcher,
             remaining,
-            policy=BudgetPolicy.of_environment(),
+            policy=BudgetPolicy.of_environment().for_request(
+                parameters.json_schema, parameters.structural_tag
+            ),
             begins_late=begins_late,
             warn=lambda message: logger.warning("Request %s: %s", request.rid, message),
         )

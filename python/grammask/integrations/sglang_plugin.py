@@ -7,39 +7,54 @@ from __future__ import annotations
 
 from typing import Any
 
-__all__ = ["plugin"]
+from grammask.integrations.serving.interfaces import UnexpectedInterface, owner_of
 
-TESTED_VERSIONS = ("0.5.23",)
-"""Prefixes of the supported versions of SGLang."""
+__all__ = ["NAME", "TESTED_VERSIONS", "check_interface", "plugin"]
+
+TESTED_VERSIONS = ("0.5.21", "0.5.22", "0.5.23")
+"""The versions of SGLang whose engine runs in the tests."""
 
 NAME = "grammask"
+"""The choice of ``--grammar-backend``."""
+
+_REGISTRY = "sglang.srt.constrained.base_grammar_backend"
 
 
 def plugin() -> None:
-    """Registers the backend; idempotent. SGLang calls it in every process of a server."""
-    from sglang.srt.arg_groups import choices
-    from sglang.srt.constrained.base_grammar_backend import register_grammar_backend
+    """Registers the backend; idempotent. SGLang calls it in every process of a server.
 
-    if NAME not in choices.GRAMMAR_BACKEND_CHOICES:
-        choices.add_grammar_backend_choices([NAME])
-    register_grammar_backend(NAME, _make)
+    Raises:
+        UnexpectedInterface: This version of SGLang has no such registry.
+    """
+    choices = "sglang.srt.arg_groups.choices"
+    if NAME not in owner_of(choices, "GRAMMAR_BACKEND_CHOICES").GRAMMAR_BACKEND_CHOICES:
+        owner_of(choices, "add_grammar_backend_choices").add_grammar_backend_choices([NAME])
+    owner_of(_REGISTRY, "register_grammar_backend").register_grammar_backend(NAME, _make)
+
+
+def check_interface() -> None:
+    """Checks that SGLang has the classes, methods and attributes that grammask uses, and registers nothing.
+
+    Raises:
+        UnexpectedInterface: It has not; the error names the first one that is different.
+    """
+    try:
+        from grammask.integrations import sglang as ours
+    except ImportError as error:
+        raise UnexpectedInterface(
+            error.name or "sglang", f"cannot be imported as expected ({error})"
+        ) from error
+    owner_of(_REGISTRY, "register_grammar_backend")
+    ours.check_interface()
 
 
 def _make(server_args: Any, tokenizer: Any, vocab_size: int, eos_token_ids: Any) -> Any:
     """Makes the backend of a server that was started with ``--grammar-backend grammask``.
 
     Raises:
-        RuntimeError: This version of SGLang was not tested.
+        UnexpectedInterface: This version of SGLang does not have the interface that grammask knows.
     """
-    import sglang
-
-    version = str(sglang.__version__)
-    if not version.startswith(TESTED_VERSIONS):
-        msg = (
-            f"grammask's backend was made for SGLang {' and '.join(TESTED_VERSIONS)}, and this is {version}: use the "
-            "versions that docs/sglang.md names"
-        )
-        raise RuntimeError(msg)
+    check_interface()
     from grammask.integrations.sglang import make_backend
 
     return make_backend(server_args, tokenizer, vocab_size, eos_token_ids)

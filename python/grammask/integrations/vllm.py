@@ -1,4 +1,4 @@
-"""The structured-output backend of grammask for vLLM 0.33; ``vllm_plugin`` installs it. See ``docs/vllm.md``.
+"""The structured-output backend of grammask for vLLM; ``vllm_plugin`` installs it. See ``docs/vllm.md``.
 
 vLLM's scheduler fills a row per step. With speculation it fills a row, accepts a drafted token, fills the next row, and
 rolls back. After the model has run, it accepts the sampled token, and ends the request with an error if the token is
@@ -13,31 +13,31 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import torch
+from vllm.config import ModelConfig, StructuredOutputsConfig, VllmConfig
 from vllm.exceptions import VLLMValidationError
 from vllm.logger import init_logger
+from vllm.sampling_params import SamplingParams, StructuredOutputsParams
+from vllm.v1.request import Request
 from vllm.v1.structured_output import StructuredOutputManager
 from vllm.v1.structured_output.backend_types import (
     StructuredOutputBackend,
     StructuredOutputGrammar,
     StructuredOutputOptions,
 )
-from vllm.v1.structured_output.request import get_structured_output_key
+from vllm.v1.structured_output.request import StructuredOutputRequest, get_structured_output_key
 
 from grammask.errors import GrammarError, VocabularyError
 from grammask.grammar import Grammar
-from grammask.integrations.serving import request_grammars
+from grammask.integrations.serving import interfaces, request_grammars
 from grammask.integrations.serving.request_budget import BudgetPolicy, set_request_budget
 from grammask.integrations.serving.request_matcher import RequestMatcher
 from grammask.integrations.serving.server_vocabulary import vocabulary_of
 
 if TYPE_CHECKING:
-    from vllm.sampling_params import SamplingParams, StructuredOutputsParams
-    from vllm.v1.request import Request
-
     from grammask._grammask import Vocabulary
     from grammask.schemas.options import SchemaKeywords
 
-__all__ = ["GrammaskBackend", "GrammaskGrammar", "create_grammar", "validate_request"]
+__all__ = ["GrammaskBackend", "GrammaskGrammar", "check_interface", "create_grammar", "validate_request"]
 
 logger = init_logger(__name__)
 
@@ -161,6 +161,8 @@ class GrammaskBackend(StructuredOutputBackend):  # type: ignore[misc, unused-ign
             options=self._options,
             additional_properties=self._additional_properties,
         )
+        for relaxation in grammar.relaxations:
+            logger.warning("grammask does not enforce a part of a request: %s", relaxation)
         compiled = grammar.compile(self._vocabulary)
         matcher = RequestMatcher(compiled, self._vocabulary, stop_token_ids)
         return GrammaskGrammar(matcher, raises=stop_token_ids is None)
@@ -173,6 +175,35 @@ class GrammaskBackend(StructuredOutputBackend):  # type: ignore[misc, unused-ign
         """Releases the vocabulary and the grammars that were compiled for it."""
         del self._vocabulary
 
+
+def check_interface() -> None:
+    """Checks that vLLM has the classes, methods and attributes that this module uses.
+
+    Raises:
+        UnexpectedInterface: It has not; the error names the first one that is different.
+    """
+    interfaces.check_signature(GrammaskBackend.__init__, StructuredOutputBackend.__init__, is_method=True)
+    interfaces.check_overrides(GrammaskBackend, StructuredOutputBackend)
+    interfaces.check_overrides(GrammaskGrammar, StructuredOutputGrammar)
+    for owner, names in _USED_ATTRIBUTES:
+        interfaces.check_attributes(owner, *names)
+
+
+_USED_ATTRIBUTES: tuple[tuple[type, tuple[str, ...]], ...] = (
+    (
+        StructuredOutputOptions,
+        ("JSON", "JSON_OBJECT", "REGEX", "CHOICE", "GRAMMAR", "STRUCTURAL_TAG"),
+    ),
+    (StructuredOutputManager, ("enable_in_reasoning", "reasoner_cls", "vllm_config")),
+    (StructuredOutputsConfig, ("disable_any_whitespace", "disable_additional_properties")),
+    (StructuredOutputsParams, ("json", "json_object", "whitespace_pattern")),
+    (SamplingParams, ("structured_outputs",)),
+    (VllmConfig, ("model_config", "num_speculative_tokens", "structured_outputs_config")),
+    (ModelConfig, ("max_model_len",)),
+    (Request, ("max_tokens", "num_output_tokens", "num_tokens", "request_id", "structured_output_request")),
+    (StructuredOutputRequest, ("structured_output_key",)),
+)
+"""The attributes of vLLM's classes that this module reads."""
 
 _create_grammar = StructuredOutputManager._create_grammar  # noqa: SLF001
 
@@ -189,6 +220,7 @@ def create_grammar(manager: StructuredOutputManager, request: Request) -> Struct
     grammar = _create_grammar(manager, request)
     if not isinstance(grammar, GrammaskGrammar):
         return grammar
+    _, constraint = request.structured_output_request.structured_output_key
     begins_late = not manager.enable_in_reasoning and manager.reasoner_cls is not None
     # Of the tokens before the text, those that were drafted in the same step are not counted yet.
     margin = manager.vllm_config.num_speculative_tokens if begins_late else 0
@@ -201,7 +233,7 @@ def create_grammar(manager: StructuredOutputManager, request: Request) -> Struct
     set_request_budget(
         grammar.matcher,
         remaining,
-        policy=BudgetPolicy.of_environment(),
+        policy=BudgetPolicy.of_environment().for_request(constraint),
         begins_late=begins_late,
         warn=lambda message: logger.warning("Request %s: %s", request.request_id, message),
     )
@@ -226,7 +258,9 @@ def validate_request(sampling_params: SamplingParams, tokenizer: Any = None) -> 
     try:
         if constraint.whitespace_pattern is not None:
             _carry_whitespace_pattern(constraint)
-        _grammar(*get_structured_output_key(constraint), options={}, additional_properties=True)
+        kind, text = get_structured_output_key(constraint)
+        BudgetPolicy.REQUIRED.for_request(text)
+        _grammar(kind, text, options={}, additional_properties=True)
     except ValueError as error:
         raise VLLMValidationError(str(error)) from error
 

@@ -1,8 +1,8 @@
 """The entry point of vLLM's plugins: replaces one of vLLM's own structured-output backends by grammask.
 
-vLLM 0.33 has no registry of backends, so this module assigns to names in vLLM's modules. It therefore accepts only
-versions of vLLM that were tested. It does nothing unless the environment variable ``GRAMMASK_VLLM`` names the backends
-to replace, so installing grammask changes no server:
+vLLM has no registry of backends, so this module assigns to names in vLLM's modules. It first compares their names and
+signatures with those that grammask knows. It does nothing unless the environment variable ``GRAMMASK_VLLM`` names the
+backends to replace, so installing grammask changes no server:
 
     GRAMMASK_VLLM=guidance vllm serve MODEL --structured-outputs-config '{"backend": "guidance"}'
 
@@ -12,14 +12,25 @@ grammask can enforce exactly. See ``docs/vllm.md``.
 
 from __future__ import annotations
 
-import importlib
 import os
 from typing import Any
 
-__all__ = ["install", "plugin"]
+from grammask.integrations.serving.interfaces import UnexpectedInterface, check_signature, owner_of
 
-TESTED_VERSIONS = ("0.33.",)
-"""Prefixes of the supported versions of vLLM."""
+__all__ = [
+    "ENVIRONMENT_VARIABLE",
+    "TESTED_VERSIONS",
+    "check_interface",
+    "install",
+    "plugin",
+    "replaced_names",
+]
+
+TESTED_VERSIONS = ("0.31.0", "0.32.0", "0.33.0")
+"""The versions of vLLM whose engine runs in the tests."""
+
+ENVIRONMENT_VARIABLE = "GRAMMASK_VLLM"
+"""Names the backends to replace, separated by commas."""
 
 _MANAGER = "vllm.v1.structured_output"
 
@@ -49,9 +60,9 @@ def plugin() -> None:
 
     Raises:
         ValueError: The variable names a backend that cannot be replaced.
-        RuntimeError: This version of vLLM was not tested.
+        UnexpectedInterface: This version of vLLM does not have the interface that grammask knows.
     """
-    names = [name.strip() for name in os.environ.get("GRAMMASK_VLLM", "").split(",")]
+    names = [name.strip() for name in os.environ.get(ENVIRONMENT_VARIABLE, "").split(",")]
     install(*[name for name in names if name])
 
 
@@ -63,7 +74,7 @@ def install(*names: str) -> None:
 
     Raises:
         ValueError: There is no such backend, it cannot be replaced, or ``GRAMMASK_BUDGET`` has an unknown value.
-        RuntimeError: This version of vLLM was not tested, or lacks a name that is to be replaced.
+        UnexpectedInterface: This version of vLLM does not have the interface that grammask knows. Nothing is replaced.
     """
     unknown = [name for name in names if name not in _PATCHES]
     if unknown:
@@ -73,52 +84,56 @@ def install(*names: str) -> None:
         raise ValueError(msg)
     if not names:
         return
-    _check_version()
-    from grammask.integrations import vllm as ours
     from grammask.integrations.serving.request_budget import BudgetPolicy
 
     BudgetPolicy.of_environment()
-    replacements: dict[str, Any] = {
+    replacements = _checked_replacements(names)
+    for module, theirs in replaced_names(*names):
+        setattr(owner_of(module, theirs), theirs.rpartition(".")[2], replacements[module, theirs])
+
+
+def check_interface(*names: str) -> None:
+    """Checks that backends of vLLM can be replaced, and replaces nothing.
+
+    Args:
+        names: As of :func:`install`; all that can be replaced if there are none.
+
+    Raises:
+        UnexpectedInterface: This version of vLLM does not have the interface that grammask knows.
+    """
+    _checked_replacements(names or tuple(_PATCHES))
+
+
+def replaced_names(*names: str) -> list[tuple[str, str]]:
+    """Returns the module and the dotted name of each object in vLLM that :func:`install` replaces."""
+    return [(module, theirs) for name in names for module, theirs, _ in _PATCHES[name]]
+
+
+def _checked_replacements(names: tuple[str, ...]) -> dict[tuple[str, str], Any]:
+    """Returns the objects that replace others in vLLM, after the checks of :func:`check_interface`."""
+    try:
+        from grammask.integrations import vllm as ours
+    except ImportError as error:
+        raise UnexpectedInterface(
+            error.name or "vllm", f"cannot be imported as expected ({error})"
+        ) from error
+    ours.check_interface()
+    available: dict[str, Any] = {
         "GrammaskBackend": ours.GrammaskBackend,
         "create_grammar": ours.create_grammar,
         "validate_request": ours.validate_request,
         "nothing_unsupported": _nothing_unsupported,
     }
-    patches = [patch for name in names for patch in _PATCHES[name]]
-    owners = [_owner(module, theirs) for module, theirs, _ in patches]
-    for owner, (_, theirs, mine) in zip(owners, patches, strict=True):
-        setattr(owner, theirs.rpartition(".")[2], replacements[mine])
+    replacements = {}
+    for name in names:
+        for module, theirs, mine in _PATCHES[name]:
+            replaced = getattr(owner_of(module, theirs), theirs.rpartition(".")[2])
+            replacement = replacements[module, theirs] = available[mine]
+            if not isinstance(replaced, type):
+                check_signature(replacement, replaced, is_method="." in theirs)
+    return replacements
 
 
-def _owner(module: str, name: str) -> Any:
-    """Returns the module or class with the attribute that a dotted name denotes.
-
-    Raises:
-        RuntimeError: There is none.
-    """
-    *path, attribute = name.split(".")
-    owner: Any = importlib.import_module(module)
-    for part in path:
-        owner = getattr(owner, part, None)
-    if not hasattr(owner, attribute):
-        msg = f"{module} has no {name}: grammask's plugin does not fit this build of vLLM"
-        raise RuntimeError(msg)
-    return owner
-
-
-def _check_version() -> None:
-    import vllm
-
-    version = str(vllm.__version__)
-    if not version.startswith(TESTED_VERSIONS):
-        tested = ", ".join(f"{start}*" for start in TESTED_VERSIONS)
-        msg = (
-            f"grammask's plugin was made for vLLM {tested}, and this is {version}: unset GRAMMASK_VLLM, or use the "
-            "versions that docs/vllm.md names"
-        )
-        raise RuntimeError(msg)
-
-
-def _nothing_unsupported(_: Any) -> bool:
+def _nothing_unsupported(schema: Any) -> bool:  # noqa: ARG001
     """Replaces vLLM's list of unsupported keywords; ``validate_request`` refuses unsupported constructs by name."""
     return False

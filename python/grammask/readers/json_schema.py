@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from grammask import _grammask
 from grammask.composition import Part
+from grammask.schemas.embedded_options import with_embedded_options
 from grammask.schemas.json_text import schema_text
 from grammask.schemas.options import SchemaOptions, with_keywords
 from grammask.schemas.strict_subset import check_strict
@@ -101,13 +102,14 @@ def json_schema_source(
     """Returns the source for the arguments of :meth:`grammask.Grammar.from_json_schema`.
 
     Raises:
-        GrammarError: The schema is outside the strict subset, or a document cannot be read.
+        GrammarError: The schema is outside the strict subset, a document cannot be read, or an option that the schema
+            carries is wrong.
         TypeError: The schema holds a value that JSON does not have.
         ValueError: An option has no such value, or contradicts another.
     """
     limits = keywords.pop("limits", None)
     text = schema_text(schema)
-    options = with_keywords(options, keywords)
+    options = with_embedded_options(with_keywords(options, keywords), text)
     if options.strict:
         check_strict(schema, text)
     engine_options = options.for_engine()

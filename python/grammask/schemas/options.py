@@ -263,7 +263,7 @@ def _checked_words(words: Sequence[str]) -> tuple[str, ...]:
 
 
 def _check_count(name: str, value: Any) -> None:
-    if not isinstance(value, int):
+    if not isinstance(value, int) or isinstance(value, bool):
         msg = f"{name}={value!r} is no integer"
         raise TypeError(msg)
     if not 0 <= value < 1 << 32:
@@ -277,6 +277,9 @@ def _checked_separators(separators: tuple[str, str]) -> tuple[str, str]:
     Raises:
         ValueError: They are others.
     """
+    if len(separators) != 2 or not all(isinstance(separator, str) for separator in separators):
+        msg = f"separators={separators!r} are no two texts"
+        raise ValueError(msg)
     item, key = separators
     for name, separator, sign in (("item", item, ","), ("key", key, ":")):
         if separator.strip(" \t\n\r") != sign:

@@ -13,6 +13,7 @@ from grammask.partial_match import without_partial_match
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
+    from grammask.errors import Diagnostic
     from grammask.language_models.generation import Step
     from grammask.tools import Call, CallFragment
     from grammask.vocabulary import Vocabulary
@@ -59,12 +60,14 @@ class Answer:
         model: The model's name.
         prompt_tokens: The number of tokens of the prompt.
         finish_reason: ``stop``, ``length`` or ``tool_calls``; None before the end.
+        relaxations: The constraints of the request that are not enforced, because it permits that.
     """
 
     kind: str
     model: str
     prompt_tokens: int
     finish_reason: str | None = None
+    relaxations: Sequence[Diagnostic] = ()
     steps: list[Step] = field(default_factory=list)
     id: str = field(default_factory=lambda: f"gm-{secrets.token_hex(12)}")
     created: int = field(default_factory=lambda: int(time.time()))
@@ -79,7 +82,15 @@ class Answer:
         choice = self._choice({"text": text} if self.kind == "completions" else {"message": message})
         if with_logprobs:
             choice["logprobs"] = self.logprobs(self.steps, vocabulary)
-        return {**self.head("text_completion", "chat.completion"), "choices": [choice], "usage": self.usage()}
+        head = self.head("text_completion", "chat.completion")
+        return {**head, "choices": [choice], "usage": self.usage(), **self.report()}
+
+    def report(self) -> dict[str, Any]:
+        """Returns the member that OpenAI's objects do not have: the constraints that are not enforced, if any."""
+        relaxations = [
+            {"code": each.code, "message": each.message, "pointer": each.pointer} for each in self.relaxations
+        ]
+        return {"grammask": {"relaxations": relaxations}} if relaxations else {}
 
     def usage(self) -> dict[str, int]:
         """Returns the numbers of tokens."""
@@ -163,6 +174,7 @@ class Chunks:
     def _chunk(self, content: dict[str, Any], *, is_last: bool = False) -> dict[str, Any]:
         if self._answer.kind == "chat":
             content = {"delta": {"role": "assistant", **content} if self._is_first else content}
+        report = self._answer.report() if self._is_first else {}
         self._is_first = False
         choice = {
             "index": 0,
@@ -174,7 +186,8 @@ class Chunks:
         if self._vocabulary is not None and steps:
             choice["logprobs"] = self._answer.logprobs(steps, self._vocabulary)
         self._reported_steps += len(steps)
-        return {**self._head(), "choices": [choice], **({"usage": None} if self._with_usage else {})}
+        usage = {"usage": None} if self._with_usage else {}
+        return {**self._head(), "choices": [choice], **usage, **report}
 
     def _head(self) -> dict[str, Any]:
         return self._answer.head("text_completion", "chat.completion.chunk")

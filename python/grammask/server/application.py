@@ -21,6 +21,7 @@ from starlette.routing import Route
 
 from grammask.compile_cache import default_compile_cache
 from grammask.errors import BudgetTooSmall, DeadEnd, GrammarError, UnsupportedGrammar
+from grammask.integrations.serving.request_budget import BudgetPolicy
 from grammask.language_models.generation import generate
 from grammask.server import requests
 from grammask.server.answers import Answer, Chunks, StopText, error_of
@@ -36,6 +37,7 @@ if TYPE_CHECKING:
     from starlette.responses import Response
 
     from grammask._grammask import Matcher
+    from grammask.errors import Diagnostic
     from grammask.language_models import LanguageModel
     from grammask.language_models.generation import Step
     from grammask.tools import Call
@@ -119,9 +121,10 @@ class _Server:
             fields = requests.read_body(await _body_of(request), kind=kind)
             sampling = requests.sampling_of(fields, kind=kind)
             tools = requests.tools_of(fields)
-            matcher = await run_in_threadpool(self._matcher, fields)
+            matcher, relaxations = await run_in_threadpool(self._matcher, fields)
             prompt = await run_in_threadpool(self._prompt, fields, kind)
-            steps = await run_in_threadpool(self._steps, matcher, prompt, sampling)
+            policy = requests.budget_policy_of(fields, BudgetPolicy.REQUIRED)
+            steps = await run_in_threadpool(self._steps, matcher, prompt, sampling, policy)
         except requests.BadRequest as error:
             return JSONResponse(error_of(str(error), param=error.param, code=error.code), 400)
         except BudgetTooSmall as error:
@@ -131,7 +134,7 @@ class _Server:
             return JSONResponse(error_of(str(error), param=param, code=error.code), 400)
         except (TypeError, ValueError) as error:
             return JSONResponse(error_of(str(error), code="invalid_value"), 400)
-        answer = Answer(kind, self._name, len(prompt))
+        answer = Answer(kind, self._name, len(prompt), relaxations=relaxations)
         pieces = self._pieces(answer, steps, matcher, sampling, is_named=bool(tools))
         has_logprobs = sampling.logprobs is not None
         if sampling.is_streamed:
@@ -147,12 +150,13 @@ class _Server:
             answer.whole(text, self._model.vocabulary, with_logprobs=has_logprobs, calls=calls)
         )
 
-    def _matcher(self, fields: dict[str, Any]) -> Matcher | None:
+    def _matcher(self, fields: dict[str, Any]) -> tuple[Matcher | None, list[Diagnostic]]:
+        """Returns a matcher for the constraint of a request, and the keywords that it does not enforce."""
         vocabulary = self._model.vocabulary
         grammar = requests.grammar_of(fields, tool_style=self._tool_style, vocabulary=vocabulary)
         if grammar is None:
-            return None
-        return grammar.compile(vocabulary, cache=default_compile_cache).matcher()
+            return None, []
+        return grammar.compile(vocabulary, cache=default_compile_cache).matcher(), grammar.relaxations
 
     def _prompt(self, fields: dict[str, Any], kind: str) -> list[int]:
         if kind == "completions":
@@ -162,14 +166,20 @@ class _Server:
         return self._model.encode_chat(requests.messages_of(fields), tools)
 
     def _steps(
-        self, matcher: Matcher | None, prompt: list[int], sampling: requests.Sampling
+        self,
+        matcher: Matcher | None,
+        prompt: list[int],
+        sampling: requests.Sampling,
+        policy: BudgetPolicy,
     ) -> Iterator[Step]:
         """Prepares the generation of an answer, whose budget is checked at once."""
-        has_budget = self._has_budgets
+        has_budget = self._has_budgets and policy is not BudgetPolicy.OFF
         if matcher is not None and has_budget:
             try:
                 matcher.budget = sampling.max_tokens
-            except UnsupportedGrammar:
+            except GrammarError as error:
+                if policy is BudgetPolicy.REQUIRED and not isinstance(error, UnsupportedGrammar):
+                    raise
                 has_budget = False
         return generate(
             matcher,

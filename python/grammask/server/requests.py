@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING, Any
 
 from grammask.grammar import Grammar
 from grammask.integrations.serving import request_grammars
-from grammask.schemas.options import REGEX
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
+    from grammask.integrations.serving.request_budget import BudgetPolicy
     from grammask.vocabulary import Vocabulary
 
 _WITHOUT_EFFECT = {
@@ -229,6 +229,24 @@ def grammar_of(fields: Mapping[str, Any], *, tool_style: str, vocabulary: Vocabu
     return None
 
 
+def budget_policy_of(fields: Mapping[str, Any], default: BudgetPolicy) -> BudgetPolicy:
+    """Returns the policy of the token budget that the constraint of a request carries.
+
+    Raises:
+        GrammarSemanticError: There is no such policy.
+    """
+    constraints: list[Any] = []
+    response_format: Any = fields.get("response_format")
+    if isinstance(response_format, dict):
+        constraints.append(response_format)
+        named = response_format.get("json_schema")
+        constraints.append(named.get("schema") if isinstance(named, dict) else None)
+    outputs: Any = fields.get("structured_outputs")
+    if isinstance(outputs, dict):
+        constraints += [outputs.get("json"), outputs.get("structural_tag")]
+    return default.for_request(*constraints)
+
+
 def _structured_outputs(options: Any) -> Grammar:
     kinds: dict[str, Callable[[Any], Grammar]] = {
         "json": Grammar.from_json_schema,
@@ -254,7 +272,7 @@ def _structured_outputs(options: Any) -> Grammar:
     if not isinstance(pattern, str) or kind not in ("json", "json_object"):
         raise BadRequest("whitespace_pattern is a text, for json and json_object", "structured_outputs")
     schema = value if kind == "json" else {"type": "object"}
-    return Grammar.from_json_schema(schema, whitespace=REGEX + pattern)
+    return Grammar.from_json_schema(request_grammars.with_whitespace_pattern(schema, pattern))
 
 
 def _text_of(text: Any, param: str) -> str:

@@ -24,6 +24,7 @@ from grammask.readers.gbnf import xgrammar_ebnf_part
 from grammask.readers.html_pages import html_page_part
 from grammask.readers.lark import bundled_source
 from grammask.readers.regex import regex_part
+from grammask.schemas.embedded_options import embedded_keywords
 from grammask.schemas.keywords import escaped
 from grammask.structural_tags.diagnostics import DiagnosticList
 from grammask.structural_tags.parameters import PARAMETER_STYLES, EncodingContext
@@ -88,7 +89,8 @@ def structural_tag_part(
         tag: ``{"type": "structural_tag", "format": ...}``, the older form with ``structures`` and ``triggers``, or a
             format alone.
         limits: Budgets for each embedded grammar and schema; none is begun after ``Limits.seconds``.
-        schema_options: Options of embedded schemas, which those of a format replace.
+        schema_options: Options of embedded schemas, which those that the tag carries (``x-grammask``) replace, and
+            these those of a format and those of a schema.
 
     Raises:
         LimitExceeded: The time has passed.
@@ -97,7 +99,7 @@ def structural_tag_part(
     """
     diagnostics = DiagnosticList()
     root, pointer = _root_format(tag, diagnostics)
-    translator = _Translator(limits, diagnostics, schema_options or {})
+    translator = _Translator(limits, diagnostics, {**(schema_options or {}), **embedded_keywords(tag)})
     part = translator.translate(root, pointer)
     diagnostics.raise_all()
     return part
@@ -307,8 +309,13 @@ class _Translator:
                 f"styles: {', '.join(PARAMETER_STYLES)}",
             )
             return _leaf(_EMPTY)
-        context = EncodingContext(place, self.diagnostics, options)
-        return _leaf(self._part(place, lambda: style.encode(schema, context)))
+
+        def encode() -> Part:
+            # The style `json` passes the whole schema to its reader, others pass its parts.
+            context = EncodingContext(place, self.diagnostics, {**options, **embedded_keywords(schema)})
+            return style.encode(schema, context)
+
+        return _leaf(self._part(place, encode))
 
     def format_qwen_xml_parameter(
         self, node: Mapping[str, Any], pointer: str, delimiters: _Delimiters

@@ -13,6 +13,8 @@ import numpy as np
 import pytest
 from grammask import Grammar
 from grammask.integrations import sglang_plugin
+from grammask.integrations.hosts import HOSTS
+from grammask.integrations.serving.interfaces import UnexpectedInterface
 from grammask.integrations.serving.server_vocabulary import vocabulary_of
 
 pytestmark = pytest.mark.filterwarnings("ignore")
@@ -78,12 +80,29 @@ def test_registration(backend) -> None:
     assert GRAMMAR_BACKEND_CHOICES.count("grammask") == 1
 
 
-def test_other_versions_are_refused(backend, monkeypatch) -> None:
-    import sglang
+def renamed_parameter(self: Any, vocab_mask: torch.Tensor, row: int) -> None:
+    """Stands for a method of SGLang with a renamed parameter."""
 
-    monkeypatch.setattr(sglang, "__version__", "0.6.0")
-    with pytest.raises(RuntimeError, match=r"0\.5\.23, and this is 0\.6\.0"):
-        backend()
+
+def new_method(self: Any) -> None:
+    """Stands for a method that SGLang leaves to its backends."""
+    raise NotImplementedError
+
+
+def test_changes_of_the_interface_are_errors_at_the_start(backend, monkeypatch) -> None:
+    for name, replacement, symbol in (
+        ("fill_vocab_mask", renamed_parameter, "parameter 'row'"),
+        ("describe", new_method, "new_method is not implemented"),
+    ):
+        with monkeypatch.context() as changed:
+            changed.setattr(base_grammar_backend.BaseGrammarObject, name, replacement, raising=False)
+            with pytest.raises(UnexpectedInterface, match=symbol):
+                backend()
+    backend()
+
+
+def test_doctor() -> None:
+    assert not [each.text for each in HOSTS["sglang"].findings() if each.is_problem]
 
 
 def test_whitespace_patterns_match_only_white_space(backend) -> None:

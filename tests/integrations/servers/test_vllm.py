@@ -15,6 +15,8 @@ import numpy as np
 import pytest
 from grammask import BudgetTooSmall, Grammar, GrammarError, Vocabulary
 from grammask.integrations import vllm_plugin
+from grammask.integrations.hosts import HOSTS
+from grammask.integrations.serving.interfaces import UnexpectedInterface
 from grammask.integrations.serving.server_vocabulary import vocabulary_of
 
 pytestmark = pytest.mark.filterwarnings("ignore")
@@ -28,6 +30,7 @@ with warnings.catch_warnings():
         from vllm.reasoning import ReasoningParserManager
         from vllm.sampling_params import SamplingParams, StructuredOutputsParams
         from vllm.v1.request import Request
+        from vllm.v1.structured_output.backend_types import StructuredOutputGrammar
         from vllm.v1.structured_output.backend_types import StructuredOutputOptions as Options
         from vllm.v1.structured_output.request import get_structured_output_key
     except ImportError as missing:
@@ -111,18 +114,62 @@ def test_plugin_replaces_names() -> None:
 
 def test_plugin_does_nothing_unasked(monkeypatch) -> None:
     monkeypatch.setenv("GRAMMASK_VLLM", "")
-    monkeypatch.setattr(vllm_plugin, "_check_version", lambda: pytest.fail("it looked at vLLM"))
+    monkeypatch.setattr(vllm_plugin, "_checked_replacements", lambda _: pytest.fail("it looked at vLLM"))
     vllm_plugin.plugin()
 
 
-def test_plugin_refuses_other_versions_and_names(monkeypatch) -> None:
-    import vllm
-
-    monkeypatch.setattr(vllm, "__version__", "0.34.0")
-    with pytest.raises(RuntimeError, match=r"0\.33.*this is 0\.34\.0"):
-        vllm_plugin.install("guidance")
+def test_plugin_refuses_other_backends() -> None:
     with pytest.raises(ValueError, match="outlines"):
         vllm_plugin.install("outlines")
+
+
+def with_another_method(self: Any, mask: torch.Tensor, row: int) -> None:
+    """Stands for a method of vLLM with renamed parameters."""
+
+
+@pytest.mark.parametrize(
+    ("owner", "name", "replacement", "symbol"),
+    [
+        (structured_output, "GuidanceBackend", None, "GuidanceBackend does not exist"),
+        (
+            structured_output.StructuredOutputManager,
+            "_create_grammar",
+            None,
+            "_create_grammar does not exist",
+        ),
+        (StructuredOutputGrammar, "fill_bitmask", with_another_method, "parameter 'mask'"),
+        (Request, "num_output_tokens", None, "num_output_tokens does not exist"),
+    ],
+)
+def test_changes_of_the_interface_are_errors_at_the_start(
+    monkeypatch, owner, name, replacement, symbol
+) -> None:
+    before = dict(vars(structured_output))
+    if replacement is None:
+        monkeypatch.delattr(owner, name)
+    else:
+        monkeypatch.setattr(owner, name, replacement)
+    with pytest.raises(UnexpectedInterface, match=symbol):
+        vllm_plugin.install("guidance")
+    assert all(vars(structured_output).get(each) in (value, None) for each, value in before.items())
+
+
+def test_doctor(monkeypatch) -> None:
+    monkeypatch.setenv("GRAMMASK_VLLM", "guidance")
+    found = HOSTS["vllm"].findings()
+    assert not [each.text for each in found if each.is_problem]
+    assert any("replaces vllm.v1.structured_output." in each.text for each in found)
+
+
+def test_options_and_budget_policy_of_a_request(manager, tokenizer) -> None:
+    carried = {**SCHEMA, "x-grammask": {"whitespace": "regex:[ ]{2}", "budget": "off"}}
+    made = request(manager(), json=carried, max_tokens=1)
+    grammar = made.structured_output_request.grammar
+    assert grammar.accept_tokens("r", tokenizer.encode('{  "name"  :  "yes"  }'))
+    for wrong in ({"key_order": "x"}, {"budget": "never"}, {"limits": 1}):
+        constraint = StructuredOutputsParams(json={**SCHEMA, "x-grammask": wrong})
+        with pytest.raises(VLLMValidationError, match="x-grammask/"):
+            validate(constraint, tokenizer)
 
 
 @pytest.mark.parametrize(

@@ -9,9 +9,11 @@ from __future__ import annotations
 
 import os
 from enum import Enum
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from grammask.errors import GrammarError, UnsupportedGrammar
+from grammask.diagnostics import error_diagnostic
+from grammask.errors import GrammarError, GrammarSemanticError, UnsupportedGrammar
+from grammask.schemas.embedded_options import BUDGET, KEYWORD, embedded_options
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -49,6 +51,30 @@ class BudgetPolicy(Enum):
             values = ", ".join(policy.value for policy in BudgetPolicy)
             msg = f"{VARIABLE}={value}: the values are {values}"
             raise ValueError(msg) from None
+
+    def for_request(self, *constraints: Any) -> BudgetPolicy:
+        """Returns the policy that a schema or a structural tag carries (``x-grammask``), otherwise this one.
+
+        Args:
+            constraints: The constraints of a request; those that are no JSON carry no policy.
+
+        Raises:
+            GrammarSemanticError: A carried policy is none of the values.
+        """
+        for constraint in constraints:
+            if isinstance(constraint, str) and KEYWORD not in constraint:
+                continue
+            carried = embedded_options(constraint).get(BUDGET)
+            if carried is None:
+                continue
+            try:
+                return BudgetPolicy(carried)
+            except ValueError:
+                values = ", ".join(f'"{policy.value}"' for policy in BudgetPolicy)
+                message = f"a budget is one of {values}"
+                diagnostic = error_diagnostic("invalid-schema", message, pointer=f"#/{KEYWORD}/{BUDGET}")
+                raise GrammarSemanticError(diagnostic.rendered, [diagnostic]) from None
+        return self
 
 
 def set_request_budget(

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from grammask.diagnostics import error_diagnostic
 from grammask.errors import GrammarError, GrammarSyntaxError, UnsupportedGrammar
 from grammask.grammar import Grammar
+from grammask.schemas.embedded_options import KEYWORD, embedded_options
 from grammask.schemas.options import REGEX
 
 if TYPE_CHECKING:
@@ -28,9 +29,6 @@ __all__ = [
     "structural_tag",
     "with_whitespace_pattern",
 ]
-
-_WHITESPACE_KEYWORD = "x-grammask-whitespace-pattern"
-"""The keyword of a schema that carries the expression of its white space."""
 
 _RULE = re.compile(r"^\s*([\w.-]+)\s*::=", re.MULTILINE)
 
@@ -53,8 +51,7 @@ def json_schema(
     """Returns the grammar of the JSON texts that are valid under a schema.
 
     Args:
-        schema: The schema, or its JSON text. The result of :func:`with_whitespace_pattern` has the white space of its
-            pattern.
+        schema: The schema, or its JSON text. Options that it carries (``x-grammask``) have precedence.
         additional_properties: False closes every object schema that declares properties and has no keyword about
             others.
         options: As of :meth:`grammask.Grammar.from_json_schema`.
@@ -62,26 +59,22 @@ def json_schema(
     Raises:
         GrammarError: From :meth:`grammask.Grammar.from_json_schema`.
     """
-    if isinstance(schema, str) and _WHITESPACE_KEYWORD in schema:
-        schema, pattern = _split_whitespace_pattern(schema)
-        if pattern is not None:
-            options = {**options, "whitespace": REGEX + pattern, "max_whitespace": None}
     if not additional_properties:
         schema = closed_objects(schema)
     return Grammar.from_json_schema(schema, **options)
 
 
 def with_whitespace_pattern(schema: Any, pattern: str) -> str:
-    """Returns the JSON text of a schema with a regular expression for its white space, for :func:`json_schema`.
+    """Returns the JSON text of a schema that carries a regular expression for its white space.
 
-    Servers whose requests reach the compiler as one text carry the expression in the schema.
+    Servers whose requests reach the compiler as one text carry the expression in the schema, as clients carry options.
 
     Args:
         schema: The schema, or its JSON text.
         pattern: The expression.
 
     Raises:
-        ValueError: The text is not the JSON of a schema, or is nested too deeply.
+        ValueError: The text is not the JSON of a schema, or is nested too deeply; or options that it carries are wrong.
     """
     try:
         read = json.loads(schema) if isinstance(schema, str) else schema
@@ -90,20 +83,13 @@ def with_whitespace_pattern(schema: Any, pattern: str) -> str:
         if not isinstance(read, dict):
             msg = "a schema is an object, true or false"
             raise ValueError(msg)
-        return json.dumps({**read, _WHITESPACE_KEYWORD: pattern})
+        carried = {**embedded_options(read), "whitespace": REGEX + pattern}
+        for name in ("max_whitespace", "indent", "separators"):
+            carried.pop(name, None)
+        return json.dumps({**read, KEYWORD: carried})
     except RecursionError:
         msg = "the schema is nested too deeply for a pattern of white space"
         raise ValueError(msg) from None
-
-
-def _split_whitespace_pattern(schema: str) -> tuple[str, str | None]:
-    """Returns a schema without the expression of :func:`with_whitespace_pattern`, and the expression if it has one."""
-    try:
-        read = json.loads(schema)
-        pattern = read.pop(_WHITESPACE_KEYWORD, None) if isinstance(read, dict) else None
-        return (json.dumps(read), pattern) if isinstance(pattern, str) else (schema, None)
-    except (ValueError, RecursionError):
-        return schema, None
 
 
 def closed_objects(schema: Any) -> Any:
