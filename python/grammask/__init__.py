@@ -47,6 +47,7 @@ if TYPE_CHECKING:
     from grammask import streamlining as streamlining
     from grammask import templates as templates
     from grammask import tools as tools
+    from grammask.language_models.values import generate
     from grammask.partial_objects import PartialJson, partial_json
     from grammask.schemas.options import SchemaOptions
     from grammask.templates import Template, TemplateMismatch, TemplateResult, TemplateStream
@@ -83,6 +84,7 @@ __all__ = [
     "apply_mask",
     "default_compile_cache",
     "fill_masks",
+    "generate",
     "partial_json",
     "progress_bar",
     "set_threads",
@@ -92,6 +94,7 @@ __all__ = [
 _IMPORTED_WHEN_USED = {
     **dict.fromkeys(("PartialJson", "partial_json"), "grammask.partial_objects"),
     "SchemaOptions": "grammask.schemas.options",
+    "generate": "grammask.language_models.values",
     **dict.fromkeys(
         ("Template", "TemplateMismatch", "TemplateResult", "TemplateStream"), "grammask.templates"
     ),

@@ -5,6 +5,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import grammask
 import numpy as np
 import pytest
 from grammask import Grammar
@@ -63,6 +64,15 @@ def test_chats_take_the_template(folder: Path) -> None:
     model = open_model(f"hf:{folder}", None, np.random.default_rng(0))
     ids = model.encode_chat([{"role": "user", "content": "Hi"}])
     assert b"".join(model.vocabulary.token(id) or b"" for id in ids) == b"<user>Hi<assistant>"
+
+
+def test_a_model_in_memory_writes_values(folder: Path) -> None:
+    model = transformers.LlamaForCausalLM.from_pretrained(folder)
+    tokenizer = transformers.AutoTokenizer.from_pretrained(folder)
+    messages = [{"role": "user", "content": "three numbers"}]
+    value = grammask.generate((model, tokenizer), messages, tuple[int, int, int], max_tokens=100)
+    assert isinstance(value, tuple)
+    assert len(value) == 3
 
 
 def test_texts_parse(folder: Path) -> None:

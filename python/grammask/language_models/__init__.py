@@ -70,10 +70,10 @@ def open_model(name: str, vocabulary: Vocabulary | None, rng: np.random.Generato
         if kind == "hf":
             from grammask.language_models.huggingface import TransformersModel
 
-            return TransformersModel(place)
+            return TransformersModel.open(place)
         from grammask.language_models.gguf import LlamaModel
 
-        return LlamaModel(place)
+        return LlamaModel.open(place)
     from grammask.language_models.demo import DemoModel
     from grammask.language_models.random_model import RandomModel
     from grammask.vocabulary import Vocabulary

@@ -18,9 +18,25 @@ if TYPE_CHECKING:
 
 
 class LlamaModel:
-    """A model and its tokenizer from one file, with the context length of its training."""
+    """A model and its tokenizer from one file."""
 
-    def __init__(self, path: str) -> None:
+    def __init__(self, llama: Any) -> None:
+        """Wraps a ``llama_cpp.Llama``, whose text is replaced."""
+        import llama_cpp
+
+        self._llama: Any = llama
+        self._logits_of: Any = llama_cpp.llama_get_logits_ith
+        self.vocabulary = Vocabulary.from_gguf(llama.model_path)
+        self._pending: list[int] = []
+        self._logits: npt.NDArray[np.float32] = np.zeros(0, np.float32)
+
+    @classmethod
+    def open(cls, path: str) -> LlamaModel:
+        """Loads a file, with the context length of the training.
+
+        Raises:
+            ModelNotFound: There is no such file, it is no model, or llama-cpp-python is not installed.
+        """
         try:
             import llama_cpp
         except ImportError as error:
@@ -28,13 +44,9 @@ class LlamaModel:
         if not Path(path).is_file():
             raise ModelNotFound(f"gguf:{path}: there is no such file")
         try:
-            self._llama: Any = llama_cpp.Llama(model_path=path, n_ctx=0, verbose=False)
+            return cls(llama_cpp.Llama(model_path=path, n_ctx=0, verbose=False))
         except ValueError as error:
             raise ModelNotFound(f"gguf:{path}: {error}") from None
-        self._logits_of: Any = llama_cpp.llama_get_logits_ith
-        self.vocabulary = Vocabulary.from_gguf(path)
-        self._pending: list[int] = []
-        self._logits: npt.NDArray[np.float32] = np.zeros(0, np.float32)
 
     def encode(self, prompt: str) -> list[int]:
         """Encodes the prompt with the model's tokenizer, with the tokens that begin texts."""

@@ -17,24 +17,14 @@ if TYPE_CHECKING:
 
 
 class TransformersModel:
-    """A model and its tokenizer, from a folder or from the hub.
+    """A ``PreTrainedModel`` and its fast tokenizer, on the device of the model."""
 
-    Runs on the first CUDA device if there is one, else on the CPU, in the dtype of its weights.
-    """
+    def __init__(self, model: Any, tokenizer: Any) -> None:
+        import torch
 
-    def __init__(self, name: str) -> None:
-        try:
-            import torch
-            from transformers import AutoModelForCausalLM, AutoTokenizer
-        except ImportError as error:
-            raise ModelNotFound(f"hf:{name} needs the packages torch and transformers ({error})") from None
-        try:
-            self._tokenizer: Any = AutoTokenizer.from_pretrained(name)
-            self._model: Any = AutoModelForCausalLM.from_pretrained(name, dtype="auto").eval()
-        except (OSError, ValueError) as error:
-            raise ModelNotFound(f"hf:{name}: {error}") from None
         self._torch: Any = torch
-        self._model.to("cuda" if torch.cuda.is_available() else "cpu")
+        self._tokenizer: Any = tokenizer
+        self._model: Any = model
         ends = self._model.generation_config.eos_token_id
         self.vocabulary = Vocabulary.from_huggingface(
             self._tokenizer,
@@ -44,6 +34,25 @@ class TransformersModel:
         self._pending: list[int] = []
         self._cache: Any = None
         self._logits: npt.NDArray[np.float32] = np.zeros(0, np.float32)
+
+    @classmethod
+    def open(cls, name: str) -> TransformersModel:
+        """Loads a folder or a model of the hub, in the dtype of its weights, on the first CUDA device if there is one.
+
+        Raises:
+            ModelNotFound: There is no such model, or torch or transformers is not installed.
+        """
+        try:
+            import torch
+            from transformers import AutoModelForCausalLM, AutoTokenizer
+        except ImportError as error:
+            raise ModelNotFound(f"hf:{name} needs the packages torch and transformers ({error})") from None
+        try:
+            tokenizer: Any = AutoTokenizer.from_pretrained(name)
+            model: Any = AutoModelForCausalLM.from_pretrained(name, dtype="auto").eval()
+        except (OSError, ValueError) as error:
+            raise ModelNotFound(f"hf:{name}: {error}") from None
+        return cls(model.to("cuda" if torch.cuda.is_available() else "cpu"), tokenizer)
 
     def encode(self, prompt: str) -> list[int]:
         """Encodes the prompt with the tokenizer, with the tokens that begin texts."""

@@ -424,12 +424,20 @@ def json_value(schema: Any = None, **options: Unpack[SchemaKeywords]) -> Part:
         grammar = Grammar.from_json_schema({} if schema is None else schema, **options)
         return _of_grammar("json", grammar, json.loads, partial_json_or_missing)
     grammar = Grammar.from_type(schema, **options)
+    return _of_grammar(
+        "json", grammar, validator_of(schema), lambda text: partial_json_or_missing(text, schema)
+    )
+
+
+def validator_of(tp: Any) -> Callable[[bytes], Any]:
+    """Returns the function that reads the JSON of a type: Pydantic's validator, or msgspec's for a struct."""
+    if hasattr(tp, "__struct_fields__"):
+        import msgspec
+
+        return msgspec.json.Decoder(tp).decode
     import pydantic
 
-    adapter: pydantic.TypeAdapter[Any] = pydantic.TypeAdapter(schema)
-    return _of_grammar(
-        "json", grammar, adapter.validate_json, lambda text: partial_json_or_missing(text, schema)
-    )
+    return pydantic.TypeAdapter(tp).validate_json
 
 
 def partial_json_or_missing(text: bytes, tp: Any = None) -> Any:
