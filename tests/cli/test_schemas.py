@@ -133,3 +133,14 @@ def test_commands_at_a_position_read_schemas(file: Any) -> None:
     assert " 1 of" in run("mask", schema, *options)
     assert "]" in run("explain", schema, "x", *options)
     assert len(run("debug", "mask", schema, *options).splitlines()) == 1
+
+
+def test_check_for_other_engines(tmp_path: Path) -> None:
+    schema = tmp_path / "schema.json"
+    schema.write_text('{"type": "array", "items": {"type": "integer"}, "uniqueItems": true}', "utf-8")
+    output = run("check", str(schema), "--for", "xgrammar, openai", status=1)
+    assert "ignored      #/uniqueItems  uniqueItems" in output
+    assert "rejected     #/uniqueItems  a strict schema has no `uniqueItems`" in output
+    schema.write_text('{"type": "array", "items": {"type": "integer"}}', "utf-8")
+    assert "enforces all keywords" in run("check", str(schema), "--for", "xgrammar")
+    assert "nothing is known of 'other'" in run("check", str(schema), "--for", "other", status=1)

@@ -11,6 +11,7 @@ from grammask.cli.terminal import OUT, show
 from grammask.errors import Diagnostic, GrammarError
 from grammask.grammar import Grammar
 from grammask.schemas import keywords
+from grammask.schemas.portability import ENGINES, portability, table
 
 _MAX_LISTED_PLACES = 60
 """Places of a schema for which enforced keywords are listed."""
@@ -25,11 +26,23 @@ def check(
     finite: Annotated[bool, typer.Option("--finite", help="Refuse rules that never end.")] = False,
     schema: arguments.IsSchema = False,
     option: arguments.OptionValues = None,
+    engines: Annotated[
+        str | None,
+        typer.Option(
+            "--for",
+            help=f"For a schema: which keywords these do not enforce, separated by commas: {', '.join(ENGINES)}. "
+            "The exit status is 1 if there are any.",
+            metavar="ENGINES",
+        ),
+    ] = None,
 ) -> None:
     """Diagnose a grammar or a JSON Schema. The exit status is 1 if it has errors.
 
     For a schema it also lists, by JSON pointer, the keywords that are enforced, refused, dropped or annotations.
     """
+    if engines is not None:
+        _check_engines(grammar, [name.strip() for name in engines.split(",")])
+        return
     if schema or arguments.is_schema(grammar):
         diagnostics = _check_schema(arguments.read_bytes(grammar), arguments.schema_options(option))
     else:
@@ -78,6 +91,27 @@ def _check_schema(text: bytes, options: dict[str, Any]) -> list[Diagnostic]:
     return diagnostics
 
 
+def _check_engines(path: str, engines: list[str]) -> None:
+    """Prints the keywords of a schema that other engines do not enforce."""
+    try:
+        schema = json.loads(arguments.read_bytes(path))
+        found = portability(schema, engines)
+    except (ValueError, RecursionError) as error:
+        raise Failure(str(error)) from None
+    measured = table()
+    not_enforced = [each for each in found if each.status != "enforced"]
+    for engine in engines:
+        source = measured[engine]["source"] if engine in measured else "its documentation"
+        problems = [each for each in not_enforced if each.engine == engine]
+        OUT.print(f"{engine} ({source})", style="bold")
+        for each in problems:
+            OUT.print(f"  {each.status:11}  {each.pointer}  {each.reason or each.keyword}")
+        if not problems:
+            OUT.print("  enforces all keywords", style="green")
+    if not_enforced:
+        raise typer.Exit(1)
+
+
 def _enforced(text: bytes, constraints: frozenset[str], excepted: set[str | None]) -> list[str]:
     """Returns a line for each place of a schema, with the keywords that are enforced there."""
     try:
@@ -85,10 +119,10 @@ def _enforced(text: bytes, constraints: frozenset[str], excepted: set[str | None
     except (ValueError, RecursionError):
         return []
     lines = []
-    for pointer, names in keywords.places(schema):
+    for pointer, node in keywords.places(schema):
         enforced = [
             name
-            for name in names
+            for name in node
             if name in constraints and f"{pointer}/{keywords.escaped(name)}" not in excepted
         ]
         if enforced and pointer not in excepted:

@@ -89,7 +89,7 @@ def embedded_options(schema: Any) -> Mapping[str, Any]:
     """
     try:
         root = json.loads(schema) if isinstance(schema, str | bytes) else schema
-        places = [pointer for pointer, names in keywords.places(root) if KEYWORD in names]
+        places = [pointer for pointer, node in keywords.places(root) if KEYWORD in node]
     except RecursionError:
         _refuse("#", f"a schema with `{KEYWORD}` is not nested as deeply")
     except ValueError:

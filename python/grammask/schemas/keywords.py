@@ -66,14 +66,14 @@ _SCHEMAS = (
 )
 
 
-def places(schema: Any) -> Iterator[tuple[str, list[str]]]:
-    """Yields the JSON pointer and the keywords of each subschema that is an object."""
+def places(schema: Any) -> Iterator[tuple[str, Mapping[str, Any]]]:
+    """Yields the JSON pointer of each subschema that is an object, and the subschema."""
     stack: list[tuple[str, Any]] = [("#", schema)]
     while stack:
         pointer, node = stack.pop()
         if not isinstance(node, Mapping):
             continue
-        yield pointer, list(node)
+        yield pointer, node
         inside: list[tuple[str, Any]] = []
         for keyword, value in node.items():
             if keyword in _SCHEMAS_BY_NAME and isinstance(value, Mapping):
