@@ -9,6 +9,7 @@ is accepted only if it is legal.
 from __future__ import annotations
 
 import logging
+import time
 from typing import TYPE_CHECKING, Any
 
 import torch
@@ -26,7 +27,7 @@ from sglang.srt.runtime_context import get_serving
 
 from grammask.errors import GrammarError
 from grammask.grammar import Grammar
-from grammask.integrations.serving import interfaces, request_grammars
+from grammask.integrations.serving import interfaces, metrics, request_grammars
 from grammask.integrations.serving.request_budget import BudgetPolicy, set_request_budget
 from grammask.integrations.serving.request_matcher import RequestMatcher
 from grammask.integrations.serving.server_vocabulary import vocabulary_of
@@ -98,12 +99,14 @@ class GrammaskGrammar(BaseGrammarObject):  # type: ignore[misc, unused-ignore]
 
     def fill_vocab_mask(self, vocab_mask: torch.Tensor, idx: int) -> None:
         """Writes the mask of the next token into a row."""
+        begin = time.perf_counter()
         try:
             self._matcher.fill_mask(vocab_mask, idx)
         except GrammarError as error:
             self._mask_error = error
             logger.error("grammask cannot make a mask, and leaves its row open: %s", error)
             vocab_mask[idx].fill_(-1)
+        metrics.add_masks(1, begin)
 
     @staticmethod
     def fill_vocab_mask_batched(entries: list[GrammarRow], vocab_mask: torch.Tensor) -> None:
@@ -114,12 +117,14 @@ class GrammaskGrammar(BaseGrammarObject):  # type: ignore[misc, unused-ignore]
             if isinstance(entry.grammar, GrammaskGrammar) and entry.grammar.matcher.is_plain
         ]
         if len(plain) == len(entries):
+            begin = time.perf_counter()
             try:
                 matchers = [entry.grammar.matcher.inner for entry in entries]
                 fill_masks(matchers, vocab_mask, [entry.row for entry in entries])
             except GrammarError:
                 pass  # Nothing was written. Row by row, an error affects its own request only.
             else:
+                metrics.add_masks(len(entries), begin)
                 return
         for entry in entries:
             entry.grammar.fill_vocab_mask(vocab_mask, entry.row)
@@ -227,8 +232,7 @@ class GrammaskGrammarBackend(BaseGrammarBackend):  # type: ignore[misc, unused-i
 
     def _compiled(self, kind: str, make: Callable[[], Grammar]) -> BaseGrammarObject:
         try:
-            grammar = make()
-            compiled = grammar.compile(self._vocabulary)
+            grammar, compiled = metrics.compile_measured(kind, make, self._vocabulary)
         except ValueError as error:
             logger.error("grammask refuses a grammar of the kind %s: %s", kind, error)
             return InvalidGrammarObject(str(error))

@@ -10,6 +10,7 @@ tokens.
 
 from __future__ import annotations
 
+import time
 from typing import TYPE_CHECKING, Any
 
 import torch
@@ -28,7 +29,7 @@ from vllm.v1.structured_output.request import StructuredOutputRequest, get_struc
 
 from grammask.errors import GrammarError, VocabularyError
 from grammask.grammar import Grammar
-from grammask.integrations.serving import interfaces, request_grammars
+from grammask.integrations.serving import interfaces, metrics, request_grammars
 from grammask.integrations.serving.request_budget import BudgetPolicy, set_request_budget
 from grammask.integrations.serving.request_matcher import RequestMatcher
 from grammask.integrations.serving.server_vocabulary import vocabulary_of
@@ -97,6 +98,7 @@ class GrammaskGrammar(StructuredOutputGrammar):  # type: ignore[misc, unused-ign
 
     def fill_bitmask(self, bitmask: torch.Tensor, batch_index: int) -> None:
         """Writes the mask of the next token into a row."""
+        begin = time.perf_counter()
         try:
             self._matcher.fill_mask(bitmask, batch_index)
             self._mask_error = None
@@ -105,6 +107,7 @@ class GrammaskGrammar(StructuredOutputGrammar):  # type: ignore[misc, unused-ign
                 raise
             self._mask_error = error
             bitmask[batch_index].fill_(-1)
+        metrics.add_masks(1, begin)
 
     def is_terminated(self) -> bool:
         """Whether the text has ended."""
@@ -155,15 +158,18 @@ class GrammaskBackend(StructuredOutputBackend):  # type: ignore[misc, unused-ign
         Raises:
             GrammarError: The constraint is invalid, or cannot be enforced exactly.
         """
-        grammar = _grammar(
-            request_type,
-            grammar_spec,
-            options=self._options,
-            additional_properties=self._additional_properties,
-        )
+
+        def make() -> Grammar:
+            return _grammar(
+                request_type,
+                grammar_spec,
+                options=self._options,
+                additional_properties=self._additional_properties,
+            )
+
+        grammar, compiled = metrics.compile_measured(request_type.name.lower(), make, self._vocabulary)
         for relaxation in grammar.relaxations:
             logger.warning("grammask does not enforce a part of a request: %s", relaxation)
-        compiled = grammar.compile(self._vocabulary)
         matcher = RequestMatcher(compiled, self._vocabulary, stop_token_ids)
         return GrammaskGrammar(matcher, raises=stop_token_ids is None)
 
@@ -255,6 +261,7 @@ def validate_request(sampling_params: SamplingParams, tokenizer: Any = None) -> 
     constraint = sampling_params.structured_outputs
     if constraint is None:
         return
+    kind: StructuredOutputOptions | None = None
     try:
         if constraint.whitespace_pattern is not None:
             _carry_whitespace_pattern(constraint)
@@ -262,6 +269,7 @@ def validate_request(sampling_params: SamplingParams, tokenizer: Any = None) -> 
         BudgetPolicy.REQUIRED.for_request(text)
         _grammar(kind, text, options={}, additional_properties=True)
     except ValueError as error:
+        metrics.count_refusal("json" if kind is None else kind.name.lower(), error)
         raise VLLMValidationError(str(error)) from error
 
 
