@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from grammask import BudgetTooSmall, DeadEnd, Grammar, Vocabulary
 from grammask._grammask import embedded_vocabulary
-from grammask.integrations.llama_cpp import GrammarLogitsProcessor
+from grammask.integrations.llama_cpp import GrammarDraftModel, GrammarLogitsProcessor
 from page_code import code_for
 
 WORDS = 'start ::= word { "," word }; word ::= "ab" | "a";'
@@ -243,6 +243,15 @@ def test_drafts(name: str, gguf_file: Path, llama: Any) -> None:
     llama.draft_model = speculation.LlamaPromptLookupDecoding(max_ngram_size=1, num_pred_tokens=3)
     try:
         assert output() == plain
+        llama.draft_model = drafts = GrammarDraftModel()
+        llama.reset()
+        drafts.processor = GrammarLogitsProcessor(compiled, llama)
+        tokens: list[int] = []
+        for token in llama.generate(prompt, temp=0.0, **drafts.processor.arguments):
+            tokens.append(token)
+            if token in vocabulary.eos or len(tokens) == 40:
+                break
+        assert tokens == plain
     finally:
         llama.draft_model = None
     text = b"".join(vocabulary.token(token) or b"" for token in plain)

@@ -8,8 +8,11 @@ from typing import Any
 import grammask
 import numpy as np
 import pytest
-from grammask import Grammar
-from grammask.language_models import open_model
+from grammask import Grammar, Vocabulary
+from grammask.integrations.drafts import Drafter
+from grammask.integrations.transformers import GrammarLogitsProcessor
+from grammask.integrations.transformers_drafts import GrammarDrafts
+from grammask.language_models import DraftVerifier, open_model
 from grammask.language_models.generation import generate, is_text_of
 
 torch: Any = pytest.importorskip("torch")
@@ -95,3 +98,83 @@ def test_the_command(folder: Path, tmp_path: Path) -> None:
         [sys.executable, "-m", "grammask", *command], capture_output=True, text=True, check=True
     )
     assert result.stdout in ("yes\n", "no\n")
+
+
+SCHEMA = {
+    "type": "array",
+    "items": {
+        "type": "object",
+        "properties": {"first_name": {"enum": ["Ann", "Bob"]}, "last_name": {"enum": ["Lee", "Ng"]}},
+        "required": ["first_name", "last_name"],
+        "additionalProperties": False,
+    },
+    "minItems": 2,
+    "maxItems": 3,
+}
+
+
+@pytest.mark.parametrize("temperature", [0.0, 1.0])
+def test_drafts_do_not_change_texts(folder: Path, temperature: float) -> None:
+    model: Any = open_model(f"hf:{folder}", None, np.random.default_rng(0))
+    assert isinstance(model, DraftVerifier)
+    compiled = Grammar.from_json_schema(SCHEMA).compile(model.vocabulary)
+    for seed in range(2):
+        drafter = Drafter(model.encode_text)
+        plain, drafted = (
+            [
+                step.token
+                for step in generate(
+                    compiled.matcher(),
+                    model,
+                    np.random.default_rng(seed),
+                    prompt=model.encode("Names"),
+                    temperature=temperature,
+                    max_tokens=300,
+                    drafter=each,
+                )
+            ]
+            for each in (None, drafter)
+        )
+        assert plain == drafted
+        assert drafter.accepted > len(plain) / 4
+        assert drafter.proposed >= drafter.accepted
+
+
+def test_drafts_in_assisted_decoding(folder: Path) -> None:
+    model = transformers.LlamaForCausalLM.from_pretrained(folder)
+    tokenizer = transformers.AutoTokenizer.from_pretrained(folder)
+    vocabulary = Vocabulary.from_huggingface(tokenizer, size=SIZE)
+    compiled = Grammar.from_json_schema(SCHEMA).compile(vocabulary)
+    ids = tokenizer("Names", return_tensors="pt").input_ids
+    processor = GrammarLogitsProcessor(compiled, max_new_tokens=300)
+    plain = model.generate(ids, do_sample=False, **processor.arguments)
+    drafts = GrammarDrafts(processor, tokenizer)
+    processor.reset()
+    drafted = model.generate(ids, do_sample=False, custom_generate=drafts, **processor.arguments)
+    assert drafted.tolist() == plain.tolist()
+    assert drafts.drafter.accepted > (plain.shape[1] - ids.shape[1]) / 4
+    assert "_get_candidate_generator" not in vars(model)
+
+
+def test_drafts_do_not_change_the_distribution(folder: Path) -> None:
+    """The texts of a grammar with four, in 120 samples each: a chi-square test with three degrees of freedom."""
+    model: Any = open_model(f"hf:{folder}", None, np.random.default_rng(0))
+    texts = [b"red apple", b"red pear", b"green apple", b"green pear"]
+    compiled = Grammar.from_choices([text.decode() for text in texts]).compile(model.vocabulary)
+
+    def counts(seed: int, drafter: Drafter | None) -> Any:
+        rng = np.random.default_rng(seed)
+        found = [
+            b"".join(
+                step.text
+                for step in generate(
+                    compiled.matcher(), model, rng, prompt=model.encode("A "), drafter=drafter
+                )
+            )
+            for _ in range(120)
+        ]
+        return np.array([found.count(text) for text in texts])
+
+    plain, drafted = counts(1, None), counts(2, Drafter(model.encode_text))
+    assert plain.sum() == drafted.sum() == 120
+    assert ((plain - drafted) ** 2 / (plain + drafted)).sum() < 16.3, "p = 0.001"

@@ -11,7 +11,8 @@ from grammask._grammask import CompiledGrammar
 from grammask.cli import arguments
 from grammask.cli.failures import Failure
 from grammask.cli.terminal import ERR, OUT, token_label
-from grammask.language_models import LanguageModel, open_model
+from grammask.integrations.drafts import Drafter
+from grammask.language_models import DraftVerifier, LanguageModel, open_model
 from grammask.language_models.generation import Step, generate, is_text_of
 from grammask.language_models.remote import NoFittingContinuation, RemoteModel
 from grammask.vocabulary import Vocabulary
@@ -55,6 +56,13 @@ def generate_text(
             metavar="NAMES",
         ),
     ] = None,
+    drafts: Annotated[
+        bool,
+        typer.Option(
+            "--drafts",
+            help="Let hf: and gguf: models verify drafts from the grammar, several tokens in one pass.",
+        ),
+    ] = False,
     trace: Annotated[
         bool, typer.Option("--trace", help="A line per token: id, allowed, time of mask, text.")
     ] = False,
@@ -80,14 +88,30 @@ def generate_text(
     begin = time.perf_counter()
     compiled = arguments.compile_grammar(read, language_model.vocabulary, end)
     compile_seconds = read_seconds + time.perf_counter() - begin
+    drafter = (
+        Drafter(language_model.encode_text) if drafts and isinstance(language_model, DraftVerifier) else None
+    )
     steps, is_finished = _write_locally(
-        language_model, compiled, rng, prompt, temperature, max_tokens, has_budget=budget, trace=trace
+        language_model,
+        compiled,
+        rng,
+        prompt,
+        temperature,
+        max_tokens,
+        drafter,
+        has_budget=budget,
+        trace=trace,
     )
     if OUT.is_terminal and not trace:
         OUT.print()
     if trace or not OUT.is_terminal:
         OUT.print(b"".join(step.text for step in steps).decode("utf-8", "replace"))
     _report(compiled, steps, compile_seconds, is_finished=is_finished)
+    if drafter is not None:
+        passes = len(steps) - drafter.accepted
+        ERR.print(
+            f"{passes} passes of the model, {drafter.accepted} of {drafter.proposed} drafted tokens accepted"
+        )
 
 
 def open_language_model(
@@ -110,6 +134,7 @@ def _write_locally(
     prompt: str,
     temperature: float,
     max_tokens: int,
+    drafter: Drafter | None,
     *,
     has_budget: bool,
     trace: bool,
@@ -125,6 +150,7 @@ def _write_locally(
         temperature=temperature,
         max_tokens=max_tokens,
         has_budget=has_budget,
+        drafter=drafter,
     ):
         steps.append(step)
         if trace:

@@ -34,6 +34,13 @@ def serve(
             help="Complete answers within their max_tokens, or truncate them.",
         ),
     ] = True,
+    drafts: Annotated[
+        bool,
+        typer.Option(
+            "--drafts",
+            help="Let hf: and gguf: models verify drafts from the grammar, several tokens in one pass.",
+        ),
+    ] = False,
 ) -> None:
     """Serve a model under grammars with OpenAI's interface, for trying grammars.
 
@@ -59,5 +66,7 @@ def serve(
     ERR.print(
         f"serving {model} on {url}/v1; {url}/ is a page to try grammars on; stop with Ctrl+C", style="dim"
     )
-    app = application(language_model, model, hosts, tool_style=tool_style, has_budgets=budget)
+    app = application(
+        language_model, model, hosts, tool_style=tool_style, has_budgets=budget, has_drafts=drafts
+    )
     uvicorn.run(app, host=host, port=port, log_level="warning")

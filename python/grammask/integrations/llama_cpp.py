@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from grammask.errors import GrammarError
+from grammask.integrations.drafts import MAX_FORCED, Drafter
 from grammask.integrations.serving.row_tracking import TrackedRow, check_budget
 from grammask.masks import apply_mask
 
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
 
     from grammask._grammask import CompiledGrammar, Matcher
 
-__all__ = ["GrammarLogitsProcessor"]
+__all__ = ["GrammarDraftModel", "GrammarLogitsProcessor"]
 
 
 class GrammarLogitsProcessor:
@@ -95,6 +96,20 @@ class GrammarLogitsProcessor:
             raise self._error
         return False
 
+    def matcher_after(self, input_ids: npt.NDArray[np.intc]) -> Matcher | None:
+        """Returns a copy of the matcher after ids that are the text so far and its last token; None for others."""
+        matcher, text = self._row.matcher, self._text
+        if matcher is None or text is None or len(input_ids) != len(text) + 1:
+            return None
+        if not np.array_equal(input_ids[:-1], text):
+            return None
+        fork = matcher.fork()
+        return fork if fork.accept(int(input_ids[-1])) else None
+
+    def encode(self, text: str) -> list[int]:
+        """Encodes a text inside a longer one with the tokenizer of the model."""
+        return list(self._llama.tokenize(text.encode(), add_bos=False, special=False))
+
     def __call__(
         self, input_ids: npt.NDArray[np.intc], scores: npt.NDArray[np.single]
     ) -> npt.NDArray[np.single]:
@@ -148,3 +163,35 @@ class _Criteria(list[Any]):
 
     def __call__(self, input_ids: Any, logits: Any) -> bool:
         return any(criterion(input_ids, logits) for criterion in self)
+
+
+class GrammarDraftModel:
+    """Drafts from the grammar as the draft model of a ``llama_cpp.Llama``, which verifies them in one pass each.
+
+    Example::
+
+        llama = llama_cpp.Llama(path, draft_model=(drafts := GrammarDraftModel()))
+        drafts.processor = processor = GrammarLogitsProcessor(compiled, llama, max_tokens=200)
+        llama.create_completion(prompt, **processor.arguments)
+
+    Args:
+        processor: The processor of the completions; without one, no draft is proposed.
+        limit: Maximum number of tokens of a draft.
+
+    Attributes:
+        processor: As above; may be replaced between completions.
+    """
+
+    def __init__(self, processor: GrammarLogitsProcessor | None = None, *, limit: int = MAX_FORCED) -> None:
+        self.processor = processor
+        self._drafter = Drafter(self._encode, limit=limit)
+
+    def __call__(self, input_ids: npt.NDArray[np.intc], /, **_: Any) -> npt.NDArray[np.intc]:
+        """Returns a draft after the ids of the prompt and the output."""
+        matcher = None if self.processor is None else self.processor.matcher_after(input_ids)
+        draft = [] if matcher is None else self._drafter.propose(matcher, input_ids.tolist())
+        return np.array(draft, np.intc)
+
+    def _encode(self, text: str) -> list[int]:
+        assert self.processor is not None
+        return self.processor.encode(text)

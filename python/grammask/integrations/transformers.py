@@ -112,6 +112,14 @@ class GrammarLogitsProcessor:
         latest = self._batches.latest
         return [row.matcher for row in latest.rows] if latest else []
 
+    def matcher_after(self, input_ids: Any) -> Matcher | None:
+        """Returns a copy of the matcher of the first row after ids that continue those of the last call, or a prompt.
+
+        None for a row that is not constrained. The texts of the processor do not change.
+        """
+        row = self._batch(input_ids).rows[0]
+        return row.matcher and row.matcher.fork()
+
     def __call__(self, input_ids: Any, scores: Any) -> Any:
         """Returns the scores with those of illegal tokens set to negative infinity.
 

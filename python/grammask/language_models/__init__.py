@@ -7,7 +7,7 @@ engines.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, runtime_checkable
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     Message: TypeAlias = Mapping[str, Any]
     """A message of a chat in the form of OpenAI's API: ``{"role": ..., "content": ...}``."""
 
-__all__ = ["LanguageModel", "ModelNotFound", "open_model"]
+__all__ = ["DraftVerifier", "LanguageModel", "ModelNotFound", "open_model"]
 
 
 class ModelNotFound(Exception):
@@ -48,6 +48,20 @@ class LanguageModel(Protocol):
 
     def logits(self) -> npt.NDArray[np.float32]:
         """Returns the logits of the next token: a new float32 array of shape ``[size]``."""
+
+
+@runtime_checkable
+class DraftVerifier(Protocol):
+    """A language model that reads several tokens in one pass, and can take tokens back."""
+
+    def encode_text(self, text: str) -> list[int]:
+        """Returns the ids of a text inside a longer one, without special tokens."""
+
+    def logits_along(self, draft: Sequence[int]) -> npt.NDArray[np.float32]:
+        """Appends a draft; returns the logits before its first token and after each, shape ``[tokens + 1, size]``."""
+
+    def remove_last(self, count: int) -> None:
+        """Removes the last tokens of the text."""
 
 
 def open_model(name: str, vocabulary: Vocabulary | None, rng: np.random.Generator) -> LanguageModel:

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import time
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from grammask.language_models import DraftVerifier
 from grammask.masks import allocate_mask, apply_mask
 
 if TYPE_CHECKING:
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
     from grammask._grammask import CompiledGrammar, Matcher
+    from grammask.integrations.drafts import Drafter
     from grammask.language_models import LanguageModel
 
 
@@ -50,6 +52,7 @@ def generate(
     max_tokens: int = 256,
     has_budget: bool = True,
     logprobs: int | None = None,
+    drafter: Drafter | None = None,
 ) -> Iterator[Step]:
     """Samples tokens until the text ends or ``max_tokens`` is reached; the matcher accepts them.
 
@@ -65,6 +68,8 @@ def generate(
         has_budget: Whether ``max_tokens`` is also the budget of the matcher, so that the text is complete at the end.
         logprobs: The number of most likely tokens whose probabilities each step has, in addition to its own; None for
             no probabilities.
+        drafter: Proposes drafts, which the model verifies in one pass each if it is a :class:`DraftVerifier`. The text
+            is the same without it, up to rounding in the model.
 
     Raises:
         BudgetTooSmall: ``max_tokens`` does not suffice for a text of the grammar; raised by the call.
@@ -72,40 +77,73 @@ def generate(
     """
     if matcher is not None and has_budget:
         matcher.budget = max_tokens
-    return _steps(matcher, model, rng, prompt, temperature, top_p, max_tokens, logprobs)
+    sampler = _Sampler(matcher, model, rng, temperature, top_p, logprobs)
+    return _steps(sampler, prompt, max_tokens, drafter if isinstance(model, DraftVerifier) else None)
+
+
+@dataclass
+class _Sampler:
+    """Samples tokens one by one; the arguments of :func:`generate`."""
+
+    matcher: Matcher | None
+    model: LanguageModel
+    rng: np.random.Generator
+    temperature: float
+    top_p: float
+    logprobs: int | None
+
+    def __post_init__(self) -> None:
+        self._mask = allocate_mask(1, self.model.vocabulary.size)[0]
+
+    def is_finished(self, last: int | None) -> bool:
+        """Whether the text has ended with its last token."""
+        if self.matcher is None:
+            return last in self.model.vocabulary.eos
+        return self.matcher.is_finished
+
+    def step(self, logits: npt.NDArray[np.float32]) -> Step:
+        """Samples a token, which the matcher accepts; the logits are overwritten."""
+        seconds = 0.0
+        if self.matcher is not None:
+            begin = time.perf_counter()
+            self.matcher.fill_mask(self._mask)
+            seconds = time.perf_counter() - begin
+            apply_mask(logits, self._mask)
+        token, allowed = _sample(logits, self.temperature, self.top_p, self.rng)
+        if self.matcher is not None and not self.matcher.accept(token):
+            msg = f"token {token} is in the mask and was refused"
+            raise AssertionError(msg)
+        reported = {} if self.logprobs is None else _logprobs(logits, token, self.logprobs)
+        return Step(token, self.model.vocabulary.token(token) or b"", allowed, seconds, reported)
 
 
 def _steps(
-    matcher: Matcher | None,
-    model: LanguageModel,
-    rng: np.random.Generator,
-    prompt: Sequence[int],
-    temperature: float,
-    top_p: float,
-    max_tokens: int,
-    logprobs: int | None,
+    sampler: _Sampler, prompt: Sequence[int], max_tokens: int, drafter: Drafter | None
 ) -> Iterator[Step]:
-    mask = allocate_mask(1, model.vocabulary.size)[0]
+    model: Any = sampler.model
     model.begin(prompt)
-    for _ in range(max_tokens):
-        if matcher is not None and matcher.is_finished:
-            return
-        logits = model.logits()
-        seconds = 0.0
-        if matcher is not None:
-            begin = time.perf_counter()
-            matcher.fill_mask(mask)
-            seconds = time.perf_counter() - begin
-            apply_mask(logits, mask)
-        token, allowed = _sample(logits, temperature, top_p, rng)
-        if matcher is not None and not matcher.accept(token):
-            msg = f"token {token} is in the mask and was refused"
-            raise AssertionError(msg)
-        reported = {} if logprobs is None else _logprobs(logits, token, logprobs)
-        yield Step(token, model.vocabulary.token(token) or b"", allowed, seconds, reported)
-        if matcher is None and token in model.vocabulary.eos:
-            return
-        model.append(token)
+    tokens, last = list(prompt), None
+    remaining = max_tokens
+    while remaining > 0 and not sampler.is_finished(last):
+        draft: list[int] = []
+        if drafter is not None and sampler.matcher is not None:
+            draft = drafter.propose(sampler.matcher, tokens)[: remaining - 1]
+        rows = model.logits_along(draft) if draft else model.logits()[np.newaxis]
+        for position, logits in enumerate(rows):
+            step = sampler.step(logits)
+            last = step.token
+            tokens.append(last)
+            remaining -= 1
+            is_drafted = position < len(draft) and last == draft[position]
+            if drafter is not None and is_drafted:
+                drafter.accepted += 1
+            if not is_drafted:
+                if position < len(draft):
+                    model.remove_last(len(draft) - position)
+                model.append(last)
+            yield step
+            if not is_drafted or sampler.is_finished(last):
+                break
 
 
 def is_text_of(compiled: CompiledGrammar, steps: list[Step]) -> bool:

@@ -89,3 +89,43 @@ class LlamaModel:
             self._pending = []
         copy: npt.NDArray[np.float32] = self._logits.copy()
         return copy
+
+    def encode_text(self, text: str) -> list[int]:
+        """Encodes a text inside a longer one."""
+        return list(
+            self._llama.tokenize(text.encode("utf-8", "surrogateescape"), add_bos=False, special=False)
+        )
+
+    def logits_along(self, draft: Sequence[int]) -> npt.NDArray[np.float32]:
+        """Runs the model on the tokens that it has not read and a draft, which is appended.
+
+        ``Llama.eval`` returns either the logits after the last token or, with ``logits_all``, those of a whole context,
+        so the batch is decoded here.
+        """
+        before = [] if self._pending else [self._logits]
+        tokens = [*self._pending, *draft]
+        llama = self._llama
+        if len(tokens) > llama.n_batch:
+            llama.eval(tokens[: -llama.n_batch])
+            tokens = tokens[-llama.n_batch :]
+        begin, end = llama.n_tokens, llama.n_tokens + len(tokens)
+        llama._ctx.kv_cache_seq_rm(-1, begin, -1)  # noqa: SLF001
+        batch = llama._batch  # noqa: SLF001
+        batch.set_batch(batch=tokens, n_past=begin, logits_all=False)
+        positions = range(len(tokens) - len(draft) - (not before), len(tokens))
+        for position in positions:
+            batch.batch.logits[position] = True
+        llama._ctx.decode(batch)  # noqa: SLF001
+        llama.input_ids[begin:end] = tokens
+        llama.n_tokens = end
+        rows = [
+            np.ctypeslib.as_array(self._logits_of(llama.ctx, position), shape=(self.vocabulary.size,))
+            for position in positions
+        ]
+        stacked: npt.NDArray[np.float32] = np.stack([*before, *rows]).astype(np.float32)
+        self._logits, self._pending = stacked[-1].copy(), []
+        return stacked
+
+    def remove_last(self, count: int) -> None:
+        """Removes the last tokens of the text; the next run overwrites them."""
+        self._llama.n_tokens -= count

@@ -82,11 +82,33 @@ class TransformersModel:
     def logits(self) -> npt.NDArray[np.float32]:
         """Runs the model on the tokens that it has not read, and returns the logits."""
         if self._pending:
-            ids = self._torch.tensor([self._pending], device=self._model.device)
-            with self._torch.inference_mode():
-                output = self._model(input_ids=ids, past_key_values=self._cache, use_cache=True)
-            self._cache = output.past_key_values
-            self._logits = output.logits[0, -1].float().cpu().numpy()
-            self._pending = []
+            self._run(1)
         copy: npt.NDArray[np.float32] = self._logits.copy()
         return copy
+
+    def _run(self, count: int) -> npt.NDArray[np.float32]:
+        """Runs the model on the tokens that it has not read, and returns the logits after the last ``count``."""
+        ids = self._torch.tensor([self._pending], device=self._model.device)
+        with self._torch.inference_mode():
+            output = self._model(input_ids=ids, past_key_values=self._cache, use_cache=True)
+        self._cache = output.past_key_values
+        rows: npt.NDArray[np.float32] = output.logits[0, -count:].float().cpu().numpy()
+        self._logits = rows[-1]
+        self._pending = []
+        return rows
+
+    def encode_text(self, text: str) -> list[int]:
+        """Encodes a text inside a longer one."""
+        return list(self._tokenizer.encode(text, add_special_tokens=False))
+
+    def logits_along(self, draft: Sequence[int]) -> npt.NDArray[np.float32]:
+        """Runs the model on the tokens that it has not read and a draft, which is appended."""
+        unread = len(self._pending)
+        before = [] if unread else [self._logits]
+        self._pending += draft
+        rows = self._run(len(draft) + (unread > 0))
+        return np.stack([*before, *rows])
+
+    def remove_last(self, count: int) -> None:
+        """Removes the last tokens of the text."""
+        self._cache.crop(-count)

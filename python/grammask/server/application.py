@@ -21,7 +21,9 @@ from starlette.routing import Route
 
 from grammask.compile_cache import default_compile_cache
 from grammask.errors import BudgetTooSmall, DeadEnd, GrammarError, UnsupportedGrammar
+from grammask.integrations.drafts import Drafter
 from grammask.integrations.serving.request_budget import BudgetPolicy
+from grammask.language_models import DraftVerifier
 from grammask.language_models.generation import generate
 from grammask.server import requests
 from grammask.server.answers import Answer, Chunks, StopText, error_of
@@ -53,6 +55,7 @@ def application(
     *,
     tool_style: str = "hermes",
     has_budgets: bool = True,
+    has_drafts: bool = False,
 ) -> Starlette:
     """Makes the application that serves a model.
 
@@ -64,12 +67,13 @@ def application(
         tool_style: The style in which the model calls tools (:func:`grammask.tool_styles.tool_styles`).
         has_budgets: Whether answers under a grammar are complete within the maximum number of tokens of their request,
             which is refused if it is too small. Otherwise they may be truncated.
+        has_drafts: Whether the model verifies drafts from the grammar, if it is a ``DraftVerifier``.
 
     Raises:
         ValueError: The style is unknown.
     """
     style_named(tool_style)
-    server = _Server(model, name, tool_style, has_budgets=has_budgets)
+    server = _Server(model, name, tool_style, has_budgets=has_budgets, has_drafts=has_drafts)
     return Starlette(
         routes=[
             Route("/", server.page),
@@ -84,11 +88,14 @@ def application(
 
 
 class _Server:
-    def __init__(self, model: LanguageModel, name: str, tool_style: str, *, has_budgets: bool) -> None:
+    def __init__(
+        self, model: LanguageModel, name: str, tool_style: str, *, has_budgets: bool, has_drafts: bool
+    ) -> None:
         self._model = model
         self._name = name
         self._tool_style = tool_style
         self._has_budgets = has_budgets
+        self._has_drafts = has_drafts
         self._model_lock = asyncio.Lock()
 
     async def page(self, request: Request) -> Response:  # noqa: ARG002
@@ -181,6 +188,9 @@ class _Server:
                 if policy is BudgetPolicy.REQUIRED and not isinstance(error, UnsupportedGrammar):
                     raise
                 has_budget = False
+        drafter = None
+        if self._has_drafts and isinstance(self._model, DraftVerifier):
+            drafter = Drafter(self._model.encode_text)
         return generate(
             matcher,
             self._model,
@@ -191,6 +201,7 @@ class _Server:
             max_tokens=sampling.max_tokens,
             has_budget=has_budget,
             logprobs=sampling.logprobs,
+            drafter=drafter,
         )
 
     async def _pieces(
