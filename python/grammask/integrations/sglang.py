@@ -260,14 +260,14 @@ def check_interface() -> None:
     interfaces.check_attributes(GrammarStats, "is_cache_hit", "dispatch_type")
 
 
-def configure_request(manager: GrammarManager, request: Req) -> None:
+def configure_request(manager: GrammarManager, req: Req) -> None:
     """Replaces the method of SGLang's manager that configures the grammar of a request: sets its token budget.
 
     SGLang calls it when the grammar is compiled, and does not pass requests to backends. A request with a budget
     that is too small for its grammar is refused.
     """
-    _configure_request(manager, request)
-    grammar = request.grammar
+    _configure_request(manager, req)
+    grammar = req.grammar
     begins_late = False
     if isinstance(grammar, ReasonerGrammarObject):
         # Before 0.5.23, no grammar includes the reasoning.
@@ -280,10 +280,10 @@ def configure_request(manager: GrammarManager, request: Req) -> None:
     margin = 2 * (getattr(manager.server_args, "speculative_num_draft_tokens", None) or 0)
 
     def remaining() -> int:
-        used = len(request.output_ids)
-        return int(request.sampling_params.max_new_tokens) - used - (margin if used else 0)
+        used = len(req.output_ids)
+        return int(req.sampling_params.max_new_tokens) - used - (margin if used else 0)
 
-    parameters = request.sampling_params
+    parameters = req.sampling_params
     try:
         set_request_budget(
             grammar.matcher,
@@ -292,10 +292,10 @@ def configure_request(manager: GrammarManager, request: Req) -> None:
                 parameters.json_schema, parameters.structural_tag
             ),
             begins_late=begins_late,
-            warn=lambda message: logger.warning("Request %s: %s", request.rid, message),
+            warn=lambda message: logger.warning("Request %s: %s", req.rid, message),
         )
     except GrammarError as error:
-        request.set_finish_with_abort(str(error))
+        req.set_finish_with_abort(str(error))
 
 
 def make_backend(
