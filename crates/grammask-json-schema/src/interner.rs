@@ -1,9 +1,10 @@
 //! Interning: equal values get equal ids.
 
-use std::hash::Hash;
+use std::hash::{BuildHasher, Hash};
 use std::marker::PhantomData;
 
-use rustc_hash::FxHashMap;
+use grammask_collections::incremental_hash_table::IncrementalHashTable;
+use rustc_hash::FxBuildHasher;
 
 /// The id of a value of type `T` in an [`Interner`].
 pub(super) struct Id<T>(u32, PhantomData<fn() -> T>);
@@ -64,29 +65,35 @@ impl<T> std::fmt::Debug for Id<T> {
 #[derive(Debug)]
 pub(super) struct Interner<T> {
     items: Vec<T>,
-    ids: FxHashMap<T, Id<T>>,
+    ids: IncrementalHashTable,
 }
 
-impl<T: Clone + Eq + Hash> Interner<T> {
+impl<T: Eq + Hash> Interner<T> {
     pub(super) fn new() -> Self {
-        Self { items: Vec::new(), ids: FxHashMap::default() }
+        Self { items: Vec::new(), ids: IncrementalHashTable::default() }
     }
 
     /// The id of `item`, which is added if it is absent.
     pub(super) fn intern(&mut self, item: T) -> Id<T> {
-        if let Some(&id) = self.ids.get(&item) {
+        let hash = FxBuildHasher.hash_one(&item);
+        if let Some(id) = self.find_hashed(hash, &item) {
             return id;
         }
         // Limits on grammars are far below 2^32 values.
         let id = Id(u32::try_from(self.items.len()).unwrap_or(u32::MAX), PhantomData);
-        self.items.push(item.clone());
-        self.ids.insert(item, id);
+        self.ids.insert(hash, self.items.len());
+        self.items.push(item);
         id
     }
 
     /// The id of `item`, if it was interned.
     pub(super) fn find(&self, item: &T) -> Option<Id<T>> {
-        self.ids.get(item).copied()
+        self.find_hashed(FxBuildHasher.hash_one(item), item)
+    }
+
+    fn find_hashed(&self, hash: u64, item: &T) -> Option<Id<T>> {
+        let index = self.ids.find(hash, |index| self.items[index] == *item)?;
+        Some(Id(index as u32, PhantomData))
     }
 
     pub(super) fn get(&self, id: Id<T>) -> &T {

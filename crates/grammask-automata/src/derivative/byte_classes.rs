@@ -10,6 +10,14 @@ use crate::byte_ranges::ByteRanges;
 use crate::byte_set::ByteSet;
 use crate::term::arena::{Term, TermId, Terms};
 
+/// The part of a block of bytes that is in a set.
+#[derive(Clone, Copy, Default)]
+struct BlockPart {
+    size: usize,
+    /// The block of the part, if it is not the whole block.
+    block: Option<u8>,
+}
+
 impl Terms {
     /// The class of each byte, numbered from 0 in order of first bytes. Bytes of one class are interchangeable in all
     /// words of `terms`.
@@ -22,29 +30,46 @@ impl Terms {
         // No set distinguishes bytes between two boundaries, so the first byte of each interval represents it.
         let boundaries = sets.iter().fold(ByteSet::single(0), |all, set| all.union(set.boundaries()));
         let starts = boundaries.union(single).union(single.boundaries());
-        // Refines the partition until each set is a union of blocks.
-        let mut blocks = vec![starts];
-        for &set in &sets {
-            for index in 0..blocks.len() {
-                let (inside, outside) = (blocks[index].intersection(set), blocks[index].without(set));
-                if !inside.is_empty() && !outside.is_empty() {
-                    blocks[index] = inside;
-                    blocks.push(outside);
-                }
+        // Refines the partition of the starts until each set is a union of blocks. There are at most 256 blocks.
+        let mut block_of = [0_u8; 256];
+        let mut sizes = vec![starts.len()];
+        let mut parts: Vec<BlockPart> = Vec::new();
+        for start in single.iter() {
+            let block = &mut sizes[usize::from(block_of[usize::from(start)])];
+            if *block > 1 {
+                *block -= 1;
+                block_of[usize::from(start)] = sizes.len() as u8;
+                sizes.push(1);
             }
         }
-        let mut block_of = [0; 256];
-        for (index, block) in blocks.iter().enumerate() {
-            // Bytes of one-byte sets have a block each, numbered after the others.
-            block.without(single).iter().for_each(|start| block_of[usize::from(start)] = index);
+        for set in sets {
+            let inside = set.intersection(starts);
+            parts.clear();
+            parts.resize(sizes.len(), BlockPart::default());
+            for start in inside.iter() {
+                parts[usize::from(block_of[usize::from(start)])].size += 1;
+            }
+            for start in inside.iter() {
+                let block = usize::from(block_of[usize::from(start)]);
+                let part = &mut parts[block];
+                if part.size == sizes[block] {
+                    continue;
+                }
+                let new = *part.block.get_or_insert_with(|| {
+                    sizes.push(0);
+                    (sizes.len() - 1) as u8
+                });
+                block_of[usize::from(start)] = new;
+                sizes[usize::from(new)] += 1;
+            }
+            for (block, part) in parts.iter().enumerate().filter(|(_, part)| part.block.is_some()) {
+                sizes[block] -= part.size;
+            }
         }
-        for (index, start) in single.iter().enumerate() {
-            block_of[usize::from(start)] = blocks.len() + index;
-        }
-        let mut class_of_block = vec![None; blocks.len() + single.len()];
+        let mut class_of_block = vec![None; sizes.len()];
         let (mut classes, mut count) = ([0; 256], 0);
         for start in starts.iter() {
-            let class = *class_of_block[block_of[usize::from(start)]].get_or_insert_with(|| {
+            let class = *class_of_block[usize::from(block_of[usize::from(start)])].get_or_insert_with(|| {
                 count += 1;
                 count - 1
             });
@@ -60,7 +85,7 @@ impl Terms {
         let (mut sets, mut seen_sets) = (Vec::new(), FxHashSet::default());
         let mut ranges = ByteRanges::default();
         let mut tables = FxHashSet::default();
-        let mut seen: FxHashSet<TermId> = terms.iter().copied().collect();
+        let mut is_new = vec![true; self.len()];
         let mut stack: Vec<TermId> = terms.to_vec();
         while let Some(term) = stack.pop() {
             let children: &[TermId] = match self.get(term) {
@@ -92,7 +117,8 @@ impl Terms {
                 Term::Union(parts) | Term::Intersection(parts) => parts,
                 Term::Complement(term) | Term::Repeat { term, .. } | Term::FirstMatch(term) => &[*term],
             };
-            stack.extend(children.iter().filter(|&&child| seen.insert(child)));
+            let mut is_unvisited = |child: &&TermId| std::mem::replace(&mut is_new[child.index()], false);
+            stack.extend(children.iter().filter(&mut is_unvisited));
         }
         (sets, single)
     }

@@ -4,8 +4,9 @@ use std::fmt::Write;
 
 use crate::term::arena::{Term, TermId, Terms};
 
-/// Length in bytes after which the output is cut: subterms are shared, so it can be exponential in the number of terms.
-const MAX_DISPLAY_BYTES: usize = 10_000;
+/// Length in bytes after which the output is cut: subterms are shared, so it can be exponential in the number of terms, and nobody reads
+/// more.
+const MAX_DISPLAY_BYTES: usize = 400;
 
 /// Output that is still to be written.
 enum DisplayItem {
@@ -26,7 +27,7 @@ enum TermPrecedence {
 impl Terms {
     /// The term as a regular expression over bytes, with `&` for intersection, `!` for complement, `first(..)` for a
     /// first match and `<..>` for a table state, identified by its content hash. The output is cut with `…` after
-    /// 10,000 bytes.
+    /// 400 bytes.
     #[must_use]
     pub fn display(&self, term: TermId) -> String {
         let mut text = String::new();

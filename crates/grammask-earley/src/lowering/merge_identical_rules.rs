@@ -23,12 +23,13 @@ pub fn merge_identical_rules(productions: &mut Productions) {
     let order = productions.bottom_up();
     let mut representatives: Vec<NonterminalId> =
         (0..productions.rules.len()).map(NonterminalId::new).collect();
-    for _ in 0..MAX_ROUNDS {
-        if !merge_once(productions, &order, &mut representatives) {
-            break;
-        }
+    let mut rounds = 0;
+    while rounds < MAX_ROUNDS && merge_once(productions, &order, &mut representatives) {
+        rounds += 1;
     }
-    super::drop_useless::drop_unreachable(productions);
+    if rounds > 0 {
+        super::drop_useless::drop_unreachable(productions);
+    }
 }
 
 /// One round. `representatives` holds the rule with which each rule was merged. Returns whether more rules were merged.

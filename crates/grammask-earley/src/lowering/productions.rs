@@ -66,6 +66,22 @@ impl Body {
         }
     }
 
+    /// Calls `visit` with all symbols in order, with repetition. Cheaper than the iterator of [`Self::symbols`].
+    pub fn for_each_symbol(&self, mut visit: impl FnMut(Symbol)) {
+        match self {
+            Self::Alternatives(alternatives) => {
+                for symbols in alternatives {
+                    symbols.iter().for_each(|&symbol| visit(symbol));
+                }
+            }
+            Self::Repeat { symbol, .. } | Self::Scope(symbol) | Self::Value { symbol, .. } => visit(*symbol),
+            Self::Selection { parts, separator, .. } => {
+                parts.iter().for_each(|&symbol| visit(symbol));
+                visit(*separator);
+            }
+        }
+    }
+
     /// All symbols in order, with repetition.
     pub fn symbols(&self) -> impl Iterator<Item = Symbol> + '_ {
         let (parts, single) = match self {
@@ -181,7 +197,8 @@ impl Productions {
         };
         let empty = self.automata.terms().is_nullable(term);
         let nonempty = match self.automata.start(term)? {
-            Some(state) => self.automata.continues(state)?,
+            // A live state that does not accept continues.
+            Some(state) => !empty || self.automata.continues(state)?,
             None => false,
         };
         Ok(TextKinds { empty, nonempty })
@@ -200,7 +217,7 @@ impl Productions {
     pub(crate) fn bottom_up(&self) -> Vec<usize> {
         let mut used = AdjacencyList::with_capacity(self.rules.len());
         for rule in &self.rules {
-            rule.body.symbols().for_each(|symbol| {
+            rule.body.for_each_symbol(|symbol| {
                 if let Symbol::Nonterminal(id) = symbol {
                     used.push(id.index());
                 }
@@ -237,7 +254,7 @@ impl Productions {
         let mut stack = vec![root];
         reached[root.index()] = true;
         while let Some(id) = stack.pop() {
-            self.body(id).symbols().for_each(|symbol| {
+            self.body(id).for_each_symbol(|symbol| {
                 if let Symbol::Nonterminal(next) = symbol
                     && !std::mem::replace(&mut reached[next.index()], true)
                 {

@@ -9,14 +9,19 @@ use grammask_grammar::NonterminalId;
 /// Removes unit rules and composes repetitions.
 pub fn remove_unit_rules(productions: &mut Productions) {
     let targets = unit_targets(productions);
-    for rule in &mut productions.rules {
-        rule.body.map(|symbol| match symbol {
-            Symbol::Nonterminal(id) => targets[id.index()],
-            Symbol::Terminal(_) => symbol,
-        });
+    let is_unit = |(index, &target)| target != Symbol::Nonterminal(NonterminalId::new(index));
+    let has_units = targets.iter().enumerate().any(is_unit);
+    if has_units {
+        for rule in &mut productions.rules {
+            rule.body.map(|symbol| match symbol {
+                Symbol::Nonterminal(id) => targets[id.index()],
+                Symbol::Terminal(_) => symbol,
+            });
+        }
     }
-    compose_repetitions(productions);
-    super::drop_useless::drop_unreachable(productions);
+    if compose_repetitions(productions) || has_units {
+        super::drop_useless::drop_unreachable(productions);
+    }
 }
 
 /// The symbol that replaces each nonterminal after following unit rules. In a cycle of unit rules nothing is replaced.
@@ -59,7 +64,9 @@ fn unit_targets(productions: &Productions) -> Vec<Symbol> {
     targets.into_iter().enumerate().map(|(index, target)| target.unwrap_or_else(|| own(index))).collect()
 }
 
-fn compose_repetitions(productions: &mut Productions) {
+/// Returns whether there were any.
+fn compose_repetitions(productions: &mut Productions) -> bool {
+    let mut has_composed = false;
     for index in 0..productions.rules.len() {
         // Longer chains, which do not occur in practice, stay uncomposed.
         for _ in 0..8 {
@@ -72,8 +79,10 @@ fn compose_repetitions(productions: &mut Productions) {
             };
             let Some((min, max)) = compose((min, max), (inner_min, inner_max)) else { break };
             productions.rules[index].body = Body::Repeat { symbol, min, max };
+            has_composed = true;
         }
     }
+    has_composed
 }
 
 /// The bounds of `x{inner}{outer}` as one repetition; `None` if the numbers of copies may have gaps.

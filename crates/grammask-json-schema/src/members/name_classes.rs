@@ -1,12 +1,13 @@
 //! Equivalence classes of the member names that a schema does not declare.
 //!
 //! n patterns split the names into up to 2^n classes, and a pattern splits a class if some name of the class matches it
-//! and some does not. Searches for such names read products of up to n automata. So each class keeps a witness, a name in
-//! it, and names that are likely on the other side are tried before: those made of the witness and a word of the
-//! pattern. Patterns that occur anywhere in a name need no search at all.
+//! and some does not. One walk over the joint states of all patterns finds which of them have names in common. Patterns
+//! that occur anywhere in a name have too many joint states for that. So each class keeps a witness, a name in it, and
+//! names that are likely on the other side are tried before a search: those made of the witness and a word of the pattern.
 
 use crate::values::formula::{Formula, falsehood};
 use crate::values::formulas::{Formulas, NameId};
+use crate::values::joint_membership::{JointLimits, LanguageSet};
 use crate::values::literals::{NameSet, ObjectAssertion, ObjectFormula};
 use crate::values::scalar_languages::ScalarLanguages;
 use grammask_automata::TermId;
@@ -15,6 +16,9 @@ use rustc_hash::FxHashSet;
 
 /// Bound on the number of name classes; more than the patterns of any schema of the corpus make.
 const MAX_NAME_CLASSES: usize = 1024;
+
+/// Bounds on the joint search: more states than the patterns of a schema that are anchored have.
+const JOINT_LIMITS: JointLimits = JointLimits { sets: MAX_NAME_CLASSES, states: 2048 };
 
 /// An equivalence class of the names that are not declared: those that match the same patterns.
 #[derive(Clone, Debug)]
@@ -25,6 +29,9 @@ pub(super) struct NameClass {
     patterns: FxHashSet<TermId>,
     /// A name in the class, if one was found.
     witness: Option<Box<[u8]>>,
+    /// The sets of patterns that names of the class match, as positions after that of [`NameSearch::others`], if they are
+    /// known.
+    memberships: Option<Vec<LanguageSet>>,
 }
 
 impl NameClass {
@@ -80,18 +87,29 @@ pub(super) fn name_classes(
     let (terms, encoding) = (languages.automata.terms_mut(), &mut languages.encoding);
     let declared = encoding.literals(terms, names.iter().map(|&name| &**formulas.names.get(name)));
     let others = if names.is_empty() { any_string } else { encoding.complement(terms, declared) };
-    let witness = languages.near_word(others)?;
+    let joint: Vec<TermId> = std::iter::once(others).chain(patterns.iter().copied()).collect();
+    let memberships = match patterns[..] {
+        [] | [_] => None,
+        _ => languages.known_membership(&joint, JOINT_LIMITS)?,
+    };
+    // The other sets are those of declared names.
+    let memberships: Option<Vec<LanguageSet>> =
+        memberships.map(|sets| sets.into_iter().filter(|set| set.first() == Some(&0)).collect());
+    let witness = if memberships.is_some() { None } else { languages.near_word(others)? };
     let mut names_of = NameSearch { languages, others, patterns: Vec::new(), words: Vec::new() };
     let mut classes = vec![NameClass {
         names: others,
         before_declared: any_string,
         patterns: FxHashSet::default(),
         witness,
+        memberships,
     }];
     for pattern in patterns {
         let terms = names_of.languages.automata.terms_mut();
         let not_matching = names_of.languages.encoding.complement(terms, pattern);
-        names_of.add_words(pattern, not_matching)?;
+        if classes.iter().any(|class| class.memberships.is_none()) {
+            names_of.add_words(pattern, not_matching)?;
+        }
         let mut split = Vec::with_capacity(classes.len() + 1);
         for class in classes {
             let terms = names_of.languages.automata.terms_mut();
@@ -102,7 +120,7 @@ pub(super) fn name_classes(
             let with = names_of.find(ClassSide { names: inside, is_matching: true, ..side })?;
             let is_split = with.is_some() && without.is_some();
             // A class that is not split keeps its simpler term.
-            if let Some(Found { witness }) = without {
+            if let Some(Found { witness, memberships }) = without {
                 let names = if is_split { outside } else { class.names };
                 let before_declared = if is_split {
                     let terms = names_of.languages.automata.terms_mut();
@@ -111,9 +129,9 @@ pub(super) fn name_classes(
                     class.before_declared
                 };
                 let patterns = class.patterns.clone();
-                split.push(NameClass { names, before_declared, patterns, witness });
+                split.push(NameClass { names, before_declared, patterns, witness, memberships });
             }
-            if let Some(Found { witness }) = with {
+            if let Some(Found { witness, memberships }) = with {
                 let names = match (is_split, class.names == any_string) {
                     (false, _) => class.names,
                     (true, true) => pattern,
@@ -129,7 +147,7 @@ pub(super) fn name_classes(
                 };
                 let mut patterns = class.patterns;
                 patterns.insert(pattern);
-                split.push(NameClass { names, before_declared, patterns, witness });
+                split.push(NameClass { names, before_declared, patterns, witness, memberships });
             }
         }
         names_of.patterns.push(pattern);
@@ -150,9 +168,10 @@ struct ClassSide<'a> {
     is_matching: bool,
 }
 
-/// A nonempty side, with a name in it if one was found.
+/// A nonempty side, with what [`NameClass`] knows about its names.
 struct Found {
     witness: Option<Box<[u8]>>,
+    memberships: Option<Vec<LanguageSet>>,
 }
 
 /// Searches for names of classes.
@@ -176,13 +195,23 @@ impl NameSearch<'_> {
 
     /// Whether a side has names.
     fn find(&mut self, side: ClassSide<'_>) -> Result<Option<Found>, LimitExceeded> {
+        if let Some(of_class) = &side.class.memberships {
+            let pattern = self.patterns.len() as u32 + 1;
+            let is_in_side = |set: &&LanguageSet| set.contains(&pattern) == side.is_matching;
+            let memberships: Vec<LanguageSet> = of_class.iter().filter(is_in_side).cloned().collect();
+            if memberships.is_empty() {
+                return Ok(None);
+            }
+            self.languages.automata.record_inhabited(side.names)?;
+            return Ok(Some(Found { witness: None, memberships: Some(memberships) }));
+        }
         for candidate in self.candidates(side) {
             if self.has_name(side, &candidate)? {
                 self.languages.automata.record_inhabited(side.names)?;
-                return Ok(Some(Found { witness: Some(candidate) }));
+                return Ok(Some(Found { witness: Some(candidate), memberships: None }));
             }
         }
-        Ok((!self.languages.is_empty(side.names)?).then_some(Found { witness: None }))
+        Ok((!self.languages.is_empty(side.names)?).then_some(Found { witness: None, memberships: None }))
     }
 
     /// Names that are likely to be on a side of the next pattern.

@@ -10,7 +10,7 @@ use crate::members::objects::ObjectShape;
 use crate::values::formula::{Formula, falsehood, truth};
 use crate::values::formulas::{Formulas, MemberConstraints, NameId};
 use crate::values::literals::{NameSet, ObjectAssertion, ObjectFormula, ValueFormula};
-use crate::values::member_cells::{MemberCells, decided, substituted};
+use crate::values::member_cells::{MemberCells, decided};
 use crate::values::simplification::{MemberFacts, simplified};
 use crate::values::value_sets::ValueSets;
 use grammask_diagnostics::LimitExceeded;
@@ -286,19 +286,15 @@ fn branches_by_cells(
         let others: Vec<ObjectFormula> =
             parts.iter().copied().filter(|part| !disjunctions.contains(part)).collect();
         let is_about = |literal: ObjectAssertion| matches!(literal, ObjectAssertion::If(about, _) | ObjectAssertion::Has(about, _) if about == name);
-        let absent = substituted(sets, formula, |_, id, literal| match literal {
+        let absent = sets.formulas.objects.replaced(formula, |_, id, &literal| match literal {
             ObjectAssertion::If(about, _) if about == name => truth(),
             ObjectAssertion::Has(about, _) if about == name => falsehood(),
             _ => id,
         });
         let split = cells.split(sets, |sets, holds| {
-            substituted(
-                sets,
-                formula,
-                |_, id, literal| {
-                    if is_about(literal) { decided(id, literal, holds) } else { id }
-                },
-            )
+            sets.formulas.objects.replaced(formula, |_, id, &literal| {
+                if is_about(literal) { decided(id, literal, holds) } else { id }
+            })
         })?;
         let mut branches = Vec::with_capacity(split.len() + 1);
         let mut is_absence_covered = absent == falsehood();

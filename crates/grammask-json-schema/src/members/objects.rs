@@ -14,7 +14,7 @@ use crate::members::name_classes::{NameClass, name_classes};
 use crate::members::object_cases::cases_without_disjunctions;
 use crate::members::selections::selected_members;
 use crate::members::unique_names::{ListedName, OtherNames};
-use crate::values::derivative::{Monomial, linear_form};
+use crate::values::derivative::{Monomial, linear_form, with_conjunct};
 use crate::values::formula::{FoldedNode, Formula, falsehood, truth};
 use crate::values::formulas::{Formulas, MemberConstraints, NameId};
 use crate::values::literals::{NameSet, ObjectAssertion, ObjectFormula, ValueFormula};
@@ -354,7 +354,9 @@ impl ObjectRules<'_, '_> {
             }
             changed = true;
         }
-        if changed {
+        // The order of conjuncts does not matter any more, and equal conjunctions are one residual.
+        if changed || !others.is_sorted() {
+            others.sort_unstable();
             residual.formula = objects.and(others);
         }
         (residual.formula != falsehood() && residual.count.is_satisfiable()).then_some(residual)
@@ -786,25 +788,11 @@ pub(super) fn class_forms(
 
 /// `formula` under the assumption that the member `name` is absent.
 fn formula_without(formulas: &mut Formulas, formula: ObjectFormula, name: NameId) -> ObjectFormula {
-    let objects = &mut formulas.objects;
-    match *objects.get(formula) {
-        Formula::Literal(ObjectAssertion::If(absent, _)) if absent == name => return truth(),
-        Formula::Literal(ObjectAssertion::Has(absent, _)) if absent == name => return falsehood(),
-        Formula::True | Formula::False | Formula::Literal(_) => return formula,
-        Formula::And(_) | Formula::Or(_) => {}
-    }
-    let mut results: FxHashMap<ObjectFormula, ObjectFormula> = FxHashMap::default();
-    for id in objects.descendants(formula) {
-        let result = match objects.get(id).clone() {
-            Formula::And(parts) => objects.and(parts.iter().map(|part| results[part])),
-            Formula::Or(parts) => objects.or(parts.iter().map(|part| results[part])),
-            Formula::Literal(ObjectAssertion::If(absent, _)) if absent == name => truth(),
-            Formula::Literal(ObjectAssertion::Has(absent, _)) if absent == name => falsehood(),
-            _ => id,
-        };
-        results.insert(id, result);
-    }
-    results[&formula]
+    formulas.objects.replaced(formula, |_, id, literal| match *literal {
+        ObjectAssertion::If(absent, _) if absent == name => truth(),
+        ObjectAssertion::Has(absent, _) if absent == name => falsehood(),
+        _ => id,
+    })
 }
 
 /// The linear form of `formula` for a member; `concerns` decides whether a literal applies to its name.
@@ -824,6 +812,32 @@ fn object_form(
     {
         return Ok(vec![monomial(truth(), formula)]);
     }
+    // Conjuncts that say nothing about the member stay as they are.
+    let (mut affected, mut unaffected) = (Vec::new(), Vec::new());
+    for part in sets.formulas.objects.conjuncts(formula) {
+        let mut is_affected = false;
+        for literal in sets.formulas.objects.literals(part) {
+            is_affected |= matches!(literal, ObjectAssertion::AtLeast(_) | ObjectAssertion::AtMost(_))
+                || concerns(sets, literal)?;
+            if is_affected {
+                break;
+            }
+        }
+        if is_affected { &mut affected } else { &mut unaffected }.push(part);
+    }
+    let form = affected_form(sets, affected, concerns)?;
+    let unaffected = sets.formulas.objects.and(unaffected);
+    Ok(with_conjunct(&mut sets.formulas, form, unaffected))
+}
+
+/// The linear form of the conjunction of `parts` for a member, each of which is about it or about the number of members.
+fn affected_form(
+    sets: &mut ValueSets<'_>,
+    parts: Vec<ObjectFormula>,
+    concerns: impl Fn(&mut ValueSets<'_>, ObjectAssertion) -> Result<bool, LimitExceeded>,
+) -> Result<Vec<Monomial<ObjectAssertion>>, LimitExceeded> {
+    let monomial = |value, residual| Monomial { value, residual };
+    let formula = sets.formulas.objects.and(parts);
     if let Some(form) = form_by_cells(sets, formula, &concerns)? {
         return Ok(form);
     }

@@ -28,7 +28,7 @@ use crate::values::value_set::{Booleans, ValueSet};
 use crate::values::value_sets::ValueSets;
 use grammask_diagnostics::LimitExceeded;
 use grammask_grammar::{PartOrder, Selection, ValueKind};
-use rustc_hash::{FxHashMap, FxHashSet};
+use rustc_hash::FxHashSet;
 
 /// Bound on the number of listed values together with other constraints: at most 2^12 sets of values that occurred.
 const MAX_TRACKED_VALUES: usize = 12;
@@ -127,18 +127,11 @@ pub(super) fn with_uniqueness(
     unique: ArrayFormula,
     repeated: ArrayFormula,
 ) -> ArrayFormula {
-    let mut replaced: FxHashMap<ArrayFormula, ArrayFormula> = FxHashMap::default();
-    for id in formulas.arrays.descendants(formula) {
-        let result = match formulas.arrays.get(id).clone() {
-            Formula::Literal(ArrayAssertion::Unique(_)) => unique,
-            Formula::Literal(ArrayAssertion::Repeated(_)) => repeated,
-            Formula::And(parts) => formulas.arrays.and(parts.iter().map(|part| replaced[part])),
-            Formula::Or(parts) => formulas.arrays.or(parts.iter().map(|part| replaced[part])),
-            _ => id,
-        };
-        replaced.insert(id, result);
-    }
-    replaced[&formula]
+    formulas.arrays.replaced(formula, |_, id, literal| match literal {
+        ArrayAssertion::Unique(_) => unique,
+        ArrayAssertion::Repeated(_) => repeated,
+        _ => id,
+    })
 }
 
 /// `formula` for an array without a repetition.

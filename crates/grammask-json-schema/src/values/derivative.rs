@@ -16,7 +16,7 @@ use std::hash::Hash;
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::interner::Id;
-use crate::values::formula::{Formula, FormulaArena, FormulaId, Literal, falsehood, truth};
+use crate::values::formula::{Formula, FormulaArena, FormulaId, Literal, ValuesById, falsehood, truth};
 use crate::values::formulas::Formulas;
 use crate::values::literals::{ArrayAssertion, ObjectAssertion, Satisfies, Schema, ValueFormula};
 use crate::values::value_set::ValueSet;
@@ -63,7 +63,7 @@ pub(crate) fn linear_form<L: ChildAssertion>(
     formula: FormulaId<L>,
     mut of_literal: impl FnMut(&mut ValueSets<'_>, FormulaId<L>, L) -> Result<Vec<Monomial<L>>, LimitExceeded>,
 ) -> Result<Vec<Monomial<L>>, LimitExceeded> {
-    let mut forms: FxHashMap<FormulaId<L>, Vec<Monomial<L>>> = FxHashMap::default();
+    let mut forms: ValuesById<L, Vec<Monomial<L>>> = ValuesById::default();
     let unit = Monomial { value: truth(), residual: truth() };
     for id in L::arenas(&mut sets.formulas).1.descendants(formula) {
         let node = L::arenas(&mut sets.formulas).1.get(id).clone();
@@ -77,7 +77,7 @@ pub(crate) fn linear_form<L: ChildAssertion>(
                     let (values, containers) = L::arenas(&mut sets.formulas);
                     let mut product = Vec::new();
                     for one in &form {
-                        for other in &forms[&part] {
+                        for other in &forms[part] {
                             product.push(Monomial {
                                 value: values.and([one.value, other.value]),
                                 residual: containers.and([one.residual, other.residual]),
@@ -94,15 +94,30 @@ pub(crate) fn linear_form<L: ChildAssertion>(
                 form
             }
             Formula::Or(parts) => {
-                let all = parts.iter().flat_map(|part| forms[part].iter().copied()).collect();
+                let all = parts.iter().flat_map(|&part| forms[part].iter().copied()).collect();
                 let mut form = joined(&mut sets.formulas, all);
                 make_exclusive(sets, &mut form)?;
                 form
             }
         };
-        forms.insert(id, form);
+        forms.push(id, form);
     }
-    Ok(forms.remove(&formula).unwrap_or_default())
+    Ok(forms.pop().unwrap_or_default())
+}
+
+/// The linear form of the conjunction of a formula that has the form `form` and one that does not depend on the next value.
+pub(crate) fn with_conjunct<L: ChildAssertion>(
+    formulas: &mut Formulas,
+    mut form: Vec<Monomial<L>>,
+    conjunct: FormulaId<L>,
+) -> Vec<Monomial<L>> {
+    if conjunct == truth() {
+        return form;
+    }
+    for monomial in &mut form {
+        monomial.residual = L::arenas(formulas).1.and([monomial.residual, conjunct]);
+    }
+    joined(formulas, form)
 }
 
 /// Joins monomials with equal values, then those with equal residuals.

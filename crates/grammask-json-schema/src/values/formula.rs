@@ -5,9 +5,11 @@
 //! members in the grammar. Equal formulas have equal ids. Children have smaller ids than their parents, so a bottom-up
 //! computation is one loop over ascending ids ([`FormulaArena::fold`]), without recursion.
 
+use std::cell::RefCell;
 use std::hash::Hash;
+use std::ops::Index;
 
-use rustc_hash::{FxHashMap, FxHashSet};
+use rustc_hash::FxHashSet;
 
 use crate::interner::{Id, Interner};
 
@@ -52,6 +54,8 @@ pub(crate) trait Literal: Clone + Eq + Hash {
 pub(crate) struct FormulaArena<L> {
     nodes: Interner<Formula<L>>,
     operands: usize,
+    /// Scratch: whether a search has visited each formula; all false between searches.
+    visited: RefCell<Vec<bool>>,
 }
 
 impl<L: Literal> FormulaArena<L> {
@@ -59,7 +63,7 @@ impl<L: Literal> FormulaArena<L> {
         let mut nodes = Interner::new();
         nodes.intern(Formula::False);
         nodes.intern(Formula::True);
-        Self { nodes, operands: 0 }
+        Self { nodes, operands: 0, visited: RefCell::default() }
     }
 
     pub(crate) fn get(&self, formula: FormulaId<L>) -> &Formula<L> {
@@ -89,28 +93,30 @@ impl<L: Literal> FormulaArena<L> {
         if operands.list.len() < 2 {
             return operands.list.first().copied().unwrap_or(truth());
         }
-        for index in 0..operands.list.len() {
-            if self.opposite_of(operands.list[index]).is_some_and(|other| operands.members.contains(&other)) {
-                return falsehood();
-            }
+        if self.has_opposites(&operands) {
+            return falsehood();
+        }
+        if !operands.list.iter().any(|&operand| matches!(self.get(operand), Formula::Or(_))) {
+            return self.intern(Formula::And(operands.list.into()));
         }
         // Absorption: a and (a or b) = a. Unit resolution: a and (not a or b) = a and b.
         let mut resolved = Vec::new();
-        let Operands { list, members } = &mut operands;
-        list.retain(|&operand| {
-            let Formula::Or(inner) = self.get(operand) else { return true };
-            if inner.iter().any(|part| members.contains(part)) {
-                return false;
+        let mut list = Vec::with_capacity(operands.list.len());
+        for &operand in &operands.list {
+            let Formula::Or(inner) = self.get(operand) else {
+                list.push(operand);
+                continue;
+            };
+            if inner.iter().any(|&part| operands.contains(part)) {
+                continue;
             }
-            let remaining: Vec<_> =
-                inner.iter().copied().filter(|&part| !self.is_refuted(part, members)).collect();
-            if remaining.len() < inner.len() {
-                resolved.push(remaining);
-                return false;
+            if inner.iter().any(|&part| self.is_refuted(part, &operands)) {
+                let remaining = inner.iter().copied().filter(|&part| !self.is_refuted(part, &operands));
+                resolved.push(remaining.collect::<Vec<_>>());
+            } else {
+                list.push(operand);
             }
-            true
-        });
-        let list = operands.list;
+        }
         if resolved.is_empty() {
             return match list[..] {
                 [] => truth(),
@@ -136,22 +142,26 @@ impl<L: Literal> FormulaArena<L> {
         if operands.list.len() < 2 {
             return operands.list.first().copied().unwrap_or(falsehood());
         }
-        for index in 0..operands.list.len() {
-            if self.opposite_of(operands.list[index]).is_some_and(|other| operands.members.contains(&other)) {
-                return truth();
-            }
+        if self.has_opposites(&operands) {
+            return truth();
         }
         // Absorption: a or (a and b) = a.
-        let Operands { list, members } = &mut operands;
-        list.retain(|&operand| match self.get(operand) {
-            Formula::And(inner) => !inner.iter().any(|part| members.contains(part)),
-            _ => true,
-        });
-        match operands.list[..] {
+        let is_absorbed = |operand| match self.get(operand) {
+            Formula::And(inner) => inner.iter().any(|&part| operands.contains(part)),
+            _ => false,
+        };
+        let list: Vec<_> = operands.list.iter().copied().filter(|&operand| !is_absorbed(operand)).collect();
+        match list[..] {
             [] => falsehood(),
             [only] => only,
-            _ => self.intern(Formula::Or(operands.list.into())),
+            _ => self.intern(Formula::Or(list.into())),
         }
+    }
+
+    /// Whether a literal and its negation are among the operands.
+    fn has_opposites(&self, operands: &Operands<L>) -> bool {
+        let has_opposite = |&operand| self.opposite_of(operand).is_some_and(|other| operands.contains(other));
+        operands.list.iter().any(has_opposite)
     }
 
     /// The negation of a literal, if the arena has it.
@@ -163,8 +173,8 @@ impl<L: Literal> FormulaArena<L> {
     }
 
     /// Whether `formula` or one of its conjuncts is the negation of an element of `asserted`.
-    fn is_refuted(&self, formula: FormulaId<L>, asserted: &FxHashSet<FormulaId<L>>) -> bool {
-        let refuted = |part| self.opposite_of(part).is_some_and(|other| asserted.contains(&other));
+    fn is_refuted(&self, formula: FormulaId<L>, asserted: &Operands<L>) -> bool {
+        let refuted = |part| self.opposite_of(part).is_some_and(|other| asserted.contains(other));
         match self.get(formula) {
             Formula::Literal(_) => refuted(formula),
             Formula::And(parts) => parts.iter().any(|&part| refuted(part)),
@@ -178,55 +188,96 @@ impl<L: Literal> FormulaArena<L> {
         root: FormulaId<L>,
         mut evaluate: impl FnMut(FoldedNode<'_, L, T>) -> T,
     ) -> T {
-        let mut values: FxHashMap<FormulaId<L>, T> = FxHashMap::default();
+        let mut values: ValuesById<L, T> = ValuesById::default();
         for id in self.descendants(root) {
             let value = match self.get(id) {
                 Formula::False => evaluate(FoldedNode::False),
                 Formula::True => evaluate(FoldedNode::True),
                 Formula::Literal(literal) => evaluate(FoldedNode::Literal(literal)),
                 Formula::And(parts) => {
-                    evaluate(FoldedNode::And(parts.iter().map(|part| values[part].clone()).collect()))
+                    evaluate(FoldedNode::And(parts.iter().map(|&part| values[part].clone()).collect()))
                 }
                 Formula::Or(parts) => {
-                    evaluate(FoldedNode::Or(parts.iter().map(|part| values[part].clone()).collect()))
+                    evaluate(FoldedNode::Or(parts.iter().map(|&part| values[part].clone()).collect()))
                 }
             };
-            values.insert(id, value);
+            values.push(id, value);
         }
-        values[&root].clone()
+        values[root].clone()
+    }
+
+    /// `root` with its literals replaced.
+    pub(crate) fn replaced(
+        &mut self,
+        root: FormulaId<L>,
+        mut replacement: impl FnMut(&mut Self, FormulaId<L>, &L) -> FormulaId<L>,
+    ) -> FormulaId<L> {
+        let mut results: ValuesById<L, FormulaId<L>> = ValuesById::default();
+        for id in self.descendants(root) {
+            let result = match self.get(id) {
+                Formula::True | Formula::False => id,
+                Formula::Literal(literal) => {
+                    let literal = literal.clone();
+                    replacement(self, id, &literal)
+                }
+                // Operands in normal form stay in it.
+                Formula::And(parts) | Formula::Or(parts)
+                    if parts.iter().all(|&part| results[part] == part) =>
+                {
+                    id
+                }
+                Formula::And(parts) => {
+                    let parts: Vec<_> = parts.iter().map(|&part| results[part]).collect();
+                    self.and(parts)
+                }
+                Formula::Or(parts) => {
+                    let parts: Vec<_> = parts.iter().map(|&part| results[part]).collect();
+                    self.or(parts)
+                }
+            };
+            results.push(id, result);
+        }
+        results[root]
     }
 
     /// `root` and its descendants, children before parents.
     pub(crate) fn descendants(&self, root: FormulaId<L>) -> Vec<FormulaId<L>> {
-        let mut visited = FxHashSet::default();
-        let mut stack = vec![root];
-        while let Some(id) = stack.pop() {
-            if visited.insert(id)
-                && let Formula::And(parts) | Formula::Or(parts) = self.get(id)
-            {
-                stack.extend(parts);
+        let mut visited = self.visited.borrow_mut();
+        visited.resize(self.nodes.len(), false);
+        visited[root.index()] = true;
+        let mut order = vec![root];
+        let mut next = 0;
+        while let Some(&id) = order.get(next) {
+            next += 1;
+            if let Formula::And(parts) | Formula::Or(parts) = self.get(id) {
+                let is_new = |part: &&FormulaId<L>| !std::mem::replace(&mut visited[part.index()], true);
+                order.extend(parts.iter().filter(is_new));
             }
         }
-        let mut order: Vec<_> = visited.into_iter().collect();
+        order.iter().for_each(|id| visited[id.index()] = false);
         order.sort_unstable();
         order
     }
 
     /// The distinct literals of `root`, in order of insertion.
     pub(crate) fn literals(&self, root: FormulaId<L>) -> Vec<L> {
+        let mut visited = self.visited.borrow_mut();
+        visited.resize(self.nodes.len(), false);
         let mut literals = Vec::new();
-        let mut visited = FxHashSet::default();
+        let mut reached = Vec::new();
         let mut stack = vec![root];
         while let Some(id) = stack.pop() {
-            if !visited.insert(id) {
+            if std::mem::replace(&mut visited[id.index()], true) {
                 continue;
             }
+            reached.push(id);
             match self.get(id) {
                 Formula::Literal(literal) => literals.push(literal.clone()),
                 Formula::And(parts) | Formula::Or(parts) => stack.extend(parts.iter().rev()),
                 Formula::True | Formula::False => {}
             }
         }
+        reached.iter().for_each(|id| visited[id.index()] = false);
         literals
     }
 
@@ -270,9 +321,48 @@ pub(crate) enum FoldedNode<'f, L, T> {
     Or(Vec<T>),
 }
 
+/// Values of formulas, added in ascending order of the formulas: for computations from children to parents.
+pub(crate) struct ValuesById<L, T> {
+    ids: Vec<FormulaId<L>>,
+    values: Vec<T>,
+}
+
+impl<L, T> Default for ValuesById<L, T> {
+    fn default() -> Self {
+        Self { ids: Vec::new(), values: Vec::new() }
+    }
+}
+
+impl<L, T> ValuesById<L, T> {
+    /// Adds the value of a formula, whose id is above those before.
+    pub(crate) fn push(&mut self, id: FormulaId<L>, value: T) {
+        self.ids.push(id);
+        self.values.push(value);
+    }
+
+    /// The last value.
+    pub(crate) fn pop(&mut self) -> Option<T> {
+        self.ids.pop();
+        self.values.pop()
+    }
+}
+
+impl<L, T> Index<FormulaId<L>> for ValuesById<L, T> {
+    type Output = T;
+
+    fn index(&self, id: FormulaId<L>) -> &T {
+        let position = self.ids.binary_search(&id).expect("children come before their parents");
+        &self.values[position]
+    }
+}
+
+/// Number of operands up to which they are searched one by one.
+const MAX_SCANNED_OPERANDS: usize = 16;
+
 /// Operands without duplicates, in order of their first occurrence.
 struct Operands<L> {
     list: Vec<FormulaId<L>>,
+    /// The operands, if there are more than [`MAX_SCANNED_OPERANDS`].
     members: FxHashSet<FormulaId<L>>,
 }
 
@@ -281,9 +371,24 @@ impl<L> Operands<L> {
         Self { list: Vec::new(), members: FxHashSet::default() }
     }
 
+    fn contains(&self, operand: FormulaId<L>) -> bool {
+        match self.list.len() {
+            0..=MAX_SCANNED_OPERANDS => self.list.contains(&operand),
+            _ => self.members.contains(&operand),
+        }
+    }
+
     fn add(&mut self, operand: FormulaId<L>) {
-        if self.members.insert(operand) {
-            self.list.push(operand);
+        if self.contains(operand) {
+            return;
+        }
+        self.list.push(operand);
+        match self.list.len() {
+            0..=MAX_SCANNED_OPERANDS => {}
+            _ if self.members.is_empty() => self.members.extend(&self.list),
+            _ => {
+                self.members.insert(operand);
+            }
         }
     }
 }

@@ -4,7 +4,7 @@ use rustc_hash::FxHashMap;
 
 use crate::document::resources::Location;
 use crate::interner::{Id, Interner};
-use crate::values::formula::{Formula, FormulaArena, FormulaId, Literal, falsehood, truth};
+use crate::values::formula::{Formula, FormulaArena, FormulaId, Literal, ValuesById, falsehood, truth};
 use crate::values::literals::{
     ArrayAssertion, ArrayFormula, NameSet, ObjectAssertion, ObjectFormula, Satisfies, SeenItems, ValueFormula,
 };
@@ -175,15 +175,15 @@ impl Formulas {
 
     /// The negation of a formula about arrays.
     pub(crate) fn negated_array(&mut self, formula: ArrayFormula) -> ArrayFormula {
-        let mut negated = FxHashMap::default();
+        let mut negated = ValuesById::default();
         for id in self.arrays.descendants(formula) {
             let result = match negated_node(&mut self.arrays, id, &negated) {
                 Ok(result) => result,
                 Err(literal) => self.negated_array_literal(literal),
             };
-            negated.insert(id, result);
+            negated.push(id, result);
         }
-        negated[&formula]
+        negated[formula]
     }
 
     fn negated_array_literal(&mut self, literal: ArrayAssertion) -> ArrayFormula {
@@ -208,28 +208,28 @@ impl Formulas {
 
     /// The negation of a formula about strings.
     pub(crate) fn negated_string(&mut self, formula: StringFormula) -> StringFormula {
-        let mut negated = FxHashMap::default();
+        let mut negated = ValuesById::default();
         for id in self.strings.descendants(formula) {
             let result = match negated_node(&mut self.strings, id, &negated) {
                 Ok(result) => result,
                 Err(literal) => self.strings.literal(literal.negation()),
             };
-            negated.insert(id, result);
+            negated.push(id, result);
         }
-        negated[&formula]
+        negated[formula]
     }
 
     /// The negation of a formula about objects.
     pub(crate) fn negated_object(&mut self, formula: ObjectFormula) -> ObjectFormula {
-        let mut negated = FxHashMap::default();
+        let mut negated = ValuesById::default();
         for id in self.objects.descendants(formula) {
             let result = match negated_node(&mut self.objects, id, &negated) {
                 Ok(result) => result,
                 Err(literal) => self.negated_object_literal(literal),
             };
-            negated.insert(id, result);
+            negated.push(id, result);
         }
-        negated[&formula]
+        negated[formula]
     }
 
     fn negated_object_literal(&mut self, literal: ObjectAssertion) -> ObjectFormula {
@@ -274,7 +274,7 @@ impl Formulas {
         if let Some(&cached) = self.negations.get(&formula) {
             return cached;
         }
-        let mut negated = FxHashMap::default();
+        let mut negated = ValuesById::default();
         for id in self.values.descendants(formula) {
             let result = match negated_node(&mut self.values, id, &negated) {
                 Ok(result) => result,
@@ -282,9 +282,9 @@ impl Formulas {
                     self.values.literal(Satisfies { schema, negated: !negated })
                 }
             };
-            negated.insert(id, result);
+            negated.push(id, result);
         }
-        let result = negated[&formula];
+        let result = negated[formula];
         self.negations.insert(formula, result);
         self.negations.insert(result, formula);
         result
@@ -295,13 +295,13 @@ impl Formulas {
 fn negated_node<L: Literal>(
     arena: &mut FormulaArena<L>,
     id: FormulaId<L>,
-    negated: &FxHashMap<FormulaId<L>, FormulaId<L>>,
+    negated: &ValuesById<L, FormulaId<L>>,
 ) -> Result<FormulaId<L>, L> {
     Ok(match arena.get(id).clone() {
         Formula::False => truth(),
         Formula::True => falsehood(),
-        Formula::And(parts) => arena.or(parts.iter().map(|part| negated[part])),
-        Formula::Or(parts) => arena.and(parts.iter().map(|part| negated[part])),
+        Formula::And(parts) => arena.or(parts.iter().map(|&part| negated[part])),
+        Formula::Or(parts) => arena.and(parts.iter().map(|&part| negated[part])),
         Formula::Literal(literal) => return Err(literal),
     })
 }

@@ -4,60 +4,163 @@
 //! alive. Constants and words with different beginnings are separated in one walk over their common trie, where
 //! comparing each pair reads common beginnings once per pair.
 
+use std::rc::Rc;
+
 use rustc_hash::{FxHashMap, FxHashSet};
 
+use crate::interner::{Id, Interner};
 use crate::values::scalar_languages::ScalarLanguages;
-use grammask_automata::{StateId, TermId};
+use grammask_automata::{ByteSet, StateId, TermId};
 use grammask_diagnostics::LimitExceeded;
-
-/// Bound on the number of joint states.
-const MAX_JOINT_STATES: usize = 20_000;
 
 /// The languages by index, in ascending order.
 pub(crate) type LanguageSet = Box<[u32]>;
 
+/// Bounds on a search in several languages at once.
+#[derive(Clone, Copy)]
+pub(crate) struct JointLimits {
+    /// Number of different sets of languages.
+    pub(crate) sets: usize,
+    /// Number of joint states.
+    pub(crate) states: usize,
+}
+
+/// The sets of languages to which the words of some languages belong.
+#[derive(Default)]
+pub(crate) struct KnownMemberships {
+    terms: Vec<TermId>,
+    sets: Vec<LanguageSet>,
+    /// Whether languages were not added because the search took too long.
+    is_full: bool,
+}
+
+/// The state of each living language, by index.
+type JointState = Box<[(u32, StateId)]>;
+
+/// The transitions of a state over ranges of bytes.
+type Edges = Rc<[(u8, u8, StateId)]>;
+
 impl ScalarLanguages {
-    /// For each word of a language: the languages of `terms` that it belongs to, without duplicates. `None` if this takes too
-    /// many states, or there are more than `max_sets` of them.
+    /// For each word of a language: the languages of `terms` that it belongs to, without duplicates. `None` if there are
+    /// more of them, or of joint states, than `limits` says.
     pub(crate) fn joint_membership(
         &mut self,
         terms: &[TermId],
-        max_sets: usize,
-    ) -> Result<Option<FxHashSet<LanguageSet>>, LimitExceeded> {
+        limits: JointLimits,
+    ) -> Result<Option<Vec<LanguageSet>>, LimitExceeded> {
         let mut first: Vec<(u32, StateId)> = Vec::new();
         for (index, &term) in (0..).zip(terms) {
             first.extend(self.automata.start(term)?.map(|state| (index, state)));
         }
         let mut found: FxHashSet<LanguageSet> = FxHashSet::default();
-        let mut visited: FxHashSet<Box<[(u32, StateId)]>> = FxHashSet::default();
-        let mut pending: Vec<Box<[(u32, StateId)]>> = vec![first.into()];
-        while let Some(joint) = pending.pop() {
-            if joint.is_empty() || visited.contains(&joint) {
-                continue;
-            }
-            if visited.len() >= MAX_JOINT_STATES {
-                return Ok(None);
-            }
+        let mut edges: FxHashMap<StateId, Edges> = FxHashMap::default();
+        let mut states: Interner<JointState> = Interner::new();
+        let mut next = states.intern(first.into());
+        while next.index() < states.len() {
+            let joint = states.get(next);
             let accepting = joint.iter().filter(|&&(_, state)| self.automata.is_accepting(state));
             let accepting: LanguageSet = accepting.map(|&(index, _)| index).collect();
             if !accepting.is_empty() {
                 found.insert(accepting);
-                if found.len() > max_sets {
-                    return Ok(None);
-                }
             }
-            let mut by_byte: FxHashMap<u8, Vec<(u32, StateId)>> = FxHashMap::default();
-            for &(index, state) in &joint {
-                for (bytes, target) in self.automata.successors(state)? {
-                    for byte in bytes.iter() {
-                        by_byte.entry(byte).or_default().push((index, target));
-                    }
-                }
+            for target in self.joint_targets(joint, &mut edges)? {
+                states.intern(target);
             }
-            let targets: FxHashSet<Box<[(u32, StateId)]>> = by_byte.into_values().map(Into::into).collect();
-            pending.extend(targets);
-            visited.insert(joint);
+            if found.len() > limits.sets || states.len() > limits.states {
+                return Ok(None);
+            }
+            next = Id::at(next.index() as u32 + 1);
         }
+        let mut found: Vec<LanguageSet> = found.into_iter().collect();
+        found.sort_unstable();
         Ok(Some(found))
+    }
+
+    /// As [`Self::joint_membership`], for languages of which most occur in several calls: they are read once.
+    pub(crate) fn known_membership(
+        &mut self,
+        terms: &[TermId],
+        limits: JointLimits,
+    ) -> Result<Option<Vec<LanguageSet>>, LimitExceeded> {
+        let is_known = |known: &KnownMemberships| terms.iter().all(|term| known.terms.contains(term));
+        if !is_known(&self.memberships) && !self.memberships.is_full {
+            let mut all = self.memberships.terms.clone();
+            all.extend(terms.iter().filter(|term| !self.memberships.terms.contains(term)));
+            match self.joint_membership(&all, limits)? {
+                Some(sets) => self.memberships = KnownMemberships { terms: all, sets, is_full: false },
+                None => self.memberships.is_full = true,
+            }
+        }
+        let known = &self.memberships;
+        if !is_known(known) {
+            return self.joint_membership(terms, limits);
+        }
+        let position = |term| known.terms.iter().position(|other| other == term);
+        let positions: Vec<u32> = terms.iter().filter_map(position).map(|position| position as u32).collect();
+        let restricted = |set: &LanguageSet| -> LanguageSet {
+            let is_in = |(_, position): &(u32, &u32)| set.binary_search(position).is_ok();
+            (0..).zip(&positions).filter(is_in).map(|(index, _)| index).collect()
+        };
+        let mut sets: Vec<LanguageSet> = known.sets.iter().map(restricted).collect();
+        sets.sort_unstable();
+        sets.dedup();
+        sets.retain(|set| !set.is_empty());
+        Ok(Some(sets))
+    }
+
+    /// The joint states after one more byte, with few repetitions.
+    fn joint_targets(
+        &mut self,
+        joint: &[(u32, StateId)],
+        known_edges: &mut FxHashMap<StateId, Edges>,
+    ) -> Result<Vec<JointState>, LimitExceeded> {
+        // No edge distinguishes the bytes between two starts.
+        let mut starts = ByteSet::EMPTY;
+        let mut edges: Vec<Edges> = Vec::with_capacity(joint.len());
+        for &(_, state) in joint {
+            let of_state = match known_edges.get(&state) {
+                Some(known) => known.clone(),
+                None => {
+                    let of_state = self.edges(state)?;
+                    known_edges.insert(state, of_state.clone());
+                    of_state
+                }
+            };
+            for &(low, high, _) in &of_state[..] {
+                starts.insert(low);
+                if let Some(next) = high.checked_add(1) {
+                    starts.insert(next);
+                }
+            }
+            edges.push(of_state);
+        }
+        let starts: Vec<u8> = starts.iter().collect();
+        let mut targets: Vec<Vec<(u32, StateId)>> = vec![Vec::new(); starts.len()];
+        for (&(language, _), edges) in joint.iter().zip(&edges) {
+            for &(low, high, target) in &edges[..] {
+                let first = starts.partition_point(|&start| start < low);
+                let is_below = |start: &&u8| **start <= high;
+                let count = starts[first..].iter().take_while(is_below).count();
+                targets[first..first + count].iter_mut().for_each(|joint| joint.push((language, target)));
+            }
+        }
+        targets.dedup();
+        Ok(targets.into_iter().filter(|joint| !joint.is_empty()).map(Into::into).collect())
+    }
+
+    /// The transitions of a state to live states, over maximal ranges of bytes.
+    fn edges(&mut self, state: StateId) -> Result<Edges, LimitExceeded> {
+        let mut edges: Vec<(u8, u8, StateId)> = Vec::new();
+        for (bytes, target) in self.automata.successors(state)? {
+            for (low, high) in bytes.ranges() {
+                match edges.last_mut() {
+                    Some((_, end, other)) if *other == target && end.checked_add(1) == Some(low) => {
+                        *end = high;
+                    }
+                    _ => edges.push((low, high, target)),
+                }
+            }
+        }
+        Ok(edges.into())
     }
 }

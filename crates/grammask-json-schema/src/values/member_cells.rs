@@ -9,8 +9,8 @@
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::values::derivative::Monomial;
-use crate::values::formula::{Formula, FormulaArena, falsehood, truth};
-use crate::values::joint_membership::LanguageSet;
+use crate::values::formula::{Formula, falsehood, truth};
+use crate::values::joint_membership::{JointLimits, LanguageSet};
 use crate::values::literals::{ObjectAssertion, ObjectFormula, ValueFormula};
 use crate::values::value_set::ValueSet;
 use crate::values::value_sets::ValueSets;
@@ -25,6 +25,9 @@ const MAX_CONSTRAINTS: usize = 1024;
 
 /// Bound on the number of cells per constraint: where constraints overlap there may be 2^n of them.
 const MAX_CELLS_PER_CONSTRAINT: usize = 2;
+
+/// Bound on the number of joint states of the languages of constraints.
+const MAX_JOINT_STATES: usize = 20_000;
 
 /// Values with the constraints that they satisfy.
 #[derive(Debug)]
@@ -103,8 +106,9 @@ fn memberships(
     let strings: Vec<TermId> = values.iter().map(|set| set.string.regular.yes).collect();
     let numbers: Vec<TermId> = values.iter().map(|set| set.number.yes).collect();
     for terms in [strings, numbers] {
-        let max_sets = MAX_CELLS_PER_CONSTRAINT * constraints.len();
-        let Some(sets) = sets.languages.joint_membership(&terms, max_sets)? else { return Ok(None) };
+        let limits =
+            JointLimits { sets: MAX_CELLS_PER_CONSTRAINT * constraints.len(), states: MAX_JOINT_STATES };
+        let Some(sets) = sets.languages.joint_membership(&terms, limits)? else { return Ok(None) };
         found.extend(sets);
     }
     found.retain(|membership| !membership.is_empty());
@@ -200,7 +204,7 @@ pub(crate) fn form_by_cells(
     literals.retain(|literal| concerned.contains(literal));
     let Some(cells) = MemberCells::new(sets, literals)? else { return Ok(None) };
     let form = cells.split(sets, |sets, holds| {
-        substituted(sets, formula, |objects, id, literal| match literal {
+        sets.formulas.objects.replaced(formula, |objects, id, &literal| match literal {
             ObjectAssertion::AtLeast(0 | 1) => truth(),
             ObjectAssertion::AtLeast(count) => objects.literal(ObjectAssertion::AtLeast(count - 1)),
             ObjectAssertion::AtMost(0) => falsehood(),
@@ -237,30 +241,6 @@ fn constrained_value(literal: ObjectAssertion) -> Option<ValueFormula> {
         | ObjectAssertion::Some(_, value) => Some(value),
         _ => None,
     }
-}
-
-/// `formula` with its literals replaced.
-pub(crate) fn substituted(
-    sets: &mut ValueSets<'_>,
-    formula: ObjectFormula,
-    mut replacement: impl FnMut(
-        &mut FormulaArena<ObjectAssertion>,
-        ObjectFormula,
-        ObjectAssertion,
-    ) -> ObjectFormula,
-) -> ObjectFormula {
-    let objects = &mut sets.formulas.objects;
-    let mut results: FxHashMap<ObjectFormula, ObjectFormula> = FxHashMap::default();
-    for id in objects.descendants(formula) {
-        let result = match objects.get(id).clone() {
-            Formula::True | Formula::False => id,
-            Formula::And(parts) => objects.and(parts.iter().map(|part| results[part])),
-            Formula::Or(parts) => objects.or(parts.iter().map(|part| results[part])),
-            Formula::Literal(literal) => replacement(objects, id, literal),
-        };
-        results.insert(id, result);
-    }
-    results[&formula]
 }
 
 impl ValueSets<'_> {

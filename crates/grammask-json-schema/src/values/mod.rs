@@ -4,7 +4,7 @@ pub(crate) mod derivative;
 pub(crate) mod disjointness;
 pub(crate) mod formula;
 pub(crate) mod formulas;
-mod joint_membership;
+pub(crate) mod joint_membership;
 pub(crate) mod literals;
 pub(crate) mod member_cells;
 pub(crate) mod scalar_languages;

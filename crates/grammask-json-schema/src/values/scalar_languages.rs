@@ -8,6 +8,7 @@ use crate::members::unique_names::NameCounts;
 use crate::numbers::{NumberSet, PlainDigits};
 use crate::strings::excluded_words::ExcludedWords;
 use crate::strings::string_encoding::{EncodingKind, StringEncoding};
+use crate::values::joint_membership::KnownMemberships;
 use crate::values::value_set::StringSet;
 use crate::{Numbers, SchemaOptions};
 use grammask_automata::{Automata, StateId, TermId, Terms};
@@ -26,6 +27,8 @@ pub(crate) struct ScalarLanguages {
     complementary: FxHashSet<[TermId; 2]>,
     /// Memo table of [`Self::near_word`].
     near_words: FxHashMap<TermId, Option<Box<[u8]>>>,
+    /// For [`Self::known_membership`].
+    pub(crate) memberships: KnownMemberships,
     /// Memo table of translated patterns by source; `None` if the pattern has a finding.
     pub(crate) patterns: FxHashMap<Box<str>, Option<TermId>>,
     /// For `members::unique_names`.
@@ -88,6 +91,7 @@ impl ScalarLanguages {
             numbers: options.numbers,
             complementary: FxHashSet::default(),
             near_words: FxHashMap::default(),
+            memberships: KnownMemberships::default(),
             patterns: FxHashMap::default(),
             name_counts: NameCounts::default(),
         }

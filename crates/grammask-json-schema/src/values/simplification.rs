@@ -11,7 +11,7 @@
 
 use std::rc::Rc;
 
-use rustc_hash::{FxHashMap, FxHashSet};
+use rustc_hash::FxHashMap;
 
 use crate::interner::Id;
 use crate::values::disjointness::is_unsatisfiable;
@@ -198,8 +198,6 @@ impl Simplifier<'_, '_> {
                 }
             }
         }
-        let mut seen = FxHashSet::default();
-        values.retain(|value| seen.insert(*value));
         Ok((self.sets.formulas.values.and(values), is_required))
     }
 

@@ -9,7 +9,7 @@ use crate::keywords;
 use crate::keywords::schema_reader::SchemaReader;
 use crate::members::unique_items::ListedValue;
 use crate::strings::string_encoding::EncodingKind;
-use crate::values::formula::Formula;
+use crate::values::formula::{Formula, ValuesById};
 use crate::values::formulas::Formulas;
 use crate::values::literals::{Satisfies, Schema, ValueFormula};
 use crate::values::scalar_languages::ScalarLanguages;
@@ -141,7 +141,7 @@ impl<'o> ValueSets<'o> {
         for literal in self.formulas.values.literals(formula) {
             self.of_schema(literal.schema)?;
         }
-        let mut sets: FxHashMap<ValueFormula, ValueSet> = FxHashMap::default();
+        let mut sets = ValuesById::default();
         for id in self.formulas.values.descendants(formula) {
             let set = match self.formulas.values.get(id).clone() {
                 Formula::False => ValueSet::none(&self.languages),
@@ -151,17 +151,17 @@ impl<'o> ValueSets<'o> {
                     if negated { self.complement(set) } else { set }
                 }
                 Formula::And(parts) => {
-                    let parts: Vec<ValueSet> = parts.iter().map(|part| sets[part]).collect();
+                    let parts: Vec<ValueSet> = parts.iter().map(|&part| sets[part]).collect();
                     self.intersection(&parts)
                 }
                 Formula::Or(parts) => {
-                    let parts: Vec<ValueSet> = parts.iter().map(|part| sets[part]).collect();
+                    let parts: Vec<ValueSet> = parts.iter().map(|&part| sets[part]).collect();
                     self.union(&parts)
                 }
             };
-            sets.insert(id, set);
+            sets.push(id, set);
         }
-        let set = sets[&formula];
+        let set = sets[formula];
         self.of_formulas.insert(formula, set);
         Ok(set)
     }
