@@ -62,7 +62,7 @@ struct MaskParts {
     /// The tokens that may be illegal whatever is remembered.
     suspects: Vec<TokenId>,
     /// The nodes at which inexhaustible values are complete that began after the root, sorted.
-    complete: Box<[TrieNode]>,
+    complete: Box<[(TrieNode, TrieNode)]>,
 }
 
 /// The parts of a mask.

@@ -181,33 +181,36 @@ impl Builder {
         Some(found)
     }
 
-    /// Nodes at which inexhaustible values are complete that began after the root, with these values.
+    /// Nodes at which inexhaustible values are complete, with these values; `nodes` has each with one at which a value
+    /// begins, sorted.
     pub(in super::super) fn values_completed_at(
         &mut self,
-        nodes: &[TrieNode],
+        nodes: &[(TrieNode, TrieNode)],
         trie: &TokenTrie,
     ) -> Box<[CompletingNode]> {
         let first_prefixes = if nodes.is_empty() { Vec::new() } else { self.remembered.first_prefixes() };
         let mut above: FxHashMap<TrieNode, Vec<ValueId>> = FxHashMap::default();
         let mut completing = Vec::with_capacity(nodes.len());
         // Nodes are numbered in preorder, so those above others come first.
-        for &node in nodes {
+        for of_node in nodes.chunk_by(|(node, _), (other, _)| node == other) {
+            let (node, _) = of_node[0];
             let mut path: Vec<u8> = Vec::new();
             let mut earlier: Vec<ValueId> = Vec::new();
+            let mut starts: Vec<usize> = Vec::new();
             let mut at = TrieNode::ROOT;
             while at != node {
                 let mut children = trie.children(at);
                 let Some(child) = children.find(|&child| node < trie.subtree_end(child)) else { break };
                 path.push(trie.byte(child));
                 earlier.extend(above.get(&child).into_iter().flatten());
+                starts.extend(of_node.iter().any(|&(_, start)| start == child).then_some(path.len()));
                 at = child;
             }
             let mut values: Vec<ValueId> = Vec::new();
-            for start in 1..path.len() {
+            for start in starts {
                 for &empty in &first_prefixes {
-                    let read = &mut self.remembered.values;
-                    let prefix = path[start..].iter().fold(empty, |prefix, &byte| read.step(prefix, byte));
-                    values.push(read.finish(prefix));
+                    let prefix = self.remembered.values.read(empty, &path[start..]);
+                    values.push(self.remembered.values.finish(prefix));
                 }
             }
             values.sort_unstable();
