@@ -160,7 +160,7 @@ impl RepeatingTokens {
         let mut open = RepeatingNodes::default();
         let mut stack: Vec<&OpenValue> = values.iter().collect();
         while let Some(value) = stack.pop() {
-            open.prefixes.push(value.prefix);
+            open.prefixes.extend(value.is_begun.then_some(value.prefix));
             stack.extend(&value.inner);
         }
         let mut tokens = Self::of_nodes(open, decided, reader, trie);

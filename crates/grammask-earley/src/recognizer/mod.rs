@@ -759,8 +759,8 @@ impl SetReader<'_> {
         self.builder.values_completed_at(nodes, trie)
     }
 
-    /// Whether a value that is complete at a node may repeat one, in any scope, or one that is read in the same token
-    /// after the prefix of an open value.
+    /// Whether a value that is complete at a node may repeat one, in any scope, or one that is read in the same token,
+    /// from the root on or after one of the prefixes `open`.
     pub(crate) fn may_repeat(&self, completing: &CompletingNode, open: &[PrefixId]) -> bool {
         self.builder.may_repeat(completing, open)
     }

@@ -52,7 +52,7 @@ pub(crate) struct RepeatingNodes {
 #[derive(Debug)]
 pub(crate) struct CompletingNode {
     pub(crate) node: TrieNode,
-    /// Values among which it is. Empty if the path to the node may contain it twice.
+    /// Values among which it is. Empty if the path to the node may contain it twice, the first time also from the root on.
     values: Box<[ValueId]>,
 }
 
@@ -215,7 +215,8 @@ impl Builder {
             }
             values.sort_unstable();
             values.dedup();
-            let is_twice = values.iter().any(|value| earlier.contains(value));
+            let is_twice = values.iter().any(|value| earlier.contains(value))
+                || first_prefixes.iter().any(|&empty| self.has_value_before(empty, &path, &values));
             above.insert(node, values.clone());
             completing
                 .push(CompletingNode { node, values: if is_twice { Box::default() } else { values.into() } });
@@ -223,8 +224,19 @@ impl Builder {
         completing.into()
     }
 
-    /// Whether a value that is complete at a node may repeat one, in any scope, or one that is read in the same token
-    /// after the prefix of an open value.
+    /// Whether a value that begins at the root is one of these after some bytes of a path, but not after all of them.
+    fn has_value_before(&mut self, empty: PrefixId, path: &[u8], found: &[ValueId]) -> bool {
+        let Some((_, before)) = path.split_last() else { return false };
+        let values = &mut self.remembered.values;
+        let mut prefix = empty;
+        before.iter().any(|&byte| {
+            prefix = values.step(prefix, byte);
+            found.iter().any(|&value| values.is_complete(prefix, value))
+        })
+    }
+
+    /// Whether a value that is complete at a node may repeat one, in any scope, or one that is read in the same token,
+    /// from the root on or after one of the prefixes `open`.
     pub(in super::super) fn may_repeat(&self, completing: &CompletingNode, open: &[PrefixId]) -> bool {
         let remembered = &self.remembered;
         let repeats = |&value: &ValueId| {
