@@ -738,10 +738,14 @@ impl SetReader<'_> {
         Some((core, continuations.into()))
     }
 
-    /// The nodes at which the values that the text of the set is inside of repeat a remembered one; `None` if they are to
-    /// be found by [`Self::open_values`].
-    pub(crate) fn repeating_nodes(&mut self, trie: &TokenTrie) -> Option<RepeatingNodes> {
-        self.builder.repeating_nodes(self.recognizer, self.set, trie)
+    /// The nodes at which values repeat a remembered one that the text of the set is inside of, or that begin there if
+    /// `begins_value`; `None` if they are to be found by [`Self::open_values`].
+    pub(crate) fn repeating_nodes(
+        &mut self,
+        begins_value: bool,
+        trie: &TokenTrie,
+    ) -> Result<Option<RepeatingNodes>, LimitExceeded> {
+        self.builder.repeating_nodes(self.recognizer, self.set, begins_value, trie)
     }
 
     /// Whether some value of the grammar may run out of values.

@@ -44,7 +44,7 @@ pub(crate) struct OpenValue {
 pub(crate) struct RepeatingNodes {
     /// The nodes at which they are complete.
     pub(crate) nodes: Vec<TrieNode>,
-    /// What has been read of them.
+    /// What has been read of those that have begun.
     pub(crate) prefixes: Vec<PrefixId>,
 }
 
@@ -154,22 +154,29 @@ impl Builder {
         found
     }
 
-    /// The nodes at which the values that the text of a set is inside of repeat a remembered one; `None` if some of them
-    /// is exhaustible, or may contain others. Faster than [`Self::open_values`].
+    /// The nodes at which values repeat a remembered one that the text of a set is inside of, or that begin there if
+    /// `begins_value`; `None` if some of them is exhaustible, or may contain others. Faster than [`Self::open_values`].
     pub(in super::super) fn repeating_nodes(
         &mut self,
         recognizer: &Recognizer,
         set: SetId,
+        begins_value: bool,
         trie: &TokenTrie,
-    ) -> Option<RepeatingNodes> {
+    ) -> Result<Option<RepeatingNodes>, LimitExceeded> {
         let mut found = RepeatingNodes::default();
-        for item in self.items(recognizer.set(set)).into_iter().filter(|item| item.state.is_in_value()) {
-            let (number, _) = value_at(&recognizer.form, item.dot)?;
+        let items = match begins_value {
+            true => self.scans(recognizer, set)?,
+            false => self.items(recognizer.set(set)),
+        };
+        for item in items.into_iter().filter(|item| item.state.is_in_value()) {
+            let Some((number, _)) = value_at(&recognizer.form, item.dot) else { return Ok(None) };
             if !self.remembered.is_inexhaustible(number) || !self.remembered.is_flat[number] {
-                return None;
+                return Ok(None);
             }
             let prefix = self.remembered.state(item.state).prefix;
-            found.prefixes.push(prefix);
+            if prefix != self.remembered.start_state(index_u32(number)).prefix {
+                found.prefixes.push(prefix);
+            }
             if !self.remembered.may_begin(prefix) {
                 continue;
             }
@@ -178,7 +185,7 @@ impl Builder {
             let nodes = self.completing_nodes(prefix, &remembered, trie);
             found.nodes.extend(nodes.into_iter().map(|(node, _)| node));
         }
-        Some(found)
+        Ok(Some(found))
     }
 
     /// Nodes at which inexhaustible values are complete, with these values; `nodes` has each with one at which a value
