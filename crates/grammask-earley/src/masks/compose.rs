@@ -62,7 +62,7 @@ struct MaskParts {
     /// The tokens that may be illegal whatever is remembered.
     suspects: Vec<TokenId>,
     /// The nodes at which inexhaustible values are complete that began after the root, sorted.
-    complete: Box<[TrieNode]>,
+    complete: Box<[(TrieNode, TrieNode)]>,
 }
 
 /// The parts of a mask.
@@ -178,7 +178,7 @@ impl RuleSummaries {
         let (trie, decided) = (vocabulary.trie(), &superset.decided);
         let nodes = match (reader.may_run_out_of_values(), decided.has_open_values, decided.begins_value) {
             (false, false, _) => Some(RepeatingNodes::default()),
-            (false, true, false) => reader.repeating_nodes(trie),
+            (false, true, begins_value) => reader.repeating_nodes(begins_value, trie)?,
             _ => None,
         };
         let repeating = match nodes {

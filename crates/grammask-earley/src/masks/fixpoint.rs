@@ -10,7 +10,7 @@ use crate::lowering::{Advance, DotId, Symbol};
 use crate::recognizer::ContinuationId;
 use grammask_automata::{ByteSet, StateId};
 use grammask_diagnostics::LimitExceeded;
-use grammask_grammar::{ValueKind, ValueSupply};
+use grammask_grammar::{TerminalId, ValueKind, ValueSupply};
 use grammask_vocabulary::{GrowingNodeSet, LiveTokens, NodeSetRef, TrieNode};
 
 use super::budget::ComposeError;
@@ -380,24 +380,28 @@ impl MaskComputation<'_> {
         self.machine.starts[form.terminal_of_value(nonterminal)?.index()].automaton_state()
     }
 
-    /// Adds the nodes below some nodes at which a word of a terminal ends. Summaries have those only that have children.
+    /// Adds the nodes below some nodes at which a word of a terminal ends, each with the node at which it begins.
+    /// Summaries have those only that have children.
     fn add_complete(
         &mut self,
         start: StateId,
         nodes: &[TrieNode],
-        complete: &mut Vec<TrieNode>,
+        complete: &mut Vec<(TrieNode, TrieNode)>,
     ) -> Result<(), ComposeError> {
         let trie = self.trie;
-        let mut stack: Vec<(TrieNode, StateId)> = nodes.iter().map(|&node| (node, start)).collect();
-        while let Some((node, state)) = stack.pop() {
-            for child in trie.children(node) {
-                self.budget.spend(1)?;
-                let automata = &mut *self.machine.automata;
-                let Some(next) = automata.step(state, trie.byte(child))? else { continue };
-                if automata.is_accepting(next) {
-                    complete.push(child);
+        let mut stack: Vec<(TrieNode, StateId)> = Vec::new();
+        for &first in nodes {
+            stack.push((first, start));
+            while let Some((node, state)) = stack.pop() {
+                for child in trie.children(node) {
+                    self.budget.spend(1)?;
+                    let automata = &mut *self.machine.automata;
+                    let Some(next) = automata.step(state, trie.byte(child))? else { continue };
+                    if automata.is_accepting(next) {
+                        complete.push((child, first));
+                    }
+                    stack.push((child, next));
                 }
-                stack.push((child, next));
             }
         }
         Ok(())
@@ -419,7 +423,16 @@ impl MaskComputation<'_> {
         };
         let mut members = vec![nonterminal];
         let mut positions: FxHashMap<usize, usize> = FxHashMap::default();
-        if !left_corners.nonterminals[nonterminal].is_empty() {
+        // Values are seen through: the relation has them as terminals.
+        let corner_of_value = |&(dot, terminal): &(DotId, TerminalId)| {
+            let symbol = (terminal.index() >= form.terminals().len()).then(|| form.symbol_after(dot))?;
+            if let Symbol::Nonterminal(id) = symbol { Some((id.index(), dot)) } else { None }
+        };
+        let children = |member: usize| {
+            let of_values = left_corners.terminals[member].iter().filter_map(corner_of_value);
+            left_corners.nonterminals[member].iter().copied().chain(of_values)
+        };
+        if children(nonterminal).next().is_some() {
             positions.insert(nonterminal, 0);
         }
         let mut parents: Vec<Vec<LeftCorner>> = vec![Vec::new()];
@@ -430,7 +443,7 @@ impl MaskComputation<'_> {
                 next += 1;
                 continue;
             }
-            for &(child, dot) in &left_corners.nonterminals[member] {
+            for (child, dot) in children(member) {
                 let position = *positions.entry(child).or_insert_with(|| {
                     members.push(child);
                     parents.push(Vec::new());
@@ -445,7 +458,8 @@ impl MaskComputation<'_> {
             if is_left_out(nonterminal) {
                 continue;
             }
-            for &(dot, terminal) in &left_corners.terminals[nonterminal] {
+            for &(dot, _) in &left_corners.terminals[nonterminal] {
+                let Symbol::Terminal(terminal) = form.symbol_after(dot) else { continue };
                 let own = self.first_bytes_of_start(self.machine.starts[terminal.index()])?;
                 if own == ByteSet::EMPTY {
                     // A terminal that matches tokens as a whole.

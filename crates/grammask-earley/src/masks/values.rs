@@ -33,8 +33,8 @@ use crate::recognizer::{CompletingNode, ContinuationId, OpenValue, RepeatingNode
 pub(super) struct ValueNodes {
     /// Those after the first bytes of values.
     pub(super) begun: Box<[TrieNode]>,
-    /// Those at which inexhaustible values are complete.
-    pub(super) complete: Box<[TrieNode]>,
+    /// Those at which inexhaustible values are complete, each with the node at which the value begins.
+    pub(super) complete: Box<[(TrieNode, TrieNode)]>,
 }
 
 /// The union of nodes; `None` if there are none.
@@ -50,8 +50,8 @@ pub(super) fn united(values: &[Arc<ValueNodes>]) -> Option<Arc<ValueNodes>> {
     }
 }
 
-fn sorted(nodes: impl Iterator<Item = TrieNode>) -> Box<[TrieNode]> {
-    let mut nodes: Vec<TrieNode> = nodes.collect();
+fn sorted<T: Ord>(nodes: impl Iterator<Item = T>) -> Box<[T]> {
+    let mut nodes: Vec<T> = nodes.collect();
     nodes.sort_unstable();
     nodes.dedup();
     nodes.into()
@@ -67,8 +67,8 @@ pub(super) struct Suspects {
 }
 
 impl Suspects {
-    /// The nodes at which inexhaustible values are complete, sorted.
-    pub(super) fn complete(&self) -> Box<[TrieNode]> {
+    /// The nodes at which inexhaustible values are complete, each with the node at which the value begins, sorted.
+    pub(super) fn complete(&self) -> Box<[(TrieNode, TrieNode)]> {
         sorted(self.values.iter().flat_map(|nodes| nodes.complete.iter().copied()))
     }
 
@@ -160,7 +160,7 @@ impl RepeatingTokens {
         let mut open = RepeatingNodes::default();
         let mut stack: Vec<&OpenValue> = values.iter().collect();
         while let Some(value) = stack.pop() {
-            open.prefixes.push(value.prefix);
+            open.prefixes.extend(value.is_begun.then_some(value.prefix));
             stack.extend(&value.inner);
         }
         let mut tokens = Self::of_nodes(open, decided, reader, trie);

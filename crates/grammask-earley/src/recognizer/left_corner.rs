@@ -91,17 +91,7 @@ pub(crate) struct Component {
     pub(crate) sccs: Vec<Arc<ContinuationScc>>,
 }
 
-/// How the left-corner relation sees scopes and values.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum ValueView {
-    /// As symbols without conditions: the language without them.
-    Transparent,
-    /// A value is like a terminal, with the number after those of the terminals. A scope ends with a position of its
-    /// own.
-    Opaque,
-}
-
-/// The left-corner relation of a grammar.
+/// The left-corner relation of a grammar. A value is like a terminal, with the number after those of the terminals.
 #[derive(Clone, Debug)]
 pub(crate) struct LeftCorners {
     /// Component of each nonterminal.
@@ -122,11 +112,7 @@ impl LeftCorners {
     ///
     /// # Errors
     /// When the tail edges inside a component generate more than `grammar_size` references.
-    pub(crate) fn of(
-        form: &NormalForm,
-        values: ValueView,
-        grammar_size: usize,
-    ) -> Result<Self, LimitExceeded> {
+    pub(crate) fn of(form: &NormalForm, grammar_size: usize) -> Result<Self, LimitExceeded> {
         let count = form.nonterminal_count();
         let mut terminals = Lists::with_capacity(count);
         let mut nonterminals = Lists::with_capacity(count);
@@ -136,16 +122,12 @@ impl LeftCorners {
             for production in form.productions_of(NonterminalId::new(nonterminal)) {
                 for dot in form.first_dots(production)? {
                     let (symbol, advance) = match &production.rhs {
-                        RightHandSide::Scope(symbol) if values == ValueView::Transparent => {
-                            (*symbol, Advance { completes: true, next: None })
-                        }
                         RightHandSide::Scope(symbol) => (*symbol, form.advance(dot)),
-                        RightHandSide::Value { .. } if values == ValueView::Opaque => {
+                        RightHandSide::Value { .. } => {
                             let number = form.values().partition_point(|&(other, _)| other < dot);
                             let terminal = TerminalId::new(form.terminals().len() + number);
                             (Symbol::Terminal(terminal), form.advance(dot))
                         }
-                        RightHandSide::Value { symbol, .. } => (*symbol, form.advance(dot)),
                         RightHandSide::Sequence(symbols) => {
                             let next = (symbols.len() > 1).then_some(DotId(dot.0 + 1));
                             (symbols[0], Advance { completes: next.is_none(), next })

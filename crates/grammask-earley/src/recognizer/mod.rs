@@ -63,7 +63,6 @@ use grammask_vocabulary::{TokenTrie, TrieNode, Vocabulary};
 use completion::{Completions, ValueCompletions, ValueEscapes};
 use continuation::{Content, InternContinuations};
 use kernel::Kernel;
-use left_corner::ValueView;
 use prediction::{ByteWithClass, Predictor};
 use remembered::{AnonymousSets, Remembered};
 use set::{Set, Sets};
@@ -101,8 +100,6 @@ pub struct Recognizer {
     limited_count: usize,
     /// The initial state of each terminal as if it did not count tokens, if some terminal does.
     uncounted_starts: Box<[ItemState]>,
-    /// The left corners as if values had no conditions, if there are values.
-    transparent: Option<LeftCorners>,
     /// The class of each byte in sets whose items are not inside values: no terminal distinguishes bytes of one class,
     /// and bytes with which values begin are classes of their own. Inside values every byte is a class of its own.
     set_class_of_byte: Box<[u8; 256]>,
@@ -147,9 +144,8 @@ struct Builder {
     limits: Limits,
     /// Scratch: continuations of the next set.
     next: Vec<ContinuationId>,
-    /// Scratch: the items of the set that a step leaves, and the kernel that it reaches.
-    items: Vec<Item>,
-    kernel: Kernel,
+    /// Scratch, for each step inside another: the items of the set that it leaves, and the kernel that it reaches.
+    scratch: Vec<(Vec<Item>, Kernel)>,
 }
 
 /// The parts of a recogniser from which masks are composed.
@@ -158,7 +154,6 @@ pub(crate) struct Machine<'a> {
     pub(crate) automata: &'a mut Automata,
     pub(crate) embedded: &'a EmbeddedStates,
     pub(crate) continuations: &'a Continuations,
-    /// Scopes and values are transparent in it.
     pub(crate) left_corners: &'a LeftCorners,
     /// Whether the grammar has values.
     pub(crate) has_values: bool,
@@ -183,11 +178,7 @@ impl Recognizer {
         if let Some(fresh) = form.with_fresh_selections()? {
             form = Arc::new(fresh);
         }
-        let left_corners = LeftCorners::of(&form, ValueView::Opaque, limits.grammar_size)?;
-        let transparent = match form.values() {
-            [] => None,
-            _ => Some(LeftCorners::of(&form, ValueView::Transparent, limits.grammar_size)?),
-        };
+        let left_corners = LeftCorners::of(&form, limits.grammar_size)?;
         let mut automata = form.automata.clone();
         let mut embedded = EmbeddedStates::new(embedded);
         let mut limited = Vec::new();
@@ -293,8 +284,7 @@ impl Recognizer {
             runs: FxHashSet::default(),
             limits: limits.clone(),
             next: Vec::new(),
-            items: Vec::new(),
-            kernel: Kernel::default(),
+            scratch: Vec::new(),
         };
         let sets = Sets::default();
         for &(dot, ref condition) in form.values() {
@@ -310,7 +300,6 @@ impl Recognizer {
             depends_on_all_values,
             limited_count,
             uncounted_starts,
-            transparent,
             form,
             set_class_of_byte,
             set_class_count,
@@ -379,7 +368,7 @@ impl Recognizer {
 
     /// Whether a text of the grammar itself, not of an embedded one, can have values with conditions.
     fn has_values(&self) -> bool {
-        self.transparent.is_some()
+        !self.form.values().is_empty()
     }
 
     fn set(&self, id: SetId) -> &Set {
@@ -418,8 +407,10 @@ impl Recognizer {
             let next = match set.transition(class) {
                 MemoTransition::Unknown => {
                     self.count_step();
-                    if let Some(last) = builder.run(self, id, class, &bytes[read..])? {
-                        return Ok((Some(last), bytes.len()));
+                    if let Some((next, bytes_read)) = builder.run(self, id, class, &bytes[read..])? {
+                        read += bytes_read;
+                        (id, set) = (next, self.set(next));
+                        continue;
                     }
                     let next = builder.step(self, set, self.with_class(byte))?;
                     builder.memoise(self, set, class, next);
@@ -717,7 +708,7 @@ impl SetReader<'_> {
     /// The values that the text of the set is inside of, and those that can begin there; `None` if a walk is the better
     /// strategy for the mask.
     pub(crate) fn open_values(&mut self, trie: &TokenTrie) -> Result<Option<Vec<OpenValue>>, LimitExceeded> {
-        if self.recognizer.transparent.is_none() {
+        if !self.recognizer.has_values() {
             return Ok(Some(Vec::new()));
         }
         self.builder.open_values(self.recognizer, self.set, trie, 0)
@@ -747,10 +738,14 @@ impl SetReader<'_> {
         Some((core, continuations.into()))
     }
 
-    /// The nodes at which the values that the text of the set is inside of repeat a remembered one; `None` if they are to
-    /// be found by [`Self::open_values`].
-    pub(crate) fn repeating_nodes(&mut self, trie: &TokenTrie) -> Option<RepeatingNodes> {
-        self.builder.repeating_nodes(self.recognizer, self.set, trie)
+    /// The nodes at which values repeat a remembered one that the text of the set is inside of, or that begin there if
+    /// `begins_value`; `None` if they are to be found by [`Self::open_values`].
+    pub(crate) fn repeating_nodes(
+        &mut self,
+        begins_value: bool,
+        trie: &TokenTrie,
+    ) -> Result<Option<RepeatingNodes>, LimitExceeded> {
+        self.builder.repeating_nodes(self.recognizer, self.set, begins_value, trie)
     }
 
     /// Whether some value of the grammar may run out of values.
@@ -758,17 +753,18 @@ impl SetReader<'_> {
         self.builder.has_scarce_values()
     }
 
-    /// Nodes at which inexhaustible values are complete that began after the root, with these values.
+    /// Nodes at which inexhaustible values are complete, with these values; `nodes` has each with one at which a value
+    /// begins, sorted.
     pub(crate) fn values_completed_at(
         &mut self,
-        nodes: &[TrieNode],
+        nodes: &[(TrieNode, TrieNode)],
         trie: &TokenTrie,
     ) -> Box<[CompletingNode]> {
         self.builder.values_completed_at(nodes, trie)
     }
 
-    /// Whether a value that is complete at a node may repeat one, in any scope, or one that is read in the same token
-    /// after the prefix of an open value.
+    /// Whether a value that is complete at a node may repeat one, in any scope, or one that is read in the same token,
+    /// from the root on or after one of the prefixes `open`.
     pub(crate) fn may_repeat(&self, completing: &CompletingNode, open: &[PrefixId]) -> bool {
         self.builder.may_repeat(completing, open)
     }
@@ -788,7 +784,6 @@ impl SetReader<'_> {
         let Builder { stepper, continuations, .. } = &mut *self.builder;
         let Stepper { automata, embedded, predictor, .. } = stepper;
         let (left_corners, starts) = predictor.parts();
-        let left_corners = self.recognizer.transparent.as_ref().unwrap_or(left_corners);
         let starts = if self.recognizer.counts_tokens { &self.recognizer.uncounted_starts } else { starts };
         let has_values = self.recognizer.has_values();
         let form = &self.recognizer.form;
@@ -853,16 +848,16 @@ impl Builder {
         Ok(tokens.filter_map(|item| recognizer.token_match(item).cloned()).collect())
     }
 
-    /// The set after several bytes inside a keyword of a long list, without the intermediate sets, which are needed
-    /// again only if another token ends there. `None` if the shortcut does not apply, or was taken before from this
-    /// set: then the intermediate sets are created, so that later reads are lookups.
+    /// The set after several bytes inside a keyword of a long list or a value, and their number, without the
+    /// intermediate sets, which are needed again only if another token ends there. `None` if the shortcut does not apply,
+    /// or was taken before from this set: then the intermediate sets are created, so that later reads are lookups.
     fn run(
         &mut self,
         recognizer: &Recognizer,
         id: SetId,
         class: usize,
         bytes: &[u8],
-    ) -> Result<Option<SetId>, LimitExceeded> {
+    ) -> Result<Option<(SetId, usize)>, LimitExceeded> {
         let set = recognizer.set(id);
         let core = self.continuations.cores.get(set.data.core());
         if bytes.len() < 2 || core.items.len() != 1 || core.is_frequent() || self.has_scarce_values() {
@@ -873,18 +868,25 @@ impl Builder {
         if self.runs.contains(&first) {
             return Ok(None);
         }
-        let mut kernel = std::mem::take(&mut self.kernel);
+        let (items, mut kernel) = self.scratch.pop().unwrap_or_default();
         kernel.clear();
-        let continuations = &mut self.continuations;
-        let next = match self.stepper.run(&recognizer.form, item, bytes, continuations, &mut kernel)? {
-            true => {
-                self.runs.insert(first);
-                self.intern_live(&recognizer.sets, &mut kernel)?
+        let bytes_read = match item.state.is_in_value() {
+            true => self.run_value(recognizer, item, bytes, &mut kernel)?,
+            false => {
+                let continuations = &mut self.continuations;
+                let is_run = self.stepper.run(&recognizer.form, item, bytes, continuations, &mut kernel)?;
+                if is_run { bytes.len() } else { 0 }
             }
-            false => None,
         };
-        self.kernel = kernel;
-        Ok(next)
+        let next = match bytes_read {
+            0 => None,
+            _ => self.intern_live(&recognizer.sets, &mut kernel)?,
+        };
+        if next.is_some() {
+            self.runs.insert(first);
+        }
+        self.scratch.push((items, kernel));
+        Ok(next.map(|next| (next, bytes_read)))
     }
 
     /// The set after a byte, by a trace if one applies.
@@ -933,7 +935,7 @@ impl Builder {
         set: &Set,
         byte: ByteWithClass,
     ) -> Result<Option<SetId>, LimitExceeded> {
-        let (mut items, mut kernel) = (std::mem::take(&mut self.items), std::mem::take(&mut self.kernel));
+        let (mut items, mut kernel) = self.scratch.pop().unwrap_or_default();
         items.clear();
         let core = self.continuations.cores.get(set.data.core());
         items.extend(core.items_with(self.parts(set)));
@@ -947,7 +949,7 @@ impl Builder {
             self.retain_viable(recognizer, &mut kernel)?;
         }
         let next = self.intern_live(&recognizer.sets, &mut kernel);
-        (self.items, self.kernel) = (items, kernel);
+        self.scratch.push((items, kernel));
         next
     }
 

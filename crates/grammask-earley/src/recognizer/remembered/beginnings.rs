@@ -29,8 +29,11 @@ impl Values {
             return matches!(self.prefix(other).token, Token::Invalid(other_at, whole)
                 if other_at == at && self.chains.begins_with(whole, text));
         }
-        if matches!(self.value(value), Value::Other(_)) {
-            return true;
+        if let Value::Other(other) = *self.value(value) {
+            return self.can_become_other(prefix, other);
+        }
+        if frame.is_none() {
+            return self.token_can_become(token, value);
         }
         // The open arrays and objects, outermost first; the values that the innermost one can become are `candidates`.
         let mut open: Vec<FrameId> = Vec::new();
@@ -51,6 +54,20 @@ impl Values {
             candidates = inner;
         }
         candidates.iter().any(|&candidate| self.token_can_become(token, candidate))
+    }
+
+    /// Whether a prefix that is JSON so far can become one that is no JSON value. May be true where it cannot.
+    fn can_become_other(&self, prefix: PrefixId, other: PrefixId) -> bool {
+        match (self.prefix(prefix), self.prefix(other)) {
+            _ if prefix == Self::EMPTY_JSON => true,
+            // What is JSON so far does not become empty again.
+            (_, Prefix { token: Token::Invalid(at, _), .. }) => at != Self::EMPTY_JSON,
+            (
+                Prefix { frame: None, token: Token::String(read, _) },
+                Prefix { frame: None, token: Token::String(whole, _) },
+            ) => self.chains.begins_with(whole, read),
+            _ => true,
+        }
     }
 
     /// Bytes after which a text of the value may still begin with the prefix; all others exclude it.

@@ -145,7 +145,7 @@ impl Builder {
         reach: usize,
     ) -> Result<bool, LimitExceeded> {
         let needed = self.remembered.sets.len(remembered) + ahead.fresh as usize + reach;
-        for &number in &ahead.values {
+        for &number in &*ahead.values {
             if self.remembered.scopes.is_scarce(number) && !self.has_values(recognizer, number, needed)? {
                 return Ok(true);
             }

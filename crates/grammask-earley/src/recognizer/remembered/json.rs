@@ -224,6 +224,28 @@ impl Values {
         self.intern(next)
     }
 
+    /// The prefix after more bytes. As steps, without those between the characters of a string.
+    pub(super) fn read(&mut self, mut id: PrefixId, bytes: &[u8]) -> PrefixId {
+        let plain = |&byte: &u8| byte != b'"' && byte != b'\\';
+        let mut rest = bytes;
+        while let Some((&byte, after)) = rest.split_first() {
+            if let Prefix { frame, token: Token::String(text, Escape::NONE) } = self.prefix(id)
+                && let length = rest.iter().take_while(|byte| plain(byte)).count()
+                && length > 1
+            {
+                let (now, after) = rest.split_at(length);
+                let push = |text, &byte: &u8| self.chains.push(text, u32::from(byte));
+                let text = now.iter().fold(text, push);
+                id = self.intern(Prefix { frame, token: Token::String(text, Escape::NONE) });
+                rest = after;
+                continue;
+            }
+            id = self.step(id, byte);
+            rest = after;
+        }
+        id
+    }
+
     /// The value of a text.
     pub(super) fn finish(&mut self, id: PrefixId) -> ValueId {
         let Prefix { frame, token } = self.prefix(id);

@@ -44,7 +44,7 @@ pub(crate) struct OpenValue {
 pub(crate) struct RepeatingNodes {
     /// The nodes at which they are complete.
     pub(crate) nodes: Vec<TrieNode>,
-    /// What has been read of them.
+    /// What has been read of those that have begun.
     pub(crate) prefixes: Vec<PrefixId>,
 }
 
@@ -52,7 +52,7 @@ pub(crate) struct RepeatingNodes {
 #[derive(Debug)]
 pub(crate) struct CompletingNode {
     pub(crate) node: TrieNode,
-    /// Values among which it is. Empty if the path to the node may contain it twice.
+    /// Values among which it is. Empty if the path to the node may contain it twice, the first time also from the root on.
     values: Box<[ValueId]>,
 }
 
@@ -154,22 +154,29 @@ impl Builder {
         found
     }
 
-    /// The nodes at which the values that the text of a set is inside of repeat a remembered one; `None` if some of them
-    /// is exhaustible, or may contain others. Faster than [`Self::open_values`].
+    /// The nodes at which values repeat a remembered one that the text of a set is inside of, or that begin there if
+    /// `begins_value`; `None` if some of them is exhaustible, or may contain others. Faster than [`Self::open_values`].
     pub(in super::super) fn repeating_nodes(
         &mut self,
         recognizer: &Recognizer,
         set: SetId,
+        begins_value: bool,
         trie: &TokenTrie,
-    ) -> Option<RepeatingNodes> {
+    ) -> Result<Option<RepeatingNodes>, LimitExceeded> {
         let mut found = RepeatingNodes::default();
-        for item in self.items(recognizer.set(set)).into_iter().filter(|item| item.state.is_in_value()) {
-            let (number, _) = value_at(&recognizer.form, item.dot)?;
+        let items = match begins_value {
+            true => self.scans(recognizer, set)?,
+            false => self.items(recognizer.set(set)),
+        };
+        for item in items.into_iter().filter(|item| item.state.is_in_value()) {
+            let Some((number, _)) = value_at(&recognizer.form, item.dot) else { return Ok(None) };
             if !self.remembered.is_inexhaustible(number) || !self.remembered.is_flat[number] {
-                return None;
+                return Ok(None);
             }
             let prefix = self.remembered.state(item.state).prefix;
-            found.prefixes.push(prefix);
+            if prefix != self.remembered.start_state(index_u32(number)).prefix {
+                found.prefixes.push(prefix);
+            }
             if !self.remembered.may_begin(prefix) {
                 continue;
             }
@@ -178,41 +185,45 @@ impl Builder {
             let nodes = self.completing_nodes(prefix, &remembered, trie);
             found.nodes.extend(nodes.into_iter().map(|(node, _)| node));
         }
-        Some(found)
+        Ok(Some(found))
     }
 
-    /// Nodes at which inexhaustible values are complete that began after the root, with these values.
+    /// Nodes at which inexhaustible values are complete, with these values; `nodes` has each with one at which a value
+    /// begins, sorted.
     pub(in super::super) fn values_completed_at(
         &mut self,
-        nodes: &[TrieNode],
+        nodes: &[(TrieNode, TrieNode)],
         trie: &TokenTrie,
     ) -> Box<[CompletingNode]> {
         let first_prefixes = if nodes.is_empty() { Vec::new() } else { self.remembered.first_prefixes() };
         let mut above: FxHashMap<TrieNode, Vec<ValueId>> = FxHashMap::default();
         let mut completing = Vec::with_capacity(nodes.len());
         // Nodes are numbered in preorder, so those above others come first.
-        for &node in nodes {
+        for of_node in nodes.chunk_by(|(node, _), (other, _)| node == other) {
+            let (node, _) = of_node[0];
             let mut path: Vec<u8> = Vec::new();
             let mut earlier: Vec<ValueId> = Vec::new();
+            let mut starts: Vec<usize> = Vec::new();
             let mut at = TrieNode::ROOT;
             while at != node {
                 let mut children = trie.children(at);
                 let Some(child) = children.find(|&child| node < trie.subtree_end(child)) else { break };
                 path.push(trie.byte(child));
                 earlier.extend(above.get(&child).into_iter().flatten());
+                starts.extend(of_node.iter().any(|&(_, start)| start == child).then_some(path.len()));
                 at = child;
             }
             let mut values: Vec<ValueId> = Vec::new();
-            for start in 1..path.len() {
+            for start in starts {
                 for &empty in &first_prefixes {
-                    let read = &mut self.remembered.values;
-                    let prefix = path[start..].iter().fold(empty, |prefix, &byte| read.step(prefix, byte));
-                    values.push(read.finish(prefix));
+                    let prefix = self.remembered.values.read(empty, &path[start..]);
+                    values.push(self.remembered.values.finish(prefix));
                 }
             }
             values.sort_unstable();
             values.dedup();
-            let is_twice = values.iter().any(|value| earlier.contains(value));
+            let is_twice = values.iter().any(|value| earlier.contains(value))
+                || first_prefixes.iter().any(|&empty| self.has_value_before(empty, &path, &values));
             above.insert(node, values.clone());
             completing
                 .push(CompletingNode { node, values: if is_twice { Box::default() } else { values.into() } });
@@ -220,8 +231,19 @@ impl Builder {
         completing.into()
     }
 
-    /// Whether a value that is complete at a node may repeat one, in any scope, or one that is read in the same token
-    /// after the prefix of an open value.
+    /// Whether a value that begins at the root is one of these after some bytes of a path, but not after all of them.
+    fn has_value_before(&mut self, empty: PrefixId, path: &[u8], found: &[ValueId]) -> bool {
+        let Some((_, before)) = path.split_last() else { return false };
+        let values = &mut self.remembered.values;
+        let mut prefix = empty;
+        before.iter().any(|&byte| {
+            prefix = values.step(prefix, byte);
+            found.iter().any(|&value| values.is_complete(prefix, value))
+        })
+    }
+
+    /// Whether a value that is complete at a node may repeat one, in any scope, or one that is read in the same token,
+    /// from the root on or after one of the prefixes `open`.
     pub(in super::super) fn may_repeat(&self, completing: &CompletingNode, open: &[PrefixId]) -> bool {
         let remembered = &self.remembered;
         let repeats = |&value: &ValueId| {

@@ -1,5 +1,7 @@
 //! The scopes of a grammar: which values are ahead of a position in a production.
 
+use std::sync::Arc;
+
 use crate::lowering::{DotId, NormalForm, Production, RightHandSide, SelectionNext, Symbol};
 use grammask_grammar::{
     NonterminalId, PartId, Selection, SelectionState, ValueCondition, ValueEquality, ValueKind,
@@ -9,7 +11,7 @@ use grammask_grammar::{
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub(super) struct Ahead {
     /// The numbers of the values that can be ahead, sorted.
-    pub(super) values: Vec<u32>,
+    pub(super) values: Arc<[u32]>,
     /// The least number of fresh values ahead whose symbols may run out of values. Symbols with infinitely many values
     /// take nothing away from others.
     pub(super) fresh: u32,
@@ -18,11 +20,20 @@ pub(super) struct Ahead {
 impl Ahead {
     /// Both, one after the other.
     pub(super) fn then(&self, other: &Self) -> Self {
-        let mut values = self.values.clone();
-        values.extend_from_slice(&other.values);
-        values.sort_unstable();
-        values.dedup();
-        Self { values, fresh: self.fresh.saturating_add(other.fresh) }
+        let fresh = self.fresh.saturating_add(other.fresh);
+        // In most scopes all positions are before the same values.
+        let values = match (&*self.values, &*other.values) {
+            (_, []) => self.values.clone(),
+            ([], _) => other.values.clone(),
+            (own, more) if own == more => self.values.clone(),
+            (own, more) => {
+                let mut values = [own, more].concat();
+                values.sort_unstable();
+                values.dedup();
+                values.into()
+            }
+        };
+        Self { values, fresh }
     }
 
     /// `least` to any number of copies.
@@ -69,7 +80,7 @@ impl Scopes {
         loop {
             let mut is_stable = true;
             for &index in &with_values {
-                let mut own = Ahead { values: Vec::new(), fresh: u32::MAX };
+                let mut own = Ahead { fresh: u32::MAX, ..Ahead::default() };
                 for production in form.productions_of(NonterminalId::new(index)) {
                     let of_production = scopes.of_production(form, production);
                     let fresh = own.fresh.min(of_production.fresh);
@@ -103,7 +114,7 @@ impl Scopes {
 
     /// The value with this number.
     pub(super) fn value(&self, number: u32) -> Ahead {
-        Ahead { values: vec![number], fresh: u32::from(self.is_scarce(number)) }
+        Ahead { values: [number].into(), fresh: u32::from(self.is_scarce(number)) }
     }
 
     /// The values ahead of a dot in its production.

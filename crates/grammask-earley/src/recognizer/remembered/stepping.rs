@@ -52,6 +52,37 @@ impl Builder {
         self.stepper.resume(&recognizer.form, kernel, &mut ended, &mut self.continuations)
     }
 
+    /// Adds to an empty kernel the item after several bytes inside an inexhaustible value that can neither end before one
+    /// of them nor after the last one; returns their number, 0 if there are fewer than two.
+    pub(in super::super) fn run_value(
+        &mut self,
+        recognizer: &Recognizer,
+        item: Item,
+        bytes: &[u8],
+        kernel: &mut Kernel,
+    ) -> Result<usize, LimitExceeded> {
+        let Some((number, _)) = value_at(&recognizer.form, item.dot) else { return Ok(0) };
+        if !self.remembered.is_inexhaustible(number) {
+            return Ok(0);
+        }
+        let ValueState { mut set, prefix } = self.remembered.state(item.state);
+        let mut read = 0;
+        for &byte in bytes {
+            match self.step_inside(recognizer, set, byte)? {
+                Some(next) if !recognizer.set(next).data.ends() => set = next,
+                _ => break,
+            }
+            read += 1;
+        }
+        if read < 2 {
+            return Ok(0);
+        }
+        let prefix = self.remembered.values.read(prefix, &bytes[..read]);
+        let state = self.remembered.intern_state(ValueState { set, prefix });
+        kernel.items.push(Item { state, ..item });
+        Ok(read)
+    }
+
     /// The state inside a value, without its text if nothing depends on that: all further texts of values that are not
     /// remembered are equal once no remembered value begins with theirs.
     fn without_diverged_text(
