@@ -11,6 +11,7 @@ from typing_extensions import Self, disjoint_base
 from grammask.errors import Diagnostic
 
 __all__ = [
+    "BatchStep",
     "CompiledGrammar",
     "Completion",
     "Composition",
@@ -38,6 +39,7 @@ __all__ = [
     "plain_text_grammar",
     "quote_bytes",
     "set_threads",
+    "step_batch",
     "streamlining_report",
     "threads",
     "xgrammar_expression",
@@ -974,6 +976,29 @@ class Matcher:
         lock.
         """
 
+    def step(self, token: int, mask: Any, row: int = 0) -> bool:
+        """Append a token, and write the mask of the next one: :meth:`accept` and :meth:`fill_mask` in one call.
+
+        Args:
+            token: The token.
+            mask: As for :meth:`fill_mask`.
+            row: The row to write.
+
+        Returns:
+            Whether the token is legal. If it is not, the matcher and the array are unchanged. After the end of the text
+            the row has the end tokens.
+
+        Raises:
+            DeadEnd: No token can follow although the text has not ended.
+            LimitExceeded: A limit was exceeded.
+            TypeError, ValueError: As :meth:`accept` and :meth:`fill_mask`.
+
+            After an exception the matcher and the array are unchanged.
+
+        Cost: that of both methods, less the overhead of a call, which exceeds all else when the caches of the CPU are
+        cold.
+        """
+
     def mask(self) -> npt.NDArray[np.int32]:
         """Return the mask of the next token without a copy.
 
@@ -1243,6 +1268,42 @@ def fill_masks(matchers: list[Matcher], mask: Any, rows: list[int] | None = None
 
     Cost: copies of the rows for cached masks. Each distinct other mask is computed once, without the interpreter lock,
     by the thread pool of the process (:func:`set_threads`).
+    """
+
+@final
+class BatchStep:
+    """The positions of matchers with a special outcome of :func:`step_batch`."""
+
+    @property
+    def refused(self) -> list[int]:
+        """The matchers that refused their tokens, ascending. They and their rows are unchanged."""
+
+    @property
+    def finished(self) -> list[int]:
+        """The matchers whose texts have ended, ascending. Their rows have the end tokens, unless they are refused."""
+
+def step_batch(matchers: list[Matcher], tokens: Any, mask: Any, rows: list[int] | None = None) -> BatchStep:
+    """Append a token to each of several matchers, and write the masks of the next ones into rows of one array.
+
+    Args:
+        matchers: Distinct matchers.
+        tokens: The token of each matcher: a sequence of integers, an array or a tensor.
+        mask: As for :meth:`Matcher.fill_mask`.
+        rows: The row of each matcher; rows 0, 1, 2, ... if None.
+
+    Returns:
+        The matchers that refused their tokens, and those whose texts have ended.
+
+    Raises:
+        DeadEnd, LimitExceeded, TypeError, ValueError: As :meth:`Matcher.step`; the numbers of rows, tokens and matchers
+            differ, or a row is given twice. If a token or a mask cannot be computed, the exception has the position of
+            the first such matcher as ``row``.
+        RuntimeError: A matcher is given twice, or another thread is using it.
+
+        After an exception all matchers and the array are unchanged: without the matcher ``row`` the others can take
+        their steps.
+
+    Cost: that of :meth:`Matcher.accept` for each matcher, and of :func:`fill_masks`.
     """
 
 def set_threads(count: int | None = None) -> None:

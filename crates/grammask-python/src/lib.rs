@@ -38,7 +38,7 @@ mod _grammask {
     use pyo3::prelude::*;
 
     #[pymodule_export]
-    use crate::batch::{fill_masks, set_threads, threads};
+    use crate::batch::{PyBatchStep, fill_masks, set_threads, step_batch, threads};
     #[pymodule_export]
     use crate::budget::PyCompletion;
     #[pymodule_export]
