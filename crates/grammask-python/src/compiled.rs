@@ -14,6 +14,7 @@ use pyo3::types::{PyBool, PyBytes, PyDict};
 use crate::allocator::PurgeOnDrop;
 use crate::budget::budget;
 use crate::errors::{diagnostics, grammar_error};
+use crate::files::write_whole;
 use crate::forks::OutsideForks;
 use crate::limits::{PyLimits, or_default};
 use crate::matcher::PyMatcher;
@@ -220,7 +221,7 @@ impl PyCompiledGrammar {
     fn save(&self, py: Python<'_>, path: PathBuf) -> PyResult<()> {
         let bytes = self.to_bytes(py)?;
         let bytes = bytes.as_bytes();
-        Ok(py.detach(|| fs::write(path, bytes))?)
+        Ok(py.outside_forks(|| write_whole(&path, bytes))?)
     }
 
     /// Load a file that :meth:`save` wrote, for an equal vocabulary.

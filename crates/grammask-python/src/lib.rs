@@ -19,6 +19,7 @@ mod embedded;
 mod encoding;
 mod errors;
 mod explanation;
+mod files;
 mod forks;
 mod grammar;
 mod json_schema;
@@ -66,7 +67,7 @@ mod _grammask {
     #[pymodule_export]
     use crate::matcher::PyMatcher;
     #[pymodule_export]
-    use crate::vocabulary::PyVocabulary;
+    use crate::vocabulary::{PyVocabulary, saved_vocabulary};
 
     /// Runs when the module is imported.
     #[pymodule_init]

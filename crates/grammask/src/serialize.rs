@@ -6,9 +6,7 @@
 //!
 //! Layout: magic bytes, format version, fingerprint of the vocabulary, end mode, definition, checksum over all of
 //! these. A file that is damaged, of another format or version, or saved for another vocabulary is rejected. The hash
-//! is FNV-1a with 128 bits (G. Fowler, L. C. Noll, K.-P. Vo and D. Eastlake, "The FNV Non-Cryptographic Hash
-//! Algorithm") over 64-bit words instead of bytes, since a vocabulary has megabytes. It detects accidents, not
-//! forgeries: a forged file can hold another grammar, or one whose texts reach a dead end.
+//! detects accidents, not forgeries: a forged file can hold another grammar, or one whose texts reach a dead end.
 
 use std::sync::Arc;
 
@@ -16,13 +14,12 @@ use crate::compiled::CompiledGrammar;
 use crate::options::{CompileOptions, EndMode};
 use grammask_diagnostics::{Code, Diagnostic, GrammarError, Limits};
 use grammask_lexed::{LexedDefinition, LexedGrammar, PreparedGrammar};
-use grammask_vocabulary::Vocabulary;
+use grammask_vocabulary::{Vocabulary, WordHash};
 
 /// The magic bytes at the start of a file.
 const MAGIC: &[u8; 8] = b"grammask";
 /// The version of the format. Files of other versions are rejected.
 const VERSION: u32 = 4;
-const HASH_BYTES: usize = size_of::<u128>();
 
 impl CompiledGrammar {
     /// The compiled grammar as bytes; `None` for context-free grammars, which compile as fast as they would load.
@@ -51,8 +48,9 @@ impl CompiledGrammar {
         limits: Limits,
     ) -> Result<Arc<Self>, GrammarError> {
         let invalid = |message: &str| Diagnostic::error(Code::InvalidSavedGrammar, message);
-        let (content, checksum) =
-            bytes.split_last_chunk::<HASH_BYTES>().ok_or_else(|| invalid("this is no saved grammar"))?;
+        let (content, checksum) = bytes
+            .split_last_chunk::<{ WordHash::BYTES }>()
+            .ok_or_else(|| invalid("this is no saved grammar"))?;
         let content_after_magic =
             content.strip_prefix(MAGIC).ok_or_else(|| invalid("this is no saved grammar"))?;
         let (version, body) =
@@ -87,7 +85,7 @@ impl CompiledGrammar {
 
 /// A hash of a vocabulary: its size, texts, special tokens and end tokens.
 fn fingerprint(vocabulary: &Vocabulary) -> u128 {
-    let mut hash = WordHash::new();
+    let mut hash = WordHash::default();
     hash.number(vocabulary.size());
     for text in vocabulary.texts().iter() {
         match text {
@@ -102,43 +100,5 @@ fn fingerprint(vocabulary: &Vocabulary) -> u128 {
     for id in vocabulary.eos() {
         hash.number(id.index());
     }
-    hash.0
-}
-
-/// FNV-1a over 64-bit words. The length of variable-length data precedes it, so the padding of the last word is
-/// unambiguous.
-struct WordHash(u128);
-
-impl WordHash {
-    const PRIME: u128 = 0x0000_0000_0100_0000_0000_0000_0000_013b;
-
-    fn new() -> Self {
-        Self(0x6c62_272e_07bb_0142_62b8_2175_6295_c58d)
-    }
-
-    fn of(bytes: &[u8]) -> u128 {
-        Self::new().number(bytes.len()).bytes(bytes).0
-    }
-
-    fn bytes(&mut self, bytes: &[u8]) -> &mut Self {
-        let (words, remainder) = bytes.as_chunks();
-        for word in words {
-            self.word(u64::from_le_bytes(*word));
-        }
-        if !remainder.is_empty() {
-            let mut last = [0; 8];
-            last[..remainder.len()].copy_from_slice(remainder);
-            self.word(u64::from_le_bytes(last));
-        }
-        self
-    }
-
-    fn number(&mut self, number: usize) -> &mut Self {
-        self.word(number as u64)
-    }
-
-    fn word(&mut self, word: u64) -> &mut Self {
-        self.0 = (self.0 ^ u128::from(word)).wrapping_mul(Self::PRIME);
-        self
-    }
+    hash.finish()
 }

@@ -57,6 +57,34 @@ class Vocabulary(_grammask.Vocabulary):
         return vocabulary
 
     @classmethod
+    def load(cls, path: str | os.PathLike[str]) -> Self:
+        """Reads a file that :meth:`save` wrote.
+
+        Such a file opens about ten times as fast as that of a tokenizer, and needs no library. Servers keep one per
+        model; processes can share it.
+
+        Raises:
+            OSError: The file cannot be read.
+            VocabularyError: The file is not a saved vocabulary, is damaged, or has another version of the format
+                (code ``invalid-saved-vocabulary``).
+
+        >>> import os, tempfile
+        >>> from grammask import Vocabulary
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     path = os.path.join(folder, "model.vocabulary")
+        ...     Vocabulary([b"a", b"b", None], eos=2).save(path)
+        ...     Vocabulary.load(path).tokens()
+        [b'a', b'b', None]
+        """
+        with open(path, "rb") as file:
+            return cls.from_bytes(file.read())
+
+    @classmethod
+    def from_bytes(cls, saved: bytes) -> Self:
+        """Reads bytes that :meth:`to_bytes` returned. Raises ``VocabularyError`` as :meth:`load`."""
+        return cls(_grammask.saved_vocabulary(saved))
+
+    @classmethod
     def from_file(
         cls,
         path: str | os.PathLike[str],

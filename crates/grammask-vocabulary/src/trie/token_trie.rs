@@ -246,7 +246,14 @@ impl TokenTrie {
     #[must_use]
     pub fn new(texts: &TokenTexts) -> Self {
         assert!(texts.len() <= Vocabulary::MAX_SIZE && texts.text_bytes() <= Vocabulary::MAX_TEXT_BYTES);
-        let sorted = sorted(texts);
+        Self::of_sorted(sorted(texts).into_iter().map(|(_, text, id)| (text, id)), texts.len())
+    }
+
+    /// The trie over tokens in the order of their bytes, then of their ids, which are below `ids`.
+    pub(crate) fn of_sorted<'a>(
+        sorted: impl ExactSizeIterator<Item = (&'a [u8], TokenId)>,
+        ids: usize,
+    ) -> Self {
         let mut trie = Self {
             bytes: vec![0],
             depths: vec![0],
@@ -263,7 +270,7 @@ impl TokenTrie {
         };
         let mut path = vec![0];
         let mut previous: &[u8] = &[];
-        for (position, (_, text, id)) in sorted.into_iter().enumerate() {
+        for (position, (text, id)) in sorted.enumerate() {
             let shared = previous.iter().zip(text).take_while(|(left, right)| left == right).count();
             trie.close(&path[shared + 1..]);
             path.truncate(shared + 1);
@@ -287,12 +294,22 @@ impl TokenTrie {
         trie.index_children();
         trie.edges = trie.edges_by_byte();
         trie.index_texts_below();
-        trie.index_characters(texts.len());
+        trie.index_characters(ids);
         trie.bytes.shrink_to_fit();
         trie.depths.shrink_to_fit();
         trie.subtree_ends.shrink_to_fit();
         trie.token_starts.shrink_to_fit();
         trie
+    }
+
+    /// Whether all arrays equal those of another trie, from which the others are derived.
+    #[cfg(test)]
+    pub(crate) fn has_equal_arrays(&self, other: &Self) -> bool {
+        let arrays = |trie: &Self| {
+            let starts = (trie.token_starts.clone(), trie.sorted_ids.clone());
+            (trie.bytes.clone(), trie.depths.clone(), trie.subtree_ends.clone(), starts)
+        };
+        arrays(self) == arrays(other)
     }
 
     /// Ends the subtrees of `nodes` after the last node.
