@@ -912,6 +912,31 @@ class CompiledGrammar:
     def from_bytes(saved: bytes, vocabulary: Vocabulary, limits: Limits | None = None) -> CompiledGrammar:
         """Load the bytes that :meth:`to_bytes` returned. Raises the same exceptions as :meth:`load`."""
 
+    def masks_to_bytes(self, identity: bytes, texts: list[bytes], max_bytes: int) -> bytes:
+        """Return the masks that are cached for the states along texts, for :meth:`add_masks`.
+
+        Use :meth:`grammask.Grammar.save_masks`.
+
+        Args:
+            identity: A hash of the grammar, which :meth:`add_masks` requires.
+            texts: The texts; each counts up to its first illegal byte.
+            max_bytes: About the maximum length of the result; earlier texts count first.
+
+        Raises:
+            LimitExceeded: A limit was exceeded.
+        """
+
+    def add_masks(self, identity: bytes, saved: bytes) -> list[bytes]:
+        """Cache the masks that :meth:`masks_to_bytes` returned; return the texts along which they are.
+
+        Raises:
+            GrammarSyntaxError: They are damaged, or were saved for another grammar or by another release.
+            GrammarSemanticError: They were saved for another vocabulary.
+            LimitExceeded: A limit was exceeded.
+
+            After an exception nothing is cached.
+        """
+
     def stats(self) -> dict[str, int]:
         """Return the statistics of the caches.
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import os
 from importlib import resources
 from typing import TYPE_CHECKING, Any
 
@@ -22,6 +23,7 @@ from starlette.routing import Route
 from grammask.compile_cache import default_compile_cache
 from grammask.errors import BudgetTooSmall, DeadEnd, GrammarError, UnsupportedGrammar
 from grammask.language_models.generation import generate
+from grammask.learned_masks import MaskDirectory
 from grammask.server import requests
 from grammask.server.answers import Answer, Chunks, StopText, error_of
 from grammask.server.playground import inspect_text
@@ -51,6 +53,7 @@ def application(
     *,
     tool_style: str = "hermes",
     has_budgets: bool = True,
+    mask_directory: str | os.PathLike[str] | None = None,
 ) -> Starlette:
     """Makes the application that serves a model.
 
@@ -62,12 +65,15 @@ def application(
         tool_style: The style in which the model calls tools (:func:`grammask.tool_styles.tool_styles`).
         has_budgets: Whether answers under a grammar are complete within the maximum number of tokens of their request,
             which is refused if it is too small. Otherwise they may be truncated.
+        mask_directory: The path of a :class:`grammask.learned_masks.MaskDirectory`; None for none.
 
     Raises:
         ValueError: The style is unknown.
+        OSError: The directory cannot be made.
     """
     style_named(tool_style)
-    server = _Server(model, name, tool_style, has_budgets=has_budgets)
+    directory = None if mask_directory is None else MaskDirectory(mask_directory)
+    server = _Server(model, name, tool_style, has_budgets=has_budgets, directory=directory)
     return Starlette(
         routes=[
             Route("/", server.page),
@@ -77,16 +83,26 @@ def application(
             Route("/v1/completions", server.completions, methods=["POST"]),
             Route("/v1/chat/completions", server.chat, methods=["POST"]),
         ],
+        on_shutdown=[] if directory is None else [directory.flush],
         middleware=[Middleware(TrustedHostMiddleware, allowed_hosts=list(hosts))],
     )
 
 
 class _Server:
-    def __init__(self, model: LanguageModel, name: str, tool_style: str, *, has_budgets: bool) -> None:
+    def __init__(
+        self,
+        model: LanguageModel,
+        name: str,
+        tool_style: str,
+        *,
+        has_budgets: bool,
+        directory: MaskDirectory | None,
+    ) -> None:
         self._model = model
         self._name = name
         self._tool_style = tool_style
         self._has_budgets = has_budgets
+        self._directory = directory
         self._model_lock = asyncio.Lock()
 
     async def page(self, request: Request) -> Response:  # noqa: ARG002

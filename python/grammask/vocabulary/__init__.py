@@ -79,6 +79,16 @@ class Vocabulary(_grammask.Vocabulary):
         with open(path, "rb") as file:
             return cls.from_bytes(file.read())
 
+    @staticmethod
+    def is_saved(path: str | os.PathLike[str]) -> bool:
+        """Whether a file begins like those of :meth:`save`.
+
+        Raises:
+            OSError: The file cannot be read.
+        """
+        with open(path, "rb") as file:
+            return file.read(len(_SAVED_MAGIC)) == _SAVED_MAGIC
+
     @classmethod
     def from_bytes(cls, saved: bytes) -> Self:
         """Reads bytes that :meth:`to_bytes` returned. Raises ``VocabularyError`` as :meth:`load`."""
@@ -291,6 +301,9 @@ class Vocabulary(_grammask.Vocabulary):
         all_special = {**table.special, **(special or {})}
         return cls(table.with_room_for(all_special.values()), special=all_special, eos=eos, size=size)
 
+
+_SAVED_MAGIC = b"gmskvoc\n"
+"""The first bytes of a saved vocabulary."""
 
 _DEFAULTS: dict[type[Vocabulary], Vocabulary] = {}
 _DEFAULTS_LOCK = threading.Lock()
