@@ -1,9 +1,9 @@
 """The measured process: one engine, one case, one vocabulary. ``compare.py`` starts it.
 
 Usage: ``python -m comparison.worker JOB.json``. A job names a pickle of the vocabulary and of the tokens, the output
-file, and the megabytes that are written before each token. If it has numbers of tokens per document, these are processed
-once, and only the mean is measured. Progress goes to standard output, one JSON object per line, so that the parent has
-it even if the process is killed.
+file, and the megabytes that are written before each token. If it has numbers of tokens per document, these are
+processed once, and only the mean is measured. Progress goes to standard output, one JSON object per line, so that the
+parent has it even if the process is killed.
 """
 
 from __future__ import annotations

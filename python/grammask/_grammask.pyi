@@ -127,7 +127,7 @@ class Vocabulary:
         """Return the bytes that :meth:`save` writes."""
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the vocabulary to a file, from which :meth:`grammask.Vocabulary.load` reads it in 20 ms at 200,000 tokens.
+        """Write the vocabulary to a file, for :meth:`grammask.Vocabulary.load`.
 
         The file is replaced as a whole, so processes can share it.
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import os
 from functools import cache
+from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 from grammask import _grammask
@@ -14,6 +14,7 @@ from grammask.grammar_readers import GrammarReaders
 from grammask.sources import SourceKey, source_digest
 
 if TYPE_CHECKING:
+    import os
     from collections.abc import Iterable
 
     from typing_extensions import Self
@@ -175,8 +176,7 @@ class Grammar(GrammarAlgebra, GrammarReaders):
         """
         compiled = self._compiled(vocabulary, end, limits, finite=finite, cache=cache)
         if masks is not None:
-            with open(masks, "rb") as file:
-                compiled.add_masks(self.digest(), file.read())
+            compiled.add_masks(self.digest(), Path(masks).read_bytes())
         return compiled
 
     def save_masks(

@@ -64,5 +64,7 @@ def serve(
     ERR.print(
         f"serving {model} on {url}/v1; {url}/ is a page to try grammars on; stop with Ctrl+C", style="dim"
     )
-    app = application(language_model, model, hosts, tool_style=tool_style, has_budgets=budget, mask_directory=mask_dir)
+    app = application(
+        language_model, model, hosts, tool_style=tool_style, has_budgets=budget, mask_directory=mask_dir
+    )
     uvicorn.run(app, host=host, port=port, log_level="warning")

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from grammask.errors import GrammarError
 from grammask.masks import allocate_mask, apply_mask
 
 if TYPE_CHECKING:
@@ -27,7 +28,7 @@ class Step:
         token: Its id.
         text: Its bytes; empty for a token without text.
         allowed: The number of legal tokens.
-        mask_seconds: The time for the mask; 0 without a grammar.
+        mask_seconds: The time for the mask, and for accepting the token before it; 0 without a grammar.
         logprobs: The natural logarithms of the probabilities of this token and the most likely ones, by id, under the
             mask and before the temperature; empty unless requested.
     """
@@ -87,22 +88,34 @@ def _steps(
 ) -> Iterator[Step]:
     mask = allocate_mask(1, model.vocabulary.size)[0]
     model.begin(prompt)
-    for _ in range(max_tokens):
+    seconds = 0.0
+    if matcher is not None and not matcher.is_finished and max_tokens:
+        begin = time.perf_counter()
+        matcher.fill_mask(mask)
+        seconds = time.perf_counter() - begin
+    for remaining in range(max_tokens, 0, -1):
         if matcher is not None and matcher.is_finished:
             return
         logits = model.logits()
-        seconds = 0.0
         if matcher is not None:
-            begin = time.perf_counter()
-            matcher.fill_mask(mask)
-            seconds = time.perf_counter() - begin
             apply_mask(logits, mask)
         token, allowed = _sample(logits, temperature, top_p, rng)
-        if matcher is not None and not matcher.accept(token):
-            msg = f"token {token} is in the mask and was refused"
-            raise AssertionError(msg)
+        seconds_of_mask, failure = seconds, None
+        if matcher is not None:
+            begin = time.perf_counter()
+            try:
+                is_legal = matcher.accept(token) if remaining == 1 else matcher.step(token, mask)
+            except GrammarError as error:
+                # The token may be legal although no mask follows it: it is part of the text.
+                failure, is_legal = error, matcher.accept(token)
+            seconds = time.perf_counter() - begin
+            if not is_legal:
+                msg = f"token {token} is in the mask and was refused"
+                raise AssertionError(msg)
         reported = {} if logprobs is None else _logprobs(logits, token, logprobs)
-        yield Step(token, model.vocabulary.token(token) or b"", allowed, seconds, reported)
+        yield Step(token, model.vocabulary.token(token) or b"", allowed, seconds_of_mask, reported)
+        if failure is not None:
+            raise failure
         if matcher is None and token in model.vocabulary.eos:
             return
         model.append(token)

@@ -7,8 +7,8 @@ disconnects, its generation ends.
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import json
-import os
 from importlib import resources
 from typing import TYPE_CHECKING, Any
 
@@ -32,12 +32,14 @@ from grammask.tool_styles import tool_style as style_named
 from grammask.tools import CallStream, read_calls, shown_tools
 
 if TYPE_CHECKING:
+    import os
     from collections.abc import AsyncIterator, Iterator, Sequence
 
     from starlette.requests import Request
     from starlette.responses import Response
 
     from grammask._grammask import Matcher
+    from grammask.grammar import Grammar
     from grammask.language_models import LanguageModel
     from grammask.language_models.generation import Step
     from grammask.tools import Call
@@ -83,7 +85,7 @@ def application(
             Route("/v1/completions", server.completions, methods=["POST"]),
             Route("/v1/chat/completions", server.chat, methods=["POST"]),
         ],
-        on_shutdown=[] if directory is None else [directory.flush],
+        lifespan=server.lifespan,
         middleware=[Middleware(TrustedHostMiddleware, allowed_hosts=list(hosts))],
     )
 
@@ -104,6 +106,12 @@ class _Server:
         self._has_budgets = has_budgets
         self._directory = directory
         self._model_lock = asyncio.Lock()
+
+    @contextlib.asynccontextmanager
+    async def lifespan(self, _: Starlette) -> AsyncIterator[None]:
+        yield
+        if self._directory is not None:
+            self._directory.flush()
 
     async def page(self, request: Request) -> Response:  # noqa: ARG002
         return HTMLResponse(resources.files(__package__).joinpath("playground.html").read_bytes())
@@ -135,7 +143,8 @@ class _Server:
             fields = requests.read_body(await _body_of(request), kind=kind)
             sampling = requests.sampling_of(fields, kind=kind)
             tools = requests.tools_of(fields)
-            matcher = await run_in_threadpool(self._matcher, fields)
+            grammar = await run_in_threadpool(self._grammar, fields)
+            matcher = await run_in_threadpool(self._matcher, grammar)
             prompt = await run_in_threadpool(self._prompt, fields, kind)
             steps = await run_in_threadpool(self._steps, matcher, prompt, sampling)
         except requests.BadRequest as error:
@@ -148,7 +157,9 @@ class _Server:
         except (TypeError, ValueError) as error:
             return JSONResponse(error_of(str(error), code="invalid_value"), 400)
         answer = Answer(kind, self._name, len(prompt))
-        pieces = self._pieces(answer, steps, matcher, sampling, is_named=bool(tools))
+        pieces = self._learning(
+            self._pieces(answer, steps, matcher, sampling, is_named=bool(tools)), answer, grammar
+        )
         has_logprobs = sampling.logprobs is not None
         if sampling.is_streamed:
             vocabulary = self._model.vocabulary if has_logprobs else None
@@ -163,12 +174,26 @@ class _Server:
             answer.whole(text, self._model.vocabulary, with_logprobs=has_logprobs, calls=calls)
         )
 
-    def _matcher(self, fields: dict[str, Any]) -> Matcher | None:
-        vocabulary = self._model.vocabulary
-        grammar = requests.grammar_of(fields, tool_style=self._tool_style, vocabulary=vocabulary)
+    def _grammar(self, fields: dict[str, Any]) -> Grammar | None:
+        return requests.grammar_of(fields, tool_style=self._tool_style, vocabulary=self._model.vocabulary)
+
+    def _matcher(self, grammar: Grammar | None) -> Matcher | None:
         if grammar is None:
             return None
-        return grammar.compile(vocabulary, cache=default_compile_cache).matcher()
+        if self._directory is not None:
+            return self._directory.compile(grammar, self._model.vocabulary).matcher()
+        return grammar.compile(self._model.vocabulary, cache=default_compile_cache).matcher()
+
+    async def _learning(
+        self, pieces: AsyncIterator[str], answer: Answer, grammar: Grammar | None
+    ) -> AsyncIterator[str]:
+        """Yields the pieces of an answer; afterwards the directory of masks learns its text."""
+        async for piece in pieces:
+            yield piece
+        if self._directory is not None and grammar is not None:
+            text = b"".join(step.text for step in answer.steps)
+            with contextlib.suppress(OSError):  # The answer does not depend on the file.
+                await run_in_threadpool(self._directory.learn, grammar, self._model.vocabulary, text)
 
     def _prompt(self, fields: dict[str, Any], kind: str) -> list[int]:
         if kind == "completions":

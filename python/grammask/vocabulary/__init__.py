@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import threading
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from grammask import _grammask
@@ -76,8 +77,7 @@ class Vocabulary(_grammask.Vocabulary):
         ...     Vocabulary.load(path).tokens()
         [b'a', b'b', None]
         """
-        with open(path, "rb") as file:
-            return cls.from_bytes(file.read())
+        return cls.from_bytes(Path(path).read_bytes())
 
     @staticmethod
     def is_saved(path: str | os.PathLike[str]) -> bool:
@@ -86,7 +86,7 @@ class Vocabulary(_grammask.Vocabulary):
         Raises:
             OSError: The file cannot be read.
         """
-        with open(path, "rb") as file:
+        with Path(path).open("rb") as file:
             return file.read(len(_SAVED_MAGIC)) == _SAVED_MAGIC
 
     @classmethod
