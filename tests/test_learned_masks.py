@@ -17,7 +17,7 @@ from grammask import (
     Vocabulary,
     allocate_mask,
 )
-from grammask.learned_masks import MaskDirectory
+from grammask.mask_directory import MaskDirectory
 from hypothesis import given
 from hypothesis import strategies as st
 from test_properties import ENDS, GRAMMARS, PROFILE, TOKENS

@@ -11,6 +11,7 @@ from grammask.compile_cache import CompileCache, default_compile_cache
 from grammask.composition import Part
 from grammask.grammar_algebra import GrammarAlgebra
 from grammask.grammar_readers import GrammarReaders
+from grammask.learned_masks import DEFAULT_MAX_BYTES, compute_masks, write_whole
 from grammask.sources import SourceKey, source_digest
 
 if TYPE_CHECKING:
@@ -188,7 +189,7 @@ class Grammar(GrammarAlgebra, GrammarReaders):
         end: Literal["eos", "eager"] = "eos",
         limits: Limits | None = None,
         cache: CompileCache | bool = True,
-        max_bytes: int = 16 << 20,
+        max_bytes: int = DEFAULT_MAX_BYTES,
     ) -> None:
         """Writes the masks at all bytes of texts to a file, for :meth:`compile` in other processes.
 
@@ -209,8 +210,6 @@ class Grammar(GrammarAlgebra, GrammarReaders):
             GrammarError: As of :meth:`compile`.
             OSError: The file cannot be written.
         """
-        from grammask.learned_masks import compute_masks, write_whole
-
         compiled = self.compile(vocabulary, end=end, limits=limits, cache=cache)
         samples = [text.encode() if isinstance(text, str) else bytes(text) for text in texts]
         compute_masks(compiled, samples)

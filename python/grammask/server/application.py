@@ -23,7 +23,7 @@ from starlette.routing import Route
 from grammask.compile_cache import default_compile_cache
 from grammask.errors import BudgetTooSmall, DeadEnd, GrammarError, UnsupportedGrammar
 from grammask.language_models.generation import generate
-from grammask.learned_masks import MaskDirectory
+from grammask.mask_directory import MaskDirectory
 from grammask.server import requests
 from grammask.server.answers import Answer, Chunks, StopText, error_of
 from grammask.server.playground import inspect_text
@@ -67,7 +67,7 @@ def application(
         tool_style: The style in which the model calls tools (:func:`grammask.tool_styles.tool_styles`).
         has_budgets: Whether answers under a grammar are complete within the maximum number of tokens of their request,
             which is refused if it is too small. Otherwise they may be truncated.
-        mask_directory: The path of a :class:`grammask.learned_masks.MaskDirectory`; None for none.
+        mask_directory: The path of a :class:`grammask.mask_directory.MaskDirectory`; None for none.
 
     Raises:
         ValueError: The style is unknown.
