@@ -33,6 +33,7 @@ def main() -> None:
         pass_seconds=options.pass_seconds or (3 if options.quick else 20),
         seconds=options.seconds or (30 if options.quick else 150),
         memory_bytes=int(options.memory_gib * 2**30),
+        cold_megabytes=options.cold,
         run=options.run or datetime.now(timezone.utc).strftime("%Y-%m-%d %H:%M UTC"),
     )
     options.cache.mkdir(parents=True, exist_ok=True)
@@ -101,6 +102,9 @@ def _options() -> argparse.Namespace:
     )
     parser.add_argument("--pass-seconds", type=float, help="maximum CPU time of a pass over the documents")
     parser.add_argument("--seconds", type=float, help="maximum CPU time of an engine on a case")
+    parser.add_argument(
+        "--cold", type=int, default=0, metavar="MB", help="write so much unrelated memory before each token"
+    )
     parser.add_argument("--memory-gib", type=float, default=6, help="maximum memory of an engine on a case")
     return parser.parse_args()
 

@@ -53,11 +53,15 @@ def main() -> None:
         matcher.fill_mask(mask)
         matcher.accept(token)
 
+    def step() -> None:
+        matcher.step(token, mask)
+
     times = {
         "copy of a row with numpy, the floor": nanoseconds(copy),
         "fill_mask": nanoseconds(lambda: matcher.fill_mask(mask)),
         "fill_masks of one": nanoseconds(lambda: grammask.fill_masks([matcher], mask)),
         "fill_mask and accept": nanoseconds(fill_and_accept),
+        "step": nanoseconds(step),
         "mask, without a copy": nanoseconds(matcher.mask),
         "copy of 64 rows with numpy": nanoseconds(lambda: np.copyto(mask, mask[::-1]), 20),
         "fill_masks of 64": nanoseconds(lambda: grammask.fill_masks(several, mask), 20),

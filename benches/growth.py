@@ -111,6 +111,7 @@ def main() -> None:
         pass_seconds=options.pass_seconds,
         seconds=options.seconds,
         memory_bytes=int(options.memory_gib * 2**30),
+        cold_megabytes=0,
         run=datetime.now(timezone.utc).strftime("%Y-%m-%d %H:%M UTC"),
     )
     options.cache.mkdir(parents=True, exist_ok=True)

@@ -41,7 +41,16 @@ def main() -> None:
         for engine, of_engine in turns.items():
             schema_options = _schema_options(options.option) if engine == "grammask" else "{}"
             of_engine.append(
-                runs.Run(engine, table, options.cases, options.dumps, options.cache, schema_options, turn)
+                runs.Run(
+                    engine,
+                    table,
+                    options.cases,
+                    options.dumps,
+                    options.cache,
+                    schema_options,
+                    turn,
+                    options.cold,
+                )
             )
     if not options.report_only:
         for abreast in zip(*turns.values(), strict=True):
@@ -58,6 +67,8 @@ def main() -> None:
     setting = f"{options.cases.name}, {len(names)} schemas, {spelling}, vocabulary {table.name}"
     if options.turns > 1:
         setting += f", medians of {options.turns} turns"
+    if options.cold:
+        setting += f", {options.cold} MB of unrelated memory written before each token and each schema"
     if options.option:
         setting += f", grammask with {' '.join(options.option)}"
     summary = Report(found, setting)
@@ -125,6 +136,9 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--memory-gib", type=float, default=4)
     parser.add_argument(
         "--option", nargs="+", default=[], metavar="NAME=VALUE", help="of from_json_schema: key_order=any"
+    )
+    parser.add_argument(
+        "--cold", type=int, default=0, metavar="MB", help="write so much unrelated memory before each token"
     )
     parser.add_argument("--turns", type=int, default=1, help="measurements of each case; medians are shown")
     parser.add_argument("--only", help="only cases whose name contains this text")

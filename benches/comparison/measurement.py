@@ -49,6 +49,8 @@ class Limits:
     seconds: float
     """CPU time after which the process is killed; wall time is limited to four times as much."""
     memory_bytes: int
+    cold_megabytes: int
+    """Unrelated memory that is written before each token and each compilation."""
     run: str
     """Start of the run. A cached measurement keeps that of its own run, and the results name it."""
 
@@ -165,6 +167,7 @@ def measure(
                 table.name,
                 documents,
                 limits.pass_seconds,
+                limits.cold_megabytes,
                 _source(),
                 turn,
             )
@@ -175,7 +178,7 @@ def measure(
     arrays_file = Path(f"{stem}.npz")
     arrays = dict(np.load(arrays_file)) if arrays_file.exists() else {}
     found = Measurement(engine, case.name, table.name, facts, arrays)
-    if not found.failure:
+    if not found.failure and not limits.cold_megabytes:
         # In a separate process, since states are new only once.
         counts = [len(times) for times in found.by_document("cold")]
         undisturbed = Path(f"{stem}.mean")
@@ -215,6 +218,7 @@ def _facts(
                     "samples": samples(documents, case.name),
                     "seconds": limits.pass_seconds,
                     "tokens": tokens,
+                    "cold_megabytes": limits.cold_megabytes,
                 }
             )
         )
@@ -327,6 +331,7 @@ def _source() -> str:
     files = [
         Path(__file__).with_name("worker.py"),
         Path(__file__).with_name("clock.py"),
+        Path(__file__).with_name("eviction.py"),
         *sorted((_BENCHES / "engines").glob("*.py")),
     ]
     return hashlib.sha256(b"".join(file.read_bytes() for file in files)).hexdigest()

@@ -1,8 +1,9 @@
 """The measured process: one engine, one case, one vocabulary. ``compare.py`` starts it.
 
-Usage: ``python -m comparison.worker JOB.json``. A job names a pickle of the vocabulary and of the tokens, and the
-output file. If it has numbers of tokens per document, these are processed once, and only the mean is measured. Progress
-goes to standard output, one JSON object per line, so that the parent has it even if the process is killed.
+Usage: ``python -m comparison.worker JOB.json``. A job names a pickle of the vocabulary and of the tokens, the output
+file, and the megabytes that are written before each token. If it has numbers of tokens per document, these are
+processed once, and only the mean is measured. Progress goes to standard output, one JSON object per line, so that the
+parent has it even if the process is killed.
 """
 
 from __future__ import annotations
@@ -23,6 +24,7 @@ import engines
 import numpy as np
 
 from comparison import clock
+from comparison.eviction import eviction
 from comparison.vocabularies import TokenTable, byte_vocabulary
 
 if TYPE_CHECKING:
@@ -90,7 +92,10 @@ def main(path: str) -> None:
 
     gc.collect()
     gc.disable()
-    memory, before = _memory(), time.process_time_ns()
+    evict = eviction(job["cold_megabytes"])
+    memory = _memory()
+    evict()
+    before = time.process_time_ns()
     compiled = engine.compile(language, job["grammar"], vocabulary)
     compile_ns = time.process_time_ns() - before
     _say(phase="first mask", compile_ns=compile_ns)
@@ -98,7 +103,7 @@ def main(path: str) -> None:
     engine.start(compiled, mask).fill()
     _say(phase="cold", first_mask_ns=time.process_time_ns() - before)
 
-    runner = _Runner(engine, compiled, mask, table, job)
+    runner = _Runner(engine, compiled, mask, table, job, evict)
     if job["tokens"] is not None:
         _say(mean_ns=runner.mean(documents, job["tokens"]))
         _say(phase="done")
@@ -116,20 +121,24 @@ def main(path: str) -> None:
             np.minimum(times[:count], others[:count], out=times[:count])
         _save(job["output"], cold, warm)
     _say(phase="loop")
-    stream = None if cold.problem else runner.stream(documents)
+    # A loop without a reading of the clock per token cannot leave out the time of evictions.
+    stream = None if cold.problem or job["cold_megabytes"] else runner.stream(documents)
     _say(stream_ns=stream)
     if compile_ns < _SHORT_COMPILE:
         _say(phase="compile again")
-        _say(again_ns=_compile_again(engine, job, vocabulary, mask))
+        _say(again_ns=_compile_again(engine, job, vocabulary, mask, evict))
     if hasattr(engine, "stats"):
         _say(stats=engine.stats(compiled))
     _say(phase="done")
 
 
-def _compile_again(engine: Engine, job: Any, vocabulary: Any, mask: npt.NDArray[np.int32]) -> float:
+def _compile_again(
+    engine: Engine, job: Any, vocabulary: Any, mask: npt.NDArray[np.int32], evict: Callable[[], None]
+) -> float:
     """Return the median of CPU nanoseconds to the first mask of the same grammar, on a vocabulary in use."""
     times = []
     for _ in range(_COMPILES_AGAIN):
+        evict()
         before = time.process_time_ns()
         compiled = engine.compile(job["language"], job["grammar"], vocabulary)
         engine.start(compiled, mask).fill()
@@ -147,10 +156,12 @@ class _Runner:
         mask: npt.NDArray[np.int32],
         table: TokenTable,
         job: Any,
+        evict: Callable[[], None],
     ) -> None:
         self._engine = engine
         self._compiled = compiled
         self._mask = mask
+        self._evict = evict
         self._eos = table.eos
         self._limit_ns = int(job["seconds"] * 1e9)
         self._samples = {(document, position) for document, position in job["samples"]}
@@ -184,12 +195,13 @@ class _Runner:
         deadline: int,
         sampling: tuple[int | None, Pass],
     ) -> int:
-        now, fill, accept, row = clock.now, steps.fill, steps.accept, self._mask[0]
+        now, fill, accept, row, evict = clock.now, steps.fill, steps.accept, self._mask[0], self._evict
         document, result = sampling
         overhead = 0
         for position, token in enumerate(tokens):
             if position % clock.TOKENS_PER_LOOK == 0:
                 overhead = clock.overhead()
+            evict()
             before = now()
             fill()
             accepted = accept(token)

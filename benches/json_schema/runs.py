@@ -58,6 +58,8 @@ class Run:
     """Schema options as JSON, for engines that support them (grammask)."""
     turn: int = 0
     """Number of the turn."""
+    cold_megabytes: int = 0
+    """Unrelated memory that is written before each token and each schema."""
 
     @property
     def file(self) -> Path:
@@ -65,6 +67,8 @@ class Run:
         parts = [self.engine, build(self.engine), self.table.name, self.spelling, str(_PROTOCOL)]
         if self.options != "{}":
             parts.append(hashlib.sha256(self.options.encode()).hexdigest()[:6])
+        if self.cold_megabytes:
+            parts.append(f"cold{self.cold_megabytes}")
         if self.turn:
             parts.append(f"turn{self.turn}")
         return self.results / f"{'-'.join(parts)}.jsonl"
@@ -99,7 +103,7 @@ class Run:
                     if worker is None or not worker.is_usable(limits):
                         if worker is not None:
                             worker.close()
-                        worker = _Worker(self.engine, vocabulary, self.options)
+                        worker = _Worker(self.engine, vocabulary, self.options, self.cold_megabytes)
                     result = self._one(worker, encoding, name, limits)
                     output.write(json.dumps(result) + "\n")
                     output.flush()
@@ -121,10 +125,18 @@ class Run:
 class _Worker:
     """A measured process."""
 
-    def __init__(self, engine: str, vocabulary: Path, options: str) -> None:
+    def __init__(self, engine: str, vocabulary: Path, options: str, cold_megabytes: int) -> None:
         self._errors = tempfile.TemporaryFile()  # noqa: SIM115
         self._process = subprocess.Popen(
-            [sys.executable, "-m", "json_schema.worker", engine, str(vocabulary), options],
+            [
+                sys.executable,
+                "-m",
+                "json_schema.worker",
+                engine,
+                str(vocabulary),
+                options,
+                str(cold_megabytes),
+            ],
             cwd=_BENCHES,
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,

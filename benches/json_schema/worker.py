@@ -1,6 +1,7 @@
 """The measured process: one engine and one vocabulary, schema after schema. ``runs.py`` starts it.
 
-Usage: ``python -m json_schema.worker ENGINE VOCABULARY.pickle OPTIONS``; the options are JSON. Each line of standard
+Usage: ``python -m json_schema.worker ENGINE VOCABULARY.pickle OPTIONS MEGABYTES``; the options are JSON, and the
+megabytes are written before each token and each schema. Each line of standard
 input is a job: a schema and the instances as lists of tokens. Progress goes to standard output, one JSON object per
 line, so that the parent has it even if the process is killed. As in a server, the process continues from schema to
 schema, so caches that belong to the vocabulary stay; caches of compiled schemas are off.
@@ -19,9 +20,12 @@ from typing import TYPE_CHECKING, Any
 import engines
 import numpy as np
 from comparison import clock
+from comparison.eviction import eviction
 from comparison.vocabularies import byte_vocabulary
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     import numpy.typing as npt
     from engines import Engine
 
@@ -29,7 +33,7 @@ _WARM_UP = '{"type": "object", "properties": {"a": {"type": "string"}}, "require
 """A schema for the warm-up over a vocabulary of bytes, so that no case includes the loading of code."""
 
 
-def main(engine_name: str, vocabulary_file: str, options: str) -> None:
+def main(engine_name: str, vocabulary_file: str, options: str, megabytes: str) -> None:
     """Create the vocabulary, then run jobs until standard input ends."""
     with Path(vocabulary_file).open("rb") as file:
         table = pickle.load(file)
@@ -39,17 +43,26 @@ def main(engine_name: str, vocabulary_file: str, options: str) -> None:
     _warm_up(engine)
     vocabulary = engine.vocabulary(table)
     mask = np.zeros((1, -(-table.size // 32)), dtype=np.int32)
+    evict = eviction(int(megabytes))
     gc.collect()
     gc.freeze()
     gc.disable()
     _say(ready=True, version=engine.version(), settings=engine.SETTINGS)
     for line in sys.stdin:
-        _run(engine, vocabulary, json.loads(line), mask, table.eos)
+        _run(engine, vocabulary, json.loads(line), mask, table.eos, evict)
         gc.collect()
 
 
-def _run(engine: Engine, vocabulary: Any, job: Any, mask: npt.NDArray[np.int32], eos: int) -> None:
+def _run(
+    engine: Engine,
+    vocabulary: Any,
+    job: Any,
+    mask: npt.NDArray[np.int32],
+    eos: int,
+    evict: Callable[[], None],
+) -> None:
     _say(phase="compile")
+    evict()
     before = time.process_time_ns()
     try:
         compiled = engine.compile("json_schema", job["schema"], vocabulary)
@@ -63,7 +76,7 @@ def _run(engine: Engine, vocabulary: Any, job: Any, mask: npt.NDArray[np.int32],
         return
     rejected = []
     for index, tokens in enumerate(job["instances"]):
-        outcome = _instance(engine, compiled, tokens, mask, eos)
+        outcome = _instance(engine, compiled, tokens, mask, eos, evict)
         _say(instance=outcome)
         if job["valid"][index] and not outcome["accepted"]:
             rejected.append(index)
@@ -89,7 +102,12 @@ def _try_other_orders(engine: Engine, compiled: Any, job: Any, rejected: list[in
 
 
 def _instance(
-    engine: Engine, compiled: Any, tokens: list[int], mask: npt.NDArray[np.int32], eos: int
+    engine: Engine,
+    compiled: Any,
+    tokens: list[int],
+    mask: npt.NDArray[np.int32],
+    eos: int,
+    evict: Callable[[], None],
 ) -> dict[str, Any]:
     """Fill a mask and accept a token along an instance, up to the first token that is not allowed."""
     now, row = clock.now, mask[0]
@@ -102,6 +120,7 @@ def _instance(
         for position, token in enumerate(tokens):
             if position % clock.TOKENS_PER_LOOK == 0:
                 overhead = clock.overhead()
+            evict()
             before = now()
             fill()
             between = now()
@@ -118,6 +137,7 @@ def _instance(
                 outcome["at"] = position
                 outcome["problem"] = steps.error() or "a token of the mask was not accepted"
                 return outcome
+        evict()
         before = now()
         fill()
         times.append(max(now() - before - overhead, 1))

@@ -35,7 +35,7 @@ from grammask.errors import (
     VocabularyError,
 )
 from grammask.grammar import Grammar
-from grammask.masks import allocate_mask, apply_mask, fill_masks, set_threads, threads
+from grammask.masks import allocate_mask, apply_mask, fill_masks, set_threads, step_batch, threads
 from grammask.progress import progress_bar
 from grammask.vocabulary import Vocabulary
 
@@ -88,6 +88,7 @@ __all__ = [
     "partial_json",
     "progress_bar",
     "set_threads",
+    "step_batch",
     "threads",
 ]
 

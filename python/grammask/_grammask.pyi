@@ -11,6 +11,7 @@ from typing_extensions import Self, disjoint_base
 from grammask.errors import Diagnostic
 
 __all__ = [
+    "BatchStep",
     "CompiledGrammar",
     "Completion",
     "Composition",
@@ -37,7 +38,9 @@ __all__ = [
     "missing_documents",
     "plain_text_grammar",
     "quote_bytes",
+    "saved_vocabulary",
     "set_threads",
+    "step_batch",
     "streamlining_report",
     "threads",
     "xgrammar_expression",
@@ -53,7 +56,7 @@ class Vocabulary:
 
     def __new__(
         cls,
-        tokens: Iterable[bytes | None],
+        tokens: Iterable[bytes | None] | Vocabulary,
         *,
         special: Mapping[str, int] | None = None,
         eos: int | str | Iterable[int | str] | None = None,
@@ -63,7 +66,8 @@ class Vocabulary:
 
         Args:
             tokens: The bytes of each token, or None (or ``b""``) for a token without text, which no grammar
-                matches. Ids with equal bytes are legal together.
+                matches. Ids with equal bytes are legal together. A vocabulary, without other arguments, is copied:
+                the copy equals it and shares its memory.
             special: Ids of the special tokens by name. A special token has no text, even if ``tokens`` has bytes for
                 it: only a grammar that names it matches it. An id can have several names; a name has one id.
             eos: The end tokens, by id or by special name. They have no text either.
@@ -119,10 +123,25 @@ class Vocabulary:
         A full cache is cleared. Masks stay correct, and some of them are computed again.
         """
 
+    def to_bytes(self) -> bytes:
+        """Return the bytes that :meth:`save` writes."""
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the vocabulary to a file, for :meth:`grammask.Vocabulary.load`.
+
+        The file is replaced as a whole, so processes can share it.
+
+        Raises:
+            OSError: The file cannot be written.
+        """
+
     def __len__(self) -> int: ...
     def __copy__(self) -> Self: ...
     def __deepcopy__(self, _memo: Any, /) -> Self: ...
     def __getnewargs_ex__(self) -> tuple[tuple[list[bytes | None]], dict[str, Any]]: ...
+
+def saved_vocabulary(saved: bytes) -> Vocabulary:
+    """Read the bytes of a saved vocabulary. Use :meth:`grammask.Vocabulary.from_bytes`."""
 
 def embedded_vocabulary(name: str) -> tuple[list[bytes | None], dict[str, int]]:
     """Return the tokens and the special tokens of a vocabulary that is embedded in the extension module.
@@ -893,6 +912,31 @@ class CompiledGrammar:
     def from_bytes(saved: bytes, vocabulary: Vocabulary, limits: Limits | None = None) -> CompiledGrammar:
         """Load the bytes that :meth:`to_bytes` returned. Raises the same exceptions as :meth:`load`."""
 
+    def masks_to_bytes(self, identity: bytes, texts: list[bytes], max_bytes: int) -> bytes:
+        """Return the masks that are cached for the states along texts, for :meth:`add_masks`.
+
+        Use :meth:`grammask.Grammar.save_masks`.
+
+        Args:
+            identity: A hash of the grammar, which :meth:`add_masks` requires.
+            texts: The texts; each counts up to its first illegal byte.
+            max_bytes: About the maximum length of the result; earlier texts count first.
+
+        Raises:
+            LimitExceeded: A limit was exceeded.
+        """
+
+    def add_masks(self, identity: bytes, saved: bytes) -> list[bytes]:
+        """Cache the masks that :meth:`masks_to_bytes` returned; return the texts along which they are.
+
+        Raises:
+            GrammarSyntaxError: They are damaged, or were saved for another grammar or by another release.
+            GrammarSemanticError: They were saved for another vocabulary.
+            LimitExceeded: A limit was exceeded.
+
+            After an exception nothing is cached.
+        """
+
     def stats(self) -> dict[str, int]:
         """Return the statistics of the caches.
 
@@ -972,6 +1016,29 @@ class Matcher:
 
         Cost: for a cached mask a copy of the row, under the interpreter lock. Other masks are computed without the
         lock.
+        """
+
+    def step(self, token: int, mask: Any, row: int = 0) -> bool:
+        """Append a token, and write the mask of the next one: :meth:`accept` and :meth:`fill_mask` in one call.
+
+        Args:
+            token: The token.
+            mask: As for :meth:`fill_mask`.
+            row: The row to write.
+
+        Returns:
+            Whether the token is legal. If it is not, the matcher and the array are unchanged. After the end of the text
+            the row has the end tokens.
+
+        Raises:
+            DeadEnd: No token can follow although the text has not ended.
+            LimitExceeded: A limit was exceeded.
+            TypeError, ValueError: As :meth:`accept` and :meth:`fill_mask`.
+
+            After an exception the matcher and the array are unchanged.
+
+        Cost: that of both methods, less the overhead of a call, which exceeds all else when the caches of the CPU are
+        cold.
         """
 
     def mask(self) -> npt.NDArray[np.int32]:
@@ -1243,6 +1310,42 @@ def fill_masks(matchers: list[Matcher], mask: Any, rows: list[int] | None = None
 
     Cost: copies of the rows for cached masks. Each distinct other mask is computed once, without the interpreter lock,
     by the thread pool of the process (:func:`set_threads`).
+    """
+
+@final
+class BatchStep:
+    """The positions of matchers with a special outcome of :func:`step_batch`."""
+
+    @property
+    def refused(self) -> list[int]:
+        """The matchers that refused their tokens, ascending. They and their rows are unchanged."""
+
+    @property
+    def finished(self) -> list[int]:
+        """The matchers whose texts have ended, ascending. Their rows have the end tokens, unless they are refused."""
+
+def step_batch(matchers: list[Matcher], tokens: Any, mask: Any, rows: list[int] | None = None) -> BatchStep:
+    """Append a token to each of several matchers, and write the masks of the next ones into rows of one array.
+
+    Args:
+        matchers: Distinct matchers.
+        tokens: The token of each matcher: a sequence of integers, an array or a tensor.
+        mask: As for :meth:`Matcher.fill_mask`.
+        rows: The row of each matcher; rows 0, 1, 2, ... if None.
+
+    Returns:
+        The matchers that refused their tokens, and those whose texts have ended.
+
+    Raises:
+        DeadEnd, LimitExceeded, TypeError, ValueError: As :meth:`Matcher.step`; the numbers of rows, tokens and matchers
+            differ, or a row is given twice. If a token or a mask cannot be computed, the exception has the position of
+            the first such matcher as ``row``.
+        RuntimeError: A matcher is given twice, or another thread is using it.
+
+        After an exception all matchers and the array are unchanged: without the matcher ``row`` the others can take
+        their steps.
+
+    Cost: that of :meth:`Matcher.accept` for each matcher, and of :func:`fill_masks`.
     """
 
 def set_threads(count: int | None = None) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import cache
+from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 from grammask import _grammask
@@ -10,9 +11,13 @@ from grammask.compile_cache import CompileCache, default_compile_cache
 from grammask.composition import Part
 from grammask.grammar_algebra import GrammarAlgebra
 from grammask.grammar_readers import GrammarReaders
+from grammask.learned_masks import DEFAULT_MAX_BYTES, compute_masks, write_whole
 from grammask.sources import SourceKey, source_digest
 
 if TYPE_CHECKING:
+    import os
+    from collections.abc import Iterable
+
     from typing_extensions import Self
 
     from grammask._grammask import CompiledGrammar, Limits, Vocabulary
@@ -148,6 +153,7 @@ class Grammar(GrammarAlgebra, GrammarReaders):
         limits: Limits | None = None,
         finite: bool = False,
         cache: CompileCache | bool = True,
+        masks: str | os.PathLike[str] | None = None,
     ) -> CompiledGrammar:
         """Compiles the grammar for a vocabulary. Cheap: states and masks are computed when they are first needed.
 
@@ -159,12 +165,65 @@ class Grammar(GrammarAlgebra, GrammarReaders):
             finite: Whether rules that never end are an error, such as ``start ::= "a" start;``.
             cache: Where compiled grammars are looked up and kept: :data:`grammask.default_compile_cache`, nowhere
                 (False), or another cache.
+            masks: A file of :meth:`save_masks`, whose masks are cached, so that the texts that it was made of need no
+                others to be computed.
 
         Raises:
             GrammarSemanticError: No text matches; a token is not in the vocabulary; ``end="eos"`` without an end token;
-                a rule never ends, with ``finite``.
+                a rule never ends, with ``finite``; ``masks`` are of another vocabulary.
+            GrammarSyntaxError: ``masks`` are damaged, or of another grammar or release.
             LimitExceeded: A budget is exceeded.
+            OSError: ``masks`` cannot be read.
         """
+        compiled = self._compiled(vocabulary, end, limits, finite=finite, cache=cache)
+        if masks is not None:
+            compiled.add_masks(self.digest(), Path(masks).read_bytes())
+        return compiled
+
+    def save_masks(
+        self,
+        path: str | os.PathLike[str],
+        vocabulary: Vocabulary,
+        texts: Iterable[str | bytes],
+        *,
+        end: Literal["eos", "eager"] = "eos",
+        limits: Limits | None = None,
+        cache: CompileCache | bool = True,
+        max_bytes: int = DEFAULT_MAX_BYTES,
+    ) -> None:
+        """Writes the masks at all bytes of texts to a file, for :meth:`compile` in other processes.
+
+        The file belongs to this grammar, vocabulary, end mode and release of grammask. It is replaced as a whole, so
+        processes can share it. Masks under token budgets that are nearly used up, and after tokens that the grammar
+        names or counts, are not in it: they are computed when they are needed, as all others that it lacks.
+
+        Args:
+            path: The file.
+            vocabulary: The tokens of the model.
+            texts: Typical texts, the most important first. Each counts up to its first illegal byte.
+            end: As for :meth:`compile`.
+            limits: As for :meth:`compile`.
+            cache: As for :meth:`compile`.
+            max_bytes: About the maximum length of the file.
+
+        Raises:
+            GrammarError: As of :meth:`compile`.
+            OSError: The file cannot be written.
+        """
+        compiled = self.compile(vocabulary, end=end, limits=limits, cache=cache)
+        samples = [text.encode() if isinstance(text, str) else bytes(text) for text in texts]
+        compute_masks(compiled, samples)
+        write_whole(path, compiled.masks_to_bytes(self.digest(), samples, max_bytes))
+
+    def _compiled(
+        self,
+        vocabulary: Vocabulary,
+        end: Literal["eos", "eager"],
+        limits: Limits | None,
+        *,
+        finite: bool,
+        cache: CompileCache | bool,
+    ) -> CompiledGrammar:
         if cache is False:
             return self._core.compile(vocabulary, end, limits, finite)
         if self._key is None:

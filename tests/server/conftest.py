@@ -2,8 +2,9 @@
 
 import threading
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -15,7 +16,7 @@ pytest.importorskip("starlette")
 
 
 @contextmanager
-def served(*, has_budgets: bool) -> Iterator[str]:
+def served(*, has_budgets: bool, mask_directory: Path | None = None) -> Iterator[str]:
     """Run a server, and give its address."""
     from grammask.server import application
 
@@ -24,7 +25,7 @@ def served(*, has_budgets: bool) -> Iterator[str]:
         [*tokens, "né".encode(), b'{"', b'":', None, None], special={"<tool_call>": 260}, eos=[259]
     )
     model = RandomModel(vocabulary, np.random.default_rng(0))
-    app = application(model, "noise", has_budgets=has_budgets)
+    app = application(model, "noise", has_budgets=has_budgets, mask_directory=mask_directory)
     server = uvicorn.Server(uvicorn.Config(app, host="127.0.0.1", port=0, log_level="error"))
     thread = threading.Thread(target=server.run, daemon=True)
     thread.start()
@@ -33,6 +34,12 @@ def served(*, has_budgets: bool) -> Iterator[str]:
     yield f"http://127.0.0.1:{server.servers[0].sockets[0].getsockname()[1]}/v1"
     server.should_exit = True
     thread.join()
+
+
+@pytest.fixture(scope="session")
+def serve() -> Callable[..., AbstractContextManager[str]]:
+    """Return the function that runs a server."""
+    return served
 
 
 @pytest.fixture(scope="session")

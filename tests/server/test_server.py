@@ -4,9 +4,12 @@ import json
 import re
 import urllib.error
 import urllib.request
+from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
+from grammask import default_compile_cache
 from grammask.cli.application import application
 from typer.testing import CliRunner
 
@@ -425,3 +428,15 @@ def test_queries_of_the_page(url: str) -> None:
     assert look(url, "schema", '{"const": 1}', "1")["complete"]
     assert "undefined-symbol" in look(url, "kbnf", "start ::= a;", "")["error"]
     assert "the request is wrong" in look(url, "algol", "", "")["error"]
+
+
+def test_servers_share_learned_masks(serve: Callable[..., Any], tmp_path: Path) -> None:
+    grammar = {"structured_outputs": {"regex": "(ab|cd){2,5}"}, "seed": 1, "max_tokens": 20}
+    texts = []
+    for _ in range(2):
+        with serve(has_budgets=True, mask_directory=tmp_path / "masks") as url:
+            texts.append(chat(url, **grammar)["choices"][0]["message"]["content"])
+        (file,) = (tmp_path / "masks").iterdir()
+        assert file.suffix == ".masks"
+        default_compile_cache.clear()
+    assert texts[0] == texts[1]

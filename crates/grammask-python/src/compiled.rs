@@ -9,11 +9,13 @@ use grammask::grammar::{Code, Diagnostic};
 use grammask::{CompiledGrammar, EndMode};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
+use pyo3::pybacked::PyBackedBytes;
 use pyo3::types::{PyBool, PyBytes, PyDict};
 
 use crate::allocator::PurgeOnDrop;
 use crate::budget::budget;
 use crate::errors::{diagnostics, grammar_error};
+use crate::files::write_whole;
 use crate::forks::OutsideForks;
 use crate::limits::{PyLimits, or_default};
 use crate::matcher::PyMatcher;
@@ -220,7 +222,7 @@ impl PyCompiledGrammar {
     fn save(&self, py: Python<'_>, path: PathBuf) -> PyResult<()> {
         let bytes = self.to_bytes(py)?;
         let bytes = bytes.as_bytes();
-        Ok(py.detach(|| fs::write(path, bytes))?)
+        Ok(py.outside_forks(|| write_whole(&path, bytes))?)
     }
 
     /// Load a file that :meth:`save` wrote, for an equal vocabulary.
@@ -240,6 +242,48 @@ impl PyCompiledGrammar {
     ) -> PyResult<Self> {
         let saved = py.detach(|| fs::read(path))?;
         Self::from_bytes(py, &saved, vocabulary, limits)
+    }
+
+    /// Return the masks that are cached for the states along texts, for :meth:`add_masks`.
+    ///
+    /// Use :meth:`grammask.Grammar.save_masks`.
+    ///
+    /// Args:
+    ///     identity: A hash of the grammar, which :meth:`add_masks` requires.
+    ///     texts: The texts; each counts up to its first illegal byte.
+    ///     max_bytes: About the maximum length of the result; earlier texts count first.
+    ///
+    /// Raises:
+    ///     LimitExceeded: A limit was exceeded.
+    fn masks_to_bytes<'py>(
+        &self,
+        py: Python<'py>,
+        identity: &[u8],
+        texts: Vec<PyBackedBytes>,
+        max_bytes: usize,
+    ) -> PyResult<Bound<'py, PyBytes>> {
+        let texts: Vec<&[u8]> = texts.iter().map(|text| &**text).collect();
+        let bytes = py.outside_forks(|| self.compiled.masks_to_bytes(identity, &texts, max_bytes));
+        Ok(PyBytes::new(py, &bytes.map_err(|error| grammar_error(py, &error))?))
+    }
+
+    /// Cache the masks that :meth:`masks_to_bytes` returned; return the texts along which they are.
+    ///
+    /// Raises:
+    ///     GrammarSyntaxError: They are damaged, or were saved for another grammar or by another release.
+    ///     GrammarSemanticError: They were saved for another vocabulary.
+    ///     LimitExceeded: A limit was exceeded.
+    ///
+    ///     After an exception nothing is cached.
+    fn add_masks<'py>(
+        &self,
+        py: Python<'py>,
+        identity: &[u8],
+        saved: &[u8],
+    ) -> PyResult<Vec<Bound<'py, PyBytes>>> {
+        let texts = py.outside_forks(|| self.compiled.add_masks(identity, saved));
+        let texts = texts.map_err(|error| grammar_error(py, &error))?;
+        Ok(texts.iter().map(|text| PyBytes::new(py, text)).collect())
     }
 
     /// Return the statistics of the caches.

@@ -19,6 +19,7 @@ mod embedded;
 mod encoding;
 mod errors;
 mod explanation;
+mod files;
 mod forks;
 mod grammar;
 mod json_schema;
@@ -38,7 +39,7 @@ mod _grammask {
     use pyo3::prelude::*;
 
     #[pymodule_export]
-    use crate::batch::{fill_masks, set_threads, threads};
+    use crate::batch::{PyBatchStep, fill_masks, set_threads, step_batch, threads};
     #[pymodule_export]
     use crate::budget::PyCompletion;
     #[pymodule_export]
@@ -66,7 +67,7 @@ mod _grammask {
     #[pymodule_export]
     use crate::matcher::PyMatcher;
     #[pymodule_export]
-    use crate::vocabulary::PyVocabulary;
+    use crate::vocabulary::{PyVocabulary, saved_vocabulary};
 
     /// Runs when the module is imported.
     #[pymodule_init]

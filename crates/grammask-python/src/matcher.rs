@@ -131,6 +131,40 @@ impl PyMatcher {
         }
     }
 
+    /// Append a token, and write the mask of the next one: :meth:`accept` and :meth:`fill_mask` in one call.
+    ///
+    /// Args:
+    ///     token: The token.
+    ///     mask: As for :meth:`fill_mask`.
+    ///     row: The row to write.
+    ///
+    /// Returns:
+    ///     Whether the token is legal. If it is not, the matcher and the array are unchanged. After the end of the text
+    ///     the row has the end tokens.
+    ///
+    /// Raises:
+    ///     DeadEnd: No token can follow although the text has not ended.
+    ///     LimitExceeded: A limit was exceeded.
+    ///     TypeError, ValueError: As :meth:`accept` and :meth:`fill_mask`.
+    ///
+    ///     After an exception the matcher and the array are unchanged.
+    ///
+    /// Cost: that of both methods, less the overhead of a call, which exceeds all else when the caches of the CPU are
+    /// cold.
+    #[pyo3(signature = (token, mask, row=0))]
+    fn step(&mut self, token: &Bound<'_, PyAny>, mask: &Bound<'_, PyAny>, row: usize) -> PyResult<bool> {
+        if !self.accept(token.py(), token)? {
+            return Ok(false);
+        }
+        match self.fill_mask(mask, row) {
+            Ok(()) => Ok(true),
+            Err(error) => {
+                self.matcher.rollback(1);
+                Err(error)
+            }
+        }
+    }
+
     /// Return the mask of the next token without a copy.
     ///
     /// Returns:
@@ -440,12 +474,12 @@ impl PyMatcher {
     }
 
     /// The token with this id, if the vocabulary has it.
-    fn existing(&self, id: i64) -> Option<TokenId> {
+    pub(crate) fn existing(&self, id: i64) -> Option<TokenId> {
         let size = self.matcher.compiled().vocabulary().size();
         u32::try_from(id).ok().filter(|&id| (id as usize) < size).map(TokenId)
     }
 
-    fn no_such_token(&self, token: impl std::fmt::Display) -> PyErr {
+    pub(crate) fn no_such_token(&self, token: impl std::fmt::Display) -> PyErr {
         let size = self.matcher.compiled().vocabulary().size();
         PyValueError::new_err(format!("there is no token {token}; ids go from 0 to {}", size - 1))
     }
@@ -480,7 +514,7 @@ fn check_rows(mask: &Bound<'_, PyAny>, first_row: usize, count: usize) -> PyResu
 }
 
 /// Extracts the integers of a sequence, an array or a tensor.
-fn integers(sequence: &Bound<'_, PyAny>) -> PyResult<Vec<i64>> {
+pub(crate) fn integers(sequence: &Bound<'_, PyAny>) -> PyResult<Vec<i64>> {
     if let Ok(list) = sequence.extract() {
         return Ok(list);
     }

@@ -1,5 +1,6 @@
 //! `Vocabulary`: the tokens of a model.
 
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use grammask::vocabulary::{TokenId, TokenTexts, Vocabulary};
@@ -10,6 +11,7 @@ use pyo3::types::{PyBytes, PyDict, PyList, PyMapping, PyString, PyTuple};
 use crate::allocator::{PurgeOnDrop, populate_pages, reset_freed_bytes};
 use crate::counts::count;
 use crate::errors::{coded_vocabulary_error, vocabulary_error};
+use crate::files::write_whole;
 use crate::forks::OutsideForks;
 
 /// The tokens of a model: their bytes, the special tokens, and the end tokens.
@@ -34,6 +36,12 @@ impl PyVocabulary {
         eos: Option<&Bound<'_, PyAny>>,
         size: Option<usize>,
     ) -> PyResult<Self> {
+        if let Ok(other) = tokens.cast::<Self>() {
+            if special.is_some() || eos.is_some() || size.is_some() {
+                return Err(PyTypeError::new_err("a copy of a vocabulary has no other options"));
+            }
+            return Ok(Self::of(other.get().shared()));
+        }
         let texts = token_texts(tokens)?;
         let special = special.map_or(Ok(Vec::new()), special_tokens)?;
         let eos = eos.map_or(Ok(Vec::new()), |eos| end_tokens(eos, &special))?;
@@ -115,6 +123,21 @@ impl PyVocabulary {
         self.vocabulary.summaries().set_capacity(bytes);
     }
 
+    /// Return the bytes that :meth:`save` writes.
+    fn to_bytes<'py>(&self, py: Python<'py>) -> Bound<'py, PyBytes> {
+        PyBytes::new(py, &py.outside_forks(|| self.vocabulary.to_bytes()))
+    }
+
+    /// Write the vocabulary to a file, for :meth:`grammask.Vocabulary.load`.
+    ///
+    /// The file is replaced as a whole, so processes can share it.
+    ///
+    /// Raises:
+    ///     OSError: The file cannot be written.
+    fn save(&self, py: Python<'_>, path: PathBuf) -> PyResult<()> {
+        Ok(py.outside_forks(|| write_whole(&path, &self.vocabulary.to_bytes()))?)
+    }
+
     fn __len__(&self) -> usize {
         self.vocabulary.size()
     }
@@ -170,6 +193,17 @@ impl PyVocabulary {
             _ => Err(PyIndexError::new_err(format!("there is no token {id}; ids go from 0 to {}", size - 1))),
         }
     }
+}
+
+/// Read the bytes of a saved vocabulary. Use :meth:`grammask.Vocabulary.from_bytes`.
+#[pyfunction]
+pub(crate) fn saved_vocabulary(py: Python<'_>, saved: &[u8]) -> PyResult<PyVocabulary> {
+    let vocabulary = py
+        .outside_forks(|| Vocabulary::from_bytes(saved))
+        .map_err(|error| coded_vocabulary_error(error.code(), error.to_string()))?;
+    populate_pages();
+    reset_freed_bytes();
+    Ok(PyVocabulary::of(Arc::new(vocabulary)))
 }
 
 /// Extracts the bytes of tokens from `list[bytes | None]`, or another iterable of these.

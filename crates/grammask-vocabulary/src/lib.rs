@@ -14,11 +14,12 @@
 //!
 //! | folder or module | contents |
 //! |---|---|
-//! | `tokens` | [`Vocabulary`], [`TokenId`], [`TokenTexts`] (the bytes of all tokens in two allocations) |
+//! | `tokens` | [`Vocabulary`] and its files, [`TokenId`], [`TokenTexts`] (the bytes of all tokens in two allocations) |
 //! | `trie` | [`TokenTrie`]: flat arrays in preorder, with facts by which walks skip subtrees ([`ByteGroups`]) |
 //! | `sets` | [`TokenSet`] (bitset in the mask layout), [`LiveTokens`] (list, bitset or delta), [`NodeSet`], [`Mask`] |
 //! | `summary_cache` | [`SummaryCache`]: summaries of terminals, interned sets, unions, masks; for all grammars |
 //! | `counted_summary` | [`CountedSummary`]: summaries of a repeated prefix code, for all numbers of copies |
+//! | `word_hash` | [`WordHash`]: the checksum of files |
 //! | `derivative_groups` | [`DerivativeGroups`]: tokens by the derivative of a terminal |
 //!
 //! **Invariant: tables are keyed by identities.** Shared sets carry an id ([`NodeSetId`], [`TokenSetId`]) that is
@@ -32,6 +33,7 @@ mod sharded_map;
 mod summary_cache;
 mod tokens;
 mod trie;
+mod word_hash;
 
 pub use counted_summary::{CountedSummary, CountedSummaryBuilder};
 pub use derivative_groups::{DerivativeGroup, DerivativeGroups, LeavingTokens};
@@ -40,7 +42,8 @@ pub use sets::{
     TokenSet, TokenSetId, TokenSetRef, ones, words_of,
 };
 pub use summary_cache::{CopyBounds, Repetition, SummaryCache, TerminalSummary};
-pub use tokens::{TokenId, TokenTexts, Vocabulary, VocabularyError};
+pub use tokens::{SavedVocabularyError, TokenId, TokenTexts, Vocabulary, VocabularyError};
 pub use trie::{
     ByteGroups, Character, Children, ChildrenByByte, TokenTrie, TrieColumns, TrieNode, WhichNodes,
 };
+pub use word_hash::WordHash;

@@ -16,7 +16,7 @@ use crate::Matcher;
 use crate::cache::CacheId;
 use crate::matcher::MatcherState;
 use grammask_diagnostics::GrammarError;
-use grammask_vocabulary::Mask;
+use grammask_vocabulary::{Mask, TokenId};
 
 /// Minimum size of a batch, in bytes, that several threads copy. Copying a smaller one takes less time than waking
 /// them.
@@ -38,6 +38,30 @@ impl std::fmt::Display for RowError {
 }
 
 impl std::error::Error for RowError {}
+
+/// Appends a token to each matcher, and returns whether it was legal; an illegal token changes nothing.
+///
+/// # Errors
+/// The error of the first row that has one; all matchers are then unchanged.
+///
+/// # Panics
+/// When the numbers of tokens and of matchers differ.
+pub fn accept(matchers: &mut [&mut Matcher], tokens: &[TokenId]) -> Result<Vec<bool>, RowError> {
+    assert_eq!(matchers.len(), tokens.len(), "one token per matcher");
+    let mut accepted = Vec::with_capacity(tokens.len());
+    for (row, &token) in tokens.iter().enumerate() {
+        match matchers[row].accept(token) {
+            Ok(is_accepted) => accepted.push(is_accepted),
+            Err(error) => {
+                for (matcher, &is_accepted) in matchers.iter_mut().zip(&accepted) {
+                    matcher.rollback(usize::from(is_accepted));
+                }
+                return Err(RowError { row, error });
+            }
+        }
+    }
+    Ok(accepted)
+}
 
 /// The masks of several matchers, each as [`Matcher::mask`] returns it.
 ///

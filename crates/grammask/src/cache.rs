@@ -302,6 +302,14 @@ impl GrammarCache {
         })
     }
 
+    /// Caches a mask that was computed elsewhere, unless the state has one or the cache is full.
+    pub(crate) fn add_mask(&self, set: SetId, tokens: &LiveTokens) {
+        if self.masks.find(set).is_none() {
+            let mask = self.masks.new_mask(tokens.clone(), self.vocabulary.size());
+            self.masks.insert(set, mask, self.options.limits.memory_bytes);
+        }
+    }
+
     /// Computes the mask of a state that [`lookup`](Self::lookup) did not find: the legal next tokens, and with
     /// [`EndMode::Eos`] the end tokens if the text is complete. `None` if it takes more than `effort`.
     ///

@@ -41,6 +41,7 @@ mod compiled;
 mod drafts;
 mod embedded;
 mod forced;
+mod learned_masks;
 mod matcher;
 mod named_tokens;
 mod options;

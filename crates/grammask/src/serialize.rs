@@ -6,9 +6,7 @@
 //!
 //! Layout: magic bytes, format version, fingerprint of the vocabulary, end mode, definition, checksum over all of
 //! these. A file that is damaged, of another format or version, or saved for another vocabulary is rejected. The hash
-//! is FNV-1a with 128 bits (G. Fowler, L. C. Noll, K.-P. Vo and D. Eastlake, "The FNV Non-Cryptographic Hash
-//! Algorithm") over 64-bit words instead of bytes, since a vocabulary has megabytes. It detects accidents, not
-//! forgeries: a forged file can hold another grammar, or one whose texts reach a dead end.
+//! detects accidents, not forgeries: a forged file can hold another grammar, or one whose texts reach a dead end.
 
 use std::sync::Arc;
 
@@ -16,29 +14,22 @@ use crate::compiled::CompiledGrammar;
 use crate::options::{CompileOptions, EndMode};
 use grammask_diagnostics::{Code, Diagnostic, GrammarError, Limits};
 use grammask_lexed::{LexedDefinition, LexedGrammar, PreparedGrammar};
-use grammask_vocabulary::Vocabulary;
+use grammask_vocabulary::{Vocabulary, WordHash};
 
 /// The magic bytes at the start of a file.
 const MAGIC: &[u8; 8] = b"grammask";
 /// The version of the format. Files of other versions are rejected.
 const VERSION: u32 = 4;
-const HASH_BYTES: usize = size_of::<u128>();
 
 impl CompiledGrammar {
     /// The compiled grammar as bytes; `None` for context-free grammars, which compile as fast as they would load.
     #[must_use]
     pub fn to_bytes(&self) -> Option<Vec<u8>> {
         let definition = self.lexed()?.definition();
-        let mut bytes = MAGIC.to_vec();
-        bytes.extend(VERSION.to_le_bytes());
-        bytes.extend(fingerprint(self.vocabulary()).to_le_bytes());
-        bytes.push(match self.options().end {
-            EndMode::Eos => 0,
-            EndMode::Eager => 1,
-        });
-        bytes.extend(definition.to_bytes());
-        bytes.extend(WordHash::of(&bytes).to_le_bytes());
-        Some(bytes)
+        let mut body = fingerprint(self.vocabulary()).to_le_bytes().to_vec();
+        body.push(end_mode_byte(self.options().end));
+        body.extend(definition.to_bytes());
+        Some(framed(MAGIC, VERSION, &body))
     }
 
     /// The compiled grammar that [`to_bytes`](Self::to_bytes) wrote, for the same vocabulary.
@@ -51,20 +42,9 @@ impl CompiledGrammar {
         limits: Limits,
     ) -> Result<Arc<Self>, GrammarError> {
         let invalid = |message: &str| Diagnostic::error(Code::InvalidSavedGrammar, message);
-        let (content, checksum) =
-            bytes.split_last_chunk::<HASH_BYTES>().ok_or_else(|| invalid("this is no saved grammar"))?;
-        let content_after_magic =
-            content.strip_prefix(MAGIC).ok_or_else(|| invalid("this is no saved grammar"))?;
-        let (version, body) =
-            content_after_magic.split_first_chunk().ok_or_else(|| invalid("this is no saved grammar"))?;
-        let version = u32::from_le_bytes(*version);
-        if version != VERSION {
-            let message = format!("the saved grammar has format {version}, and this version reads {VERSION}");
-            return Err(invalid(&message).help("compile the grammar, and save it again").into());
-        }
-        if WordHash::of(content) != u128::from_le_bytes(*checksum) {
-            return Err(invalid("the saved grammar is damaged").help("save it again").into());
-        }
+        let body = unframed(bytes, MAGIC, VERSION).map_err(|defect| {
+            invalid(&defect.describe("grammar", VERSION)).help("compile it, and save it again")
+        })?;
         let malformed = || invalid("the saved grammar holds no grammar");
         let (saved_for, body) = body.split_first_chunk().ok_or_else(malformed)?;
         if u128::from_le_bytes(*saved_for) != fingerprint(&vocabulary) {
@@ -85,9 +65,64 @@ impl CompiledGrammar {
     }
 }
 
+/// The byte of an end mode in files.
+pub(crate) fn end_mode_byte(end: EndMode) -> u8 {
+    match end {
+        EndMode::Eos => 0,
+        EndMode::Eager => 1,
+    }
+}
+
+/// Why bytes have no frame.
+pub(crate) enum FrameDefect {
+    /// They do not begin with the magic bytes, or are too short.
+    Foreign,
+    /// The format has another version.
+    Version(u32),
+    /// The checksum is wrong.
+    Damaged,
+}
+
+impl FrameDefect {
+    /// The message about saved `contents` whose format has a version.
+    pub(crate) fn describe(&self, contents: &str, version: u32) -> String {
+        match self {
+            Self::Foreign => format!("this is no saved {contents}"),
+            Self::Version(other) => {
+                format!("the saved {contents} has format {other}, and this version reads {version}")
+            }
+            Self::Damaged => format!("the saved {contents} is damaged"),
+        }
+    }
+}
+
+/// A file: magic bytes, format version, body, checksum over all of these.
+pub(crate) fn framed(magic: &[u8; 8], version: u32, body: &[u8]) -> Vec<u8> {
+    let mut bytes = magic.to_vec();
+    bytes.extend(version.to_le_bytes());
+    bytes.extend(body);
+    bytes.extend(WordHash::of(&bytes).to_le_bytes());
+    bytes
+}
+
+/// The body of a file.
+pub(crate) fn unframed<'a>(bytes: &'a [u8], magic: &[u8; 8], version: u32) -> Result<&'a [u8], FrameDefect> {
+    let (content, checksum) = bytes.split_last_chunk().ok_or(FrameDefect::Foreign)?;
+    let after_magic = content.strip_prefix(magic).ok_or(FrameDefect::Foreign)?;
+    let (found, body) = after_magic.split_first_chunk().ok_or(FrameDefect::Foreign)?;
+    let found = u32::from_le_bytes(*found);
+    if found != version {
+        return Err(FrameDefect::Version(found));
+    }
+    if WordHash::of(content) != u128::from_le_bytes(*checksum) {
+        return Err(FrameDefect::Damaged);
+    }
+    Ok(body)
+}
+
 /// A hash of a vocabulary: its size, texts, special tokens and end tokens.
-fn fingerprint(vocabulary: &Vocabulary) -> u128 {
-    let mut hash = WordHash::new();
+pub(crate) fn fingerprint(vocabulary: &Vocabulary) -> u128 {
+    let mut hash = WordHash::default();
     hash.number(vocabulary.size());
     for text in vocabulary.texts().iter() {
         match text {
@@ -102,43 +137,5 @@ fn fingerprint(vocabulary: &Vocabulary) -> u128 {
     for id in vocabulary.eos() {
         hash.number(id.index());
     }
-    hash.0
-}
-
-/// FNV-1a over 64-bit words. The length of variable-length data precedes it, so the padding of the last word is
-/// unambiguous.
-struct WordHash(u128);
-
-impl WordHash {
-    const PRIME: u128 = 0x0000_0000_0100_0000_0000_0000_0000_013b;
-
-    fn new() -> Self {
-        Self(0x6c62_272e_07bb_0142_62b8_2175_6295_c58d)
-    }
-
-    fn of(bytes: &[u8]) -> u128 {
-        Self::new().number(bytes.len()).bytes(bytes).0
-    }
-
-    fn bytes(&mut self, bytes: &[u8]) -> &mut Self {
-        let (words, remainder) = bytes.as_chunks();
-        for word in words {
-            self.word(u64::from_le_bytes(*word));
-        }
-        if !remainder.is_empty() {
-            let mut last = [0; 8];
-            last[..remainder.len()].copy_from_slice(remainder);
-            self.word(u64::from_le_bytes(last));
-        }
-        self
-    }
-
-    fn number(&mut self, number: usize) -> &mut Self {
-        self.word(number as u64)
-    }
-
-    fn word(&mut self, word: u64) -> &mut Self {
-        self.0 = (self.0 ^ u128::from(word)).wrapping_mul(Self::PRIME);
-        self
-    }
+    hash.finish()
 }

@@ -13,6 +13,7 @@ from grammask.cli.mask import mask
 from grammask.cli.serve import serve
 from grammask.cli.streamline import streamline
 from grammask.cli.validate import validate
+from grammask.cli.warm import warm
 
 application = typer.Typer(
     cls=ReportingGroup,
@@ -26,6 +27,7 @@ application.command()(explain)
 application.command("generate")(generate_text)
 application.command()(validate)
 application.command()(serve)
+application.command()(warm)
 application.command()(grammars)
 application.command()(doctor)
 application.command()(streamline)

@@ -224,6 +224,8 @@ def open_vocabulary(name: str, end_tokens: str | None = None) -> Vocabulary:
         if not Path(name).exists():
             msg = f"there is no vocabulary {name!r}; give o200k, cl100k, hf:NAME, or the path of {file_kinds.KINDS}"
             raise Failure(msg)
+        if eos is None and Path(name).is_file() and Vocabulary.is_saved(name):
+            return Vocabulary.load(name)
         return _with_end_tokens(*file_kinds.read(name), eos)
 
 

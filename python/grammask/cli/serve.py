@@ -1,5 +1,6 @@
 """``grammask serve``: a small server with OpenAI's interface, for trying grammars."""
 
+from pathlib import Path
 from typing import Annotated
 
 import numpy as np
@@ -27,6 +28,10 @@ def serve(
     tool_style: Annotated[
         str, typer.Option(help="The style of the model's tool calls; docs/tools.md lists the styles.")
     ] = "hermes",
+    mask_dir: Annotated[
+        Path | None,
+        typer.Option(help="A directory of learned masks, which servers share and keep across restarts."),
+    ] = None,
     budget: Annotated[
         bool,
         typer.Option(
@@ -67,6 +72,12 @@ def serve(
         f"serving {model} on {url}/v1; {url}/ is a page to try grammars on; stop with Ctrl+C", style="dim"
     )
     app = application(
-        language_model, model, hosts, tool_style=tool_style, has_budgets=budget, has_drafts=drafts
+        language_model,
+        model,
+        hosts,
+        tool_style=tool_style,
+        has_budgets=budget,
+        has_drafts=drafts,
+        mask_directory=mask_dir,
     )
     uvicorn.run(app, host=host, port=port, log_level="warning")

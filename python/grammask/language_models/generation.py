@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from grammask.errors import GrammarError
 from grammask.language_models import DraftVerifier
 from grammask.masks import allocate_mask, apply_mask
 
@@ -29,7 +30,7 @@ class Step:
         token: Its id.
         text: Its bytes; empty for a token without text.
         allowed: The number of legal tokens.
-        mask_seconds: The time for the mask; 0 without a grammar.
+        mask_seconds: The time for the mask, and for accepting the token before it; 0 without a grammar.
         logprobs: The natural logarithms of the probabilities of this token and the most likely ones, by id, under the
             mask and before the temperature; empty unless requested.
     """
@@ -94,6 +95,9 @@ class _Sampler:
 
     def __post_init__(self) -> None:
         self._mask = allocate_mask(1, self.model.vocabulary.size)[0]
+        self._mask_seconds = 0.0
+        self._has_mask = False
+        self._failure: GrammarError | None = None
 
     def is_finished(self, last: int | None) -> bool:
         """Whether the text has ended with its last token."""
@@ -101,20 +105,37 @@ class _Sampler:
             return last in self.model.vocabulary.eos
         return self.matcher.is_finished
 
-    def step(self, logits: npt.NDArray[np.float32]) -> Step:
-        """Samples a token, which the matcher accepts; the logits are overwritten."""
-        seconds = 0.0
+    def step(self, logits: npt.NDArray[np.float32], *, is_last: bool) -> Step:
+        """Samples a token, which the matcher accepts; the logits are overwritten. No mask follows the last one."""
         if self.matcher is not None:
-            begin = time.perf_counter()
-            self.matcher.fill_mask(self._mask)
-            seconds = time.perf_counter() - begin
+            if not self._has_mask:
+                begin = time.perf_counter()
+                self.matcher.fill_mask(self._mask)
+                self._mask_seconds = time.perf_counter() - begin
             apply_mask(logits, self._mask)
         token, allowed = _sample(logits, self.temperature, self.top_p, self.rng)
-        if self.matcher is not None and not self.matcher.accept(token):
+        reported = {} if self.logprobs is None else _logprobs(logits, token, self.logprobs)
+        text = self.model.vocabulary.token(token) or b""
+        step = Step(token, text, allowed, self._mask_seconds, reported)
+        if self.matcher is not None:
+            self._accept(self.matcher, token, is_last=is_last)
+        return step
+
+    def raise_failure(self) -> None:
+        """Raises the error of the mask after the last token, if there was one; the token is part of the text."""
+        if self._failure is not None:
+            raise self._failure
+
+    def _accept(self, matcher: Matcher, token: int, *, is_last: bool) -> None:
+        begin = time.perf_counter()
+        try:
+            is_legal = matcher.accept(token) if is_last else matcher.step(token, self._mask)
+        except GrammarError as error:
+            self._failure, is_legal = error, matcher.accept(token)
+        self._mask_seconds, self._has_mask = time.perf_counter() - begin, not is_last
+        if not is_legal:
             msg = f"token {token} is in the mask and was refused"
             raise AssertionError(msg)
-        reported = {} if self.logprobs is None else _logprobs(logits, token, self.logprobs)
-        return Step(token, self.model.vocabulary.token(token) or b"", allowed, seconds, reported)
 
 
 def _steps(
@@ -130,10 +151,10 @@ def _steps(
             draft = drafter.propose(sampler.matcher, tokens)[: remaining - 1]
         rows = model.logits_along(draft) if draft else model.logits()[np.newaxis]
         for position, logits in enumerate(rows):
-            step = sampler.step(logits)
+            remaining -= 1
+            step = sampler.step(logits, is_last=remaining == 0)
             last = step.token
             tokens.append(last)
-            remaining -= 1
             is_drafted = position < len(draft) and last == draft[position]
             if drafter is not None and is_drafted:
                 drafter.accepted += 1
@@ -142,6 +163,7 @@ def _steps(
                     model.remove_last(len(draft) - position)
                 model.append(last)
             yield step
+            sampler.raise_failure()
             if not is_drafted or sampler.is_finished(last):
                 break
 

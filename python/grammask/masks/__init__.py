@@ -11,14 +11,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from grammask._grammask import fill_masks, set_threads, threads
+from grammask._grammask import fill_masks, set_threads, step_batch, threads
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     import numpy.typing as npt
 
-__all__ = ["allocate_mask", "apply_mask", "fill_masks", "set_threads", "threads"]
+__all__ = ["allocate_mask", "apply_mask", "fill_masks", "set_threads", "step_batch", "threads"]
 
 _BFLOAT16_REFUSED = 0xFF80
 """The bits of negative infinity in bfloat16."""

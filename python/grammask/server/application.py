@@ -7,6 +7,7 @@ disconnects, its generation ends.
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import json
 from importlib import resources
 from typing import TYPE_CHECKING, Any
@@ -25,6 +26,7 @@ from grammask.integrations.drafts import Drafter
 from grammask.integrations.serving.request_budget import BudgetPolicy
 from grammask.language_models import DraftVerifier
 from grammask.language_models.generation import generate
+from grammask.mask_directory import MaskDirectory
 from grammask.server import requests
 from grammask.server.answers import Answer, Chunks, StopText, error_of
 from grammask.server.playground import inspect_text
@@ -33,6 +35,7 @@ from grammask.tool_styles import tool_style as style_named
 from grammask.tools import CallStream, read_calls, shown_tools
 
 if TYPE_CHECKING:
+    import os
     from collections.abc import AsyncIterator, Iterator, Sequence
 
     from starlette.requests import Request
@@ -40,6 +43,7 @@ if TYPE_CHECKING:
 
     from grammask._grammask import Matcher
     from grammask.errors import Diagnostic
+    from grammask.grammar import Grammar
     from grammask.language_models import LanguageModel
     from grammask.language_models.generation import Step
     from grammask.tools import Call
@@ -56,6 +60,7 @@ def application(
     tool_style: str = "hermes",
     has_budgets: bool = True,
     has_drafts: bool = False,
+    mask_directory: str | os.PathLike[str] | None = None,
 ) -> Starlette:
     """Makes the application that serves a model.
 
@@ -68,12 +73,17 @@ def application(
         has_budgets: Whether answers under a grammar are complete within the maximum number of tokens of their request,
             which is refused if it is too small. Otherwise they may be truncated.
         has_drafts: Whether the model verifies drafts from the grammar, if it is a ``DraftVerifier``.
+        mask_directory: The path of a :class:`grammask.mask_directory.MaskDirectory`; None for none.
 
     Raises:
         ValueError: The style is unknown.
+        OSError: The directory cannot be made.
     """
     style_named(tool_style)
-    server = _Server(model, name, tool_style, has_budgets=has_budgets, has_drafts=has_drafts)
+    directory = None if mask_directory is None else MaskDirectory(mask_directory)
+    server = _Server(
+        model, name, tool_style, has_budgets=has_budgets, has_drafts=has_drafts, directory=directory
+    )
     return Starlette(
         routes=[
             Route("/", server.page),
@@ -83,20 +93,35 @@ def application(
             Route("/v1/completions", server.completions, methods=["POST"]),
             Route("/v1/chat/completions", server.chat, methods=["POST"]),
         ],
+        lifespan=server.lifespan,
         middleware=[Middleware(TrustedHostMiddleware, allowed_hosts=list(hosts))],
     )
 
 
 class _Server:
     def __init__(
-        self, model: LanguageModel, name: str, tool_style: str, *, has_budgets: bool, has_drafts: bool
+        self,
+        model: LanguageModel,
+        name: str,
+        tool_style: str,
+        *,
+        has_budgets: bool,
+        has_drafts: bool,
+        directory: MaskDirectory | None,
     ) -> None:
         self._model = model
         self._name = name
         self._tool_style = tool_style
         self._has_budgets = has_budgets
         self._has_drafts = has_drafts
+        self._directory = directory
         self._model_lock = asyncio.Lock()
+
+    @contextlib.asynccontextmanager
+    async def lifespan(self, _: Starlette) -> AsyncIterator[None]:
+        yield
+        if self._directory is not None:
+            self._directory.flush()
 
     async def page(self, request: Request) -> Response:  # noqa: ARG002
         return HTMLResponse(resources.files(__package__).joinpath("playground.html").read_bytes())
@@ -128,7 +153,8 @@ class _Server:
             fields = requests.read_body(await _body_of(request), kind=kind)
             sampling = requests.sampling_of(fields, kind=kind)
             tools = requests.tools_of(fields)
-            matcher, relaxations = await run_in_threadpool(self._matcher, fields)
+            grammar = await run_in_threadpool(self._grammar, fields)
+            matcher = await run_in_threadpool(self._matcher, grammar)
             prompt = await run_in_threadpool(self._prompt, fields, kind)
             policy = requests.budget_policy_of(fields, BudgetPolicy.REQUIRED)
             steps = await run_in_threadpool(self._steps, matcher, prompt, sampling, policy)
@@ -141,8 +167,12 @@ class _Server:
             return JSONResponse(error_of(str(error), param=param, code=error.code), 400)
         except (TypeError, ValueError) as error:
             return JSONResponse(error_of(str(error), code="invalid_value"), 400)
-        answer = Answer(kind, self._name, len(prompt), relaxations=relaxations)
-        pieces = self._pieces(answer, steps, matcher, sampling, is_named=bool(tools))
+        answer = Answer(
+            kind, self._name, len(prompt), relaxations=grammar.relaxations if grammar is not None else ()
+        )
+        pieces = self._learning(
+            self._pieces(answer, steps, matcher, sampling, is_named=bool(tools)), answer, grammar
+        )
         has_logprobs = sampling.logprobs is not None
         if sampling.is_streamed:
             vocabulary = self._model.vocabulary if has_logprobs else None
@@ -157,13 +187,26 @@ class _Server:
             answer.whole(text, self._model.vocabulary, with_logprobs=has_logprobs, calls=calls)
         )
 
-    def _matcher(self, fields: dict[str, Any]) -> tuple[Matcher | None, list[Diagnostic]]:
-        """Returns a matcher for the constraint of a request, and the keywords that it does not enforce."""
-        vocabulary = self._model.vocabulary
-        grammar = requests.grammar_of(fields, tool_style=self._tool_style, vocabulary=vocabulary)
+    def _grammar(self, fields: dict[str, Any]) -> Grammar | None:
+        return requests.grammar_of(fields, tool_style=self._tool_style, vocabulary=self._model.vocabulary)
+
+    def _matcher(self, grammar: Grammar | None) -> Matcher | None:
         if grammar is None:
-            return None, []
-        return grammar.compile(vocabulary, cache=default_compile_cache).matcher(), grammar.relaxations
+            return None
+        if self._directory is not None:
+            return self._directory.compile(grammar, self._model.vocabulary).matcher()
+        return grammar.compile(self._model.vocabulary, cache=default_compile_cache).matcher()
+
+    async def _learning(
+        self, pieces: AsyncIterator[str], answer: Answer, grammar: Grammar | None
+    ) -> AsyncIterator[str]:
+        """Yields the pieces of an answer; afterwards the directory of masks learns its text."""
+        async for piece in pieces:
+            yield piece
+        if self._directory is not None and grammar is not None:
+            text = b"".join(step.text for step in answer.steps)
+            with contextlib.suppress(OSError):  # The answer does not depend on the file.
+                await run_in_threadpool(self._directory.learn, grammar, self._model.vocabulary, text)
 
     def _prompt(self, fields: dict[str, Any], kind: str) -> list[int]:
         if kind == "completions":

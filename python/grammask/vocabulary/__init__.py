@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import threading
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from grammask import _grammask
@@ -55,6 +56,43 @@ class Vocabulary(_grammask.Vocabulary):
                 vocabulary = cls(tokens, special=special, eos=tiktoken.END_OF_TEXT)
                 _DEFAULTS[cls] = vocabulary
         return vocabulary
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str]) -> Self:
+        """Reads a file that :meth:`save` wrote.
+
+        Such a file opens about ten times as fast as that of a tokenizer, and needs no library. Servers keep one per
+        model; processes can share it.
+
+        Raises:
+            OSError: The file cannot be read.
+            VocabularyError: The file is not a saved vocabulary, is damaged, or has another version of the format
+                (code ``invalid-saved-vocabulary``).
+
+        >>> import os, tempfile
+        >>> from grammask import Vocabulary
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     path = os.path.join(folder, "model.vocabulary")
+        ...     Vocabulary([b"a", b"b", None], eos=2).save(path)
+        ...     Vocabulary.load(path).tokens()
+        [b'a', b'b', None]
+        """
+        return cls.from_bytes(Path(path).read_bytes())
+
+    @staticmethod
+    def is_saved(path: str | os.PathLike[str]) -> bool:
+        """Whether a file begins like those of :meth:`save`.
+
+        Raises:
+            OSError: The file cannot be read.
+        """
+        with Path(path).open("rb") as file:
+            return file.read(len(_SAVED_MAGIC)) == _SAVED_MAGIC
+
+    @classmethod
+    def from_bytes(cls, saved: bytes) -> Self:
+        """Reads bytes that :meth:`to_bytes` returned. Raises ``VocabularyError`` as :meth:`load`."""
+        return cls(_grammask.saved_vocabulary(saved))
 
     @classmethod
     def from_file(
@@ -263,6 +301,9 @@ class Vocabulary(_grammask.Vocabulary):
         all_special = {**table.special, **(special or {})}
         return cls(table.with_room_for(all_special.values()), special=all_special, eos=eos, size=size)
 
+
+_SAVED_MAGIC = b"gmskvoc\n"
+"""The first bytes of a saved vocabulary."""
 
 _DEFAULTS: dict[type[Vocabulary], Vocabulary] = {}
 _DEFAULTS_LOCK = threading.Lock()

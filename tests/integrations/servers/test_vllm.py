@@ -261,7 +261,9 @@ def test_layout_of_the_bitmask(manager, tokenizer) -> None:
     bitmask = engine.grammar_bitmask({"a": first, "b": second}, ["a", "b"], {"a": [yes[0], end], "b": []})
     assert bitmask.dtype == np.int32
     assert bitmask.shape[1] == WIDTH // 32
-    assert len(bitmask) >= 4, "since 0.33, each request has as many rows as it may have drafted tokens, and one"
+    assert len(bitmask) >= 4, (
+        "since 0.33, each request has as many rows as it may have drafted tokens, and one"
+    )
     vocabulary = vocabulary_of(tokenizer, WIDTH)
     choices = Grammar.from_choices(["yes", "no"]).compile(vocabulary).matcher()
     assert legal(bitmask[0]) == choices.allowed_ids().tolist()

@@ -1,11 +1,13 @@
 //! Tokens: their ids, their texts, and the [`Vocabulary`].
 
 mod error;
+mod saved_vocabulary;
 mod token_id;
 mod token_texts;
 mod vocabulary;
 
 pub use error::VocabularyError;
+pub use saved_vocabulary::SavedVocabularyError;
 pub use token_id::TokenId;
 pub use token_texts::TokenTexts;
 pub use vocabulary::Vocabulary;

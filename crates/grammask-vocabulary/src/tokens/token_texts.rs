@@ -76,14 +76,35 @@ impl TokenTexts {
         Self { slots: Vec::with_capacity(tokens), ..Self::default() }
     }
 
+    /// So many tokens without text.
+    pub(super) fn textless(tokens: usize) -> Self {
+        Self { slots: vec![TextSlot::short(&[]); tokens], ..Self::default() }
+    }
+
+    /// Gives a token without text a text; `None` if it has one or does not exist.
+    pub(super) fn set(&mut self, index: usize, text: &[u8]) -> Option<()> {
+        if self.slots.get(index)?.0[MAX_INLINE] != 0 {
+            return None;
+        }
+        self.slots[index] = self.slot_of(text);
+        Some(())
+    }
+
     /// Adds the next token.
     pub fn push(&mut self, text: &[u8]) {
+        let slot = self.slot_of(text);
+        self.slots.push(slot);
+    }
+
+    /// The slot of a new text, which is stored in `long` if the slot has no room for it.
+    fn slot_of(&mut self, text: &[u8]) -> TextSlot {
         self.text_bytes += text.len();
         if text.len() <= MAX_INLINE {
-            return self.slots.push(TextSlot::short(text));
+            return TextSlot::short(text);
         }
-        self.slots.push(TextSlot::long(self.long.len(), text.len()));
+        let start = self.long.len();
         self.long.extend_from_slice(text);
+        TextSlot::long(start, text.len())
     }
 
     /// Adds a token without text.

@@ -54,8 +54,19 @@ impl Vocabulary {
     pub fn new(
         tokens: TokenTexts,
         special: Vec<(String, u32)>,
+        eos: Vec<u32>,
+        size: Option<usize>,
+    ) -> Result<Self, VocabularyError> {
+        Self::with_trie(tokens, special, eos, size, TokenTrie::new)
+    }
+
+    /// As [`new`](Self::new), with a trie that `trie` makes of the texts, without those of special and end tokens.
+    pub(super) fn with_trie(
+        tokens: TokenTexts,
+        special: Vec<(String, u32)>,
         mut eos: Vec<u32>,
         size: Option<usize>,
+        trie: impl FnOnce(&TokenTexts) -> TokenTrie,
     ) -> Result<Self, VocabularyError> {
         let size = checked_size(&tokens, size)?;
         let mut by_name = FxHashMap::default();
@@ -90,7 +101,7 @@ impl Vocabulary {
         }
         let eos: Vec<TokenId> = eos.into_iter().map(TokenId).collect();
         let texts = tokens.without(names.iter().map(|&(_, id)| id).chain(eos.iter().copied()));
-        let trie = TokenTrie::new(&texts);
+        let trie = trie(&texts);
         let mut tokens_with_text = TokenSet::new(size);
         tokens_with_text.extend(trie.sorted_ids().iter().copied());
         Ok(Self {
