@@ -98,6 +98,12 @@ pub struct LexedRecognizer {
 }
 
 impl LexedRecognizer {
+    /// The start of every recogniser: the first of its sets.
+    #[must_use]
+    pub fn start_set() -> SetId {
+        SetId::new(0)
+    }
+
     /// A recogniser for masks over a vocabulary of this size.
     ///
     /// # Errors
@@ -147,16 +153,33 @@ impl LexedRecognizer {
             walked_masks: AtomicU64::new(0),
             tables: Mutex::new(tables),
         };
-        // A text that begins a line begins in the newline before it, if the parser can read one.
-        let mut start = Some(recognizer.start);
-        for &byte in &prepared.grammar.beginning {
+        if !prepared.grammar.beginning.is_empty() {
+            recognizer.start_after_beginning()?;
+        }
+        Ok(recognizer)
+    }
+
+    /// Makes the set after the bytes that precede every text the start, and the first of all sets.
+    fn start_after_beginning(&mut self) -> Result<(), LimitExceeded> {
+        let grammar = self.prepared.grammar.clone();
+        let mut start = Some(self.start);
+        for &byte in &grammar.beginning {
             start = match start {
-                Some(start) => recognizer.step(start, byte)?,
+                Some(start) => self.step(start, byte)?,
                 None => None,
             };
         }
-        recognizer.start = start.unwrap_or(recognizer.start);
-        Ok(recognizer)
+        let runs = match start {
+            Some(start) => self.set(start).runs.to_vec(),
+            // A line break is read if the parser can read one.
+            None if grammar.definition().beginning.is_empty() => self.set(self.start).runs.to_vec(),
+            None => Vec::new(),
+        };
+        self.sets = Sets::default();
+        let tables = self.tables.get_mut().unwrap_or_else(PoisonError::into_inner);
+        tables.set_ids.clear();
+        self.start = tables.intern(&self.sets, runs)?;
+        Ok(())
     }
 
     /// The grammar with its static tables.

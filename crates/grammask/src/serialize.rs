@@ -21,7 +21,7 @@ use grammask_vocabulary::Vocabulary;
 /// The magic bytes at the start of a file.
 const MAGIC: &[u8; 8] = b"grammask";
 /// The version of the format. Files of other versions are rejected.
-const VERSION: u32 = 4;
+const VERSION: u32 = 5;
 const HASH_BYTES: usize = size_of::<u128>();
 
 impl CompiledGrammar {

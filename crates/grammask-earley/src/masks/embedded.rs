@@ -160,8 +160,10 @@ impl MaskComputation<'_> {
         nodes: &NodeSetRef,
     ) -> Result<SymbolSummary, ComposeError> {
         let Some(state) = self.machine.embedded.get(state) else { return Ok(self.empty()) };
-        let first_bytes = self.first_bytes_of_embedded(state)?;
-        if !first_bytes.intersects(nodes.child_bytes()) {
+        // Where no token goes on, the engine need not be made.
+        if *nodes.child_bytes() == [0; 4]
+            || !self.first_bytes_of_embedded(state)?.intersects(nodes.child_bytes())
+        {
             return Ok(self.empty());
         }
         if let Some(known) = self.summaries.embedded.begun.get(&(state, nodes.id())) {

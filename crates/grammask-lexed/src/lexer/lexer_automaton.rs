@@ -16,7 +16,7 @@ use std::sync::Arc;
 
 use rustc_hash::FxHashMap;
 
-use crate::definition::grammar::{LexedGrammar, LexerKind, LexingRule};
+use crate::definition::grammar::{ByteClasses, LexedGrammar, LexerKind, LexingRule};
 use crate::parser::terminal_set::TerminalSet;
 use grammask_automata::{Automata, ByteSet, StateId};
 use grammask_collections::id_type;
@@ -166,16 +166,8 @@ impl Lexer {
                 None => None,
             });
         }
-        let terms: Vec<_> = grammar.terminals.iter().filter_map(|terminal| terminal.term).collect();
-        let mut class_of_byte = Box::new(automata.terms().byte_classes(&terms));
-        if grammar.indentation.is_some() {
-            grammar.column_units.refine(&mut class_of_byte);
-        }
-        let class_count = class_of_byte.iter().max().map_or(1, |&max| usize::from(max) + 1);
-        let mut byte_of_class = vec![0_u8; class_count].into_boxed_slice();
-        for byte in (0..=u8::MAX).rev() {
-            byte_of_class[usize::from(class_of_byte[usize::from(byte)])] = byte;
-        }
+        let ByteClasses { class_of_byte, byte_of_class } = grammar.byte_classes();
+        let class_count = byte_of_class.len();
         let mut lexer = Self {
             automata,
             terminals: MatchOrder {
