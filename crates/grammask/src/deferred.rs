@@ -8,8 +8,8 @@ use std::sync::{Arc, OnceLock};
 
 use grammask_diagnostics::{Deadline, GrammarError, LimitExceeded, Limits};
 use grammask_engine::{
-    Effort, Engine, Expectation, MaskCounts, MaskOutcome, MaskRequest, MaskSource, PrecomputeBudget, SetId,
-    ShortestCompletion,
+    Effort, Engine, ExitsRequest, Expectation, MaskCounts, MaskOutcome, MaskRequest, MaskSource,
+    PrecomputeBudget, SetId, ShortestCompletion, TokensAndExits,
 };
 use grammask_grammar::EmbeddedTexts;
 use grammask_lexed::{ByteClasses, LexedGrammar, LexedRecognizer, PreparedGrammar};
@@ -190,6 +190,14 @@ impl MaskSource for DeferredRecognizer {
             (Effort::Immediate, None) => Ok(MaskOutcome::Declined),
             _ => self.recognizer()?.compute(request, effort, deadline),
         }
+    }
+
+    fn compute_exits(
+        &self,
+        request: &ExitsRequest<'_>,
+        deadline: &Deadline,
+    ) -> Result<Option<TokensAndExits>, LimitExceeded> {
+        self.recognizer()?.compute_exits(request, deadline)
     }
 
     fn counts(&self) -> MaskCounts {
