@@ -10,13 +10,18 @@
 //! [`LexingRule::Lark`] terminals form groups: once a group has matched, later groups are
 //! dropped, so the list contains exactly the terminals that can still win over the match. A state can thus serve as a
 //! guard unchanged.
+//!
+//! Refused terminals of the first groups match before all others, so a guard that consists of some of them in the
+//! states that they have in the open lexeme too is redundant: where the guard accepts, the lexeme becomes a refused one,
+//! or the guard that it left does. Such guards are dropped. Without this, a refused terminal that reads any text would
+//! be a guard of nearly all lexemes.
 
 use std::ops::Range;
 use std::sync::Arc;
 
 use rustc_hash::FxHashMap;
 
-use crate::definition::grammar::{ByteClasses, LexedGrammar, LexerKind, LexingRule};
+use crate::definition::grammar::{ByteClasses, LexedGrammar, LexerKind, LexingRule, TerminalRole};
 use crate::parser::terminal_set::TerminalSet;
 use grammask_automata::{Automata, ByteSet, StateId};
 use grammask_collections::id_type;
@@ -97,6 +102,8 @@ struct MatchOrder {
     keywords: Vec<(TerminalId, TerminalId)>,
     /// Whether a lexeme of each terminal is invalid where a longer one is possible.
     is_longest: Vec<bool>,
+    /// Whether each terminal is refused, and its guards are redundant beside the same terminal in the open lexeme.
+    is_refused: Vec<bool>,
 }
 
 /// Interned states.
@@ -179,6 +186,15 @@ impl Lexer {
                     .terminals
                     .iter()
                     .map(|terminal| grammar.lexer != LexerKind::DynamicComplete || terminal.is_ignored())
+                    .collect(),
+                is_refused: grammar
+                    .terminals
+                    .iter()
+                    .map(|terminal| {
+                        terminal.role == TerminalRole::Refused
+                            && grammar.rule == LexingRule::Lark
+                            && !grammar.lexer.is_dynamic()
+                    })
                     .collect(),
             },
             class_of_byte,
@@ -517,6 +533,22 @@ impl Lexer {
         id
     }
 
+    /// The guards that are not redundant beside an open lexeme in `state`.
+    fn without_redundant(&mut self, state: LexStateId, guards: GuardsId) -> GuardsId {
+        let live = &self.states.list[state.index()].live;
+        let is_redundant = |guard: &LexStateId| {
+            let guard = &self.states.list[guard.index()].live;
+            live.starts_with(guard) && guard.iter().all(|of| self.terminals.is_refused[of.terminal.index()])
+        };
+        let members = &self.guards.members[guards.index()];
+        if !members.iter().any(is_redundant) {
+            return guards;
+        }
+        let mut needed: Vec<LexStateId> =
+            members.iter().filter(|&guard| !is_redundant(guard)).copied().collect();
+        self.intern_guards(&mut needed)
+    }
+
     fn intern_configuration(
         &mut self,
         state: LexStateId,
@@ -524,6 +556,12 @@ impl Lexer {
     ) -> Result<ConfigurationId, LimitExceeded> {
         if let Some(&cached) = self.configurations.ids.get(&(state, guards)) {
             return Ok(cached);
+        }
+        let needed = self.without_redundant(state, guards);
+        if needed != guards {
+            let id = self.intern_configuration(state, needed)?;
+            self.configurations.ids.insert((state, guards), id);
+            return Ok(id);
         }
         if self.configurations.pairs.len() >= self.max_states {
             return Err(LimitExceeded::new("automaton_states", self.max_states));
