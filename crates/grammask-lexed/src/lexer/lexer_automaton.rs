@@ -14,7 +14,8 @@
 //! Refused terminals of the first groups match before all others, so a guard that consists of some of them in the
 //! states that they have in the open lexeme too is redundant: where the guard accepts, the lexeme becomes a refused one,
 //! or the guard that it left does. Such guards are dropped. Without this, a refused terminal that reads any text would
-//! be a guard of nearly all lexemes.
+//! be a guard of nearly all lexemes. A lexeme that can only become a refused one is not extended; its state is a guard
+//! at most.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -102,8 +103,16 @@ struct MatchOrder {
     keywords: Vec<(TerminalId, TerminalId)>,
     /// Whether a lexeme of each terminal is invalid where a longer one is possible.
     is_longest: Vec<bool>,
-    /// Whether each terminal is refused, and its guards are redundant beside the same terminal in the open lexeme.
+    /// Whether each terminal is refused.
     is_refused: Vec<bool>,
+    /// Whether a guard of refused terminals is redundant beside the same terminals in the open lexeme.
+    drops_refused_guards: bool,
+}
+
+impl MatchOrder {
+    fn are_refused(&self, live: &[LiveTerminal]) -> bool {
+        live.iter().all(|live| self.is_refused[live.terminal.index()])
+    }
 }
 
 /// Interned states.
@@ -190,12 +199,9 @@ impl Lexer {
                 is_refused: grammar
                     .terminals
                     .iter()
-                    .map(|terminal| {
-                        terminal.role == TerminalRole::Refused
-                            && grammar.rule == LexingRule::Lark
-                            && !grammar.lexer.is_dynamic()
-                    })
+                    .map(|terminal| terminal.role == TerminalRole::Refused)
                     .collect(),
+                drops_refused_guards: grammar.rule == LexingRule::Lark && !grammar.lexer.is_dynamic(),
             },
             class_of_byte,
             byte_of_class,
@@ -313,7 +319,7 @@ impl Lexer {
             let start = self.mode_starts[mode.index()][index];
             self.fill_state_row(start)?;
             let state = self.states.rows[self.row(start.index()).start + byte_class];
-            if state != DEAD {
+            if state != DEAD && !self.is_refused(LexStateId(state)) {
                 entered.push(self.intern_configuration(LexStateId(state), guards)?);
             }
         }
@@ -384,7 +390,7 @@ impl Lexer {
             return Ok((DEAD, DEAD));
         }
         let next = (next != DEAD).then_some(LexStateId(next));
-        let extended = match next {
+        let extended = match next.filter(|&next| !self.is_refused(next)) {
             Some(next) => self.intern_configuration(next, GuardsId(guards))?.0,
             None => DEAD,
         };
@@ -533,12 +539,20 @@ impl Lexer {
         id
     }
 
+    /// Whether the lexeme can only become a refused one.
+    fn is_refused(&self, state: LexStateId) -> bool {
+        self.terminals.are_refused(&self.states.list[state.index()].live)
+    }
+
     /// The guards that are not redundant beside an open lexeme in `state`.
     fn without_redundant(&mut self, state: LexStateId, guards: GuardsId) -> GuardsId {
+        if !self.terminals.drops_refused_guards {
+            return guards;
+        }
         let live = &self.states.list[state.index()].live;
         let is_redundant = |guard: &LexStateId| {
             let guard = &self.states.list[guard.index()].live;
-            live.starts_with(guard) && guard.iter().all(|of| self.terminals.is_refused[of.terminal.index()])
+            live.starts_with(guard) && self.terminals.are_refused(guard)
         };
         let members = &self.guards.members[guards.index()];
         if !members.iter().any(is_redundant) {
