@@ -14,8 +14,7 @@
 //! Refused terminals of the first groups match before all others, so a guard that consists of some of them in the
 //! states that they have in the open lexeme too is redundant: where the guard accepts, the lexeme becomes a refused one,
 //! or the guard that it left does. Such guards are dropped. Without this, a refused terminal that reads any text would
-//! be a guard of nearly all lexemes. A lexeme that can only become a refused one is not extended; its state is a guard
-//! at most.
+//! be a guard of nearly all lexemes.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -264,6 +263,12 @@ impl Lexer {
             .map(|live_terminal| live_terminal.terminal)
     }
 
+    /// Whether the lexeme can only become a refused one, so that no text has it.
+    pub(crate) fn is_refused(&self, configuration: ConfigurationId) -> bool {
+        let state = self.configurations.pairs[configuration.index()].0;
+        self.terminals.are_refused(&self.states.list[state.index()].live)
+    }
+
     /// The configurations before the first byte, in a mode.
     ///
     /// # Errors
@@ -319,7 +324,7 @@ impl Lexer {
             let start = self.mode_starts[mode.index()][index];
             self.fill_state_row(start)?;
             let state = self.states.rows[self.row(start.index()).start + byte_class];
-            if state != DEAD && !self.is_refused(LexStateId(state)) {
+            if state != DEAD {
                 entered.push(self.intern_configuration(LexStateId(state), guards)?);
             }
         }
@@ -390,7 +395,7 @@ impl Lexer {
             return Ok((DEAD, DEAD));
         }
         let next = (next != DEAD).then_some(LexStateId(next));
-        let extended = match next.filter(|&next| !self.is_refused(next)) {
+        let extended = match next {
             Some(next) => self.intern_configuration(next, GuardsId(guards))?.0,
             None => DEAD,
         };
@@ -537,11 +542,6 @@ impl Lexer {
         self.guards.rows.resize(self.guards.members.len() * self.byte_of_class.len(), UNKNOWN);
         self.guards.ids.insert(members[..].into(), id);
         id
-    }
-
-    /// Whether the lexeme can only become a refused one.
-    fn is_refused(&self, state: LexStateId) -> bool {
-        self.terminals.are_refused(&self.states.list[state.index()].live)
     }
 
     /// The guards that are not redundant beside an open lexeme in `state`.

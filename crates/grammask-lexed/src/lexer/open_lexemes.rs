@@ -240,6 +240,7 @@ impl<'a> OpenLexemeAnalysis<'a> {
         for step in self.lexer.steps(configuration).map_err(|limit| limit.diagnostic())? {
             if let Some(next) = step.extended
                 && !reached.contains(&next)
+                && !self.lexer.is_refused(next)
             {
                 reached.push(next);
             }
@@ -276,6 +277,7 @@ impl<'a> OpenLexemeAnalysis<'a> {
             let Some(guards) = self.profile_list[profile][index] else { continue };
             let byte = self.lexer.byte_of_class()[index];
             let next = self.lexer.enter(mode, byte, guards).map_err(|limit| limit.diagnostic())?;
+            let next: Vec<_> = next.into_iter().filter(|&next| !self.lexer.is_refused(next)).collect();
             successors.extend(next.into_iter().map(|next| self.variable(Variable::Inside(next, mode))));
         }
         successors.sort_unstable();

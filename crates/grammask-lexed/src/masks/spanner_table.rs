@@ -347,6 +347,9 @@ impl SpannerTable {
         for &(node, guards) in commits.iter().rev() {
             let byte = trie.byte(node);
             for configuration in lexer.enter(mode, byte, guards)? {
+                if lexer.is_refused(configuration) {
+                    continue;
+                }
                 let column = self.columns.step(lexer, configuration, ColumnState::BEFORE_LEXEME, byte);
                 let position = TriePosition { node, configuration, column };
                 if position.is_shared(trie) { links.push(position) } else { positions.push(position) }
@@ -423,7 +426,7 @@ impl SpannerTable {
                     let key = (terminal, self.columns.emitted(terminal, column.column));
                     branches.entry(key).or_default().push((child, guards));
                 }
-                if let Some(next) = step.extended {
+                if let Some(next) = step.extended.filter(|&next| !lexer.is_refused(next)) {
                     let column = self.columns.step(lexer, next, column, byte);
                     let position = TriePosition { node: child, configuration: next, column };
                     if position.is_shared(trie) { links.push(position) } else { positions.push(position) }
