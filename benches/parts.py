@@ -5,9 +5,9 @@
 Prints CPU times with o200k, the best of several rounds in one process:
 
 - *inside*: per token of a part, filling the mask and accepting the token, in texts that are read for the first time
-  (*new*) and in the same texts again, for the grammar alone and for the same code in a composition, in a fenced block of a
+  (*new*) and in the same texts again: for the grammar alone, and for the same code in a composition, in a block of a
   Markdown answer, in a part with a maximum of tokens, and in JSON strings. *first* is the time from the grammar to its
-  first mask, and *entry* that of the first mask inside the part, for which its tables are made. Ratios compare with the
+  first mask; *entry* is that of the first mask inside the part, for which its tables are made. Ratios compare with the
   grammar alone, per token; strings have tokens of their own.
 - *outside*: per token of prose in a composition in which the part is not entered, in visited states, with the memory of
   all states; the ratio compares with the composition whose part is a word.
@@ -19,13 +19,16 @@ from __future__ import annotations
 import json
 import sysconfig
 import time
-from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 from grammask import CompiledGrammar, Grammar, Vocabulary
 from grammask._grammask import embedded_vocabulary, encode_ordinary
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 ROUNDS = 3
 PROSE = "The answer needs some words first: how it works, why `x` is `1`, and what (or who) comes next.\n" * 4
@@ -87,7 +90,9 @@ def surroundings(name: str) -> dict[str, Around]:
         "alone": Around("", "", lambda part: part),
         "in a fence": Around("```\n", "\n```", lambda part: "```\n" + part + "\n```"),
         "in prose": Around(
-            "See:\n```\n", "```\nDone.", lambda part: Grammar.text_until("```\n") + part + "```" + Grammar.text()
+            "See:\n```\n",
+            "```\nDone.",
+            lambda part: Grammar.text_until("```\n") + part + "```" + Grammar.text(),
         ),
         "Markdown answer": Around(
             f"See:\n```{name}\n",
@@ -208,7 +213,8 @@ def main() -> None:
         "schema": (lambda: Grammar.from_json_schema(SCHEMA), DOCUMENTS),
     }
     print(
-        f"{'inside':8} {'composition':16} {'first ms':>9} {'entry ms':>9} {'new us':>8} {'again us':>8} {'tokens':>7}  ratios"
+        f"{'inside':8} {'composition':16} {'first ms':>9} {'entry ms':>9} {'new us':>8} {'again us':>8} {'tokens':>7}"
+        "  ratios"
     )
     for name, (part, texts) in parts.items():
         rounds: dict[str, list[Times]] = {}
@@ -230,7 +236,10 @@ def main() -> None:
     print(f"\n{'outside':8} {'us':>8} {'MiB':>8}  ratio")
     prose = encode_ordinary("o200k_base", PROSE)
     word = None
-    for name, part in {"a word": Grammar.from_regex("[a-z]*"), **{n: p() for n, (p, _) in parts.items()}}.items():
+    for name, part in {
+        "a word": Grammar.from_regex("[a-z]*"),
+        **{n: p() for n, (p, _) in parts.items()},
+    }.items():
         grammar = Grammar.text_until("```\n") + part + "```" + Grammar.text() | Grammar.text(without=["```"])
         vocabulary = new_vocabulary()
         compiled = grammar.compile(vocabulary, cache=False)

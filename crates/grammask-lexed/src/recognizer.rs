@@ -14,7 +14,7 @@ use crate::completion::search::{SearchSources, ShortestCompletions};
 use crate::definition::grammar::{LexedProduction, LexedSymbol};
 use crate::lexer::column_units::UnitState;
 use crate::lexer::lexer_automaton::{ConfigurationId, GuardsId, LexModeId, Lexer};
-use crate::lexer::open_lexemes::OpenTerminalsId;
+use crate::lexer::open_lexemes::{OpenTerminalsId, may_end_text};
 use crate::masks::follow_cache::FollowCache;
 use crate::masks::mask_tables::MaskTables;
 use crate::masks::precompute::Precomputation;
@@ -580,7 +580,8 @@ impl RecognizerTables {
             return None;
         }
         let (columns, vocabulary) = (recognizer.columns.clone(), request.vocabulary);
-        let masks = MaskTables::with_exits(columns, next_bytes, vocabulary.trie(), vocabulary.size());
+        let last = may_end_text(&recognizer.prepared.grammar, &recognizer.prepared.tables);
+        let masks = MaskTables::with_exits(columns, next_bytes, vocabulary.trie(), vocabulary.size(), last);
         self.masks.push(masks);
         Some(self.masks.len() - 1)
     }

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from grammask.lark_grammars.terminals import TerminalTuple
     from grammask.sources import Source
 
-__all__ = ["MAX_FENCE_LENGTH", "Fence", "block_of_code", "block_of_text", "fences_of"]
+__all__ = ["MAX_FENCE_LENGTH", "Fence", "block_of_code", "block_of_text", "code_of_block", "fences_of"]
 
 MAX_FENCE_LENGTH = 8
 """Each length is a part of the grammar of its own."""
@@ -111,25 +111,18 @@ def block_of_code(fence: Fence, names: Sequence[str], source: Source, language: 
         composition.literal(fence.text),
         composition.difference(rf"{fence.character}*[ \t]*"),
     ]
-    bad_line = rf"\n{fence.begin_of_line}"
     match source:
-        # Refused terminals are for lexers that split the text once.
-        case LarkSource(indentation=None, lexer="basic" | "contextual"):
-            lexemes = _BlockLexemes(names[0], rf"(?s:.)*(?:[\x00\r]|{bad_line})", fence.text)
-            parts = [*opening, _coded(lexemes.around(source), fence), *last_line]
-        case LarkSource() if _ends_with_newline(source):
-            # The closing fence ends the part, and something follows a fence at the beginning of another line. The
-            # columns of a line do not count form feeds.
-            refused = rf"(?s:.)*(?:[\x00\r]|{bad_line}(?s:.)|\f{fence.text})"
-            lexemes = _BlockLexemes(names[0], refused, fence.text)
-            parts = [*opening, _coded(lexemes.around(source), fence), *last_line[2:]]
+        case LarkSource() if (code := code_of_block(fence, names[0], source)) is not None:
+            # The closing fence of a language with indentation belongs to the part.
+            closing = last_line if code.indentation is None else last_line[2:]
+            parts = [*opening, _coded(code, fence), *closing]
         case JsonSchemaSource():
             # No line of JSON begins with a fence, since strings have no line feeds.
             parts = [*opening, _coded(source, fence), *last_line]
         case RegexSource(syntax="rust") if not fence.indent:
             bad_lines = rf"(?:(?s:.)*\n)?{fence.begin_of_line}(?s:.)*"
-            code = composition.difference(source.pattern, [r"(?s:.)*[\x00\r](?s:.)*", bad_lines])
-            parts = [*opening, code, *last_line]
+            text = composition.difference(source.pattern, [r"(?s:.)*[\x00\r](?s:.)*", bad_lines])
+            parts = [*opening, text, *last_line]
         case _:
             message = f"it cannot be excluded that the {language} code of a block closes its fence"
             advice = (
@@ -140,6 +133,26 @@ def block_of_code(fence: Fence, names: Sequence[str], source: Source, language: 
     return composition.sequence(
         [composition.literal(fence.spaces), composition.named(composition.sequence(parts), language)]
     )
+
+
+def code_of_block(fence: Fence, name: str, source: LarkSource) -> LarkSource | None:
+    """Returns the grammar of code that does not close its block, after the opening line; None if there is none.
+
+    Raises:
+        UnsupportedGrammar: An ignored terminal has no expression.
+    """
+    bad_line = rf"\n{fence.begin_of_line}"
+    match source:
+        # Refused terminals are for lexers that split the text once.
+        case LarkSource(indentation=None, lexer="basic" | "contextual"):
+            refused = rf"(?s:.)*(?:[\x00\r]|{bad_line})"
+        case LarkSource() if _ends_with_newline(source):
+            # The closing fence ends the part, and something follows a fence at the beginning of another line. The
+            # columns of a line do not count form feeds.
+            refused = rf"(?s:.)*(?:[\x00\r]|{bad_line}(?s:.)|\f{fence.text})"
+        case _:
+            return None
+    return _BlockLexemes(name, refused, fence.text).around(source)
 
 
 def _ends_with_newline(source: LarkSource) -> bool:

@@ -156,7 +156,29 @@ struct OpenLexemeAnalysis<'a> {
     grammar: &'a LexedGrammar,
     tables: &'a ParsingTables,
     modes: &'a LexModes,
-    /// For each terminal: the modes of the parser states after it, with the terminals accepted in those states.
+    /// For each terminal: whether a text can end with a lexeme of it, at which the ends of open blocks may follow.
+pub(crate) fn may_end_text(grammar: &LexedGrammar, tables: &ParsingTables) -> Box<[bool]> {
+    let dedent = grammar.indentation.as_ref().map(|indentation| indentation.dedent);
+    let may_end = |state: &LrState| match tables {
+        ParsingTables::Lalr(table) => [Some(table.end()), dedent]
+            .into_iter()
+            .flatten()
+            .any(|terminal| table.action(*state, terminal) != ParserAction::Error),
+        ParsingTables::Earley(_) => true,
+    };
+    let newline = grammar.indentation.as_ref().map(|indentation| indentation.newline);
+    let states_after = tables.states_after(grammar);
+    let terminals = grammar.terminals.iter().zip(&states_after).enumerate();
+    terminals
+        .map(|(index, (terminal, states))| {
+            terminal.is_ignored()
+                || newline == Some(TerminalId::new(index))
+                || states.iter().any(may_end)
+        })
+        .collect()
+}
+
+/// For each terminal: the modes of the parser states after it, with the terminals accepted in those states.
     needed_after: Vec<Vec<(LexModeId, TerminalSet)>>,
     /// For each terminal: whether the parser may accept the end of the text after it.
     may_be_last: Vec<bool>,
@@ -240,12 +262,12 @@ impl<'a> OpenLexemeAnalysis<'a> {
         for step in self.lexer.steps(configuration).map_err(|limit| limit.diagnostic())? {
             if let Some(next) = step.extended
                 && !reached.contains(&next)
-                && !self.lexer.is_refused(next)
             {
                 reached.push(next);
             }
             profile.push(step.commit);
         }
+        reached.retain(|&next| !self.lexer.is_refused(next));
         let mut successors: Vec<usize> =
             reached.into_iter().map(|next| self.variable(Variable::Inside(next, mode))).collect();
         successors.sort_unstable();

@@ -5,6 +5,7 @@
 //! vocabulary, and masks are computed for both together: an exit is legal if and only if the text may end there. So
 //! exits share the tables of tokens, and none of them needs a step of its own.
 
+use grammask_grammar::TerminalId;
 use grammask_vocabulary::{TokenTrie, TrieNode};
 
 /// The trie nodes before an edge over one of some bytes, numbered in preorder.
@@ -17,11 +18,18 @@ pub(crate) struct ExitNodes {
     ranks: Box<[u32]>,
     /// The number of the first exit.
     first: u32,
+    /// Whether a text can end with a lexeme of each terminal.
+    may_end_text: Box<[bool]>,
 }
 
 impl ExitNodes {
     /// The exits before some bytes, which have a bit each; they are numbered from `first` on.
-    pub(crate) fn new(bytes: [u64; 4], trie: &TokenTrie, first: usize) -> Self {
+    pub(crate) fn new(
+        bytes: [u64; 4],
+        trie: &TokenTrie,
+        first: usize,
+        may_end_text: Box<[bool]>,
+    ) -> Self {
         let is_next = |byte: u8| bytes[usize::from(byte >> 6)] >> (byte & 63) & 1 == 1;
         let mut bits = vec![0_u64; trie.len() / 64 + 1].into_boxed_slice();
         for byte in (0..=u8::MAX).filter(|&byte| is_next(byte)) {
@@ -38,11 +46,16 @@ impl ExitNodes {
             let members = (0..64).filter(|bit| set >> bit & 1 == 1);
             nodes.extend(members.map(|bit| TrieNode((word * 64 + bit) as u32)));
         }
-        Self { nodes: nodes.into(), bits, ranks: ranks.into(), first: first as u32 }
+        Self { nodes: nodes.into(), bits, ranks: ranks.into(), first: first as u32, may_end_text }
     }
 
     pub(crate) fn len(&self) -> usize {
         self.nodes.len()
+    }
+
+    /// Whether a text can end with a lexeme of a terminal.
+    pub(crate) fn is_last(&self, terminal: TerminalId) -> bool {
+        self.may_end_text[terminal.index()]
     }
 
     /// The numbers of the exits from a node to another.

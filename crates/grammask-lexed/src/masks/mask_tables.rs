@@ -35,14 +35,16 @@ impl MaskTables {
         Self::new(columns, [0; 4], Arc::default(), vocabulary_size)
     }
 
-    /// Tables for the tokens and the exits before some bytes.
+    /// Tables for the tokens and the exits before some bytes, where `may_end_text` tells whether a text can end with a
+    /// lexeme of each terminal.
     pub(crate) fn with_exits(
         columns: ColumnTracker,
         next_bytes: [u64; 4],
         trie: &TokenTrie,
         vocabulary_size: usize,
+        may_end_text: Box<[bool]>,
     ) -> Self {
-        let exits = ExitNodes::new(next_bytes, trie, vocabulary_size);
+        let exits = ExitNodes::new(next_bytes, trie, vocabulary_size, may_end_text);
         Self::new(columns, next_bytes, Arc::new(exits), vocabulary_size)
     }
 

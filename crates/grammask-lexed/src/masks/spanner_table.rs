@@ -406,11 +406,12 @@ impl SpannerTable {
                     _ => ranges.push(range),
                 }
             }
-            if self.exits.len() > 0 {
+            if self.exits.len() > 0
+                && let Some(terminal) = lexer.label(configuration)
+                && self.exits.is_last(terminal)
+            {
                 let range = self.exits.between(node, end);
-                if range.0 < range.1
-                    && let Some(terminal) = lexer.label(configuration)
-                {
+                if range.0 < range.1 {
                     let key = (terminal, self.columns.emitted(terminal, column.column));
                     exits.entry(key).or_default().push(range);
                 }
