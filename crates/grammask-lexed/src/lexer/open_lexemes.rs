@@ -156,29 +156,7 @@ struct OpenLexemeAnalysis<'a> {
     grammar: &'a LexedGrammar,
     tables: &'a ParsingTables,
     modes: &'a LexModes,
-    /// For each terminal: whether a text can end with a lexeme of it, at which the ends of open blocks may follow.
-pub(crate) fn may_end_text(grammar: &LexedGrammar, tables: &ParsingTables) -> Box<[bool]> {
-    let dedent = grammar.indentation.as_ref().map(|indentation| indentation.dedent);
-    let may_end = |state: &LrState| match tables {
-        ParsingTables::Lalr(table) => [Some(table.end()), dedent]
-            .into_iter()
-            .flatten()
-            .any(|terminal| table.action(*state, terminal) != ParserAction::Error),
-        ParsingTables::Earley(_) => true,
-    };
-    let newline = grammar.indentation.as_ref().map(|indentation| indentation.newline);
-    let states_after = tables.states_after(grammar);
-    let terminals = grammar.terminals.iter().zip(&states_after).enumerate();
-    terminals
-        .map(|(index, (terminal, states))| {
-            terminal.is_ignored()
-                || newline == Some(TerminalId::new(index))
-                || states.iter().any(may_end)
-        })
-        .collect()
-}
-
-/// For each terminal: the modes of the parser states after it, with the terminals accepted in those states.
+    /// For each terminal: the modes of the parser states after it, with the terminals accepted in those states.
     needed_after: Vec<Vec<(LexModeId, TerminalSet)>>,
     /// For each terminal: whether the parser may accept the end of the text after it.
     may_be_last: Vec<bool>,
@@ -560,6 +538,26 @@ fn may_be_last(grammar: &LexedGrammar, tables: &ParsingTables) -> Vec<bool> {
     // Ends of blocks may precede the end of the text after a newline.
     terminals
         .map(|(index, states)| newline == Some(TerminalId::new(index)) || states.iter().any(may_end))
+        .collect()
+}
+
+/// For each terminal: whether a text can end with a lexeme of it, at which the ends of open blocks may follow.
+pub(crate) fn may_end_text(grammar: &LexedGrammar, tables: &ParsingTables) -> Box<[bool]> {
+    let dedent = grammar.indentation.as_ref().map(|indentation| indentation.dedent);
+    let may_end = |state: &LrState| match tables {
+        ParsingTables::Lalr(table) => [Some(table.end()), dedent]
+            .into_iter()
+            .flatten()
+            .any(|terminal| table.action(*state, terminal) != ParserAction::Error),
+        ParsingTables::Earley(_) => true,
+    };
+    let newline = grammar.indentation.as_ref().map(|indentation| indentation.newline);
+    let states_after = tables.states_after(grammar);
+    let terminals = grammar.terminals.iter().zip(&states_after).enumerate();
+    terminals
+        .map(|(index, (terminal, states))| {
+            terminal.is_ignored() || newline == Some(TerminalId::new(index)) || states.iter().any(may_end)
+        })
         .collect()
 }
 

@@ -24,12 +24,7 @@ pub(crate) struct ExitNodes {
 
 impl ExitNodes {
     /// The exits before some bytes, which have a bit each; they are numbered from `first` on.
-    pub(crate) fn new(
-        bytes: [u64; 4],
-        trie: &TokenTrie,
-        first: usize,
-        may_end_text: Box<[bool]>,
-    ) -> Self {
+    pub(crate) fn new(bytes: [u64; 4], trie: &TokenTrie, first: usize, may_end_text: Box<[bool]>) -> Self {
         let is_next = |byte: u8| bytes[usize::from(byte >> 6)] >> (byte & 63) & 1 == 1;
         let mut bits = vec![0_u64; trie.len() / 64 + 1].into_boxed_slice();
         for byte in (0..=u8::MAX).filter(|&byte| is_next(byte)) {
