@@ -7,7 +7,7 @@ import threading
 
 import grammask
 import pytest
-from grammask import Grammar, Limits
+from grammask import Grammar
 from grammask.lark_grammars.bundled import BUNDLED
 from grammask.markdown.fences import Fence, code_of_block
 from grammask.readers.encoded import EncodedSource
@@ -35,17 +35,6 @@ def test_languages_compile_in_fenced_blocks(name: str, start: str, fence: str) -
     block = code_of_block(Fence(fence[0], 3, 0), name, bundled_source(name, start, None))
     if block is not None:
         assert block.known_empty == Grammar.of_source(block).compile(BYTES).is_valid(b"")
-
-
-def test_errors_of_limits_come_when_a_text_reaches_the_part() -> None:
-    answer = Grammar.markdown_answer(["python"])
-    compiled = answer.compile(BYTES, limits=Limits(automaton_states=2000))
-    matcher = compiled.matcher()
-    assert matcher.accept_bytes(b"Hello\n```python")
-    with pytest.raises(grammask.LimitExceeded, match="automaton_states"):
-        matcher.accept_bytes(b"\nx = 1\n")
-    assert compiled.is_valid(b"Hello\n")
-    assert compiled.is_valid(b"Hello\n```sh\nls\n```")
 
 
 def test_threads_reach_a_part_at_the_same_time() -> None:
