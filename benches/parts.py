@@ -1,59 +1,138 @@
-"""Measures masks inside a part of a composition against masks of the same grammar and text alone.
+"""Measures the price of code inside other texts.
 
     python benches/parts.py
 
-Prints, for each grammar and composition, the CPU time from the grammar to its first mask, and the time per token of the
-part (filling the mask and accepting the token) in texts that are read for the first time and in the same texts again.
-The tokens of the part, of o200k, are the same in all rows of a grammar; those around it are not measured. *Outside* is
-the time per token, after the first pass, of a text in which the part is not entered, and *MiB* the memory of the states
-after that text. Ratios compare with the grammar alone. A table has the best of several rounds.
+Prints CPU times with o200k, the best of several rounds in one process:
+
+- *inside*: per token of a part, filling the mask and accepting the token, in texts that are read for the first time
+  (*new*) and in the same texts again: for the grammar alone, and for the same code in a composition, in a block of a
+  Markdown answer, in a part with a maximum of tokens, and in JSON strings. *first* is the time from the grammar to its
+  first mask; *entry* is that of the first mask inside the part, for which its tables are made. Ratios compare with the
+  grammar alone, per token; strings have tokens of their own.
+- *outside*: per token of prose in a composition in which the part is not entered, in visited states, with the memory of
+  all states; the ratio compares with the composition whose part is a word.
+- *compile*: from the grammar to the first mask, for a Markdown answer with Python and SQL and for these alone.
 """
 
 from __future__ import annotations
 
+import json
+import sysconfig
 import time
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
-from encoded import DOCUMENTS, QUERIES, SCHEMA, programs
 from grammask import CompiledGrammar, Grammar, Vocabulary
 from grammask._grammask import embedded_vocabulary, encode_ordinary
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-ROUNDS = 5
+ROUNDS = 3
 PROSE = "The answer needs some words first: how it works, why `x` is `1`, and what (or who) comes next.\n" * 4
+QUERIES = [
+    "select a.b as c, count(*) from t a left join u using (id)\nwhere x between 1 and 2.5e3 or not y is null;\n",
+    "with recursive r(n) as (\n  values (1) union all select n + 1 from r where n < 10\n)\nselect n from r limit 5;\n",
+    "insert into \"t\" (a, b) values ('it''s', ?1)\non conflict (a) do update set b = excluded.b returning *;\n",
+    "create table t (\n  id integer primary key,\n  a varchar(10) not null default 'x' unique\n); -- done\n",
+]
+DOCUMENTS = [
+    json.dumps({"name": f"n {number}", "tags": ["a", "é\n", '"q"'], "size": {"width": number, "unit": "mm"}})
+    for number in range(20)
+]
+SCHEMA = {
+    "type": "object",
+    "properties": {
+        "name": {"type": "string"},
+        "tags": {"type": "array", "items": {"type": "string"}},
+        "size": {
+            "type": "object",
+            "properties": {"width": {"type": "integer"}, "unit": {"enum": ["mm", "in"]}},
+        },
+    },
+    "required": ["name"],
+}
+
+
+def programs() -> list[str]:
+    """Return small modules of the standard library."""
+    files = (
+        Path(sysconfig.get_path("stdlib")) / name
+        for name in ("bisect.py", "colorsys.py", "keyword.py", "sched.py")
+    )
+    return [file.read_text("utf-8") for file in files]
 
 
 @dataclass(frozen=True)
 class Around:
-    """A composition: what is written before and after the part, and the grammar."""
+    """A composition: what is written before and after the part, and the grammar.
+
+    ``levels`` is the number of JSON strings around the part.
+    """
 
     before: str
     after: str
     compose: Callable[[Grammar], Grammar]
+    levels: int = 0
+
+    def written(self, text: str) -> str:
+        """Return the spelling of a text of the part."""
+        for _ in range(self.levels):
+            text = json.dumps(text, ensure_ascii=False)[1:-1]
+        return text
 
 
-COMPOSITIONS = {
-    "alone": Around("", "", lambda part: part),
-    "in a fence": Around("```\n", "```", lambda part: "```\n" + part + "```"),
-    "in prose": Around(
-        "See:\n```\n", "```\nDone.", lambda part: Grammar.text_until("```\n") + part + "```" + Grammar.text()
-    ),
-    "in a tag, twice": Around(
-        "<a>", "</a>", lambda part: ("<a>" + part + "</a>" | "<b>" + part + "</b>").repeat(1)
-    ),
-    "limited": Around("```\n", "```", lambda part: "```\n" + part.limited(max_tokens=10_000) + "```"),
-}
+def surroundings(name: str) -> dict[str, Around]:
+    """Return the compositions of a part."""
+    found = {
+        "alone": Around("", "", lambda part: part),
+        "in a fence": Around("```\n", "\n```", lambda part: "```\n" + part + "\n```"),
+        "in prose": Around(
+            "See:\n```\n",
+            "```\nDone.",
+            lambda part: Grammar.text_until("```\n") + part + "```" + Grammar.text(),
+        ),
+        "Markdown answer": Around(
+            f"See:\n```{name}\n",
+            "```" if name == "python" else "\n```",
+            lambda part: Grammar.markdown_answer({name: part}),
+        ),
+        "limited": Around("```\n", "```", lambda part: "```\n" + part.limited(max_tokens=10_000) + "```"),
+        "JSON string": Around(
+            '{"code": "', '"}', lambda part: '{"code": "' + part.encoded("json-string") + '"}', levels=1
+        ),
+        "JSON canonical": Around(
+            '{"code": "',
+            '"}',
+            lambda part: '{"code": "' + part.encoded("json-string", spellings="canonical") + '"}',
+            levels=1,
+        ),
+        "JSON in JSON": Around(
+            '"',
+            '"',
+            lambda part: (
+                '"'
+                + part.encoded("json-string", spellings="canonical").encoded(
+                    "json-string", spellings="canonical"
+                )
+                + '"'
+            ),
+            levels=2,
+        ),
+    }
+    if name == "python":
+        del found["limited"]  # No bound of its completions is known, so each mask takes a walk of some 10 ms.
+    return found
 
 
 @dataclass
 class Times:
-    """Times in ms for the first mask, and in microseconds per token."""
+    """Times in ms for the first mask and the first mask inside the part, and in microseconds per token."""
 
     first: float
+    entry: float
     new: float
     again: float
 
@@ -65,6 +144,11 @@ def inside(grammar: Grammar, vocabulary: Vocabulary, around: Around, texts: list
     compiled = grammar.compile(vocabulary, cache=False)
     compiled.matcher().fill_mask(row)
     first = time.process_time() - start
+    matcher = compiled.matcher()
+    start = time.process_time()
+    assert matcher.accept_bytes(around.before.encode())
+    matcher.fill_mask(row)
+    entry = time.process_time() - start
     passes = []
     for _ in range(2):
         spent = 0.0
@@ -80,14 +164,20 @@ def inside(grammar: Grammar, vocabulary: Vocabulary, around: Around, texts: list
             assert matcher.accept_bytes(around.after.encode())
             assert matcher.is_complete
         passes.append(spent / sum(map(len, texts)) * 1e6)
-    return Times(first * 1e3, *passes)
+    return Times(first * 1e3, entry * 1e3, *passes)
+
+
+def best(rounds: list[Times]) -> Times:
+    """Return the least of each time."""
+    names = ("first", "entry", "new", "again")
+    return Times(*(min(getattr(times, name) for times in rounds) for name in names))
 
 
 def outside(compiled: CompiledGrammar, vocabulary: Vocabulary, ids: list[int]) -> float:
     """Return the time per token of a text, in microseconds, after it was read once."""
     row = np.zeros((1, (vocabulary.size + 31) // 32), dtype=np.int32)
     times = []
-    for _ in range(ROUNDS + 1):
+    for _ in range(20 * ROUNDS):
         matcher = compiled.matcher()
         start = time.process_time()
         for token in ids:
@@ -95,6 +185,18 @@ def outside(compiled: CompiledGrammar, vocabulary: Vocabulary, ids: list[int]) -
             assert matcher.accept(token)
         times.append((time.process_time() - start) / len(ids) * 1e6)
     return min(times[1:])
+
+
+def compile_time(make: Callable[[], Grammar], new_vocabulary: Callable[[], Vocabulary]) -> float:
+    """Return the time from a grammar to its first mask, in ms."""
+    times = []
+    for _ in range(ROUNDS):
+        vocabulary = new_vocabulary()
+        row = np.zeros((1, (vocabulary.size + 31) // 32), dtype=np.int32)
+        start = time.process_time()
+        make().compile(vocabulary, cache=False).matcher().fill_mask(row)
+        times.append(time.process_time() - start)
+    return min(times) * 1e3
 
 
 def main() -> None:
@@ -108,39 +210,52 @@ def main() -> None:
         "python": (lambda: Grammar.bundled("python"), programs()),
         "sql": (lambda: Grammar.bundled("sql"), QUERIES),
         "json": (lambda: Grammar.bundled("json"), DOCUMENTS),
-        "json schema": (lambda: Grammar.from_json_schema(SCHEMA), DOCUMENTS),
+        "schema": (lambda: Grammar.from_json_schema(SCHEMA), DOCUMENTS),
     }
     print(
-        f"{'part':12} {'composition':16} {'first ms':>9} {'new us':>8} {'again us':>8} {'tokens':>7}  ratios"
+        f"{'inside':8} {'composition':16} {'first ms':>9} {'entry ms':>9} {'new us':>8} {'again us':>8} {'tokens':>7}"
+        "  ratios"
     )
     for name, (part, texts) in parts.items():
-        ids = [encode_ordinary("o200k_base", text) for text in texts]
-        alone: Times | None = None
-        for title, around in COMPOSITIONS.items():
-            if title == "limited" and name == "python":
-                continue  # No bound of its completions is known, so each mask takes a walk of some 10 ms.
-            rounds = [inside(around.compose(part()), new_vocabulary(), around, ids) for _ in range(ROUNDS)]
-            best = Times(
-                *(min(getattr(times, field) for times in rounds) for field in ("first", "new", "again"))
-            )
-            alone = alone or best
-            ratios = (
-                f"{best.first / alone.first:.2f}  {best.new / alone.new:.2f}  {best.again / alone.again:.2f}"
-            )
-            count = sum(map(len, ids))
+        rounds: dict[str, list[Times]] = {}
+        counts = {}
+        for _ in range(ROUNDS):  # In turns, so that the load of the machine affects all alike.
+            for title, around in surroundings(name).items():
+                ids = [encode_ordinary("o200k_base", around.written(text)) for text in texts]
+                counts[title] = sum(map(len, ids))
+                times = inside(around.compose(part()), new_vocabulary(), around, ids)
+                rounds.setdefault(title, []).append(times)
+        alone = best(rounds["alone"])
+        for title, of_title in rounds.items():
+            times = best(of_title)
             print(
-                f"{name:12} {title:16} {best.first:9.1f} {best.new:8.2f} {best.again:8.2f} {count:7}  {ratios}",
+                f"{name:8} {title:16} {times.first:9.1f} {times.entry:9.1f} {times.new:8.2f} {times.again:8.2f} "
+                f"{counts[title]:7}  {times.new / alone.new:.2f}  {times.again / alone.again:.2f}",
                 flush=True,
             )
-    print(f"\n{'part not entered':20} {'outside us':>10} {'MiB':>8}")
+    print(f"\n{'outside':8} {'us':>8} {'MiB':>8}  ratio")
     prose = encode_ordinary("o200k_base", PROSE)
-    nothing = Grammar.from_regex("[a-z]*")
-    for name, part in {"a word": nothing, **{name: part() for name, (part, _) in parts.items()}}.items():
+    word = None
+    for name, part in {
+        "a word": Grammar.from_regex("[a-z]*"),
+        **{n: p() for n, (p, _) in parts.items()},
+    }.items():
         grammar = Grammar.text_until("```\n") + part + "```" + Grammar.text() | Grammar.text(without=["```"])
         vocabulary = new_vocabulary()
         compiled = grammar.compile(vocabulary, cache=False)
         spent = outside(compiled, vocabulary, prose)
-        print(f"{name:20} {spent:10.2f} {compiled.stats()['recognizer_bytes'] / 2**20:8.2f}")
+        word = word or spent
+        print(
+            f"{name:8} {spent:8.3f} {compiled.stats()['recognizer_bytes'] / 2**20:8.2f}  {spent / word:.2f}",
+            flush=True,
+        )
+    print(f"\n{'compile':16} {'ms':>8}")
+    for name, make in {
+        "python": parts["python"][0],
+        "sql": parts["sql"][0],
+        "Markdown answer": lambda: Grammar.markdown_answer(["python", "sql"]),
+    }.items():
+        print(f"{name:16} {compile_time(make, new_vocabulary):8.1f}", flush=True)
 
 
 if __name__ == "__main__":

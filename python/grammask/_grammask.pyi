@@ -565,6 +565,9 @@ class LexedGrammar:
         lexical_rules: Nonterminals that the lexer reads as it reads terminals: without ignored text between the symbols
             of their productions. Other nonterminals may occur in them between two terminals.
         ignored_rules: Further such nonterminals, whose texts are allowed between all lexemes; for the basic lexer.
+        beginning: Bytes of which each text is the continuation.
+        known_empty: Whether the empty text is one, for a grammar that is known to compile and has other texts. As a
+            part of others, its tables are made when a text first reaches it.
         source: The source text, for display.
 
     Raises:
@@ -585,6 +588,8 @@ class LexedGrammar:
         indentation: tuple[str, str, str, int, Sequence[str], Sequence[str], bool] | None = None,
         lexical_rules: Sequence[str] = ...,
         ignored_rules: Sequence[str] = ...,
+        beginning: bytes = b"",
+        known_empty: bool | None = None,
         source: str = "",
         limits: Limits | None = None,
     ) -> Self: ...

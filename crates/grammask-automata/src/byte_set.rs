@@ -134,7 +134,8 @@ impl ByteSet {
     }
 
     /// The bitset as machine words, lowest bytes first.
-    pub(crate) fn words(self) -> [u64; 4] {
+    #[must_use]
+    pub fn words(self) -> [u64; 4] {
         self.0
     }
 

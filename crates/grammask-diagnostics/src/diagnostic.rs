@@ -6,6 +6,7 @@
 use std::fmt;
 use std::sync::Arc;
 
+use super::limits::LimitExceeded;
 use super::span::{Position, Span};
 
 macro_rules! codes {
@@ -166,6 +167,8 @@ pub struct Diagnostic {
     pub expected: Vec<String>,
     /// A suggestion for a correction.
     pub help: Option<String>,
+    /// The limit that was exceeded, if that is the error.
+    pub limit: Option<LimitExceeded>,
 }
 
 impl Diagnostic {
@@ -181,6 +184,7 @@ impl Diagnostic {
             found: None,
             expected: Vec::new(),
             help: None,
+            limit: None,
         }
     }
 

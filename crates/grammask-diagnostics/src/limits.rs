@@ -62,8 +62,9 @@ impl LimitExceeded {
     /// The error as a diagnostic.
     #[must_use]
     pub fn diagnostic(self) -> Diagnostic {
-        Diagnostic::error(Code::LimitExceeded, self.to_string())
-            .help(format!("simplify the grammar, or raise `Limits.{}` if its author is trusted", self.limit))
+        let help = format!("simplify the grammar, or raise `Limits.{}` if its author is trusted", self.limit);
+        let error = Diagnostic::error(Code::LimitExceeded, self.to_string()).help(help);
+        Diagnostic { limit: Some(self), ..error }
     }
 }
 

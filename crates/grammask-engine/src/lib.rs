@@ -38,7 +38,10 @@ pub use anonymous_values::{AnonymousValues, CompletionDependence, EngineValueId}
 pub use completion::{CompletionStep, ShortestCompletion};
 pub use inside_terminal::InsideTerminal;
 pub use mask_cache::{CacheStatistics, CachedMask, MaskCache};
-pub use masks::{Effort, MaskCounts, MaskOutcome, MaskRequest, MaskSource, MaskStrategy, PrecomputeBudget};
+pub use masks::{
+    Effort, ExitsRequest, MaskCounts, MaskOutcome, MaskRequest, MaskSource, MaskStrategy, PrecomputeBudget,
+    TokensAndExits,
+};
 pub use recognition::{Engine, Expectation};
 pub use spelling::{FirstToken, first_tokens};
 pub use tokens::{TokenEvent, TokenMatch};

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use grammask_diagnostics::{Deadline, LimitExceeded};
-use grammask_vocabulary::{LiveTokens, Mask, Vocabulary};
+use grammask_vocabulary::{LiveTokens, Mask, TrieNode, Vocabulary};
 
 use crate::{CachedMask, MaskCache, SetId};
 
@@ -73,6 +73,27 @@ pub enum MaskOutcome {
     Declined,
 }
 
+/// A request for the tokens inside a text that another one surrounds, and for the ends of the text within tokens.
+#[derive(Clone, Copy, Debug)]
+pub struct ExitsRequest<'a> {
+    /// The state.
+    pub set: SetId,
+    /// The vocabulary.
+    pub vocabulary: &'a Vocabulary,
+    /// The bytes that can follow the text, a bit for each.
+    pub next_bytes: [u64; 4],
+}
+
+/// The tokens that stay inside a text, and the trie nodes where it may end.
+#[derive(Clone, Debug)]
+pub struct TokensAndExits {
+    /// The tokens.
+    pub tokens: LiveTokens,
+    /// The nodes at which the text may end, ascending. There are all of them from which an edge over a requested byte
+    /// leads, and the root is none.
+    pub exits: Arc<[TrieNode]>,
+}
+
 /// Numbers of computed masks by strategy.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct MaskCounts {
@@ -116,6 +137,20 @@ pub trait MaskSource: fmt::Debug + Send + Sync {
         effort: Effort,
         deadline: &Deadline,
     ) -> Result<MaskOutcome, LimitExceeded>;
+
+    /// The tokens inside the text of a state, and its ends within tokens. `None` if the source has no procedure for the
+    /// ends, or no more room for tables of these bytes: the caller then steps to them.
+    ///
+    /// # Errors
+    /// When a limit is exceeded.
+    fn compute_exits(
+        &self,
+        request: &ExitsRequest<'_>,
+        deadline: &Deadline,
+    ) -> Result<Option<TokensAndExits>, LimitExceeded> {
+        let _ = (request, deadline);
+        Ok(None)
+    }
 
     /// Estimated memory of the grammar's summaries, in bytes, without the memory that the engine counts itself.
     fn summary_bytes(&self) -> usize {

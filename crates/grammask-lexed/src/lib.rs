@@ -84,9 +84,9 @@ mod streamlining;
 
 pub use definition::from_rules::{InlinePatterns, LexedOptions, definition_from_rules};
 pub use definition::grammar::{
-    ConflictPolicy, Indentation, IndentationSource, LexedDefinition, LexedGrammar, LexedProduction,
-    LexedSymbol, LexedTerminal, LexerKind, LexingRule, ParserKind, ProductionId, ProductionSource,
-    TerminalPattern, TerminalRole, TerminalSource,
+    ByteClasses, ConflictPolicy, Indentation, IndentationSource, LexedDefinition, LexedGrammar,
+    LexedProduction, LexedSymbol, LexedTerminal, LexerKind, LexingRule, ParserKind, ProductionId,
+    ProductionSource, TerminalPattern, TerminalRole, TerminalSource,
 };
 pub use definition::terminal_automaton::AutomatonState;
 pub use parser::lalr::{Conflict, LalrTable, ParserAction};

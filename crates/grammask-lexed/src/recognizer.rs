@@ -14,21 +14,21 @@ use crate::completion::search::{SearchSources, ShortestCompletions};
 use crate::definition::grammar::{LexedProduction, LexedSymbol};
 use crate::lexer::column_units::UnitState;
 use crate::lexer::lexer_automaton::{ConfigurationId, GuardsId, LexModeId, Lexer};
-use crate::lexer::open_lexemes::OpenTerminalsId;
+use crate::lexer::open_lexemes::{OpenTerminalsId, may_end_text};
 use crate::masks::follow_cache::FollowCache;
+use crate::masks::mask_tables::MaskTables;
 use crate::masks::precompute::Precomputation;
-use crate::masks::spanner_subset::{SpannerSubsets, SubsetSources};
-use crate::masks::spanner_table::{ColumnState, ColumnTracker, LexemeColumn, SpannerTable, TriePosition};
-use crate::masks::stack_automaton::{StackAutomaton, StackReader};
-use crate::masks::token_partition::TokenPartitions;
+use crate::masks::spanner_subset::SubsetSources;
+use crate::masks::spanner_table::{ColumnState, ColumnTracker, LexemeColumn, TriePosition};
+use crate::masks::stack_automaton::StackReader;
 use crate::parser::lr_automaton::{LrItem, LrState};
 use crate::parser::stacks::{ParseState, TerminalParser};
 use crate::prepared::PreparedGrammar;
 use grammask_collections::state_table::{MemoTransition, StateTable};
 use grammask_diagnostics::{Deadline, LimitExceeded, Limits};
 use grammask_engine::{
-    Effort, Engine, Expectation, MaskCounts, MaskOutcome, MaskRequest, MaskSource, MaskStrategy,
-    PrecomputeBudget, SetId, ShortestCompletion, walk,
+    Effort, Engine, ExitsRequest, Expectation, MaskCounts, MaskOutcome, MaskRequest, MaskSource,
+    MaskStrategy, PrecomputeBudget, SetId, ShortestCompletion, TokensAndExits, walk,
 };
 use grammask_grammar::TerminalId;
 use grammask_vocabulary::{LiveTokens, Mask, TokenSet, TokenSetId, TokenSetRef, Vocabulary};
@@ -37,6 +37,10 @@ use grammask_vocabulary::{LiveTokens, Mask, TokenSet, TokenSetId, TokenSetRef, V
 const INLINE_TRANSITIONS: usize = 2;
 /// The maximum number of runs in a set; grammars of real languages have few.
 const MAX_RUNS: usize = 1 << 10;
+/// The index of the tables for the tokens alone.
+const WITHOUT_EXITS: usize = 0;
+/// The maximum number of tables for tokens and exits; parts are followed by few different bytes.
+const MAX_EXIT_TABLES: usize = 3;
 
 /// A way to read the text so far.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -64,11 +68,9 @@ type Sets = StateTable<OnceLock<RunSet>, INLINE_TRANSITIONS>;
 struct RecognizerTables {
     lexer: Lexer,
     parser: TerminalParser,
-    spanners: SpannerTable,
-    subsets: SpannerSubsets,
-    partitions: TokenPartitions,
+    /// The tables for the tokens alone, and those for the tokens and the exits before some bytes.
+    masks: Vec<MaskTables>,
     follow_cache: FollowCache,
-    automaton: StackAutomaton,
     set_ids: FxHashMap<Arc<[Run]>, SetId>,
     /// Whether the parser accepts one of the open terminals.
     liveness: FxHashMap<(ParseState, OpenTerminalsId), bool>,
@@ -98,6 +100,12 @@ pub struct LexedRecognizer {
 }
 
 impl LexedRecognizer {
+    /// The start of every recogniser: the first of its sets.
+    #[must_use]
+    pub fn start_set() -> SetId {
+        SetId::new(0)
+    }
+
     /// A recogniser for masks over a vocabulary of this size.
     ///
     /// # Errors
@@ -114,11 +122,8 @@ impl LexedRecognizer {
         let mut tables = RecognizerTables {
             lexer,
             parser: TerminalParser::new(prepared.grammar.clone(), prepared.tables.clone(), limits)?,
-            spanners: SpannerTable::new(columns.clone(), vocabulary_size),
-            subsets: SpannerSubsets::default(),
-            partitions: TokenPartitions::default(),
+            masks: vec![MaskTables::without_exits(columns.clone(), vocabulary_size)],
             follow_cache: FollowCache::new(prepared.grammar.clone(), prepared.tables.clone()),
-            automaton: StackAutomaton::default(),
             set_ids: FxHashMap::default(),
             liveness: FxHashMap::default(),
             mask_counts: (0, 0),
@@ -147,16 +152,33 @@ impl LexedRecognizer {
             walked_masks: AtomicU64::new(0),
             tables: Mutex::new(tables),
         };
-        // A text that begins a line begins in the newline before it, if the parser can read one.
-        let mut start = Some(recognizer.start);
-        for &byte in &prepared.grammar.beginning {
+        if !prepared.grammar.beginning.is_empty() {
+            recognizer.start_after_beginning()?;
+        }
+        Ok(recognizer)
+    }
+
+    /// Makes the set after the bytes that precede every text the start, and the first of all sets.
+    fn start_after_beginning(&mut self) -> Result<(), LimitExceeded> {
+        let grammar = self.prepared.grammar.clone();
+        let mut start = Some(self.start);
+        for &byte in &grammar.beginning {
             start = match start {
-                Some(start) => recognizer.step(start, byte)?,
+                Some(start) => self.step(start, byte)?,
                 None => None,
             };
         }
-        recognizer.start = start.unwrap_or(recognizer.start);
-        Ok(recognizer)
+        let runs = match start {
+            Some(start) => self.set(start).runs.to_vec(),
+            // A line break is read if the parser can read one.
+            None if grammar.definition().beginning.is_empty() => self.set(self.start).runs.to_vec(),
+            None => Vec::new(),
+        };
+        self.sets = Sets::default();
+        let tables = self.tables.get_mut().unwrap_or_else(PoisonError::into_inner);
+        tables.set_ids.clear();
+        self.start = tables.intern(&self.sets, runs)?;
+        Ok(())
     }
 
     /// The grammar with its static tables.
@@ -178,11 +200,11 @@ impl LexedRecognizer {
         let runs = self.set(set).runs.clone();
         let mut tables = self.lock();
         if let [run] = runs[..] {
-            return tables.mask_of_run(self, run, vocabulary, deadline);
+            return tables.mask_of_run(self, run, vocabulary, WITHOUT_EXITS, deadline);
         }
         let mut mask = TokenSet::new(vocabulary.size());
         for &run in &runs[..] {
-            mask.union_with(&*tables.mask_of_run(self, run, vocabulary, deadline)?);
+            mask.union_with(&*tables.mask_of_run(self, run, vocabulary, WITHOUT_EXITS, deadline)?);
         }
         Ok(mask.into())
     }
@@ -428,6 +450,26 @@ impl MaskSource for LexedRecognizer {
         Ok(MaskOutcome::Mask(mask))
     }
 
+    fn compute_exits(
+        &self,
+        request: &ExitsRequest<'_>,
+        deadline: &Deadline,
+    ) -> Result<Option<TokensAndExits>, LimitExceeded> {
+        let vocabulary = request.vocabulary;
+        let runs = self.set(request.set).runs.clone();
+        let mut tables = self.lock();
+        let Some(index) = tables.masks_before(self, request) else { return Ok(None) };
+        if let [run] = runs[..] {
+            let mask = tables.mask_of_run(self, run, vocabulary, index, deadline)?;
+            return Ok(Some(tables.masks[index].parts(&mask)));
+        }
+        let mut mask = TokenSet::new(tables.masks[index].mask_size());
+        for &run in &runs[..] {
+            mask.union_with(&*tables.mask_of_run(self, run, vocabulary, index, deadline)?);
+        }
+        Ok(Some(tables.masks[index].split(&mask)))
+    }
+
     fn counts(&self) -> MaskCounts {
         let (recalled, composed) = self.lock().mask_counts;
         MaskCounts { recalled, composed, walked: self.walked_masks.load(Ordering::Relaxed) }
@@ -455,7 +497,7 @@ impl MaskSource for LexedRecognizer {
                 return Ok(Some(done));
             }
             let deadline = Deadline::after_first_check(budget.step_time);
-            precomputation.make_batch(&mut tables.reader(self, vocabulary, &deadline))?;
+            precomputation.make_batch(&mut tables.reader(self, vocabulary, WITHOUT_EXITS, &deadline))?;
         }
     }
 }
@@ -528,29 +570,51 @@ impl RecognizerTables {
         is_live
     }
 
+    /// The tables with the exits before the requested bytes; `None` if there are tables for too many others.
+    fn masks_before(&mut self, recognizer: &LexedRecognizer, request: &ExitsRequest<'_>) -> Option<usize> {
+        let next_bytes = request.next_bytes;
+        if let Some(index) = self.masks.iter().position(|masks| masks.has_exits_before(next_bytes)) {
+            return Some(index);
+        }
+        if self.masks.len() > MAX_EXIT_TABLES {
+            return None;
+        }
+        let (columns, vocabulary) = (recognizer.columns.clone(), request.vocabulary);
+        let last = may_end_text(&recognizer.prepared.grammar, &recognizer.prepared.tables);
+        let masks = MaskTables::with_exits(columns, next_bytes, vocabulary.trie(), vocabulary.size(), last);
+        self.masks.push(masks);
+        Some(self.masks.len() - 1)
+    }
+
+    /// A reader that makes masks with some of the tables.
     fn reader<'a>(
         &'a mut self,
         recognizer: &'a LexedRecognizer,
         vocabulary: &'a Vocabulary,
+        index: usize,
         deadline: &'a Deadline,
     ) -> StackReader<'a> {
+        let others = self.masks.iter().enumerate().filter(|&(other, _)| other != index);
+        let other_masks: usize = others.map(|(_, masks)| masks.memory_bytes()).sum();
+        let masks = &mut self.masks[index];
+        let vocabulary_size = masks.mask_size();
         StackReader {
-            automaton: &mut self.automaton,
+            automaton: &mut masks.automaton,
             parser: &mut self.parser,
-            subsets: &mut self.subsets,
-            partitions: &mut self.partitions,
+            subsets: &mut masks.subsets,
+            partitions: &mut masks.partitions,
             sources: SubsetSources {
-                spanners: &mut self.spanners,
+                spanners: &mut masks.spanners,
                 lexer: &mut self.lexer,
                 open_terminals: &recognizer.prepared.open_terminals,
                 follow_cache: &mut self.follow_cache,
                 trie: vocabulary.trie(),
-                vocabulary_size: vocabulary.size(),
+                vocabulary_size,
                 deadline,
             },
             prepared: &recognizer.prepared,
             memory_limit: self.limits.memory_bytes,
-            memory_elsewhere: self.memory_bytes + self.liveness.capacity() * 20,
+            memory_elsewhere: self.memory_bytes + self.liveness.capacity() * 20 + other_masks,
         }
     }
 
@@ -559,10 +623,11 @@ impl RecognizerTables {
         recognizer: &LexedRecognizer,
         run: Run,
         vocabulary: &Vocabulary,
+        index: usize,
         deadline: &Deadline,
     ) -> Result<TokenSetRef, LimitExceeded> {
         let mode = recognizer.mode_at(self.parser.top(run.parse.stack));
-        let mut reader = self.reader(recognizer, vocabulary, deadline);
+        let mut reader = self.reader(recognizer, vocabulary, index, deadline);
         let position = TriePosition::before_token(run.configuration, run.unit);
         let root = reader.subsets.root(position, mode, &mut reader.sources)?;
         let (mask, was_cached) = reader.mask(root, run.column, run.parse)?;
@@ -645,9 +710,6 @@ impl RecognizerTables {
         self.memory_bytes
             + self.liveness.capacity() * 20
             + self.parser.memory_bytes()
-            + self.spanners.memory_bytes()
-            + self.subsets.memory_bytes()
-            + self.partitions.memory_bytes()
-            + self.automaton.memory_bytes()
+            + self.masks.iter().map(MaskTables::memory_bytes).sum::<usize>()
     }
 }

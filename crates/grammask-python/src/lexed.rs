@@ -6,7 +6,7 @@ use std::time::Instant;
 
 use grammask::frontends::directives::Directive;
 use grammask::frontends::{gbnf, kbnf};
-use grammask::grammar::{Diagnostic, Grammar, GrammarError};
+use grammask::grammar::{Diagnostic, EmbeddedTexts, Grammar, GrammarError};
 use grammask::lexing::{
     AutomatonState, ConflictPolicy, EntryCounts, IndentationSource, InlinePatterns, LexedDefinition,
     LexedGrammar, LexedOptions, LexerKind, LexingRule, PairCounts, ParserKind, PreparedGrammar,
@@ -47,6 +47,9 @@ use crate::vocabulary::PyVocabulary;
 ///     lexical_rules: Nonterminals that the lexer reads as it reads terminals: without ignored text between the symbols
 ///         of their productions. Other nonterminals may occur in them between two terminals.
 ///     ignored_rules: Further such nonterminals, whose texts are allowed between all lexemes; for the basic lexer.
+///     beginning: Bytes of which each text is the continuation.
+///     known_empty: Whether the empty text is one, for a grammar that is known to compile and has other texts. As a
+///         part of others, its tables are made when a text first reaches it.
 ///     source: The source text, for display.
 ///
 /// Raises:
@@ -57,6 +60,8 @@ pub(crate) struct PyLexedGrammar {
     grammar: LexedGrammar,
     source: String,
     warnings: Vec<Diagnostic>,
+    /// Whether the empty text is one, if the grammar is known to compile.
+    known_empty: Option<bool>,
     /// The grammar as a part of others, once it was one.
     embedded: OnceLock<EmbeddedGrammar>,
 }
@@ -82,15 +87,23 @@ impl PyLexedGrammar {
         let (definition, more_warnings) = definition_from_rules(&rules, &options, limits)?;
         warnings.extend(more_warnings);
         let grammar = LexedGrammar::new(&definition, limits)?;
-        Ok(Self { grammar, source: rules.source().to_string(), warnings, embedded: OnceLock::new() })
+        let source = rules.source().to_string();
+        Ok(Self { grammar, source, warnings, known_empty: None, embedded: OnceLock::new() })
     }
 
-    /// The grammar as a part of others. Its tables are made by the first call, under the limits of that.
+    /// The grammar as a part of others. Its tables are made by the first call, under the limits of that, unless the
+    /// grammar is known to compile: then by the first text that reaches a part.
     pub(crate) fn embedded(&self, limits: &Limits) -> Result<EmbeddedGrammar, GrammarError> {
         if let Some(embedded) = self.embedded.get() {
             return Ok(embedded.clone());
         }
-        let embedded = EmbeddedGrammar::lexed(self.grammar.clone(), limits)?;
+        let grammar = self.grammar.clone();
+        let embedded = match self.known_empty {
+            Some(empty) => {
+                EmbeddedGrammar::deferred(grammar, EmbeddedTexts { empty, nonempty: true }, limits)
+            }
+            None => EmbeddedGrammar::lexed(grammar, limits)?,
+        };
         Ok(self.embedded.get_or_init(|| embedded).clone())
     }
 }
@@ -136,7 +149,7 @@ type IndentationTuple = (String, String, String, u32, Vec<String>, Vec<String>, 
 #[pymethods]
 impl PyLexedGrammar {
     #[new]
-    #[pyo3(signature = (terminals, productions, start, *, lexer="basic", rule="maximal_munch", parser="lalr", prefer_shift=false, indentation=None, lexical_rules=Vec::new(), ignored_rules=Vec::new(), source="", limits=None))]
+    #[pyo3(signature = (terminals, productions, start, *, lexer="basic", rule="maximal_munch", parser="lalr", prefer_shift=false, indentation=None, lexical_rules=Vec::new(), ignored_rules=Vec::new(), beginning=Vec::new(), known_empty=None, source="", limits=None))]
     #[expect(clippy::too_many_arguments, reason = "each is an option of its own in Python")]
     fn new(
         py: Python<'_>,
@@ -150,6 +163,8 @@ impl PyLexedGrammar {
         indentation: Option<IndentationTuple>,
         lexical_rules: Vec<String>,
         ignored_rules: Vec<String>,
+        beginning: Vec<u8>,
+        known_empty: Option<bool>,
         source: &str,
         limits: Option<&PyLimits>,
     ) -> PyResult<Self> {
@@ -218,13 +233,20 @@ impl PyLexedGrammar {
                     begins_line,
                 },
             ),
+            beginning,
             encodings: Vec::new(),
         };
         let limits = or_default(limits);
         let grammar = py
             .outside_forks(|| LexedGrammar::new(&definition, &limits))
             .map_err(|error| grammar_error(py, &error))?;
-        Ok(Self { grammar, source: source.to_owned(), warnings: Vec::new(), embedded: OnceLock::new() })
+        Ok(Self {
+            grammar,
+            source: source.to_owned(),
+            warnings: Vec::new(),
+            known_empty,
+            embedded: OnceLock::new(),
+        })
     }
 
     /// Read a grammar in KBNF with directives.
@@ -297,7 +319,8 @@ impl PyLexedGrammar {
             .outside_forks(|| self.grammar.encoded(&encoding, &limits))
             .map_err(|error| grammar_error(py, &error))?;
         let (source, warnings) = (self.source.clone(), self.warnings.clone());
-        Ok(Self { grammar, source, warnings, embedded: OnceLock::new() })
+        let known_empty = self.known_empty.filter(|_| encoding.spells_all_characters());
+        Ok(Self { grammar, source, warnings, known_empty, embedded: OnceLock::new() })
     }
 
     /// The source text.

@@ -11,6 +11,7 @@ use std::time::{Duration, Instant};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::budget::{BudgetStatistics, CostCache};
+use crate::deferred::{DeferredGrammar, DeferredRecognizer};
 use crate::embedded::engines_of;
 use crate::options::{CompileOptions, EndMode, MaskStatistics};
 use grammask_diagnostics::{Code, Deadline, Diagnostic, GrammarError, LimitExceeded, Limits};
@@ -20,7 +21,7 @@ use grammask_earley::recognizer::Recognizer;
 use grammask_engine::{
     Effort, Engine, MaskCache, MaskOutcome, MaskRequest, MaskSource, PrecomputeBudget, SetId, TokenMatch,
 };
-use grammask_grammar::Terminal;
+use grammask_grammar::{EmbeddedTexts, Terminal};
 use grammask_lexed::{LexedRecognizer, PreparedGrammar};
 use grammask_vocabulary::{LiveTokens, Mask, Vocabulary};
 
@@ -43,6 +44,13 @@ pub(crate) enum CompiledLanguage {
     },
     /// A lexed grammar.
     Lexed(Box<PreparedGrammar>),
+    /// An embedded lexed grammar.
+    Deferred {
+        /// The grammar.
+        grammar: Arc<DeferredGrammar>,
+        /// Its kinds of text.
+        texts: EmbeddedTexts,
+    },
 }
 
 impl CompiledLanguage {
@@ -52,7 +60,7 @@ impl CompiledLanguage {
             Self::ContextFree { form, .. } => {
                 form.terminals().iter().any(|definition| property(&definition.terminal))
             }
-            Self::Lexed(_) => false,
+            Self::Lexed(_) | Self::Deferred { .. } => false,
         }
     }
 }
@@ -88,6 +96,11 @@ impl EngineWithMasks {
             }
             CompiledLanguage::Lexed(prepared) => {
                 let engine = Arc::new(LexedRecognizer::new(prepared, vocabulary.size(), limits)?);
+                Self { engine: engine.clone(), masks: engine }
+            }
+            CompiledLanguage::Deferred { grammar, texts } => {
+                let engine = DeferredRecognizer::new(grammar.clone(), *texts, vocabulary.size(), limits);
+                let engine = Arc::new(engine);
                 Self { engine: engine.clone(), masks: engine }
             }
         })

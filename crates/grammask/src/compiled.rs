@@ -164,7 +164,7 @@ impl CompiledGrammar {
     pub fn normal_form(&self) -> Option<&NormalForm> {
         match &self.language {
             CompiledLanguage::ContextFree { form, .. } => Some(form),
-            CompiledLanguage::Lexed(_) => None,
+            CompiledLanguage::Lexed(_) | CompiledLanguage::Deferred { .. } => None,
         }
     }
 
@@ -172,7 +172,7 @@ impl CompiledGrammar {
     #[must_use]
     pub fn lexed(&self) -> Option<&LexedGrammar> {
         match &self.language {
-            CompiledLanguage::ContextFree { .. } => None,
+            CompiledLanguage::ContextFree { .. } | CompiledLanguage::Deferred { .. } => None,
             CompiledLanguage::Lexed(prepared) => Some(prepared.grammar()),
         }
     }
@@ -183,6 +183,7 @@ impl CompiledGrammar {
         match &self.language {
             CompiledLanguage::ContextFree { form, .. } => form.nonterminal_count(),
             CompiledLanguage::Lexed(prepared) => prepared.grammar().nonterminals().len(),
+            CompiledLanguage::Deferred { grammar, .. } => grammar.grammar().nonterminals().len(),
         }
     }
 

@@ -16,6 +16,7 @@ use grammask_vocabulary::{TokenTexts, Vocabulary};
 use rustc_hash::FxHashMap;
 
 use crate::cache::{CompiledLanguage, EngineWithMasks};
+use crate::deferred::DeferredGrammar;
 
 /// Maximum depth of embedded grammars in embedded grammars, which is recursion of the engines.
 const MAX_DEPTH: usize = 32;
@@ -50,7 +51,7 @@ struct EmbeddedSource {
 
 #[derive(Debug)]
 enum EmbeddedLanguage {
-    Lexed(PreparedGrammar),
+    Lexed(Arc<DeferredGrammar>),
     ContextFree { grammar: Arc<Grammar>, embedded: Vec<EmbeddedGrammar> },
 }
 
@@ -62,7 +63,19 @@ impl EmbeddedGrammar {
     pub fn lexed(grammar: LexedGrammar, limits: &Limits) -> Result<Self, GrammarError> {
         let prepared = PreparedGrammar::new(grammar, limits)?;
         let texts = texts_of_lexed(&prepared, limits).map_err(|limit| limit.diagnostic())?;
-        Ok(Self::new(EmbeddedLanguage::Lexed(prepared), texts, 1))
+        let deferred = Arc::new(DeferredGrammar::with_tables(prepared, limits));
+        Ok(Self::new(EmbeddedLanguage::Lexed(deferred), texts, 1))
+    }
+
+    /// A grammar with a lexer that is known to compile, whose kinds of text are known. Its tables are made when a text
+    /// first reaches it; a limit that they exceed is an error then.
+    ///
+    /// # Panics
+    /// When a text reaches a grammar that has another error.
+    #[must_use]
+    pub fn deferred(grammar: LexedGrammar, texts: EmbeddedTexts, limits: &Limits) -> Self {
+        let deferred = Arc::new(DeferredGrammar::new(grammar, limits));
+        Self::new(EmbeddedLanguage::Lexed(deferred), texts, 1)
     }
 
     /// A context-free grammar, with the grammars that it embeds itself.
@@ -126,8 +139,13 @@ impl EmbeddedGrammar {
 
     fn image(&self, encoding: &CharacterEncoding, limits: &Limits) -> Result<Self, GrammarError> {
         match &self.0.language {
-            EmbeddedLanguage::Lexed(prepared) => {
-                Self::lexed(prepared.grammar().encoded(encoding, limits)?, limits)
+            EmbeddedLanguage::Lexed(deferred) => {
+                let image = deferred.grammar().encoded(encoding, limits)?;
+                // Where every character has a spelling, each text has one, and nothing else changes.
+                match deferred.is_pending() && encoding.spells_all_characters() {
+                    true => Ok(Self::deferred(image, self.0.texts, limits)),
+                    false => Self::lexed(image, limits),
+                }
             }
             EmbeddedLanguage::ContextFree { grammar, embedded } => {
                 let (grammar, embedded) = encoded(grammar, embedded, encoding, limits)?;
@@ -149,7 +167,9 @@ impl EmbeddedGrammar {
         limits: &Limits,
     ) -> Result<CompiledLanguage, GrammarError> {
         match &self.0.language {
-            EmbeddedLanguage::Lexed(prepared) => Ok(CompiledLanguage::Lexed(Box::new(prepared.clone()))),
+            EmbeddedLanguage::Lexed(grammar) => {
+                Ok(CompiledLanguage::Deferred { grammar: grammar.clone(), texts: self.0.texts })
+            }
             EmbeddedLanguage::ContextFree { grammar, embedded } => {
                 let form = lower(grammar, limits)?.normal_form;
                 let embedded = compile_all(grammar, embedded, vocabulary, limits)?;

@@ -38,6 +38,7 @@ mod budget;
 mod cache;
 pub mod captures;
 mod compiled;
+mod deferred;
 mod drafts;
 mod embedded;
 mod forced;

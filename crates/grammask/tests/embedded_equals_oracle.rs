@@ -254,8 +254,9 @@ fn lexed<'v>(definitions: &[LexedDefinition], vocabulary: &'v Vocabulary) -> Opt
         let (engine, completing) = (engine(vocabulary.size()), engine(all_bytes.size()));
         let memo = RefCell::default();
         let oracle = LexedOracle { reference, engine, completing, all_bytes, vocabulary, memo };
+        let eager = EmbeddedGrammar::lexed(grammar.clone(), &limits).expect("it was prepared before");
         Some(Embedded {
-            grammar: EmbeddedGrammar::lexed(grammar, &limits).expect("it was prepared before"),
+            grammar: EmbeddedGrammar::deferred(grammar, eager.texts(), &limits),
             oracle: Rc::new(oracle),
         })
     })

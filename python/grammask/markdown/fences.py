@@ -3,8 +3,8 @@ r"""Fenced blocks of CommonMark, and the code inside them.
 A reader of Markdown closes a block at the first line that closes its fence, whatever this line means in the language of
 the code. So no line of the code may begin, after at most three spaces, with the fence. With a lexer this is a *refused
 terminal* of the highest priority: any text, a line feed, spaces and the fence. It matches at the beginning of a lexeme
-exactly if such a line follows, whatever lexemes it lies in. The part begins with
-the opening line, so that the first line of the code is no exception.
+exactly if such a line follows, whatever lexemes it lies in. The opening line
+is a lexeme before the part, so that the first line of the code is no exception.
 
 Where blocks of the language are made by indentation, the closing fence is a lexeme of the part: it follows the newline
 that ends the last statement, and the indentation before it has to be that of the outermost block.
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from grammask.lark_grammars.terminals import TerminalTuple
     from grammask.sources import Source
 
-__all__ = ["MAX_FENCE_LENGTH", "Fence", "block_of_code", "block_of_text", "fences_of"]
+__all__ = ["MAX_FENCE_LENGTH", "Fence", "block_of_code", "block_of_text", "code_of_block", "fences_of"]
 
 MAX_FENCE_LENGTH = 8
 """Each length is a part of the grammar of its own."""
@@ -103,32 +103,26 @@ def block_of_code(fence: Fence, names: Sequence[str], source: Source, language: 
         UnsupportedGrammar: It cannot be excluded that the code closes the fence.
     """
     name = "|".join(map(re.escape, names))
-    opening = rf"{fence.text}[ \t]*(?i-u:{name})(?:[ \t][{fence.info_character}]*)?"
+    info = rf"{fence.text}[ \t]*(?i-u:{name})(?:[ \t][{fence.info_character}]*)?"
     line_feed = composition.literal("\n" + fence.spaces)
+    opening = [composition.difference(info), line_feed]
     last_line = [
         line_feed,
         composition.literal(fence.text),
         composition.difference(rf"{fence.character}*[ \t]*"),
     ]
-    bad_line = rf"\n{fence.begin_of_line}"
     match source:
-        # Refused terminals are for lexers that split the text once.
-        case LarkSource(indentation=None, lexer="basic" | "contextual"):
-            lexemes = _BlockLexemes(rf"{opening}\n", rf"(?s:.)*(?:[\x00\r]|{bad_line})", fence.text)
-            parts = [_coded(lexemes.around(source), fence), *last_line]
-        case LarkSource() if _ends_with_newline(source):
-            # The closing fence ends the part, and something follows a fence at the beginning of another line. The
-            # columns of a line do not count form feeds.
-            refused = rf"(?s:.)*(?:[\x00\r]|{bad_line}(?s:.)|\f{fence.text})"
-            lexemes = _BlockLexemes(opening, refused, fence.text)
-            parts = [_coded(lexemes.around(source), fence), *last_line[2:]]
+        case LarkSource() if (code := code_of_block(fence, names[0], source)) is not None:
+            # The closing fence of a language with indentation belongs to the part.
+            closing = last_line if code.indentation is None else last_line[2:]
+            parts = [*opening, _coded(code, fence), *closing]
         case JsonSchemaSource():
             # No line of JSON begins with a fence, since strings have no line feeds.
-            parts = [composition.difference(opening), line_feed, _coded(source, fence), *last_line]
+            parts = [*opening, _coded(source, fence), *last_line]
         case RegexSource(syntax="rust") if not fence.indent:
             bad_lines = rf"(?:(?s:.)*\n)?{fence.begin_of_line}(?s:.)*"
-            code = composition.difference(source.pattern, [r"(?s:.)*[\x00\r](?s:.)*", bad_lines])
-            parts = [composition.difference(opening), line_feed, code, *last_line]
+            text = composition.difference(source.pattern, [r"(?s:.)*[\x00\r](?s:.)*", bad_lines])
+            parts = [*opening, text, *last_line]
         case _:
             message = f"it cannot be excluded that the {language} code of a block closes its fence"
             advice = (
@@ -139,6 +133,26 @@ def block_of_code(fence: Fence, names: Sequence[str], source: Source, language: 
     return composition.sequence(
         [composition.literal(fence.spaces), composition.named(composition.sequence(parts), language)]
     )
+
+
+def code_of_block(fence: Fence, name: str, source: LarkSource) -> LarkSource | None:
+    """Returns the grammar of code that does not close its block, after the opening line; None if there is none.
+
+    Raises:
+        UnsupportedGrammar: An ignored terminal has no expression.
+    """
+    bad_line = rf"\n{fence.begin_of_line}"
+    match source:
+        # Refused terminals are for lexers that split the text once.
+        case LarkSource(indentation=None, lexer="basic" | "contextual"):
+            refused = rf"(?s:.)*(?:[\x00\r]|{bad_line})"
+        case LarkSource() if _ends_with_newline(source):
+            # The closing fence ends the part, and something follows a fence at the beginning of another line. The
+            # columns of a line do not count form feeds.
+            refused = rf"(?s:.)*(?:[\x00\r]|{bad_line}(?s:.)|\f{fence.text})"
+        case _:
+            return None
+    return _BlockLexemes(name, refused, fence.text).around(source)
 
 
 def _ends_with_newline(source: LarkSource) -> bool:
@@ -158,31 +172,41 @@ class _BlockLexemes:
     """The lexemes around the code of a block.
 
     Attributes:
-        opening: The expression of the opening line; without its line feed for languages with indentation.
+        name: The language in the opening line.
         refused: The expression of texts that have a line which the code may not have.
         fence: The fence.
     """
 
-    opening: str
+    name: str
     refused: str
     fence: str
 
     def around(self, source: LarkSource) -> LarkSource:
-        """Returns the grammar of blocks whose code is a text of a grammar."""
+        """Returns the grammar of blocks whose code is a text of a grammar, after their opening lines."""
+        indentation = source.indentation
+        opening = f"{self.fence}{self.name}"
         highest = max((terminal[4] for terminal in source.definition.terminals), default=0)
         own: list[TerminalTuple] = [
             ("__FENCE_LINE", "regex", self.refused, "", highest + 2, "refused"),
             *_refused_before(source, self.fence, highest + 2),
-            ("__OPENING_LINE", "regex", self.opening, "", highest + 1, "parsed"),
+            ("__OPENING_LINE", "literal", opening + "\n" * (indentation is None), "", highest + 1, "parsed"),
         ]
         symbols = ["__OPENING_LINE", source.start]
-        if source.indentation is not None:
+        known_empty = source.known_empty
+        if indentation is not None:
             own.append(("__CLOSING_FENCE", "literal", self.fence, "", highest + 1, "parsed"))
-            symbols = ["__OPENING_LINE", source.indentation[0], source.start, "__CLOSING_FENCE"]
+            symbols = ["__OPENING_LINE", indentation[0], source.start, "__CLOSING_FENCE"]
+            known_empty = None if known_empty is None else False
         definition = source.definition
         productions = (*definition.productions, ("__block", tuple(symbols), 0))
         definition = replace(definition, terminals=(*own, *definition.terminals), productions=productions)
-        return replace(source, definition=definition, start="__block")
+        return replace(
+            source,
+            definition=definition,
+            start="__block",
+            beginning=f"{opening}\n".encode(),
+            known_empty=known_empty,
+        )
 
 
 def _refused_before(source: LarkSource, fence: str, priority: int) -> list[TerminalTuple]:

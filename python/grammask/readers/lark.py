@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -49,8 +50,11 @@ class LarkSource:
         parser: The parser.
         lexer: The lexer.
         indentation: The terminals for newlines and blocks, if the language has blocks by indentation.
+        beginning: Bytes of which each text is the continuation.
         text: The text of the grammar, for display only.
         limits: Budgets for reading.
+        known_empty: Whether the empty text is one, for a grammar that is known to compile and has other texts. As a
+            part of others, it is compiled when a text first reaches it.
     """
 
     definition: LarkDefinition
@@ -60,6 +64,8 @@ class LarkSource:
     indentation: IndentationTuple | None
     text: str = field(compare=False, repr=False)
     limits: Limits | None = field(default=None, compare=False, repr=False)
+    beginning: bytes = b""
+    known_empty: bool | None = field(default=None, compare=False, repr=False)
 
     def build(self) -> _grammask.LexedGrammar:
         """Builds the grammar.
@@ -78,6 +84,8 @@ class LarkSource:
             indentation=self.indentation,
             lexical_rules=self.definition.lexical_rules,
             ignored_rules=self.definition.ignored_rules,
+            beginning=self.beginning,
+            known_empty=self.known_empty,
             source=self.text,
             limits=self.limits,
         )
@@ -131,4 +139,26 @@ def bundled_source(name: str, start: str, limits: Limits | None) -> LarkSource:
     if indentation is not None:
         indentation = with_brackets_of(indentation, {terminal[0] for terminal in definition.terminals})
     text = grammar.path.read_text("utf-8")
-    return LarkSource(definition, grammar.rule_of(start), "lalr", grammar.lexer, indentation, text, limits)
+    rule = grammar.rule_of(start)
+    return LarkSource(
+        definition,
+        rule,
+        "lalr",
+        grammar.lexer,
+        indentation,
+        text,
+        limits,
+        known_empty=rule in _empty_rules(name),
+    )
+
+
+@functools.cache
+def _empty_rules(name: str) -> frozenset[str]:
+    """Returns the rules of a bundled grammar that derive the empty text."""
+    productions = bundled(name).definition().productions
+    empty: set[str] = set()
+    while True:
+        more = {left for left, right, _ in productions if empty.issuperset(right)} - empty
+        if not more:
+            return frozenset(empty)
+        empty |= more

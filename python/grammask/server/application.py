@@ -42,7 +42,6 @@ if TYPE_CHECKING:
     from starlette.responses import Response
 
     from grammask._grammask import Matcher
-    from grammask.errors import Diagnostic
     from grammask.grammar import Grammar
     from grammask.language_models import LanguageModel
     from grammask.language_models.generation import Step

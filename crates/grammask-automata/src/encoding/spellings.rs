@@ -41,6 +41,15 @@ const XML_CHARACTERS: [(u32, u32); 5] =
     [(0x9, 0xa), (0xd, 0xd), (0x20, 0xd7ff), (0xe000, 0xfffd), (0x1_0000, 0x10_ffff)];
 
 impl CharacterEncoding {
+    /// Whether every character has a spelling.
+    #[must_use]
+    pub fn spells_all_characters(&self) -> bool {
+        match self {
+            Self::Utf8 | Self::JsonString(_) | Self::PythonString(..) | Self::LinePrefix(_) => true,
+            Self::XmlText(_) | Self::XmlAttribute(..) => false,
+        }
+    }
+
     /// Whether an ASCII character represents itself.
     pub(super) fn is_literal(&self, byte: u8) -> bool {
         let character = char::from(byte);

@@ -3,9 +3,10 @@
 //! The mask of a state inside an embedded grammar has three parts:
 //!
 //! - tokens that stay inside: the mask that the grammar's own engine gives for its state, cached by that state;
-//! - tokens that leave it: those below the trie nodes where its text is complete, and whose next byte can follow. Only
-//!   these nodes are looked for. What follows usually begins with one or two bytes, over which few edges of the trie
-//!   lead; the walk to them is pruned where the own mask lacks a token on the path;
+//! - tokens that leave it: those below the trie nodes where its text is complete, and whose next byte can follow. The
+//!   masks of a grammar with a lexer have these nodes beside the tokens. In other engines the nodes are tried. What
+//!   follows usually begins with one or two bytes, over which few edges of the trie lead; the walk to them is pruned
+//!   where the own mask lacks a token on the path;
 //! - tokens after the text, if it is complete before the token: another item of the set, without the embedded grammar.
 //!
 //! Where an embedded grammar may begin within a token, a walk along the nodes below the beginnings computes the summary,
@@ -17,7 +18,9 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 use grammask_automata::ByteSet;
 use grammask_diagnostics::LimitExceeded;
-use grammask_engine::{MaskCache, MaskOutcome, MaskRequest, MaskSource, MaskStrategy};
+use grammask_engine::{
+    ExitsRequest, MaskCache, MaskOutcome, MaskRequest, MaskSource, MaskStrategy, TokensAndExits,
+};
 use grammask_grammar::EmbeddedId;
 use grammask_vocabulary::{LiveTokens, NodeSet, NodeSetRef, TokenSet, TokenTrie, TrieNode};
 
@@ -118,11 +121,21 @@ impl MaskComputation<'_> {
         is_last: bool,
     ) -> Result<SymbolSummary, ComposeError> {
         let Some(state) = self.machine.embedded.get(state) else { return Ok(self.empty()) };
-        let live = self.mask_inside(state)?;
         if is_last {
+            let live = self.mask_inside(state)?;
             return Ok(SymbolSummary { live, ends: self.nothing.clone(), values: None });
         }
         let bytes = self.bytes_after(dot, continuation)?;
+        self.budget.require_full_effort()?;
+        let request = ExitsRequest { set: state.set, vocabulary: self.vocabulary, next_bytes: bytes.words() };
+        let source = &self.embedded_masks[EmbeddedId::index(state.grammar)].source;
+        if let Some(TokensAndExits { tokens, exits }) =
+            source.compute_exits(&request, self.budget.deadline())?
+        {
+            let ends = self.node_set(exits.iter().map(|node| node.0).collect());
+            return Ok(SymbolSummary { live: tokens, ends, values: None });
+        }
+        let live = self.mask_inside(state)?;
         let exits = self.exits(bytes)?;
         let engine = self.machine.embedded.engine(state.grammar);
         let trie = self.trie;
@@ -160,8 +173,10 @@ impl MaskComputation<'_> {
         nodes: &NodeSetRef,
     ) -> Result<SymbolSummary, ComposeError> {
         let Some(state) = self.machine.embedded.get(state) else { return Ok(self.empty()) };
-        let first_bytes = self.first_bytes_of_embedded(state)?;
-        if !first_bytes.intersects(nodes.child_bytes()) {
+        // Where no token goes on, the engine need not be made.
+        if *nodes.child_bytes() == [0; 4]
+            || !self.first_bytes_of_embedded(state)?.intersects(nodes.child_bytes())
+        {
             return Ok(self.empty());
         }
         if let Some(known) = self.summaries.embedded.begun.get(&(state, nodes.id())) {

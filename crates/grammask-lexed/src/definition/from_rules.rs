@@ -795,6 +795,7 @@ impl RuleTranslation<'_> {
             parser: self.options.parser,
             conflicts: ConflictPolicy::PreferShift,
             indentation: None,
+            beginning: Vec::new(),
             encodings: Vec::new(),
         }
     }

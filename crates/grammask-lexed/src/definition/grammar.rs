@@ -208,6 +208,9 @@ pub struct LexedDefinition {
     pub conflicts: ConflictPolicy,
     /// Blocks by indentation, if the language has them.
     pub indentation: Option<IndentationSource>,
+    /// The bytes of which each text is the continuation: the language has the rest of each sentence that begins with
+    /// them. They are a line break if they are empty and `indentation` says that a text begins a line.
+    pub beginning: Vec<u8>,
     /// The encodings of the text, the innermost first. Patterns, columns and literals are those of the decoded text.
     pub encodings: Vec<CharacterEncoding>,
 }
@@ -283,7 +286,7 @@ pub struct LexedGrammar {
     pub(crate) indentation: Option<Indentation>,
     /// The spellings of the characters that decide columns.
     pub(crate) column_units: Arc<ColumnUnits>,
-    /// The bytes of which each text is the continuation: a line break, or nothing.
+    /// The bytes of which each text is the continuation, in the encoding of the text.
     pub(crate) beginning: Vec<u8>,
 }
 
@@ -293,6 +296,15 @@ impl LexedTerminal {
     pub fn is_ignored(&self) -> bool {
         self.role == TerminalRole::Ignored
     }
+}
+
+/// Classes of bytes that are equivalent in all texts.
+#[derive(Clone, Debug)]
+pub struct ByteClasses {
+    /// The class of each byte.
+    pub class_of_byte: Box<[u8; 256]>,
+    /// One byte of each class.
+    pub byte_of_class: Box<[u8]>,
 }
 
 impl LexedGrammar {
@@ -341,8 +353,10 @@ impl LexedGrammar {
             parser: definition.parser,
             conflicts: definition.conflicts,
             beginning: match &definition.indentation {
-                Some(indentation) if indentation.begins_line => b"\n".to_vec(),
-                _ => Vec::new(),
+                Some(indentation) if definition.beginning.is_empty() && indentation.begins_line => {
+                    b"\n".to_vec()
+                }
+                _ => definition.beginning.clone(),
             },
             indentation,
             column_units: Arc::new(ColumnUnits::plain()),
@@ -363,6 +377,22 @@ impl LexedGrammar {
         let mut definition = LexedDefinition::clone(&self.definition);
         definition.encodings.push(encoding.clone());
         Self::new(&definition, limits)
+    }
+
+    /// The byte classes: bytes of one class are equivalent for all terminals and columns.
+    #[must_use]
+    pub fn byte_classes(&self) -> ByteClasses {
+        let terms: Vec<_> = self.terminals.iter().filter_map(|terminal| terminal.term).collect();
+        let mut class_of_byte = Box::new(self.terms.byte_classes(&terms));
+        if self.indentation.is_some() {
+            self.column_units.refine(&mut class_of_byte);
+        }
+        let class_count = class_of_byte.iter().max().map_or(1, |&max| usize::from(max) + 1);
+        let mut byte_of_class = vec![0_u8; class_count].into_boxed_slice();
+        for byte in (0..=u8::MAX).rev() {
+            byte_of_class[usize::from(class_of_byte[usize::from(byte)])] = byte;
+        }
+        ByteClasses { class_of_byte, byte_of_class }
     }
 
     /// The definition of the grammar.

@@ -66,6 +66,7 @@ impl LexedDefinition {
                 .texts(&indentation.close)
                 .kind(u8::from(indentation.begins_line)),
         };
+        bytes.blob(&self.beginning);
         bytes.list(&self.encodings, DefinitionWriter::encoding);
         bytes.0
     }
@@ -148,6 +149,7 @@ impl LexedDefinition {
                 }),
                 _ => return None,
             },
+            beginning: bytes.blob()?.to_vec(),
             encodings: bytes.list(DefinitionReader::encoding)?,
         };
         bytes.0.is_empty().then_some(definition)
@@ -340,6 +342,7 @@ mod tests {
                 close: Vec::new(),
                 begins_line: true,
             }),
+            beginning: b"```\n".to_vec(),
             encodings: vec![
                 CharacterEncoding::Utf8,
                 CharacterEncoding::JsonString(JsonEscapes::Canonical),

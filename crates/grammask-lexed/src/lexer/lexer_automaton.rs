@@ -10,13 +10,18 @@
 //! [`LexingRule::Lark`] terminals form groups: once a group has matched, later groups are
 //! dropped, so the list contains exactly the terminals that can still win over the match. A state can thus serve as a
 //! guard unchanged.
+//!
+//! Refused terminals of the first groups match before all others, so a guard that consists of some of them in the
+//! states that they have in the open lexeme too is redundant: where the guard accepts, the lexeme becomes a refused one,
+//! or the guard that it left does. Such guards are dropped. Without this, a refused terminal that reads any text would
+//! be a guard of nearly all lexemes.
 
 use std::ops::Range;
 use std::sync::Arc;
 
 use rustc_hash::FxHashMap;
 
-use crate::definition::grammar::{LexedGrammar, LexerKind, LexingRule};
+use crate::definition::grammar::{ByteClasses, LexedGrammar, LexerKind, LexingRule, TerminalRole};
 use crate::parser::terminal_set::TerminalSet;
 use grammask_automata::{Automata, ByteSet, StateId};
 use grammask_collections::id_type;
@@ -97,6 +102,16 @@ struct MatchOrder {
     keywords: Vec<(TerminalId, TerminalId)>,
     /// Whether a lexeme of each terminal is invalid where a longer one is possible.
     is_longest: Vec<bool>,
+    /// Whether each terminal is refused.
+    is_refused: Vec<bool>,
+    /// Whether a guard of refused terminals is redundant beside the same terminals in the open lexeme.
+    drops_refused_guards: bool,
+}
+
+impl MatchOrder {
+    fn are_refused(&self, live: &[LiveTerminal]) -> bool {
+        live.iter().all(|live| self.is_refused[live.terminal.index()])
+    }
 }
 
 /// Interned states.
@@ -166,16 +181,8 @@ impl Lexer {
                 None => None,
             });
         }
-        let terms: Vec<_> = grammar.terminals.iter().filter_map(|terminal| terminal.term).collect();
-        let mut class_of_byte = Box::new(automata.terms().byte_classes(&terms));
-        if grammar.indentation.is_some() {
-            grammar.column_units.refine(&mut class_of_byte);
-        }
-        let class_count = class_of_byte.iter().max().map_or(1, |&max| usize::from(max) + 1);
-        let mut byte_of_class = vec![0_u8; class_count].into_boxed_slice();
-        for byte in (0..=u8::MAX).rev() {
-            byte_of_class[usize::from(class_of_byte[usize::from(byte)])] = byte;
-        }
+        let ByteClasses { class_of_byte, byte_of_class } = grammar.byte_classes();
+        let class_count = byte_of_class.len();
         let mut lexer = Self {
             automata,
             terminals: MatchOrder {
@@ -188,6 +195,12 @@ impl Lexer {
                     .iter()
                     .map(|terminal| grammar.lexer != LexerKind::DynamicComplete || terminal.is_ignored())
                     .collect(),
+                is_refused: grammar
+                    .terminals
+                    .iter()
+                    .map(|terminal| terminal.role == TerminalRole::Refused)
+                    .collect(),
+                drops_refused_guards: grammar.rule == LexingRule::Lark && !grammar.lexer.is_dynamic(),
             },
             class_of_byte,
             byte_of_class,
@@ -248,6 +261,12 @@ impl Lexer {
             .live
             .iter()
             .map(|live_terminal| live_terminal.terminal)
+    }
+
+    /// Whether the lexeme can only become a refused one, so that no text has it.
+    pub(crate) fn is_refused(&self, configuration: ConfigurationId) -> bool {
+        let state = self.configurations.pairs[configuration.index()].0;
+        self.terminals.are_refused(&self.states.list[state.index()].live)
     }
 
     /// The configurations before the first byte, in a mode.
@@ -525,6 +544,25 @@ impl Lexer {
         id
     }
 
+    /// The guards that are not redundant beside an open lexeme in `state`.
+    fn without_redundant(&mut self, state: LexStateId, guards: GuardsId) -> GuardsId {
+        if !self.terminals.drops_refused_guards {
+            return guards;
+        }
+        let live = &self.states.list[state.index()].live;
+        let is_redundant = |guard: &LexStateId| {
+            let guard = &self.states.list[guard.index()].live;
+            live.starts_with(guard) && self.terminals.are_refused(guard)
+        };
+        let members = &self.guards.members[guards.index()];
+        if !members.iter().any(is_redundant) {
+            return guards;
+        }
+        let mut needed: Vec<LexStateId> =
+            members.iter().filter(|&guard| !is_redundant(guard)).copied().collect();
+        self.intern_guards(&mut needed)
+    }
+
     fn intern_configuration(
         &mut self,
         state: LexStateId,
@@ -532,6 +570,12 @@ impl Lexer {
     ) -> Result<ConfigurationId, LimitExceeded> {
         if let Some(&cached) = self.configurations.ids.get(&(state, guards)) {
             return Ok(cached);
+        }
+        let needed = self.without_redundant(state, guards);
+        if needed != guards {
+            let id = self.intern_configuration(state, needed)?;
+            self.configurations.ids.insert((state, guards), id);
+            return Ok(id);
         }
         if self.configurations.pairs.len() >= self.max_states {
             return Err(LimitExceeded::new("automaton_states", self.max_states));

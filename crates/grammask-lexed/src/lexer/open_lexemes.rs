@@ -245,6 +245,7 @@ impl<'a> OpenLexemeAnalysis<'a> {
             }
             profile.push(step.commit);
         }
+        reached.retain(|&next| !self.lexer.is_refused(next));
         let mut successors: Vec<usize> =
             reached.into_iter().map(|next| self.variable(Variable::Inside(next, mode))).collect();
         successors.sort_unstable();
@@ -276,6 +277,7 @@ impl<'a> OpenLexemeAnalysis<'a> {
             let Some(guards) = self.profile_list[profile][index] else { continue };
             let byte = self.lexer.byte_of_class()[index];
             let next = self.lexer.enter(mode, byte, guards).map_err(|limit| limit.diagnostic())?;
+            let next: Vec<_> = next.into_iter().filter(|&next| !self.lexer.is_refused(next)).collect();
             successors.extend(next.into_iter().map(|next| self.variable(Variable::Inside(next, mode))));
         }
         successors.sort_unstable();
@@ -536,6 +538,26 @@ fn may_be_last(grammar: &LexedGrammar, tables: &ParsingTables) -> Vec<bool> {
     // Ends of blocks may precede the end of the text after a newline.
     terminals
         .map(|(index, states)| newline == Some(TerminalId::new(index)) || states.iter().any(may_end))
+        .collect()
+}
+
+/// For each terminal: whether a text can end with a lexeme of it, at which the ends of open blocks may follow.
+pub(crate) fn may_end_text(grammar: &LexedGrammar, tables: &ParsingTables) -> Box<[bool]> {
+    let dedent = grammar.indentation.as_ref().map(|indentation| indentation.dedent);
+    let may_end = |state: &LrState| match tables {
+        ParsingTables::Lalr(table) => [Some(table.end()), dedent]
+            .into_iter()
+            .flatten()
+            .any(|terminal| table.action(*state, terminal) != ParserAction::Error),
+        ParsingTables::Earley(_) => true,
+    };
+    let newline = grammar.indentation.as_ref().map(|indentation| indentation.newline);
+    let states_after = tables.states_after(grammar);
+    let terminals = grammar.terminals.iter().zip(&states_after).enumerate();
+    terminals
+        .map(|(index, (terminal, states))| {
+            terminal.is_ignored() || newline == Some(TerminalId::new(index)) || states.iter().any(may_end)
+        })
         .collect()
 }
 

@@ -40,6 +40,14 @@ pub(crate) struct SubsetBranch {
     children: Vec<(LexModeId, SubsetId)>,
 }
 
+/// Exits at which a lexeme of a terminal ends the text.
+#[derive(Debug)]
+pub(crate) struct SubsetExit {
+    pub(crate) terminal: TerminalId,
+    pub(crate) column: LexemeColumn,
+    pub(crate) exits: TokenGroup,
+}
+
 /// A set of spanner nodes as one node.
 #[derive(Debug)]
 pub(crate) struct SpannerSubset {
@@ -49,6 +57,7 @@ pub(crate) struct SpannerSubset {
     pub(crate) always: Option<TokenGroup>,
     /// Tokens that emit no further terminal, by their open terminals.
     pub(crate) ends: Box<[(OpenTerminalsId, TokenGroup)]>,
+    pub(crate) exits: Box<[SubsetExit]>,
     pub(crate) branches: Box<[SubsetBranch]>,
 }
 
@@ -182,6 +191,7 @@ impl SpannerSubsets {
         let branches: usize =
             subset.branches.iter().map(|branch| 80 + size_of_val(&branch.members[..])).sum();
         self.memory_bytes += subset.always.as_ref().map_or(0, TokenGroup::memory_bytes);
+        self.memory_bytes += subset.exits.iter().map(|exit| 48 + exit.exits.memory_bytes()).sum::<usize>();
         self.memory_bytes += 208 + ends + branches + size_of_val(&key.nodes[..]);
         let id = SubsetId::new(self.subsets.len());
         self.subsets.push(subset);
@@ -207,12 +217,16 @@ impl SubsetSources<'_> {
         let mut tokens_of: FxHashMap<OpenTerminalsId, Vec<&SpannerTokens>> = FxHashMap::default();
         let mut branches: FxHashMap<(TerminalId, LexemeColumn), Vec<(SpannerNodeId, usize)>> =
             FxHashMap::default();
+        let mut exits: FxHashMap<(TerminalId, LexemeColumn), Vec<&SpannerTokens>> = FxHashMap::default();
         for &node in nodes.iter() {
             let spanner = self.spanners.get(node);
             for end in &spanner.ends {
                 // Without open terminals a token is illegal on every stack.
                 let Some(open) = self.open_terminals.of(end.configuration, mode) else { continue };
                 tokens_of.entry(open).or_default().push(&end.tokens);
+            }
+            for exit in &spanner.exits {
+                exits.entry((exit.terminal, exit.column)).or_default().push(&exit.exits);
             }
             for (index, branch) in spanner.branches.iter().enumerate() {
                 branches.entry((branch.terminal, branch.column)).or_default().push((node, index));
@@ -241,10 +255,18 @@ impl SubsetSources<'_> {
         let always = group_of(always);
         ends.sort_unstable_by_key(|&(open, _)| open);
         if let Some(last) = last {
-            branches.retain(|&(terminal, _), _| {
-                self.follow_cache.lexeme_legality(last, terminal) != Legality::Never
-            });
+            let mut may_follow =
+                |terminal| self.follow_cache.lexeme_legality(last, terminal) != Legality::Never;
+            branches.retain(|&(terminal, _), _| may_follow(terminal));
+            exits.retain(|&(terminal, _), _| may_follow(terminal));
         }
+        let mut exits: Vec<SubsetExit> = exits
+            .into_iter()
+            .filter_map(|((terminal, column), exits)| {
+                Some(SubsetExit { terminal, column, exits: group_of(exits)? })
+            })
+            .collect();
+        exits.sort_unstable_by_key(|exit| (exit.terminal, exit.column));
         let mut branches: Vec<SubsetBranch> = branches
             .into_iter()
             .map(|((terminal, column), members)| SubsetBranch {
@@ -255,6 +277,6 @@ impl SubsetSources<'_> {
             })
             .collect();
         branches.sort_unstable_by_key(|branch| (branch.terminal, branch.column));
-        SpannerSubset { last, always, ends: ends.into(), branches: branches.into() }
+        SpannerSubset { last, always, ends: ends.into(), exits: exits.into(), branches: branches.into() }
     }
 }

@@ -20,11 +20,12 @@ use rustc_hash::FxHashMap;
 use crate::definition::grammar::LexedGrammar;
 use crate::lexer::column_units::{ColumnEffect, ColumnUnits, UnitState};
 use crate::lexer::lexer_automaton::{ConfigurationId, GuardsId, LexModeId, Lexer};
+use crate::masks::exit_nodes::ExitNodes;
 use crate::masks::token_set_store::TokenCollector;
 use grammask_collections::id_type;
 use grammask_diagnostics::{Deadline, LimitExceeded};
 use grammask_grammar::TerminalId;
-use grammask_vocabulary::{TokenSet, TokenTrie, TrieNode};
+use grammask_vocabulary::{TokenId, TokenSet, TokenTrie, TrieNode};
 
 id_type! {
     /// A node of a spanner table.
@@ -150,6 +151,8 @@ pub(crate) enum SpannerTokens {
     Ranges(Box<[(u32, u32)]>),
     /// A bitset, from [`MIN_BITSET_TOKENS`] tokens on.
     Set(TokenSet),
+    /// Ranges of ids.
+    Ids(Box<[(u32, u32)]>),
 }
 
 impl SpannerTokens {
@@ -162,6 +165,11 @@ impl SpannerTokens {
                     mask.extend(trie.sorted_ids()[start as usize..end as usize].iter().copied());
                 }
             }
+            Self::Ids(ranges) => {
+                for &(start, end) in ranges {
+                    mask.extend((start..end).map(TokenId));
+                }
+            }
         }
     }
 
@@ -171,7 +179,12 @@ impl SpannerTokens {
             Self::Set(set) => collector.add_set(set),
             Self::Ranges(ranges) => {
                 for &(start, end) in ranges {
-                    collector.add_tokens(&trie.sorted_ids()[start as usize..end as usize]);
+                    collector.add_tokens(trie.sorted_ids()[start as usize..end as usize].iter().copied());
+                }
+            }
+            Self::Ids(ranges) => {
+                for &(start, end) in ranges {
+                    collector.add_tokens((start..end).map(TokenId));
                 }
             }
         }
@@ -179,7 +192,7 @@ impl SpannerTokens {
 
     fn memory_bytes(&self) -> usize {
         match self {
-            Self::Ranges(ranges) => size_of_val(&ranges[..]),
+            Self::Ranges(ranges) | Self::Ids(ranges) => size_of_val(&ranges[..]),
             Self::Set(set) => size_of_val(set.words()),
         }
     }
@@ -190,6 +203,14 @@ impl SpannerTokens {
 pub(crate) struct SpannerEnd {
     pub(crate) configuration: ConfigurationId,
     pub(crate) tokens: SpannerTokens,
+}
+
+/// Exits at which a lexeme of a terminal ends the text.
+#[derive(Clone, Debug)]
+pub(crate) struct SpannerExit {
+    pub(crate) terminal: TerminalId,
+    pub(crate) column: LexemeColumn,
+    pub(crate) exits: SpannerTokens,
 }
 
 /// The branch for a next terminal.
@@ -205,6 +226,7 @@ pub(crate) struct SpannerBranch {
 #[derive(Clone, Debug)]
 pub(crate) struct SpannerNode {
     pub(crate) ends: Box<[SpannerEnd]>,
+    pub(crate) exits: Box<[SpannerExit]>,
     pub(crate) branches: Box<[SpannerBranch]>,
     /// Shared subtrees of the trie that are reached without emitting a terminal.
     pub(crate) links: Box<[TriePosition]>,
@@ -219,6 +241,7 @@ pub(crate) struct SpannerTable {
     /// The nodes of several positions.
     by_walk_start: FxHashMap<WalkStart, SpannerNodeId>,
     columns: ColumnTracker,
+    exits: Arc<ExitNodes>,
     vocabulary_size: usize,
     memory_bytes: usize,
 }
@@ -263,13 +286,15 @@ impl TriePosition {
 }
 
 impl SpannerTable {
-    pub(crate) fn new(columns: ColumnTracker, vocabulary_size: usize) -> Self {
+    /// Tables of the tokens and of exits, which are numbered from the size of the vocabulary on.
+    pub(crate) fn new(columns: ColumnTracker, exits: Arc<ExitNodes>, vocabulary_size: usize) -> Self {
         Self {
             nodes: Vec::new(),
             by_position: FxHashMap::default(),
             by_walk_start: FxHashMap::default(),
             columns,
-            vocabulary_size,
+            vocabulary_size: vocabulary_size + exits.len(),
+            exits,
             memory_bytes: 0,
         }
     }
@@ -322,6 +347,9 @@ impl SpannerTable {
         for &(node, guards) in commits.iter().rev() {
             let byte = trie.byte(node);
             for configuration in lexer.enter(mode, byte, guards)? {
+                if lexer.is_refused(configuration) {
+                    continue;
+                }
                 let column = self.columns.step(lexer, configuration, ColumnState::BEFORE_LEXEME, byte);
                 let position = TriePosition { node, configuration, column };
                 if position.is_shared(trie) { links.push(position) } else { positions.push(position) }
@@ -353,6 +381,7 @@ impl SpannerTable {
         let mut ends: FxHashMap<ConfigurationId, Vec<(u32, u32)>> = FxHashMap::default();
         let mut branches: FxHashMap<(TerminalId, LexemeColumn), Vec<(TrieNode, GuardsId)>> =
             FxHashMap::default();
+        let mut exits: FxHashMap<(TerminalId, LexemeColumn), Vec<(u32, u32)>> = FxHashMap::default();
         let (mut positions, mut links) = (start.positions.into_vec(), start.links.into_vec());
         let token_starts = trie.columns().token_starts;
         let mut visited = 0;
@@ -377,6 +406,16 @@ impl SpannerTable {
                     _ => ranges.push(range),
                 }
             }
+            if self.exits.len() > 0
+                && let Some(terminal) = lexer.label(configuration)
+                && self.exits.is_last(terminal)
+            {
+                let range = self.exits.between(node, end);
+                if range.0 < range.1 {
+                    let key = (terminal, self.columns.emitted(terminal, column.column));
+                    exits.entry(key).or_default().push(range);
+                }
+            }
             if is_self_loop {
                 continue;
             }
@@ -388,7 +427,7 @@ impl SpannerTable {
                     let key = (terminal, self.columns.emitted(terminal, column.column));
                     branches.entry(key).or_default().push((child, guards));
                 }
-                if let Some(next) = step.extended {
+                if let Some(next) = step.extended.filter(|&next| !lexer.is_refused(next)) {
                     let column = self.columns.step(lexer, next, column, byte);
                     let position = TriePosition { node: child, configuration: next, column };
                     if position.is_shared(trie) { links.push(position) } else { positions.push(position) }
@@ -411,10 +450,25 @@ impl SpannerTable {
             })
             .collect();
         branches.sort_unstable_by_key(|branch| (branch.terminal, branch.column));
+        let mut exits: Vec<SpannerExit> = exits
+            .into_iter()
+            .map(|((terminal, column), ranges)| SpannerExit {
+                terminal,
+                column,
+                exits: SpannerTokens::Ids(ranges.into()),
+            })
+            .collect();
+        exits.sort_unstable_by_key(|exit| (exit.terminal, exit.column));
+        self.memory_bytes += exits.iter().map(|exit| 48 + exit.exits.memory_bytes()).sum::<usize>();
         self.memory_bytes += ends.iter().map(|end| 48 + end.tokens.memory_bytes()).sum::<usize>()
             + branches.iter().map(|branch| 96 + size_of_val(&branch.commits[..])).sum::<usize>()
             + size_of_val(&links[..]);
-        self.nodes.push(SpannerNode { ends: ends.into(), branches: branches.into(), links: links.into() });
+        self.nodes.push(SpannerNode {
+            ends: ends.into(),
+            exits: exits.into(),
+            branches: branches.into(),
+            links: links.into(),
+        });
         Ok(SpannerNodeId::new(self.nodes.len() - 1))
     }
 
@@ -487,7 +541,7 @@ mod tests {
         let deadline = Deadline::after(Duration::from_secs(60));
         let mode = LexModeId::new(0);
         let columns = ColumnTracker { newline: None, units: Arc::new(ColumnUnits::plain()) };
-        let mut spanners = SpannerTable::new(columns, vocabulary.size());
+        let mut spanners = SpannerTable::new(columns, Arc::default(), vocabulary.size());
         for (text, expected) in FIGURE_1 {
             let mut configuration = lexer.starts(mode).expect("no limit")[0];
             for byte in text.bytes() {

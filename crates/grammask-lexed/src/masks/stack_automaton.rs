@@ -21,7 +21,7 @@ use std::sync::Arc;
 use rustc_hash::FxHashMap;
 
 use crate::lexer::lexer_automaton::LexModeId;
-use crate::masks::spanner_subset::{SpannerSubsets, SubsetId, SubsetSources, SubsetStep};
+use crate::masks::spanner_subset::{SpannerSubsets, SubsetExit, SubsetId, SubsetSources, SubsetStep};
 use crate::masks::terminal_lists::{TerminalListId, TerminalLists};
 use crate::masks::token_partition::{
     DependentTokens, Nesting, PartitionInput, PartitionTables, TokenPartition, TokenPartitions,
@@ -473,6 +473,17 @@ impl StackReader<'_> {
                 let target = BranchTarget { subset, branch, layout: effect.layout };
                 let terminals = self.automaton.terminals.id(effect.terminals());
                 self.pursue(parse.stack, ParserGoal::Branch(terminals, target), draft)?;
+            }
+        }
+        for &exit in &partition.exits {
+            let SubsetExit { terminal, column: of_lexeme, ref exits } =
+                self.subsets.get(subset).exits[exit as usize];
+            if let Some(effect) = self.parser.lexeme_effect(parse.layout, terminal, of_lexeme.resolve(column))
+            {
+                let group = self.automaton.token_sets.id(exits);
+                let dedents = self.parser.closing_dedents(effect.layout).terminals();
+                let terminals = self.automaton.terminals.id(effect.terminals().chain(dedents));
+                self.pursue(parse.stack, ParserGoal::End(terminals, group), draft)?;
             }
         }
         Ok(())

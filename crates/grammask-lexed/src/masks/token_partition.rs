@@ -46,12 +46,14 @@ pub(crate) struct TokenPartition {
     pub(crate) dependent: Box<[DependentTokens]>,
     /// The indices of the branches that the parser may take.
     pub(crate) branches: Box<[u32]>,
+    /// The indices of the exits that may end the text.
+    pub(crate) exits: Box<[u32]>,
 }
 
 impl TokenPartition {
     /// The number of items that depend on the stack.
     pub(crate) fn pending_count(&self) -> usize {
-        self.dependent.len() + self.branches.len()
+        self.dependent.len() + self.branches.len() + self.exits.len()
     }
 }
 
@@ -102,7 +104,10 @@ impl TokenPartitions {
 
 impl TokenPartition {
     fn memory_bytes(&self) -> usize {
-        size_of::<Self>() + size_of_val(&self.dependent[..]) + size_of_val(&self.branches[..])
+        size_of::<Self>()
+            + size_of_val(&self.dependent[..])
+            + size_of_val(&self.branches[..])
+            + size_of_val(&self.exits[..])
     }
 }
 
@@ -134,10 +139,11 @@ impl PartitionTables<'_> {
                 TokenClass::Rejected => {}
             }
         }
-        let may_be_taken = |&index: &u32| {
-            let terminal = subset.branches[index as usize].terminal;
+        let may_be_read = |terminal: TerminalId| {
             self.leaves_parser(terminal) || self.action(top, terminal) != Some(ParserAction::Error)
         };
+        let branches = (0_u32..).zip(&subset.branches).filter(|(_, branch)| may_be_read(branch.terminal));
+        let exits = (0_u32..).zip(&subset.exits).filter(|(_, exit)| may_be_read(exit.terminal));
         let mut dependent: Vec<DependentTokens> = dependent
             .into_iter()
             .filter_map(|(terminals, mut of)| {
@@ -148,7 +154,8 @@ impl PartitionTables<'_> {
         TokenPartition {
             accepted: token_sets.union(&mut accepted),
             dependent: dependent.into(),
-            branches: (0..subset.branches.len() as u32).filter(may_be_taken).collect(),
+            branches: branches.map(|(index, _)| index).collect(),
+            exits: exits.map(|(index, _)| index).collect(),
         }
     }
 

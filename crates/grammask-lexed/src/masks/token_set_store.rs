@@ -122,8 +122,8 @@ impl TokenCollector {
         self.has_sets = true;
     }
 
-    pub(crate) fn add_tokens(&mut self, tokens: &[TokenId]) {
-        for &token in tokens {
+    pub(crate) fn add_tokens(&mut self, tokens: impl IntoIterator<Item = TokenId>) {
+        for token in tokens {
             if self.set.insert_is_first(token) {
                 self.mark_used(token.0 / u32::BITS);
             }

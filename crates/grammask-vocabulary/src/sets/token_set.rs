@@ -178,6 +178,27 @@ impl TokenSet {
         })
     }
 
+    /// The tokens below `size`, as a set over the ids below it, and the others, ascending.
+    #[must_use]
+    pub fn split_at(&self, size: usize) -> (Self, Vec<TokenId>) {
+        let mut below = Self { words: self.words[..Self::word_count(size)].into(), size };
+        let mut others = Vec::new();
+        let first = size / 32;
+        for (index, &word) in (first..).zip(&self.words[first..]) {
+            let mut bits = if index == first { word & (u32::MAX << (size % 32)) } else { word };
+            if index == first
+                && let Some(last) = below.words.get_mut(index)
+            {
+                *last &= !bits;
+            }
+            while bits != 0 {
+                others.push(TokenId((index * 32) as u32 + bits.trailing_zeros()));
+                bits &= bits - 1;
+            }
+        }
+        (below, others)
+    }
+
     /// The tokens in the set, ascending.
     #[must_use]
     pub fn iter(&self) -> Iter<'_> {

@@ -1,0 +1,215 @@
+//! Engines of embedded grammars with a lexer, made when a text first reaches the part.
+//!
+//! The tables of a programming language take milliseconds to make, and an answer that may contain code of several
+//! languages contains that of few. Before its first byte an engine only needs what its grammar says without tables:
+//! the byte classes, and whether the empty text is one. The start is the first of its sets, whose number is known.
+
+use std::sync::{Arc, OnceLock};
+
+use grammask_diagnostics::{Deadline, GrammarError, LimitExceeded, Limits};
+use grammask_engine::{
+    Effort, Engine, ExitsRequest, Expectation, MaskCounts, MaskOutcome, MaskRequest, MaskSource,
+    PrecomputeBudget, SetId, ShortestCompletion, TokensAndExits,
+};
+use grammask_grammar::EmbeddedTexts;
+use grammask_lexed::{ByteClasses, LexedGrammar, LexedRecognizer, PreparedGrammar};
+use grammask_vocabulary::Vocabulary;
+
+/// A lexed grammar whose tables are made once, when they are first needed.
+#[derive(Debug)]
+pub(crate) struct DeferredGrammar {
+    grammar: LexedGrammar,
+    limits: Limits,
+    prepared: OnceLock<Result<PreparedGrammar, LimitExceeded>>,
+}
+
+impl DeferredGrammar {
+    /// For a grammar that is known to compile unless a limit is exceeded.
+    pub(crate) fn new(grammar: LexedGrammar, limits: &Limits) -> Self {
+        Self { grammar, limits: limits.clone(), prepared: OnceLock::new() }
+    }
+
+    /// For a grammar with tables.
+    pub(crate) fn with_tables(prepared: PreparedGrammar, limits: &Limits) -> Self {
+        let deferred = Self::new(prepared.grammar().clone(), limits);
+        Self { prepared: OnceLock::from(Ok(prepared)), ..deferred }
+    }
+
+    pub(crate) fn grammar(&self) -> &LexedGrammar {
+        &self.grammar
+    }
+
+    /// Whether the tables are still to be made.
+    pub(crate) fn is_pending(&self) -> bool {
+        self.prepared.get().is_none()
+    }
+
+    fn prepared(&self) -> Result<&PreparedGrammar, LimitExceeded> {
+        let prepare = || {
+            PreparedGrammar::new(self.grammar.clone(), &self.limits).map_err(|error| exceeded_limit(&error))
+        };
+        self.prepared.get_or_init(prepare).as_ref().map_err(|&limit| limit)
+    }
+}
+
+/// The limit of an error about a grammar that compiles without limits.
+fn exceeded_limit(error: &GrammarError) -> LimitExceeded {
+    let limit = error.diagnostics().iter().find_map(|diagnostic| diagnostic.limit);
+    limit.unwrap_or_else(|| unreachable!("only grammars that are known to compile are deferred: {error}"))
+}
+
+/// The engine of a deferred grammar, and the source of its masks.
+#[derive(Debug)]
+pub(crate) struct DeferredRecognizer {
+    grammar: Arc<DeferredGrammar>,
+    texts: EmbeddedTexts,
+    classes: ByteClasses,
+    vocabulary_size: usize,
+    limits: Limits,
+    recognizer: OnceLock<Result<LexedRecognizer, LimitExceeded>>,
+}
+
+impl DeferredRecognizer {
+    pub(crate) fn new(
+        grammar: Arc<DeferredGrammar>,
+        texts: EmbeddedTexts,
+        vocabulary_size: usize,
+        limits: &Limits,
+    ) -> Self {
+        let classes = grammar.grammar().byte_classes();
+        Self { grammar, texts, classes, vocabulary_size, limits: limits.clone(), recognizer: OnceLock::new() }
+    }
+
+    /// The recogniser if it was made.
+    fn made(&self) -> Option<&LexedRecognizer> {
+        self.recognizer.get()?.as_ref().ok()
+    }
+
+    #[inline]
+    fn recognizer(&self) -> Result<&LexedRecognizer, LimitExceeded> {
+        match self.recognizer.get() {
+            Some(made) => made.as_ref().map_err(|&limit| limit),
+            None => self.make(),
+        }
+    }
+
+    #[cold]
+    fn make(&self) -> Result<&LexedRecognizer, LimitExceeded> {
+        let make = || LexedRecognizer::new(self.grammar.prepared()?, self.vocabulary_size, &self.limits);
+        let made = self.recognizer.get_or_init(make).as_ref().map_err(|&limit| limit)?;
+        debug_assert_eq!(made.is_complete(made.start()), self.texts.empty, "the empty text is known");
+        Ok(made)
+    }
+}
+
+impl Engine for DeferredRecognizer {
+    fn start(&self) -> SetId {
+        LexedRecognizer::start_set()
+    }
+
+    fn is_complete(&self, set: SetId) -> bool {
+        match self.made() {
+            Some(recognizer) => recognizer.is_complete(set),
+            // Without a recogniser there is no other state than the start.
+            None => self.texts.empty,
+        }
+    }
+
+    fn set_count(&self) -> usize {
+        self.made().map_or(1, Engine::set_count)
+    }
+
+    fn class_of_byte(&self) -> &[u8; 256] {
+        &self.classes.class_of_byte
+    }
+
+    fn byte_of_class(&self) -> &[u8] {
+        &self.classes.byte_of_class
+    }
+
+    fn memory_bytes(&self) -> usize {
+        self.made().map_or(0, Engine::memory_bytes)
+    }
+
+    fn new_steps(&self) -> usize {
+        self.made().map_or(0, Engine::new_steps)
+    }
+
+    #[inline]
+    fn step(&self, set: SetId, byte: u8) -> Result<Option<SetId>, LimitExceeded> {
+        self.recognizer()?.step(set, byte)
+    }
+
+    fn union(&self, left: SetId, right: SetId) -> Result<SetId, LimitExceeded> {
+        self.recognizer()?.union(left, right)
+    }
+
+    fn expectations(&self, set: SetId) -> Result<Vec<Expectation>, LimitExceeded> {
+        self.recognizer()?.expectations(set)
+    }
+
+    fn describe(&self, set: SetId) -> String {
+        match self.made() {
+            Some(recognizer) => recognizer.describe(set),
+            None => format!("set {}, without tables\n", set.as_u32()),
+        }
+    }
+
+    fn state_size(&self, set: SetId) -> usize {
+        self.made().map_or(1, |recognizer| recognizer.state_size(set))
+    }
+
+    fn shortest_completion(
+        &self,
+        set: SetId,
+        vocabulary: &Vocabulary,
+        deadline: &Deadline,
+    ) -> Result<Option<ShortestCompletion>, LimitExceeded> {
+        self.recognizer()?.shortest_completion(set, vocabulary, deadline)
+    }
+
+    fn longest_completion_after(
+        &self,
+        set: SetId,
+        bytes: usize,
+        vocabulary: &Vocabulary,
+        deadline: &Deadline,
+    ) -> Result<Option<u32>, LimitExceeded> {
+        self.recognizer()?.longest_completion_after(set, bytes, vocabulary, deadline)
+    }
+}
+
+impl MaskSource for DeferredRecognizer {
+    fn compute(
+        &self,
+        request: &MaskRequest<'_>,
+        effort: Effort,
+        deadline: &Deadline,
+    ) -> Result<MaskOutcome, LimitExceeded> {
+        match (effort, self.made()) {
+            (Effort::Immediate, None) => Ok(MaskOutcome::Declined),
+            _ => self.recognizer()?.compute(request, effort, deadline),
+        }
+    }
+
+    fn compute_exits(
+        &self,
+        request: &ExitsRequest<'_>,
+        deadline: &Deadline,
+    ) -> Result<Option<TokensAndExits>, LimitExceeded> {
+        self.recognizer()?.compute_exits(request, deadline)
+    }
+
+    fn counts(&self) -> MaskCounts {
+        self.made().map(MaskSource::counts).unwrap_or_default()
+    }
+
+    fn precompute(
+        &self,
+        vocabulary: &Vocabulary,
+        budget: PrecomputeBudget,
+        proceed: &mut dyn FnMut(usize, usize) -> bool,
+    ) -> Result<Option<usize>, LimitExceeded> {
+        self.recognizer()?.precompute(vocabulary, budget, proceed)
+    }
+}
