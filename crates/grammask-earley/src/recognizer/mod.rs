@@ -265,23 +265,23 @@ impl Recognizer {
         let at_end = continuations.intern(&Content { ends: true, entries: Vec::new() });
         let mut first = Kernel { ends: form.start_is_nullable, items: Vec::new() };
         first.items.extend(form.start.map(|dot| Item { dot, state: ItemState::FRESH, continuation: at_end }));
-        let is_infinite = |&(dot, ref condition): &(DotId, ValueCondition)| {
+        let is_abundant = |&(dot, ref condition): &(DotId, ValueCondition)| {
             let symbol = form.symbol_after(dot);
             match condition.supply {
                 ValueSupply::Unknown => {}
                 ValueSupply::AtLeast(min) => return Ok(min == u32::MAX),
                 ValueSupply::Inexhaustible => return Ok(true),
             }
-            remembered::is_infinite(&form, &mut automata, &starts, symbol, condition.equality)
+            remembered::is_abundant(&form, &mut automata, &starts, symbol, condition.equality)
         };
-        let infinite: Vec<bool> = form.values().iter().map(is_infinite).collect::<Result<_, _>>()?;
+        let abundant: Vec<bool> = form.values().iter().map(is_abundant).collect::<Result<_, _>>()?;
         let predictor = Predictor::new(left_corners, starts, start_states, set_class_count, limits.set_items);
         let mut builder = Builder {
             form: form.clone(),
             stepper: Stepper::new(automata, embedded, predictor, limited, limits),
             continuations,
             traces: Traces::default(),
-            remembered: Remembered::new(&form, &infinite),
+            remembered: Remembered::new(&form, &abundant),
             completions: None,
             lengthened: None,
             value_escapes: None,
