@@ -94,7 +94,6 @@ pub struct Recognizer {
     token_matches: Vec<Option<TokenMatch>>,
     names_tokens: bool,
     counts_tokens: bool,
-    binds_names: bool,
     /// Whether some values cannot be anonymous.
     depends_on_all_values: bool,
     /// The number of terminals that count tokens.
@@ -251,14 +250,14 @@ impl Recognizer {
         let limited_count = limited.len();
         let counts_tokens =
             form.counts_tokens() || embedded.engines().iter().any(|engine| engine.counts_tokens());
-        let is_repeated = |(_, condition): &(DotId, ValueCondition)| condition.kind == ValueKind::Repeated;
-        let is_bound = |(_, condition): &(DotId, ValueCondition)| condition.kind == ValueKind::Bound;
-        let binds_names = form.values().iter().any(is_bound)
-            || embedded.engines().iter().any(|engine| engine.binds_names());
+        // The other kinds refer to bound names.
+        let is_needed = |(_, condition): &(DotId, ValueCondition)| {
+            matches!(condition.kind, ValueKind::Repeated | ValueKind::Bound)
+        };
         let has_embedded_values =
             |engine: &Arc<dyn Engine>| engine.anonymous_values().is_some() || engine.depends_on_all_values();
         let depends_on_all_values =
-            form.values().iter().any(is_repeated) || embedded.engines().iter().any(has_embedded_values);
+            form.values().iter().any(is_needed) || embedded.engines().iter().any(has_embedded_values);
         let uncounted_starts =
             if !counts_tokens { Box::default() } else { starts.iter().map(uncounted).collect() };
         let mut continuations = Continuations::default();
@@ -306,7 +305,6 @@ impl Recognizer {
         let start = builder.intern(&sets, &mut first)?;
         Ok(Self {
             counts_tokens,
-            binds_names,
             depends_on_all_values,
             limited_count,
             uncounted_starts,
@@ -605,10 +603,6 @@ impl Engine for Recognizer {
 
     fn inside_terminal(&self, set: SetId, reach: u32) -> Result<Option<InsideTerminal>, LimitExceeded> {
         self.find_inside_terminal(set, reach)
-    }
-
-    fn binds_names(&self) -> bool {
-        self.binds_names
     }
 
     fn depends_on_all_values(&self) -> bool {

@@ -300,7 +300,8 @@ pub(in super::super) fn is_abundant(
             }
             Symbol::Nonterminal(id) => {
                 for production in form.productions_of(id) {
-                    if let RightHandSide::Repeat { symbol: Symbol::Terminal(copied), max, .. } = &production.rhs
+                    if let RightHandSide::Repeat { symbol: Symbol::Terminal(copied), max, .. } =
+                        &production.rhs
                         && let Some(start) = starts[copied.index()].automaton_state()
                         && has_many_copies(automata, start, *max)?
                     {
@@ -361,11 +362,7 @@ fn has_many_words(automata: &mut Automata, start: StateId) -> Result<bool, Limit
 }
 
 /// Whether the copies of a terminal, which are words of one letter or digit, have at least [`MIN_ABUNDANT`] texts.
-fn has_many_copies(
-    automata: &mut Automata,
-    start: StateId,
-    max: Option<u32>,
-) -> Result<bool, LimitExceeded> {
+fn has_many_copies(automata: &mut Automata, start: StateId, max: Option<u32>) -> Result<bool, LimitExceeded> {
     let mut counts = [0_u64; 2];
     for (bytes, target) in automata.successors(start)? {
         if automata.is_accepting(target) {
