@@ -108,18 +108,13 @@ pub trait Engine: fmt::Debug + Send + Sync {
         false
     }
 
-    /// Whether texts bind names to parts of themselves and require these again.
-    fn binds_names(&self) -> bool {
-        false
-    }
-
     /// The states with anonymous values, if states depend on the values that a text has.
     fn anonymous_values(&self) -> Option<&dyn AnonymousValues> {
         None
     }
 
-    /// Whether some values of a text cannot be anonymous: those of scopes with values that must repeat others, and those
-    /// inside embedded grammars. Then each text inside one has its own state and its own cost.
+    /// Whether some values of a text cannot be anonymous: those of scopes with bound names, or with values that must repeat
+    /// others, and those inside embedded grammars. Then each text inside one has its own state and its own cost.
     fn depends_on_all_values(&self) -> bool {
         false
     }

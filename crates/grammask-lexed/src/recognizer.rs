@@ -391,7 +391,9 @@ impl Engine for LexedRecognizer {
     }
 
     fn state_size(&self, set: SetId) -> usize {
-        self.set(set).runs.len()
+        let tables = self.lock();
+        let runs = &self.set(set).runs;
+        runs.iter().map(|run| 1 + tables.parser.set_size(run.parse.stack)).sum()
     }
 
     fn shortest_completion(

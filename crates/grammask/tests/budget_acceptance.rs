@@ -16,6 +16,7 @@ use std::time::Instant;
 
 use generators::distances::{Cost, DistanceGraph, state};
 use generators::lexed::{BLOCK_CASES, blocks_definition};
+use generators::values::{BINDING_CASES, binding_grammar};
 use generators::{GrammarSketch, VocabularySketch};
 use grammask::automata::encoding::{CharacterEncoding, JsonEscapes};
 use grammask::grammar::{Code, Grammar, GrammarBuilder, GrammarError, Span};
@@ -325,27 +326,16 @@ fn texts_of_lexemes() {
     run(generators::lexed::definition(), generators::lexed::vocabulary(), compile_lexed);
 }
 
-/// Vocabularies of all `bytes`, longer tokens of them, and an end token.
-fn vocabulary_of(bytes: &'static [u8]) -> impl Strategy<Value = VocabularySketch> {
-    let longer = proptest::collection::vec(proptest::collection::vec(select(bytes), 2..6), 0..8);
-    longer.prop_map(move |longer| {
-        let singles = bytes.iter().map(|&byte| Some(vec![byte]));
-        let texts: Vec<_> = singles.chain(longer.into_iter().map(Some)).chain([None]).collect();
-        let size = texts.len();
-        VocabularySketch { texts, special: Vec::new(), eos: vec![size as u32 - 1], size }
-    })
-}
-
 #[test]
 fn texts_of_lexical_rules() {
-    run(generators::lexed::lexical_definition(), vocabulary_of(b"ab ()<>"), compile_lexed);
+    run(generators::lexed::lexical_definition(), generators::vocabulary_of(b"ab ()<>"), compile_lexed);
 }
 
 #[test]
 fn texts_of_blocks() {
     let definitions = select(&BLOCK_CASES[..])
         .prop_map(|(lexer, parser, newline)| blocks_definition(lexer, parser, newline));
-    run(definitions, vocabulary_of(b"\t\n\x0c #:x()"), compile_lexed);
+    run(definitions, generators::vocabulary_of(b"\t\n\x0c #:x()"), compile_lexed);
 }
 
 #[test]
@@ -355,7 +345,7 @@ fn encoded_texts_of_blocks() {
         encodings: vec![json.clone()],
         ..blocks_definition(lexer, parser, newline)
     });
-    run(definitions, vocabulary_of(b"\\n :x()"), compile_lexed);
+    run(definitions, generators::vocabulary_of(b"\\n :x()"), compile_lexed);
 }
 
 #[test]
@@ -363,4 +353,13 @@ fn texts_with_different_values() {
     run(generators::values::scope(), generators::values::vocabulary(), |scope, vocabulary, options| {
         CompiledGrammar::new(&scope.build(), vocabulary, options)
     });
+}
+
+#[test]
+fn texts_with_bound_names() {
+    for (source, bytes) in BINDING_CASES {
+        run(Just(source), generators::vocabulary_of(bytes), |source, vocabulary, options| {
+            CompiledGrammar::new(&binding_grammar(source), vocabulary, options)
+        });
+    }
 }

@@ -10,6 +10,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use generators::Step;
 use generators::distances::{Cost, DistanceGraph, state};
+use generators::values::{BINDING_CASES, binding_grammar};
 use grammask::grammar::{Code, GrammarError};
 use grammask::lexing::{LexedGrammar, ParserKind};
 use grammask::vocabulary::{TokenId, TokenTexts, Vocabulary};
@@ -306,6 +307,50 @@ fn budgets_of_different_values_equal_the_oracle() {
     });
     if let Err(error) = result {
         panic!("{error}");
+    }
+}
+
+#[test]
+fn budgets_of_bound_names_equal_the_oracle() {
+    for (source, bytes) in BINDING_CASES {
+        let grammar = binding_grammar(source);
+        let strategy = (generators::vocabulary_of(bytes), generators::walk(8), 0_u32..6);
+        let mut runner = proptest::test_runner::TestRunner::new(generators::config(12));
+        let result = runner.run(&strategy, |(vocabulary, walk, slack)| {
+            let vocabulary = Arc::new(vocabulary.build());
+            let compile = |options| CompiledGrammar::new(&grammar, vocabulary.clone(), options);
+            check(&compile, &walk, slack, EndMode::Eos);
+            check(&compile, &walk, slack, EndMode::Eager);
+            Ok(())
+        });
+        if let Err(error) = result {
+            panic!("{source}: {error}");
+        }
+    }
+}
+
+/// Each bound text has costs of its own, so a mask takes a state for each token.
+#[test]
+fn budgets_of_bound_names_need_a_small_vocabulary() {
+    for (source, bytes) in BINDING_CASES {
+        for (size, is_possible) in [(1024, true), (1025, false)] {
+            let mut texts: TokenTexts = bytes.iter().map(|&byte| Some([byte])).collect();
+            while texts.len() < size {
+                texts.push_textless();
+            }
+            let vocabulary =
+                Arc::new(Vocabulary::new(texts, vec![], vec![size as u32 - 1], None).expect("valid"));
+            let compiled =
+                CompiledGrammar::new(&binding_grammar(source), vocabulary, CompileOptions::default());
+            let mut matcher = compiled.expect("it compiles").matcher();
+            match matcher.set_budget(Some(100)) {
+                Ok(()) => assert!(is_possible, "{source} over {size} ids"),
+                Err(error) => {
+                    let code = error.into_grammar_error().code();
+                    assert!(!is_possible && code == Code::UnsupportedGrammar, "{source}: {code:?}");
+                }
+            }
+        }
     }
 }
 

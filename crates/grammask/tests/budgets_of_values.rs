@@ -64,6 +64,17 @@ fn array(items: &str, rest: &str) -> String {
     format!(r#"{{"type": "array", "uniqueItems": true, "items": {items}{rest}}}"#)
 }
 
+/// Items with finitely many values, more than any text can remember.
+fn abundant_items() -> impl Iterator<Item = &'static str> {
+    [
+        r#"{"type": "integer"}"#,
+        r#"{"type": "number", "minimum": 0, "maximum": 1e15}"#,
+        r#"{"type": "string", "maxLength": 12}"#,
+        r#"{"type": "string", "pattern": "^[a-z]{3,20}$"}"#,
+    ]
+    .into_iter()
+}
+
 fn schemas() -> Vec<String> {
     let mut schemas = Vec::new();
     for (number, items) in [STRING, r#"{"type": "number"}"#, OBJECT].iter().enumerate() {
@@ -71,6 +82,7 @@ fn schemas() -> Vec<String> {
         schemas.push(array(items, &format!(r#", "minItems": {}"#, number + 2)));
     }
     schemas.push(array(STRING, r#", "minItems": 4, "maxItems": 5"#));
+    schemas.extend(abundant_items().map(|items| array(items, r#", "minItems": 2"#)));
     schemas.push(array(&array(STRING, r#", "minItems": 1"#), r#", "minItems": 2"#));
     schemas.push(array(r#"{"type": ["string", "integer", "null"]}"#, r#", "minItems": 3"#));
     schemas
@@ -143,4 +155,29 @@ fn texts_end_within_their_budgets() {
     }
     println!("{masks} masks");
     assert!(masks > 800, "only {masks} masks");
+}
+
+/// A budget is ample far from its end, so that masks under it are those without one.
+#[test]
+fn budgets_of_abundant_values_are_ample() {
+    let vocabulary = vocabulary();
+    let mut random = Random(5);
+    for items in abundant_items() {
+        let schema = array(items, "");
+        let made = json_schema::grammar(&schema, &SchemaOptions::default(), &Limits::default());
+        let grammar = made.unwrap_or_else(|error| panic!("{error}")).grammar;
+        let compiled = CompiledGrammar::new(&grammar, vocabulary.clone(), CompileOptions::default());
+        let compiled = compiled.unwrap_or_else(|error| panic!("{error}"));
+        let mut text = compiled.matcher();
+        text.set_budget(Some(20_000)).unwrap_or_else(|error| panic!("{error}"));
+        let bytes = compiled.cache().budget_statistics().bytes;
+        for _ in 0..30 {
+            let legal: Vec<TokenId> = text.mask().expect("it can continue").iter().collect();
+            if text.is_finished() || !text.accept(*random.pick(&legal)).expect("no limit") {
+                break;
+            }
+        }
+        // No costs were computed.
+        assert_eq!(compiled.cache().budget_statistics().bytes, bytes, "{schema}");
+    }
 }

@@ -24,7 +24,7 @@ pub(crate) struct LeftCornerEdge {
 }
 
 /// A reference from one continuation of a component to another.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct SccEdge {
     /// The dot at which the production resumes.
     pub(crate) dot: DotId,
@@ -39,7 +39,7 @@ pub(crate) struct ContinuationScc {
     pub(crate) number: u32,
     /// Positions in [`Component::members`].
     pub(crate) members: Vec<usize>,
-    /// For each member its references to members, as positions in `members`; all empty if there is no cycle.
+    /// For each member its references to members, as positions in `members`, sorted; all empty if there is no cycle.
     pub(crate) inside: Vec<Vec<SccEdge>>,
     /// For each member its references to earlier strongly connected components, as positions in [`Component::members`].
     pub(crate) across: Vec<Vec<SccEdge>>,
@@ -267,8 +267,12 @@ impl Component {
                 scc_members.iter().map(of_member).collect::<Vec<_>>()
             };
             let mut inside = references(true);
-            for reference in inside.iter_mut().flatten() {
-                reference.member = position_in_scc[reference.member];
+            for references in &mut inside {
+                for reference in references.iter_mut() {
+                    reference.member = position_in_scc[reference.member];
+                }
+                references.sort_unstable();
+                references.dedup();
             }
             let across = references(false);
             let is_cyclic = inside.iter().any(|references| !references.is_empty());

@@ -93,7 +93,6 @@ pub struct Recognizer {
     token_matches: Vec<Option<TokenMatch>>,
     names_tokens: bool,
     counts_tokens: bool,
-    binds_names: bool,
     /// Whether some values cannot be anonymous.
     depends_on_all_values: bool,
     /// The number of terminals that count tokens.
@@ -242,37 +241,37 @@ impl Recognizer {
         let limited_count = limited.len();
         let counts_tokens =
             form.counts_tokens() || embedded.engines().iter().any(|engine| engine.counts_tokens());
-        let is_repeated = |(_, condition): &(DotId, ValueCondition)| condition.kind == ValueKind::Repeated;
-        let is_bound = |(_, condition): &(DotId, ValueCondition)| condition.kind == ValueKind::Bound;
-        let binds_names = form.values().iter().any(is_bound)
-            || embedded.engines().iter().any(|engine| engine.binds_names());
+        // The other kinds refer to bound names.
+        let is_needed = |(_, condition): &(DotId, ValueCondition)| {
+            matches!(condition.kind, ValueKind::Repeated | ValueKind::Bound)
+        };
         let has_embedded_values =
             |engine: &Arc<dyn Engine>| engine.anonymous_values().is_some() || engine.depends_on_all_values();
         let depends_on_all_values =
-            form.values().iter().any(is_repeated) || embedded.engines().iter().any(has_embedded_values);
+            form.values().iter().any(is_needed) || embedded.engines().iter().any(has_embedded_values);
         let uncounted_starts =
             if !counts_tokens { Box::default() } else { starts.iter().map(uncounted).collect() };
         let mut continuations = Continuations::default();
         let at_end = continuations.intern(&Content { ends: true, entries: Vec::new() });
         let mut first = Kernel { ends: form.start_is_nullable, items: Vec::new() };
         first.items.extend(form.start.map(|dot| Item { dot, state: ItemState::FRESH, continuation: at_end }));
-        let is_infinite = |&(dot, ref condition): &(DotId, ValueCondition)| {
+        let is_abundant = |&(dot, ref condition): &(DotId, ValueCondition)| {
             let symbol = form.symbol_after(dot);
             match condition.supply {
                 ValueSupply::Unknown => {}
                 ValueSupply::AtLeast(min) => return Ok(min == u32::MAX),
                 ValueSupply::Inexhaustible => return Ok(true),
             }
-            remembered::is_infinite(&form, &mut automata, &starts, symbol, condition.equality)
+            remembered::is_abundant(&form, &mut automata, &starts, symbol, condition.equality)
         };
-        let infinite: Vec<bool> = form.values().iter().map(is_infinite).collect::<Result<_, _>>()?;
+        let abundant: Vec<bool> = form.values().iter().map(is_abundant).collect::<Result<_, _>>()?;
         let predictor = Predictor::new(left_corners, starts, start_states, set_class_count, limits.set_items);
         let mut builder = Builder {
             form: form.clone(),
             stepper: Stepper::new(automata, embedded, predictor, limited, limits),
             continuations,
             traces: Traces::default(),
-            remembered: Remembered::new(&form, &infinite),
+            remembered: Remembered::new(&form, &abundant),
             completions: None,
             lengthened: None,
             value_escapes: None,
@@ -296,7 +295,6 @@ impl Recognizer {
         let start = builder.intern(&sets, &mut first)?;
         Ok(Self {
             counts_tokens,
-            binds_names,
             depends_on_all_values,
             limited_count,
             uncounted_starts,
@@ -596,10 +594,6 @@ impl Engine for Recognizer {
 
     fn inside_terminal(&self, set: SetId, reach: u32) -> Result<Option<InsideTerminal>, LimitExceeded> {
         self.find_inside_terminal(set, reach)
-    }
-
-    fn binds_names(&self) -> bool {
-        self.binds_names
     }
 
     fn depends_on_all_values(&self) -> bool {

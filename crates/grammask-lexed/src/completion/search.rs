@@ -31,8 +31,10 @@ use crate::recognizer::Run;
 use grammask_diagnostics::{Deadline, LimitExceeded};
 use grammask_engine::{CompletionStep, SetId, ShortestCompletion};
 
-/// The maximum number of runs that the search from an Earley set expands.
-const MAX_EARLEY_RUNS: usize = 1 << 13;
+/// The maximum number of runs that the search from an Earley set expands. Those with large sets count several times.
+const MAX_EARLEY_RUNS: usize = 1 << 12;
+/// The size of an Earley set that counts as another run.
+const ITEMS_PER_RUN: usize = 256;
 /// The number of expanded runs between two checks of the limits.
 const RUNS_PER_CHECK: usize = 64;
 
@@ -264,7 +266,7 @@ impl ShortestCompletions {
                 reached.insert(run, 0);
             }
         }
-        let mut expanded: usize = 0;
+        let (mut expanded, mut work): (usize, usize) = (0, 0);
         let mut successors = Vec::new();
         while let Some((&estimate, _)) = open.first_key_value() {
             let mut is_found = false;
@@ -277,7 +279,8 @@ impl ShortestCompletions {
                     continue;
                 }
                 expanded += 1;
-                if expanded > MAX_EARLEY_RUNS {
+                work += 1 + sources.parser.set_size(current.parse.stack) / ITEMS_PER_RUN;
+                if work > MAX_EARLEY_RUNS {
                     return Ok(false);
                 }
                 if expanded.is_multiple_of(RUNS_PER_CHECK) {

@@ -361,6 +361,11 @@ impl TerminalParser {
         })
     }
 
+    /// The size of an Earley set, to which the cost of reading a terminal is proportional; zero with LALR(1) tables.
+    pub(crate) fn set_size(&self, set: StackId) -> usize {
+        self.recognizer.as_ref().map_or(0, |recognizer| recognizer.state_size(SetId::new(set.index())))
+    }
+
     /// The stack after a terminal.
     pub(crate) fn feed(&mut self, stack: StackId, terminal: TerminalId) -> Attempt<StackId> {
         if let (Some(recognizer), ParsingTables::Earley(language)) = (&self.recognizer, &*self.tables) {

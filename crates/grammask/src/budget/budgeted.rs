@@ -95,8 +95,8 @@ impl Matcher {
     ///
     /// # Errors
     /// When the budget does not suffice, with the least one that does; `no-completion` when no completion is known;
-    /// `unsupported-grammar` for a grammar that binds names, and for values that must repeat others over large
-    /// vocabularies; when a limit is exceeded. The matcher is then unchanged.
+    /// `unsupported-grammar` for bound texts, and for values that must repeat others, over large vocabularies; when a
+    /// limit is exceeded. The matcher is then unchanged.
     pub fn set_budget(&mut self, tokens: Option<u32>) -> Result<(), BudgetError> {
         let mut state = self.state();
         state.tokens_left = match tokens {
@@ -203,13 +203,8 @@ impl GrammarCache {
     }
 
     fn no_budget(&self) -> GrammarError {
-        let message = match self.engine().binds_names() {
-            true => "texts of a grammar that binds names cannot have a budget",
-            false => {
-                "values that must repeat others, or differ inside a part with a maximum number of tokens, cannot have a \
-                 budget over a vocabulary of more than 1,024 ids"
-            }
-        };
+        let message = "bound texts, and values that must repeat others or differ inside a part with a maximum number of \
+             tokens, cannot have a budget over a vocabulary of more than 1,024 ids";
         self.grammar_error(Diagnostic::error(Code::UnsupportedGrammar, message).help("leave out the budget"))
     }
 

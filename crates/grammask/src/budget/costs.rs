@@ -96,9 +96,7 @@ impl GrammarCache {
 
     /// Whether texts can have a budget.
     pub(super) fn can_have_budget(&self) -> bool {
-        let engine = self.engine();
-        let is_small = self.vocabulary().size() <= MAX_SIZE_WITH_VALUES;
-        !engine.binds_names() && (!engine.depends_on_all_values() || is_small)
+        !self.engine().depends_on_all_values() || self.vocabulary().size() <= MAX_SIZE_WITH_VALUES
     }
 
     /// The number of tokens that finish the text of a state in which the text has not ended.

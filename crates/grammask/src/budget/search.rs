@@ -16,13 +16,11 @@ use grammask_engine::SetId;
 use grammask_vocabulary::{TokenId, TrieNode};
 
 use super::memo::Encoded;
-use super::successors::{ConditionalSteps, SuccessorWalk};
+use super::successors::{ConditionalSteps, SuccessorWalk, WorkLimit};
 use crate::GrammarCache;
 
-/// Maximum number of transitions of a search, where those of large states count several times.
+/// Maximum number of transitions of a search, where each step of large states counts as several.
 const MAX_TRANSITIONS: usize = 1 << 12;
-/// The size of states whose transitions count once.
-const ITEMS_PER_TRANSITION: usize = 256;
 /// Maximum number of states that a search reaches: each costs the engine a shortest completion.
 const MAX_STATES: usize = 1 << 9;
 
@@ -99,7 +97,7 @@ impl GrammarCache {
     ) -> Result<Option<FewestTokens>, LimitExceeded> {
         let mut tokens_to: FxHashMap<SetId, u32> = FxHashMap::default();
         let mut open: BTreeMap<u32, Vec<(SetId, u32)>> = BTreeMap::new();
-        let mut transitions = 0;
+        let work = WorkLimit::new(MAX_TRANSITIONS);
         let Some(estimate) = self.fewest_at_least(start, deadline)? else {
             return Ok(Some(FewestTokens::Unreachable));
         };
@@ -122,22 +120,17 @@ impl GrammarCache {
                 deadline.check()?;
                 let mut next_sets: Vec<SetId> = Vec::new();
                 let (engine, vocabulary) = (self.engine(), self.vocabulary());
-                let weight = engine.state_size(set).div_ceil(ITEMS_PER_TRANSITION).max(1);
-                let walk = SuccessorWalk { engine, vocabulary, deadline };
+                let walk = SuccessorWalk { engine, vocabulary, deadline, work: Some(&work) };
                 let visit = &mut |next, group: &[TokenId]| {
-                    transitions += group.len() * weight;
                     next_sets.push(next);
-                    match transitions > MAX_TRANSITIONS {
-                        true => Err(LimitExceeded::new("transitions", MAX_TRANSITIONS)),
-                        false => Ok(()),
-                    }
+                    work.spend(group.len())
                 };
                 let visited = match steps {
                     ConditionalSteps::Visited => walk.visit(set, true, visit).map(|()| true),
                     ConditionalSteps::LeftOut(_) if !engine.token_matches(set)?.is_empty() => Ok(false),
                     ConditionalSteps::LeftOut(_) => walk.visit_by_bytes(set, steps, visit),
                 };
-                if transitions > MAX_TRANSITIONS {
+                if work.is_exceeded() {
                     return Ok(Some(FewestTokens::NotFound));
                 }
                 if !visited? {

@@ -270,6 +270,17 @@ pub fn literal_grammar() -> impl Strategy<Value = GrammarSketch> {
     grammar_of(nested(prop_oneof![3 => literal(), 3 => rule()].boxed()))
 }
 
+/// Vocabularies of all `bytes`, longer tokens of them, and an end token.
+pub fn vocabulary_of(bytes: &'static [u8]) -> impl Strategy<Value = VocabularySketch> {
+    let longer = vec(vec(select(bytes), 2..6), 0..8);
+    longer.prop_map(move |longer| {
+        let singles = bytes.iter().map(|&byte| Some(vec![byte]));
+        let texts: Vec<_> = singles.chain(longer.into_iter().map(Some)).chain([None]).collect();
+        let size = texts.len();
+        VocabularySketch { texts, special: Vec::new(), eos: vec![size as u32 - 1], size }
+    })
+}
+
 fn grammar_of(body: BoxedStrategy<Part>) -> impl Strategy<Value = GrammarSketch> {
     (2..=RULES).prop_flat_map(move |rules| {
         let body = prop_oneof![5 => body.clone(), 2 => difficult_body()].boxed();

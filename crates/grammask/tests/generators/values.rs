@@ -8,6 +8,38 @@ use proptest::sample::select;
 
 use super::VocabularySketch;
 
+/// Grammars that bind texts and require them again, with the bytes of their texts: nested elements, a fence, a long string,
+/// a here-document, a raw string, and two names.
+pub const BINDING_CASES: [(&str, &[u8]); 6] = [
+    (
+        r##"start ::= element; element ::= "<" bind!(t, #"[ab]{1,3}") ("/>" | ">" { "a" | element } "</" same!(t) ">");"##,
+        b"<>/ab",
+    ),
+    (
+        r##"start ::= bind!(f, #"a+") "b" { line "b" } same!(f) #"a*c?"; line ::= #"c*" | without_prefix!(f, #"a+");"##,
+        b"abc",
+    ),
+    (
+        r##"start ::= "[" bind!(n, "="*) "[" #r"[^\[\]=]*" { "]" (other!(n, "="*) | #"=*a[^\[\]=]*") } "]" same!(n) "]";"##,
+        b"[]=a",
+    ),
+    (r##"start ::= "<" bind!(w, #"[ab]+") "\n" { other!(w, #"[ab]*") "\n" } same!(w) "\n";"##, b"<ab\n"),
+    (
+        r##"start ::= "r" bind!(h, "#"*) "'" #"[a#]*" { "'" without_prefix!(h, #"[a#]*") } "'" same!(h);"##,
+        b"r#'a",
+    ),
+    (
+        r##"start ::= bind!(x, #"[ab]{1,3}") "," bind!(y, #"[ab]+") { "," other!(y, #"a|b+") } "," same!(y) same!(x);"##,
+        b"ab,",
+    ),
+];
+
+/// The grammar of a binding case.
+pub fn binding_grammar(source: &str) -> Grammar {
+    let made = grammask::frontends::kbnf::grammar(source.as_bytes(), "start", &Limits::default());
+    made.unwrap_or_else(|error| panic!("{source}: {error}")).0
+}
+
 /// Bytes of the texts.
 const ALPHABET: &[u8] = b"ab01.,[]{}:\"\\u6 ";
 

@@ -63,7 +63,7 @@ use value_set::RememberedSets;
 use viability::ViabilityMemo;
 
 pub(super) use anonymous::AnonymousSets;
-pub(super) use counting::{first_bytes, is_infinite};
+pub(super) use counting::{first_bytes, is_abundant};
 pub(crate) use json::PrefixId;
 pub(crate) use open::{CompletingNode, OpenValue, RepeatingNodes};
 pub(super) use value_set::ValueSetId;
@@ -113,10 +113,10 @@ pub(super) struct Remembered {
 }
 
 impl Remembered {
-    /// The tables for a grammar; `infinite` says of each value, by number, whether it surely has infinitely many texts
-    /// that differ.
-    pub(super) fn new(form: &NormalForm, infinite: &[bool]) -> Self {
-        let scopes = Scopes::new(form, infinite);
+    /// The tables for a grammar; `abundant` says of each value, by number, whether its symbol is
+    /// abundant.
+    pub(super) fn new(form: &NormalForm, abundant: &[bool]) -> Self {
+        let scopes = Scopes::new(form, abundant);
         let is_inexhaustible = form.values().iter().map(|(_, condition)| {
             condition.kind == ValueKind::Fresh && condition.supply == ValueSupply::Inexhaustible
         });

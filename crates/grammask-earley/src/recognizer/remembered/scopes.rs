@@ -12,8 +12,8 @@ use grammask_grammar::{
 pub(super) struct Ahead {
     /// The numbers of the values that can be ahead, sorted.
     pub(super) values: Arc<[u32]>,
-    /// The least number of fresh values ahead whose symbols may run out of values. Symbols with infinitely many values
-    /// take nothing away from others.
+    /// The least number of fresh values ahead whose symbols may run out of values. Abundant symbols take nothing away
+    /// from others.
     pub(super) fresh: u32,
 }
 
@@ -63,10 +63,10 @@ pub(super) struct Scopes {
 impl Scopes {
     /// Analyses a grammar: the least fixpoint of both parts of [`Ahead`]. The rules with values are few or form no long
     /// chains, so rounds over all of them suffice.
-    pub(super) fn new(form: &NormalForm, infinite: &[bool]) -> Self {
+    pub(super) fn new(form: &NormalForm, abundant: &[bool]) -> Self {
         let is_fresh = form.values().iter().map(|(_, condition)| condition.kind == ValueKind::Fresh);
         let is_scarce =
-            is_fresh.zip(infinite).map(|(is_fresh, is_infinite)| is_fresh && !is_infinite).collect();
+            is_fresh.zip(abundant).map(|(is_fresh, is_abundant)| is_fresh && !is_abundant).collect();
         let count = if form.values().is_empty() { 0 } else { form.nonterminal_count() };
         let has_name =
             |(_, condition): &(DotId, ValueCondition)| matches!(condition.equality, ValueEquality::Named(_));
