@@ -18,7 +18,7 @@ use rustc_hash::FxHashSet;
 const MAX_NAME_CLASSES: usize = 1024;
 
 /// Bounds on the joint search: more states than the patterns of a schema that are anchored have.
-const JOINT_LIMITS: JointLimits = JointLimits { sets: MAX_NAME_CLASSES, states: 2048 };
+const JOINT_LIMITS: JointLimits = JointLimits { sets: MAX_NAME_CLASSES, states: 4096 };
 
 /// An equivalence class of the names that are not declared: those that match the same patterns.
 #[derive(Clone, Debug)]

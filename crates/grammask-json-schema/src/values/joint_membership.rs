@@ -30,9 +30,14 @@ pub(crate) struct JointLimits {
 pub(crate) struct KnownMemberships {
     terms: Vec<TermId>,
     sets: Vec<LanguageSet>,
-    /// Whether languages were not added because the search took too long.
+    /// Whether the search took too long for some languages, so that there is no further one.
     is_full: bool,
+    /// Number of requests so far.
+    requests: usize,
 }
+
+/// Number of requests that are not answered: the search pays only where objects have the same patterns.
+const MIN_REQUESTS: usize = 8;
 
 /// The state of each living language, by index.
 type JointState = Box<[(u32, StateId)]>;
@@ -76,25 +81,33 @@ impl ScalarLanguages {
         Ok(Some(found))
     }
 
-    /// As [`Self::joint_membership`], for languages of which most occur in several calls: they are read once.
+    /// As [`Self::joint_membership`], for languages of which most occur in several calls: they are read once. `None` also for
+    /// the first requests.
     pub(crate) fn known_membership(
         &mut self,
         terms: &[TermId],
         limits: JointLimits,
     ) -> Result<Option<Vec<LanguageSet>>, LimitExceeded> {
-        let is_known = |known: &KnownMemberships| terms.iter().all(|term| known.terms.contains(term));
-        if !is_known(&self.memberships) && !self.memberships.is_full {
-            let mut all = self.memberships.terms.clone();
-            all.extend(terms.iter().filter(|term| !self.memberships.terms.contains(term)));
+        let known = &self.memberships;
+        if known.is_full || known.requests < MIN_REQUESTS {
+            self.memberships.requests += 1;
+            return Ok(None);
+        }
+        let mut all = known.terms.clone();
+        all.extend(terms.iter().filter(|term| !known.terms.contains(term)));
+        if all.len() > known.terms.len() {
             match self.joint_membership(&all, limits)? {
-                Some(sets) => self.memberships = KnownMemberships { terms: all, sets, is_full: false },
-                None => self.memberships.is_full = true,
+                Some(sets) => {
+                    self.memberships.terms = all;
+                    self.memberships.sets = sets;
+                }
+                None => {
+                    self.memberships.is_full = true;
+                    return Ok(None);
+                }
             }
         }
         let known = &self.memberships;
-        if !is_known(known) {
-            return self.joint_membership(terms, limits);
-        }
         let position = |term| known.terms.iter().position(|other| other == term);
         let positions: Vec<u32> = terms.iter().filter_map(position).map(|position| position as u32).collect();
         let restricted = |set: &LanguageSet| -> LanguageSet {
