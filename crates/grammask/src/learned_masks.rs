@@ -13,7 +13,7 @@ use rustc_hash::FxHashMap;
 
 use crate::CompiledGrammar;
 use crate::cache::GrammarCache;
-use crate::serialize::{end_mode_byte, fingerprint, framed, unframed};
+use crate::serialize::{end_mode_byte, framed, unframed};
 use grammask_diagnostics::{Code, Diagnostic, GrammarError};
 use grammask_engine::SetId;
 use grammask_vocabulary::{LiveTokens, TokenId, TokenSet, TokenSetId, Vocabulary};
@@ -74,7 +74,7 @@ impl CompiledGrammar {
         if text(&mut reader).ok_or_else(damaged)? != RELEASE.as_bytes() {
             return Err(invalid("the masks were saved by another release of grammask").into());
         }
-        if reader.take(16).ok_or_else(damaged)? != fingerprint(self.vocabulary()).to_le_bytes() {
+        if reader.take(16).ok_or_else(damaged)? != self.vocabulary().fingerprint().to_le_bytes() {
             let message = "the masks were saved for another vocabulary";
             let help = "use the vocabulary that the grammar was compiled for, or save the masks again";
             return Err(Diagnostic::error(Code::OtherVocabulary, message).help(help).into());
@@ -99,7 +99,7 @@ impl CompiledGrammar {
             number(&mut header, text.len());
             header.extend(text);
         }
-        header.extend(fingerprint(self.vocabulary()).to_le_bytes());
+        header.extend(self.vocabulary().fingerprint().to_le_bytes());
         header.push(end_mode_byte(self.options().end));
         header
     }

@@ -26,7 +26,7 @@ impl CompiledGrammar {
     #[must_use]
     pub fn to_bytes(&self) -> Option<Vec<u8>> {
         let definition = self.lexed()?.definition();
-        let mut body = fingerprint(self.vocabulary()).to_le_bytes().to_vec();
+        let mut body = self.vocabulary().fingerprint().to_le_bytes().to_vec();
         body.push(end_mode_byte(self.options().end));
         body.extend(definition.to_bytes());
         Some(framed(MAGIC, VERSION, &body))
@@ -47,7 +47,7 @@ impl CompiledGrammar {
         })?;
         let malformed = || invalid("the saved grammar holds no grammar");
         let (saved_for, body) = body.split_first_chunk().ok_or_else(malformed)?;
-        if u128::from_le_bytes(*saved_for) != fingerprint(&vocabulary) {
+        if u128::from_le_bytes(*saved_for) != vocabulary.fingerprint() {
             let message = "the grammar was saved for another vocabulary";
             let help = "load it with the vocabulary that it was compiled for, or compile it again";
             return Err(Diagnostic::error(Code::OtherVocabulary, message).help(help).into());
@@ -118,24 +118,4 @@ pub(crate) fn unframed<'a>(bytes: &'a [u8], magic: &[u8; 8], version: u32) -> Re
         return Err(FrameDefect::Damaged);
     }
     Ok(body)
-}
-
-/// A hash of a vocabulary: its size, texts, special tokens and end tokens.
-pub(crate) fn fingerprint(vocabulary: &Vocabulary) -> u128 {
-    let mut hash = WordHash::default();
-    hash.number(vocabulary.size());
-    for text in vocabulary.texts().iter() {
-        match text {
-            Some(text) => hash.number(text.len() + 1).bytes(text),
-            None => hash.number(0),
-        };
-    }
-    hash.number(vocabulary.specials().len());
-    for (name, id) in vocabulary.specials() {
-        hash.number(name.len()).bytes(name.as_bytes()).number(id.index());
-    }
-    for id in vocabulary.eos() {
-        hash.number(id.index());
-    }
-    hash.finish()
 }

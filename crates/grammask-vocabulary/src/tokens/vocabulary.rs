@@ -1,10 +1,11 @@
 //! All tokens of a model, sorted into tokens with text, special tokens, end tokens and ids without text.
 
 use std::collections::hash_map::Entry;
+use std::sync::OnceLock;
 
 use rustc_hash::FxHashMap;
 
-use crate::{SummaryCache, TokenId, TokenSet, TokenSetRef, TokenTexts, TokenTrie, VocabularyError};
+use crate::{SummaryCache, TokenId, TokenSet, TokenSetRef, TokenTexts, TokenTrie, VocabularyError, WordHash};
 
 /// All tokens of a model. See the documentation of the crate.
 #[derive(Debug)]
@@ -18,6 +19,7 @@ pub struct Vocabulary {
     trie: TokenTrie,
     tokens_with_text: TokenSetRef,
     summaries: SummaryCache,
+    fingerprint: OnceLock<u128>,
 }
 
 impl Vocabulary {
@@ -114,6 +116,30 @@ impl Vocabulary {
             trie,
             tokens_with_text: tokens_with_text.into(),
             summaries: SummaryCache::default(),
+            fingerprint: OnceLock::new(),
+        })
+    }
+
+    /// A hash of the size, the texts, the special tokens and the end tokens. Costs a pass over the texts at first use.
+    #[must_use]
+    pub fn fingerprint(&self) -> u128 {
+        *self.fingerprint.get_or_init(|| {
+            let mut hash = WordHash::default();
+            hash.number(self.size);
+            for text in self.texts.iter() {
+                match text {
+                    Some(text) => hash.number(text.len() + 1).bytes(text),
+                    None => hash.number(0),
+                };
+            }
+            hash.number(self.special.len());
+            for (name, id) in &self.special {
+                hash.number(name.len()).bytes(name.as_bytes()).number(id.index());
+            }
+            for id in &self.eos {
+                hash.number(id.index());
+            }
+            hash.finish()
         })
     }
 
