@@ -355,11 +355,11 @@ fn texts_with_different_values() {
     });
 }
 
+/// Nested elements. The other grammars with bound names take minutes; `budgets_equal_oracle` has them.
 #[test]
 fn texts_with_bound_names() {
-    for (source, bytes) in BINDING_CASES {
-        run(Just(source), generators::vocabulary_of(bytes), |source, vocabulary, options| {
-            CompiledGrammar::new(&binding_grammar(source), vocabulary, options)
-        });
-    }
+    let (source, bytes) = BINDING_CASES[0];
+    run(Just(source), generators::vocabulary_of(bytes), |source, vocabulary, options| {
+        CompiledGrammar::new(&binding_grammar(source), vocabulary, options)
+    });
 }

@@ -16,11 +16,11 @@ pub const BINDING_CASES: [(&str, &[u8]); 6] = [
         b"<>/ab",
     ),
     (
-        r##"start ::= bind!(f, #"a+") "b" { line "b" } same!(f) #"a*c?"; line ::= #"c*" | without_prefix!(f, #"a+");"##,
+        r##"start ::= bind!(f, #"a{2,}") "b" { line "b" } same!(f) #"a*c?"; line ::= #"c*" | without_prefix!(f, #"a+");"##,
         b"abc",
     ),
     (
-        r##"start ::= "[" bind!(n, "="*) "[" #r"[^\[\]=]*" { "]" (other!(n, "="*) | #"=*a[^\[\]=]*") } "]" same!(n) "]";"##,
+        r##"start ::= "[" bind!(n, "="*) "[" #"a*" { "]" (other!(n, "="*) | #"=*aa*") } "]" same!(n) "]";"##,
         b"[]=a",
     ),
     (r##"start ::= "<" bind!(w, #"[ab]+") "\n" { other!(w, #"[ab]*") "\n" } same!(w) "\n";"##, b"<ab\n"),
