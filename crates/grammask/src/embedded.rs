@@ -108,10 +108,11 @@ impl EmbeddedGrammar {
         }
         let mut productions = flatten(&grammar, limits)?;
         let derivability = Derivability::of(&mut productions).map_err(|limit| fail(limit.diagnostic()))?;
-        let finite = derivability.finite(Symbol::Nonterminal(productions.start));
+        let start = Symbol::Nonterminal(productions.start);
+        let finite = derivability.finite(start);
         let texts = EmbeddedTexts { empty: finite.empty, nonempty: finite.nonempty };
-        if !texts.empty && !texts.nonempty {
-            let message = "the grammar of a part with a recogniser of its own has no text that ends";
+        if !texts.nonempty && !derivability.is_only_empty(start) {
+            let message = "the grammar of a part with a recogniser of its own has no nonempty text that ends";
             return Err(fail(Diagnostic::error(Code::NeverEnds, message)));
         }
         let language = EmbeddedLanguage::ContextFree { grammar, embedded };
