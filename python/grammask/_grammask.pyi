@@ -588,7 +588,7 @@ class LexedGrammar:
         indentation: tuple[str, str, str, int, Sequence[str], Sequence[str], bool] | None = None,
         lexical_rules: Sequence[str] = ...,
         ignored_rules: Sequence[str] = ...,
-        beginning: bytes = b"",
+        beginning: bytes = ...,
         known_empty: bool | None = None,
         source: str = "",
         limits: Limits | None = None,
