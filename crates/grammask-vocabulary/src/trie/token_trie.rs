@@ -51,14 +51,10 @@ pub struct TokenTrie {
     /// tokens. Tokens at a node precede those below it, so they end where those of the next node start.
     token_starts: Vec<u32>,
     sorted_ids: Vec<TokenId>,
-    /// Upper bound of the ids, exclusive.
-    ids: usize,
     /// The nodes that have children, as a bitset.
     inner_nodes: Vec<u64>,
     children: ChildTable,
-    /// Collected when it is first needed, as are the other indices in locks: a process that begins with learned masks
-    /// needs them late or never.
-    edges: OnceLock<EdgesByByte>,
+    edges: EdgesByByte,
     /// For each node the groups of the bytes below it, with the flag for broken UTF-8 if the node is inside a
     /// character or a byte below it belongs to no character.
     groups_below: Vec<ByteGroups>,
@@ -88,8 +84,8 @@ struct CharacterIndex {
     /// Number of characters that begin in the prefix of each node: of bytes outside 0x80 to 0xBF.
     counts: Vec<u16>,
     /// The same numbers as bit-sliced indices, by node and by token id.
-    of_nodes: OnceLock<BitSliced>,
-    of_tokens: OnceLock<BitSliced>,
+    of_nodes: BitSliced,
+    of_tokens: BitSliced,
 }
 
 /// The children of a node.
@@ -264,10 +260,9 @@ impl TokenTrie {
             subtree_ends: vec![0],
             token_starts: vec![0],
             sorted_ids: Vec::with_capacity(sorted.len()),
-            ids,
             inner_nodes: Vec::new(),
             children: ChildTable::default(),
-            edges: OnceLock::new(),
+            edges: EdgesByByte::default(),
             groups_below: Vec::new(),
             characters: CharacterIndex::default(),
             max_depth: 0,
@@ -297,7 +292,9 @@ impl TokenTrie {
         }
         trie.max_depth = trie.depths.iter().copied().max().unwrap_or(0);
         trie.index_children();
+        trie.edges = trie.edges_by_byte();
         trie.index_texts_below();
+        trie.index_characters(ids);
         trie.bytes.shrink_to_fit();
         trie.depths.shrink_to_fit();
         trie.subtree_ends.shrink_to_fit();
@@ -504,21 +501,13 @@ impl TokenTrie {
     /// The number of characters of all nodes, as a bit-sliced index.
     #[must_use]
     pub(crate) fn characters_of_nodes(&self) -> &BitSliced {
-        self.characters.of_nodes.get_or_init(|| BitSliced::new(&self.characters.counts))
+        &self.characters.of_nodes
     }
 
     /// The number of characters of all tokens by id, as a bit-sliced index.
     #[must_use]
     pub(crate) fn characters_of_tokens(&self) -> &BitSliced {
-        self.characters.of_tokens.get_or_init(|| {
-            let mut of_tokens = vec![0; self.ids];
-            for (node, &characters) in self.characters.counts.iter().enumerate() {
-                for id in self.tokens(TrieNode(node as u32)) {
-                    of_tokens[id.index()] = characters;
-                }
-            }
-            BitSliced::new(&of_tokens)
-        })
+        &self.characters.of_tokens
     }
 
     /// The positions in [`TokenTrie::sorted_ids`] of the tokens at a range of nodes.
@@ -584,12 +573,23 @@ impl TokenTrie {
         }
     }
 
+    /// Builds the bit-sliced indices of characters, for all nodes and for tokens with ids below `ids`.
+    fn index_characters(&mut self, ids: usize) {
+        self.characters.of_nodes = BitSliced::new(&self.characters.counts);
+        let mut of_tokens = vec![0; ids];
+        for (node, &characters) in self.characters.counts.iter().enumerate() {
+            for id in self.tokens(TrieNode(node as u32)) {
+                of_tokens[id.index()] = characters;
+            }
+        }
+        self.characters.of_tokens = BitSliced::new(&of_tokens);
+    }
+
     /// All edges over `byte` as (parent, child), ascending by parent.
     #[must_use]
     pub fn edges_over(&self, byte: u8) -> &[(TrieNode, TrieNode)] {
-        let edges = self.edges.get_or_init(|| self.edges_by_byte());
-        let starts = &edges.starts[usize::from(byte)..];
-        &edges.edges[starts[0] as usize..starts[1] as usize]
+        let starts = &self.edges.starts[usize::from(byte)..];
+        &self.edges.edges[starts[0] as usize..starts[1] as usize]
     }
 
     /// The arrays of the trie.
@@ -663,7 +663,7 @@ impl TokenTrie {
             + self.depths.capacity() * size_of::<u16>()
             + (self.subtree_ends.capacity() + self.token_starts.capacity()) * size_of::<u32>()
             + self.sorted_ids.capacity() * size_of::<TokenId>()
-            + self.edges.get().map_or(0, |edges| size_of_val(&edges.edges[..]))
+            + size_of_val(&self.edges.edges[..])
             + size_of_val(&self.inner_nodes[..])
             + size_of_val(&self.children.families[..])
             + size_of_val(&self.children.sets[..])
@@ -672,8 +672,8 @@ impl TokenTrie {
             + size_of_val(&self.groups_below[..])
             + size_of_val(&self.characters.whole[..])
             + size_of_val(&self.characters.counts[..])
-            + self.characters.of_nodes.get().map_or(0, BitSliced::memory_bytes)
-            + self.characters.of_tokens.get().map_or(0, BitSliced::memory_bytes)
+            + self.characters.of_nodes.memory_bytes()
+            + self.characters.of_tokens.memory_bytes()
     }
 }
 
