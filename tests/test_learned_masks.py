@@ -217,3 +217,16 @@ def test_the_command_line_saves_masks(tmp_path: Path) -> None:
     subprocess.run(
         [sys.executable, "-m", "grammask", "mask", str(schema), "--vocab", str(vocabulary)], check=True
     )
+
+
+def test_a_directory_remembers_a_bounded_number_of_grammars(tmp_path, monkeypatch) -> None:
+    monkeypatch.setattr("grammask.mask_directory._MAX_GRAMMARS", 2)
+    vocabulary = Vocabulary([b"a", b"b", None], eos=2)
+    directory = MaskDirectory(tmp_path)
+    for length in range(1, 6):
+        grammar = Grammar.from_kbnf(f'start ::= "{"a" * length}" | "b";')
+        for text in (b"b", b"a" * length, b"b" * 2):
+            directory.learn(grammar, vocabulary, text)
+    assert len(directory._learned) == 2
+    assert len(list(tmp_path.iterdir())) == 5
+    directory.flush()

@@ -28,6 +28,9 @@ __all__ = ["MaskDirectory"]
 _MAX_TEXTS = 256
 """Texts of a grammar that a directory remembers."""
 
+_MAX_GRAMMARS = 256
+"""Grammars whose texts a directory remembers; the files of others remain."""
+
 
 class MaskDirectory:
     """A directory of learned masks, a file for each grammar. Thread-safe, and shared by processes.
@@ -107,7 +110,16 @@ class MaskDirectory:
                     self._write(file, learned)
 
     def _of(self, file: Path) -> _Learned:
-        return self._learned.setdefault(file, _Learned())
+        """Returns what is remembered of a grammar. Above the maximum, the least recently used one is forgotten."""
+        learned = self._learned.pop(file, None) or _Learned()
+        self._learned[file] = learned
+        if len(self._learned) > _MAX_GRAMMARS:
+            oldest = next(iter(self._learned))
+            forgotten = self._learned.pop(oldest)
+            if forgotten.count != forgotten.written_count:
+                with contextlib.suppress(OSError):
+                    self._write(oldest, forgotten)
+        return learned
 
     def _write(self, file: Path, learned: _Learned) -> None:
         if learned.grammar is None or learned.compiled is None:
