@@ -827,7 +827,22 @@ fn object_form(
     }
     let form = affected_form(sets, affected, concerns)?;
     let unaffected = sets.formulas.objects.and(unaffected);
-    Ok(with_conjunct(&mut sets.formulas, form, unaffected))
+    let mut form = with_conjunct(&mut sets.formulas, form, unaffected);
+    // A residual with the same conjuncts in another order is the formula itself: members that leave it unchanged can be
+    // counted and selected.
+    let conjuncts = sorted_conjuncts(&sets.formulas, formula);
+    for monomial in &mut form {
+        if sorted_conjuncts(&sets.formulas, monomial.residual) == conjuncts {
+            monomial.residual = formula;
+        }
+    }
+    Ok(form)
+}
+
+fn sorted_conjuncts(formulas: &Formulas, formula: ObjectFormula) -> Vec<ObjectFormula> {
+    let mut conjuncts = formulas.objects.conjuncts(formula);
+    conjuncts.sort_unstable();
+    conjuncts
 }
 
 /// The linear form of the conjunction of `parts` for a member, each of which is about it or about the number of members.
