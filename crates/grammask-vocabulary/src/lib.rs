@@ -19,7 +19,7 @@
 //! | `sets` | [`TokenSet`] (bitset in the mask layout), [`LiveTokens`] (list, bitset or delta), [`NodeSet`], [`Mask`] |
 //! | `summary_cache` | [`SummaryCache`]: summaries of terminals, interned sets, unions, masks; for all grammars |
 //! | `counted_summary` | [`CountedSummary`]: summaries of a repeated prefix code, for all numbers of copies |
-//! | `word_hash` | [`WordHash`]: the checksum of files |
+//! | `saved_file`, `word_hash` | the frame of saved files, [`ByteReader`], and [`WordHash`], their checksum |
 //! | `derivative_groups` | [`DerivativeGroups`]: tokens by the derivative of a terminal |
 //!
 //! **Invariant: tables are keyed by identities.** Shared sets carry an id ([`NodeSetId`], [`TokenSetId`]) that is
@@ -28,6 +28,7 @@
 
 mod counted_summary;
 mod derivative_groups;
+mod saved_file;
 mod sets;
 mod sharded_map;
 mod summary_cache;
@@ -37,6 +38,7 @@ mod word_hash;
 
 pub use counted_summary::{CountedSummary, CountedSummaryBuilder};
 pub use derivative_groups::{DerivativeGroup, DerivativeGroups, LeavingTokens};
+pub use saved_file::{ByteReader, FrameDefect, framed, unframed};
 pub use sets::{
     BitOrder, GrowingNodeSet, LiveTokens, LiveTokensIter, Mask, NodeSet, NodeSetId, NodeSetRef, TokenRanges,
     TokenSet, TokenSetId, TokenSetRef, ones, words_of,

@@ -13,10 +13,12 @@ use rustc_hash::FxHashMap;
 
 use crate::CompiledGrammar;
 use crate::cache::GrammarCache;
-use crate::serialize::{end_mode_byte, framed, unframed};
+use crate::serialize::{describe_defect, end_mode_byte};
 use grammask_diagnostics::{Code, Diagnostic, GrammarError};
 use grammask_engine::SetId;
-use grammask_vocabulary::{LiveTokens, TokenId, TokenSet, TokenSetId, Vocabulary};
+use grammask_vocabulary::{
+    ByteReader, LiveTokens, TokenId, TokenSet, TokenSetId, Vocabulary, framed, unframed,
+};
 
 /// The magic bytes at the start of a file.
 const MAGIC: &[u8; 8] = b"gmskmsk\n";
@@ -61,12 +63,12 @@ impl CompiledGrammar {
         let invalid =
             |message: &str| Diagnostic::error(Code::InvalidSavedGrammar, message).help("save them again");
         let body = unframed(saved, MAGIC, VERSION)
-            .map_err(|defect| invalid(&defect.describe("set of masks", VERSION)))?;
+            .map_err(|defect| invalid(&describe_defect(defect, "set of masks", VERSION)))?;
         let damaged = || invalid("the saved masks are damaged");
-        let mut reader = MaskReader(body);
+        let mut reader = MaskReader(ByteReader::new(body));
         let text = |reader: &mut MaskReader<'_>| -> Option<Vec<u8>> {
-            let length = reader.count(1)?;
-            reader.take(length).map(<[u8]>::to_vec)
+            let length = reader.0.count(1)?;
+            reader.0.take(length).map(<[u8]>::to_vec)
         };
         if text(&mut reader).ok_or_else(damaged)? != identity {
             return Err(invalid("the masks were saved for another grammar").into());
@@ -74,12 +76,12 @@ impl CompiledGrammar {
         if text(&mut reader).ok_or_else(damaged)? != RELEASE.as_bytes() {
             return Err(invalid("the masks were saved by another release of grammask").into());
         }
-        if reader.take(16).ok_or_else(damaged)? != self.vocabulary().fingerprint().to_le_bytes() {
+        if reader.0.take(16).ok_or_else(damaged)? != self.vocabulary().fingerprint().to_le_bytes() {
             let message = "the masks were saved for another vocabulary";
             let help = "use the vocabulary that the grammar was compiled for, or save the masks again";
             return Err(Diagnostic::error(Code::OtherVocabulary, message).help(help).into());
         }
-        if reader.take(1).ok_or_else(damaged)? != [end_mode_byte(self.options().end)] {
+        if reader.0.take(1).ok_or_else(damaged)? != [end_mode_byte(self.options().end)] {
             return Err(invalid("the masks were saved with another `end=`").into());
         }
         let nodes = reader.nodes().ok_or_else(damaged)?;
@@ -293,32 +295,16 @@ impl<'a> MaskTrie<'a> {
     }
 }
 
-/// The bytes that were not read yet.
-struct MaskReader<'a>(&'a [u8]);
+/// Reads the body of a file.
+struct MaskReader<'a>(ByteReader<'a>);
 
-impl<'a> MaskReader<'a> {
-    fn take(&mut self, length: usize) -> Option<&'a [u8]> {
-        let (taken, remaining) = self.0.split_at_checked(length)?;
-        self.0 = remaining;
-        Some(taken)
-    }
-
-    fn number(&mut self) -> Option<u32> {
-        self.take(4)?.first_chunk().map(|bytes| u32::from_le_bytes(*bytes))
-    }
-
-    /// A number of entries of at least so many bytes, which the remaining bytes have room for.
-    fn count(&mut self, entry_bytes: usize) -> Option<usize> {
-        let count = self.number()? as usize;
-        (count.checked_mul(entry_bytes)? <= self.0.len()).then_some(count)
-    }
-
+impl MaskReader<'_> {
     fn nodes(&mut self) -> Option<Vec<MaskNode>> {
-        let count = self.count(NODE_BYTES)?;
+        let count = self.0.count(NODE_BYTES)?;
         let node = |_| {
-            let parent = self.number()?;
-            let byte = *self.take(1)?.first()?;
-            Some(MaskNode { parent, byte, mask: self.number()? })
+            let parent = self.0.number()?;
+            let byte = *self.0.take(1)?.first()?;
+            Some(MaskNode { parent, byte, mask: self.0.number()? })
         };
         (0..count).map(node).collect()
     }
@@ -327,10 +313,11 @@ impl<'a> MaskReader<'a> {
     fn masks(&mut self, vocabulary: &Vocabulary) -> Option<Vec<LiveTokens>> {
         let (size, summaries) = (vocabulary.size(), vocabulary.summaries());
         let set_bytes = TokenSet::word_count(size) * size_of::<u32>();
-        let count = self.count(set_bytes)?;
+        let count = self.0.count(set_bytes)?;
         let bases = (0..count)
             .map(|_| {
-                let words = self.take(set_bytes)?.as_chunks().0.iter().map(|word| u32::from_le_bytes(*word));
+                let words =
+                    self.0.take(set_bytes)?.as_chunks().0.iter().map(|word| u32::from_le_bytes(*word));
                 let words: Vec<(u32, u32)> = (0..).zip(words).collect();
                 let padding = (size.next_multiple_of(32) - size) as u32;
                 if words.last().is_some_and(|(_, last)| last.leading_zeros() < padding) {
@@ -341,10 +328,10 @@ impl<'a> MaskReader<'a> {
                 Some(summaries.share(LiveTokens::from_dense(set.into())))
             })
             .collect::<Option<Vec<_>>>()?;
-        let count = self.count(12)?;
+        let count = self.0.count(12)?;
         let masks = (0..count)
             .map(|_| {
-                let base = self.number()? as usize;
+                let base = self.0.number()? as usize;
                 let removed = self.tokens(size)?;
                 let added = LiveTokens::new(self.tokens(size)?, size);
                 Some(match base.checked_sub(1) {
@@ -361,11 +348,11 @@ impl<'a> MaskReader<'a> {
                 })
             })
             .collect::<Option<Vec<_>>>()?;
-        self.0.is_empty().then_some(masks)
+        self.0.is_at_end().then_some(masks)
     }
 
     fn tokens(&mut self, size: usize) -> Option<Vec<TokenId>> {
-        let count = self.count(4)?;
-        (0..count).map(|_| self.number().map(TokenId).filter(|id| id.index() < size)).collect()
+        let count = self.0.count(4)?;
+        (0..count).map(|_| self.0.number().map(TokenId).filter(|id| id.index() < size)).collect()
     }
 }

@@ -14,7 +14,7 @@ use crate::compiled::CompiledGrammar;
 use crate::options::{CompileOptions, EndMode};
 use grammask_diagnostics::{Code, Diagnostic, GrammarError, Limits};
 use grammask_lexed::{LexedDefinition, LexedGrammar, PreparedGrammar};
-use grammask_vocabulary::{Vocabulary, WordHash};
+use grammask_vocabulary::{FrameDefect, Vocabulary, framed, unframed};
 
 /// The magic bytes at the start of a file.
 const MAGIC: &[u8; 8] = b"grammask";
@@ -43,7 +43,7 @@ impl CompiledGrammar {
     ) -> Result<Arc<Self>, GrammarError> {
         let invalid = |message: &str| Diagnostic::error(Code::InvalidSavedGrammar, message);
         let body = unframed(bytes, MAGIC, VERSION).map_err(|defect| {
-            invalid(&defect.describe("grammar", VERSION)).help("compile it, and save it again")
+            invalid(&describe_defect(defect, "grammar", VERSION)).help("compile it, and save it again")
         })?;
         let malformed = || invalid("the saved grammar holds no grammar");
         let (saved_for, body) = body.split_first_chunk().ok_or_else(malformed)?;
@@ -73,49 +73,13 @@ pub(crate) fn end_mode_byte(end: EndMode) -> u8 {
     }
 }
 
-/// Why bytes have no frame.
-pub(crate) enum FrameDefect {
-    /// They do not begin with the magic bytes, or are too short.
-    Foreign,
-    /// The format has another version.
-    Version(u32),
-    /// The checksum is wrong.
-    Damaged,
-}
-
-impl FrameDefect {
-    /// The message about saved `contents` whose format has a version.
-    pub(crate) fn describe(&self, contents: &str, version: u32) -> String {
-        match self {
-            Self::Foreign => format!("this is no saved {contents}"),
-            Self::Version(other) => {
-                format!("the saved {contents} has format {other}, and this version reads {version}")
-            }
-            Self::Damaged => format!("the saved {contents} is damaged"),
+/// The message about a file with saved `contents`, whose format has a version, that has no frame.
+pub(crate) fn describe_defect(defect: FrameDefect, contents: &str, version: u32) -> String {
+    match defect {
+        FrameDefect::Foreign => format!("this is no saved {contents}"),
+        FrameDefect::Version(other) => {
+            format!("the saved {contents} has format {other}, and this version reads {version}")
         }
+        FrameDefect::Damaged => format!("the saved {contents} is damaged"),
     }
-}
-
-/// A file: magic bytes, format version, body, checksum over all of these.
-pub(crate) fn framed(magic: &[u8; 8], version: u32, body: &[u8]) -> Vec<u8> {
-    let mut bytes = magic.to_vec();
-    bytes.extend(version.to_le_bytes());
-    bytes.extend(body);
-    bytes.extend(WordHash::of(&bytes).to_le_bytes());
-    bytes
-}
-
-/// The body of a file.
-pub(crate) fn unframed<'a>(bytes: &'a [u8], magic: &[u8; 8], version: u32) -> Result<&'a [u8], FrameDefect> {
-    let (content, checksum) = bytes.split_last_chunk().ok_or(FrameDefect::Foreign)?;
-    let after_magic = content.strip_prefix(magic).ok_or(FrameDefect::Foreign)?;
-    let (found, body) = after_magic.split_first_chunk().ok_or(FrameDefect::Foreign)?;
-    let found = u32::from_le_bytes(*found);
-    if found != version {
-        return Err(FrameDefect::Version(found));
-    }
-    if WordHash::of(content) != u128::from_le_bytes(*checksum) {
-        return Err(FrameDefect::Damaged);
-    }
-    Ok(body)
 }

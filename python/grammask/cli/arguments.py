@@ -85,6 +85,13 @@ EndMode: TypeAlias = Annotated[
         "Default: eos if the vocabulary has end tokens.",
     ),
 ]
+HasDrafts: TypeAlias = Annotated[
+    bool,
+    typer.Option(
+        "--drafts",
+        help="Let hf: and gguf: models verify drafts from the grammar, several tokens in one pass.",
+    ),
+]
 Prefix: TypeAlias = Annotated[str, typer.Option(help="The text so far, read as if it were one token.")]
 Tokens: TypeAlias = Annotated[
     str, typer.Option(help="Ids of tokens after the prefix, separated by commas.", metavar="IDS")

@@ -56,13 +56,7 @@ def generate_text(
             metavar="NAMES",
         ),
     ] = None,
-    drafts: Annotated[
-        bool,
-        typer.Option(
-            "--drafts",
-            help="Let hf: and gguf: models verify drafts from the grammar, several tokens in one pass.",
-        ),
-    ] = False,
+    drafts: arguments.HasDrafts = False,
     trace: Annotated[
         bool, typer.Option("--trace", help="A line per token: id, allowed, time of mask, text.")
     ] = False,

@@ -39,13 +39,7 @@ def serve(
             help="Complete answers within their max_tokens, or truncate them.",
         ),
     ] = True,
-    drafts: Annotated[
-        bool,
-        typer.Option(
-            "--drafts",
-            help="Let hf: and gguf: models verify drafts from the grammar, several tokens in one pass.",
-        ),
-    ] = False,
+    drafts: arguments.HasDrafts = False,
 ) -> None:
     """Serve a model under grammars with OpenAI's interface, for trying grammars.
 

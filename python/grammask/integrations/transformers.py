@@ -113,9 +113,9 @@ class GrammarLogitsProcessor:
         return [row.matcher for row in latest.rows] if latest else []
 
     def matcher_after(self, input_ids: Any) -> Matcher | None:
-        """Returns a copy of the matcher of the first row after ids that continue those of the last call, or a prompt.
+        """Advances to ids as a call does, and returns a copy of the matcher of the first row.
 
-        None for a row that is not constrained. The texts of the processor do not change.
+        None for a row that is not constrained.
         """
         row = self._batch(input_ids).rows[0]
         return row.matcher and row.matcher.fork()

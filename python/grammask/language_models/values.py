@@ -25,7 +25,7 @@ __all__ = ["generate"]
 def generate(
     model: Any,
     prompt: str | Sequence[Message],
-    type: Any,  # The name in which users think of it.
+    type: Any,
     *,
     max_tokens: int = 512,
     temperature: float = 0.0,

@@ -93,13 +93,13 @@ enum MemoCell {
 
 /// The byte classes of all states with one set of boundaries.
 #[derive(Clone, Debug)]
-struct ByteClasses {
+struct BoundaryClasses {
     class_of: Box<[u8; 256]>,
     /// The first byte of each class.
     starts: Box<[u8]>,
 }
 
-impl ByteClasses {
+impl BoundaryClasses {
     fn new(boundaries: ByteSet) -> Self {
         let mut starts = vec![0];
         starts.extend(boundaries.iter().filter(|&byte| byte > 0));
@@ -126,7 +126,7 @@ pub struct Automata {
     /// The state of each term, if it has one.
     state_of: Vec<Option<StateId>>,
     cells: Vec<MemoCell>,
-    byte_classes: Vec<ByteClasses>,
+    byte_classes: Vec<BoundaryClasses>,
     byte_classes_of: FxHashMap<ByteSet, u32>,
     /// The last paths that the liveness search found to live states.
     live_paths: Vec<Arc<[u8]>>,
@@ -346,7 +346,7 @@ impl Automata {
     /// Estimated memory of the states and the arena, in bytes.
     #[must_use]
     pub fn memory_bytes(&self) -> usize {
-        let per_classes = size_of::<ByteClasses>() + 256 + 16 + size_of::<(ByteSet, u32)>();
+        let per_classes = size_of::<BoundaryClasses>() + 256 + 16 + size_of::<(ByteSet, u32)>();
         self.terms.memory_bytes()
             + self.states.capacity() * size_of::<LazyState>()
             + self.state_of.capacity() * size_of::<Option<StateId>>()
@@ -475,7 +475,7 @@ impl Automata {
         }
         let boundaries = self.terms.boundaries(self.term(state));
         let classes = *self.byte_classes_of.entry(boundaries).or_insert_with(|| {
-            self.byte_classes.push(ByteClasses::new(boundaries));
+            self.byte_classes.push(BoundaryClasses::new(boundaries));
             self.byte_classes.len() as u32 - 1
         });
         let start = u32::try_from(self.cells.len()).expect("memory ends before four billion transitions");

@@ -6,6 +6,7 @@ the package ``prometheus_client`` is not installed.
 
 from __future__ import annotations
 
+import threading
 import time
 from functools import cache
 from typing import TYPE_CHECKING, Any
@@ -54,16 +55,19 @@ class _Metrics:
         )
         self.masks = client.Counter("grammask_masks", "Rows of masks that were filled.")
         self.mask_seconds = client.Counter("grammask_mask_seconds", "Time to fill rows of masks.")
+        self._lock = threading.Lock()
         self._rows, self._seconds, self._flushed = 0, 0.0, time.monotonic()
 
     def add_masks(self, rows: int, seconds: float) -> None:
-        self._rows += rows
-        self._seconds += seconds
-        now = time.monotonic()
-        if now - self._flushed >= FLUSH_SECONDS:
-            self.masks.inc(self._rows)
-            self.mask_seconds.inc(self._seconds)
-            self._rows, self._seconds, self._flushed = 0, 0.0, now
+        # Servers fill rows in several threads.
+        with self._lock:
+            self._rows += rows
+            self._seconds += seconds
+            now = time.monotonic()
+            if now - self._flushed >= FLUSH_SECONDS:
+                self.masks.inc(self._rows)
+                self.mask_seconds.inc(self._seconds)
+                self._rows, self._seconds, self._flushed = 0, 0.0, now
 
 
 class _ObservedCache(CompileCache):
