@@ -7,7 +7,7 @@ BIN := .venv/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check
 ENGINES := .venv-engines/all
 FORMATRON := .venv-engines/formatron
-# Besides the releases of the group engines-alone, the backends for vLLM and SGLang are tested with these.
+# The backends for vLLM and SGLang are tested with the managers of these releases too; whole engines run with the newest.
 OLDER_SERVERS := vllm-0.32.0 vllm-0.31.0 sglang-0.5.22 sglang-0.5.21
 FREE_THREADED_PYTHON ?= python3.14t
 FREE_THREADED := .venv-freethreaded
@@ -47,8 +47,8 @@ test: $(PACKAGE) lint msrv ## all lints and tests, as CI runs them
 test-engines: $(ENGINES)/.created $(FORMATRON)/.created ## tests that need vLLM, SGLang, llama.cpp and others, on the CPU
 	$(ENGINES)/bin/python -m pytest tests/integrations tests/compat/test_programs.py tests/server/test_openai_client.py tests/test_apply_mask.py
 	for release in $(OLDER_SERVERS); do \
-		PYTHONPATH=$(CURDIR)/$(ENGINES)/$$release $(ENGINES)/bin/python -m pytest tests/integrations/servers/test_$${release%%-*}.py \
-			tests/integrations/servers/test_$${release%%-*}_engine.py || exit 1; \
+		PYTHONPATH=$(CURDIR)/$(ENGINES)/$$release $(ENGINES)/bin/python -m pytest \
+			tests/integrations/servers/test_$${release%%-*}.py || exit 1; \
 	done
 	GRAMMASK_FORMATRON_TESTS=$(FORMATRON)/formatron-0.5.0/tests $(FORMATRON)/bin/python -m pytest tests/formatron
 

@@ -12,7 +12,7 @@ from grammask.integrations.serving.interfaces import UnexpectedInterface, owner_
 __all__ = ["NAME", "TESTED_VERSIONS", "check_interface", "plugin"]
 
 TESTED_VERSIONS = ("0.5.21", "0.5.22", "0.5.23")
-"""The versions of SGLang with which `make test-engines` runs."""
+"""The versions of SGLang whose managers of grammars `make test-engines` runs."""
 
 NAME = "grammask"
 """The choice of ``--grammar-backend``."""

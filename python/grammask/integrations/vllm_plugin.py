@@ -27,7 +27,7 @@ __all__ = [
 ]
 
 TESTED_VERSIONS = ("0.31.0", "0.32.0", "0.33.0")
-"""The versions of vLLM with which `make test-engines` runs."""
+"""The versions of vLLM whose managers of grammars `make test-engines` runs."""
 
 ENVIRONMENT_VARIABLE = "GRAMMASK_VLLM"
 """Names the backends to replace, separated by commas."""
