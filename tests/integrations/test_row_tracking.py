@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from grammask import CompiledGrammar, Grammar, Vocabulary
+from grammask import CompiledGrammar, Grammar, Vocabulary, allocate_mask, fill_masks
 from grammask.integrations.serving.row_tracking import RecentBatches, Relation, TrackedBatch, grammars_of
 from hypothesis import given
 from hypothesis import strategies as st
@@ -29,7 +29,7 @@ def legal(
     for token in text:
         if matcher.is_finished:
             break
-        if not matcher.accept(token):
+        if token >= VOCABULARY.size or not matcher.accept(token):
             return None
     return matcher.allowed_ids().tolist()
 
@@ -45,8 +45,9 @@ def test_rows_that_are_shuffled_cut_and_extended(data: st.DataObject) -> None:
     count = len(grammars) * per_prompt
     max_tokens = data.draw(st.none() | st.integers(4, 9))
     batches = RecentBatches(grammars, max_tokens=max_tokens)
+    mask = allocate_mask(count, VOCABULARY.size) if data.draw(st.booleans()) else None
     texts: list[list[int]] = [[] for _ in range(count)]
-    batches.find(shown(PROMPT, texts))
+    batches.find(shown(PROMPT, texts), mask)
     for _ in range(data.draw(st.integers(1, 12))):
         if data.draw(st.booleans()) and texts[0]:
             length = data.draw(st.integers(0, len(texts[0])))
@@ -60,11 +61,37 @@ def test_rows_that_are_shuffled_cut_and_extended(data: st.DataObject) -> None:
             for row, parent in enumerate(parents):
                 allowed = legal(grammars[row // per_prompt], parent, max_tokens)
                 texts.append([*parent, data.draw(st.sampled_from(allowed or range(6)))])
-        batch = batches.find(shown(PROMPT, texts))
+        batch = batches.find(shown(PROMPT, texts), mask)
         for row, text in enumerate(texts):
             matcher = batch.rows[row].matcher
             expected = legal(grammars[row // per_prompt], text, max_tokens)
             assert (None if matcher is None else matcher.allowed_ids().tolist()) == expected
+        if batch.has_masks:
+            assert mask is not None
+            separate = allocate_mask(count, VOCABULARY.size)
+            fill_masks([row.matcher for row in batch.rows if row.matcher], separate)
+            assert mask.tolist() == separate.tolist()
+
+
+@pytest.mark.parametrize(
+    ("texts", "has_masks"),
+    [
+        ([[0], [5]], True),
+        ([[0], [4]], False),  # The second row refuses its token.
+        ([[0], [99]], False),  # There is no such token.
+        ([[2, 4], [0, 1]], True),  # The first text has ended; only end tokens may follow.
+        ([[2, 4, 4], [0, 1, 0]], False),  # The first text had ended before.
+    ],
+)
+def test_a_step_of_live_rows_writes_their_masks(texts: list[list[int]], *, has_masks: bool) -> None:
+    batches = RecentBatches(GRAMMARS[:2])
+    mask = allocate_mask(2, VOCABULARY.size)
+    for length in range(len(texts[0]) + 1):
+        batch = batches.find(shown(PROMPT, [text[:length] for text in texts]), mask)
+    assert batch.has_masks is has_masks
+    for row, (compiled, text) in enumerate(zip(GRAMMARS, texts, strict=False)):
+        matcher = batch.rows[row].matcher
+        assert (None if matcher is None else matcher.allowed_ids().tolist()) == legal(compiled, text)
 
 
 def test_a_batch_is_found_again_after_another_one() -> None:

@@ -148,7 +148,7 @@ class GrammarLogitsProcessor:
         length = len(text)
         if len(ids) <= length or not np.array_equal(ids[:length], text):
             return False
-        has_ended = not self._row.is_live
+        has_ended = self._row.live_matcher is None
         if len(ids) > length + 1 and (has_ended or getattr(self._llama, "draft_model", None) is None):
             return False
         self._row.append(int(ids[length]))

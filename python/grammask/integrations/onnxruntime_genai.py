@@ -61,6 +61,7 @@ class ConstrainedGenerator:
         self._generator = generator
         self._grammars, self._size = grammars_of(grammars)
         self._batch: TrackedBatch | None = None
+        self._mask = allocate_mask(0, 1)
         self._max_tokens = max_tokens
         check_budget(self._grammars, max_tokens)
 
@@ -87,10 +88,12 @@ class ConstrainedGenerator:
         rows = logits.reshape(-1, logits.shape[-1])
         if self._batch is None:
             self._batch = TrackedBatch(np.empty((len(rows), 0), np.int64), self._grammars, self._max_tokens)
+            self._mask = allocate_mask(len(rows), self._size)
         constrained = [(index, row.matcher) for index, row in enumerate(self._batch.rows) if row.matcher]
         if constrained:
-            mask = allocate_mask(len(constrained), self._size)
-            fill_masks([matcher for _, matcher in constrained], mask)
+            mask = self._mask[: len(constrained)]
+            if not self._batch.has_masks:
+                fill_masks([matcher for _, matcher in constrained], mask)
             apply_mask(rows, mask, rows=[index for index, _ in constrained])
             generator.set_logits(logits)
         generator.generate_next_token()
@@ -121,6 +124,6 @@ class ConstrainedGenerator:
 
     def _append(self, tokens: list[int]) -> None:
         batch = self._batch
-        if batch is None or not batch.append(tokens) or any(row.is_refused for row in batch.rows):
+        if batch is None or not batch.append(tokens, self._mask) or any(row.is_refused for row in batch.rows):
             msg = f"a token among {tokens} was refused and chosen all the same: beam search is not supported"
             raise ValueError(msg)

@@ -141,31 +141,38 @@ class GrammarLogitsProcessor:
         # The device copies while the host waits for the ids and computes the masks. On the host, an early copy would
         # have left the CPU cache by the time it is masked.
         early = scores.clone() if scores.is_cuda else None
-        rows = self._batch(input_ids).rows
-        constrained = [(index, matcher) for index, row in enumerate(rows) if (matcher := row.matcher)]
-        if not constrained:
-            return scores
-        result = scores.clone() if early is None else early
         # Reading ids from a device synchronises with it, so the masks of the previous call have been copied.
         has_waited = scores.is_cuda and input_ids.device == scores.device
-        self._mask_rows(result, constrained, self._buffer(len(constrained), is_page_locked=has_waited))
+        mask = self._buffer(len(input_ids), is_page_locked=has_waited)
+        batch = self._batch(input_ids, mask)
+        constrained = [(index, matcher) for index, row in enumerate(batch.rows) if (matcher := row.matcher)]
+        if not constrained:
+            return scores
+        mask = mask[: len(constrained)]
+        if not batch.has_masks:
+            _fill(constrained, mask)
+        result = scores.clone() if early is None else early
+        self._mask_rows(result, [index for index, _ in constrained], mask)
         return result
 
-    def _batch(self, ids: Any) -> TrackedBatch:
-        """Returns the texts of a step. Of many ids on a device, only new ones are copied if each row grew by one."""
+    def _batch(self, ids: Any, mask: Any = None) -> TrackedBatch:
+        """Returns the texts of a step, with their masks if the step appends a token to each row and ``mask`` is given.
+
+        Of many ids on a device, only new ones are copied if each row grew by one.
+        """
         if ids.device.type == "cpu" or ids.numel() <= MAX_COPIED_IDS:
             self._previous_ids = None
-            return self._batches.find(ids.cpu().numpy())
+            return self._batches.find(ids.cpu().numpy(), mask)
         previous, self._previous_ids = self._previous_ids, None
         try:
-            batch = self._appended(ids, previous) or self._batches.find(ids.cpu().numpy())
+            batch = self._appended(ids, previous, mask) or self._batches.find(ids.cpu().numpy(), mask)
         except LimitExceeded:
             self.reset()
             raise
         self._previous_ids = ids.clone()
         return batch
 
-    def _appended(self, ids: Any, previous: Any) -> TrackedBatch | None:
+    def _appended(self, ids: Any, previous: Any, mask: Any) -> TrackedBatch | None:
         """Returns the latest batch, if the ids on a device are those of the previous step and one token per row."""
         latest = self._batches.latest
         if latest is None or previous is None:
@@ -176,20 +183,14 @@ class GrammarLogitsProcessor:
 
         same = (previous == ids[:, :-1]).all().to(ids.dtype)
         *tokens, is_same = torch.cat([ids[:, -1], same.reshape(1)]).tolist()
-        return latest if is_same and latest.append(tokens) else None
+        return latest if is_same and latest.append(tokens, mask) else None
 
-    def _mask_rows(self, scores: Any, constrained: list[tuple[int, Matcher]], mask: Any) -> None:
-        """Masks the scores of the rows that have a matcher; ``mask`` is the buffer for their masks."""
-        try:
-            fill_masks([matcher for _, matcher in constrained], mask)
-        except GrammarError as error:
-            if error.row is not None:
-                error.row = constrained[error.row][0]
-            raise
+    def _mask_rows(self, scores: Any, rows: list[int], mask: Any) -> None:
+        """Masks rows of the scores; ``mask`` has a row for each of them."""
         count, width = scores.shape
         if width < self._size:
             mask = _narrowed(np.asarray(mask), width)
-        chosen = None if len(constrained) == count else [index for index, _ in constrained]
+        chosen = None if len(rows) == count else rows
         if scores.device.type == "cpu" and scores.dtype.itemsize != 2:
             apply_mask(scores.detach().numpy(), np.asarray(mask), rows=chosen)
         else:
@@ -210,6 +211,16 @@ class GrammarLogitsProcessor:
         if self._mask is None or self._mask.shape[0] != rows:
             self._mask = allocate_mask(rows, self._size)
         return self._mask
+
+
+def _fill(constrained: list[tuple[int, Matcher]], mask: Any) -> None:
+    """Writes the masks of matchers; an error names the row that is given with the matcher."""
+    try:
+        fill_masks([matcher for _, matcher in constrained], mask)
+    except GrammarError as error:
+        if error.row is not None:
+            error.row = constrained[error.row][0]
+        raise
 
 
 def _narrowed(mask: npt.NDArray[np.int32], width: int) -> npt.NDArray[np.int32]:

@@ -15,10 +15,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from grammask.errors import LimitExceeded
+from grammask.errors import GrammarError, LimitExceeded
+from grammask.masks import step_batch
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from typing import Any
 
     import numpy.typing as npt
 
@@ -74,10 +76,11 @@ class TrackedRow:
         return matcher is not None and self._accepted_count < self._length and not matcher.is_finished
 
     @property
-    def is_live(self) -> bool:
-        """Whether the row is a viable prefix that has not ended, so that its grammar judges the next token."""
+    def live_matcher(self) -> Matcher | None:
+        """The matcher of a viable prefix that has not ended, whose grammar judges the next token; None otherwise."""
         matcher = self._matcher
-        return matcher is not None and self._accepted_count == self._length and not matcher.is_finished
+        is_live = matcher is not None and self._accepted_count == self._length and not matcher.is_finished
+        return matcher if is_live else None
 
     def fork(self, length: int) -> TrackedRow:
         """Returns a copy of the first ``length`` tokens of the row."""
@@ -89,8 +92,14 @@ class TrackedRow:
 
     def append(self, token: int) -> None:
         """Appends a token; the matcher accepts tokens up to the end of the text or the first refused one."""
-        if self._matcher and self.is_live and _accepts(self._matcher, token):
+        matcher = self.live_matcher
+        if matcher and _accepts(matcher, token):
             self._accepted_count += 1
+        self._length += 1
+
+    def step(self) -> None:
+        """Counts a token that :func:`grammask.step_batch` has appended to the matcher."""
+        self._accepted_count += 1
         self._length += 1
 
     def remove_last(self) -> None:
@@ -145,6 +154,8 @@ class TrackedBatch:
         self._buffer = np.empty((count, self._prompt + 64), np.int64)
         self._length = 0
         self._store(ids)
+        self.has_masks = False
+        """Whether the last step has written the masks of all rows, each of which is constrained."""
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -156,34 +167,71 @@ class TrackedBatch:
         """The ids of the previous step."""
         return self._buffer[:, : self._length]
 
-    def append(self, tokens: Sequence[int]) -> bool:
+    def append(self, tokens: Sequence[int], mask: Any = None) -> bool:
         """Appends a token to each row; returns False, and changes nothing, if all of them are refused.
 
         This cannot happen if the masks were applied.
 
+        Args:
+            tokens: The tokens.
+            mask: A buffer with a row for each text. If every row is live and accepts its token, the masks of the next
+                tokens are written in the same call, and :attr:`has_masks` is set. None for no masks.
+
         Raises:
             LimitExceeded: A budget of a grammar was exceeded.
         """
-        was_live = [row.is_live for row in self.rows]
-        for row, token in zip(self.rows, tokens, strict=True):
-            row.append(token)
-        if _all_refused(was_live, self.rows):
-            for row in self.rows:
-                row.remove_last()
+        self.has_masks = False
+        if (mask is None or not self._step(tokens, mask)) and not self._append_separately(tokens):
             return False
         self._reserve(self._length + 1)
         self._buffer[:, self._length] = tokens
         self._length += 1
         return True
 
-    def advance_to(self, ids: npt.NDArray[np.integer]) -> Relation:
+    def _step(self, tokens: Sequence[int], mask: Any) -> bool:
+        """Appends a token to each row and writes the next masks.
+
+        Returns False, and changes nothing but the buffer, if a row is not live or refuses its token.
+        """
+        matchers = [matcher for row in self.rows if (matcher := row.live_matcher)]
+        if len(matchers) < len(self.rows):
+            return False
+        try:
+            outcome = step_batch(matchers, tokens, mask)
+        except (GrammarError, ValueError):
+            return False  # Separate calls raise the error of the row.
+        if outcome.refused:
+            for position in set(range(len(matchers))).difference(outcome.refused):
+                matchers[position].rollback(1)
+            return False
+        for row in self.rows:
+            row.step()
+        self.has_masks = all(self.rows[position].matcher for position in outcome.finished)
+        return True
+
+    def _append_separately(self, tokens: Sequence[int]) -> bool:
+        was_live = [row.live_matcher is not None for row in self.rows]
+        for row, token in zip(self.rows, tokens, strict=True):
+            row.append(token)
+        if not _all_refused(was_live, self.rows):
+            return True
+        for row in self.rows:
+            row.remove_last()
+        return False
+
+    def advance_to(self, ids: npt.NDArray[np.integer], mask: Any = None) -> Relation:
         """Advances to ids that continue these texts; changes nothing if they do not.
+
+        Args:
+            ids: The ids.
+            mask: As for :meth:`append`.
 
         Raises:
             LimitExceeded: A budget of a grammar was exceeded.
         """
         if ids.shape == (len(self.rows), self._length + 1) and np.array_equal(ids[:, :-1], self.ids):
-            return Relation.CONTINUES if self.append(ids[:, -1].tolist()) else Relation.REFUSED
+            return Relation.CONTINUES if self.append(ids[:, -1].tolist(), mask) else Relation.REFUSED
+        self.has_masks = False
         rearranged = self._rearranged(ids)
         if rearranged is None:
             return Relation.UNRELATED
@@ -214,7 +262,7 @@ class TrackedBatch:
                 return None
             copy = self.rows[parent].fork(common)
             if common < length:
-                rearranged.was_live.append(copy.is_live)
+                rearranged.was_live.append(copy.live_matcher is not None)
                 copy.append(int(text[-1]))
             else:
                 rearranged.was_live.append(False)
@@ -271,8 +319,12 @@ class RecentBatches:
         self._refused.clear()
         self._latest = None
 
-    def find(self, ids: npt.NDArray[np.integer]) -> TrackedBatch:
+    def find(self, ids: npt.NDArray[np.integer], mask: Any = None) -> TrackedBatch:
         """Returns the batch that ids of shape ``[rows, length]`` continue, advanced to them, or a new batch.
+
+        Args:
+            ids: The ids.
+            mask: As for :meth:`TrackedBatch.append`.
 
         Raises:
             ValueError: As for :class:`TrackedBatch`.
@@ -282,7 +334,7 @@ class RecentBatches:
         for batches in (self._refused, self._batches):
             for index, batch in enumerate(batches):
                 try:
-                    relation = batch.advance_to(ids)
+                    relation = batch.advance_to(ids, mask)
                 except LimitExceeded:
                     del batches[index]
                     raise
