@@ -139,10 +139,17 @@ def _examine_vllm() -> list[Finding]:
     names = [name.strip() for name in os.environ.get(variable, "").split(",") if name.strip()]
     vllm_plugin.check_interface(*names)
     found.append(Finding("it has the interface that grammask knows"))
+    if vllm_plugin.has_registry():
+        found.append(
+            Finding(
+                "active in servers that are started with "
+                f'--structured-outputs-config \'{{"backend": "{vllm_plugin.NAME}"}}\''
+            )
+        )
     if names:
         replaced = ", ".join(".".join(each) for each in vllm_plugin.replaced_names(*names))
         found.append(Finding(f"active in its servers ({variable}={','.join(names)}): replaces {replaced}"))
-    else:
+    elif not vllm_plugin.has_registry():
         found.append(Finding(f"not active: {variable} is not set; see docs/vllm.md"))
     import torch
 

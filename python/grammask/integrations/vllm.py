@@ -173,6 +173,57 @@ class GrammaskBackend(StructuredOutputBackend):  # type: ignore[misc, unused-ign
         matcher = RequestMatcher(compiled, self._vocabulary, stop_token_ids)
         return GrammaskGrammar(matcher, raises=stop_token_ids is None)
 
+    def compile_request(self, request: Request, *, after_reasoning: bool) -> StructuredOutputGrammar:
+        """Compiles the grammar of a request with its token budget, where vLLM has a registry of backends.
+
+        Args:
+            request: The request.
+            after_reasoning: Whether the text begins after reasoning tokens.
+
+        Raises:
+            BudgetTooSmall: The budget does not suffice for a text of the grammar.
+            GrammarError: The constraint is invalid, or cannot be enforced exactly.
+        """
+        grammar = super().compile_request(request, after_reasoning=after_reasoning)
+        self.set_budget(grammar, request, after_reasoning=after_reasoning)
+        return grammar
+
+    def set_budget(self, grammar: GrammaskGrammar, request: Request, *, after_reasoning: bool) -> None:
+        """Sets the token budget of a request: its ``max_tokens``, or the rest of the context window if that is less.
+
+        Args:
+            grammar: The grammar of the request.
+            request: The request.
+            after_reasoning: Whether the text begins after reasoning tokens.
+
+        Raises:
+            BudgetTooSmall: The budget does not suffice for a text of the grammar.
+        """
+        _, constraint = request.structured_output_request.structured_output_key
+        # Of the tokens before the text, those that were drafted in the same step are not counted yet.
+        margin = self.vllm_config.num_speculative_tokens if after_reasoning else 0
+        max_length = self.vllm_config.model_config.max_model_len
+
+        def remaining() -> int:
+            left = min(request.max_tokens - request.num_output_tokens, max_length - request.num_tokens)
+            return int(left) - (margin if request.num_output_tokens else 0)
+
+        set_request_budget(
+            grammar.matcher,
+            remaining,
+            policy=BudgetPolicy.of_environment().for_request(constraint),
+            begins_late=after_reasoning,
+            warn=lambda message: logger.warning("Request %s: %s", request.request_id, message),
+        )
+
+    @classmethod
+    def validate_request(cls, sampling_params: SamplingParams, tokenizer: Any) -> None:
+        """Checks the constraint of a request in the frontend, where vLLM has a registry of backends.
+
+        Args and errors: As of the function :func:`validate_request`.
+        """
+        validate_request(sampling_params, tokenizer)
+
     def allocate_token_bitmask(self, max_num_seqs: int) -> torch.Tensor:
         """Returns a mask with a row per sequence that admits all tokens, as wide as the model's logits."""
         return torch.full((max_num_seqs, -(-self.vocab_size // 32)), -1, dtype=torch.int32)
@@ -217,32 +268,14 @@ _create_grammar = StructuredOutputManager._create_grammar  # noqa: SLF001
 def create_grammar(manager: StructuredOutputManager, request: Request) -> StructuredOutputGrammar:
     """Replaces the method of vLLM's manager that compiles the grammar of a request: sets its token budget.
 
-    The budget is the request's ``max_tokens``, or the rest of the context window if that is less.
-
     Raises:
         BudgetTooSmall: The budget does not suffice for a text of the grammar; vLLM refuses the request.
         GrammarError: The constraint is invalid, or cannot be enforced exactly.
     """
     grammar = _create_grammar(manager, request)
-    if not isinstance(grammar, GrammaskGrammar):
-        return grammar
-    _, constraint = request.structured_output_request.structured_output_key
-    begins_late = not manager.enable_in_reasoning and manager.reasoner_cls is not None
-    # Of the tokens before the text, those that were drafted in the same step are not counted yet.
-    margin = manager.vllm_config.num_speculative_tokens if begins_late else 0
-    max_length = manager.vllm_config.model_config.max_model_len
-
-    def remaining() -> int:
-        left = min(request.max_tokens - request.num_output_tokens, max_length - request.num_tokens)
-        return int(left) - (margin if request.num_output_tokens else 0)
-
-    set_request_budget(
-        grammar.matcher,
-        remaining,
-        policy=BudgetPolicy.of_environment().for_request(constraint),
-        begins_late=begins_late,
-        warn=lambda message: logger.warning("Request %s: %s", request.request_id, message),
-    )
+    if isinstance(grammar, GrammaskGrammar):
+        after_reasoning = not manager.enable_in_reasoning and manager.reasoner_cls is not None
+        manager.backend.set_budget(grammar, request, after_reasoning=after_reasoning)
     return grammar
 
 

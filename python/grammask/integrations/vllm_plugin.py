@@ -1,6 +1,7 @@
 """The entry point of vLLM's plugins: replaces one of vLLM's own structured-output backends by grammask.
 
-vLLM has no registry of backends, so this module assigns to names in vLLM's modules. It first compares their names and
+vLLM has no registry of backends (``contrib/vllm`` has a patch that adds one; where it is applied, this module registers
+the backend ``grammask``), so this module assigns to names in vLLM's modules. It first compares their names and
 signatures with those that grammask knows. It does nothing unless the environment variable ``GRAMMASK_VLLM`` names the
 backends to replace, so installing grammask changes no server:
 
@@ -12,6 +13,7 @@ grammask can enforce exactly. See ``docs/vllm.md``.
 
 from __future__ import annotations
 
+import importlib.util
 import os
 from typing import Any
 
@@ -19,8 +21,10 @@ from grammask.integrations.serving.interfaces import UnexpectedInterface, check_
 
 __all__ = [
     "ENVIRONMENT_VARIABLE",
+    "NAME",
     "TESTED_VERSIONS",
     "check_interface",
+    "has_registry",
     "install",
     "plugin",
     "replaced_names",
@@ -32,6 +36,10 @@ TESTED_VERSIONS = ("0.31.0", "0.32.0", "0.33.0")
 ENVIRONMENT_VARIABLE = "GRAMMASK_VLLM"
 """Names the backends to replace, separated by commas."""
 
+NAME = "grammask"
+"""The name of the backend in vLLM's registry."""
+
+_REGISTRY = "vllm.plugins.structured_outputs"
 _MANAGER = "vllm.v1.structured_output"
 
 _BUDGETS = (_MANAGER, "StructuredOutputManager._create_grammar", "create_grammar")
@@ -56,14 +64,24 @@ _PATCHES: dict[str, tuple[tuple[str, str, str], ...]] = {
 
 
 def plugin() -> None:
-    """Replaces the backends that ``GRAMMASK_VLLM`` names. vLLM calls it in every process of a server.
+    """Registers the backend where vLLM has a registry, and replaces the backends that ``GRAMMASK_VLLM`` names.
+
+    vLLM calls it in every process of a server.
 
     Raises:
         ValueError: The variable names a backend that cannot be replaced.
         UnexpectedInterface: This version of vLLM does not have the interface that grammask knows.
     """
+    if has_registry():
+        registry: Any = importlib.import_module(_REGISTRY)
+        registry.register_structured_output_backend(NAME, "grammask.integrations.vllm.GrammaskBackend")
     names = [name.strip() for name in os.environ.get(ENVIRONMENT_VARIABLE, "").split(",")]
     install(*[name for name in names if name])
+
+
+def has_registry() -> bool:
+    """Whether this vLLM has a registry of backends, so that ``{"backend": "grammask"}`` selects grammask."""
+    return importlib.util.find_spec("vllm") is not None and importlib.util.find_spec(_REGISTRY) is not None
 
 
 def install(*names: str) -> None:
