@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 from grammask import CompiledGrammar, Grammar, Vocabulary
 from grammask._grammask import embedded_vocabulary
+from grammask.integrations.mlx_drafts import GrammarDraftModel
 from grammask.integrations.mlx_lm import GrammarLogitsProcessor
 from page_code import code_for
 
@@ -132,6 +133,32 @@ def test_texts_are_complete_within_the_budget(
         tokens = until_end(steps)
         assert_legal(vocabulary, grammars[name], tokens)
         assert tokens[-1] == END
+
+
+@pytest.mark.parametrize("name", ["schema", "date", "list"])
+@pytest.mark.parametrize("limit", [1, 5])
+def test_drafts_from_the_grammar(
+    name: str, limit: int, vocabulary: Vocabulary, model: Any, grammars: dict[str, CompiledGrammar]
+) -> None:
+    """The same text as without drafts, in fewer passes of the model where the grammar forces some of it."""
+    processor = GrammarLogitsProcessor(grammars[name], max_tokens=60)
+    drafts = GrammarDraftModel(processor, limit=limit)
+    for prompt in ([5, 6, 7, 8], [9], [5, 6, 7, 8], list(range(600))):
+        plain = until_end(
+            generate.generate_step(
+                mx.array(prompt), model, **GrammarLogitsProcessor(grammars[name], max_tokens=60).arguments
+            )
+        )
+        steps = generate.speculative_generate_step(mx.array(prompt), model, **drafts.arguments)
+        is_drafted = []
+        tokens = []
+        for token, _, from_draft in steps:
+            tokens.append(int(token))
+            is_drafted.append(from_draft)
+            if tokens[-1] == END:
+                break
+        assert tokens == plain
+        assert any(is_drafted) or name != "date"
 
 
 def test_a_batch(vocabulary: Vocabulary, model: Any, grammars: dict[str, CompiledGrammar]) -> None:

@@ -43,6 +43,7 @@ class GrammarLogitsProcessor:
         Raises:
             BudgetTooSmall: ``max_tokens`` does not suffice for a text of the grammar.
         """
+        self._compiled = compiled
         self._batches = RecentBatches([compiled], max_tokens=max_tokens)
         self._max_tokens = max_tokens
 
@@ -61,6 +62,20 @@ class GrammarLogitsProcessor:
         """The matcher of the last call, for the ids of that call; None before the first one."""
         latest = self._batches.latest
         return latest.rows[0].matcher if latest else None
+
+    @property
+    def width(self) -> int:
+        """The number of ids of the vocabulary."""
+        return self._compiled.vocabulary_size
+
+    @property
+    def has_begun(self) -> bool:
+        """Whether the processor was called since it was made or reset."""
+        return self._batches.latest is not None
+
+    def new_matcher(self) -> Matcher:
+        """Returns a matcher of an empty text with the budget of the processor."""
+        return self._compiled.matcher(max_tokens=self._max_tokens)
 
     def __call__(self, tokens: Any, logits: Any) -> Any:
         """Returns the logits with those of illegal tokens set to negative infinity.
