@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 _DATA = Path(os.environ.get("GRAMMASK_DATA", ""))
 _LIMITS = Limits(seconds=5.0)
 _TASK = "Write one JSON document that is valid under this JSON Schema. Answer with the document only.\n\n{}"
-MAX_TOKENS = 200
+MAX_TOKENS = 150
 MAX_PROMPT = 600
 """Maximum length of a prompt in tokens; tasks with longer ones are skipped."""
 
@@ -231,6 +231,7 @@ def table(counts: dict[str, Count]) -> Table:
 
 
 def main() -> None:
+    """Measure, print, and record the results if asked to."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
@@ -259,6 +260,8 @@ def main() -> None:
         key = json.dumps(task.prompt)
         if key not in known:
             known[key] = written(model, task, None)
+            if options.texts:
+                options.texts.write_text(json.dumps(known))
         text = known[key]
         count = counts.setdefault(task.kind, Count())
         count.texts += 1
@@ -267,8 +270,6 @@ def main() -> None:
         if index % 10 == 0:
             count.written_again += 1
             count.different += written(model, task, Drafter(model.encode_text)) != text
-    if options.texts:
-        options.texts.write_text(json.dumps(known))
     found = table(counts)
     section = Section(
         "Forward passes",

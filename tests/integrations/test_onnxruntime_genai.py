@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from grammask import BudgetTooSmall, CompiledGrammar, Grammar, Vocabulary
 from grammask._grammask import embedded_vocabulary
+from grammask.integrations.drafts import Drafter
 from grammask.integrations.onnxruntime_genai import ConstrainedGenerator
 from page_code import code_for
 
@@ -193,6 +194,33 @@ def test_rewinding_restores_the_budget(vocabulary: Vocabulary, model: Any) -> No
         constrained.step()
     constrained.rewind_to(5)
     assert constrained.matchers[0].budget == 7
+
+
+@pytest.mark.parametrize("name", GRAMMARS)
+@pytest.mark.parametrize("limit", [1, 5])
+def test_drafts_from_the_grammar(name: str, limit: int, vocabulary: Vocabulary, model: Any) -> None:
+    """The same text as without drafts, also after rewinding."""
+    compiled = Grammar.from_kbnf(GRAMMARS[name]).compile(vocabulary)
+    for budget in (20, 30):
+        plain = list(ConstrainedGenerator(generator_of(model, [[5, 6, 7]]), compiled, max_tokens=budget))
+        drafter = Drafter(limit=limit)
+        generator = generator_of(model, [[5, 6, 7]])
+        drafted = ConstrainedGenerator(generator, compiled, max_tokens=budget, drafter=drafter)
+        assert list(drafted) == plain
+        assert drafter.accepted > 0
+        drafted.rewind_to(3 + len(plain))
+        assert list(drafted) == []
+        drafted.rewind_to(5)
+        assert list(drafted) == plain[2:]
+
+
+def test_drafts_need_one_row_and_a_budget(vocabulary: Vocabulary, model: Any) -> None:
+    compiled = Grammar.from_kbnf(GRAMMARS["date"]).compile(vocabulary)
+    with pytest.raises(ValueError, match="max_tokens"):
+        ConstrainedGenerator(generator_of(model, [[5]]), compiled, drafter=Drafter())
+    rows = generator_of(model, [[5], [6]])
+    with pytest.raises(ValueError, match=r"shape \[1, 1"):
+        ConstrainedGenerator(rows, compiled, max_tokens=20, drafter=Drafter()).step()
 
 
 def test_the_code_of_the_page(model: Any, vocabulary: Vocabulary, capsys: pytest.CaptureFixture[str]) -> None:
