@@ -29,12 +29,15 @@ from vllm.v1.structured_output.request import StructuredOutputRequest, get_struc
 
 from grammask.errors import GrammarError, VocabularyError
 from grammask.grammar import Grammar
+from grammask.integrations import vllm_drafts
 from grammask.integrations.serving import interfaces, metrics, request_grammars
 from grammask.integrations.serving.request_budget import BudgetPolicy, set_request_budget
 from grammask.integrations.serving.request_matcher import RequestMatcher
 from grammask.integrations.serving.server_vocabulary import vocabulary_of
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from grammask._grammask import Vocabulary
     from grammask.schemas.options import SchemaKeywords
 
@@ -56,6 +59,12 @@ class GrammaskGrammar(StructuredOutputGrammar):  # type: ignore[misc, unused-ign
         self._raises = raises
         self._mask_error: GrammarError | None = None
         """The error of the last mask or token, if there was one."""
+        self._draft_text: vllm_drafts.Text | None = None
+
+    def allow_drafts(self, prompt: Sequence[int]) -> None:
+        """Lets :class:`~grammask.integrations.vllm_drafts.GrammarProposer` draft this text, after a prompt."""
+        self._draft_text = vllm_drafts.Text(prompt, self._matcher)
+        vllm_drafts.add_text(self._draft_text)
 
     @property
     def matcher(self) -> RequestMatcher:
@@ -185,11 +194,13 @@ class GrammaskBackend(StructuredOutputBackend):  # type: ignore[misc, unused-ign
             GrammarError: The constraint is invalid, or cannot be enforced exactly.
         """
         grammar = super().compile_request(request, after_reasoning=after_reasoning)
-        self.set_budget(grammar, request, after_reasoning=after_reasoning)
+        self.begin(grammar, request, after_reasoning=after_reasoning)
         return grammar
 
-    def set_budget(self, grammar: GrammaskGrammar, request: Request, *, after_reasoning: bool) -> None:
-        """Sets the token budget of a request: its ``max_tokens``, or the rest of the context window if that is less.
+    def begin(self, grammar: GrammaskGrammar, request: Request, *, after_reasoning: bool) -> None:
+        """Prepares the grammar of a request: sets its token budget, and lets a proposer draft its text.
+
+        The budget is the request's ``max_tokens``, or the rest of the context window if that is less.
 
         Args:
             grammar: The grammar of the request.
@@ -215,6 +226,8 @@ class GrammaskBackend(StructuredOutputBackend):  # type: ignore[misc, unused-ign
             begins_late=after_reasoning,
             warn=lambda message: logger.warning("Request %s: %s", request.request_id, message),
         )
+        if self.vllm_config.num_speculative_tokens and request.prompt_token_ids is not None:
+            grammar.allow_drafts(request.prompt_token_ids)
 
     @classmethod
     def validate_request(cls, sampling_params: SamplingParams, tokenizer: Any) -> None:
@@ -257,7 +270,13 @@ _USED_ATTRIBUTES: tuple[tuple[type, tuple[str, ...]], ...] = (
     (SamplingParams, ("structured_outputs",)),
     (VllmConfig, ("model_config", "num_speculative_tokens", "structured_outputs_config")),
     (ModelConfig, ("max_model_len",)),
-    (Request, ("max_tokens", "num_output_tokens", "num_tokens", "request_id", "structured_output_request")),
+    (
+        Request,
+        (
+            *("max_tokens", "num_output_tokens", "num_tokens", "prompt_token_ids", "request_id"),
+            "structured_output_request",
+        ),
+    ),
     (StructuredOutputRequest, ("structured_output_key",)),
 )
 """The attributes of vLLM's classes that this module reads."""
@@ -266,7 +285,7 @@ _create_grammar = StructuredOutputManager._create_grammar  # noqa: SLF001
 
 
 def create_grammar(manager: StructuredOutputManager, request: Request) -> StructuredOutputGrammar:
-    """Replaces the method of vLLM's manager that compiles the grammar of a request: sets its token budget.
+    """Replaces the method of vLLM's manager that compiles the grammar of a request: prepares it for the request.
 
     Raises:
         BudgetTooSmall: The budget does not suffice for a text of the grammar; vLLM refuses the request.
@@ -275,7 +294,7 @@ def create_grammar(manager: StructuredOutputManager, request: Request) -> Struct
     grammar = _create_grammar(manager, request)
     if isinstance(grammar, GrammaskGrammar):
         after_reasoning = not manager.enable_in_reasoning and manager.reasoner_cls is not None
-        manager.backend.set_budget(grammar, request, after_reasoning=after_reasoning)
+        manager.backend.begin(grammar, request, after_reasoning=after_reasoning)
     return grammar
 
 

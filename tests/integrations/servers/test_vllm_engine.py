@@ -29,6 +29,11 @@ PLUGINS = {
 }
 OUTPUTS = {"backend": "guidance"}
 LOOKUP = {"method": "ngram", "num_speculative_tokens": 3, "prompt_lookup_max": 3, "prompt_lookup_min": 1}
+PROPOSER = {
+    "method": "custom_class",
+    "model": "grammask.integrations.vllm_drafts.GrammarProposer",
+    "num_speculative_tokens": 4,
+}
 SEEDS = 4
 BUDGET = 16
 """Maximum number of tokens of a request, within which its output is complete."""
@@ -57,6 +62,11 @@ def results(tokenizer: Any, model_folder: Path) -> Any:
             {"structured_outputs_config": OUTPUTS, "speculative_config": LOOKUP},
             [*requests(prompt, 0.0), *requests(prompt, 1.0)],
         ),
+        "forced drafts": (
+            {"structured_outputs_config": OUTPUTS, "speculative_config": PROPOSER},
+            [*requests(prompt, 0.0), *requests(prompt, 1.0), free],
+        ),
+        "no drafts": ({"structured_outputs_config": OUTPUTS}, requests(prompt, 0.0)),
         "reasoning": (
             {"structured_outputs_config": {**OUTPUTS, "reasoning_parser": "deepseek_r1"}},
             [
@@ -66,6 +76,7 @@ def results(tokenizer: Any, model_folder: Path) -> Any:
         ),
     }
     written: list[Any] = [{"engine": engine, "requests": asked} for engine, asked in jobs.values()]
+    written[list(jobs).index("forced drafts")]["in_this_process"] = True
     written[0]["code"] = code_for("vllm")  # The page makes this engine.
     found = run_engine(
         "vllm_engine.py",
@@ -102,6 +113,17 @@ def test_drafts_by_prompt_lookup(results: Any, tokenizer: Any) -> None:
     result = results["drafts"]
     assert whole(result, tokenizer) == 2 * len(GRAMMARS) * SEEDS
     assert 0 < result["accepted"] < result["drafted"]
+
+
+def test_drafts_from_the_grammar(results: Any, tokenizer: Any) -> None:
+    """Greedy texts are those without drafts."""
+    result = results["forced drafts"]
+    assert len(result["tokens"].pop()) == 20
+    result["reasons"].pop()
+    assert whole(result, tokenizer) == 2 * len(GRAMMARS) * SEEDS
+    greedy = results["no drafts"]["tokens"]
+    assert result["tokens"][: len(greedy)] == greedy
+    assert 0 < result["accepted"] <= result["drafted"]
 
 
 def test_reasoning_comes_first(results: Any) -> None:

@@ -8,6 +8,7 @@ what it runs on.
 from __future__ import annotations
 
 import json
+import os
 import sys
 from functools import partial
 from typing import Any
@@ -27,6 +28,8 @@ def main(folder: str) -> None:
 
 def _engine(vllm: Any, folder: str, job: dict[str, Any]) -> Any:
     """Make an engine, small and for the CPU."""
+    # On a CPU, scheduler and runner share a process only if the engine has none of its own.
+    os.environ["VLLM_ENABLE_V1_MULTIPROCESSING"] = "0" if job.get("in_this_process") else "1"
     made = partial(
         vllm.LLM,
         dtype="float32",
