@@ -1,0 +1,71 @@
+"""The examples in the documentation that run in the playground: each grammar compiles and permits its text."""
+
+import importlib.util
+import json
+import zlib
+from base64 import urlsafe_b64decode
+from pathlib import Path
+from typing import Any
+
+import pytest
+from grammask import Grammar, Vocabulary
+
+ROOT = Path(__file__).parents[1]
+BYTES = Vocabulary([bytes([byte]) for byte in range(256)], eos=256, size=257)
+READERS = {
+    "bundled": Grammar.bundled,
+    "gbnf": Grammar.from_gbnf,
+    "kbnf": Grammar.from_kbnf,
+    "regex": Grammar.from_regex,
+    "schema": Grammar.from_json_schema,
+}
+
+
+def site_hook() -> Any:
+    spec = importlib.util.spec_from_file_location("site_hook", ROOT / "playground/site_hook.py")
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+HOOK = site_hook()
+EXAMPLES = [
+    pytest.param(state, id=f"{page.stem}-{place}")
+    for page in sorted((ROOT / "docs").glob("*.md"))
+    for place, state in enumerate(HOOK.states(page.read_text("utf-8")))
+]
+
+
+def test_there_are_examples() -> None:
+    assert len(EXAMPLES) >= 5
+
+
+@pytest.mark.parametrize("state", EXAMPLES)
+def test_an_example(state: dict[str, str]) -> None:
+    compiled = READERS[state["notation"]](state["grammar"]).compile(BYTES)
+    text = state["text"].encode()
+    assert compiled.first_error(text) in (None, len(text))
+
+
+def test_the_fragment_of_an_address_is_the_state() -> None:
+    state = {"notation": "kbnf", "grammar": 'start ::= "ä";', "text": "?"}
+    prefix, _, packed = HOOK.fragment(state).partition("#s=")
+    assert prefix == ""
+    raw = urlsafe_b64decode(packed + "=" * (-len(packed) % 4))
+    assert json.loads(zlib.decompress(raw, -zlib.MAX_WBITS)) == state
+
+
+def test_examples_are_shown_as_code_with_a_playground() -> None:
+    class Page:
+        url = "kbnf/"
+
+    markdown = (
+        '# A\n\n``` { .playground notation=kbnf text="a\\nb" }\nstart ::= "a";\n```\n\n```text\nb\n```\n'
+    )
+    shown = HOOK.on_page_markdown(markdown, Page())
+    assert '``` ebnf\nstart ::= "a";\n```' in shown
+    assert '<iframe src="../playground.html#s=' in shown
+    assert shown.endswith("```text\nb\n```\n")
+    assert HOOK.states(markdown) == [{"notation": "kbnf", "text": "a\nb", "grammar": 'start ::= "a";'}]
