@@ -19,6 +19,13 @@ pub struct Expectation {
     pub has_begun: bool,
 }
 
+impl fmt::Display for Expectation {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let more = if self.has_begun { "more of " } else { "" };
+        write!(f, "{more}{} in {}", self.terminal, self.rule)
+    }
+}
+
 /// A recogniser with interned states, shared by all texts under one grammar.
 ///
 /// Every state can be completed to a text of the language: an engine returns `None` in place of a dead state. Methods

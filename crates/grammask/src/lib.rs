@@ -41,6 +41,7 @@ mod compiled;
 mod deferred;
 mod drafts;
 mod embedded;
+mod explanation;
 mod forced;
 mod learned_masks;
 mod matcher;
@@ -65,7 +66,9 @@ pub mod frontends {
 
 /// The intermediate representation of grammars, and diagnostics.
 pub mod grammar {
-    pub use grammask_diagnostics::{Code, Diagnostic, ErrorKind, GrammarError, Position, Severity, Span};
+    pub use grammask_diagnostics::{
+        Code, Diagnostic, ErrorKind, GrammarError, NamedOption, Position, Severity, Span, UnknownName,
+    };
     pub use grammask_grammar::*;
 }
 
@@ -75,12 +78,13 @@ pub use cache::GrammarCache;
 pub use compiled::CompiledGrammar;
 pub use drafts::{DraftTree, DraftTreeError};
 pub use embedded::{EmbeddedGrammar, encoded};
+pub use explanation::Explanation;
 pub use forced::TokenizeError;
 pub use grammask_diagnostics::{Deadline, LimitExceeded, Limits};
 pub use grammask_engine::{
     CompletionStep, Effort, Engine, Expectation, MaskSource, MaskStrategy, PrecomputeBudget, SetId,
     ShortestCompletion, TokenEvent,
 };
-pub use matcher::{Explanation, Matcher};
+pub use matcher::Matcher;
 pub use options::{CompileOptions, EndMode, EndlessRules, MaskStatistics};
 pub use schema_contents::with_contents;
