@@ -18,6 +18,7 @@
 //! | masks | [`masks`] | the legal tokens of a set, from the trie of the [`vocabulary`] |
 //! | batches | [`batch`] | the masks of many matchers, computed in parallel |
 //! | captures | [`captures`] | the values of named parts of a text |
+//! | diagrams | [`diagrams`] | railroad diagrams of rules |
 //!
 //! The engines implement [`Engine`] and [`MaskSource`]. The facade adds the cache of a grammar ([`GrammarCache`]),
 //! drafts for speculative decoding ([`DraftTree`]), forced text ([`Matcher::forced_bytes`]), token budgets
@@ -52,6 +53,7 @@ mod serialize;
 mod validation;
 
 pub use grammask_automata as automata;
+pub use grammask_diagrams as diagrams;
 pub use grammask_earley::{lowering, masks, recognizer};
 pub use grammask_lexed as lexing;
 pub use grammask_vocabulary as vocabulary;
