@@ -29,7 +29,11 @@ OPTIMISED := RUSTFLAGS="$(RUSTFLAGS) -Cprofile-use=$(CURDIR)/$(COUNTS) -Cllvm-ar
 MSRV := $(shell sed -n 's/^rust-version = "\(.*\)"/\1/p' Cargo.toml)
 CARGO_DENY := target/tools/bin/cargo-deny
 
-.PHONY: help demo test test-engines test-freethreaded test-peers bench record profile grammars lint msrv deny docs build clean
+# The package for JavaScript: the engine in WebAssembly, its bindings and the bundled grammars.
+WASM := target/wasm
+WASM_SOURCES := $(wildcard crates/grammask-wasm/npm/* xtask/wasm/Cargo.* xtask/wasm/src/* python/grammask/grammars/definitions/*)
+
+.PHONY: help demo test wasm test-engines test-freethreaded test-peers bench record profile grammars lint msrv deny docs build clean
 
 help: ## lists these commands
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/\1|\2/p' Makefile | while IFS='|' read -r name purpose; do printf 'make %-18s %s\n' "$$name" "$$purpose"; done
@@ -82,6 +86,8 @@ profile: $(DEVELOPMENT) ## renews the counts for profile-guided optimisation
 	$$(rustc --print sysroot)/lib/rustlib/*/bin/llvm-profdata merge -o $(COUNTS) target/profile/run
 	gzip -9nc $(COUNTS) > $(PROFILE)
 
+wasm: $(WASM)/engine_bg.wasm ## the package for JavaScript, in target/wasm
+
 grammars: $(PACKAGE) ## the stored definitions of the bundled grammars, after a change of one
 	$(BIN)/python -m grammask.lark_grammars.write_definitions
 
@@ -118,6 +124,16 @@ clean: ## removes everything that was built or installed
 
 $(CARGO_DENY):
 	$(CARGO) install cargo-deny --locked --quiet --root target/tools
+
+$(WASM)/engine_bg.wasm: $(RUST_SOURCES) $(WASM_SOURCES)
+	@rustc --print target-libdir --target wasm32-unknown-unknown | xargs test -d || rustup target add wasm32-unknown-unknown
+	$(CARGO) build --quiet --profile wasm-release --package grammask-wasm --target wasm32-unknown-unknown
+	rm -rf $(WASM)
+	mkdir -p $(WASM)/grammars
+	cp crates/grammask-wasm/npm/* LICENSE-* $(WASM)
+	cp python/grammask/grammars/definitions/*.json $(WASM)/grammars
+	CARGO_TARGET_DIR=target/xtask-wasm $(CARGO) run --quiet --manifest-path xtask/wasm/Cargo.toml -- \
+		target/wasm32-unknown-unknown/wasm-release/grammask_wasm.wasm $(WASM)
 
 $(VENV):
 	$(PYTHON) -m venv .venv

@@ -145,7 +145,7 @@ def test_stored_definitions_are_those_of_the_library(name: str) -> None:
     grammar = BUNDLED[name]
     loaded = grammar.loaded_definition()
     assert grammar.definition() == loaded, "the grammar has changed: run `make grammars`"
-    assert grammar.definition_path.read_text("utf-8") == definition_text(loaded)
+    assert grammar.definition_path.read_text("utf-8") == definition_text(grammar, loaded)
 
 
 def test_there_are_no_other_start_symbols() -> None:

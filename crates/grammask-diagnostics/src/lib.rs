@@ -13,10 +13,12 @@
 
 mod diagnostic;
 mod limits;
+mod named_option;
 mod span;
 mod suggest;
 
 pub use diagnostic::{Code, Diagnostic, ErrorKind, GrammarError, Severity};
 pub use limits::{Deadline, LimitExceeded, Limits};
+pub use named_option::{NamedOption, UnknownName};
 pub use span::{Position, Span};
 pub use suggest::closest;

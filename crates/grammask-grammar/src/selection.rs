@@ -269,6 +269,12 @@ impl Selection {
         self.count
     }
 
+    /// The order of the parts.
+    #[must_use]
+    pub fn order(&self) -> PartOrder {
+        self.order
+    }
+
     /// The selection restricted to the parts for which `keep` holds, and their former positions; `None` if its choices
     /// would be hard to decide.
     #[must_use]

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use crate::whitespace_pattern::WhitespacePattern;
 use grammask_automata::encoding::{CharacterEncoding, JsonEscapes};
+use grammask_diagnostics::NamedOption;
 use grammask_grammar::Grammar;
 
 /// A version of JSON Schema.
@@ -244,4 +245,43 @@ impl Default for SchemaOptions {
             excludes: Vec::new(),
         }
     }
+}
+
+impl NamedOption for Draft {
+    const OPTION: &'static str = "draft";
+    const NAMES: &'static [(&'static str, Self)] = &[
+        ("4", Self::Draft4),
+        ("6", Self::Draft6),
+        ("7", Self::Draft7),
+        ("2019-09", Self::Draft2019),
+        ("2020-12", Self::Draft2020),
+    ];
+}
+
+impl NamedOption for KeyOrder {
+    const OPTION: &'static str = "key_order";
+    const NAMES: &'static [(&'static str, Self)] = &[("declared", Self::Declared), ("any", Self::Any)];
+}
+
+impl NamedOption for Numbers {
+    const OPTION: &'static str = "numbers";
+    const NAMES: &'static [(&'static str, Self)] =
+        &[("natural", Self::Natural), ("any", Self::Any), ("plain", Self::Plain)];
+}
+
+impl NamedOption for OnUnsupported {
+    const OPTION: &'static str = "on_unsupported";
+    const NAMES: &'static [(&'static str, Self)] = &[("error", Self::Refuse), ("relax", Self::Relax)];
+}
+
+impl NamedOption for ContentKeywords {
+    const OPTION: &'static str = "content";
+    const NAMES: &'static [(&'static str, Self)] =
+        &[("annotation", Self::Annotate), ("enforce", Self::Enforce)];
+}
+
+impl NamedOption for Escapes {
+    const OPTION: &'static str = "escapes";
+    const NAMES: &'static [(&'static str, Self)] =
+        &[("natural", Self::Natural), ("any", Self::Any), ("ascii", Self::Ascii), ("raw", Self::Raw)];
 }

@@ -6,9 +6,10 @@
 
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, RwLock};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use rustc_hash::{FxHashMap, FxHashSet};
+use web_time::Instant;
 
 use crate::budget::{BudgetStatistics, CostCache};
 use crate::deferred::{DeferredGrammar, DeferredRecognizer};

@@ -18,6 +18,7 @@
 //! | masks | [`masks`] | the legal tokens of a set, from the trie of the [`vocabulary`] |
 //! | batches | [`batch`] | the masks of many matchers, computed in parallel |
 //! | captures | [`captures`] | the values of named parts of a text |
+//! | diagrams | [`diagrams`] | railroad diagrams of rules |
 //!
 //! The engines implement [`Engine`] and [`MaskSource`]. The facade adds the cache of a grammar ([`GrammarCache`]),
 //! drafts for speculative decoding ([`DraftTree`]), forced text ([`Matcher::forced_bytes`]), token budgets
@@ -41,16 +42,20 @@ mod compiled;
 mod deferred;
 mod drafts;
 mod embedded;
+mod explanation;
+mod first_terminals;
 mod forced;
 mod learned_masks;
 mod matcher;
 mod named_tokens;
 mod options;
+mod parse_trees;
 mod schema_contents;
 mod serialize;
 mod validation;
 
 pub use grammask_automata as automata;
+pub use grammask_diagrams as diagrams;
 pub use grammask_earley::{lowering, masks, recognizer};
 pub use grammask_lexed as lexing;
 pub use grammask_vocabulary as vocabulary;
@@ -65,7 +70,9 @@ pub mod frontends {
 
 /// The intermediate representation of grammars, and diagnostics.
 pub mod grammar {
-    pub use grammask_diagnostics::{Code, Diagnostic, ErrorKind, GrammarError, Position, Severity, Span};
+    pub use grammask_diagnostics::{
+        Code, Diagnostic, ErrorKind, GrammarError, NamedOption, Position, Severity, Span, UnknownName,
+    };
     pub use grammask_grammar::*;
 }
 
@@ -75,12 +82,15 @@ pub use cache::GrammarCache;
 pub use compiled::CompiledGrammar;
 pub use drafts::{DraftTree, DraftTreeError};
 pub use embedded::{EmbeddedGrammar, encoded};
+pub use explanation::Explanation;
+pub use first_terminals::TerminalTokens;
 pub use forced::TokenizeError;
 pub use grammask_diagnostics::{Deadline, LimitExceeded, Limits};
 pub use grammask_engine::{
-    CompletionStep, Effort, Engine, Expectation, MaskSource, MaskStrategy, PrecomputeBudget, SetId,
-    ShortestCompletion, TokenEvent,
+    CompletionStep, Effort, Engine, Expectation, Lexeme, LexerReading, MaskSource, MaskStrategy, OpenLexeme,
+    ParseNode, ParseTree, PrecomputeBudget, SetId, ShortestCompletion, TokenEvent,
 };
-pub use matcher::{Explanation, Matcher};
+pub use matcher::{Matcher, MatcherStep};
 pub use options::{CompileOptions, EndMode, EndlessRules, MaskStatistics};
+pub use parse_trees::TreeParser;
 pub use schema_contents::with_contents;

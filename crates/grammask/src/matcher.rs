@@ -64,7 +64,17 @@ struct HistoryEntry {
     accepted: Accepted,
 }
 
+#[cfg(target_pointer_width = "64")]
 const _: () = assert!(size_of::<HistoryEntry>() == 32);
+
+/// What a call of [`Matcher::accept`] or [`Matcher::accept_bytes`] appended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum MatcherStep<'a> {
+    /// A token.
+    Token(TokenId),
+    /// Bytes.
+    Bytes(&'a [u8]),
+}
 
 #[derive(Clone, Debug)]
 enum Accepted {
@@ -96,41 +106,6 @@ impl Tail {
     pub(crate) fn bytes(&self) -> &[u8] {
         &self.bytes[..usize::from(self.len)]
     }
-}
-
-/// Why a token is legal or illegal.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Explanation {
-    /// It is legal.
-    Allowed,
-    /// Its text is illegal from some byte on.
-    RefusedByte {
-        /// Position of the first illegal byte in the token.
-        position: usize,
-        /// The terminals that the grammar expects there.
-        expected: Vec<Expectation>,
-        /// Whether the text with the bytes before it is complete.
-        is_complete: bool,
-    },
-    /// The grammar admits it, but the text after it cannot be finished within the budget of the matcher.
-    OverBudget {
-        /// The least budget with which the token would be legal; `None` if no completion is known.
-        needed: Option<u32>,
-    },
-    /// Its text is legal, but a part of the grammar has reached its maximum number of tokens.
-    TooManyTokens {
-        /// The terminals that the grammar expects before the token.
-        expected: Vec<Expectation>,
-    },
-    /// It has no text and no token terminal matches it, or it is an end token and the text is not complete.
-    RefusedToken {
-        /// Whether it is an end token.
-        is_end_token: bool,
-        /// The terminals that the grammar expects.
-        expected: Vec<Expectation>,
-    },
-    /// The text has ended.
-    Finished,
 }
 
 impl Matcher {
@@ -320,6 +295,19 @@ impl Matcher {
             .collect()
     }
 
+    /// The accepted tokens and bytes, in order; `None` if a part of the history was dropped.
+    #[must_use]
+    pub fn steps(&self) -> Option<Vec<MatcherStep<'_>>> {
+        self.history
+            .iter()
+            .map(|step| match &step.accepted {
+                Accepted::Token(id) => Some(MatcherStep::Token(*id)),
+                Accepted::Bytes(bytes) => Some(MatcherStep::Bytes(bytes)),
+                Accepted::Dropped(_) => None,
+            })
+            .collect()
+    }
+
     /// Whether the text so far is complete. It may still have continuations.
     #[must_use]
     pub fn is_complete(&self) -> bool {
@@ -378,41 +366,6 @@ impl Matcher {
             None => self.cache.mask(state.set),
             Some(tokens) => self.cache.scarce_mask(state.set, tokens),
         }
-    }
-
-    /// Why `token` is legal or illegal.
-    ///
-    /// # Errors
-    /// When a limit is exceeded.
-    pub fn explain(&self, token: TokenId) -> Result<Explanation, GrammarError> {
-        if self.next_state(self.state, token)?.is_some() {
-            return Ok(Explanation::Allowed);
-        }
-        if self.state.is_finished {
-            return Ok(Explanation::Finished);
-        }
-        let unlimited = MatcherState { tokens_left: TokensLeft::UNLIMITED, ..self.state };
-        if let Some(next) = self.next_state(unlimited, token)? {
-            return Ok(Explanation::OverBudget { needed: self.cache.needed_budget(next.set)? });
-        }
-        let engine = self.cache.engine();
-        let expected = |set| engine.expectations(set).map_err(|limit| self.cache.limit_error(limit));
-        let vocabulary = self.compiled.vocabulary();
-        let Some(text) = vocabulary.token(token) else {
-            let is_end_token = vocabulary.is_eos(token);
-            return Ok(Explanation::RefusedToken { is_end_token, expected: expected(self.state.set)? });
-        };
-        let mut set = self.state.set;
-        for (position, &byte) in text.iter().enumerate() {
-            match engine.step(set, byte).map_err(|limit| self.cache.limit_error(limit))? {
-                Some(next) => set = next,
-                None => {
-                    let is_complete = engine.is_complete(set);
-                    return Ok(Explanation::RefusedByte { position, expected: expected(set)?, is_complete });
-                }
-            }
-        }
-        Ok(Explanation::TooManyTokens { expected: expected(self.state.set)? })
     }
 
     /// The terminals that the grammar expects next.

@@ -1,6 +1,6 @@
 //! Compile options, and statistics of masks.
 
-use grammask_diagnostics::Limits;
+use grammask_diagnostics::{Limits, NamedOption};
 use grammask_engine::{CacheStatistics, MaskStrategy};
 
 /// When a text ends.
@@ -53,4 +53,9 @@ pub struct MaskStatistics {
     pub rule_bytes: usize,
     /// Memory of the vocabulary's summary cache, which its grammars share, in bytes.
     pub vocabulary_bytes: usize,
+}
+
+impl NamedOption for EndMode {
+    const OPTION: &'static str = "end";
+    const NAMES: &'static [(&'static str, Self)] = &[("eos", Self::Eos), ("eager", Self::Eager)];
 }

@@ -13,12 +13,14 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from grammask.lark_grammars.indentation import layout_of
+from grammask.lark_grammars.indentation import layout_of, with_brackets_of
 from grammask.lark_grammars.loading import LarkDefinition, lark_definition
 from grammask.lark_grammars.refused_terminals import RefusedTerminals
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+
+    from grammask.lark_grammars.indentation import IndentationTuple
 
 FOLDER = Path(__file__).parents[1] / "grammars"
 
@@ -94,6 +96,13 @@ class BundledGrammar:
     def definition(self) -> LarkDefinition:
         """Returns the terminals and productions of all start symbols, from the file in the package."""
         return _stored_definition(self.definition_path)
+
+    def indentation_of(self, definition: LarkDefinition) -> IndentationTuple | None:
+        """Returns the terminals for newlines and blocks, if the language has blocks by indentation."""
+        indentation, _ = layout_of(self.postlex)
+        if indentation is None:
+            return None
+        return with_brackets_of(indentation, {terminal[0] for terminal in definition.terminals})
 
     def loaded_definition(self) -> LarkDefinition:
         """Returns the same as :meth:`definition`, read from the text by the lark library.
@@ -190,8 +199,11 @@ BUNDLED = {
 }
 
 
-def definition_text(definition: LarkDefinition) -> str:
-    """Returns a definition as JSON, a line for each terminal and production."""
+def definition_text(grammar: BundledGrammar, definition: LarkDefinition) -> str:
+    """Returns a definition as JSON, a line for each terminal and production.
+
+    The file has all that the grammar consists of, for bindings other than that of Python too.
+    """
     terminals = [
         json.dumps([_stored_pattern(part) if isinstance(part, bytes) else part for part in terminal])
         for terminal in definition.terminals
@@ -200,7 +212,13 @@ def definition_text(definition: LarkDefinition) -> str:
     lists = {"terminals": terminals, "productions": productions}
     if definition.lexical_rules:
         lists["lexical_rules"] = [json.dumps(name) for name in definition.lexical_rules]
-    parts = (f'"{name}": [\n' + ",\n".join(lines) + "\n]" for name, lines in lists.items())
+    parts = [
+        f'"title": {json.dumps(grammar.title)}',
+        f'"lexer": {json.dumps(grammar.lexer)}',
+        f'"starts": {json.dumps(grammar.starts)}',
+        f'"indentation": {json.dumps(grammar.indentation_of(definition))}',
+    ]
+    parts += (f'"{name}": [\n' + ",\n".join(lines) + "\n]" for name, lines in lists.items())
     return "{" + ",\n".join(parts) + "}\n"
 
 

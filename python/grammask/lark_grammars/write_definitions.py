@@ -6,7 +6,7 @@ from grammask.lark_grammars.bundled import BUNDLED, definition_text
 def main() -> None:
     """Writes the file of each bundled grammar."""
     for grammar in BUNDLED.values():
-        grammar.definition_path.write_text(definition_text(grammar.loaded_definition()), "utf-8")
+        grammar.definition_path.write_text(definition_text(grammar, grammar.loaded_definition()), "utf-8")
 
 
 if __name__ == "__main__":

@@ -135,9 +135,7 @@ def bundled_source(name: str, start: str, limits: Limits | None) -> LarkSource:
     """
     grammar = bundled(name)
     definition = grammar.definition()
-    indentation, _ = layout_of(grammar.postlex)
-    if indentation is not None:
-        indentation = with_brackets_of(indentation, {terminal[0] for terminal in definition.terminals})
+    indentation = grammar.indentation_of(definition)
     text = grammar.path.read_text("utf-8")
     rule = grammar.rule_of(start)
     return LarkSource(

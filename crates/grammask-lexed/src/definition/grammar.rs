@@ -12,7 +12,7 @@ use crate::definition::terminal_automaton::{self, AutomatonState};
 use crate::lexer::column_units::ColumnUnits;
 use grammask_automata::encoding::CharacterEncoding;
 use grammask_automata::{Automata, TermId, Terms, regex};
-use grammask_diagnostics::Limits;
+use grammask_diagnostics::{Limits, NamedOption};
 
 use grammask_collections::id_type;
 use grammask_diagnostics::{Code, Diagnostic, GrammarError};
@@ -48,6 +48,16 @@ impl LexerKind {
     }
 }
 
+impl NamedOption for LexerKind {
+    const OPTION: &'static str = "lexer";
+    const NAMES: &'static [(&'static str, Self)] = &[
+        ("basic", Self::Basic),
+        ("contextual", Self::Contextual),
+        ("dynamic", Self::Dynamic),
+        ("dynamic_complete", Self::DynamicComplete),
+    ];
+}
+
 /// The parsing algorithm for sequences of terminals.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum ParserKind {
@@ -57,6 +67,11 @@ pub enum ParserKind {
     /// The Earley recogniser, which takes every context-free grammar. Not available with a contextual lexer, which
     /// selects terminals by LALR(1) state.
     Earley,
+}
+
+impl NamedOption for ParserKind {
+    const OPTION: &'static str = "parser";
+    const NAMES: &'static [(&'static str, Self)] = &[("lalr", Self::Lalr), ("earley", Self::Earley)];
 }
 
 /// The rule by which the lexer chooses between terminals that match at the same position.

@@ -18,9 +18,10 @@
 //! demand. Cost: one walk of the token trie per state.
 
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use rustc_hash::{FxHashMap, FxHashSet};
+use web_time::Instant;
 
 use crate::analysis::adjacency::Adjacency;
 use crate::definition::grammar::{LexedGrammar, LexedSymbol, TerminalRole};

@@ -1,6 +1,7 @@
 //! Tokens: their ids, their texts, and the [`Vocabulary`].
 
 mod error;
+mod longest_tokens;
 mod saved_vocabulary;
 mod token_id;
 mod token_texts;

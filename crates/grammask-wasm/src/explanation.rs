@@ -1,0 +1,82 @@
+//! `Explanation`, `Expectation` and `TerminalTokens` of `npm/grammask.d.ts`.
+
+use grammask::vocabulary::{TokenId, Vocabulary};
+use grammask::{Expectation, Explanation, TerminalTokens};
+use serde::Serialize;
+
+use crate::failures::json;
+use crate::vocabulary::ids;
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct ExpectationFields<'a> {
+    terminal: &'a str,
+    rule: &'a str,
+    has_begun: bool,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct ExplanationFields<'a> {
+    id: u32,
+    is_allowed: bool,
+    reason: &'static str,
+    message: String,
+    position: Option<usize>,
+    needed_budget: Option<u32>,
+    expected: Vec<ExpectationFields<'a>>,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct TokenGroupFields<'a> {
+    terminal: Option<&'a str>,
+    rule: Option<&'a str>,
+    has_begun: bool,
+    count: usize,
+    tokens: Vec<u32>,
+}
+
+/// Expectations with the names of their fields in JavaScript.
+pub(crate) fn expectation_fields(expected: &[Expectation]) -> Vec<ExpectationFields<'_>> {
+    expected
+        .iter()
+        .map(|Expectation { terminal, rule, has_begun }| ExpectationFields {
+            terminal,
+            rule,
+            has_begun: *has_begun,
+        })
+        .collect()
+}
+
+/// Tokens by terminal as JSON.
+pub(crate) fn token_groups_json(groups: &[TerminalTokens]) -> String {
+    let fields: Vec<TokenGroupFields<'_>> = groups
+        .iter()
+        .map(|TerminalTokens { terminal, count, tokens }| TokenGroupFields {
+            terminal: terminal.as_ref().map(|expectation| expectation.terminal.as_str()),
+            rule: terminal.as_ref().map(|expectation| expectation.rule.as_str()),
+            has_begun: terminal.as_ref().is_some_and(|expectation| expectation.has_begun),
+            count: *count,
+            tokens: ids(tokens),
+        })
+        .collect();
+    json(&fields)
+}
+
+/// An explanation with the names of its fields in JavaScript.
+pub(crate) fn explanation_fields<'a>(
+    explanation: &'a Explanation,
+    id: TokenId,
+    vocabulary: &Vocabulary,
+) -> ExplanationFields<'a> {
+    ExplanationFields {
+        id: id.0,
+        is_allowed: *explanation == Explanation::Allowed,
+        reason: explanation.reason(),
+        message: explanation.message(id, vocabulary.token(id)),
+        position: explanation.position(),
+        needed_budget: explanation.needed_budget(),
+        expected: expectation_fields(explanation.expected()),
+    }
+}
