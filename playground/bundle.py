@@ -8,11 +8,16 @@ exported where they stand or in a list. Anything else is an error.
 from __future__ import annotations
 
 import re
-from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 _IMPORT = re.compile(r'^import\s+([^"\']*?)\s*(?:from\s+)?"(\./|\.\./)([^"]+)";\n', re.MULTILINE)
 _EXPORT_LIST = re.compile(r"^export\s*\{([^}]*)\};?\n?", re.MULTILINE)
-_EXPORTED = re.compile(r"^export\s+(async\s+function\*?|function\*?|class|const|let)\s+([\w$]+)", re.MULTILINE)
+_EXPORTED = re.compile(
+    r"^export\s+(async\s+function\*?|function\*?|class|const|let)\s+([\w$]+)", re.MULTILINE
+)
 
 
 def bundle(entry: Path, folders: dict[str, Path]) -> str:
@@ -33,7 +38,11 @@ def bundle(entry: Path, folders: dict[str, Path]) -> str:
 
 
 def _add(
-    path: Path, folders: dict[str, Path], parts: list[str], names: dict[Path, str], importers: tuple[Path, ...]
+    path: Path,
+    folders: dict[str, Path],
+    parts: list[str],
+    names: dict[Path, str],
+    importers: tuple[Path, ...],
 ) -> str:
     if path in importers:
         raise ValueError(f"{path.name} imports itself through {', '.join(p.name for p in importers)}")

@@ -34,7 +34,7 @@ async function begin() {
   const document = new Store((await stateOf(location.hash, DEFAULTS)) ?? FIRST);
   const results = new Store({
     vocabulary: undefined, grammar: undefined, report: undefined, keywords: undefined, mask: undefined, groups: undefined,
-    details: undefined, steps: undefined, explained: undefined, compared: undefined, theme: undefined,
+    details: undefined, steps: undefined, explained: undefined, compared: undefined, theme: undefined, isSettled: false,
   });
   const server = await findServer();
   const engine = new EngineClient(await workerMaker(), await engineAssets(), (answer) => receive(answer, document, results));
@@ -65,11 +65,12 @@ async function begin() {
     {id: "compare", title: "Compare", panel: mountCompare(panel)},
   ]);
   mountGallery({open: (state) => document.set({...DEFAULTS, vocabulary: document.state.vocabulary, ...state})});
-  mountVocabulary({document, engine, server});
+  mountVocabulary({document, results, engine, server});
   mountShare(document);
 
   const analyse = () => {
     const {notation, grammar, lexer, keyOrder, text, step} = document.state;
+    results.set({isSettled: false});
     if (results.state.vocabulary) engine.analyse({document: {notation, source: grammar, lexer, keyOrder}, text, step});
   };
   document.on(["notation", "grammar", "lexer", "keyOrder", "text", "step"], analyse);
@@ -84,14 +85,17 @@ function receive(answer, document, results) {
     case "vocabulary":
       if (fields.failure) return notice(`The vocabulary ${fields.name} cannot be read: ${fields.failure.message}`);
       notice("");
-      return results.set({vocabulary: fields, mask: undefined});
+      return results.set({vocabulary: fields, mask: undefined, isSettled: false});
     case "grammar":
       return results.set(fields.failure
         ? {grammar: fields, mask: undefined, groups: undefined, details: undefined, steps: undefined} : {grammar: fields, steps: undefined});
     case "keywords":
       return results.set({report: fields});
     case "failed":
+      results.set({isSettled: true});
       return notice(fields.failure.message);
+    case "settled":
+      return results.set({isSettled: true});
     default:
       return results.set({[kind]: fields});
   }
@@ -112,7 +116,7 @@ async function engineAssets() {
   return {wasm: await asset("engine"), definitions: JSON.parse(decoded(await asset("languages")))};
 }
 
-function mountVocabulary({document, engine, server}) {
+function mountVocabulary({document, results, engine, server}) {
   const select = $("vocabulary");
   const add = (value, title) => select.append(element("option", {value}, title));
   if (server) add("model", `of the model ${server.name}`);
@@ -122,6 +126,7 @@ function mountVocabulary({document, engine, server}) {
 
   const use = async ({vocabulary}) => {
     select.value = vocabulary;
+    results.set({isSettled: false});
     if (vocabulary === "model" && server) engine.useVocabulary({name: "model", saved: await server.vocabulary()});
     else if (vocabulary === "bytes") engine.useVocabulary({name: "bytes"});
     else if (vocabulary === opened?.name) engine.useVocabulary(opened);

@@ -40,6 +40,7 @@ const HANDLERS = {
   start({wasm, definitions: given}) {
     definitions = given;
     started = load(wasm);
+    started.catch((error) => postMessage({kind: "failed", failure: failure(error)}));
   },
 
   // `{name, bytes}` of a saved vocabulary, `{name, text}` of a tokenizer.json, or neither for the bytes.
@@ -91,6 +92,7 @@ onmessage = async ({data}) => {
   await HANDLERS[data.kind](data);
 };
 
+// Each answer ends with "settled", unless a newer request has come.
 async function analyse(sequence, document, text, step) {
   const key = JSON.stringify(document);
   if (key !== compiledKey) {
@@ -103,7 +105,8 @@ async function analyse(sequence, document, text, step) {
     }
     if (document.notation === "schema") postMessage({kind: "keywords", sequence, ...session.relaxations(document)});
   }
-  if (!session.isReady || !await isCurrent(sequence)) return;
+  if (!session.isReady) return postMessage({kind: "settled", sequence});
+  if (!await isCurrent(sequence)) return;
   const read = session.read(text);
   const isWhole = read.fits === read.bytes.length;
   // A text that ends inside a token of its own is followed token by token as far as it fits.
@@ -136,6 +139,7 @@ async function countSteps(sequence, {ids, legal}) {
     }
   }
   postMessage({kind: "steps", sequence, counts});
+  postMessage({kind: "settled", sequence});
 }
 
 // The order of the ids for the picture, tokens without text last, and a class of each id for its colour.

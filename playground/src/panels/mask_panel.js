@@ -45,13 +45,15 @@ export function mountMask({results, engine, appendToken}) {
     if (!image || !vocabulary) return;
     const isDark = matchesDark();
     const pixels = new Uint32Array(image.data.buffer);
-    const [dim, lit] = [0, 1].map((isLit) => CLASSES.map(([, hue]) => colour(hue, isLit, isDark)));
+    const [dim, lit] = [0, 1].map((strength) => CLASSES.map(([, hue]) => colour(hue, strength, isDark)));
     const words = mask?.words;
+    const hasHalos = mask !== undefined && mask.allowed < side;
     pixels.fill(0);
     for (let id = 0; id < cells.length; id++) {
       const isAllowed = words !== undefined && words[id >> 5] >>> (id & 31) & 1;
       pixels[cells[id]] = (isAllowed ? lit : dim)[vocabulary.classes[id]];
     }
+    if (hasHalos) drawHalos(pixels, words, vocabulary.classes, isDark);
     context.putImageData(image, 0, 0);
     const share = mask ? mask.allowed / vocabulary.size : 0;
     const percent = share === 0 ? "" : share < 0.001 ? " (less than 0.1 %)" : ` (${(share * 100).toFixed(1)} %)`;
@@ -62,6 +64,21 @@ export function mountMask({results, engine, appendToken}) {
     if (cursor !== undefined) engine.explain(cursor);
   };
   results.on(["mask", "theme"], draw);
+
+  // Single pixels are hard to see: where few tokens are allowed, the cells around each have a weaker colour.
+  function drawHalos(pixels, words, classes, isDark) {
+    const halo = CLASSES.map(([, hue]) => colour(hue, 0.55, isDark));
+    const isAllowed = (id) => id >= 0 && words[id >> 5] >>> (id & 31) & 1;
+    for (let id = 0; id < cells.length; id++) {
+      if (!isAllowed(id)) continue;
+      const [x, y] = [cells[id] % side, Math.floor(cells[id] / side)];
+      for (let other = 0; other < 9; other++) {
+        const [u, v] = [x + other % 3 - 1, y + Math.floor(other / 3) - 1];
+        const cell = v * side + u;
+        if (u >= 0 && u < side && v >= 0 && v < side && !isAllowed(idAt[cell])) pixels[cell] = halo[classes[id]];
+      }
+    }
+  }
 
   function place(marker, id) {
     marker.hidden = id === undefined || !cells || id >= cells.length;
@@ -143,10 +160,11 @@ function matchesDark() {
   return scheme ? scheme === "dark" : matchMedia("(prefers-color-scheme: dark)").matches;
 }
 
-// A colour as a pixel (little-endian RGBA) of an ImageData.
-function colour(hue, isLit, isDark) {
-  const lightness = isLit ? (isDark ? 0.62 : 0.42) : isDark ? 0.17 : 0.93;
-  const saturation = isLit ? 0.85 : 0.22;
+// A colour as a pixel (little-endian RGBA) of an ImageData. `strength` is 0 for refused and 1 for allowed tokens.
+function colour(hue, strength, isDark) {
+  const [dim, lit] = isDark ? [0.17, 0.62] : [0.93, 0.42];
+  const lightness = dim + strength * (lit - dim);
+  const saturation = 0.22 + strength * 0.63;
   const channel = (offset) => {
     const k = (offset + hue / 30) % 12;
     const value = lightness - saturation * Math.min(lightness, 1 - lightness) * Math.max(-1, Math.min(k - 3, 9 - k, 1));
