@@ -29,6 +29,7 @@ mod completion;
 mod inside_terminal;
 mod mask_cache;
 mod masks;
+mod readings;
 mod recognition;
 mod spelling;
 mod tokens;
@@ -42,6 +43,7 @@ pub use masks::{
     Effort, ExitsRequest, MaskCounts, MaskOutcome, MaskRequest, MaskSource, MaskStrategy, PrecomputeBudget,
     TokensAndExits,
 };
+pub use readings::{Lexeme, LexerReading, OpenLexeme, ParseNode, ParseTree};
 pub use recognition::{Engine, Expectation};
 pub use spelling::{FirstToken, first_tokens};
 pub use tokens::{TokenEvent, TokenMatch};

@@ -6,7 +6,9 @@ use grammask_diagnostics::{Deadline, LimitExceeded};
 
 use grammask_vocabulary::Vocabulary;
 
-use crate::{AnonymousValues, InsideTerminal, SetId, ShortestCompletion, TokenEvent, TokenMatch};
+use crate::{
+    AnonymousValues, InsideTerminal, LexerReading, SetId, ShortestCompletion, TokenEvent, TokenMatch,
+};
 
 /// A terminal that can come next or has begun.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -72,6 +74,18 @@ pub trait Engine: fmt::Debug + Send + Sync {
     /// # Errors
     /// When a limit is exceeded.
     fn expectations(&self, set: SetId) -> Result<Vec<Expectation>, LimitExceeded>;
+
+    /// The ways to read a text as lexemes; none if it is no viable prefix, or the grammar has no lexer. A text mostly has one
+    /// way; it has several while the end of a lexeme is undecided. Of those that lead to equal futures the first counts.
+    ///
+    /// Cost: that of all steps along the text, and a list entry per lexeme.
+    ///
+    /// # Errors
+    /// When a limit is exceeded.
+    fn readings(&self, text: &[u8]) -> Result<Vec<LexerReading>, LimitExceeded> {
+        let _ = text;
+        Ok(Vec::new())
+    }
 
     /// A state as text, for debugging.
     fn describe(&self, set: SetId) -> String;

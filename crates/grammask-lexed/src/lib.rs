@@ -46,6 +46,7 @@
 //! [`LexedRecognizer`] executes the pipeline: it interns sets of runs, memoises steps by byte class, and computes
 //! masks. `masks::precompute` constructs the stack automaton ahead of time. `streamlining` decides statically which
 //! terminals always, never or sometimes follow each other; step 7 uses it, and [`EntryCounts`] reports its effect.
+//! `readings` reads a text again with its lexemes and its derivation, for display.
 //! `completion` searches the shortest completion of a text, by A* over runs.
 //! `reference` is the oracle, which shares only the grammar and the terminals' automata with the engine.
 //!
@@ -78,6 +79,7 @@ mod lexer;
 mod masks;
 mod parser;
 mod prepared;
+mod readings;
 mod recognizer;
 pub mod reference;
 mod streamlining;

@@ -27,8 +27,8 @@ use crate::prepared::PreparedGrammar;
 use grammask_collections::state_table::{MemoTransition, StateTable};
 use grammask_diagnostics::{Deadline, LimitExceeded, Limits};
 use grammask_engine::{
-    Effort, Engine, ExitsRequest, Expectation, MaskCounts, MaskOutcome, MaskRequest, MaskSource,
-    MaskStrategy, PrecomputeBudget, SetId, ShortestCompletion, TokensAndExits, walk,
+    Effort, Engine, ExitsRequest, Expectation, LexerReading, MaskCounts, MaskOutcome, MaskRequest,
+    MaskSource, MaskStrategy, PrecomputeBudget, SetId, ShortestCompletion, TokensAndExits, walk,
 };
 use grammask_grammar::TerminalId;
 use grammask_vocabulary::{LiveTokens, Mask, TokenSet, TokenSetId, TokenSetRef, Vocabulary};
@@ -65,9 +65,9 @@ type Sets = StateTable<OnceLock<RunSet>, INLINE_TRANSITIONS>;
 
 /// The tables that compute new sets and masks.
 #[derive(Debug)]
-struct RecognizerTables {
-    lexer: Lexer,
-    parser: TerminalParser,
+pub(crate) struct RecognizerTables {
+    pub(crate) lexer: Lexer,
+    pub(crate) parser: TerminalParser,
     /// The tables for the tokens alone, and those for the tokens and the exits before some bytes.
     masks: Vec<MaskTables>,
     follow_cache: FollowCache,
@@ -275,7 +275,12 @@ impl LexedRecognizer {
         self.sets.get(set.index()).data.get().expect("a set is filled in before its id is known")
     }
 
-    fn lock(&self) -> MutexGuard<'_, RecognizerTables> {
+    /// The runs before any text.
+    pub(crate) fn runs_at_start(&self) -> Arc<[Run]> {
+        self.set(self.start).runs.clone()
+    }
+
+    pub(crate) fn lock(&self) -> MutexGuard<'_, RecognizerTables> {
         // After a panic the tables are still consistent: they only grow, by complete entries.
         self.tables.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -364,6 +369,10 @@ impl Engine for LexedRecognizer {
         expected.sort_by_key(|expected| !expected.has_begun);
         expected.dedup();
         Ok(expected)
+    }
+
+    fn readings(&self, text: &[u8]) -> Result<Vec<LexerReading>, LimitExceeded> {
+        self.all_readings(text)
     }
 
     fn describe(&self, set: SetId) -> String {
@@ -513,19 +522,43 @@ impl RecognizerTables {
         byte: u8,
         next: &mut Vec<Run>,
     ) -> Result<(), LimitExceeded> {
-        let step = self.lexer.step(run.configuration, byte)?;
-        if let Some(configuration) = step.extended {
+        self.extend_run(recognizer, run, byte, next)?;
+        self.commit_run(recognizer, run, byte, next)?;
+        Ok(())
+    }
+
+    /// Adds the run whose lexeme is longer by a byte, if it is live.
+    pub(crate) fn extend_run(
+        &mut self,
+        recognizer: &LexedRecognizer,
+        run: Run,
+        byte: u8,
+        next: &mut Vec<Run>,
+    ) -> Result<(), LimitExceeded> {
+        if let Some(configuration) = self.lexer.step(run.configuration, byte)?.extended {
             let from = ColumnState::at(run.column, run.unit);
             let to = recognizer.columns.step(&self.lexer, configuration, from, byte);
             let (column, unit) = (to.column.resolve(0), to.unit);
             self.push_live(recognizer, Run { configuration, column, unit, ..run }, next);
         }
-        if let (Some(guards), Some(terminal)) = (step.commit, self.lexer.label(run.configuration))
-            && let Some(parse) = self.parser.feed_lexeme(run.parse, terminal, run.column)
-        {
-            self.enter(recognizer, parse, guards, byte, next)?;
-        }
         Ok(())
+    }
+
+    /// Adds the runs whose lexeme ends before a byte, which begins another one, if they are live; returns its terminal.
+    pub(crate) fn commit_run(
+        &mut self,
+        recognizer: &LexedRecognizer,
+        run: Run,
+        byte: u8,
+        next: &mut Vec<Run>,
+    ) -> Result<Option<TerminalId>, LimitExceeded> {
+        let step = self.lexer.step(run.configuration, byte)?;
+        let (Some(guards), Some(terminal)) = (step.commit, self.lexer.label(run.configuration)) else {
+            return Ok(None);
+        };
+        let Some(parse) = self.parser.feed_lexeme(run.parse, terminal, run.column) else { return Ok(None) };
+        self.enter(recognizer, parse, guards, byte, next)?;
+        Ok(Some(terminal))
     }
 
     /// Adds the runs whose lexeme begins with a byte, if they are live.

@@ -155,6 +155,8 @@ export class Grammar implements Owned {
   /** The constraints of a schema that are not enforced, with `onUnsupported: "relax"`. */
   relaxations(): Diagnostic[];
   ruleNames(): string[];
+  /** The railroad diagrams of the rules as SVG; none for bundled languages. References have the attribute `data-rule`. */
+  diagrams(): { rule: string; svg: string }[];
   /**
    * Compiles the grammar. With `end: "eager"` a text ends as soon as it is complete, otherwise with an end token.
    * With `finite` a rule without finite texts is an error.
@@ -197,6 +199,33 @@ export interface Explanation {
   expected: Expectation[];
 }
 
+/** A part of a parse. Positions are bytes of the text. */
+export interface ParseNode {
+  /** The name of the rule or the terminal. */
+  name: string;
+  kind: "rule" | "terminal";
+  start: number;
+  end: number;
+  /** Whether the part has ended. */
+  complete: boolean;
+  children: ParseNode[];
+}
+
+/** A way to read a text with a lexer. Positions are bytes of the text. */
+export interface LexerReading {
+  /** The lexemes that have ended, ignored ones included. */
+  lexemes: { terminal: string; start: number; end: number }[];
+  open: {
+    start: number;
+    /** The terminals that the lexeme at the end can still become. */
+    terminals: string[];
+    /** The terminal that it is if it ends here. */
+    completeAs: string | null;
+  };
+  /** The symbols on the stack of the LALR(1) parser, from the bottom. */
+  stack: string[];
+}
+
 /** The state of one text. */
 export class Matcher implements Owned {
   private constructor();
@@ -237,6 +266,16 @@ export class Matcher implements Owned {
   /** The terminals that can come next, those that have begun first. */
   expected(): Expectation[];
   explain(id: number): Explanation;
+  /**
+   * The parse of the text so far: one derivation, in which rules that can continue are not complete. For grammars with a
+   * lexer and LALR(1) tables, the parts that are derived so far, with terminals; undefined with the Earley parser.
+   */
+  tree(): ParseNode | undefined;
+  /**
+   * The ways to read the text as lexemes. There is mostly one; there are several while the end of a lexeme is undecided,
+   * and none without a lexer.
+   */
+  lexemes(): LexerReading[];
   /** The state of the engine as text, for debugging. */
   describe(): string;
   free(): void;

@@ -193,6 +193,10 @@ export class Grammar extends Handle {
     return JSON.parse(this.inner.ruleNames());
   }
 
+  diagrams() {
+    return JSON.parse(this.inner.diagrams()).map(([rule, svg]) => ({ rule, svg }));
+  }
+
   compile(vocabulary, options) {
     return new CompiledGrammar(call(() => this.inner.compile(vocabulary.inner, json(options))));
   }
@@ -318,6 +322,23 @@ export class Matcher extends Handle {
 
   explain(id) {
     return JSON.parse(call(() => this.inner.explain(id)));
+  }
+
+  tree() {
+    const nodes = JSON.parse(call(() => this.inner.tree()));
+    if (nodes === null || nodes.length === 0) {
+      return undefined;
+    }
+    const made = nodes.map(({ parent, ...fields }) => ({ ...fields, children: [] }));
+    const roots = [];
+    for (const [index, { parent }] of nodes.entries()) {
+      (parent === null ? roots : made[parent].children).push(made[index]);
+    }
+    return roots[0];
+  }
+
+  lexemes() {
+    return JSON.parse(call(() => this.inner.readings()));
   }
 
   describe() {

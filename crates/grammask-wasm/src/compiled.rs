@@ -1,9 +1,12 @@
 //! `CompiledGrammar`: a grammar compiled for a vocabulary.
 
+use std::cell::OnceCell;
+use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Duration;
 
-use grammask::CompiledGrammar;
+use grammask::grammar::Grammar;
+use grammask::{CompiledGrammar, EmbeddedGrammar, TreeParser};
 use wasm_bindgen::prelude::*;
 
 use crate::failures::{JsResult, budget_error, diagnostics_json, grammar_error};
@@ -13,6 +16,28 @@ use crate::matcher::JsMatcher;
 #[wasm_bindgen(js_name = CompiledGrammar)]
 pub struct JsCompiledGrammar {
     compiled: Arc<CompiledGrammar>,
+    trees: Rc<TreeSource>,
+}
+
+/// What the parser of trees is made of when a tree is first asked for.
+pub(crate) struct TreeSource {
+    /// `None` for grammars with a lexer, whose engine makes trees itself.
+    rules: Option<(Arc<Grammar>, Vec<EmbeddedGrammar>)>,
+    parser: OnceCell<TreeParser>,
+}
+
+impl TreeSource {
+    /// The parser; `None` for grammars with a lexer.
+    pub(crate) fn parser(&self, compiled: &CompiledGrammar) -> JsResult<Option<&TreeParser>> {
+        let Some((grammar, embedded)) = &self.rules else { return Ok(None) };
+        if let Some(parser) = self.parser.get() {
+            return Ok(Some(parser));
+        }
+        let vocabulary = compiled.vocabulary().clone();
+        let parser = TreeParser::new(grammar, embedded, vocabulary, &compiled.options().limits);
+        let parser = parser.map_err(grammar_error)?;
+        Ok(Some(self.parser.get_or_init(|| parser)))
+    }
 }
 
 #[wasm_bindgen(js_class = CompiledGrammar)]
@@ -26,7 +51,7 @@ impl JsCompiledGrammar {
         if max_tokens.is_some() {
             matcher.set_budget(max_tokens).map_err(budget_error)?;
         }
-        Ok(JsMatcher::new(matcher))
+        Ok(JsMatcher::new(matcher, self.trees.clone()))
     }
 
     /// The position of the first byte after which no text continues, or the length of an incomplete text; `None` for a
@@ -70,7 +95,10 @@ impl JsCompiledGrammar {
 }
 
 impl JsCompiledGrammar {
-    pub(crate) fn new(compiled: Arc<CompiledGrammar>) -> Self {
-        Self { compiled }
+    pub(crate) fn new(
+        compiled: Arc<CompiledGrammar>,
+        rules: Option<(Arc<Grammar>, Vec<EmbeddedGrammar>)>,
+    ) -> Self {
+        Self { compiled, trees: Rc::new(TreeSource { rules, parser: OnceCell::new() }) }
     }
 }

@@ -199,6 +199,16 @@ impl JsGrammar {
         crate::failures::json(&names)
     }
 
+    /// Pairs of a rule and its railroad diagram as SVG, as JSON; none for a definition of a lexed grammar.
+    #[must_use]
+    pub fn diagrams(&self) -> String {
+        let diagrams =
+            self.rules.as_ref().map(|rules| grammask::diagrams::railroad(rules)).unwrap_or_default();
+        let pairs: Vec<(&str, &str)> =
+            diagrams.iter().map(|diagram| (&*diagram.rule, diagram.svg.as_str())).collect();
+        crate::failures::json(&pairs)
+    }
+
     /// Compiles the grammar.
     ///
     /// # Errors
@@ -214,7 +224,11 @@ impl JsGrammar {
                 CompiledGrammar::from_lexed(grammar.clone(), vocabulary, options)
             }
         };
-        Ok(JsCompiledGrammar::new(compiled.map_err(grammar_error)?))
+        let rules = match &self.language {
+            GrammarLanguage::ContextFree { grammar, embedded } => Some((grammar.clone(), embedded.clone())),
+            GrammarLanguage::Lexed(_) => None,
+        };
+        Ok(JsCompiledGrammar::new(compiled.map_err(grammar_error)?, rules))
     }
 }
 

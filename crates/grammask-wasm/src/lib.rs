@@ -16,6 +16,7 @@ mod grammar;
 mod lexed_definition;
 mod matcher;
 mod options;
+mod readings;
 mod schema_options;
 mod vocabulary;
 

@@ -1,18 +1,23 @@
 //! `Matcher`: the state of one text.
 
+use std::rc::Rc;
+
 use grammask::Matcher;
 use grammask::vocabulary::TokenId;
 use serde::Serialize;
 use wasm_bindgen::prelude::*;
 
+use crate::compiled::TreeSource;
 use crate::explanation::{expectation_fields, explanation_fields};
 use crate::failures::{JsResult, budget_error, grammar_error, invalid_argument, json};
+use crate::readings::{readings_json, tree_json};
 use crate::vocabulary::ids;
 
 /// A matcher; `Matcher` in `npm/grammask.d.ts` wraps it.
 #[wasm_bindgen(js_name = Matcher)]
 pub struct JsMatcher {
     matcher: Matcher,
+    trees: Rc<TreeSource>,
     /// The mask that `fill_mask` wrote last; its address does not change.
     words: Box<[i32]>,
     allowed: usize,
@@ -108,7 +113,7 @@ impl JsMatcher {
     /// An independent matcher in the same state.
     #[must_use]
     pub fn fork(&self) -> Self {
-        Self::new(self.matcher.clone())
+        Self::new(self.matcher.clone(), self.trees.clone())
     }
 
     /// Removes all steps.
@@ -215,6 +220,28 @@ impl JsMatcher {
         Ok(json(&explanation_fields(&explanation, id, self.matcher.compiled().vocabulary())))
     }
 
+    /// The parse of the text so far as a list of nodes, as JSON; `null` if there is none.
+    ///
+    /// # Errors
+    /// If a limit is exceeded.
+    pub fn tree(&self) -> JsResult<String> {
+        let tree = match self.trees.parser(self.matcher.compiled())? {
+            Some(parser) => parser.tree(&self.matcher).map_err(grammar_error)?,
+            None => {
+                self.matcher.readings().map_err(grammar_error)?.into_iter().next().and_then(|way| way.tree)
+            }
+        };
+        Ok(tree_json(tree.as_ref()))
+    }
+
+    /// The ways to read the text so far as lexemes, as JSON; none without a lexer.
+    ///
+    /// # Errors
+    /// If a limit is exceeded.
+    pub fn readings(&self) -> JsResult<String> {
+        Ok(readings_json(&self.matcher.readings().map_err(grammar_error)?))
+    }
+
     /// The state of the engine as text, for debugging.
     #[must_use]
     pub fn describe(&self) -> String {
@@ -223,8 +250,8 @@ impl JsMatcher {
 }
 
 impl JsMatcher {
-    pub(crate) fn new(matcher: Matcher) -> Self {
-        Self { matcher, words: Box::default(), allowed: 0 }
+    pub(crate) fn new(matcher: Matcher, trees: Rc<TreeSource>) -> Self {
+        Self { matcher, trees, words: Box::default(), allowed: 0 }
     }
 
     fn existing(&self, id: u32) -> JsResult<TokenId> {

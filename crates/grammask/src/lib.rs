@@ -48,6 +48,7 @@ mod learned_masks;
 mod matcher;
 mod named_tokens;
 mod options;
+mod parse_trees;
 mod schema_contents;
 mod serialize;
 mod validation;
@@ -84,9 +85,10 @@ pub use explanation::Explanation;
 pub use forced::TokenizeError;
 pub use grammask_diagnostics::{Deadline, LimitExceeded, Limits};
 pub use grammask_engine::{
-    CompletionStep, Effort, Engine, Expectation, MaskSource, MaskStrategy, PrecomputeBudget, SetId,
-    ShortestCompletion, TokenEvent,
+    CompletionStep, Effort, Engine, Expectation, Lexeme, LexerReading, MaskSource, MaskStrategy, OpenLexeme,
+    ParseNode, ParseTree, PrecomputeBudget, SetId, ShortestCompletion, TokenEvent,
 };
-pub use matcher::Matcher;
+pub use matcher::{Matcher, MatcherStep};
 pub use options::{CompileOptions, EndMode, EndlessRules, MaskStatistics};
+pub use parse_trees::TreeParser;
 pub use schema_contents::with_contents;

@@ -67,6 +67,15 @@ struct HistoryEntry {
 #[cfg(target_pointer_width = "64")]
 const _: () = assert!(size_of::<HistoryEntry>() == 32);
 
+/// What a call of [`Matcher::accept`] or [`Matcher::accept_bytes`] appended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum MatcherStep<'a> {
+    /// A token.
+    Token(TokenId),
+    /// Bytes.
+    Bytes(&'a [u8]),
+}
+
 #[derive(Clone, Debug)]
 enum Accepted {
     Token(TokenId),
@@ -283,6 +292,19 @@ impl Matcher {
         let accepted = self.history.iter().map(|step| &step.accepted);
         accepted
             .filter_map(|accepted| if let Accepted::Token(id) = accepted { Some(*id) } else { None })
+            .collect()
+    }
+
+    /// The accepted tokens and bytes, in order; `None` if a part of the history was dropped.
+    #[must_use]
+    pub fn steps(&self) -> Option<Vec<MatcherStep<'_>>> {
+        self.history
+            .iter()
+            .map(|step| match &step.accepted {
+                Accepted::Token(id) => Some(MatcherStep::Token(*id)),
+                Accepted::Bytes(bytes) => Some(MatcherStep::Bytes(bytes)),
+                Accepted::Dropped(_) => None,
+            })
             .collect()
     }
 

@@ -2,6 +2,7 @@
 
 pub(crate) mod lalr;
 pub(crate) mod lr_automaton;
+pub(crate) mod parse_tree;
 pub(crate) mod parsing_tables;
 pub(crate) mod stacks;
 pub(crate) mod terminal_language;
