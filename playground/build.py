@@ -61,7 +61,7 @@ def _policy(script: str) -> str:
     return "; ".join(
         [
             "default-src 'none'",
-            f"script-src 'sha256-{digest}' 'wasm-unsafe-eval' blob:",
+            f"script-src 'sha256-{digest}' 'wasm-unsafe-eval'",
             "style-src 'unsafe-inline'",
             "img-src data:",
             "connect-src 'self'",

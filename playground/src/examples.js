@@ -42,7 +42,7 @@ value ::= NAME | NUMBER;
 NAME   ::= #r"[a-z]+";
 NUMBER ::= #r"[0-9]+";
 SPACE  ::= #r"[ \\n]+";
-%terminal NAME, NUMBER, SPACE;
+%terminal NAME, NUMBER;
 %ignore SPACE;
 `}},
   {id: "tags", title: "Matched tags", about: "The end tag repeats the name of the start tag.",

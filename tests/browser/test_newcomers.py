@@ -49,7 +49,7 @@ def test_compare_two_schemas(playground: Playground) -> None:
 
 def test_see_a_lexer_hold_two_lexemes_open(playground: Playground) -> None:
     playground.example("sql")
-    open_lexemes = playground.page.query_selector_all("#lexemes-open .open")
+    open_lexemes = playground.page.query_selector_all("#panel-lexer .lexemes-open .open")
     assert len(open_lexemes) >= 2
     names = " ".join(each.inner_text() for each in open_lexemes)
     assert "OR" in names

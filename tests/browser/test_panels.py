@@ -25,14 +25,15 @@ def test_the_gallery_is_complete(playground: Playground) -> None:
 
 
 def test_masks_are_those_of_the_package(playground: Playground) -> None:
-    compiled = Grammar.from_kbnf(playground.state("d.grammar")).compile(Vocabulary.default())
+    vocabulary = Vocabulary.default()
+    compiled = Grammar.from_kbnf(playground.state("d.grammar")).compile(vocabulary)
     for text in ["", "[", "[1", "[1, ", "[[-", "[0]"]:
         playground.write(text)
         matcher = compiled.matcher()
         assert matcher.accept_bytes(text.encode())
         allowed = matcher.allowed_ids().tolist()
         words = playground.state("Array.from(r.mask.words)")
-        assert [id for id in range(compiled.vocabulary.size) if words[id >> 5] >> (id & 31) & 1] == allowed
+        assert [id for id in range(vocabulary.size) if words[id >> 5] >> (id & 31) & 1] == allowed
         assert f"{len(allowed):,} of 200,019" in playground.text("#mask-count")
 
 
@@ -177,7 +178,7 @@ def test_the_parse_tree(playground: Playground) -> None:
 
 def test_a_lexed_grammar(playground: Playground) -> None:
     playground.example("lexed")
-    read = playground.page.eval_on_selector_all("#lexemes-read .box", "all => all.map(each => each.firstChild.textContent)")
+    read = playground.page.eval_on_selector_all("#panel-lexer .lexemes-read .box", "all => all.map(each => each.firstChild.textContent)")
     assert read[1] == "NAME"
     assert "NUMBER" in read
     playground.example("list")
@@ -231,6 +232,7 @@ def test_vocabularies(playground: Playground, tmp_path: Any) -> None:
         "decoder": {"type": "ByteLevel"},
         "model": {"type": "BPE", "vocab": {"[": 0, "1": 1, ",": 2, "Ġ": 3, "]": 4}, "merges": []},
     }
+    playground.write("[1")
     file = tmp_path / "tokenizer.json"
     file.write_text(json.dumps(tokenizer))
     playground.page.set_input_files("#vocabulary-file", file)

@@ -34,8 +34,10 @@ export class Session {
   #definitions;
   #compiled;
   #matcher;
-  // The tokens that the matcher has accepted, and those of the text, which can be more: the matcher may be at an earlier step.
+  // The tokens that the matcher has accepted.
   #accepted = [];
+  // The numbers of allowed tokens before each token of a text, and after the last.
+  #counted = {ids: [], counts: []};
 
   constructor(vocabulary, definitions) {
     this.#vocabulary = vocabulary;
@@ -44,14 +46,26 @@ export class Session {
 
   // Replaces the grammar. Throws a GrammaskError; then there is no grammar.
   compile(document) {
-    this.#compiled = undefined;
-    this.#matcher = undefined;
-    this.#accepted = [];
+    this.free();
     const grammar = readGrammar(document, this.#definitions);
-    const warnings = grammar.warnings();
-    this.#compiled = grammar.compile(this.#vocabulary, {limits: LIMITS});
-    this.#matcher = this.#compiled.matcher();
-    return {warnings, hasLexer: this.#compiled.hasLexer, diagrams: grammar.diagrams?.() ?? []};
+    try {
+      const [warnings, diagrams] = [grammar.warnings(), grammar.diagrams()];
+      this.#compiled = grammar.compile(this.#vocabulary, {limits: LIMITS});
+      this.#matcher = this.#compiled.matcher();
+      return {warnings, diagrams, hasLexer: this.#compiled.hasLexer};
+    } finally {
+      grammar.free();
+    }
+  }
+
+  // Frees the memory of the grammar, which else is freed some time later.
+  free() {
+    this.#matcher?.free();
+    this.#compiled?.free();
+    this.#matcher = undefined;
+    this.#compiled = undefined;
+    this.#accepted = [];
+    this.#counted = {ids: [], counts: []};
   }
 
   // The constraints of a schema that cannot be enforced, as diagnostics; they have JSON pointers.
@@ -112,11 +126,22 @@ export class Session {
     return {words, allowed: this.#matcher.isFinished ? 0 : this.#matcher.allowedCount(), milliseconds};
   }
 
-  // The number of allowed tokens in the present state.
-  allowedCount() {
-    if (this.#matcher.isFinished) return 0;
-    this.#matcher.fillMask();
-    return this.#matcher.allowedCount();
+  // The number of allowed tokens after `step` tokens, for ascending steps of a text from `countedSteps` on.
+  count(ids, step) {
+    this.moveTo(ids, step);
+    if (!this.#matcher.isFinished) this.#matcher.fillMask();
+    this.#counted.counts[step] = this.#matcher.isFinished ? 0 : this.#matcher.allowedCount();
+    this.#counted.ids = ids.slice(0, step);
+  }
+
+  // The numbers of the steps that are counted: those of the prefix that this text has in common with the last one.
+  countedSteps(ids) {
+    const known = this.#counted;
+    let common = 0;
+    while (common < known.ids.length && known.ids[common] === ids[common]) common++;
+    known.ids = known.ids.slice(0, common);
+    known.counts.length = Math.min(known.counts.length, common + 1);
+    return known.counts;
   }
 
   // What follows the present state.
@@ -130,24 +155,27 @@ export class Session {
     };
   }
 
-  // What the grammar expects at byte `fits`, where the text first leaves it, for a text whose error is inside a token.
+  // What the grammar expects at byte `fits`, where the text first leaves it.
   expectedAt(text, fits) {
     const matcher = this.#compiled.matcher();
     matcher.acceptBytes(text.subarray(0, fits));
-    return {expected: matcher.expected(), isComplete: matcher.isComplete};
+    const answer = {expected: matcher.isFinished ? [] : matcher.expected(), isComplete: matcher.isComplete};
+    matcher.free();
+    return answer;
   }
 
   // Allowed tokens by the terminal that they continue.
   groups() {
-    return this.#matcher.isFinished ? [] : this.#matcher.tokensByTerminal?.(MAX_SHOWN_TOKENS) ?? [];
+    return this.#matcher.isFinished ? [] : this.#matcher.tokensByTerminal(MAX_SHOWN_TOKENS);
   }
 
   tree(text) {
-    return text.length > MAX_TREE_BYTES ? undefined : this.#matcher.tree?.();
+    return text.length > MAX_TREE_BYTES ? undefined : this.#matcher.tree();
   }
 
-  lexemes() {
-    return this.#compiled.hasLexer ? this.#matcher.lexemes?.() : undefined;
+  // The ways to read the text with a lexer; none without one.
+  readings() {
+    return this.#matcher.lexemes();
   }
 
   explain(id) {

@@ -4,6 +4,8 @@
 // or one text is complete and the other is not, a shortest completion makes a witness. States are merged by their masks and
 // forced texts, so a difference can be missed, but each witness is one: both grammars are asked about the whole text.
 
+import {GrammaskError} from "./grammask.js";
+
 const MAX_STATES = 4000;
 const MAX_BYTES_OF_A_STATE = 40;
 
@@ -21,7 +23,7 @@ export async function witnesses(left, right, bytesOf, step) {
       break;
     }
     if (!await step()) return undefined;
-    compareEnds(a, b, prefix, left, right, found);
+    compareEnds(a, b, prefix, found);
     const [legalOfA, legalOfB] = [legal(a), legal(b)];
     const signature = `${a.isComplete}${b.isComplete}${legalOfA}|${legalOfB}|${a.forcedBytes(64)}|${b.forcedBytes(64)}`;
     if (seen.has(signature)) {
@@ -34,8 +36,8 @@ export async function witnesses(left, right, bytesOf, step) {
       const inA = legalOfA.includes(id);
       const inB = legalOfB.includes(id);
       if (inA && inB) common.push(id);
-      else if (inA && !found.left) found.left = completed(a, id, prefix, left, right, bytesOf);
-      else if (inB && !found.right) found.right = completed(b, id, prefix, right, left, bytesOf);
+      else if (inA && !found.left) found.left = completed({matcher: a, id, prefix, grammar: left, other: right, bytesOf});
+      else if (inB && !found.right) found.right = completed({matcher: b, id, prefix, grammar: right, other: left, bytesOf});
     }
     if (common.length > MAX_BYTES_OF_A_STATE) found.isExhausted = false;
     for (const id of spread(common, MAX_BYTES_OF_A_STATE)) {
@@ -50,7 +52,7 @@ export async function witnesses(left, right, bytesOf, step) {
   return found;
 }
 
-function compareEnds(a, b, prefix, left, right, found) {
+function compareEnds(a, b, prefix, found) {
   if (a.isComplete && !b.isComplete) found.left ??= Uint8Array.from(prefix);
   if (b.isComplete && !a.isComplete) found.right ??= Uint8Array.from(prefix);
 }
@@ -65,14 +67,17 @@ function legal(matcher) {
   return ids;
 }
 
-function completed(matcher, id, prefix, grammar, other, bytesOf) {
+// A text of `grammar` that `other` does not have: a shortest completion of the prefix and the byte `id`. Undefined if no
+// completion is known.
+function completed({matcher, id, prefix, grammar, other, bytesOf}) {
   const extended = matcher.fork();
   try {
     extended.accept(id);
-    const end = extended.shortestCompletion();
-    return Uint8Array.from([...prefix, ...bytesOf(id), ...end.bytes]);
-  } catch {
-    return undefined; // No completion is known.
+    const text = Uint8Array.from([...prefix, ...bytesOf(id), ...extended.shortestCompletion().bytes]);
+    return grammar.isValid(text) && !other.isValid(text) ? text : undefined;
+  } catch (error) {
+    if (error instanceof GrammaskError) return undefined;
+    throw error;
   } finally {
     extended.free();
   }

@@ -49,6 +49,8 @@ const HANDLERS = {
       const made = saved ? Vocabulary.fromBytes(new Uint8Array(saved))
         : json ? Vocabulary.fromTokenizerJson(json)
         : tiktoken ? Vocabulary.fromTiktoken(new Uint8Array(tiktoken)) : Vocabulary.bytes();
+      session?.free();
+      vocabulary?.free();
       vocabulary = made;
       session = new Session(vocabulary, definitions);
       compiledKey = undefined;
@@ -122,23 +124,22 @@ async function analyse(sequence, document, text, step) {
   if (!await isCurrent(sequence)) return;
   postMessage({kind: "groups", sequence, groups: labelled(session.groups())});
   if (!await isCurrent(sequence)) return;
-  postMessage({kind: "details", sequence, tree: session.tree(read.bytes), lexemes: session.lexemes()});
+  postMessage({kind: "details", sequence, tree: session.tree(read.bytes), readings: session.readings()});
   await countSteps(sequence, read);
 }
 
-// The number of allowed tokens at each step, in slices; then the matcher is at the step of the answer again.
+// The number of allowed tokens at each step, in slices.
 async function countSteps(sequence, {ids, legal}) {
-  const counts = new Uint32Array(legal + 1);
+  const counts = session.countedSteps(ids);
   let begin = performance.now();
-  for (let step = 0; step <= legal; step++) {
-    session.moveTo(ids, step);
-    counts[step] = session.allowedCount();
+  for (let step = counts.length; step <= legal; step++) {
+    session.count(ids, step);
     if (performance.now() - begin > SLICE_MS) {
       if (!await isCurrent(sequence)) return;
       begin = performance.now();
     }
   }
-  postMessage({kind: "steps", sequence, counts});
+  postMessage({kind: "steps", sequence, counts: Uint32Array.from(counts.slice(0, legal + 1))});
   postMessage({kind: "settled", sequence});
 }
 

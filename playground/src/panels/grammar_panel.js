@@ -75,13 +75,12 @@ function disjoint(marks) {
 
 function message(diagnostic, source, editor) {
   const place = placeOf(diagnostic, source);
-  const name = diagnostic.line ? `line ${diagnostic.line}, column ${diagnostic.column}` : diagnostic.pointer;
+  const name = diagnostic.pointer ?? (diagnostic.line ? `line ${diagnostic.line}, column ${diagnostic.column}` : undefined);
   const jump = place && name
     ? element("button", {type: "button", onclick: () => editor.select(...place)}, name)
     : name ?? "";
-  const parts = [diagnostic.message];
-  if (diagnostic.expected?.length) parts.push(`; expected ${diagnostic.expected.join(", ")}`);
+  const expected = diagnostic.expected.length && !diagnostic.message.includes("expected") ? `; expected ${diagnostic.expected.join(", ")}` : "";
   return element("div", {class: `diagnostic ${diagnostic.severity}`},
-    jump, name ? ": " : "", ...parts,
+    jump, name ? ": " : "", diagnostic.message, expected,
     diagnostic.help ? element("div", {class: "help"}, diagnostic.help) : undefined);
 }

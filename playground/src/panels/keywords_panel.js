@@ -4,7 +4,7 @@ import {element} from "../dom.js";
 import {KINDS, keywordsOf} from "../keywords.js";
 
 export function mountKeywords({document, results}) {
-  const panel = element("div", {class: "scroll"});
+  const panel = element("div", {class: "wide"});
   const show = ({report}) => {
     const {notation, grammar} = document.state;
     if (notation !== "schema" || !report) {

@@ -47,13 +47,12 @@ export function mountMask({results, engine, appendToken}) {
     const pixels = new Uint32Array(image.data.buffer);
     const [dim, lit] = [0, 1].map((strength) => CLASSES.map(([, hue]) => colour(hue, strength, isDark)));
     const words = mask?.words;
-    const hasHalos = mask !== undefined && mask.allowed < side;
     pixels.fill(0);
     for (let id = 0; id < cells.length; id++) {
       const isAllowed = words !== undefined && words[id >> 5] >>> (id & 31) & 1;
       pixels[cells[id]] = (isAllowed ? lit : dim)[vocabulary.classes[id]];
     }
-    if (hasHalos) drawHalos(pixels, words, vocabulary.classes, isDark);
+    if (mask !== undefined && mask.allowed < 2 * side) drawHalos(pixels, mask, vocabulary.classes, isDark);
     context.putImageData(image, 0, 0);
     const share = mask ? mask.allowed / vocabulary.size : 0;
     const percent = share === 0 ? "" : share < 0.001 ? " (less than 0.1 %)" : ` (${(share * 100).toFixed(1)} %)`;
@@ -65,17 +64,19 @@ export function mountMask({results, engine, appendToken}) {
   };
   results.on(["mask", "theme"], draw);
 
-  // Single pixels are hard to see: where few tokens are allowed, the cells around each have a weaker colour.
-  function drawHalos(pixels, words, classes, isDark) {
+  // Single pixels are hard to see: where few tokens are allowed, each has a disc of a weaker colour.
+  function drawHalos(pixels, mask, classes, isDark) {
+    const radius = Math.round(Math.min(side / 100, 48 / Math.sqrt(mask.allowed + 1)));
     const halo = CLASSES.map(([, hue]) => colour(hue, 0.55, isDark));
-    const isAllowed = (id) => id >= 0 && words[id >> 5] >>> (id & 31) & 1;
+    const isAllowed = (id) => id >= 0 && mask.words[id >> 5] >>> (id & 31) & 1;
     for (let id = 0; id < cells.length; id++) {
       if (!isAllowed(id)) continue;
       const [x, y] = [cells[id] % side, Math.floor(cells[id] / side)];
-      for (let other = 0; other < 9; other++) {
-        const [u, v] = [x + other % 3 - 1, y + Math.floor(other / 3) - 1];
-        const cell = v * side + u;
-        if (u >= 0 && u < side && v >= 0 && v < side && !isAllowed(idAt[cell])) pixels[cell] = halo[classes[id]];
+      for (let v = Math.max(0, y - radius); v <= Math.min(side - 1, y + radius); v++) {
+        for (let u = Math.max(0, x - radius); u <= Math.min(side - 1, x + radius); u++) {
+          const isInside = (u - x) ** 2 + (v - y) ** 2 <= radius ** 2 + 1;
+          if (isInside && !isAllowed(idAt[v * side + u])) pixels[v * side + u] = halo[classes[id]];
+        }
       }
     }
   }

@@ -16,7 +16,7 @@ export function mountModel({document, results, server, appendToken}) {
       element("th", {scope: "col"}, "the mask"), element("th", {scope: "col", class: "number"}, "After"), element("th", {scope: "col"}, "the mask"))),
     body);
   const panel = element("div", {},
-    element("div", {class: "row"}, element("label", {for: "prompt"}, "Prompt"), prompt), said, curve, element("div", {class: "scroll"}, table));
+    element("div", {class: "row"}, element("label", {for: "prompt"}, "Prompt"), prompt), said, curve, element("div", {class: "wide"}, table));
   if (!server) {
     panel.replaceChildren(element("p", {class: "quiet"},
       "This page has no model. ", element("code", {}, "grammask serve --model …"), " serves it with one."));

@@ -19,13 +19,13 @@ export function mountTokens({results, appendToken}) {
 
 function groupOf({terminal, rule, count, tokens}, appendToken) {
   const head = element("div", {class: "head"},
-    terminal ? element("code", {}, terminal) : "special tokens",
+    terminal === null ? "tokens without text" : element("code", {}, terminal),
     rule ? element("span", {class: "quiet"}, `in ${rule}`) : undefined,
-    count === undefined ? undefined : element("span", {class: "quiet"}, plural(count, "token")));
+    element("span", {class: "quiet"}, plural(count, "token")));
   const items = tokens.map(({id, bytes, name}) => {
     const label = bytes ? shown(bytes) : name ?? `token ${id}`;
     const button = element("button", {type: "button", class: "token", title: `token ${id}`, onclick: () => appendToken(id, bytes)}, label);
     return element("li", {}, button);
   });
-  return element("div", {class: "group"}, head, element("ul", {"aria-label": terminal ?? "special tokens"}, ...items));
+  return element("div", {class: "group"}, head, element("ul", {"aria-label": terminal ?? "tokens without text"}, ...items));
 }
