@@ -139,13 +139,13 @@ $(CARGO_DENY):
 
 $(WASM)/engine_bg.wasm: $(RUST_SOURCES) $(WASM_SOURCES)
 	@rustc --print target-libdir --target wasm32-unknown-unknown | xargs test -d || rustup target add wasm32-unknown-unknown
-	$(CARGO) build --quiet --profile wasm --package grammask-wasm --target wasm32-unknown-unknown
+	$(CARGO) build --quiet --profile wasm-release --package grammask-wasm --target wasm32-unknown-unknown
 	rm -rf $(WASM)
 	mkdir -p $(WASM)/grammars
 	cp crates/grammask-wasm/npm/* LICENSE-* $(WASM)
 	cp python/grammask/grammars/definitions/*.json $(WASM)/grammars
 	CARGO_TARGET_DIR=target/xtask-wasm $(CARGO) run --quiet --manifest-path xtask/wasm/Cargo.toml -- \
-		target/wasm32-unknown-unknown/wasm/grammask_wasm.wasm $(WASM)
+		target/wasm32-unknown-unknown/wasm-release/grammask_wasm.wasm $(WASM)
 
 $(PLAYGROUND): $(WASM)/engine_bg.wasm $(PLAYGROUND_SOURCES) | $(PACKAGE)
 	$(BIN)/python playground/build.py $(WASM) $@ python/grammask/server/playground.html

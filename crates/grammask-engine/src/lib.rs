@@ -44,7 +44,7 @@ pub use masks::{
     TokensAndExits,
 };
 pub use readings::{Lexeme, LexerReading, OpenLexeme, ParseNode, ParseTree};
-pub use recognition::{Engine, Expectation};
+pub use recognition::{Engine, Expectation, FirstTerminals};
 pub use spelling::{FirstToken, first_tokens};
 pub use tokens::{TokenEvent, TokenMatch};
 pub use walk::walk;

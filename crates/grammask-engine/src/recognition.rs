@@ -21,6 +21,27 @@ pub struct Expectation {
     pub has_begun: bool,
 }
 
+/// The terminals with which some texts begin.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct FirstTerminals {
+    /// The terminals, without repetitions.
+    pub terminals: Vec<Expectation>,
+    /// For each text, ascending indices of its terminals.
+    pub of_text: Vec<Vec<u32>>,
+}
+
+impl FirstTerminals {
+    /// The index of a terminal, which is added if it is new.
+    pub fn index_of(&mut self, terminal: Expectation) -> u32 {
+        let known = self.terminals.iter().position(|known| *known == terminal);
+        let index = known.unwrap_or_else(|| {
+            self.terminals.push(terminal);
+            self.terminals.len() - 1
+        });
+        index as u32
+    }
+}
+
 impl fmt::Display for Expectation {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let more = if self.has_begun { "more of " } else { "" };
@@ -74,6 +95,15 @@ pub trait Engine: fmt::Debug + Send + Sync {
     /// # Errors
     /// When a limit is exceeded.
     fn expectations(&self, set: SetId) -> Result<Vec<Expectation>, LimitExceeded>;
+
+    /// For texts that can come next, the terminals with which they begin: terminals that contain the text, and those of which
+    /// a beginning of the text is a word. A terminal inside a value that must differ from others counts for every text.
+    ///
+    /// Cost: a step of the automaton per terminal and byte.
+    ///
+    /// # Errors
+    /// When a limit is exceeded.
+    fn first_terminals(&self, set: SetId, texts: &[&[u8]]) -> Result<FirstTerminals, LimitExceeded>;
 
     /// The ways to read a text as lexemes; none if it is no viable prefix, or the grammar has no lexer. A text mostly has one
     /// way; it has several while the end of a lexeme is undecided. Of those that lead to equal futures the first counts.

@@ -75,6 +75,7 @@
 mod analysis;
 mod completion;
 mod definition;
+mod first_terminals;
 mod lexer;
 mod masks;
 mod parser;

@@ -27,8 +27,8 @@ use crate::prepared::PreparedGrammar;
 use grammask_collections::state_table::{MemoTransition, StateTable};
 use grammask_diagnostics::{Deadline, LimitExceeded, Limits};
 use grammask_engine::{
-    Effort, Engine, ExitsRequest, Expectation, LexerReading, MaskCounts, MaskOutcome, MaskRequest,
-    MaskSource, MaskStrategy, PrecomputeBudget, SetId, ShortestCompletion, TokensAndExits, walk,
+    Effort, Engine, ExitsRequest, Expectation, FirstTerminals, LexerReading, MaskCounts, MaskOutcome,
+    MaskRequest, MaskSource, MaskStrategy, PrecomputeBudget, SetId, ShortestCompletion, TokensAndExits, walk,
 };
 use grammask_grammar::TerminalId;
 use grammask_vocabulary::{LiveTokens, Mask, TokenSet, TokenSetId, TokenSetRef, Vocabulary};
@@ -236,7 +236,7 @@ impl LexedRecognizer {
 
     /// The name of a rule that needs the terminal in a state: one with the terminal after the dot, or else one that
     /// ends there.
-    fn rule_that_needs(&self, state: LrState, terminal: TerminalId) -> Arc<str> {
+    pub(crate) fn rule_that_needs(&self, state: LrState, terminal: TerminalId) -> Arc<str> {
         let grammar = &self.prepared.grammar;
         let Some(table) = self.prepared.table() else {
             let needs =
@@ -277,7 +277,12 @@ impl LexedRecognizer {
 
     /// The runs before any text.
     pub(crate) fn runs_at_start(&self) -> Arc<[Run]> {
-        self.set(self.start).runs.clone()
+        self.runs_of(self.start)
+    }
+
+    /// The runs of a set.
+    pub(crate) fn runs_of(&self, set: SetId) -> Arc<[Run]> {
+        self.set(set).runs.clone()
     }
 
     pub(crate) fn lock(&self) -> MutexGuard<'_, RecognizerTables> {
@@ -369,6 +374,10 @@ impl Engine for LexedRecognizer {
         expected.sort_by_key(|expected| !expected.has_begun);
         expected.dedup();
         Ok(expected)
+    }
+
+    fn first_terminals(&self, set: SetId, texts: &[&[u8]]) -> Result<FirstTerminals, LimitExceeded> {
+        self.find_first_terminals(set, texts)
     }
 
     fn readings(&self, text: &[u8]) -> Result<Vec<LexerReading>, LimitExceeded> {

@@ -5,8 +5,8 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use grammask::grammar::{Code, Diagnostic};
-use grammask::{CompiledGrammar, EndMode};
+use grammask::CompiledGrammar;
+use grammask::grammar::{Code, Diagnostic, NamedOption};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedBytes;
@@ -65,10 +65,7 @@ impl PyCompiledGrammar {
     /// When a text ends: ``"eos"``, with an end token, or ``"eager"``, as soon as it is complete.
     #[getter]
     fn end(&self) -> &'static str {
-        match self.compiled.options().end {
-            EndMode::Eos => "eos",
-            EndMode::Eager => "eager",
-        }
+        self.compiled.options().end.name().unwrap_or_default()
     }
 
     /// Number of ids, including padding: the width of a mask in bits.
@@ -325,14 +322,5 @@ impl PyCompiledGrammar {
             self.end(),
             self.vocabulary_size()
         )
-    }
-}
-
-/// The end mode called `end`.
-pub(crate) fn end_mode(end: &str) -> PyResult<EndMode> {
-    match end {
-        "eos" => Ok(EndMode::Eos),
-        "eager" => Ok(EndMode::Eager),
-        _ => Err(PyValueError::new_err(format!("end={end:?} is not one of 'eos' and 'eager'"))),
     }
 }

@@ -9,11 +9,12 @@ use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedBytes;
 
 use crate::allocator::PurgeOnDrop;
-use crate::compiled::{PyCompiledGrammar, end_mode};
+use crate::compiled::PyCompiledGrammar;
 use crate::encoding::character_encoding;
 use crate::errors::{diagnostics, grammar_error};
 use crate::forks::OutsideForks;
 use crate::limits::{PyLimits, or_default};
+use crate::options::named;
 use crate::vocabulary::PyVocabulary;
 
 /// A grammar in the representation of the core. Use :class:`grammask.Grammar`.
@@ -182,7 +183,7 @@ impl PyGrammar {
     ) -> PyResult<PyCompiledGrammar> {
         let _purge = PurgeOnDrop;
         let mut options = CompileOptions::default();
-        options.end = end_mode(end)?;
+        options.end = named(end)?;
         options.limits = or_default(limits);
         options.endless = if finite { EndlessRules::Refuse } else { EndlessRules::Allow };
         let vocabulary = vocabulary.shared();

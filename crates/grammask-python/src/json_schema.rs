@@ -1,10 +1,8 @@
 //! JSON Schema: the options of the front end as a Python value, and grammars of schemas.
 
 use grammask::frontends::json_schema::{
-    self, ContentKeywords, Draft, Escapes, Formats, KeyOrder, MediaGrammar, Numbers, OnUnsupported, OpenApi,
-    SchemaGrammar, SchemaOptions, UniqueNames, Whitespace, WhitespacePattern,
+    self, Formats, MediaGrammar, OpenApi, SchemaGrammar, SchemaOptions, UniqueNames, Whitespace, WhitespacePattern,
 };
-use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple};
 
@@ -13,7 +11,9 @@ use crate::forks::OutsideForks;
 use crate::grammar::PyGrammar;
 use crate::lexed::PyLexedGrammar;
 use crate::limits::{PyLimits, or_default};
+use crate::options::named;
 use grammask::automata::encoding::CharacterEncoding;
+use grammask::grammar::NamedOption;
 use grammask::{EmbeddedGrammar, Limits};
 
 /// Options of the JSON Schema front end. Use :meth:`grammask.Grammar.from_json_schema`.
@@ -54,7 +54,7 @@ impl PySchemaOptions {
         excludes: Vec<String>,
     ) -> PyResult<Self> {
         let mut options = SchemaOptions::default();
-        options.draft = draft.map(|draft| choose("draft", draft, DRAFTS)).transpose()?;
+        options.draft = draft.map(named).transpose()?;
         options.whitespace = if let Some(width) = indent {
             Whitespace::Indent(width)
         } else if let Some((item, key)) = separators {
@@ -71,11 +71,11 @@ impl PySchemaOptions {
         };
         options.key_order = choose("key_order", key_order, KEY_ORDERS)?;
         options.unique_names = if unique_names { UniqueNames::All } else { UniqueNames::Declared };
-        options.escapes = choose("escapes", escapes, ESCAPES)?;
-        options.numbers = choose("numbers", numbers, NUMBERS)?;
-        options.on_unsupported = choose("on_unsupported", on_unsupported, REFUSALS)?;
+        options.escapes = named(escapes)?;
+        options.numbers = named(numbers)?;
+        options.on_unsupported = named(on_unsupported)?;
         options.formats = if formats { Formats::Enforce } else { Formats::Annotate };
-        options.content = choose("content", content, CONTENTS)?;
+        options.content = named(content)?;
         options.openapi = if openapi_nullable { OpenApi::Nullable } else { OpenApi::Ignore };
         options.resources = resources;
         options.excludes = excludes;
@@ -101,58 +101,23 @@ impl PySchemaOptions {
             Whitespace::Indent(width) => indent = Some(*width),
         }
         let fields = PyDict::new(py);
-        fields.set_item("draft", options.draft.and_then(|draft| name_of(draft, DRAFTS)))?;
+        fields.set_item("draft", options.draft.and_then(NamedOption::name))?;
         fields.set_item("whitespace_pattern", pattern)?;
         fields.set_item("max_whitespace", max_whitespace)?;
         fields.set_item("separators", separators)?;
         fields.set_item("indent", indent)?;
         fields.set_item("key_order", name_of(options.key_order, KEY_ORDERS))?;
         fields.set_item("unique_names", options.unique_names == UniqueNames::All)?;
-        fields.set_item("escapes", name_of(options.escapes, ESCAPES))?;
-        fields.set_item("numbers", name_of(options.numbers, NUMBERS))?;
-        fields.set_item("on_unsupported", name_of(options.on_unsupported, REFUSALS))?;
+        fields.set_item("escapes", options.escapes.name())?;
+        fields.set_item("numbers", options.numbers.name())?;
+        fields.set_item("on_unsupported", options.on_unsupported.name())?;
         fields.set_item("formats", options.formats == Formats::Enforce)?;
-        fields.set_item("content", name_of(options.content, CONTENTS))?;
+        fields.set_item("content", options.content.name())?;
         fields.set_item("openapi_nullable", options.openapi == OpenApi::Nullable)?;
         fields.set_item("resources", &options.resources)?;
         fields.set_item("excludes", &options.excludes)?;
         Ok((PyTuple::empty(py), fields))
     }
-}
-
-const DRAFTS: &[(&str, Draft)] = &[
-    ("4", Draft::Draft4),
-    ("6", Draft::Draft6),
-    ("7", Draft::Draft7),
-    ("2019-09", Draft::Draft2019),
-    ("2020-12", Draft::Draft2020),
-];
-
-const KEY_ORDERS: &[(&str, KeyOrder)] = &[("declared", KeyOrder::Declared), ("any", KeyOrder::Any)];
-
-const NUMBERS: &[(&str, Numbers)] =
-    &[("natural", Numbers::Natural), ("any", Numbers::Any), ("plain", Numbers::Plain)];
-
-const REFUSALS: &[(&str, OnUnsupported)] =
-    &[("error", OnUnsupported::Refuse), ("relax", OnUnsupported::Relax)];
-
-const CONTENTS: &[(&str, ContentKeywords)] =
-    &[("annotation", ContentKeywords::Annotate), ("enforce", ContentKeywords::Enforce)];
-
-const ESCAPES: &[(&str, Escapes)] =
-    &[("natural", Escapes::Natural), ("any", Escapes::Any), ("ascii", Escapes::Ascii), ("raw", Escapes::Raw)];
-
-/// The name of a value of an option.
-fn name_of<T: PartialEq>(value: T, choices: &'static [(&'static str, T)]) -> Option<&'static str> {
-    choices.iter().find(|(_, choice)| *choice == value).map(|(name, _)| *name)
-}
-
-/// The value of an option with this name.
-fn choose<T: Copy>(option: &str, value: &str, choices: &[(&str, T)]) -> PyResult<T> {
-    choices.iter().find(|(name, _)| *name == value).map(|&(_, choice)| choice).ok_or_else(|| {
-        let names: Vec<String> = choices.iter().map(|(name, _)| format!("{name:?}")).collect();
-        PyValueError::new_err(format!("{option}={value:?} is not one of {}", names.join(", ")))
-    })
 }
 
 /// A grammar of a front end.

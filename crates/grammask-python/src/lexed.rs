@@ -18,11 +18,12 @@ use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 
 use crate::allocator::PurgeOnDrop;
-use crate::compiled::{PyCompiledGrammar, end_mode};
+use crate::compiled::PyCompiledGrammar;
 use crate::encoding::character_encoding;
 use crate::errors::{diagnostics, grammar_error};
 use crate::forks::OutsideForks;
 use crate::limits::{PyLimits, or_default};
+use crate::options::named;
 use crate::vocabulary::PyVocabulary;
 
 /// A grammar with a lexer, from plain lists that a front end fills.
@@ -108,29 +109,6 @@ impl PyLexedGrammar {
     }
 }
 
-fn lexer_kind(lexer: &str) -> PyResult<LexerKind> {
-    match lexer {
-        "basic" => Ok(LexerKind::Basic),
-        "contextual" => Ok(LexerKind::Contextual),
-        "dynamic" => Ok(LexerKind::Dynamic),
-        "dynamic_complete" => Ok(LexerKind::DynamicComplete),
-        _ => {
-            let message = format!(
-                "lexer={lexer:?} is not one of 'basic', 'contextual', 'dynamic' and 'dynamic_complete'"
-            );
-            Err(PyValueError::new_err(message))
-        }
-    }
-}
-
-fn parser_kind(parser: &str) -> PyResult<ParserKind> {
-    match parser {
-        "lalr" => Ok(ParserKind::Lalr),
-        "earley" => Ok(ParserKind::Earley),
-        _ => Err(PyValueError::new_err(format!("parser={parser:?} is not one of 'lalr' and 'earley'"))),
-    }
-}
-
 /// Name, kind of pattern, pattern, spellings of a literal (or empty), priority, role.
 type TerminalTuple = (String, String, PatternSource, String, i32, String);
 
@@ -211,7 +189,7 @@ impl PyLexedGrammar {
             start,
             lexical_rules,
             ignored_rules,
-            lexer: lexer_kind(lexer)?,
+            lexer: named(lexer)?,
             rule: match rule {
                 "maximal_munch" => LexingRule::MaximalMunch,
                 "lark" => LexingRule::Lark,
@@ -220,7 +198,7 @@ impl PyLexedGrammar {
                     return Err(PyValueError::new_err(message));
                 }
             },
-            parser: parser_kind(parser)?,
+            parser: named(parser)?,
             conflicts: if prefer_shift { ConflictPolicy::PreferShift } else { ConflictPolicy::Refuse },
             indentation: indentation.map(
                 |(newline, indent, dedent, tab_length, open, close, begins_line)| IndentationSource {
@@ -261,7 +239,7 @@ impl PyLexedGrammar {
         limits: Option<&PyLimits>,
     ) -> PyResult<Self> {
         let limits = or_default(limits);
-        let (lexer, parser) = (lexer_kind(lexer)?, parser_kind(parser)?);
+        let (lexer, parser) = (named(lexer)?, named(parser)?);
         py.outside_forks(|| {
             let (rules, directives, warnings) = kbnf::grammar_with_directives(text, start, &limits)?;
             let parsed = GrammarWithDirectives { rules, directives, warnings };
@@ -282,7 +260,7 @@ impl PyLexedGrammar {
         limits: Option<&PyLimits>,
     ) -> PyResult<Self> {
         let limits = or_default(limits);
-        let (lexer, parser) = (lexer_kind(lexer)?, parser_kind(parser)?);
+        let (lexer, parser) = (named(lexer)?, named(parser)?);
         py.outside_forks(|| {
             let (rules, directives, warnings) = gbnf::grammar_with_directives(text, start, &limits)?;
             let parsed = GrammarWithDirectives { rules, directives, warnings };
@@ -388,7 +366,7 @@ impl PyLexedGrammar {
         let _purge = PurgeOnDrop;
         let _ = finite;
         let mut options = CompileOptions::default();
-        options.end = end_mode(end)?;
+        options.end = named(end)?;
         options.limits = or_default(limits);
         let vocabulary = vocabulary.shared();
         let grammar = self.grammar.clone();

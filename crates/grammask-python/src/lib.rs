@@ -28,6 +28,7 @@ mod lexed;
 mod limits;
 mod mask_array;
 mod matcher;
+mod options;
 mod vocabulary;
 
 use pyo3::prelude::*;

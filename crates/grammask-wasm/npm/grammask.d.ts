@@ -188,6 +188,17 @@ export interface Expectation {
   hasBegun: boolean;
 }
 
+/** Legal tokens that begin with one terminal. */
+export interface TerminalTokens {
+  /** The terminal; null for end tokens and tokens that the grammar names. */
+  terminal: string | null;
+  rule: string | null;
+  hasBegun: boolean;
+  count: number;
+  /** The first of them. */
+  tokens: number[];
+}
+
 export interface Explanation {
   id: number;
   isAllowed: boolean;
@@ -266,6 +277,11 @@ export class Matcher implements Owned {
   /** The terminals that can come next, those that have begun first. */
   expected(): Expectation[];
   explain(id: number): Explanation;
+  /**
+   * The legal tokens by the terminals with which a reading of them can begin, the largest groups first, with at most
+   * `limit` tokens of each.
+   */
+  tokensByTerminal(limit?: number): TerminalTokens[];
   /**
    * The parse of the text so far: one derivation, in which rules that can continue are not complete. For grammars with a
    * lexer and LALR(1) tables, the parts that are derived so far, with terminals; undefined with the Earley parser.

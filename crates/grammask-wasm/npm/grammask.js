@@ -324,6 +324,10 @@ export class Matcher extends Handle {
     return JSON.parse(call(() => this.inner.explain(id)));
   }
 
+  tokensByTerminal(limit = 100) {
+    return JSON.parse(call(() => this.inner.tokensByTerminal(limit)));
+  }
+
   tree() {
     const nodes = JSON.parse(call(() => this.inner.tree()));
     if (nodes === null || nodes.length === 0) {

@@ -2,31 +2,30 @@
 
 import { GrammaskError } from "./errors.js";
 
+/** All bits of a word of a mask. */
+const ALL = 0xffffffff;
+
 /**
  * A logits processor: each text of a batch has a matcher, which reads the tokens that were generated since the last
- * call. The class has the form of `LogitsProcessor` of transformers.js and does not import it.
+ * call. Generation calls a processor like a function, so an object of this class is one; nothing of transformers.js is
+ * imported.
  */
-export class GrammarLogitsProcessor extends Function {
+export class GrammarLogitsProcessor {
   constructor(compiled, { maxTokens } = {}) {
-    super();
-    // Generation calls a processor like a function; the object that it calls is this one with that behaviour.
-    const self = new Proxy(this, { apply: (target, _, [ids, logits]) => self._call(ids, logits) });
-    this.compiled = compiled;
-    this.maxTokens = maxTokens;
-    this.matchers = [];
-    this.lengths = [];
-    return self;
+    const processor = (ids, logits) => processor._call(ids, logits);
+    Object.setPrototypeOf(processor, new.target.prototype);
+    processor.compiled = compiled;
+    processor.maxTokens = maxTokens;
+    processor.matchers = [];
+    processor.lengths = [];
+    return processor;
   }
 
-  /**
-   * Sets the logits of illegal tokens to negative infinity. `ids` has the tokens of each text, the prompt's included;
-   * `logits` is a tensor of shape [batch, width], which is changed and returned.
-   */
   _call(ids, logits) {
     const width = logits.dims.at(-1);
     for (const [row, tokens] of ids.entries()) {
       this.read(row, tokens);
-      mask(this.matchers[row], logits.data.subarray(row * width, (row + 1) * width));
+      apply(this.matchers[row], logits.data.subarray(row * width, (row + 1) * width));
     }
     return logits;
   }
@@ -38,9 +37,9 @@ export class GrammarLogitsProcessor extends Function {
       this.lengths[row] = tokens.length;
       return;
     }
+    const matcher = this.matchers[row];
     for (; this.lengths[row] < tokens.length; this.lengths[row] += 1) {
       const id = Number(tokens[this.lengths[row]]);
-      const matcher = this.matchers[row];
       if (!matcher.isFinished && !matcher.accept(id)) {
         const message = `the generation has chosen token ${id}, which the grammar does not allow`;
         throw new GrammaskError({ code: "illegal-token", message });
@@ -50,12 +49,19 @@ export class GrammarLogitsProcessor extends Function {
 }
 
 /** Sets the entries of illegal tokens to negative infinity; entries beyond the vocabulary are padding. */
-function mask(matcher, logits) {
+function apply(matcher, logits) {
   matcher.fillMask();
   const words = matcher.maskWords();
-  for (let id = 0; id < logits.length; id += 1) {
-    if (((words[id >> 5] >>> (id & 31)) & 1) === 0) {
-      logits[id] = -Infinity;
+  for (let start = 0; start < logits.length; start += 32) {
+    const word = words[start >> 5] ?? 0;
+    if (word === ALL) {
+      continue;
+    }
+    const end = Math.min(start + 32, logits.length);
+    for (let id = start; id < end; id += 1) {
+      if (((word >>> (id & 31)) & 1) === 0) {
+        logits[id] = -Infinity;
+      }
     }
   }
 }

@@ -1,8 +1,11 @@
-//! `Explanation` and `Expectation` of `npm/grammask.d.ts`.
+//! `Explanation`, `Expectation` and `TerminalTokens` of `npm/grammask.d.ts`.
 
 use grammask::vocabulary::{TokenId, Vocabulary};
-use grammask::{Expectation, Explanation};
+use grammask::{Expectation, Explanation, TerminalTokens};
 use serde::Serialize;
+
+use crate::failures::json;
+use crate::vocabulary::ids;
 
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
@@ -24,6 +27,16 @@ pub(crate) struct ExplanationFields<'a> {
     expected: Vec<ExpectationFields<'a>>,
 }
 
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct TokenGroupFields<'a> {
+    terminal: Option<&'a str>,
+    rule: Option<&'a str>,
+    has_begun: bool,
+    count: usize,
+    tokens: Vec<u32>,
+}
+
 /// Expectations with the names of their fields in JavaScript.
 pub(crate) fn expectation_fields(expected: &[Expectation]) -> Vec<ExpectationFields<'_>> {
     expected
@@ -34,6 +47,21 @@ pub(crate) fn expectation_fields(expected: &[Expectation]) -> Vec<ExpectationFie
             has_begun: *has_begun,
         })
         .collect()
+}
+
+/// Tokens by terminal as JSON.
+pub(crate) fn token_groups_json(groups: &[TerminalTokens]) -> String {
+    let fields: Vec<TokenGroupFields<'_>> = groups
+        .iter()
+        .map(|TerminalTokens { terminal, count, tokens }| TokenGroupFields {
+            terminal: terminal.as_ref().map(|expectation| expectation.terminal.as_str()),
+            rule: terminal.as_ref().map(|expectation| expectation.rule.as_str()),
+            has_begun: terminal.as_ref().is_some_and(|expectation| expectation.has_begun),
+            count: *count,
+            tokens: ids(tokens),
+        })
+        .collect();
+    json(&fields)
 }
 
 /// An explanation with the names of its fields in JavaScript.

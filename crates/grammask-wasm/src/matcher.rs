@@ -8,7 +8,7 @@ use serde::Serialize;
 use wasm_bindgen::prelude::*;
 
 use crate::compiled::TreeSource;
-use crate::explanation::{expectation_fields, explanation_fields};
+use crate::explanation::{expectation_fields, explanation_fields, token_groups_json};
 use crate::failures::{JsResult, budget_error, grammar_error, invalid_argument, json};
 use crate::readings::{readings_json, tree_json};
 use crate::vocabulary::ids;
@@ -232,6 +232,15 @@ impl JsMatcher {
             }
         };
         Ok(tree_json(tree.as_ref()))
+    }
+
+    /// The legal tokens by the terminals with which they begin, at most `limit` of each, as JSON.
+    ///
+    /// # Errors
+    /// As of `fill_mask`.
+    #[wasm_bindgen(js_name = tokensByTerminal)]
+    pub fn tokens_by_terminal(&self, limit: usize) -> JsResult<String> {
+        Ok(token_groups_json(&self.matcher.tokens_by_terminal(limit).map_err(grammar_error)?))
     }
 
     /// The ways to read the text so far as lexemes, as JSON; none without a lexer.

@@ -8,8 +8,8 @@ use std::sync::{Arc, OnceLock};
 
 use grammask_diagnostics::{Deadline, GrammarError, LimitExceeded, Limits};
 use grammask_engine::{
-    Effort, Engine, ExitsRequest, Expectation, MaskCounts, MaskOutcome, MaskRequest, MaskSource,
-    PrecomputeBudget, SetId, ShortestCompletion, TokensAndExits,
+    Effort, Engine, ExitsRequest, Expectation, FirstTerminals, MaskCounts, MaskOutcome, MaskRequest,
+    MaskSource, PrecomputeBudget, SetId, ShortestCompletion, TokensAndExits,
 };
 use grammask_grammar::EmbeddedTexts;
 use grammask_lexed::{ByteClasses, LexedGrammar, LexedRecognizer, PreparedGrammar};
@@ -146,6 +146,10 @@ impl Engine for DeferredRecognizer {
 
     fn expectations(&self, set: SetId) -> Result<Vec<Expectation>, LimitExceeded> {
         self.recognizer()?.expectations(set)
+    }
+
+    fn first_terminals(&self, set: SetId, texts: &[&[u8]]) -> Result<FirstTerminals, LimitExceeded> {
+        self.recognizer()?.first_terminals(set, texts)
     }
 
     fn describe(&self, set: SetId) -> String {

@@ -43,6 +43,7 @@ mod deferred;
 mod drafts;
 mod embedded;
 mod explanation;
+mod first_terminals;
 mod forced;
 mod learned_masks;
 mod matcher;
@@ -82,6 +83,7 @@ pub use compiled::CompiledGrammar;
 pub use drafts::{DraftTree, DraftTreeError};
 pub use embedded::{EmbeddedGrammar, encoded};
 pub use explanation::Explanation;
+pub use first_terminals::TerminalTokens;
 pub use forced::TokenizeError;
 pub use grammask_diagnostics::{Deadline, LimitExceeded, Limits};
 pub use grammask_engine::{

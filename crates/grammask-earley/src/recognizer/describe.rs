@@ -7,7 +7,7 @@ use rustc_hash::FxHashSet;
 
 use crate::lowering::Symbol;
 use grammask_diagnostics::LimitExceeded;
-use grammask_engine::{Expectation, SetId};
+use grammask_engine::{Expectation, FirstTerminals, SetId};
 
 use super::continuation::ContinuationId;
 use super::embedded::EmbeddedState;
@@ -24,32 +24,67 @@ impl Recognizer {
         let mut distinct = FxHashSet::default();
         let mut expectations = Vec::new();
         for item in &scans {
-            let stepper = &builder.stepper;
-            let state = stepper.token_limited(item.state).map_or(item.state, |limited| limited.state);
-            if let Some(EmbeddedState { grammar, set }) = stepper.embedded.get(state) {
-                let has_begun = begun.binary_search(item).is_ok();
-                for inner in stepper.embedded.engine(grammar).expectations(set)? {
-                    let label = self.form.symbol_name(self.form.symbol_after(item.dot));
-                    let rule = format!("{} in {label}", inner.rule);
-                    let has_begun = has_begun && inner.has_begun;
-                    let expectation = Expectation { rule, has_begun, ..inner };
-                    if distinct.insert(expectation.clone()) {
-                        expectations.push(expectation);
-                    }
+            for expectation in self.expectations_of(&builder, item, begun.binary_search(item).is_ok())? {
+                if distinct.insert(expectation.clone()) {
+                    expectations.push(expectation);
                 }
-                continue;
-            }
-            let expectation = Expectation {
-                terminal: self.form.symbol_name(self.form.symbol_after(item.dot)).to_owned(),
-                rule: self.rule_name(item).to_owned(),
-                has_begun: begun.binary_search(item).is_ok(),
-            };
-            if distinct.insert(expectation.clone()) {
-                expectations.push(expectation);
             }
         }
         expectations.sort_by_key(|expectation| !expectation.has_begun);
         Ok(expectations)
+    }
+
+    /// The terminal of an item, or those of an embedded grammar.
+    fn expectations_of(
+        &self,
+        builder: &Builder,
+        item: &Item,
+        has_begun: bool,
+    ) -> Result<Vec<Expectation>, LimitExceeded> {
+        let stepper = &builder.stepper;
+        let state = stepper.token_limited(item.state).map_or(item.state, |limited| limited.state);
+        let label = self.form.symbol_name(self.form.symbol_after(item.dot));
+        let Some(EmbeddedState { grammar, set }) = stepper.embedded.get(state) else {
+            let (terminal, rule) = (label.to_owned(), self.rule_name(item).to_owned());
+            return Ok(vec![Expectation { terminal, rule, has_begun }]);
+        };
+        let inner = stepper.embedded.engine(grammar).expectations(set)?;
+        let named = inner.into_iter().map(|inner| Expectation {
+            rule: format!("{} in {label}", inner.rule),
+            has_begun: has_begun && inner.has_begun,
+            ..inner
+        });
+        Ok(named.collect())
+    }
+
+    /// [`Engine::first_terminals`](grammask_engine::Engine::first_terminals). An embedded grammar counts as one terminal.
+    pub(super) fn find_first_terminals(
+        &self,
+        set: SetId,
+        texts: &[&[u8]],
+    ) -> Result<FirstTerminals, LimitExceeded> {
+        let mut builder = self.lock();
+        let begun = builder.items(self.set(set));
+        let scans = builder.scans(self, set)?;
+        let mut found = FirstTerminals::default();
+        let mut indices = Vec::with_capacity(scans.len());
+        for item in &scans {
+            let terminal = self.form.symbol_name(self.form.symbol_after(item.dot)).to_owned();
+            let (rule, has_begun) = (self.rule_name(item).to_owned(), begun.binary_search(item).is_ok());
+            indices.push(found.index_of(Expectation { terminal, rule, has_begun }));
+        }
+        for text in texts {
+            let mut terminals = Vec::new();
+            for (item, &index) in scans.iter().zip(&indices) {
+                if builder.stepper.begins(item.state, text)? {
+                    terminals.push(index);
+                }
+            }
+            terminals.sort_unstable();
+            terminals.dedup();
+            found.of_text.push(terminals);
+        }
+        Ok(found)
     }
 
     /// The rule of the source that an item belongs to. Nonterminals that lowering adds are named after it.

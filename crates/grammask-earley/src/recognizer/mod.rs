@@ -55,7 +55,8 @@ use grammask_collections::incremental_hash_table::IncrementalHashTable;
 use grammask_collections::state_table::MemoTransition;
 use grammask_diagnostics::{Deadline, LimitExceeded, Limits};
 use grammask_engine::{
-    AnonymousValues, Engine, Expectation, InsideTerminal, SetId, ShortestCompletion, TokenEvent, TokenMatch,
+    AnonymousValues, Engine, Expectation, FirstTerminals, InsideTerminal, SetId, ShortestCompletion,
+    TokenEvent, TokenMatch,
 };
 use grammask_grammar::{Terminal, ValueCondition, ValueKind, ValueSupply};
 use grammask_vocabulary::{TokenTrie, TrieNode, Vocabulary};
@@ -586,6 +587,10 @@ impl Engine for Recognizer {
 
     fn expectations(&self, set: SetId) -> Result<Vec<Expectation>, LimitExceeded> {
         self.expected_terminals(set)
+    }
+
+    fn first_terminals(&self, set: SetId, texts: &[&[u8]]) -> Result<FirstTerminals, LimitExceeded> {
+        self.find_first_terminals(set, texts)
     }
 
     fn describe(&self, set: SetId) -> String {

@@ -261,6 +261,22 @@ impl Stepper {
         Ok(Some(TerminalStep { state, is_accepting, continues }))
     }
 
+    /// Whether a text can begin in a terminal: all of it, or a beginning that is a word.
+    pub(super) fn begins(&mut self, state: ItemState, text: &[u8]) -> Result<bool, LimitExceeded> {
+        if state.is_in_value() {
+            return Ok(true);
+        }
+        let mut state = state;
+        for &byte in text {
+            match self.step_terminal(state, byte)? {
+                Some(step) if step.is_accepting => return Ok(true),
+                Some(step) => state = step.state,
+                None => return Ok(false),
+            }
+        }
+        Ok(!text.is_empty())
+    }
+
     /// Reads terminals by the states of items.
     pub(super) fn terminals(&mut self) -> TerminalReader<'_> {
         TerminalReader { automata: &mut self.automata, embedded: &mut self.embedded }

@@ -12,8 +12,11 @@ use crate::parser::stacks::{LayoutId, ParseState, TerminalParser};
 use grammask_engine::{ParseNode, ParseTree};
 use grammask_grammar::TerminalId;
 
-/// The beginning of the names that front ends give to nonterminals of their own.
-const ADDED_PREFIX: &str = "__";
+/// Whether a front end has added a nonterminal: the lark library names them `__rule_star_0`, and the translation of rules
+/// `x+`, `rule(7)` and `x{1,3}`.
+fn is_added(name: &str) -> bool {
+    name.starts_with("__") || name.ends_with(['+', ')']) || (name.ends_with('}') && name.contains("{1,"))
+}
 
 /// A lexeme that has ended.
 #[derive(Clone, Copy, Debug)]
@@ -155,7 +158,7 @@ impl<'a> TreeBuilder<'a> {
             let BuiltNode { name, is_terminal, span, children } = &self.nodes[node];
             let Some((start, end)) = *span else { continue };
             let mut below = parent;
-            if parent.is_none() || *is_terminal || !name.starts_with(ADDED_PREFIX) {
+            if parent.is_none() || *is_terminal || !is_added(name) {
                 below = Some(tree.nodes.len());
                 let (name, is_terminal) = (name.clone(), *is_terminal);
                 tree.nodes.push(ParseNode { name, is_terminal, start, end, is_complete: true, parent });

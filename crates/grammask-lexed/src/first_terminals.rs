@@ -1,0 +1,115 @@
+//! The terminals with which texts begin, for tables of tokens by terminal.
+
+use rustc_hash::FxHashMap;
+
+use crate::recognizer::{LexedRecognizer, RecognizerTables, Run};
+use grammask_diagnostics::LimitExceeded;
+use grammask_engine::{Expectation, FirstTerminals, SetId};
+use grammask_grammar::TerminalId;
+
+/// The name of the rule of ignored terminals.
+const IGNORED: &str = "ignored";
+
+/// A run after the first byte of a text, and whether that byte continues the open lexeme.
+#[derive(Clone, Copy)]
+struct RunAfterByte {
+    run: Run,
+    has_begun: bool,
+}
+
+impl LexedRecognizer {
+    /// [`Engine::first_terminals`](grammask_engine::Engine::first_terminals).
+    pub(crate) fn find_first_terminals(
+        &self,
+        set: SetId,
+        texts: &[&[u8]],
+    ) -> Result<FirstTerminals, LimitExceeded> {
+        let runs = self.runs_of(set);
+        let mut tables = self.lock();
+        let mut found = FirstTerminals::default();
+        let mut after_byte: FxHashMap<u8, Vec<RunAfterByte>> = FxHashMap::default();
+        let mut known: FxHashMap<(Run, bool, TerminalId), u32> = FxHashMap::default();
+        for text in texts {
+            let mut terminals: Vec<u32> = Vec::new();
+            if let Some((&first, rest)) = text.split_first() {
+                if !after_byte.contains_key(&first) {
+                    after_byte.insert(first, self.after_byte(&mut tables, &runs, first)?);
+                }
+                for &RunAfterByte { run, has_begun } in &after_byte[&first] {
+                    for terminal in tables.first_lexeme(run, rest)? {
+                        // The stack decides which rule needs the terminal; the lexeme does not count.
+                        let key = (Run { configuration: runs[0].configuration, ..run }, has_begun, terminal);
+                        let index = match known.get(&key) {
+                            Some(&index) => index,
+                            None => {
+                                let index = self
+                                    .expectation(&mut tables, run, terminal, has_begun)
+                                    .map_or(u32::MAX, |expectation| found.index_of(expectation));
+                                known.insert(key, index);
+                                index
+                            }
+                        };
+                        terminals.extend((index != u32::MAX).then_some(index));
+                    }
+                }
+            }
+            terminals.sort_unstable();
+            terminals.dedup();
+            found.of_text.push(terminals);
+        }
+        tables.parser.check()?;
+        Ok(found)
+    }
+
+    fn after_byte(
+        &self,
+        tables: &mut RecognizerTables,
+        runs: &[Run],
+        byte: u8,
+    ) -> Result<Vec<RunAfterByte>, LimitExceeded> {
+        let (mut all, mut next) = (Vec::new(), Vec::new());
+        for &run in runs {
+            let is_start = tables.lexer.is_start(run.configuration);
+            tables.extend_run(self, run, byte, &mut next)?;
+            all.extend(next.drain(..).map(|run| RunAfterByte { run, has_begun: !is_start }));
+            tables.commit_run(self, run, byte, &mut next)?;
+            all.extend(next.drain(..).map(|run| RunAfterByte { run, has_begun: false }));
+        }
+        Ok(all)
+    }
+
+    /// The terminal as an expectation; `None` if the parser does not accept it.
+    fn expectation(
+        &self,
+        tables: &mut RecognizerTables,
+        run: Run,
+        terminal: TerminalId,
+        has_begun: bool,
+    ) -> Option<Expectation> {
+        let grammar = self.prepared().grammar();
+        let rule = if grammar.terminals[terminal.index()].is_ignored() {
+            IGNORED.to_owned()
+        } else if tables.parser.accepts(run.parse.stack, terminal) {
+            self.rule_that_needs(tables.parser.top(run.parse.stack), terminal).to_string()
+        } else {
+            return None;
+        };
+        Some(Expectation { terminal: grammar.terminal_name(terminal).to_owned(), rule, has_begun })
+    }
+}
+
+impl RecognizerTables {
+    /// The terminals of the open lexeme of a run when a text follows: the one that it is where it cannot continue, or
+    /// those that it can become after the whole text.
+    fn first_lexeme(&mut self, run: Run, text: &[u8]) -> Result<Vec<TerminalId>, LimitExceeded> {
+        let mut configuration = run.configuration;
+        for &byte in text {
+            let step = self.lexer.step(configuration, byte)?;
+            match step.extended {
+                Some(next) => configuration = next,
+                None => return Ok(self.lexer.label(configuration).into_iter().collect()),
+            }
+        }
+        Ok(self.lexer.live(configuration).collect())
+    }
+}
