@@ -2,8 +2,8 @@
 
     make playground && .venv/bin/python -m pip install --group browser && .venv/bin/python benches/playground.py
 
-Each key is typed at the end of a text of an example, and the next one when the mask is drawn: the picture has been painted
-in the frame after the message of the worker. First visits of states are included. The engine has one thread.
+Each key is typed at the end of a text of an example, and the next one after the frame that follows the answer of the
+worker, in which the mask is drawn. First visits of states are included. The engine has one thread.
 """
 
 from __future__ import annotations
@@ -57,7 +57,9 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--chromium", default=shutil.which("chromium"), help="The program of the browser.")
     arguments = parser.parse_args()
-    table = Table("example", "keys", "median, ms", "p90, ms", "p99, ms", "maximum, ms", title="From a key to the mask")
+    table = Table(
+        "example", "keys", "median, ms", "p90, ms", "p99, ms", "maximum, ms", title="From a key to the mask"
+    )
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=arguments.chromium, args=["--no-sandbox"])
         page = browser.new_page()

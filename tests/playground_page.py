@@ -25,13 +25,17 @@ class Playground:
         """Evaluate an expression in which `r` has the results and `d` is the document."""
         # A function, since the policy of the page forbids the evaluation of strings.
         names = "const [r, d] = [playground.results.state, playground.document.state];"
-        return self.page.evaluate(f"() => {{ if (!window.playground) return null; {names} return {expression}; }}")
+        return self.page.evaluate(
+            f"() => {{ if (!window.playground) return null; {names} return {expression}; }}"
+        )
 
     def until(self, expression: str) -> Any:
         """Wait until an expression of `state` is true, and return it."""
         end = time.monotonic() + PATIENCE_SECONDS
         while not (value := self.state(expression)):
-            assert time.monotonic() < end, f"waited for {expression}; errors: {self.errors}; {self.text('#notice')}"
+            assert time.monotonic() < end, (
+                f"waited for {expression}; errors: {self.errors}; {self.text('#notice')}"
+            )
             time.sleep(0.01)
         return value
 

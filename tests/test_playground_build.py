@@ -32,12 +32,20 @@ def run(bundle, folder: Path, source: str) -> str:
 
 
 def test_forms_of_imports_and_exports(bundle, tmp_path):
-    (tmp_path / "a.js").write_text("export const one = 1;\nexport function $(x) {\n  return x;\n}\nexport class A {}\n")
+    (tmp_path / "a.js").write_text(
+        "export const one = 1;\nexport function $(x) {\n  return x;\n}\nexport class A {}\n"
+    )
     (tmp_path / "b.js").write_text(
-        'import {one as uno, $} from "./a.js";\nlet count = 0;\nfunction more() {\n  count += uno;\n  return $(count);\n}\n'
+        'import {one as uno, $} from "./a.js";\nlet count = 0;\n'
+        "function more() {\n  count += uno;\n  return $(count);\n}\n"
         "export { more as default, count };\n"
     )
-    source = 'import more, * as b from "./b.js";\nimport * as a from "./a.js";\nmore();\nmore();\nconsole.log(b.count, a.one, typeof a.A);\n'
+    source = """import more, * as b from "./b.js";
+import * as a from "./a.js";
+more();
+more();
+console.log(b.count, a.one, typeof a.A);
+"""
     assert run(bundle, tmp_path, source) == "2 1 function\n"
 
 
@@ -70,7 +78,9 @@ def test_places_of_json(bundle, tmp_path):
     text = '{"a b": [1, {"c/~": "x\\"y"}, []], "é": {}, "z": tru'
     source = f"""import {{jsonPlaces}} from "./json_places.js";
 const text = {json.dumps(text)};
-console.log(JSON.stringify([...jsonPlaces(text)].map(([pointer, {{key, value}}]) => [pointer, key && text.slice(...key), text.slice(...value)])));
+const places = [...jsonPlaces(text)];
+console.log(JSON.stringify(places.map(([pointer, {{key, value}}]) =>
+  [pointer, key && text.slice(...key), text.slice(...value)])));
 """
     assert json.loads(run(bundle, tmp_path, source)) == [
         ["#", None, text],
@@ -84,7 +94,9 @@ console.log(JSON.stringify([...jsonPlaces(text)].map(([pointer, {{key, value}}])
     ]
 
 
-@pytest.mark.parametrize("text", ["", "{", "[", "}", '{"a', '{"a"', '{"a":', "[1,,2]", "[" * 10_000, '{"a":}', '"\\'])
+@pytest.mark.parametrize(
+    "text", ["", "{", "[", "}", '{"a', '{"a"', '{"a":', "[1,,2]", "[" * 10_000, '{"a":}', '"\\']
+)
 def test_places_of_texts_that_are_no_json(bundle, tmp_path, text):
     source = f"""import {{jsonPlaces}} from "./json_places.js";
 console.log([...jsonPlaces({json.dumps(text)})].length >= 0);

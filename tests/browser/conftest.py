@@ -14,7 +14,9 @@ sync_api = pytest.importorskip("playwright.sync_api", reason="playwright is not 
 
 def _chromium() -> str:
     named = os.environ.get("CHROMIUM")
-    found = named or shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+    found = (
+        named or shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+    )
     if found is None:
         pytest.skip("there is no Chromium: install the package chromium, or name a program in CHROMIUM")
     return found

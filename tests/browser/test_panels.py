@@ -5,10 +5,23 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from playground_page import Playground
 from grammask import Grammar, Vocabulary
+from playground_page import Playground
 
-EXAMPLES = ["list", "person", "moves", "date", "cities", "python", "sql", "go", "lexed", "tags", "arithmetic", "compare"]
+EXAMPLES = [
+    "list",
+    "person",
+    "moves",
+    "date",
+    "cities",
+    "python",
+    "sql",
+    "go",
+    "lexed",
+    "tags",
+    "arithmetic",
+    "compare",
+]
 
 
 @pytest.mark.parametrize("example", EXAMPLES)
@@ -20,7 +33,9 @@ def test_examples_are_viable(playground: Playground, example: str) -> None:
 
 
 def test_the_gallery_is_complete(playground: Playground) -> None:
-    shown = playground.page.eval_on_selector_all("[data-example]", "all => all.map(each => each.dataset.example)")
+    shown = playground.page.eval_on_selector_all(
+        "[data-example]", "all => all.map(each => each.dataset.example)"
+    )
     assert shown == EXAMPLES
 
 
@@ -65,7 +80,9 @@ def test_the_text_as_tokens(playground: Playground) -> None:
     vocabulary = Vocabulary.default()
     pieces = [vocabulary.token(id).decode() for id in ids]
     assert "".join(pieces) == "[123, 45"
-    shown = playground.page.eval_on_selector_all("#text-editor .tok-begin", "all => all.map(each => each.textContent)")
+    shown = playground.page.eval_on_selector_all(
+        "#text-editor .tok-begin", "all => all.map(each => each.textContent)"
+    )
     assert shown == pieces
 
 
@@ -138,7 +155,9 @@ def test_reasons_in_the_picture(playground: Playground) -> None:
     box = canvas.bounding_box()
     seen = set()
     for step in range(20):
-        playground.page.mouse.move(box["x"] + box["width"] * (step + 0.5) / 20, box["y"] + box["height"] * 0.68)
+        playground.page.mouse.move(
+            box["x"] + box["width"] * (step + 0.5) / 20, box["y"] + box["height"] * 0.68
+        )
         playground.page.wait_for_timeout(30)
         seen.add(playground.text("#mask-said"))
     said = "\n".join(seen)
@@ -149,7 +168,9 @@ def test_reasons_in_the_picture(playground: Playground) -> None:
 
 def test_next_tokens_by_terminal(playground: Playground) -> None:
     playground.write("[1")
-    groups = playground.page.eval_on_selector_all("#tokens .group code", "all => all.map(each => each.textContent)")
+    groups = playground.page.eval_on_selector_all(
+        "#tokens .group code", "all => all.map(each => each.textContent)"
+    )
     assert '"]"' in groups
     playground.page.click("#tokens button:text-is(']')")
     playground.settle()
@@ -161,10 +182,14 @@ def test_diagrams_follow_the_text(playground: Playground) -> None:
     rules = playground.page.eval_on_selector_all(".diagram", "all => all.map(each => each.dataset.of)")
     assert rules == ["start", "item", "number"]
     playground.write("")
-    active = playground.page.eval_on_selector_all(".diagram.active", "all => all.map(each => each.dataset.of)")
+    active = playground.page.eval_on_selector_all(
+        ".diagram.active", "all => all.map(each => each.dataset.of)"
+    )
     assert active == ["start"]
     playground.write("[-")
-    active = playground.page.eval_on_selector_all(".diagram.active", "all => all.map(each => each.dataset.of)")
+    active = playground.page.eval_on_selector_all(
+        ".diagram.active", "all => all.map(each => each.dataset.of)"
+    )
     assert "start" not in active
     assert active
 
@@ -178,7 +203,9 @@ def test_the_parse_tree(playground: Playground) -> None:
 
 def test_a_lexed_grammar(playground: Playground) -> None:
     playground.example("lexed")
-    read = playground.page.eval_on_selector_all("#panel-lexer .lexemes-read .box", "all => all.map(each => each.firstChild.textContent)")
+    read = playground.page.eval_on_selector_all(
+        "#panel-lexer .lexemes-read .box", "all => all.map(each => each.firstChild.textContent)"
+    )
     assert read[1] == "NAME"
     assert "NUMBER" in read
     playground.example("list")
@@ -196,7 +223,8 @@ def test_keywords_of_a_schema(playground: Playground) -> None:
     playground.write_grammar(json.dumps(schema))
     playground.tab("keywords")
     rows = playground.page.eval_on_selector_all(
-        "#panel-keywords tbody tr", "all => all.map(row => [...row.cells].slice(0, 3).map(cell => cell.textContent))"
+        "#panel-keywords tbody tr",
+        "all => all.map(row => [...row.cells].slice(0, 3).map(cell => cell.textContent))",
     )
     assert rows == [
         ["title", "annotation", "#/title"],
@@ -206,7 +234,9 @@ def test_keywords_of_a_schema(playground: Playground) -> None:
         ["pattern", "refused", "#/properties/title/pattern"],
         ["colour", "unknown", "#/colour"],
     ]
-    marked = playground.page.eval_on_selector_all("#grammar-editor .kw-refused", "all => all.map(each => each.textContent)")
+    marked = playground.page.eval_on_selector_all(
+        "#grammar-editor .kw-refused", "all => all.map(each => each.textContent)"
+    )
     assert marked == ['"pattern"']
 
 
@@ -218,7 +248,9 @@ def test_grammars_with_the_same_texts(playground: Playground) -> None:
     playground.page.fill("#compare-input", 'start ::= "" | "ab" start;')
     playground.page.click("#compare-run")
     playground.until("r.compared")
-    assert "difference" in playground.text("#compare-said") or "same texts" in playground.text("#compare-said")
+    assert "difference" in playground.text("#compare-said") or "same texts" in playground.text(
+        "#compare-said"
+    )
     assert "Only" not in playground.text("#compare-said").split("The text above")[0]
 
 

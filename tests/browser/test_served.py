@@ -52,7 +52,10 @@ def test_probabilities_before_and_after(served: str, open_playground: Callable[.
     said = playground.text("#panel-model p")
     assert f"{round(mass * 100, 1):g} %" in said or "< 0.1 %" in said
     # One bar per step, and one for the next token.
-    assert len(playground.page.query_selector_all("#panel-model svg rect")) == playground.state("r.mask.legal") + 1
+    assert (
+        len(playground.page.query_selector_all("#panel-model svg rect"))
+        == playground.state("r.mask.legal") + 1
+    )
     playground.page.click("#panel-model svg rect >> nth=0")
     playground.until("r.mask.step === 0")
     assert all(url.startswith((served, "blob:", "data:")) for url in playground.requests)

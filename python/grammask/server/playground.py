@@ -8,7 +8,7 @@ from __future__ import annotations
 import base64
 from dataclasses import dataclass
 from importlib import resources
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 import numpy as np
 
@@ -28,12 +28,19 @@ if TYPE_CHECKING:
     from grammask.language_models import LanguageModel
     from grammask.vocabulary import Vocabulary
 
+_Value = TypeVar("_Value")
+
 _MAX_CANDIDATES = 25
 """Maximum number of the most likely tokens, before the mask and after it each."""
 _MAX_STEPS = 200
 """Maximum number of steps with a mass, which are the last ones; each costs a pass of the model."""
 _LIMITS = Limits(seconds=5.0)
-_LEXERS = {"": None, "basic": "basic", "contextual": "contextual"}
+_LEXERS: dict[Any, Literal["basic", "contextual"] | None] = {
+    "": None,
+    "basic": "basic",
+    "contextual": "contextual",
+}
+_KEY_ORDERS: dict[Any, Literal["declared", "any"]] = {"": "declared", "declared": "declared", "any": "any"}
 
 _NOT_BUILT = b"""<!doctype html><html lang="en"><meta charset="utf-8"><title>grammask</title>
 <h1>The playground is not built</h1>
@@ -86,8 +93,9 @@ def probabilities(model: LanguageModel, query: ProbabilityQuery) -> dict[str, An
 
     Returns:
         ``steps``, one for each of the last tokens and one for the next: ``mass``, the probability of the allowed
-        tokens, and ``preferred``, the text of the most likely token if the grammar refuses it. ``candidates``, the most likely
-        tokens with their probability ``before`` and ``after`` the mask and their bytes in base64 as ``text``.
+        tokens, and ``preferred``, the text of the most likely token if the grammar refuses it. ``candidates``, the
+        most likely tokens with their probability ``before`` and ``after`` the mask and their bytes in base64 as
+        ``text``.
 
     Raises:
         BadRequest: The grammar refuses a token, or the model has no such token.
@@ -112,29 +120,31 @@ def probabilities(model: LanguageModel, query: ProbabilityQuery) -> dict[str, An
 
 
 def _grammar(query: dict[str, Any], text: str) -> Grammar:
-    lexer = query.get("lexer", "")
-    if lexer not in _LEXERS:
-        raise BadRequest(f"there is no lexer {lexer!r}", "lexer")
-    key_order = query.get("key_order") or "declared"
-    if key_order not in ("declared", "any"):
-        raise BadRequest(f"there is no order {key_order!r}", "key_order")
+    lexer = _named(query, "lexer", _LEXERS)
+    key_order = _named(query, "key_order", _KEY_ORDERS)
     readers: dict[Any, Callable[[], Grammar]] = {
-        "kbnf": lambda: Grammar.from_kbnf(text, lexer=_LEXERS[lexer], limits=_LIMITS),
-        "gbnf": lambda: Grammar.from_gbnf(text, lexer=_LEXERS[lexer], limits=_LIMITS),
+        "kbnf": lambda: Grammar.from_kbnf(text, lexer=lexer, limits=_LIMITS),
+        "gbnf": lambda: Grammar.from_gbnf(text, lexer=lexer, limits=_LIMITS),
         "regex": lambda: Grammar.from_regex(text.rstrip("\n"), limits=_LIMITS),
         "schema": lambda: Grammar.from_json_schema(text, key_order=key_order, limits=_LIMITS),
         "choices": lambda: Grammar.from_choices(list(filter(None, text.split("\n"))), limits=_LIMITS),
         "bundled": lambda: Grammar.bundled(text, limits=_LIMITS),
     }
-    notation = query.get("notation")
-    if not isinstance(notation, str) or notation not in readers:
-        raise BadRequest(f"notation is none of {', '.join(readers)}", "notation")
+    read = _named(query, "notation", readers)
     try:
-        return readers[notation]()
+        return read()
     except GrammarError:
         raise
     except ValueError as error:  # No such language.
         raise BadRequest(str(error), "grammar") from None
+
+
+def _named(query: dict[str, Any], field: str, values: dict[Any, _Value]) -> _Value:
+    """Returns the value that a field names; a missing field is the empty name."""
+    name = query.get(field, "")
+    if not isinstance(name, str) or name not in values:
+        raise BadRequest(f"{field} is none of {', '.join(filter(None, values))}", field)
+    return values[name]
 
 
 def _accept(matcher: Matcher, vocabulary: Vocabulary, token: int, position: int) -> None:
