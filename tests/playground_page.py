@@ -1,4 +1,4 @@
-"""The playground in a browser: what a user does and sees."""
+"""The playground in a browser: actions of a user, and the visible results."""
 
 import time
 from pathlib import Path
@@ -11,7 +11,7 @@ PATIENCE_SECONDS = 30.0
 
 
 class Playground:
-    """An open page, with what a user does and sees."""
+    """An open page."""
 
     def __init__(self, page: Any) -> None:
         self.page = page

@@ -21,7 +21,7 @@ def bundle(monkeypatch):
 
 
 def run(bundle, folder: Path, source: str) -> str:
-    """Bundle a module beside the modules of the playground, and return what it prints in node."""
+    """Bundle a module beside the modules of the playground, and return its output in node."""
     if shutil.which("node") is None:
         pytest.skip("node is not installed")
     entry = folder / "entry.js"

@@ -6,7 +6,7 @@ export const EXAMPLES = [
 item  ::= number | start;
 number ::= #r"-?(0|[1-9][0-9]*)";
 `}},
-  {id: "person", title: "A person as JSON", about: "Forced text: Tab accepts what can only follow.",
+  {id: "person", title: "A person as JSON", about: "Forced text: Tab accepts the only possible continuation.",
     state: {notation: "schema", text: '{"name": "Ada", ', tab: "keywords", grammar: `{
   "title": "Person",
   "type": "object",

@@ -30,7 +30,7 @@ const DEFAULTS = {
 const FIRST = {...DEFAULTS, ...EXAMPLES[0].state};
 
 async function begin() {
-  // The members of this state are what a shared link contains.
+  // A shared link contains this state.
   const document = new Store((await stateOf(location.hash, DEFAULTS)) ?? FIRST);
   const results = new Store({
     vocabulary: undefined, grammar: undefined, report: undefined, keywords: undefined, mask: undefined, groups: undefined,

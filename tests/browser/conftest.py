@@ -1,4 +1,4 @@
-"""The playground in Chromium: `make test-browser` builds the page, and installs what is needed."""
+"""The playground in Chromium: `make test-browser` builds the page and installs the browser."""
 
 import os
 import shutil

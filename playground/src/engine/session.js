@@ -144,7 +144,7 @@ export class Session {
     return known.counts;
   }
 
-  // What follows the present state.
+  // The terminals and the forced text after the present state.
   next() {
     const matcher = this.#matcher;
     return {
@@ -155,7 +155,7 @@ export class Session {
     };
   }
 
-  // What the grammar expects at byte `fits`, where the text first leaves it.
+  // The terminals that the grammar expects at byte `fits`, the first wrong one.
   expectedAt(text, fits) {
     const matcher = this.#compiled.matcher();
     matcher.acceptBytes(text.subarray(0, fits));
