@@ -18,6 +18,7 @@ DEVELOPMENT := .venv/.development
 PACKAGE := .venv/.package
 PEERS := .venv/.peers
 DOCUMENTATION := .venv/.documentation
+BROWSER := .venv/.browser
 BENCH ?=
 RECORD ?=
 # Execution counts of benches/training.py for profile-guided optimisation; `make profile` renews them.
@@ -31,9 +32,11 @@ CARGO_DENY := target/tools/bin/cargo-deny
 
 # The package for JavaScript: the engine in WebAssembly, its bindings and the bundled grammars.
 WASM := target/wasm
+PLAYGROUND := target/playground.html
+PLAYGROUND_SOURCES := $(wildcard playground/*.* playground/src/*.js playground/src/*/*.js)
 WASM_SOURCES := $(wildcard crates/grammask-wasm/npm/* xtask/wasm/Cargo.* xtask/wasm/src/* python/grammask/grammars/definitions/*)
 
-.PHONY: help demo test wasm test-engines test-freethreaded test-peers bench record profile grammars lint msrv deny docs build clean
+.PHONY: help demo test wasm playground test-browser test-engines test-freethreaded test-peers bench record profile grammars lint msrv deny docs build clean
 
 help: ## lists these commands
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/\1|\2/p' Makefile | while IFS='|' read -r name purpose; do printf 'make %-18s %s\n' "$$name" "$$purpose"; done
@@ -86,6 +89,15 @@ profile: $(DEVELOPMENT) ## renews the counts for profile-guided optimisation
 	$$(rustc --print sysroot)/lib/rustlib/*/bin/llvm-profdata merge -o $(COUNTS) target/profile/run
 	gzip -9nc $(COUNTS) > $(PROFILE)
 
+# One HTML file, which needs no server; `grammask serve` serves its second copy.
+playground: $(PLAYGROUND) ## the playground, in target/playground.html
+
+# Chromium comes from the package of Debian; without it the tests skip. CHROMIUM=PATH names another one.
+test-browser: $(PLAYGROUND) $(BROWSER) ## the playground in a real browser; screenshots in target/screenshots
+	@command -v "$${CHROMIUM:-chromium}" >/dev/null || { apt-get update -qq && apt-get install -y -qq chromium; } >/dev/null 2>&1 \
+		|| echo "apt-get cannot install chromium here"
+	$(BIN)/python -m pytest tests/browser
+
 wasm: $(WASM)/engine_bg.wasm ## the package for JavaScript, in target/wasm
 
 grammars: $(PACKAGE) ## the stored definitions of the bundled grammars, after a change of one
@@ -116,7 +128,7 @@ docs: $(PACKAGE) $(DOCUMENTATION) ## the documentation site and the API document
 	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --strict --quiet
 	RUSTDOCFLAGS="-D warnings" $(CARGO) doc --workspace --no-deps
 
-build: $(DEVELOPMENT) $(COUNTS) ## a wheel, in dist/
+build: $(DEVELOPMENT) $(COUNTS) $(PLAYGROUND) ## a wheel, in dist/
 	$(OPTIMISED) $(BIN)/python -m maturin build --release --strip --out dist
 
 clean: ## removes everything that was built or installed
@@ -135,6 +147,9 @@ $(WASM)/engine_bg.wasm: $(RUST_SOURCES) $(WASM_SOURCES)
 	CARGO_TARGET_DIR=target/xtask-wasm $(CARGO) run --quiet --manifest-path xtask/wasm/Cargo.toml -- \
 		target/wasm32-unknown-unknown/wasm-release/grammask_wasm.wasm $(WASM)
 
+$(PLAYGROUND): $(WASM)/engine_bg.wasm $(PLAYGROUND_SOURCES) | $(PACKAGE)
+	$(BIN)/python playground/build.py $(WASM) $@ python/grammask/server/playground.html
+
 $(VENV):
 	$(PYTHON) -m venv .venv
 	$(PIP) install --quiet --upgrade "pip>=25.1" "maturin>=1.8,<2"
@@ -150,6 +165,10 @@ $(DEVELOPMENT): $(VENV) pyproject.toml
 
 $(DOCUMENTATION): $(VENV) pyproject.toml
 	$(PIP) install --quiet --group docs
+	touch $@
+
+$(BROWSER): $(VENV) pyproject.toml
+	$(PIP) install --quiet --group browser
 	touch $@
 
 $(PEERS): $(VENV) pyproject.toml

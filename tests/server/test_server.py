@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from grammask import default_compile_cache
+from grammask import Vocabulary, default_compile_cache
 from grammask.cli.application import application
 from typer.testing import CliRunner
 
@@ -409,25 +409,78 @@ def test_bad_requests(url: str, body: Any, param: str | None, code: str) -> None
     assert error["message"]
 
 
-def look(url: str, notation: str, grammar: str, text: str) -> Any:
-    asked = {"notation": notation, "grammar": grammar, "text": text}
-    return json.loads(post(url.removesuffix("/v1"), "playground", asked))
+def probabilities(url: str, status: int = 200, **fields: Any) -> Any:
+    asked = {"notation": "kbnf", "grammar": 'start ::= "ab" "c"? | "ad";', "tokens": [], **fields}
+    return json.loads(post(url.removesuffix("/v1"), "playground/probabilities", asked, status))
 
 
 def test_the_page(url: str) -> None:
     with urllib.request.urlopen(f"{url.removesuffix('/v1')}/") as answer:
-        assert b"What can come next?" in answer.read()
+        assert b"playground" in answer.read()
 
 
-def test_queries_of_the_page(url: str) -> None:
-    seen = look(url, "kbnf", 'start ::= "ab" "c"? | "ad";', "ab")
-    assert (seen["fits"], seen["complete"], seen["forced"]) == (2, True, "")
-    assert [label for _, label in seen["shown"]] == ["c", "#259"]
-    seen = look(url, "regex", "né+", "néx")
-    assert (seen["fits"], seen["complete"]) == (3, True)
-    assert look(url, "schema", '{"const": 1}', "1")["complete"]
-    assert "undefined-symbol" in look(url, "kbnf", "start ::= a;", "")["error"]
-    assert "the request is wrong" in look(url, "algol", "", "")["error"]
+def test_the_vocabulary_of_the_page(url: str) -> None:
+    with urllib.request.urlopen(f"{url.removesuffix('/v1')}/playground/model") as answer:
+        assert json.load(answer) == {"name": "noise"}
+    with urllib.request.urlopen(f"{url.removesuffix('/v1')}/playground/vocabulary") as answer:
+        vocabulary = Vocabulary.from_bytes(answer.read())
+    assert vocabulary.size == 261
+    assert vocabulary.token(256) == "né".encode()
+
+
+def test_probabilities_of_the_page(url: str) -> None:
+    answer = probabilities(url)
+    (step,) = answer["steps"]
+    (allowed,) = (each for each in answer["candidates"] if each["after"] > 0)
+    assert (allowed["id"], allowed["text"], allowed["after"]) == (ord("a"), "YQ==", 1.0)
+    assert step["mass"] == allowed["before"]
+    assert sum(each["before"] for each in answer["candidates"]) < 1
+
+    answer = probabilities(url, tokens=list(b"a"))
+    assert len(answer["steps"]) == 2
+    allowed_ids = {each["id"] for each in answer["candidates"] if each["after"] > 0}
+    assert allowed_ids == {ord("b"), ord("d")}
+    assert sum(each["after"] for each in answer["candidates"]) == pytest.approx(1)
+
+    ended = probabilities(url, tokens=[*b"ab", 259])
+    assert (len(ended["steps"]), ended["candidates"]) == (3, [])
+
+
+@pytest.mark.parametrize(
+    ("notation", "grammar", "text"),
+    [
+        ("gbnf", 'root ::= "a"', "a"),
+        ("regex", "a+\n", "aa"),
+        ("schema", '{"const": 1}', "1"),
+        ("choices", "one\ntwo\n", "tw"),
+        ("bundled", "json", "[1"),
+    ],
+)
+def test_notations_of_the_page(url: str, notation: str, grammar: str, text: str) -> None:
+    answer = probabilities(url, notation=notation, grammar=grammar, tokens=list(text.encode()))
+    assert len(answer["steps"]) == len(text) + 1
+    assert all(0 <= step["mass"] <= 1 for step in answer["steps"])
+
+
+@pytest.mark.parametrize(
+    ("fields", "param", "code"),
+    [
+        ({"grammar": "start ::= a;"}, "grammar", "undefined-symbol"),
+        ({"grammar": 1}, "grammar", "invalid_value"),
+        ({"notation": "algol"}, "notation", "invalid_value"),
+        ({"notation": "bundled", "grammar": "algol"}, "grammar", "invalid_value"),
+        ({"notation": "schema", "grammar": "true", "key_order": "x"}, "key_order", "invalid_value"),
+        ({"lexer": "x"}, "lexer", "invalid_value"),
+        ({"prompt": 1}, "prompt", "invalid_value"),
+        ({"tokens": "a"}, "tokens", "invalid_value"),
+        ({"tokens": [True]}, "tokens", "invalid_value"),
+        ({"tokens": [1000]}, "tokens", "invalid_value"),
+        ({"tokens": [120]}, "tokens", "invalid_value"),
+    ],
+)
+def test_bad_queries_of_the_page(url: str, fields: Any, param: str, code: str) -> None:
+    error = probabilities(url, 400, **fields)["error"]
+    assert (error["param"], error["code"]) == (param, code)
 
 
 def test_servers_share_learned_masks(serve: Callable[..., Any], tmp_path: Path) -> None:

@@ -9,7 +9,6 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import json
-from importlib import resources
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -17,7 +16,7 @@ from starlette.applications import Starlette
 from starlette.concurrency import run_in_threadpool
 from starlette.middleware import Middleware
 from starlette.middleware.trustedhost import TrustedHostMiddleware
-from starlette.responses import HTMLResponse, JSONResponse, StreamingResponse
+from starlette.responses import HTMLResponse, JSONResponse, Response, StreamingResponse
 from starlette.routing import Route
 
 from grammask.compile_cache import default_compile_cache
@@ -27,9 +26,8 @@ from grammask.integrations.serving.request_budget import BudgetPolicy
 from grammask.language_models import DraftVerifier
 from grammask.language_models.generation import generate
 from grammask.mask_directory import MaskDirectory
-from grammask.server import requests
+from grammask.server import playground, requests
 from grammask.server.answers import Answer, Chunks, StopText, error_of
-from grammask.server.playground import inspect_text
 from grammask.tool_styles import tool_style
 from grammask.tool_styles import tool_style as style_named
 from grammask.tools import CallStream, read_calls, shown_tools
@@ -39,7 +37,6 @@ if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Iterator, Sequence
 
     from starlette.requests import Request
-    from starlette.responses import Response
 
     from grammask._grammask import Matcher
     from grammask.grammar import Grammar
@@ -86,7 +83,9 @@ def application(
     return Starlette(
         routes=[
             Route("/", server.page),
-            Route("/playground", server.playground, methods=["POST"]),
+            Route("/playground/model", server.playground_model),
+            Route("/playground/vocabulary", server.playground_vocabulary),
+            Route("/playground/probabilities", server.probabilities, methods=["POST"]),
             Route("/health", server.health),
             Route("/v1/models", server.models),
             Route("/v1/completions", server.completions, methods=["POST"]),
@@ -123,16 +122,28 @@ class _Server:
             self._directory.flush()
 
     async def page(self, request: Request) -> Response:  # noqa: ARG002
-        return HTMLResponse(resources.files(__package__).joinpath("playground.html").read_bytes())
+        return HTMLResponse(playground.page())
 
-    async def playground(self, request: Request) -> Response:
+    async def playground_model(self, request: Request) -> Response:  # noqa: ARG002
+        return JSONResponse({"name": self._name})
+
+    async def playground_vocabulary(self, request: Request) -> Response:  # noqa: ARG002
+        saved = await run_in_threadpool(self._model.vocabulary.to_bytes)
+        return Response(saved, media_type="application/octet-stream")
+
+    async def probabilities(self, request: Request) -> Response:
         try:
-            query = json.loads(await _body_of(request))
-        except ValueError:
-            query = None
+            fields = json.loads(await _body_of(request))
+            query = await run_in_threadpool(playground.ProbabilityQuery.of_json, fields)
+            async with self._model_lock:
+                answer = await run_in_threadpool(playground.probabilities, self._model, query)
         except requests.BadRequest as error:
-            return JSONResponse(error_of(str(error), code=error.code), 400)
-        return JSONResponse(await run_in_threadpool(inspect_text, self._model.vocabulary, query))
+            return JSONResponse(error_of(str(error), param=error.param, code=error.code), 400)
+        except GrammarError as error:
+            return JSONResponse(error_of(str(error), param="grammar", code=error.code), 400)
+        except ValueError as error:
+            return JSONResponse(error_of(f"the body is no JSON: {error}", code="invalid_value"), 400)
+        return JSONResponse(answer)
 
     async def health(self, request: Request) -> Response:  # noqa: ARG002
         return JSONResponse({"status": "ok"})

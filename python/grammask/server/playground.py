@@ -1,9 +1,14 @@
-"""Answers the queries of the page at ``/``: the viable prefix of a text, and the legal tokens after it."""
+"""The page at ``/``, and the probabilities of the model before and after the mask, which it requests.
+
+The page computes masks itself, with the engine in WebAssembly; only the model is here.
+"""
 
 from __future__ import annotations
 
-import time
-from typing import TYPE_CHECKING, Any
+import base64
+from dataclasses import dataclass
+from importlib import resources
+from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 import numpy as np
 
@@ -11,64 +16,190 @@ from grammask._grammask import Limits
 from grammask.compile_cache import default_compile_cache
 from grammask.errors import GrammarError
 from grammask.grammar import Grammar
+from grammask.masks import allocate_mask
+from grammask.server.requests import BadRequest
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
+
+    import numpy.typing as npt
 
     from grammask._grammask import Matcher
+    from grammask.language_models import LanguageModel
     from grammask.vocabulary import Vocabulary
 
-_MAX_SHOWN_TOKENS = 60
-"""Maximum number of legal tokens in an answer."""
+_Value = TypeVar("_Value")
 
+_MAX_CANDIDATES = 25
+"""Maximum number of the most likely tokens, before the mask and after it each."""
+_MAX_STEPS = 200
+"""Maximum number of steps with a mass, which are the last ones; each costs a pass of the model."""
 _LIMITS = Limits(seconds=5.0)
-
-_NOTATIONS: dict[str, Callable[[str], Grammar]] = {
-    "gbnf": lambda text: Grammar.from_gbnf(text, limits=_LIMITS),
-    "kbnf": lambda text: Grammar.from_kbnf(text, limits=_LIMITS),
-    "regex": lambda text: Grammar.from_regex(text, limits=_LIMITS),
-    "schema": lambda text: Grammar.from_json_schema(text, limits=_LIMITS),
+_LEXERS: dict[Any, Literal["basic", "contextual"] | None] = {
+    "": None,
+    "basic": "basic",
+    "contextual": "contextual",
 }
+_KEY_ORDERS: dict[Any, Literal["declared", "any"]] = {"": "declared", "declared": "declared", "any": "any"}
+
+_NOT_BUILT = b"""<!doctype html><html lang="en"><meta charset="utf-8"><title>grammask</title>
+<h1>The playground is not built</h1>
+<p>In a checkout, <code>make playground</code> builds it; packages contain it. The interface of OpenAI is at
+<code>/v1</code>.</p></html>"""
 
 
-def inspect_text(vocabulary: Vocabulary, query: Any) -> dict[str, Any]:
-    """Answers ``{"notation": "kbnf", "gbnf", "schema" or "regex", "grammar": text, "text": text}``.
+def page() -> bytes:
+    """Returns the page, or one that names the command to build it."""
+    built = resources.files(__package__).joinpath("playground.html")
+    return built.read_bytes() if built.is_file() else _NOT_BUILT
+
+
+@dataclass(frozen=True, slots=True)
+class ProbabilityQuery:
+    """A text under a grammar.
+
+    Attributes:
+        grammar: The grammar.
+        prompt: The text before.
+        tokens: The ids of the text.
+    """
+
+    grammar: Grammar
+    prompt: str
+    tokens: Sequence[int]
+
+    @classmethod
+    def of_json(cls, query: Any) -> ProbabilityQuery:
+        """Reads ``notation``, ``grammar``, ``lexer``, ``key_order``, ``prompt`` and ``tokens``.
+
+        Raises:
+            BadRequest: A field is missing or has another type.
+            GrammarError: The errors of the grammar.
+        """
+        if not isinstance(query, dict):
+            raise BadRequest("the body is no JSON object")
+        text, prompt, tokens = query.get("grammar"), query.get("prompt", ""), query.get("tokens")
+        if not isinstance(text, str):
+            raise BadRequest("grammar is no string", "grammar")
+        if not isinstance(prompt, str):
+            raise BadRequest("prompt is no string", "prompt")
+        if not isinstance(tokens, list) or any(type(token) is not int for token in tokens):
+            raise BadRequest("tokens is no list of ids", "tokens")
+        return cls(_grammar(query, text), prompt, tokens)
+
+
+def probabilities(model: LanguageModel, query: ProbabilityQuery) -> dict[str, Any]:
+    """Returns the probabilities of the next token, and those that the mask left at the steps before.
 
     Returns:
-        ``error`` if the grammar is invalid. Otherwise ``fits``, the length of the longest viable prefix in bytes, and,
-        for the state after it, ``complete``, ``expected``, ``allowed`` (the number of legal tokens), ``shown`` (some of
-        them as ``[id, text]``), ``forced`` and ``microseconds``, the time for the mask.
+        ``steps``, one for each of the last tokens and one for the next: ``mass``, the probability of the allowed
+        tokens, and ``preferred``, the text of the most likely token if the grammar refuses it. ``candidates``, the
+        most likely tokens with their probability ``before`` and ``after`` the mask and their bytes in base64 as
+        ``text``.
+
+    Raises:
+        BadRequest: The grammar refuses a token, or the model has no such token.
+        GrammarError: The grammar cannot be compiled, or a limit is exceeded.
     """
-    try:
-        notation, source, text = query["notation"], query["grammar"], query["text"].encode()
-        grammar = _NOTATIONS[notation](source)
-        compiled = grammar.compile(vocabulary, limits=_LIMITS, cache=default_compile_cache)
-        fits = compiled.first_error(text)
-        matcher = compiled.matcher()
-        end = len(text) if fits is None else min(fits, len(text))
-        while not matcher.accept_bytes(text[:end]):
-            end -= 1
-        return {"fits": end, **_next(vocabulary, matcher)}
-    except GrammarError as error:
-        return {"error": str(error)}
-    except (KeyError, TypeError, AttributeError, ValueError) as error:
-        return {"error": f"the request is wrong: {error}"}
+    vocabulary = model.vocabulary
+    matcher = query.grammar.compile(vocabulary, limits=_LIMITS, cache=default_compile_cache).matcher()
+    first = max(0, len(query.tokens) - _MAX_STEPS)
+    for position, token in enumerate(query.tokens[:first]):
+        _accept(matcher, vocabulary, token, position)
+    model.begin([*model.encode(query.prompt), *query.tokens[:first]])
+    steps: list[dict[str, Any]] = []
+    for position, token in enumerate(query.tokens[first:], first):
+        steps.append(_step(vocabulary, _distributions(model, matcher)))
+        _accept(matcher, vocabulary, token, position)
+        model.append(token)
+    if matcher.is_finished:
+        return {"steps": steps, "candidates": []}
+    last = _distributions(model, matcher)
+    steps.append(_step(vocabulary, last))
+    return {"steps": steps, "candidates": _candidates(vocabulary, last)}
 
 
-def _next(vocabulary: Vocabulary, matcher: Matcher) -> dict[str, Any]:
-    begin = time.perf_counter()
-    allowed = matcher.allowed_ids()
-    seconds = time.perf_counter() - begin
-    shown = allowed[np.linspace(0, len(allowed) - 1, min(_MAX_SHOWN_TOKENS, len(allowed))).astype(np.intp)]
-    expected = dict.fromkeys(f"{item.terminal} in {item.rule}" for item in matcher.expected())
-    return {
-        "complete": matcher.is_complete or matcher.is_finished,
-        "expected": list(expected)[:12],
-        "allowed": len(allowed),
-        "shown": [[int(id), _label(vocabulary, int(id))] for id in shown],
-        "forced": matcher.forced_bytes().decode("utf-8", "replace"),
-        "microseconds": round(seconds * 1e6, 1),
+def _grammar(query: dict[str, Any], text: str) -> Grammar:
+    lexer = _named(query, "lexer", _LEXERS)
+    key_order = _named(query, "key_order", _KEY_ORDERS)
+    readers: dict[Any, Callable[[], Grammar]] = {
+        "kbnf": lambda: Grammar.from_kbnf(text, lexer=lexer, limits=_LIMITS),
+        "gbnf": lambda: Grammar.from_gbnf(text, lexer=lexer, limits=_LIMITS),
+        "regex": lambda: Grammar.from_regex(text.rstrip("\n"), limits=_LIMITS),
+        "schema": lambda: Grammar.from_json_schema(text, key_order=key_order, limits=_LIMITS),
+        "choices": lambda: Grammar.from_choices(list(filter(None, text.split("\n"))), limits=_LIMITS),
+        "bundled": lambda: Grammar.bundled(text, limits=_LIMITS),
     }
+    read = _named(query, "notation", readers)
+    try:
+        return read()
+    except GrammarError:
+        raise
+    except ValueError as error:  # No such language.
+        raise BadRequest(str(error), "grammar") from None
+
+
+def _named(query: dict[str, Any], field: str, values: dict[Any, _Value]) -> _Value:
+    """Returns the value that a field names; a missing field is the empty name."""
+    name = query.get(field, "")
+    if not isinstance(name, str) or name not in values:
+        raise BadRequest(f"{field} is none of {', '.join(filter(None, values))}", field)
+    return values[name]
+
+
+def _accept(matcher: Matcher, vocabulary: Vocabulary, token: int, position: int) -> None:
+    if not 0 <= token < vocabulary.size:
+        raise BadRequest(f"the model has no token {token}", "tokens")
+    if not matcher.accept(token):
+        raise BadRequest(f"the grammar refuses token {position}", "tokens")
+
+
+@dataclass(frozen=True, slots=True)
+class _Distributions:
+    """Probabilities of all tokens before and after the mask, and the probability of the allowed ones."""
+
+    before: npt.NDArray[np.float64]
+    after: npt.NDArray[np.float64]
+    mass: float
+
+
+def _distributions(model: LanguageModel, matcher: Matcher) -> _Distributions:
+    logits = model.logits().astype(np.float64)
+    before = np.exp(logits - logits.max())
+    before /= before.sum()
+    mask = allocate_mask(1, logits.size)
+    matcher.fill_mask(mask)
+    is_allowed = np.unpackbits(mask[0].view(np.uint8), bitorder="little")[: logits.size].astype(bool)
+    # The allowed tokens can be so unlikely that all of them round to 0.
+    after = np.where(is_allowed, np.exp(logits - logits[is_allowed].max()), 0.0)
+    return _Distributions(before, after / after.sum(), min(1.0, float(before[is_allowed].sum())))
+
+
+def _step(vocabulary: Vocabulary, distributions: _Distributions) -> dict[str, Any]:
+    best = int(distributions.before.argmax())
+    preferred = _label(vocabulary, best) if distributions.after[best] == 0 else None
+    return {"mass": distributions.mass, "preferred": preferred}
+
+
+def _candidates(vocabulary: Vocabulary, distributions: _Distributions) -> list[dict[str, Any]]:
+    before, after = distributions.before, distributions.after
+    count = min(_MAX_CANDIDATES, before.size)
+    likely = {
+        int(id)
+        for each in (before, after)
+        for id in np.argpartition(-each, count - 1)[:count]
+        if each[id] > 0
+    }
+    texts = {id: vocabulary.token(id) for id in likely}
+    return [
+        {
+            "id": id,
+            "text": None if (text := texts[id]) is None else base64.b64encode(text).decode(),
+            "before": float(before[id]),
+            "after": float(after[id]),
+        }
+        for id in sorted(likely, key=lambda each: (-before[each], each))
+    ]
 
 
 def _label(vocabulary: Vocabulary, id: int) -> str:

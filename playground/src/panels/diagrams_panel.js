@@ -1,0 +1,34 @@
+// Railroad diagrams of the rules; those of the rules that the grammar is in now are highlighted.
+
+import {element} from "../dom.js";
+
+export function mountDiagrams({results}) {
+  const panel = element("div", {class: "diagrams"});
+  const empty = element("p", {class: "quiet"}, "This grammar has no diagrams.");
+  results.on(["grammar"], ({grammar}) => {
+    const diagrams = grammar?.diagrams ?? [];
+    panel.replaceChildren(...(diagrams.length ? diagrams.map(figureOf) : [empty]));
+  });
+  results.on(["mask", "grammar"], ({mask}) => {
+    const active = new Set((mask?.expected ?? []).map(({rule}) => rule));
+    for (const figure of panel.querySelectorAll(".diagram")) {
+      figure.classList.toggle("active", active.has(figure.dataset.of));
+    }
+  });
+  return panel;
+}
+
+function figureOf({rule, svg}) {
+  const parsed = new DOMParser().parseFromString(svg, "image/svg+xml").documentElement;
+  const drawing = document.importNode(parsed, true);
+  drawing.setAttribute("role", "img");
+  drawing.setAttribute("aria-label", `Railroad diagram of ${rule}`);
+  const figure = element("div", {class: "diagram"}, element("h3", {}, rule), drawing);
+  figure.dataset.of = rule;
+  figure.addEventListener("click", ({target}) => {
+    const name = target.closest("[data-rule]")?.dataset.rule;
+    const other = name !== rule && [...figure.parentElement.children].find((each) => each.dataset.of === name);
+    if (other) other.scrollIntoView({behavior: "smooth", block: "center"});
+  });
+  return figure;
+}

@@ -1,0 +1,31 @@
+// The next tokens, grouped by the terminal that they continue.
+
+import {shown} from "../bytes.js";
+import {$, element, number, plural} from "../dom.js";
+
+export function mountTokens({results, appendToken}) {
+  results.on(["groups", "mask"], ({groups, mask}) => {
+    if (!mask || !groups) {
+      $("tokens").replaceChildren();
+      $("tokens-said").textContent = "";
+      return;
+    }
+    const shownCount = groups.groups.reduce((sum, group) => sum + group.tokens.length, 0);
+    $("tokens-said").textContent = mask.isFinished ? "none: the text has ended"
+      : `${plural(mask.allowed, "token")}${shownCount < mask.allowed ? `, ${number(shownCount)} shown` : ""}`;
+    $("tokens").replaceChildren(...groups.groups.map((group) => groupOf(group, appendToken)));
+  });
+}
+
+function groupOf({terminal, rule, count, tokens}, appendToken) {
+  const head = element("div", {class: "head"},
+    terminal === null ? "tokens without text" : element("code", {}, terminal),
+    rule ? element("span", {class: "quiet"}, `in ${rule}`) : undefined,
+    element("span", {class: "quiet"}, plural(count, "token")));
+  const items = tokens.map(({id, bytes, name}) => {
+    const label = bytes ? shown(bytes) : name ?? `token ${id}`;
+    const button = element("button", {type: "button", class: "token", title: `token ${id}`, onclick: () => appendToken(id, bytes)}, label);
+    return element("li", {}, button);
+  });
+  return element("div", {class: "group"}, head, element("ul", {"aria-label": terminal ?? "tokens without text"}, ...items));
+}

@@ -1,0 +1,74 @@
+"""The same page from `grammask serve`, with a model behind it."""
+
+import threading
+import time
+from collections.abc import Callable, Iterator
+
+import numpy as np
+import pytest
+from grammask import Grammar, Vocabulary
+from grammask.language_models.demo import DemoModel
+from playground_page import Playground
+
+uvicorn = pytest.importorskip("uvicorn")
+pytest.importorskip("starlette")
+
+
+@pytest.fixture(scope="module")
+def served() -> Iterator[str]:
+    """Return the address of a server with the demo model."""
+    from grammask.server import application
+
+    app = application(DemoModel(Vocabulary.default()), "demo")
+    server = uvicorn.Server(uvicorn.Config(app, host="127.0.0.1", port=0, log_level="error"))
+    thread = threading.Thread(target=server.run, daemon=True)
+    thread.start()
+    while not server.started:
+        time.sleep(0.01)
+    yield f"http://127.0.0.1:{server.servers[0].sockets[0].getsockname()[1]}/"
+    server.should_exit = True
+    thread.join()
+
+
+def test_probabilities_before_and_after(served: str, open_playground: Callable[..., Playground]) -> None:
+    playground = open_playground(served)
+    assert playground.state("r.vocabulary.name") == "model"
+    playground.write("[1, ")
+    playground.tab("model")
+    playground.page.wait_for_selector("#panel-model tbody tr")
+    rows = playground.page.query_selector_all("#panel-model tbody tr")
+    refused = [row for row in rows if "refused" in row.inner_text()]
+    assert 0 < len(refused) < len(rows)
+
+    vocabulary = Vocabulary.default()
+    model = DemoModel(vocabulary)
+    model.begin(playground.state("Array.from(r.mask.ids)"))
+    logits = model.logits().astype(np.float64)
+    before = np.exp(logits - logits.max())
+    before /= before.sum()
+    matcher = Grammar.from_kbnf(playground.state("d.grammar")).compile(vocabulary).matcher()
+    assert matcher.accept_bytes(b"[1, ")
+    mass = before[matcher.allowed_ids()].sum()
+    said = playground.text("#panel-model p")
+    assert f"{round(mass * 100, 1):g} %" in said or "< 0.1 %" in said
+    # One bar per step, and one for the next token.
+    assert (
+        len(playground.page.query_selector_all("#panel-model svg rect"))
+        == playground.state("r.mask.legal") + 1
+    )
+    playground.page.click("#panel-model svg rect >> nth=0")
+    playground.until("r.mask.step === 0")
+    assert all(url.startswith((served, "blob:", "data:")) for url in playground.requests)
+
+
+def test_a_candidate_continues_the_text(served: str, open_playground: Callable[..., Playground]) -> None:
+    playground = open_playground(served)
+    playground.write("[1")
+    playground.tab("model")
+    playground.page.wait_for_selector("#panel-model tbody button:enabled")
+    before = playground.state("d.text")
+    playground.page.click("#panel-model tbody button:enabled >> nth=0")
+    playground.settle()
+    assert playground.state("d.text").startswith(before)
+    assert playground.state("d.text") != before
+    assert playground.text("#text-verdict") != "does not fit"

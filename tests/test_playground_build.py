@@ -1,0 +1,130 @@
+"""The program that joins the modules of the playground, and the modules that need no page, in node."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+PLAYGROUND = Path(__file__).parents[1] / "playground"
+
+
+@pytest.fixture
+def bundle(monkeypatch):
+    monkeypatch.syspath_prepend(str(PLAYGROUND))
+    from bundle import bundle
+
+    return bundle
+
+
+def run(bundle, folder: Path, source: str) -> str:
+    """Bundle a module beside the modules of the playground, and return its output in node."""
+    if shutil.which("node") is None:
+        pytest.skip("node is not installed")
+    entry = folder / "entry.js"
+    entry.write_text(source)
+    script = folder / "bundled.cjs"
+    script.write_text(bundle(entry, {path.name: path for path in (PLAYGROUND / "src").glob("*.js")}))
+    return subprocess.run(["node", script], capture_output=True, text=True, check=True, timeout=60).stdout
+
+
+def test_forms_of_imports_and_exports(bundle, tmp_path):
+    (tmp_path / "a.js").write_text(
+        "export const one = 1;\nexport function $(x) {\n  return x;\n}\nexport class A {}\n"
+    )
+    (tmp_path / "b.js").write_text(
+        'import {one as uno, $} from "./a.js";\nlet count = 0;\n'
+        "function more() {\n  count += uno;\n  return $(count);\n}\n"
+        "export { more as default, count };\n"
+    )
+    source = """import more, * as b from "./b.js";
+import * as a from "./a.js";
+more();
+more();
+console.log(b.count, a.one, typeof a.A);
+"""
+    assert run(bundle, tmp_path, source) == "2 1 function\n"
+
+
+def test_modules_are_errors_in_other_forms(bundle, tmp_path):
+    entry = tmp_path / "entry.js"
+    entry.write_text("export default class {}\n")
+    with pytest.raises(ValueError, match="not supported: export default class"):
+        bundle(entry, {})
+    entry.write_text('import {a} from "./other.js";\n')
+    (tmp_path / "other.js").write_text('import {b} from "./entry.js";\n')
+    with pytest.raises(ValueError, match="imports itself"):
+        bundle(entry, {})
+
+
+def test_the_curve_visits_each_cell_and_neighbours(bundle, tmp_path):
+    source = """import {curve, sideFor} from "./hilbert.js";
+const side = 32;
+const cells = curve(side);
+let jumps = 0;
+for (let i = 1; i < cells.length; i++) {
+  const [a, b] = [cells[i - 1], cells[i]];
+  jumps += Math.abs(a % side - b % side) + Math.abs(Math.floor(a / side) - Math.floor(b / side)) === 1 ? 0 : 1;
+}
+console.log(new Set(cells).size, jumps, [1, 2, 4, 5, 257, 200019].map(sideFor).join());
+"""
+    assert run(bundle, tmp_path, source) == "1024 0 1,2,2,4,32,512\n"
+
+
+def test_places_of_json(bundle, tmp_path):
+    text = '{"a b": [1, {"c/~": "x\\"y"}, []], "é": {}, "z": tru'
+    source = f"""import {{jsonPlaces}} from "./json_places.js";
+const text = {json.dumps(text)};
+const places = [...jsonPlaces(text)];
+console.log(JSON.stringify(places.map(([pointer, {{key, value}}]) =>
+  [pointer, key && text.slice(...key), text.slice(...value)])));
+"""
+    assert json.loads(run(bundle, tmp_path, source)) == [
+        ["#", None, text],
+        ["#/a%20b", '"a b"', '[1, {"c/~": "x\\"y"}, []]'],
+        ["#/a%20b/0", None, "1"],
+        ["#/a%20b/1", None, '{"c/~": "x\\"y"}'],
+        ["#/a%20b/1/c~1~0", '"c/~"', '"x\\"y"'],
+        ["#/a%20b/2", None, "[]"],
+        ["#/%C3%A9", '"é"', "{}"],
+        ["#/z", '"z"', "tru"],
+    ]
+
+
+@pytest.mark.parametrize(
+    "text", ["", "{", "[", "}", '{"a', '{"a"', '{"a":', "[1,,2]", "[" * 10_000, '{"a":}', '"\\']
+)
+def test_places_of_texts_that_are_no_json(bundle, tmp_path, text):
+    source = f"""import {{jsonPlaces}} from "./json_places.js";
+console.log([...jsonPlaces({json.dumps(text)})].length >= 0);
+"""
+    assert run(bundle, tmp_path, source) == "true\n"
+
+
+def test_shared_states(bundle, tmp_path):
+    source = """import {fragmentOf, stateOf} from "./share.js";
+const defaults = {text: "", step: null, tab: "a"};
+(async () => {
+  const fragment = await fragmentOf({text: "né\\u0000😀".repeat(1000), step: 3, tab: "b", other: 1});
+  const state = await stateOf(fragment, defaults);
+  console.log(fragment.length < 200, state.text.length, state.step, state.tab, state.other);
+  console.log(JSON.stringify(await stateOf(await fragmentOf({text: 1, step: "x", tab: null}), defaults)));
+  console.log(await stateOf("#s=AAAA", defaults), await stateOf("#text", defaults), await stateOf("", defaults));
+})();
+"""
+    assert run(bundle, tmp_path, source).splitlines() == [
+        "true 5000 3 b undefined",
+        '{"text":"","step":null,"tab":"a"}',
+        "undefined undefined undefined",
+    ]
+
+
+def test_bytes_for_display(bundle, tmp_path):
+    source = """import {characterOffsets, encode, shown} from "./bytes.js";
+console.log(shown(encode("a b\\n\\u200b\\u00e9")), shown(Uint8Array.of(0xc3, 0x41)));
+console.log(Array.from(characterOffsets("aé😀")).join());
+"""
+    assert run(bundle, tmp_path, source).splitlines() == ["a␣b\\n\\u{200b}é \\xc3A", "0,1,1,2,2,2,2,4"]
