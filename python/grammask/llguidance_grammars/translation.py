@@ -229,13 +229,15 @@ class _Scope:
                 self.undefined(node, node.value)
             case "rule":
                 self.errors.add(
-                    "unexpected-input",
+                    "rule-in-terminal",
                     node.span,
                     "a terminal is made of terminals, and this is a rule",
                     "write its name in capitals",
                 )
             case _:
-                self.errors.add("unexpected-input", node.span, "this cannot be part of a terminal")
+                kinds = {"special": "special tokens", "json": "%json", "lark": "nested %lark"}
+                kind = kinds.get(node.kind, f"parts of the kind `{node.kind}`")
+                self.errors.add("unexpected-input", node.span, f"{kind} cannot be used in terminals")
         return self.empty_text
 
     def regex(self, pattern: str, node: Node) -> int:
@@ -247,7 +249,7 @@ class _Scope:
 
     def substrings(self, node: Node) -> int:
         """Returns the language of ``%regex {...}``."""
-        value = node.value if isinstance(node.value, dict) else {}
+        value = node.value
         match value:
             case {"substring_chars": str(text)} if len(value) == 1:
                 return self.composition.substring_language(text)
@@ -258,8 +260,8 @@ class _Scope:
             ):
                 pass
             case _:
-                help = "it is `substring_chunks`, `substring_words` or `substring_chars`"
-                self.errors.add("unsupported-grammar", node.span, "there is no such `%regex`", help)
+                help = "it has one field: `substring_chunks`, `substring_words` or `substring_chars`"
+                self.errors.add("unexpected-input", node.span, _defect_of_substrings(value), help)
                 return self.empty_text
         return self.composition.chunks_language(chunks)
 
@@ -381,8 +383,22 @@ class _Scope:
         for name, (value, span) in definition.attributes.items():
             if name == "temperature":
                 self.check_temperature(definition, value, span)
-            elif name not in ("capture", "stop_capture", *_OF_LEXEMES):
+            elif name == "capture":
+                self.check_capture_name(name, value, span)
+            elif name == "stop_capture":
+                self.check_capture_name(name, value, span)
+                if definition.attributes.keys().isdisjoint(("stop", "suffix")):
+                    self.errors.add("unexpected-input", span, "stop_capture requires stop or suffix")
+            elif name not in _OF_LEXEMES:
                 self.errors.add("unsupported-grammar", span, f"the attribute `{name}` is not supported")
+
+    def check_capture_name(self, attribute: str, value: Any, span: tuple[int, int]) -> None:
+        """Refuses the name of a capture that is no string."""
+        if attribute == "capture" and value is True:
+            return
+        if not isinstance(value, Node) or value.kind != "string":
+            message = f"expected string literal after {attribute}="
+            self.errors.add("unexpected-input", span, message)
 
     def lexeme_of(self, definition: Definition) -> _Lexeme:
         """Returns the lexeme of a rule with attributes of lexemes."""
@@ -398,12 +414,13 @@ class _Scope:
             if name not in attributes:
                 continue
             is_lazy = True
-            if (
-                not isinstance(ending, Node)
-                or _is_empty_string(ending)
-                or {"suffix", "stop"} <= attributes.keys()
-            ):
-                self.errors.add("unexpected-input", span, f"`{name}` is a terminal that is not empty")
+            other = next(iter({"suffix", "stop"} - {name}))
+            if not isinstance(ending, Node):
+                self.errors.add("unexpected-input", span, f"{name} must be a string or a terminal")
+            elif _is_empty_string(ending):
+                self.errors.add("unexpected-input", span, f"{name} must not be empty")
+            elif other in attributes:
+                self.errors.add("unexpected-input", span, f"{name} cannot be combined with {other}")
             else:
                 language = self.composition.concatenated_language([language, self.language(ending)])
             if name == "stop":
@@ -541,7 +558,10 @@ class _Scope:
                 return self.lexeme(self.substrings(node), "%regex")
             case "and":
                 self.errors.add(
-                    "unexpected-input", node.span, "`&` is for terminals", "give it a name in capitals"
+                    "unexpected-input",
+                    node.span,
+                    "intersection `&` is not supported in rules",
+                    "give it a name in capitals",
                 )
                 return composition.literal(b"")
             case "not":
@@ -598,13 +618,21 @@ class _Scope:
         if listed == "*":
             return self.composition.tokens([], others=True)
         others = listed.startswith("^")
+        if "*" in listed:
+            message = (
+                "negated wildcard special token is not supported" if others else "wildcard cannot be mixed"
+            )
+            self.errors.add("invalid-token-reference", node.span, message, "`<[*]>` is any token")
+            return self.composition.literal(b"")
         ranges = []
         for item in listed.removeprefix("^").split(","):
             match = re.fullmatch(r"([0-9]{1,9})(?:-([0-9]{1,9}))?", item)
             ends = (int(match[1]), int(match[2] or match[1])) if match else (1, 0)
             if ends[0] > ends[1]:
                 help = "ids and ranges of ids are written `<[1,5-9]>`"
-                self.errors.add("invalid-token-reference", node.span, "this names no tokens", help)
+                defect = "invalid" if item else "empty"
+                message = f"{defect} numeric special-token range"
+                self.errors.add("invalid-token-reference", node.span, message, help)
                 return self.composition.literal(b"")
             ranges.append(ends)
         return self.composition.tokens([], others, ranges)
@@ -645,6 +673,21 @@ class _Scope:
 
 def _binds(body: Node) -> bool:
     return any(node.kind == "binding" and node.value[0] == "bind" for node in _bottom_up(body))
+
+
+def _defect_of_substrings(value: Any) -> str:
+    """Returns what is wrong with the value of ``%regex``."""
+    if not isinstance(value, dict):
+        return "%regex value must be an object"
+    if not value:
+        return "no fields set on %regex"
+    for name in value:
+        if name not in ("substring_chars", "substring_chunks", "substring_words"):
+            return f"unknown field `{name}` in %regex"
+    if len(value) > 1:
+        return "only one field can be set on %regex"
+    name = next(iter(value))
+    return f"{name} must be {'an array of strings' if name == 'substring_chunks' else 'a string'}"
 
 
 def _is_empty_string(node: Any) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import re
 from typing import TYPE_CHECKING, Any
 
 from grammask import _grammask
@@ -15,6 +16,13 @@ from grammask.compat.xgrammar.exception import (
     InvalidJSONError,
     InvalidStructuralTagError,
     grammar_errors,
+)
+from grammask.compat.xgrammar.messages import (
+    ebnf_error,
+    expression_error,
+    lark_error,
+    schema_error,
+    structural_tag_error,
 )
 from grammask.compat.xgrammar.structural_tag import StructuralTag
 from grammask.grammar import Grammar as CoreGrammar
@@ -57,7 +65,7 @@ class Grammar:
         Raises:
             RuntimeError: The text is invalid, or cannot be enforced exactly.
         """
-        with grammar_errors():
+        with grammar_errors(message=lambda error: ebnf_error(error, ebnf_string)):
             grammar = CoreGrammar.from_xgrammar_ebnf(ebnf_string, root=root_rule_name)
         return Grammar(grammar, ("ebnf", ebnf_string, root_rule_name))
 
@@ -118,7 +126,7 @@ class Grammar:
         else:
             msg = f"with an indent the separators are ',' and ': ', not {separators}"
             raise RuntimeError(msg)
-        with grammar_errors():
+        with grammar_errors(message=lambda error: schema_error(error, loaded)):
             grammar = CoreGrammar.from_json_schema(
                 loaded, key_order="any" if any_order else "declared", **layout
             )
@@ -134,7 +142,7 @@ class Grammar:
         Raises:
             RuntimeError: The expression is invalid, or not regular.
         """
-        with grammar_errors():
+        with grammar_errors(message=lambda error: expression_error(error, regex_string)):
             grammar = CoreGrammar.from_regex(_grammask.xgrammar_expression(regex_string))
         result = Grammar(grammar, ("regex", regex_string))
         if print_converted_ebnf:
@@ -162,8 +170,17 @@ class Grammar:
         del tokenizer_info
         named: dict[str, str | CoreGrammar] = {}
         recipes: dict[str, Any] = {}
-        given: dict[str, Any] = dict(named_grammars or {})
+        given: Any = {} if named_grammars is None else named_grammars
+        if not isinstance(given, dict):
+            msg = "named_grammars must be a dictionary"
+            raise TypeError(msg)
         for name, value in given.items():
+            if not isinstance(name, str):
+                msg = "named grammar names must be strings"
+                raise TypeError(msg)
+            if not re.fullmatch(r"[A-Za-z0-9_-]+", name):
+                msg = f"Invalid named grammar name: {name!r}"
+                raise RuntimeError(msg)
             if isinstance(value, str):
                 named[name] = recipes[name] = value
             elif isinstance(value, Grammar):
@@ -171,7 +188,7 @@ class Grammar:
             else:
                 msg = "named grammar values must be Grammar instances or Lark strings"
                 raise TypeError(msg)
-        with grammar_errors():
+        with grammar_errors(message=lambda error: lark_error(error, lark_string)):
             grammar = CoreGrammar.from_llguidance_lark(lark_string, grammars=named)
         return Grammar(grammar, ("lark", lark_string, recipes))
 
@@ -187,7 +204,7 @@ class Grammar:
             TypeError: The arguments have another form.
         """
         tag = _structural_tag(args, kwargs)
-        with grammar_errors(InvalidStructuralTagError):
+        with grammar_errors(InvalidStructuralTagError, lambda error: structural_tag_error(error, tag)):
             part = structural_tag_part(
                 tag, None, {"whitespace": "flexible", "numbers": "any", "unique_names": False}
             )
@@ -317,7 +334,8 @@ def _structural_tag(args: Sequence[Any], kwargs: dict[str, Any]) -> dict[str, An
         try:
             return StructuralTag.from_legacy_structural_tag(*given).model_dump()
         except ValueError as error:
-            raise InvalidJSONError(str(error)) from error
+            msg = f"Failed to parse JSON: {error}"
+            raise InvalidJSONError(msg) from error
     if len(given) != 1:
         msg = "a structural tag, or tags and triggers, are expected"
         raise TypeError(msg)
@@ -328,8 +346,9 @@ def _structural_tag(args: Sequence[Any], kwargs: dict[str, Any]) -> dict[str, An
         try:
             tag = json.loads(tag)
         except ValueError as error:
-            raise InvalidJSONError(str(error)) from error
+            msg = f"Failed to parse JSON: {error}"
+            raise InvalidJSONError(msg) from error
     if not isinstance(tag, dict):
-        msg = f"a structural tag is an object, not {type(tag).__name__}"
+        msg = f"Structural tag must be an object, not {type(tag).__name__}"
         raise TypeError(msg)
     return tag
