@@ -46,14 +46,7 @@ def lark_error(error: GrammarError, text: str) -> str:
 def ebnf_error(error: GrammarError, text: str) -> str:
     """Returns the message about a grammar in EBNF; it has the place in its first line."""
 
-    def wording(entry: Diagnostic) -> str | None:
-        if entry.location is None:
-            return None
-        stage, said = _of_ebnf(entry, text)
-        line, column = entry.location
-        return f"EBNF {stage} error at line {line}, column {column}: {said}"
-
-    return _message("", error, wording)
+    return _message("", error, lambda entry: _of_ebnf(entry, text))
 
 
 def _message(start: str, error: GrammarError, wording: Callable[[Diagnostic], str | None]) -> str:
@@ -190,6 +183,8 @@ def _of_schema(entry: Diagnostic, schema: Any) -> str | None:
             return "prefixItems must be an array of objects or booleans"
         case "properties" | "patternProperties" as name:
             return f"{name} must be an object"
+        case "required":
+            return "required must be an array"
         case "minItems" | "maxItems" | "minLength" | "maxLength" | "minProperties" | "maxProperties" as name:
             return f"{name} must be {'a non-negative' if is_number else 'an'} integer"
         case "multipleOf" if is_number:
@@ -260,6 +255,8 @@ def _of_expression(entry: Diagnostic, pattern: str) -> str | None:
         closed += element[0] == ")"
         if closed > opened:
             return "failed to compile regular expression: Unmatched ')'"
+    if opened > closed:
+        return "failed to compile regular expression: The parenthesis is not closed."
     return f"failed to compile regular expression: {entry.message}"
 
 
@@ -286,8 +283,10 @@ def _of_lark(entry: Diagnostic, text: str) -> str | None:
             return f"terminal {repr(owner[0]) + ' ' if is_terminal else ''}cannot reference rule '{found}'"
         case "invalid-schema" | "unsatisfiable-schema":
             return f"failed to compile inline JSON schema: {entry.message}"
-    if found.startswith("/"):
-        return _of_expression(entry, found[1:].rpartition("/")[0])
+    if found.startswith("/") and (said := _of_expression(entry, found[1:].rpartition("/")[0])):
+        return said
+    if found in ("-", "!"):
+        return f"unexpected '{found}' character"
     # Names are in single quotes in xgrammar's messages.
     return entry.message.replace("`", "'")
 
@@ -295,13 +294,77 @@ def _of_lark(entry: Diagnostic, text: str) -> str | None:
 # EBNF -----------------------------------------------------------------------------------------------------------------
 
 
-def _of_ebnf(entry: Diagnostic, text: str) -> tuple[str, str]:
-    """Returns the stage, lexer or parser, and the wording."""
-    found = entry.found or ""
-    if entry.span is not None and found.startswith("Regex"):
-        rest = text.encode()[entry.span[0] :].decode(errors="replace")
-        argument = re.match(r'Regex\(\s*"((?:[^"\\]|\\.)*)"', rest)
-        if argument is not None:
-            pattern = re.sub(r"\\(.)", r"\1", argument[1])
-            return "parser", _of_expression(entry, pattern) or entry.message
-    return "parser", entry.message
+_CALL = re.compile(r"\b(TagDispatch|TokenTagDispatch|Regex|Substring)\(")
+
+
+def _of_ebnf(entry: Diagnostic, text: str) -> str | None:
+    """Returns the wording for an error in EBNF, with the stage and the place."""
+    if entry.location is None or entry.span is None:
+        return None
+    line, column = entry.location
+    source = text.encode()
+    found = source[slice(*entry.span)].decode(errors="replace")
+    end_of_line = len(text.split("\n")[line - 1]) + 1
+    stage = "parser"
+    said = entry.message
+    match entry.code:
+        case "unterminated-string":
+            stage, column, said = "lexer", end_of_line, 'Expect " in string literal'
+        case "unclosed-bracket" if found == "[":
+            stage, column, said = "lexer", end_of_line, "Character class should not contain newline"
+        case "invalid-escape":
+            stage, said = "lexer", "Invalid escape sequence"
+        case "undefined-symbol":
+            said = f'Rule "{found}" is not defined'
+        case "duplicate-rule":
+            said = f'Rule "{found}" is defined multiple times'
+        case "missing-start":
+            name = entry.message.split("`")[1]
+            said = f'The root rule with name "{name}" is not found'
+        case "unexpected-input" if found == "::=":
+            stage, said = "lexer", "Assign should not be the first token"
+        case "unexpected-input" if found.startswith(("{", "*", "+", "?")):
+            said = f"Expect element, but got {found[0]}"
+        case "unexpected-input" if re.fullmatch(r"\w-\w", found):
+            said = "Invalid character class: lower bound is larger than upper bound"
+        case "invalid-regex" | "unsupported-regex":
+            argument = re.match(r'\w*\(\s*"((?:[^"\\]|\\.)*)"', source[entry.span[0] :].decode())
+            pattern = re.sub(r"\\(.)", r"\1", argument[1]) if argument else ""
+            said = _of_expression(entry, pattern) or said
+        case "unexpected-input" if entry.expected == ["`,`", "`)`"]:
+            said = "Expect , or ) in tuple"
+        case "unexpected-input":
+            calls = list(_CALL.finditer(source[: entry.span[1] + 1].decode(errors="replace")))
+            if calls:
+                arguments = source[calls[-1].end() :].decode(errors="replace")
+                column -= entry.span[0] - len(calls[-1].string[: calls[-1].end() - 1].encode())
+                said = _of_call(calls[-1][1], found, arguments) or said
+    return f"EBNF {stage} error at line {line}, column {column}: {said}"
+
+
+def _of_call(macro: str, found: str, arguments: str) -> str | None:
+    """Returns the wording for a defect of a macro's arguments, or of its option with the name ``found``."""
+    is_option = found != macro
+    value = re.search(rf"\b{re.escape(found)}\s*=\s*(\w+|\"[^\"]*\")", arguments) if is_option else None
+    match macro:
+        case "Regex" if found == "flags" and value is not None:
+            is_text = value[1].startswith('"')
+            flag = value[1].strip('"').strip("isu")[:1]
+            return f"regular-expression flag '{flag}' is not supported" if is_text else "flags must be a string"
+        case "Regex" if found == "json_string":
+            return "json_string must be a boolean"
+        case "Regex" if is_option:
+            return f"Regex does not support the named argument {found}"
+        case "Regex" if re.match(r'\s*(\)|")', arguments):
+            return "Regex expects exactly one string argument"
+        case "Regex":
+            return "Regex pattern must be a string literal"
+        case "Substring" if "=" in arguments:
+            return "Substring() does not accept named arguments"
+        case "Substring":
+            return "Substring() arguments must be strings"
+        case _ if is_option:
+            return f"Unknown named argument for {macro}: {found}"
+        case _ if re.match(r'\s*\(\s*""', arguments):
+            return "Tag must be a non-empty string literal"
+    return "Each tag dispatch element must be a tuple"
