@@ -19,7 +19,7 @@ _TOKENS = re.compile(
     |(?P<binding>(?:bind|same|other|without_prefix)!(?=\())
     |(?P<rule>[?!]?_?[a-z][a-z0-9_\-]*)
     |(?P<terminal>_?[A-Z][A-Z0-9_\-]*)
-    |(?P<number>0[xX][0-9a-fA-F]+|[0-9]+)
+    |(?P<number>0[xX][0-9a-fA-F]+|-?[0-9]+)
     |(?P<string>"(?:[^"\\\n]|\\[^\n])*"i?)
     |(?P<regex>/(?:[^/\\\n]|\\[^\n])+/[imsuxl]*)
     |(?P<special><[^<>\s]+>)
@@ -96,6 +96,4 @@ def _defect(text: str, position: int) -> tuple[str, str | None]:
             return f"{state} special token", "it is written `<name>` or `<[id]>`, without white space"
         case "'":
             return "unexpected character \"'\"", "strings have double quotes"
-        case "-" if text[:position].rstrip().endswith("{"):
-            return "invalid repetition count", "it is a number, 0 or more"
     return f"unexpected character `{text[position]}`", None

@@ -242,11 +242,7 @@ class _StatementReader:
     def attribute_value(self, attribute: str) -> Any:
         token = self.token
         if token.kind == "number":
-            self.take()
-            number = token.text
-            if self.is_symbol("."):
-                number += self.take().text + self.take().text
-            return float(number) if "." in number else int(number)
+            return self.attribute_number()
         if token.kind in ("string", "regex", "terminal"):
             return self.atom(self.take())
         raise self.error(
@@ -254,6 +250,18 @@ class _StatementReader:
             if token.kind == "rule"
             else "expected a number, a string, an expression or a terminal"
         )
+
+    def attribute_number(self) -> int | float:
+        """Reads a number such as ``3``, ``-0.5`` or ``1e-2``, up to the next comma or bracket."""
+        first = self.token
+        text = ""
+        while not (self.is_symbol(",") or self.is_symbol("]") or self.token.kind in ("newline", "end")):
+            text += self.take().text
+        try:
+            return int(text) if text.isdecimal() else float(text)
+        except ValueError:
+            self.errors.add("unexpected-input", first.span, f"`{text}` is no number")
+            raise _StatementError from None
 
     def imports(self) -> None:
         module = self.take()

@@ -6,6 +6,7 @@ are visited from the leaves up, with a stack.
 
 from __future__ import annotations
 
+import math
 import re
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -55,7 +56,11 @@ _MAX_INSTANCES = 1 << 20
 
 
 def llguidance_grammar(
-    text: str, limits: Limits | None, named: Mapping[str, str | Part] | None = None
+    text: str,
+    limits: Limits | None,
+    named: Mapping[str, str | Part] | None = None,
+    *,
+    keeps_stops: bool = False,
 ) -> _grammask.Grammar:
     """Returns the grammar of a text.
 
@@ -63,11 +68,12 @@ def llguidance_grammar(
         text: The grammar.
         limits: Budgets for schemas and expressions.
         named: The grammars that ``@name`` refers to; texts are in the same dialect.
+        keeps_stops: Whether a stop is a part of the text, as a suffix, so that the next part begins after it.
 
     Raises:
         GrammarError: All errors.
     """
-    translation = _Translation(limits, named or {})
+    translation = _Translation(limits, named or {}, keeps_stops=keeps_stops)
     top = translation.scope_of_text(text)
     # Reading a scope may add others.
     for scope in translation.scopes:
@@ -75,6 +81,27 @@ def llguidance_grammar(
     for errors in translation.errors:
         errors.raise_all()
     return translation.composition.finish(translation.composition.reference(top.start))
+
+
+def ending_grammar(text: str, rule: str, attribute: str) -> _grammask.Grammar:
+    """Returns the grammar of the texts of a rule with a stop or suffix, made of the rules ``body`` and ``end``.
+
+    Args:
+        text: A grammar without errors.
+        rule: The name of the rule.
+        attribute: ``"stop"`` or ``"suffix"``.
+    """
+    translation = _Translation(None, {}, keeps_stops=True)
+    scope = translation.scope_of_text(text)
+    scope.read_terminals()
+    scope.read_ignored(scope.statements.ignored)
+    definition = scope.rules[rule]
+    composition = translation.composition
+    body = composition.terminal(scope.language(definition.body), "body")
+    end = composition.terminal(scope.language(definition.attributes[attribute][0]), "end")
+    ignored = [] if scope.ignored is None else [scope.ignored]
+    named = [composition.named("body", body), composition.named("end", end)]
+    return composition.finish(composition.sequence([*named, *ignored]))
 
 
 def _bottom_up(root: Node, parameter: int | None = None) -> Iterator[Node]:
@@ -93,8 +120,11 @@ def _bottom_up(root: Node, parameter: int | None = None) -> Iterator[Node]:
 class _Translation:
     """The state that the scopes of a grammar share."""
 
-    def __init__(self, limits: Limits | None, named: Mapping[str, str | Part]) -> None:
+    def __init__(
+        self, limits: Limits | None, named: Mapping[str, str | Part], *, keeps_stops: bool
+    ) -> None:
         self.limits = limits
+        self.keeps_stops = keeps_stops
         self.named = named
         self.composition = _grammask.Composition()
         self.scopes: list[_Scope] = []
@@ -141,7 +171,7 @@ class _Scope:
         self.ignored: int | None = None
         self.rule_numbers: dict[_RuleInstance, int] = {}
         self.pending: list[_RuleInstance] = []
-        self.stops = Stops(statements)
+        self.stops = Stops(Statements() if translation.keeps_stops else statements)
         self.lexemes: dict[str, _Lexeme] = {}
         self.lazy: LazyLexemes | None = None
         self.bound_names = {
@@ -274,6 +304,9 @@ class _Scope:
             self.ignored = self.composition.terminal(
                 self.composition.repeated_language(either, 0, maximum), "%ignore"
             )
+            if any("temperature" in rule.attributes for rule in self.rules.values()):
+                # Ignored text has no temperature, although rules contain the one after their lexemes.
+                self.ignored = self.composition.named("%ignore[temperature=default]", self.ignored)
 
     def read_rules(self) -> None:
         if "start" not in self.begun:
@@ -368,7 +401,8 @@ class _Scope:
         if definition.attributes.keys().isdisjoint(_OF_LEXEMES):
             self.check_attributes(definition)
             part = self.part(definition.body, instance)
-            return self.composition.scope(part) if _binds(definition.body) else part
+            part = self.composition.scope(part) if _binds(definition.body) else part
+            return self.with_temperature(definition, part)
         if definition.is_parametric:
             message = "a rule with a parameter is no lexeme"
             self.errors.add("unsupported-grammar", definition.span, message)
@@ -376,7 +410,14 @@ class _Scope:
         lexeme = self.lexeme_of(definition)
         is_lazy = not definition.attributes.keys().isdisjoint(_LAZY)
         language = self.without_rivals(lexeme.language, rivals, name if is_lazy else None)
-        return self.lexeme(language, name, lexeme.max_tokens)
+        return self.with_temperature(definition, self.lexeme(language, name, lexeme.max_tokens))
+
+    def with_temperature(self, definition: Definition, part: int) -> int:
+        """Returns a part as a rule whose name has the temperature, if the definition has one."""
+        value = definition.attributes.get("temperature", (None, (0, 0)))[0]
+        if not _is_temperature(value):
+            return part
+        return self.composition.named(f"{definition.name}[temperature={value}]", part)
 
     def check_attributes(self, definition: Definition) -> None:
         """Refuses unknown attributes, and warns of those without an effect on masks."""
@@ -423,7 +464,7 @@ class _Scope:
                 self.errors.add("unexpected-input", span, f"{name} cannot be combined with {other}")
             else:
                 language = self.composition.concatenated_language([language, self.language(ending)])
-            if name == "stop":
+            if name == "stop" and not self.translation.keeps_stops:
                 self.composition.warn(
                     f"the `stop` of `{definition.name}` stays in the text", "`suffix=` says so in the grammar"
                 )
@@ -474,7 +515,11 @@ class _Scope:
 
     def check_temperature(self, definition: Definition, value: Any, span: tuple[int, int]) -> None:
         if isinstance(value, bool) or not isinstance(value, int | float):
-            self.errors.add("unexpected-input", span, "`temperature` is a number")
+            self.errors.add("unexpected-input", span, "expected number after temperature=")
+        elif not _is_temperature(value):
+            self.errors.add(
+                "unexpected-input", span, "temperature must be a finite non-negative number"
+            )
         else:
             self.composition.warn(
                 f"the temperature of `{definition.name}` changes no mask", "give it to the sampler"
@@ -688,6 +733,11 @@ def _defect_of_substrings(value: Any) -> str:
         return "only one field can be set on %regex"
     name = next(iter(value))
     return f"{name} must be {'an array of strings' if name == 'substring_chunks' else 'a string'}"
+
+
+def _is_temperature(value: Any) -> bool:
+    is_number = isinstance(value, int | float) and not isinstance(value, bool)
+    return is_number and 0 <= value < math.inf
 
 
 def _is_empty_string(node: Any) -> bool:

@@ -26,12 +26,16 @@ from grammask.compat.xgrammar.messages import (
 )
 from grammask.compat.xgrammar.structural_tag import StructuralTag
 from grammask.grammar import Grammar as CoreGrammar
+from grammask.llguidance_grammars import LlguidanceLarkSource
+from grammask.llguidance_grammars import captured_rules as lark_captured_rules
 from grammask.structural_tags import structural_tag_part
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from grammask.compat.xgrammar.tokenizer_info import TokenizerInfo
+    from grammask.composition import Part
+    from grammask.llguidance_grammars import CapturedRule
 
 __all__ = ["SERIALIZATION_VERSION", "Grammar"]
 
@@ -168,7 +172,7 @@ class Grammar:
             TypeError: A named grammar is neither.
         """
         del tokenizer_info
-        named: dict[str, str | CoreGrammar] = {}
+        parts: list[tuple[str, str | Part]] = []
         recipes: dict[str, Any] = {}
         given: Any = {} if named_grammars is None else named_grammars
         if not isinstance(given, dict):
@@ -182,14 +186,17 @@ class Grammar:
                 msg = f"Invalid named grammar name: {name!r}"
                 raise RuntimeError(msg)
             if isinstance(value, str):
-                named[name] = recipes[name] = value
+                recipes[name] = value
+                parts.append((name, value))
             elif isinstance(value, Grammar):
-                named[name], recipes[name] = value.grammar, value.recipe
+                recipes[name] = value.recipe
+                parts.append((name, value.grammar.as_part()))
             else:
                 msg = "named grammar values must be Grammar instances or Lark strings"
                 raise TypeError(msg)
         with grammar_errors(message=lambda error: lark_error(error, lark_string)):
-            grammar = CoreGrammar.from_llguidance_lark(lark_string, grammars=named)
+            source = LlguidanceLarkSource(lark_string, tuple(parts), keeps_stops=True)
+            grammar = CoreGrammar.of_source(source)
         return Grammar(grammar, ("lark", lark_string, recipes))
 
     @staticmethod
@@ -237,14 +244,18 @@ class Grammar:
             joined = CoreGrammar.union(*[each.grammar for each in grammars])
         return Grammar(joined, ("union", *(each.recipe for each in grammars)))
 
-    def captured_rules(self) -> dict[str, str]:
-        """Returns the name of the capture of each rule with one; an addition to xgrammar's interface.
+    def captured_rules(self) -> list[CapturedRule]:
+        """Returns the rules that concern captures; an addition to xgrammar's interface.
 
         Raises:
-            CapturesUnavailable: A grammar within this one has captures, or a rule has a stop or suffix.
+            CapturesUnavailable: A grammar within this one has captures, or a rule in EBNF hides a part of its text.
         """
         kind, *arguments = self._recipe
-        rules = captured_rules(arguments[0]) if kind in ("ebnf", "lark") else {}
+        rules: list[CapturedRule] = []
+        if kind == "lark":
+            rules = lark_captured_rules(arguments[0])
+        elif kind == "ebnf":
+            rules = captured_rules(arguments[0])
         inner = [arguments[1]] if kind == "lark" else [arguments] if kind in ("concat", "union") else []
         if any(captured_rules(text) for text in _texts(inner)):
             msg = "captures of grammars within others are not supported"
