@@ -68,17 +68,19 @@ class RuleCaptures:
     """
 
     def __init__(self, grammar: Grammar, rules: Sequence[CapturedRule], vocabulary: Vocabulary) -> None:
-        self._rules = rules
-        self._endings = [
-            None if rule.ending is None else _grammask.Parser(rule.ending, ["body", "end"]) for rule in rules
-        ]
         self._vocabulary = vocabulary
         core = grammar._core  # noqa: SLF001 - within the package
         if isinstance(core, _grammask.LexedGrammar):
             msg = "captures of grammars with a lexer are not supported"
             raise CapturesUnavailable(msg)
-        names = [rule.name for rule in rules]
-        self._parser = _grammask.Parser(core, names, None, vocabulary) if rules else None
+        parts = [(name, rule) for rule in rules for name in _names(core, rule)]
+        self._rules = [rule for _, rule in parts]
+        self._endings = [
+            None if rule.ending is None else _grammask.Parser(rule.ending, ["body", "end"])
+            for rule in self._rules
+        ]
+        names = [name for name, _ in parts]
+        self._parser = _grammask.Parser(core, names, None, vocabulary) if names else None
 
     @property
     def has_rules(self) -> bool:
@@ -130,6 +132,12 @@ class RuleCaptures:
         parse.feed(text[start:end])
         spans = {number: (start + first, start + last) for number, first, last, _, _ in parse.whole() or []}
         return spans.get(1)
+
+
+def _names(grammar: _grammask.Grammar, rule: CapturedRule) -> list[str]:
+    """Returns the names of a rule in a grammar: those of its copies for each context, or its own."""
+    marked = re.compile(re.escape(rule.name) + r"\[capture\](?:_[0-9]+)?")
+    return [name for name in grammar.rule_names if marked.fullmatch(name)] or [rule.name]
 
 
 def _without(text: bytes, start: int, end: int, hidden: Sequence[tuple[int, int]]) -> bytes:

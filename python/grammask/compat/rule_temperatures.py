@@ -20,7 +20,8 @@ if TYPE_CHECKING:
 
 __all__ = ["RuleTemperatures", "TemperatureReader"]
 
-_NAME = re.compile(r".*\[temperature=(?P<value>[^\]]*)\]", re.DOTALL)
+_NAME = re.compile(r".*\[temperature=(?P<value>[^\]]*)\](?:_[0-9]+)?", re.DOTALL)
+"""A composition adds a number to a name that it has already."""
 
 
 class RuleTemperatures:

@@ -174,6 +174,9 @@ class _Scope:
         self.stops = Stops(Statements() if translation.keeps_stops else statements)
         self.lexemes: dict[str, _Lexeme] = {}
         self.lazy: LazyLexemes | None = None
+        self.has_captures = any(
+            not rule.attributes.keys().isdisjoint(("capture", "stop_capture")) for rule in self.rules.values()
+        )
         self.bound_names = {
             node.value[1]
             for definition in statements.rules.values()
@@ -402,7 +405,7 @@ class _Scope:
             self.check_attributes(definition)
             part = self.part(definition.body, instance)
             part = self.composition.scope(part) if _binds(definition.body) else part
-            return self.with_temperature(definition, part)
+            return self.marked(definition, part)
         if definition.is_parametric:
             message = "a rule with a parameter is no lexeme"
             self.errors.add("unsupported-grammar", definition.span, message)
@@ -410,14 +413,20 @@ class _Scope:
         lexeme = self.lexeme_of(definition)
         is_lazy = not definition.attributes.keys().isdisjoint(_LAZY)
         language = self.without_rivals(lexeme.language, rivals, name if is_lazy else None)
-        return self.with_temperature(definition, self.lexeme(language, name, lexeme.max_tokens))
+        return self.marked(definition, self.lexeme(language, name, lexeme.max_tokens))
 
-    def with_temperature(self, definition: Definition, part: int) -> int:
-        """Returns a part as a rule whose name has the temperature, if the definition has one."""
-        value = definition.attributes.get("temperature", (None, (0, 0)))[0]
-        if not _is_temperature(value):
-            return part
-        return self.composition.named(f"{definition.name}[temperature={value}]", part)
+    def marked(self, definition: Definition, part: int) -> int:
+        """Returns a part as a rule whose name says that it has a temperature, or concerns captures.
+
+        A rule is made for each context, under names of its own; these names begin alike.
+        """
+        attributes = definition.attributes
+        value = attributes.get("temperature", (None, (0, 0)))[0]
+        if _is_temperature(value):
+            part = self.composition.named(f"{definition.name}[temperature={value}]", part)
+        if self.has_captures and not attributes.keys().isdisjoint(("capture", "suffix", "stop")):
+            part = self.composition.named(f"{definition.name}[capture]", part)
+        return part
 
     def check_attributes(self, definition: Definition) -> None:
         """Refuses unknown attributes, and warns of those without an effect on masks."""

@@ -121,7 +121,8 @@ def _text_of_schema(schema: Any, *, json_format: str = "json", **options: Any) -
         "style": json_format,
         **{name: options[name] for name in ("any_order", "max_whitespace_cnt") if name in options},
     }
-    if options.keys() - {"any_order", "max_whitespace_cnt"}:
+    # White space within values is flexible in all styles.
+    if options.keys() - {"any_order", "max_whitespace_cnt", "any_whitespace", "separators"}:
         raise NotImplementedError(f"the options {sorted(options)} of a style")
     return grammar.from_structural_tag({"type": "structural_tag", "format": content}).serialize_json()
 
