@@ -24,6 +24,7 @@ from grammask.compat.xgrammar.messages import (
     schema_error,
     structural_tag_error,
 )
+from grammask.compat.xgrammar.recursion_depth import check_depth
 from grammask.compat.xgrammar.structural_tag import StructuralTag
 from grammask.grammar import Grammar as CoreGrammar
 from grammask.llguidance_grammars import LlguidanceLarkSource
@@ -105,6 +106,7 @@ class Grammar:
         if isinstance(schema, type):
             schema = schema.model_json_schema()  # type: ignore[attr-defined]
         text = schema if isinstance(schema, str) else json.dumps(schema)
+        check_depth(text)
         options = {
             "any_whitespace": any_whitespace,
             "indent": indent,
@@ -146,6 +148,12 @@ class Grammar:
         Raises:
             RuntimeError: The expression is invalid, or not regular.
         """
+        if "\0" in regex_string:
+            msg = "The regex must not contain null characters; write \\0"
+            raise RuntimeError(msg)
+        if _has_consecutive_quantifiers(regex_string):
+            msg = f"Two consecutive repetition modifiers are not allowed. The expression is {regex_string!r}"
+            raise RuntimeError(msg)
         with grammar_errors(message=lambda error: expression_error(error, regex_string)):
             grammar = CoreGrammar.from_regex(_grammask.xgrammar_expression(regex_string))
         result = Grammar(grammar, ("regex", regex_string))
@@ -278,6 +286,7 @@ class Grammar:
             DeserializeVersionError: The text was written by xgrammar or by another version.
             DeserializeFormatError: The text is not a serialised object of this class.
         """
+        check_depth(json_string, InvalidJSONError)
         try:
             parts = json.loads(json_string)
         except ValueError as error:
@@ -293,6 +302,20 @@ class Grammar:
         except (KeyError, TypeError, ValueError, IndexError) as error:
             msg = f"this is no serialised grammar: {error!r}"
             raise DeserializeFormatError(msg) from error
+
+
+_ELEMENTS = re.compile(r"\\.|\[(?:\\.|[^\]\\])*\]|(?P<quantifier>[*+?]|\{[0-9]+(?:,[0-9]*)?\})\??|\(\?|.", re.DOTALL)
+
+
+def _has_consecutive_quantifiers(pattern: str) -> bool:
+    """Whether a quantifier follows another, which ECMAScript does not permit."""
+    was_quantifier = False
+    for element in _ELEMENTS.finditer(pattern):
+        is_quantifier = element["quantifier"] is not None
+        if is_quantifier and was_quantifier:
+            return True
+        was_quantifier = is_quantifier
+    return False
 
 
 def _texts(values: list[Any]) -> Iterator[str]:
@@ -354,6 +377,7 @@ def _structural_tag(args: Sequence[Any], kwargs: dict[str, Any]) -> dict[str, An
     if hasattr(tag, "model_dump_json"):
         tag = tag.model_dump_json()
     if isinstance(tag, str):
+        check_depth(tag, InvalidJSONError)
         try:
             tag = json.loads(tag)
         except ValueError as error:

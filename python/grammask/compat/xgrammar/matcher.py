@@ -68,6 +68,10 @@ class GrammarMatcher:
         if isinstance(override_stop_tokens, int):
             override_stop_tokens = [override_stop_tokens]
         vocabulary = compiled_grammar.tokenizer_info.vocabulary
+        size = compiled_grammar.tokenizer_info.vocab_size
+        if any(not 0 <= token < size for token in override_stop_tokens or ()):
+            msg = f"override_stop_tokens must be token ids below {size}, not {override_stop_tokens}"
+            raise RuntimeError(msg)
         self._compiled = compiled_grammar
         with grammar_errors():
             self._temperatures = compiled_grammar.temperatures().reader()
@@ -75,7 +79,7 @@ class GrammarMatcher:
         self._steps: list[int | bytes] | None = [] if has_parts else None
         """The text, where captures or temperatures may be asked for."""
         self._matcher = RequestMatcher(compiled_grammar.compiled, vocabulary, override_stop_tokens)
-        self._size = compiled_grammar.tokenizer_info.vocab_size
+        self._size = size
         self._has_hidden_end = vocabulary.size > self._size
         self._ends_when_complete = terminate_without_stop_token
         self._temperature = default_temperature
@@ -165,12 +169,23 @@ class GrammarMatcher:
             True; False if ``time_threshold`` is positive and the call took more seconds. All rows are written anyway.
 
         Raises:
-            RuntimeError: A node is not in the tree, or is reached twice; at a node, no token is legal and the text is
+            RuntimeError: The arguments have wrong types or shapes; a node is not in the tree, or is reached twice; at a node, no token is legal and the text is
                 not complete, or a budget was exceeded; ``temperatures`` is no float32 array of a value per node.
         """
         start = time.perf_counter()
+        for edges in (retrieve_next_token, retrieve_next_sibling, draft_tokens):
+            if hasattr(edges, "dtype") and np.asarray(edges).dtype != np.int64:
+                msg = f"the tree and its tokens are of int64, not of {edges.dtype}"
+                raise RuntimeError(msg)
+        shape = np.asarray(token_bitmask).shape
+        if len(shape) != 2 or shape[0] != len(draft_tokens):
+            msg = f"the bitmask has a row for each of the {len(draft_tokens)} nodes, not the shape {shape}"
+            raise RuntimeError(msg)
         next_token = [int(node) for node in retrieve_next_token]
         next_sibling = [int(node) for node in retrieve_next_sibling]
+        if next_sibling and next_sibling[0] >= 0:
+            msg = "the root has no siblings"
+            raise RuntimeError(msg)
         tokens = [int(token) for token in draft_tokens]
         _check_tree(next_token, next_sibling, len(tokens))
         if temperatures is not None:

@@ -181,7 +181,7 @@ def _of_schema(entry: Diagnostic, schema: Any) -> str | None:
             return f"{name} must be a boolean or an object"
         case "prefixItems":
             return "prefixItems must be an array of objects or booleans"
-        case "properties" | "patternProperties" as name:
+        case "properties" | "patternProperties" | "propertyNames" as name:
             return f"{name} must be an object"
         case "required":
             return "required must be an array"

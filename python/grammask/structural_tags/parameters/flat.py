@@ -15,7 +15,11 @@ from grammask import composition
 from grammask.errors import GrammarError, GrammarSemanticError
 from grammask.schemas.keywords import CONSTRAINTS, CONTENT, CONTENT_KEYWORDS, escaped
 from grammask.structural_tags.parameters.flat_decoder import UNDECLARED_NAME, FlatDecoder
-from grammask.structural_tags.parameters.object_alternatives import object_alternatives, resolved
+from grammask.structural_tags.parameters.object_alternatives import (
+    object_alternatives,
+    resolved,
+    resolved_value,
+)
 from grammask.structural_tags.parameters.style import EMPTY, Member, counted_members_part, members_part
 from grammask.structural_tags.parameters.undeclared import ABOUT_UNDECLARED, undeclared_properties
 from grammask.structural_tags.parameters.value_shapes import NOT_ABOUT_STRINGS
@@ -196,6 +200,7 @@ class _FlatEncoder:
         return [*parts, self.space, composition.literal(last)] if last else parts
 
     def values(self, schema: Any, pointer: str) -> list[tuple[str, Part]]:
+        schema = resolved_value(schema, self.definitions, self.context.constraints)
         text = composition.free_text(before=self.style.end, without=self.context.excludes)
         if schema is True or (
             isinstance(schema, Mapping) and not any(keyword in self.context.constraints for keyword in schema)

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-__all__ = ["object_alternatives", "resolved"]
+__all__ = ["object_alternatives", "resolved", "resolved_value"]
 
 _DEFINITIONS = ("$defs", "definitions")
 
@@ -33,6 +33,22 @@ def resolved(schema: Any, constraints: frozenset[str]) -> Any:
         kept = {key: schema[key] for key in _DEFINITIONS if key in schema}
         schema = {**kept, **target} if isinstance(target, Mapping) else target
     return schema
+
+
+def resolved_value(schema: Any, definitions: Mapping[str, Any], constraints: frozenset[str]) -> Any:
+    """Returns the schema that the schema of a value without other constraints refers to.
+
+    Args:
+        schema: The schema.
+        definitions: The definitions of the schema around it, as ``{"$defs": {...}}``.
+        constraints: The keywords that constrain values.
+    """
+    if not isinstance(schema, Mapping) or constraints & schema.keys() != {"$ref"}:
+        return schema
+    target = resolved({**definitions, **schema}, constraints)
+    if not isinstance(target, Mapping):
+        return target
+    return {key: value for key, value in target.items() if key not in definitions}
 
 
 def object_alternatives(schema: Any, constraints: frozenset[str]) -> list[Any]:
