@@ -201,7 +201,8 @@ impl<'s> GbnfParser<'s> {
             let span = Span::new(name.span.start, end);
             let body = self.builder.scope_of_bindings(body, span);
             if let Some(temperature) = temperature {
-                let inner = self.builder.nonterminal(&format!("{text}[temperature={temperature}]"), name.span);
+                let inner =
+                    self.builder.nonterminal(&format!("{text}[temperature={temperature}]"), name.span);
                 let reference = self.builder.reference(inner, name.span);
                 self.builder.define(lhs, reference, span);
                 lhs = inner;
