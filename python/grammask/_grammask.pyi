@@ -267,7 +267,7 @@ class Grammar:
 
     @property
     def rule_names(self) -> list[str]:
-        """The names of the rules, in the order of their definition; a composition may have several rules of one name."""
+        """The names of the rules, in the order of their definition; a composition adds numbers to equal names."""
 
     @property
     def relaxations(self) -> list[Diagnostic]:

@@ -29,9 +29,7 @@ def written(name: str, value: Any, style: str) -> str:
 @pytest.mark.parametrize("style", FLAT_STYLES)
 @pytest.mark.parametrize("required", [(), ("a",), ("b", "d")])
 @pytest.mark.parametrize(("least", "most"), [(0, 2), (2, None), (2, 3), (1, 1), (4, 4), (3, 9)])
-def test_numbers_of_properties(
-    least: int, most: int | None, required: tuple[str, ...], style: str
-) -> None:
+def test_numbers_of_properties(least: int, most: int | None, required: tuple[str, ...], style: str) -> None:
     schema: dict[str, Any] = {
         "type": "object",
         "properties": {name: {"type": "integer"} for name in NAMES},
@@ -76,7 +74,10 @@ UNIONS: list[dict[str, Any]] = [
             {"type": "object", "properties": {"a": {"type": "string"}}, "additionalProperties": False},
         ],
     },
-    {"$defs": {"A": {"properties": {"a": {"$ref": "#/$defs/N"}}}, "N": {"enum": [1, "x"]}}, "$ref": "#/$defs/A"},
+    {
+        "$defs": {"A": {"properties": {"a": {"$ref": "#/$defs/N"}}}, "N": {"enum": [1, "x"]}},
+        "$ref": "#/$defs/A",
+    },
 ]
 OBJECTS = [
     dict(zip(names, values, strict=True))

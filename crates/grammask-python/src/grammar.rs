@@ -159,7 +159,7 @@ impl PyGrammar {
         self.grammar.source()
     }
 
-    /// The names of the rules, in the order of their definition; a composition may have several rules of one name.
+    /// The names of the rules, in the order of their definition; a composition adds numbers to equal names.
     #[getter]
     fn rule_names(&self) -> Vec<&str> {
         let rules = self.grammar.nonterminals().iter().filter(|rule| rule.defined);

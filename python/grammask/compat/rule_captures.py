@@ -118,7 +118,9 @@ class RuleCaptures:
             if own is not None and rule.end_capture is not None:
                 found.append((own[1], -own[0], rule.end_capture, text[slice(*own)]))
             if rule.capture is not None:
-                hidden = [one for one in [*in_all, own] if one is not None and start <= one[0] and one[1] <= end]
+                hidden = [
+                    one for one in [*in_all, own] if one is not None and start <= one[0] and one[1] <= end
+                ]
                 found.append((end, -start, rule.capture, _without(text, start, end, sorted({*hidden}))))
         found.sort(key=lambda capture: capture[:2])
         return [capture[2:] for capture in found]

@@ -1,7 +1,8 @@
 """The temperature at a position of a text, from the rules that have the option ``temperature`` in a grammar.
 
-Masks do not depend on temperatures, so the matcher of grammask has none. A rule with a temperature contains a rule whose
-name ends with ``[temperature=x]``, and the parser for captures finds which of these the next token can belong to.
+Masks do not depend on temperatures, so the matcher of grammask has none. A rule with a temperature contains a rule
+whose name ends with ``[temperature=x]``, and the parser for captures finds which of these the next token can belong
+to.
 """
 
 from __future__ import annotations
@@ -37,12 +38,15 @@ class RuleTemperatures:
 
     def __init__(self, grammar: Grammar, vocabulary: Vocabulary) -> None:
         core = grammar._core  # noqa: SLF001 - within the package
-        is_lexed = isinstance(core, _grammask.LexedGrammar)
-        names = [] if is_lexed else [name for name in dict.fromkeys(core.rule_names) if _NAME.fullmatch(name)]
+        self._values: list[float | None] = []
+        self._parser: _grammask.Parser | None = None
+        if isinstance(core, _grammask.LexedGrammar):
+            return
+        names = [name for name in dict.fromkeys(core.rule_names) if _NAME.fullmatch(name)]
         texts = [match["value"] for name in names if (match := _NAME.fullmatch(name))]
         self._values = [None if text == "default" else float(text) for text in texts]
-        has_temperatures = any(value is not None for value in self._values)
-        self._parser = _grammask.Parser(core, names, None, vocabulary) if has_temperatures else None
+        if any(value is not None for value in self._values):
+            self._parser = _grammask.Parser(core, names, None, vocabulary)
 
     def reader(self) -> TemperatureReader | None:
         """Returns a reader at the beginning of a text; None if no rule has a temperature."""

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from grammask.llguidance_grammars.syntax import Node, read
 from grammask.llguidance_grammars.diagnostics import TextErrors
+from grammask.llguidance_grammars.syntax import Node, read
 from grammask.llguidance_grammars.translation import ending_grammar
 
 if TYPE_CHECKING:
@@ -23,8 +23,8 @@ class CapturedRule:
     Attributes:
         name: The name of the rule.
         capture: The name of the capture of its texts; None for none.
-        hidden_in: Which captures lack the end of the rule: ``"own"`` (``suffix``), ``"all"`` that contain it (``stop``), or
-            None for a rule without one.
+        hidden_in: Which captures lack the end of the rule: ``"own"`` (``suffix``), ``"all"`` that contain it
+            (``stop``), or None for a rule without one.
         end_capture: The name of the capture of its ends; None for none.
         ending: The grammar of a text of the rule, with the rules ``body`` and ``end``; None without an end.
     """

@@ -95,5 +95,5 @@ def _defect(text: str, position: int) -> tuple[str, str | None]:
             state = "invalid" if is_closed else "unterminated"
             return f"{state} special token", "it is written `<name>` or `<[id]>`, without white space"
         case "'":
-            return "unexpected character \"'\"", "strings have double quotes"
+            return 'unexpected character "\'"', "strings have double quotes"
     return f"unexpected character `{text[position]}`", None

@@ -120,9 +120,7 @@ def _bottom_up(root: Node, parameter: int | None = None) -> Iterator[Node]:
 class _Translation:
     """The state that the scopes of a grammar share."""
 
-    def __init__(
-        self, limits: Limits | None, named: Mapping[str, str | Part], *, keeps_stops: bool
-    ) -> None:
+    def __init__(self, limits: Limits | None, named: Mapping[str, str | Part], *, keeps_stops: bool) -> None:
         self.limits = limits
         self.keeps_stops = keeps_stops
         self.named = named
@@ -526,9 +524,7 @@ class _Scope:
         if isinstance(value, bool) or not isinstance(value, int | float):
             self.errors.add("unexpected-input", span, "expected number after temperature=")
         elif not _is_temperature(value):
-            self.errors.add(
-                "unexpected-input", span, "temperature must be a finite non-negative number"
-            )
+            self.errors.add("unexpected-input", span, "temperature must be a finite non-negative number")
         else:
             self.composition.warn(
                 f"the temperature of `{definition.name}` changes no mask", "give it to the sampler"

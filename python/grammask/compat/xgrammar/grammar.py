@@ -304,7 +304,9 @@ class Grammar:
             raise DeserializeFormatError(msg) from error
 
 
-_ELEMENTS = re.compile(r"\\.|\[(?:\\.|[^\]\\])*\]|(?P<quantifier>[*+?]|\{[0-9]+(?:,[0-9]*)?\})\??|\(\?|.", re.DOTALL)
+_ELEMENTS = re.compile(
+    r"\\.|\[(?:\\.|[^\]\\])*\]|(?P<quantifier>[*+?]|\{[0-9]+(?:,[0-9]*)?\})\??|\(\?|.", re.DOTALL
+)
 
 
 def _has_consecutive_quantifiers(pattern: str) -> bool:

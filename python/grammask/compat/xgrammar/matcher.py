@@ -162,15 +162,15 @@ class GrammarMatcher:
     ) -> bool:
         """Writes the mask of each node of a tree of drafted tokens; node 0 is the current text.
 
-        Rows of illegal nodes are set to zero; rows of their descendants are unchanged. Their ``temperatures`` are -1, as
-        those of nodes without a temperature.
+        Rows of illegal nodes are set to zero; rows of their descendants are unchanged. Their ``temperatures`` are -1,
+        as those of nodes without a temperature.
 
         Returns:
             True; False if ``time_threshold`` is positive and the call took more seconds. All rows are written anyway.
 
         Raises:
-            RuntimeError: The arguments have wrong types or shapes; a node is not in the tree, or is reached twice; at a node, no token is legal and the text is
-                not complete, or a budget was exceeded; ``temperatures`` is no float32 array of a value per node.
+            RuntimeError: The arguments have wrong types or shapes; a node is not in the tree, or is reached twice; at a
+                node, no token is legal and the text is not complete, or a budget was exceeded.
         """
         start = time.perf_counter()
         for edges in (retrieve_next_token, retrieve_next_sibling, draft_tokens):
@@ -381,8 +381,8 @@ class BatchGrammarMatcher:
         """Writes the temperatures of the matchers into rows; -1 for matchers without one.
 
         Raises:
-            RuntimeError: The number of rows is wrong, or a row does not exist; ``temperatures`` is no float32 array with
-                one dimension.
+            RuntimeError: The number of rows is wrong, or a row does not exist; ``temperatures`` is no float32 array
+                with one dimension.
         """
         _check_temperatures(temperatures)
         rows = list(range(len(matchers))) if indices is None else [int(index) for index in indices]

@@ -1,7 +1,7 @@
 """The wording of xgrammar's errors, which its callers match.
 
-A message begins with this wording, and ends with the errors as grammask shows them. The wording is derived from the code
-of a diagnostic and the input at its place. Where there is none, the message of grammask stands for it.
+A message begins with this wording, and ends with the errors as grammask shows them. The wording is derived from the
+code of a diagnostic and the input at its place. Where there is none, the message of grammask stands for it.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from grammask.errors import Diagnostic, GrammarError
 
 __all__ = ["ebnf_error", "expression_error", "lark_error", "schema_error", "structural_tag_error"]
+
 
 def structural_tag_error(error: GrammarError, tag: Any) -> str:
     """Returns the message about a structural tag, of which callers know the beginning."""
@@ -45,7 +46,6 @@ def lark_error(error: GrammarError, text: str) -> str:
 
 def ebnf_error(error: GrammarError, text: str) -> str:
     """Returns the message about a grammar in EBNF; it has the place in its first line."""
-
     return _message("", error, lambda entry: _of_ebnf(entry, text))
 
 
@@ -82,8 +82,16 @@ def _of_format(entry: Diagnostic, tag: Any) -> str | None:
     if entry.code == "unsupported-grammar" and name == "excludes":
         return "excludes must not start or end with formatting whitespace"
     if entry.code == "unsupported-grammar" and name == "style":
-        styles = ("json", "qwen_xml", "minimax_xml", "minimax_m3_xml", "deepseek_xml", "glm_xml", "cohere_xml")
-        return f"style must be {', '.join(map(_quoted, (*styles, 'kimi_k3_xml')))}, or \"deepseek_v4_1_xml\""
+        styles = (
+            "json",
+            "qwen_xml",
+            "minimax_xml",
+            "minimax_m3_xml",
+            "deepseek_xml",
+            "glm_xml",
+            "cohere_xml",
+        )
+        return f'style must be {", ".join(map(_quoted, (*styles, "kimi_k3_xml")))}, or "deepseek_v4_1_xml"'
     if entry.code != "invalid-structural-tag":
         return None
     if pointer == "#" and "format" not in tag:
@@ -350,7 +358,9 @@ def _of_call(macro: str, found: str, arguments: str) -> str | None:
         case "Regex" if found == "flags" and value is not None:
             is_text = value[1].startswith('"')
             flag = value[1].strip('"').strip("isu")[:1]
-            return f"regular-expression flag '{flag}' is not supported" if is_text else "flags must be a string"
+            return (
+                f"regular-expression flag '{flag}' is not supported" if is_text else "flags must be a string"
+            )
         case "Regex" if found == "json_string":
             return "json_string must be a boolean"
         case "Regex" if is_option:

@@ -106,7 +106,9 @@ class _FlatEncoder:
             return self.properties(schema)
         if not alternatives:
             self.diagnostics.unsupported(self.context.pointer, "parameters are the properties of an object")
-        names = {name for one in alternatives if isinstance(one, Mapping) for name in one.get("properties", ())}
+        names = {
+            name for one in alternatives if isinstance(one, Mapping) for name in one.get("properties", ())
+        }
         for name in sorted(names):
             if not re.fullmatch(UNDECLARED_NAME, name):
                 # The decoder knows no names where there are several objects.
@@ -161,13 +163,13 @@ class _FlatEncoder:
         minimum, maximum = self.count(schema, "minProperties"), self.count(schema, "maxProperties")
         if minimum is None and maximum is None:
             return members_part(members, before, context)
-        part = counted_members_part(members, before, context, minimum or 0, maximum)
-        if part is None:
+        counted = counted_members_part(members, before, context, minimum or 0, maximum)
+        if counted is None:
             self.diagnostics.unsupported(
                 pointer,
                 "numbers of properties together with undeclared ones, with any order, or that no object has",
             )
-        return part or EMPTY
+        return counted or EMPTY
 
     def count(self, schema: Mapping[str, Any], keyword: str) -> int | None:
         """Returns a number of properties; None, with a diagnostic if it is no number, without one."""

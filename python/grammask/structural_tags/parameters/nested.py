@@ -192,7 +192,9 @@ class _NestedEncoder:
 
     def check_name(self, name: str, pointer: str) -> None:
         if not self.style.has_entities and not _is_element_name(name):
-            self.diagnostics.unsupported(pointer, f"the name {name!r} cannot be the name of a tag: it is no element name")
+            self.diagnostics.unsupported(
+                pointer, f"the name {name!r} cannot be the name of a tag: it is no element name"
+            )
 
     def check_values(self, shapes: list[ValueShape], pointer: str) -> None:
         for shape in shapes:

@@ -1,7 +1,7 @@
 """The objects that a schema of parameters admits, as a union of schemas with ``properties``.
 
-A style whose tags say which values are strings needs no schema for reading parameters back, so its parameters may be those
-of one of several objects: alternatives of ``anyOf``, or objects listed in ``enum`` and ``const``.
+A style whose tags say which values are strings needs no schema for reading parameters back, so its parameters may be
+those of one of several objects: alternatives of ``anyOf``, or objects listed in ``enum`` and ``const``.
 """
 
 from __future__ import annotations
@@ -58,9 +58,7 @@ def object_alternatives(schema: Any, constraints: frozenset[str]) -> list[Any]:
         schema: The schema, with its definitions.
         constraints: The keywords that constrain values.
     """
-    kept = (
-        {key: schema[key] for key in _DEFINITIONS if key in schema} if isinstance(schema, Mapping) else {}
-    )
+    kept = {key: schema[key] for key in _DEFINITIONS if key in schema} if isinstance(schema, Mapping) else {}
     found: list[Any] = []
     stack: list[tuple[Any, int]] = [(schema, 0)]
     while stack:

@@ -24,7 +24,15 @@ if TYPE_CHECKING:
     from grammask.sources import Source
     from grammask.structural_tags.diagnostics import DiagnosticList
 
-__all__ = ["EMPTY", "EncodingContext", "Member", "ParameterDecoder", "ParameterStyle", "counted_members_part", "members_part"]
+__all__ = [
+    "EMPTY",
+    "EncodingContext",
+    "Member",
+    "ParameterDecoder",
+    "ParameterStyle",
+    "counted_members_part",
+    "members_part",
+]
 
 EMPTY = composition.literal("")
 

@@ -288,7 +288,9 @@ class SchemaShapes:
         if keywords & {"enum", "const"}:
             return self._listed(schema, keywords, pointer)
         if not keywords and not self.admits_any:
-            self.diagnostics.unsupported(pointer, "unconstrained schemas are not supported: this style writes no types")
+            self.diagnostics.unsupported(
+                pointer, "unconstrained schemas are not supported: this style writes no types"
+            )
             return []
         types = self._types(schema, pointer)
         about_other_types = {keyword for kind in _OF_TYPE for keyword in _OF_TYPE[kind]}
