@@ -245,11 +245,11 @@ class _StatementReader:
             return self.attribute_number()
         if token.kind in ("string", "regex", "terminal"):
             return self.atom(self.take())
-        raise self.error(
-            f"{attribute} terminal name must be uppercase"
-            if token.kind == "rule"
-            else "expected a number, a string, an expression or a terminal"
-        )
+        if attribute in ("suffix", "stop") and token.kind == "rule":
+            raise self.error(f"{attribute} terminal name must be uppercase")
+        numbers = ("temperature", "max_tokens", "max_chars")
+        kind = "number" if attribute in numbers else "number, string, expression or terminal"
+        raise self.error(f"expected {kind} after {attribute}=")
 
     def attribute_number(self) -> int | float:
         """Reads a number such as ``3``, ``-0.5`` or ``1e-2``, up to the next comma or bracket."""

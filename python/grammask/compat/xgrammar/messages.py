@@ -339,6 +339,8 @@ def _of_ebnf(entry: Diagnostic, text: str) -> str | None:
             argument = re.match(r'\w*\(\s*"((?:[^"\\]|\\.)*)"', source[entry.span[0] :].decode())
             pattern = re.sub(r"\\(.)", r"\1", argument[1]) if argument else ""
             said = _of_expression(entry, pattern) or said
+        case "unexpected-input" if found.startswith("temperature="):
+            said = "temperature must be a finite non-negative number"
         case "unexpected-input" if entry.expected == ["`,`", "`)`"]:
             said = "Expect , or ) in tuple"
         case "unexpected-input":
