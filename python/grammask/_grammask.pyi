@@ -266,6 +266,10 @@ class Grammar:
         """The source text."""
 
     @property
+    def rule_names(self) -> list[str]:
+        """The names of the rules, in the order of their definition; a composition adds numbers to equal names."""
+
+    @property
     def relaxations(self) -> list[Diagnostic]:
         """The constraints of a schema that the grammar does not enforce, with ``on_unsupported="relax"``."""
 
@@ -720,6 +724,12 @@ class Parse:
 
     def growing(self) -> list[tuple[int, int, int, bool, int | None]]:
         """Return the captures of a prefix of a text, as if every part that can continue did."""
+
+    def open_parts(self) -> list[int]:
+        """Return the numbers of the parts that the next byte or token can belong to, over all derivations of the text.
+
+        For each symbol in progress or expected next, it is the innermost part around it.
+        """
 
     def fork(self) -> Parse:
         """Return an independent parse of the same text."""

@@ -306,7 +306,7 @@ class GrammarReaders:
             (name, one if isinstance(one, str) else Part.of_source(one._source, one._core))  # noqa: SLF001
             for name, one in (grammars or {}).items()
         )
-        return cls.of_source(LlguidanceLarkSource(text, tuple(named), limits))
+        return cls.of_source(LlguidanceLarkSource(text, tuple(named), limits=limits))
 
     @classmethod
     def from_structural_tag(

@@ -755,6 +755,30 @@ CAPTURES = [
     ),
     ("lark", 'start: l\nl[capture]: D "," l | D\nD: /[0-9]/', "1,2", [("l", b"2"), ("l", b"1,2")]),
     ("lark", "start: /a+/", "aa", []),
+    *(
+        ("lark", text.replace("ENDING", ending), value, [*captures[:-1], ("outer", outer)])
+        for text, value, captures, outers in (
+            (
+                'start[capture="outer"]: r "z"\nr[capture="inner", ENDING=/!!+/, stop_capture="end"]: /[a-z]*/',
+                "ab!!z",
+                [("end", b"!!"), ("inner", b"ab"), None],
+                (b"ab!!z", b"abz"),
+            ),
+            (
+                'start[capture="outer"]: r "Z"\nr[capture="inner", ENDING=/b?a/, stop_capture="end"]: "b"',
+                "baZ",
+                [("end", b"a"), ("inner", b"b"), None],
+                (b"baZ", b"bZ"),
+            ),
+            (
+                'start[capture="outer"]: item item "z"\nitem[ENDING="!"]: /[ab]*/',
+                "a!b!z",
+                [None],
+                (b"a!b!z", b"abz"),
+            ),
+        )
+        for ending, outer in zip(("suffix", "stop"), outers, strict=True)
+    ),
 ]
 
 
@@ -778,13 +802,130 @@ def test_captures_as_theirs(kind: str, text: str, value: str, captures: list[Any
         assert matcher.get_captures() == []
 
 
+@pytest.mark.parametrize("attribute", ["suffix", "stop"])
+def test_ends_stay_in_the_text(attribute: str) -> None:
+    # The text after a stop of XGrammar begins after it, unlike in llguidance's own reader.
+    grammar = f'start: head "<a>" "b"\nhead[{attribute}="<a>"]: /[a-z]*/'
+    for module in (ours, theirs()):
+        for text, is_valid in (("x<a><a>b", True), ("x<a>b", False)):
+            matcher = module.GrammarMatcher(compiler(module).compile_lark(grammar))
+            accepted = matcher.accept_string(text)
+            assert (accepted and matcher.is_completed()) == is_valid, (module, text)
+
+
+TEMPERATURES = [
+    ("ebnf", 'root ::= "a" v "z"\nv[temperature=0.5] ::= "x"+ | "y" w\nw[temperature=2] ::= "b" | "c"'),
+    ("ebnf", 'root ::= l | r\nl[temperature=0.25] ::= "a"+\nr[temperature=1] ::= "a" "b"'),
+    ("ebnf", 'root[temperature=0.5] ::= ("a" root "b")?'),
+    ("lark", 'start: (v | "b")*\nv[temperature=0.5]: "a" /x+/ "c"'),
+    ("lark", '%ignore " "\nstart: v "b" v\nv[temperature=0]: "a"'),
+    ("lark", 'start: "a" v "b"\nv[temperature=4]: %json {"type": "boolean"}'),
+    ("lark", 'start: "a" v "b"\nv[temperature=4]: %lark { start: "c" w\n w: /x+/ }'),
+]
+
+
+@pytest.mark.parametrize(("kind", "text"), TEMPERATURES)
+@pytest.mark.filterwarnings("ignore:Multiple active grammar paths:RuntimeWarning")
+def test_temperatures_as_theirs(kind: str, text: str) -> None:
+    made = []
+    for module in (ours, theirs()):
+        compiled = compiler(module).compile_grammar(getattr(module.Grammar, f"from_{kind}")(text))
+        made.append(module.GrammarMatcher(compiled, default_temperature=0.125))
+    generator = random.Random(text)
+    steps = 0
+    for _ in range(400):
+        own, other = made
+        assert own.temperature == other.temperature, steps
+        piece = generator.choice([*"aaabcxxyzq  ", "tr", "true", "ue"])
+        accepted = [matcher.accept_string(piece) for matcher in made]
+        assert accepted[0] == accepted[1]
+        steps += accepted[0]
+        if steps and generator.random() < 0.3:
+            count = generator.randint(1, steps)
+            for matcher in made:
+                matcher.rollback(count)
+            steps -= count
+        if generator.random() < 0.1:
+            made = [matcher.fork() for matcher in made]
+
+
+def test_temperatures_of_nested_grammars_batches_and_drafts() -> None:
+    named = ours.Grammar.from_lark('start[temperature=0.25]: "x"')
+    grammar = ours.Grammar.from_lark(
+        'start: "a" v "b" v\nv[temperature=0.5]: @item | "y"', named_grammars={"item": named}
+    )
+    either = ours.Grammar.union(ours.Grammar.from_ebnf('root[temperature=3] ::= "q" "q"'), grammar)
+    matcher = ours.GrammarMatcher(compiler(ours).compile_grammar(either))
+    assert matcher.temperature == 3
+    assert matcher.accept_string("a")
+    with pytest.warns(RuntimeWarning, match="specify different temperatures"):
+        assert matcher.temperature == 0.5
+    assert matcher.accept_string("y")
+    assert matcher.temperature is None
+    assert matcher.accept_string("b")
+    assert matcher.temperature == 0.5
+    plain = ours.GrammarMatcher(compiler(ours).compile_regex("a"))
+    values = np.zeros(3, np.float32)
+    ours.BatchGrammarMatcher.batch_fill_temperature([matcher, plain], values, [2, 0])
+    assert values.tolist() == [-1, 0, 0.5]
+    with pytest.raises(RuntimeError, match="temperatures tensor"):
+        ours.BatchGrammarMatcher.batch_fill_temperature([matcher], np.zeros(1))
+    with pytest.raises(RuntimeError, match="indices size"):
+        ours.BatchGrammarMatcher.batch_fill_temperature([matcher], values, [0, 1])
+    with pytest.raises(RuntimeError, match="out of bounds"):
+        ours.BatchGrammarMatcher.batch_fill_temperature([matcher], values, [3])
+
+
+ERRORS = [
+    ("ebnf", 'root ::= "a" "', 'EBNF lexer error at line 1, column 15: Expect " in string literal'),
+    ("ebnf", "root ::= a", 'EBNF parser error at line 1, column 10: Rule "a" is not defined'),
+    ("ebnf", 'root ::= TagDispatch("tag1", rule1)', "column 21: Each tag dispatch element must be a tuple"),
+    ("ebnf", 'root ::= Regex("a", flags="m")', "regular-expression flag 'm' is not supported"),
+    ("lark", "start: missing", "unknown name 'missing'"),
+    ("lark", 'start: "a"{3,2}', "repetition end must be greater"),
+    ("lark", 'start: ("a"', "expected ')' after group"),
+    ("lark", 'start: %regex {"unknown":"abc"}', "unknown field 'unknown' in %regex"),
+    ("lark", 'start: r\nr[stop="a", stop="b"]: /c/', "stop attribute is specified more than once"),
+    ("regex", "(a", "The parenthesis is not closed."),
+    (
+        "json_schema",
+        {"type": "array", "minItems": 5, "maxItems": 3},
+        "minItems is greater than maxItems: 5 > 3",
+    ),
+    (
+        "structural_tag",
+        {"format": {"type": "or", "elements": []}},
+        "Or format must have at least one element",
+    ),
+    ("structural_tag", {"format": {"type": "any_text", "max_tokens": -1}}, "non-negative 32-bit integer"),
+]
+
+
+@pytest.mark.parametrize(("kind", "source", "words"), ERRORS)
+def test_errors_have_their_words(kind: str, source: Any, words: str) -> None:
+    if kind == "structural_tag":
+        source = {"type": "structural_tag", **source}
+    for module in (ours, theirs()):
+        given = json.dumps(source) if isinstance(source, dict) else source
+        with pytest.raises(RuntimeError) as caught:
+            getattr(module.Grammar, f"from_{kind}")(given)
+        assert words in str(caught.value), module
+    assert isinstance(caught.value, RuntimeError)
+
+
+def test_depth_of_json() -> None:
+    for module in (ours, theirs()):
+        with module.max_recursion_depth(50):
+            module.Grammar.from_json_schema('{"unused": ' + "[" * 40 + "]" * 40 + "}")
+            with pytest.raises(RuntimeError, match="Maximum recursion depth exceeded"):
+                module.Grammar.from_json_schema('{"unused": ' + "[" * 60 + "]" * 60 + "}")
+
+
 def test_captures_that_are_refused() -> None:
     inner = ours.Grammar.from_ebnf('root[capture] ::= "a"')
-    suffix = 'start: v "b"\nv[capture, suffix="!"]: /[a-z]*/'
-    for grammar in (ours.Grammar.concat(inner, inner), ours.Grammar.from_lark(suffix)):
-        matcher = ours.GrammarMatcher(compiler(ours).compile_grammar(grammar))
-        with pytest.raises(RuntimeError, match="captures"):
-            matcher.get_captures()
+    matcher = ours.GrammarMatcher(compiler(ours).compile_grammar(ours.Grammar.concat(inner, inner)))
+    with pytest.raises(RuntimeError, match="captures"):
+        matcher.get_captures()
     matcher = ours.GrammarMatcher(compiler(ours).compile_grammar(inner))
     with pytest.raises(RuntimeError, match="not recorded"):
         matcher.get_captures(deduplicate=False)

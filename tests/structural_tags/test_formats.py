@@ -211,7 +211,8 @@ def test_inexact_constructs_are_unsupported() -> None:
     for schema in (
         {"type": "object", "properties": {"a": {"type": ["string", "integer"], "pattern": "x"}}},
         {"type": "object", "properties": {"a": {"type": ["string", "null"], "not": {"const": "x"}}}},
-        {"type": "object", "properties": {"a": {"type": "string"}}, "minProperties": 1},
+        {"properties": {"a": {"type": "string"}}, "additionalProperties": True, "minProperties": 1},
+        {"properties": {"a": {"type": "string"}}, "minProperties": 2},
         {"type": "object", "properties": {"a": {"minimum": 1}}},
     ):
         with pytest.raises(grammask.UnsupportedGrammar):

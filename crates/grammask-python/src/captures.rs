@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use grammask::captures::{Capture, CaptureParse, CaptureParser};
+use grammask::captures::{Capture, CaptureParse, CaptureParser, PartId};
 use grammask::vocabulary::TokenId;
 use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedBytes;
@@ -117,6 +117,13 @@ impl PyParse {
     /// Return the captures of a prefix of a text, as if every part that can continue did.
     fn growing(&self) -> Vec<CaptureTuple> {
         tuples(&self.parse.growing())
+    }
+
+    /// Return the numbers of the parts that the next byte or token can belong to, over all derivations of the text.
+    ///
+    /// For each symbol in progress or expected next, it is the innermost part around it.
+    fn open_parts(&self) -> Vec<usize> {
+        self.parse.open_parts().into_iter().map(PartId::index).collect()
     }
 
     /// Return an independent parse of the same text.

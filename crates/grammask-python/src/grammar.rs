@@ -160,6 +160,13 @@ impl PyGrammar {
         self.grammar.source()
     }
 
+    /// The names of the rules, in the order of their definition; a composition adds numbers to equal names.
+    #[getter]
+    fn rule_names(&self) -> Vec<&str> {
+        let rules = self.grammar.nonterminals().iter().filter(|rule| rule.defined);
+        rules.map(|rule| &*rule.name).collect()
+    }
+
     /// Return the warnings of the front end.
     fn warnings(&self, py: Python<'_>) -> PyResult<Vec<Py<PyAny>>> {
         diagnostics(py, &self.warnings, self.grammar.source())

@@ -66,6 +66,7 @@ fn compare(
     for pick in picks.iter().map(Some).chain([None]) {
         prop_assert_eq!(parse.is_complete(), chart.is_complete(), "after {:?}", text);
         let mut oracle = Oracle::new(&mut productions, &parts, &text);
+        prop_assert_eq!(parse.open_parts(), oracle.open_parts(), "open after {:?} of {:?}", text, parts);
         if let Some(expected) = oracle.whole().filter(|_| !has_unit_cycle) {
             prop_assert_eq!(parse.whole(), Some(expected), "{:?} of {:?} in {:?}", text, parts, sketch);
         }
@@ -275,6 +276,52 @@ impl<'a> Oracle<'a> {
             places = copies.collect();
         }
         (ends, open)
+    }
+
+    /// The innermost parts around the next byte, by a search through all derivations.
+    fn open_parts(&self) -> Vec<PartId> {
+        let mut found = BTreeSet::new();
+        let mut visited = BTreeSet::new();
+        let mut pending = vec![(self.start, 0, None)];
+        while let Some((symbol, from, mut part)) = pending.pop() {
+            if !self.open.contains(&(symbol, from)) || !visited.insert((symbol, from, part)) {
+                continue;
+            }
+            let rule = match symbol {
+                Symbol::Nonterminal(id) => {
+                    part = self.part_of[id.index()].or(part);
+                    self.leads[id.index()].then_some(id.index())
+                }
+                Symbol::Terminal(_) => None,
+            };
+            let Some(rule) = rule else {
+                found.extend(part);
+                continue;
+            };
+            match &self.bodies[rule] {
+                Body::Alternatives(alternatives) => {
+                    for steps in alternatives {
+                        for (count, &step) in steps.iter().enumerate() {
+                            let (places, _) = self.sequence(&steps[..count], from);
+                            pending.extend(places.into_iter().map(|place| (step, place, part)));
+                        }
+                    }
+                }
+                Body::Repeat { symbol, max, .. } => {
+                    for count in 0..max
+                        .unwrap_or(u32::MAX)
+                        .min(u32::try_from(self.text.len()).expect("short texts") + 1)
+                    {
+                        let (places, _) = self.repetition(*symbol, count, Some(count), from);
+                        pending.extend(places.into_iter().map(|place| (*symbol, place, part)));
+                    }
+                }
+                Body::Selection { .. } | Body::Scope(_) | Body::Value { .. } => {
+                    unreachable!("no generated grammar has one")
+                }
+            }
+        }
+        found.into_iter().collect()
     }
 
     /// The captures of a complete text; `None` if it is not complete, or the derivation is cyclic.

@@ -10,6 +10,7 @@ import re
 from typing import TYPE_CHECKING
 
 from grammask import _grammask
+from grammask.llguidance_grammars import CapturedRule
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -32,20 +33,21 @@ class CapturesUnavailable(ValueError):
     """The captures of a grammar cannot be determined."""
 
 
-def captured_rules(text: str) -> dict[str, str]:
-    """Returns the name of the capture of each rule with one, of a grammar in Lark or EBNF.
+def captured_rules(text: str) -> list[CapturedRule]:
+    """Returns the rules with captures of a grammar in Lark or EBNF.
 
     Raises:
         CapturesUnavailable: There are captures, and rules with `stop` or `suffix`, whose texts are not in all captures.
     """
-    rules: dict[str, str] = {}
+    rules: list[CapturedRule] = []
     hiding = None
     for match in _RULE_WITH_OPTIONS.finditer(text):
         if _HIDDEN.search(match["options"]):
             hiding = match["rule"]
         capture = _CAPTURE.search(match["options"])
         if capture is not None:
-            rules[match["rule"]] = match["rule"] if capture["name"] is None else capture["name"]
+            name = match["rule"] if capture["name"] is None else capture["name"]
+            rules.append(CapturedRule(match["rule"], name))
     if hiding is not None and (rules or "capture" in text):
         msg = f"captures together with the stop or suffix of the rule {hiding} are not supported"
         raise CapturesUnavailable(msg)
@@ -57,7 +59,7 @@ class RuleCaptures:
 
     Args:
         grammar: The grammar of grammask.
-        rules: The name of the capture of each rule.
+        rules: The rules that are captured, or whose ends are hidden in captures.
         vocabulary: The vocabulary of the tokens.
 
     Raises:
@@ -65,14 +67,20 @@ class RuleCaptures:
         GrammarError: As on compiling.
     """
 
-    def __init__(self, grammar: Grammar, rules: dict[str, str], vocabulary: Vocabulary) -> None:
-        self._names = list(rules.values())
+    def __init__(self, grammar: Grammar, rules: Sequence[CapturedRule], vocabulary: Vocabulary) -> None:
         self._vocabulary = vocabulary
         core = grammar._core  # noqa: SLF001 - within the package
         if isinstance(core, _grammask.LexedGrammar):
             msg = "captures of grammars with a lexer are not supported"
             raise CapturesUnavailable(msg)
-        self._parser = _grammask.Parser(core, list(rules), None, vocabulary) if rules else None
+        parts = [(name, rule) for rule in rules for name in _names(core, rule)]
+        self._rules = [rule for _, rule in parts]
+        self._endings = [
+            None if rule.ending is None else _grammask.Parser(rule.ending, ["body", "end"])
+            for rule in self._rules
+        ]
+        names = [name for name, _ in parts]
+        self._parser = _grammask.Parser(core, names, None, vocabulary) if names else None
 
     @property
     def has_rules(self) -> bool:
@@ -100,8 +108,44 @@ class RuleCaptures:
                 parse.feed_tokens([step])
                 text += self._vocabulary.token(step) or b""
         captures = parse.whole() if parse.is_complete else parse.growing()
-        ended = sorted(
-            ((end, -start, part) for part, start, end, has_ended, _ in captures or [] if has_ended),
-            key=lambda capture: capture[:2],
-        )
-        return [(self._names[part], text[-start:end]) for end, start, part in ended]
+        ended = [(part, start, end) for part, start, end, has_ended, _ in captures or [] if has_ended]
+        ends = {span: self._end_of(text, *span) for span in ended}
+        in_all = [end for span, end in ends.items() if self._rules[span[0]].hidden_in == "all"]
+        found: list[tuple[int, int, str, bytes]] = []
+        for span, own in ends.items():
+            part, start, end = span
+            rule = self._rules[part]
+            if own is not None and rule.end_capture is not None:
+                found.append((own[1], -own[0], rule.end_capture, text[slice(*own)]))
+            if rule.capture is not None:
+                hidden = [
+                    one for one in [*in_all, own] if one is not None and start <= one[0] and one[1] <= end
+                ]
+                found.append((end, -start, rule.capture, _without(text, start, end, sorted({*hidden}))))
+        found.sort(key=lambda capture: capture[:2])
+        return [capture[2:] for capture in found]
+
+    def _end_of(self, text: bytes, part: int, start: int, end: int) -> tuple[int, int] | None:
+        """Returns the span of the stop or suffix of a rule; None for a rule without one."""
+        parser = self._endings[part]
+        if parser is None:
+            return None
+        parse = parser.parse()
+        parse.feed(text[start:end])
+        spans = {number: (start + first, start + last) for number, first, last, _, _ in parse.whole() or []}
+        return spans.get(1)
+
+
+def _names(grammar: _grammask.Grammar, rule: CapturedRule) -> list[str]:
+    """Returns the names of a rule in a grammar: those of its copies for each context, or its own."""
+    marked = re.compile(re.escape(rule.name) + r"\[capture\](?:_[0-9]+)?")
+    return [name for name in grammar.rule_names if marked.fullmatch(name)] or [rule.name]
+
+
+def _without(text: bytes, start: int, end: int, hidden: Sequence[tuple[int, int]]) -> bytes:
+    """Returns a part of a text without the hidden spans in it, which are sorted."""
+    kept = b""
+    for first, last in hidden:
+        kept += text[start:first]
+        start = max(start, last)
+    return kept + text[start:end]

@@ -25,6 +25,7 @@ _CLASSES: dict[str, type[GrammarError]] = {
     "duplicate-rule": GrammarSemanticError,
     "limit-exceeded": LimitExceeded,
     "missing-start": GrammarSemanticError,
+    "rule-in-terminal": GrammarSemanticError,
     "recursive-terminal": GrammarSemanticError,
     "undefined-symbol": GrammarSemanticError,
     "unsupported-grammar": UnsupportedGrammar,

@@ -218,7 +218,7 @@ class ParameterReader:
         if token.kind != "number" or len(token.text) > 24:
             raise self._error(f"a number up to {maximum} is expected")
         value = int(token.text, 16 if token.text.lower().startswith("0x") else 10)
-        if value > maximum:
+        if not 0 <= value <= maximum:
             raise self._error(f"a number up to {maximum} is expected")
         self._take()
         return value

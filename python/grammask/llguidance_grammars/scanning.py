@@ -19,7 +19,7 @@ _TOKENS = re.compile(
     |(?P<binding>(?:bind|same|other|without_prefix)!(?=\())
     |(?P<rule>[?!]?_?[a-z][a-z0-9_\-]*)
     |(?P<terminal>_?[A-Z][A-Z0-9_\-]*)
-    |(?P<number>0[xX][0-9a-fA-F]+|[0-9]+)
+    |(?P<number>0[xX][0-9a-fA-F]+|-?[0-9]+)
     |(?P<string>"(?:[^"\\\n]|\\[^\n])*"i?)
     |(?P<regex>/(?:[^/\\\n]|\\[^\n])+/[imsuxl]*)
     |(?P<special><[^<>\s]+>)
@@ -54,12 +54,7 @@ def scan(text: str, errors: TextErrors) -> list[SyntaxToken]:
             continue
         match = _TOKENS.match(text, position)
         if match is None:
-            errors.add(
-                "unexpected-input",
-                (position, position + 1),
-                "no token begins with this",
-                _advice(text[position]),
-            )
+            errors.add("unexpected-input", (position, position + 1), *_defect(text, position))
             position += 1
             continue
         kind = str(match.lastgroup)
@@ -81,16 +76,24 @@ def _object(text: str, position: int, tokens: list[SyntaxToken], errors: TextErr
     try:
         value, end = _DECODER.raw_decode(text, start)
     except (ValueError, RecursionError) as error:
-        errors.add("invalid-json", (start, start + 1), f"this is no JSON: {error}")
+        message = f"failed to parse JSON value after {tokens[-1].text}: {error}"
+        errors.add("invalid-json", (start, start + 1), message)
         value, end = None, text.find("\n", start) if "\n" in text[start:] else len(text)
     tokens.append(SyntaxToken("object", text[start:end], (start, end), value))
     return end
 
 
-def _advice(character: str) -> str | None:
-    return {
-        "'": "strings have double quotes",
-        '"': "the string has no end on its line",
-        "/": "the expression has no end on its line; a slash in it is written `\\/`",
-        "<": "a special token is written `<name>` or `<[id]>`",
-    }.get(character)
+def _defect(text: str, position: int) -> tuple[str, str | None]:
+    """Returns what is wrong where no token begins, and a remedy."""
+    match text[position]:
+        case '"':
+            return "unterminated string literal", "a string ends on its line"
+        case "/":
+            return "unterminated regular expression", "it ends on its line; a slash in it is written `\\/`"
+        case "<":
+            is_closed = ">" in text[position:].partition("\n")[0]
+            state = "invalid" if is_closed else "unterminated"
+            return f"{state} special token", "it is written `<name>` or `<[id]>`, without white space"
+        case "'":
+            return 'unexpected character "\'"', "strings have double quotes"
+    return f"unexpected character `{text[position]}`", None

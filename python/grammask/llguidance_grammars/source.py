@@ -22,11 +22,13 @@ class LlguidanceLarkSource:
     Attributes:
         text: The text.
         named: The grammars that ``@name`` refers to, as texts in the same dialect or as parts.
+        keeps_stops: Whether a stop is a part of the text, as in XGrammar, so that the next part begins after it.
         limits: Budgets for expressions, schemas, and rules with parameters.
     """
 
     text: str
     named: tuple[tuple[str, str | Part], ...] = ()
+    keeps_stops: bool = False
     limits: Limits | None = field(default=None, compare=False, repr=False)
 
     def build(self) -> _grammask.Grammar:
@@ -35,4 +37,4 @@ class LlguidanceLarkSource:
         Raises:
             GrammarError: As of :meth:`grammask.Grammar.from_llguidance_lark`.
         """
-        return llguidance_grammar(self.text, self.limits, dict(self.named))
+        return llguidance_grammar(self.text, self.limits, dict(self.named), keeps_stops=self.keeps_stops)

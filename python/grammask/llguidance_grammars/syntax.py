@@ -20,6 +20,9 @@ __all__ = ["Definition", "Node", "Statements", "read", "read_tokens"]
 
 Span = tuple[int, int]
 
+_OPTIONS = ("allow_initial_skip", "allow_invalid_utf8", "no_forcing", "skip_repetition")
+"""The options of ``%llguidance``."""
+
 
 @dataclass(frozen=True, slots=True)
 class Node:
@@ -181,11 +184,11 @@ class _StatementReader:
         elif token.text == "%import":
             self.imports()
         elif token.text in ("%llguidance", "%grammar_options"):
-            self.options()
+            self.options(token)
         else:
             self.position -= 1
             if token.kind == "directive":
-                raise self.unsupported(f"`{token.text}` is not supported here")
+                raise self.unsupported(f"the directive {token.text} is not supported here")
             raise self.error("a statement begins with a name or a directive")
 
     def definition(self, token: SyntaxToken) -> None:
@@ -193,18 +196,22 @@ class _StatementReader:
         self.result.begun.add(name)
         if self.is_symbol("."):
             raise self.unsupported("priorities are not supported", "all readings of a text are legal here")
+        if self.is_symbol("{"):
+            raise self.unsupported("Lark templates are not supported")
         is_parametric = self.is_symbol("::") and token.kind == "rule"
         if is_parametric:
             self.take()
             self.expect("_")
         attributes = self.attributes() if self.is_symbol("[") else {}
-        self.expect(":")
+        if not self.is_symbol(":"):
+            raise self.error("expected `:` after rule name")
+        self.take()
         body = self.expansions(token)
         definitions = self.result.rules if token.kind == "rule" else self.result.terminals
         if name in definitions:
             self.errors.add("duplicate-rule", token.span, f"`{name}` is defined twice")
         if token.kind == "terminal" and attributes:
-            self.errors.add("unexpected-input", token.span, "attributes belong to rules, not to terminals")
+            self.errors.add("unexpected-input", token.span, "attributes are only supported on rules")
         definitions[name] = Definition(name, token.span, body, attributes, is_parametric)
 
     def attributes(self) -> dict[str, tuple[Any, Span]]:
@@ -219,8 +226,11 @@ class _StatementReader:
                 raise self.error("the name of an attribute is expected")
             if self.is_symbol("="):
                 self.take()
-                value = self.attribute_value()
+                value = self.attribute_value(name.text)
             is_empty_stop = name.text == "stop" and isinstance(value, Node) and value.value == ("", False)
+            if name.text in attributes:
+                message = f"{name.text} attribute is specified more than once"
+                self.errors.add("unexpected-input", name.span, message)
             # An empty `stop` is the end token, which ends every text.
             if not is_empty_stop:
                 attributes[name.text] = (value, name.span)
@@ -229,17 +239,29 @@ class _StatementReader:
         self.take()
         return attributes
 
-    def attribute_value(self) -> Any:
+    def attribute_value(self, attribute: str) -> Any:
         token = self.token
         if token.kind == "number":
-            self.take()
-            number = token.text
-            if self.is_symbol("."):
-                number += self.take().text + self.take().text
-            return float(number) if "." in number else int(number)
+            return self.attribute_number()
         if token.kind in ("string", "regex", "terminal"):
             return self.atom(self.take())
-        raise self.error("a number, a string, an expression or a terminal is expected")
+        if attribute in ("suffix", "stop") and token.kind == "rule":
+            raise self.error(f"{attribute} terminal name must be uppercase")
+        numbers = ("temperature", "max_tokens", "max_chars")
+        kind = "number" if attribute in numbers else "number, string, expression or terminal"
+        raise self.error(f"expected {kind} after {attribute}=")
+
+    def attribute_number(self) -> int | float:
+        """Reads a number such as ``3``, ``-0.5`` or ``1e-2``, up to the next comma or bracket."""
+        first = self.token
+        text = ""
+        while not (self.is_symbol(",") or self.is_symbol("]") or self.token.kind in ("newline", "end")):
+            text += self.take().text
+        try:
+            return int(text) if text.isdecimal() else float(text)
+        except ValueError:
+            self.errors.add("unexpected-input", first.span, f"`{text}` is no number")
+            raise _StatementError from None
 
     def imports(self) -> None:
         module = self.take()
@@ -266,27 +288,28 @@ class _StatementReader:
     def import_terminal(self, name: SyntaxToken, alias: SyntaxToken) -> None:
         pattern = COMMON_TERMINALS.get(name.text)
         if pattern is None or alias.kind != "terminal":
-            message = f"`common` has no terminal `{name.text}`"
+            message = f"unknown common import `{name.text}`"
             self.errors.add("undefined-symbol", name.span, message, f"it has {', '.join(COMMON_TERMINALS)}")
             return
         body = Node("regex", name.span, (pattern, ""))
         self.result.terminals.setdefault(alias.text, Definition(alias.text, alias.span, body))
 
-    def options(self) -> None:
+    def options(self, directive: SyntaxToken) -> None:
         token = self.take()
         if not isinstance(token.value, dict):
             self.position -= 1
-            raise self.error("options are an object of JSON")
+            raise self.error(f"{directive.text} value must be an object")
         for name, value in token.value.items():
-            if name == "no_forcing" or (name, value) in (
-                ("allow_initial_skip", False),
-                ("allow_invalid_utf8", False),
-            ):
-                continue
-            if (name, value) in (("allow_initial_skip", True), ("skip_repetition", "once")):
+            if name not in _OPTIONS:
+                message = f"unknown {directive.text} option `{name}`"
+                self.errors.add("unsupported-grammar", token.span, message, f"options: {', '.join(_OPTIONS)}")
+            elif name != "skip_repetition" and not isinstance(value, bool):
+                self.errors.add("unexpected-input", token.span, f"{name} must be a boolean")
+            elif name == "allow_initial_skip" or (name, value) == ("skip_repetition", "once"):
                 self.result.options[name] = value
-            else:
-                self.errors.add("unsupported-grammar", token.span, f"the option `{name}` is not supported")
+            elif name != "no_forcing" and value is not False:
+                message = f"{directive.text} option `{name}` is not supported with this value"
+                self.errors.add("unsupported-grammar", token.span, message)
 
     def expansions(self, opening: SyntaxToken) -> Node:
         stack = [_OpenBracket(opening)]
@@ -303,8 +326,7 @@ class _StatementReader:
                     self.take()
                     continue
                 if len(stack) > 1:
-                    self.errors.add("unclosed-bracket", frame.opening.span, "the bracket has no partner")
-                    raise _StatementError
+                    raise self.unclosed(frame)
                 self.check_negations(frame)
                 return frame.close(span)
             if token.kind == "symbol" and token.text in ("(", "["):
@@ -331,7 +353,8 @@ class _StatementReader:
             elif self.is_symbol("->"):
                 self.take()
                 if self.take().kind not in ("rule", "terminal"):
-                    raise self.error("an alias is a name")
+                    self.position -= 1
+                    raise self.error("expected alias name after `->`")
             elif frame.can_repeat and token.kind == "symbol" and (bounds := self.bounds()) is not None:
                 part = frame.sequence.pop()
                 frame.sequence.append(Node("repeat", part.span, bounds, (part,)))
@@ -357,6 +380,11 @@ class _StatementReader:
         self.expect(",")
         stack.append(_OpenBracket(opening, binding=(word, name)))
 
+    def unclosed(self, frame: _OpenBracket) -> _StatementError:
+        expected = "`)` after group" if frame.opening.text == "(" else "`]` after optional group"
+        self.errors.add("unclosed-bracket", frame.opening.span, f"expected {expected}")
+        return _StatementError()
+
     def check_negations(self, frame: _OpenBracket) -> None:
         if frame.negations:
             raise self.error("`~` stands before the expression that it negates")
@@ -365,8 +393,7 @@ class _StatementReader:
         frame = stack.pop()
         self.check_negations(frame)
         if self.token.text != {"(": ")", "[": "]"}[frame.opening.text]:
-            self.errors.add("unclosed-bracket", frame.opening.span, "the bracket has no partner")
-            raise _StatementError
+            raise self.unclosed(frame)
         self.take()
         node = frame.close(span)
         if frame.binding is not None:
@@ -403,6 +430,8 @@ class _StatementReader:
             last = self.number() if self.token.kind == "number" else None
             if first is None and last is None:
                 raise self.error("a repetition has a bound")
+        elif first is None and self.token.kind in ("rule", "terminal"):
+            raise self.unsupported("Lark templates are not supported", "a repetition is written `{2,5}`")
         elif first is None:
             raise self.error("a repetition has a bound")
         self.expect("}")
@@ -410,12 +439,17 @@ class _StatementReader:
 
     def number(self) -> int:
         if self.token.kind != "number" or len(self.token.text) > 10 or not self.token.text.isdigit():
-            raise self.error("a number below 4294967296 is expected", code="invalid-repetition")
+            raise self.error(
+                "invalid repetition count", "it is a number below 4294967296", code="invalid-repetition"
+            )
         return int(self.take().text)
 
     def checked(self, minimum: int, maximum: int | None) -> tuple[int, int | None]:
         if (maximum is not None and maximum < minimum) or max(minimum, maximum or 0) >= 1 << 32:
-            raise self.error("these are no bounds of a repetition", code="invalid-repetition")
+            raise self.error(
+                "repetition end must be greater than or equal to its start, and below 4294967296",
+                code="invalid-repetition",
+            )
         return minimum, maximum
 
     def atom(self, token: SyntaxToken) -> Node:
@@ -439,27 +473,32 @@ class _StatementReader:
             self.take()
             last = self.take()
             ends = (node.value[0], self.string(last) if last.kind == "string" else "")
-            if (
-                node.value[1]
-                or last.text.endswith("i")
-                or any(len(end) != 1 for end in ends)
-                or ends[0] > ends[1]
-            ):
-                self.errors.add("unexpected-input", span, "a range is between two characters in order")
+            defect = None
+            if node.value[1] or (last.kind == "string" and last.text.endswith("i")):
+                defect = "flags are not allowed on character ranges"
+            elif any(len(end) != 1 for end in ends):
+                defect = "range endpoints must be one character"
+            elif ends[0] > ends[1]:
+                defect = "range start must not exceed end"
+            if defect is not None:
+                self.errors.add("unexpected-input", span, defect)
                 raise _StatementError
             return Node("range", (span[0], last.span[1]), ends)
         if token.kind == "regex":
             pattern, _, flags = token.text[1:].rpartition("/")
             if "l" in flags:
-                self.errors.add("unsupported-grammar", span, "the flag `l` is not supported")
+                message = "regular-expression flag `l` is not supported"
+                self.errors.add("unsupported-grammar", span, message)
             return Node("regex", span, (pattern, flags.replace("l", "")))
         if token.kind == "directive" and token.text in ("%json", "%regex"):
             value = self.take()
             return Node(token.text[1:], (span[0], value.span[1]), value.value)
         self.position -= 1
         if token.kind == "directive":
-            raise self.unsupported(f"`{token.text}` is not supported here")
-        raise self.error("a name, a string, an expression or a bracket is expected")
+            raise self.unsupported(f"the directive {token.text} is not supported here")
+        if token.text == "@":
+            raise self.error("empty grammar reference", "it is written `@name`")
+        raise self.error("expected a name, a string, an expression or a bracket")
 
     def nested(self) -> list[SyntaxToken]:
         """Returns the tokens between braces, with an ``end`` token."""
@@ -490,7 +529,8 @@ class _StatementReader:
             )
             value.encode()
         except ValueError:
-            self.errors.add("invalid-escape", token.span, "the string has an escape that JSON does not have")
+            message = "invalid string literal: it has an escape that JSON does not have"
+            self.errors.add("invalid-escape", token.span, message)
             raise _StatementError from None
         decoded: str = value
         return decoded

@@ -6,6 +6,7 @@ are visited from the leaves up, with a stack.
 
 from __future__ import annotations
 
+import math
 import re
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -55,7 +56,11 @@ _MAX_INSTANCES = 1 << 20
 
 
 def llguidance_grammar(
-    text: str, limits: Limits | None, named: Mapping[str, str | Part] | None = None
+    text: str,
+    limits: Limits | None,
+    named: Mapping[str, str | Part] | None = None,
+    *,
+    keeps_stops: bool = False,
 ) -> _grammask.Grammar:
     """Returns the grammar of a text.
 
@@ -63,11 +68,12 @@ def llguidance_grammar(
         text: The grammar.
         limits: Budgets for schemas and expressions.
         named: The grammars that ``@name`` refers to; texts are in the same dialect.
+        keeps_stops: Whether a stop is a part of the text, as a suffix, so that the next part begins after it.
 
     Raises:
         GrammarError: All errors.
     """
-    translation = _Translation(limits, named or {})
+    translation = _Translation(limits, named or {}, keeps_stops=keeps_stops)
     top = translation.scope_of_text(text)
     # Reading a scope may add others.
     for scope in translation.scopes:
@@ -75,6 +81,27 @@ def llguidance_grammar(
     for errors in translation.errors:
         errors.raise_all()
     return translation.composition.finish(translation.composition.reference(top.start))
+
+
+def ending_grammar(text: str, rule: str, attribute: str) -> _grammask.Grammar:
+    """Returns the grammar of the texts of a rule with a stop or suffix, made of the rules ``body`` and ``end``.
+
+    Args:
+        text: A grammar without errors.
+        rule: The name of the rule.
+        attribute: ``"stop"`` or ``"suffix"``.
+    """
+    translation = _Translation(None, {}, keeps_stops=True)
+    scope = translation.scope_of_text(text)
+    scope.read_terminals()
+    scope.read_ignored(scope.statements.ignored)
+    definition = scope.rules[rule]
+    composition = translation.composition
+    body = composition.terminal(scope.language(definition.body), "body")
+    end = composition.terminal(scope.language(definition.attributes[attribute][0]), "end")
+    ignored = [] if scope.ignored is None else [scope.ignored]
+    named = [composition.named("body", body), composition.named("end", end)]
+    return composition.finish(composition.sequence([*named, *ignored]))
 
 
 def _bottom_up(root: Node, parameter: int | None = None) -> Iterator[Node]:
@@ -93,8 +120,9 @@ def _bottom_up(root: Node, parameter: int | None = None) -> Iterator[Node]:
 class _Translation:
     """The state that the scopes of a grammar share."""
 
-    def __init__(self, limits: Limits | None, named: Mapping[str, str | Part]) -> None:
+    def __init__(self, limits: Limits | None, named: Mapping[str, str | Part], *, keeps_stops: bool) -> None:
         self.limits = limits
+        self.keeps_stops = keeps_stops
         self.named = named
         self.composition = _grammask.Composition()
         self.scopes: list[_Scope] = []
@@ -141,9 +169,12 @@ class _Scope:
         self.ignored: int | None = None
         self.rule_numbers: dict[_RuleInstance, int] = {}
         self.pending: list[_RuleInstance] = []
-        self.stops = Stops(statements)
+        self.stops = Stops(Statements() if translation.keeps_stops else statements)
         self.lexemes: dict[str, _Lexeme] = {}
         self.lazy: LazyLexemes | None = None
+        self.has_captures = any(
+            not rule.attributes.keys().isdisjoint(("capture", "stop_capture")) for rule in self.rules.values()
+        )
         self.bound_names = {
             node.value[1]
             for definition in statements.rules.values()
@@ -229,13 +260,15 @@ class _Scope:
                 self.undefined(node, node.value)
             case "rule":
                 self.errors.add(
-                    "unexpected-input",
+                    "rule-in-terminal",
                     node.span,
                     "a terminal is made of terminals, and this is a rule",
                     "write its name in capitals",
                 )
             case _:
-                self.errors.add("unexpected-input", node.span, "this cannot be part of a terminal")
+                kinds = {"special": "special tokens", "json": "%json", "lark": "nested %lark"}
+                kind = kinds.get(node.kind, f"parts of the kind `{node.kind}`")
+                self.errors.add("unexpected-input", node.span, f"{kind} cannot be used in terminals")
         return self.empty_text
 
     def regex(self, pattern: str, node: Node) -> int:
@@ -247,7 +280,7 @@ class _Scope:
 
     def substrings(self, node: Node) -> int:
         """Returns the language of ``%regex {...}``."""
-        value = node.value if isinstance(node.value, dict) else {}
+        value = node.value
         match value:
             case {"substring_chars": str(text)} if len(value) == 1:
                 return self.composition.substring_language(text)
@@ -258,8 +291,8 @@ class _Scope:
             ):
                 pass
             case _:
-                help = "it is `substring_chunks`, `substring_words` or `substring_chars`"
-                self.errors.add("unsupported-grammar", node.span, "there is no such `%regex`", help)
+                help = "it has one field: `substring_chunks`, `substring_words` or `substring_chars`"
+                self.errors.add("unexpected-input", node.span, _defect_of_substrings(value), help)
                 return self.empty_text
         return self.composition.chunks_language(chunks)
 
@@ -272,6 +305,9 @@ class _Scope:
             self.ignored = self.composition.terminal(
                 self.composition.repeated_language(either, 0, maximum), "%ignore"
             )
+            if any("temperature" in rule.attributes for rule in self.rules.values()):
+                # Ignored text has no temperature, although rules contain the one after their lexemes.
+                self.ignored = self.composition.named("%ignore[temperature=default]", self.ignored)
 
     def read_rules(self) -> None:
         if "start" not in self.begun:
@@ -366,7 +402,8 @@ class _Scope:
         if definition.attributes.keys().isdisjoint(_OF_LEXEMES):
             self.check_attributes(definition)
             part = self.part(definition.body, instance)
-            return self.composition.scope(part) if _binds(definition.body) else part
+            part = self.composition.scope(part) if _binds(definition.body) else part
+            return self.marked(definition, part)
         if definition.is_parametric:
             message = "a rule with a parameter is no lexeme"
             self.errors.add("unsupported-grammar", definition.span, message)
@@ -374,15 +411,42 @@ class _Scope:
         lexeme = self.lexeme_of(definition)
         is_lazy = not definition.attributes.keys().isdisjoint(_LAZY)
         language = self.without_rivals(lexeme.language, rivals, name if is_lazy else None)
-        return self.lexeme(language, name, lexeme.max_tokens)
+        return self.marked(definition, self.lexeme(language, name, lexeme.max_tokens))
+
+    def marked(self, definition: Definition, part: int) -> int:
+        """Returns a part as a rule whose name says that it has a temperature, or concerns captures.
+
+        A rule is made for each context, under names of its own; these names begin alike.
+        """
+        attributes = definition.attributes
+        value = attributes.get("temperature", (None, (0, 0)))[0]
+        if _is_temperature(value):
+            part = self.composition.named(f"{definition.name}[temperature={value}]", part)
+        if self.has_captures and not attributes.keys().isdisjoint(("capture", "suffix", "stop")):
+            part = self.composition.named(f"{definition.name}[capture]", part)
+        return part
 
     def check_attributes(self, definition: Definition) -> None:
         """Refuses unknown attributes, and warns of those without an effect on masks."""
         for name, (value, span) in definition.attributes.items():
             if name == "temperature":
                 self.check_temperature(definition, value, span)
-            elif name not in ("capture", "stop_capture", *_OF_LEXEMES):
+            elif name == "capture":
+                self.check_capture_name(name, value, span)
+            elif name == "stop_capture":
+                self.check_capture_name(name, value, span)
+                if definition.attributes.keys().isdisjoint(("stop", "suffix")):
+                    self.errors.add("unexpected-input", span, "stop_capture requires stop or suffix")
+            elif name not in _OF_LEXEMES:
                 self.errors.add("unsupported-grammar", span, f"the attribute `{name}` is not supported")
+
+    def check_capture_name(self, attribute: str, value: Any, span: tuple[int, int]) -> None:
+        """Refuses the name of a capture that is no string."""
+        if attribute == "capture" and value is True:
+            return
+        if not isinstance(value, Node) or value.kind != "string":
+            message = f"expected string literal after {attribute}="
+            self.errors.add("unexpected-input", span, message)
 
     def lexeme_of(self, definition: Definition) -> _Lexeme:
         """Returns the lexeme of a rule with attributes of lexemes."""
@@ -398,15 +462,16 @@ class _Scope:
             if name not in attributes:
                 continue
             is_lazy = True
-            if (
-                not isinstance(ending, Node)
-                or _is_empty_string(ending)
-                or {"suffix", "stop"} <= attributes.keys()
-            ):
-                self.errors.add("unexpected-input", span, f"`{name}` is a terminal that is not empty")
+            other = next(iter({"suffix", "stop"} - {name}))
+            if not isinstance(ending, Node):
+                self.errors.add("unexpected-input", span, f"{name} must be a string or a terminal")
+            elif _is_empty_string(ending):
+                self.errors.add("unexpected-input", span, f"{name} must not be empty")
+            elif other in attributes:
+                self.errors.add("unexpected-input", span, f"{name} cannot be combined with {other}")
             else:
                 language = self.composition.concatenated_language([language, self.language(ending)])
-            if name == "stop":
+            if name == "stop" and not self.translation.keeps_stops:
                 self.composition.warn(
                     f"the `stop` of `{definition.name}` stays in the text", "`suffix=` says so in the grammar"
                 )
@@ -457,7 +522,9 @@ class _Scope:
 
     def check_temperature(self, definition: Definition, value: Any, span: tuple[int, int]) -> None:
         if isinstance(value, bool) or not isinstance(value, int | float):
-            self.errors.add("unexpected-input", span, "`temperature` is a number")
+            self.errors.add("unexpected-input", span, "expected number after temperature=")
+        elif not _is_temperature(value):
+            self.errors.add("unexpected-input", span, "temperature must be a finite non-negative number")
         else:
             self.composition.warn(
                 f"the temperature of `{definition.name}` changes no mask", "give it to the sampler"
@@ -541,7 +608,10 @@ class _Scope:
                 return self.lexeme(self.substrings(node), "%regex")
             case "and":
                 self.errors.add(
-                    "unexpected-input", node.span, "`&` is for terminals", "give it a name in capitals"
+                    "unexpected-input",
+                    node.span,
+                    "intersection `&` is not supported in rules",
+                    "give it a name in capitals",
                 )
                 return composition.literal(b"")
             case "not":
@@ -598,13 +668,21 @@ class _Scope:
         if listed == "*":
             return self.composition.tokens([], others=True)
         others = listed.startswith("^")
+        if "*" in listed:
+            message = (
+                "negated wildcard special token is not supported" if others else "wildcard cannot be mixed"
+            )
+            self.errors.add("invalid-token-reference", node.span, message, "`<[*]>` is any token")
+            return self.composition.literal(b"")
         ranges = []
         for item in listed.removeprefix("^").split(","):
             match = re.fullmatch(r"([0-9]{1,9})(?:-([0-9]{1,9}))?", item)
             ends = (int(match[1]), int(match[2] or match[1])) if match else (1, 0)
             if ends[0] > ends[1]:
                 help = "ids and ranges of ids are written `<[1,5-9]>`"
-                self.errors.add("invalid-token-reference", node.span, "this names no tokens", help)
+                defect = "invalid" if item else "empty"
+                message = f"{defect} numeric special-token range"
+                self.errors.add("invalid-token-reference", node.span, message, help)
                 return self.composition.literal(b"")
             ranges.append(ends)
         return self.composition.tokens([], others, ranges)
@@ -645,6 +723,26 @@ class _Scope:
 
 def _binds(body: Node) -> bool:
     return any(node.kind == "binding" and node.value[0] == "bind" for node in _bottom_up(body))
+
+
+def _defect_of_substrings(value: Any) -> str:
+    """Returns what is wrong with the value of ``%regex``."""
+    if not isinstance(value, dict):
+        return "%regex value must be an object"
+    if not value:
+        return "no fields set on %regex"
+    for name in value:
+        if name not in ("substring_chars", "substring_chunks", "substring_words"):
+            return f"unknown field `{name}` in %regex"
+    if len(value) > 1:
+        return "only one field can be set on %regex"
+    name = next(iter(value))
+    return f"{name} must be {'an array of strings' if name == 'substring_chunks' else 'a string'}"
+
+
+def _is_temperature(value: Any) -> bool:
+    is_number = isinstance(value, int | float) and not isinstance(value, bool)
+    return is_number and 0 <= value < math.inf
 
 
 def _is_empty_string(node: Any) -> bool:

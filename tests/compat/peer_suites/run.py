@@ -17,7 +17,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 import pytest
-from compat.peer_suites.substitution import substitute, without_comparisons
+from compat.peer_suites.substitution import begin_test, substitute, without_comparisons
 
 if sys.version_info >= (3, 11):
     import tomllib
@@ -78,6 +78,10 @@ class Outcomes:
     def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> None:
         for module in {item.module for item in items if isinstance(item, pytest.Function)}:
             without_comparisons(module)
+
+    def pytest_runtest_setup(self, item: pytest.Item) -> None:
+        if isinstance(item, pytest.Function):
+            begin_test(item.module, item.name)
 
     def pytest_collectreport(self, report: pytest.CollectReport) -> None:
         if report.failed:

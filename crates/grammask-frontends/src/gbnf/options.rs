@@ -1,7 +1,8 @@
 //! XGrammar's options of rules, `name[lazy, max_chars=8] ::= ...`: parsing, and their effect on a rule.
 //!
 //! `lazy`, `max_chars` and `max_tokens` change the language of a rule and are enforced exactly. Captures do not affect
-//! masks. A temperature is for the sampler; a warning says so.
+//! masks. A temperature is for the sampler; a warning says so, and the right-hand side is a rule of its own whose name
+//! ends with `[temperature=x]`, by which a caller finds the parts of a text with a temperature.
 
 use super::parse::GbnfParser;
 use grammask_automata::TermId;
@@ -55,10 +56,13 @@ struct OptionSource<'s> {
     span: Span,
 }
 
-impl GbnfParser<'_> {
+impl<'s> GbnfParser<'s> {
     /// Parses the options between the brackets at `span`, and reports errors.
-    pub(super) fn options(&mut self, span: Span) -> RuleOptions {
+    ///
+    /// Returns them, and the temperature as it is written.
+    pub(super) fn options(&mut self, span: Span) -> (RuleOptions, Option<&'s str>) {
         let mut options = RuleOptions::default();
+        let mut temperature = None;
         let mut seen: Vec<&str> = Vec::new();
         for OptionSource { name, value, span } in split(self.scanner.text(span), span.start) {
             if seen.contains(&name) {
@@ -91,6 +95,7 @@ impl GbnfParser<'_> {
                             .at(span)
                             .help("give it to the sampler"),
                     );
+                    temperature = Some(value);
                 }
                 _ => self.invalid_option(span, "this is not an option of a rule"),
             }
@@ -98,7 +103,7 @@ impl GbnfParser<'_> {
         if seen.is_empty() {
             self.invalid_option(span, "the list of options is empty");
         }
-        options
+        (options, temperature)
     }
 
     fn invalid_option(&mut self, span: Span, message: &str) {

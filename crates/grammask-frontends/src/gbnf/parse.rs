@@ -179,9 +179,9 @@ impl<'s> GbnfParser<'s> {
             return;
         }
         self.advance();
-        let mut options = RuleOptions::default();
+        let (mut options, mut temperature) = (RuleOptions::default(), None);
         if self.current.kind == GbnfTokenKind::Options {
-            options = self.options(self.current.span);
+            (options, temperature) = self.options(self.current.span);
             self.advance();
         }
         let text = self.scanner.text(name.span);
@@ -195,11 +195,18 @@ impl<'s> GbnfParser<'s> {
         }
         let define = self.current.span;
         self.advance();
-        let lhs = self.builder.nonterminal(text, name.span);
+        let mut lhs = self.builder.nonterminal(text, name.span);
         if let Some(body) = self.alternatives(define) {
             let end = self.last_end.max(define.end);
             let span = Span::new(name.span.start, end);
             let body = self.builder.scope_of_bindings(body, span);
+            if let Some(temperature) = temperature {
+                let inner =
+                    self.builder.nonterminal(&format!("{text}[temperature={temperature}]"), name.span);
+                let reference = self.builder.reference(inner, name.span);
+                self.builder.define(lhs, reference, span);
+                lhs = inner;
+            }
             if options.limits_texts() {
                 self.rules_with_options.push(RuleWithOptions { lhs, body, name: name.span, span, options });
             } else {

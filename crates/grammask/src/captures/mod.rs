@@ -33,6 +33,7 @@
 mod chart;
 mod derivation;
 mod leaves;
+mod open_parts;
 mod skeleton;
 
 use std::sync::{Arc, PoisonError, RwLock};
@@ -349,5 +350,13 @@ impl CaptureParse {
             return self.whole().unwrap_or_default();
         }
         Derivation::of_growing(&self.parser.skeleton, &self.chart)
+    }
+
+    /// The parts that the next byte or token can belong to, over all derivations of the text so far: for each symbol in
+    /// progress or expected next, the innermost part around it. A part may be open that [`growing`](Self::growing) does
+    /// not contain, because that is about one derivation.
+    #[must_use]
+    pub fn open_parts(&self) -> Vec<PartId> {
+        if self.is_ended { Vec::new() } else { open_parts::open_parts(&self.parser.skeleton, &self.chart) }
     }
 }

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from grammask._grammask import Matcher
     from grammask.compat.llguidance.tokenizer import LLTokenizer
     from grammask.grammar import Grammar
+    from grammask.llguidance_grammars import CapturedRule
 
 __all__ = ["LLMatcher", "LLParserLimits"]
 
@@ -392,7 +393,7 @@ class _Captures:
         self._grammar = grammar
         self._tokenizer = tokenizer
         self._finder: RuleCaptures | None = None
-        self._rules: dict[str, str] = {}
+        self._rules: list[CapturedRule] = []
         self._error: CapturesUnavailable | None = None
         first, *others = grammar_texts.lark_texts(text)
         try:

@@ -6,6 +6,7 @@ import json
 from typing import TYPE_CHECKING, Any
 
 from grammask.compat.rule_captures import RuleCaptures
+from grammask.compat.rule_temperatures import RuleTemperatures
 from grammask.compat.xgrammar.exception import DeserializeFormatError, InvalidJSONError, grammar_errors
 from grammask.compat.xgrammar.grammar import SERIALIZATION_VERSION, Grammar
 from grammask.compat.xgrammar.tokenizer_info import TokenizerInfo
@@ -33,6 +34,7 @@ class CompiledGrammar:
         self._tokenizer_info = tokenizer_info
         self._compiled = compiled
         self._captures: RuleCaptures | None = None
+        self._temperatures: RuleTemperatures | None = None
 
     @property
     def compiled(self) -> CompiledCore:
@@ -50,6 +52,16 @@ class CompiledGrammar:
             rules = self._grammar.captured_rules()
             self._captures = RuleCaptures(self._grammar.grammar, rules, self._tokenizer_info.vocabulary)
         return self._captures
+
+    def temperatures(self) -> RuleTemperatures:
+        """Returns what finds the temperatures of texts; an addition to xgrammar's interface.
+
+        Raises:
+            GrammarError: As on compiling.
+        """
+        if self._temperatures is None:
+            self._temperatures = RuleTemperatures(self._grammar.grammar, self._tokenizer_info.vocabulary)
+        return self._temperatures
 
     @property
     def grammar(self) -> Grammar:

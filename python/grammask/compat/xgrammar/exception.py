@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from grammask.errors import GrammarError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
 __all__ = [
     "DeserializeFormatError",
@@ -36,13 +36,16 @@ class InvalidJSONError(RuntimeError):
 
 
 @contextmanager
-def grammar_errors(kind: type[RuntimeError] = RuntimeError) -> Iterator[None]:
+def grammar_errors(
+    kind: type[RuntimeError] = RuntimeError, message: Callable[[GrammarError], str] = str
+) -> Iterator[None]:
     """Raises errors about grammars as ``kind``; the cause is the original error with its codes and places.
 
-    Callers of xgrammar tell errors of structural tags by the beginning of their messages.
+    Args:
+        kind: The class of the exceptions.
+        message: Returns the message for an error.
     """
     try:
         yield
     except GrammarError as error:
-        start = "Invalid structural tag error: " if kind is InvalidStructuralTagError else ""
-        raise kind(f"{start}{error}") from error
+        raise kind(message(error)) from error

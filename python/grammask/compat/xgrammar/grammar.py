@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import re
 from typing import TYPE_CHECKING, Any
 
 from grammask import _grammask
@@ -16,14 +17,26 @@ from grammask.compat.xgrammar.exception import (
     InvalidStructuralTagError,
     grammar_errors,
 )
+from grammask.compat.xgrammar.messages import (
+    ebnf_error,
+    expression_error,
+    lark_error,
+    schema_error,
+    structural_tag_error,
+)
+from grammask.compat.xgrammar.recursion_depth import check_depth
 from grammask.compat.xgrammar.structural_tag import StructuralTag
 from grammask.grammar import Grammar as CoreGrammar
+from grammask.llguidance_grammars import LlguidanceLarkSource
+from grammask.llguidance_grammars import captured_rules as lark_captured_rules
 from grammask.structural_tags import structural_tag_part
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from grammask.compat.xgrammar.tokenizer_info import TokenizerInfo
+    from grammask.composition import Part
+    from grammask.llguidance_grammars import CapturedRule
 
 __all__ = ["SERIALIZATION_VERSION", "Grammar"]
 
@@ -57,7 +70,7 @@ class Grammar:
         Raises:
             RuntimeError: The text is invalid, or cannot be enforced exactly.
         """
-        with grammar_errors():
+        with grammar_errors(message=lambda error: ebnf_error(error, ebnf_string)):
             grammar = CoreGrammar.from_xgrammar_ebnf(ebnf_string, root=root_rule_name)
         return Grammar(grammar, ("ebnf", ebnf_string, root_rule_name))
 
@@ -93,6 +106,7 @@ class Grammar:
         if isinstance(schema, type):
             schema = schema.model_json_schema()  # type: ignore[attr-defined]
         text = schema if isinstance(schema, str) else json.dumps(schema)
+        check_depth(text)
         options = {
             "any_whitespace": any_whitespace,
             "indent": indent,
@@ -118,7 +132,7 @@ class Grammar:
         else:
             msg = f"with an indent the separators are ',' and ': ', not {separators}"
             raise RuntimeError(msg)
-        with grammar_errors():
+        with grammar_errors(message=lambda error: schema_error(error, loaded)):
             grammar = CoreGrammar.from_json_schema(
                 loaded, key_order="any" if any_order else "declared", **layout
             )
@@ -134,7 +148,13 @@ class Grammar:
         Raises:
             RuntimeError: The expression is invalid, or not regular.
         """
-        with grammar_errors():
+        if "\0" in regex_string:
+            msg = "The regex must not contain null characters; write \\0"
+            raise RuntimeError(msg)
+        if _has_consecutive_quantifiers(regex_string):
+            msg = f"Two consecutive repetition modifiers are not allowed. The expression is {regex_string!r}"
+            raise RuntimeError(msg)
+        with grammar_errors(message=lambda error: expression_error(error, regex_string)):
             grammar = CoreGrammar.from_regex(_grammask.xgrammar_expression(regex_string))
         result = Grammar(grammar, ("regex", regex_string))
         if print_converted_ebnf:
@@ -160,19 +180,31 @@ class Grammar:
             TypeError: A named grammar is neither.
         """
         del tokenizer_info
-        named: dict[str, str | CoreGrammar] = {}
+        parts: list[tuple[str, str | Part]] = []
         recipes: dict[str, Any] = {}
-        given: dict[str, Any] = dict(named_grammars or {})
+        given: Any = {} if named_grammars is None else named_grammars
+        if not isinstance(given, dict):
+            msg = "named_grammars must be a dictionary"
+            raise TypeError(msg)
         for name, value in given.items():
+            if not isinstance(name, str):
+                msg = "named grammar names must be strings"
+                raise TypeError(msg)
+            if not re.fullmatch(r"[A-Za-z0-9_-]+", name):
+                msg = f"Invalid named grammar name: {name!r}"
+                raise RuntimeError(msg)
             if isinstance(value, str):
-                named[name] = recipes[name] = value
+                recipes[name] = value
+                parts.append((name, value))
             elif isinstance(value, Grammar):
-                named[name], recipes[name] = value.grammar, value.recipe
+                recipes[name] = value.recipe
+                parts.append((name, value.grammar.as_part()))
             else:
                 msg = "named grammar values must be Grammar instances or Lark strings"
                 raise TypeError(msg)
-        with grammar_errors():
-            grammar = CoreGrammar.from_llguidance_lark(lark_string, grammars=named)
+        with grammar_errors(message=lambda error: lark_error(error, lark_string)):
+            source = LlguidanceLarkSource(lark_string, tuple(parts), keeps_stops=True)
+            grammar = CoreGrammar.of_source(source)
         return Grammar(grammar, ("lark", lark_string, recipes))
 
     @staticmethod
@@ -187,7 +219,7 @@ class Grammar:
             TypeError: The arguments have another form.
         """
         tag = _structural_tag(args, kwargs)
-        with grammar_errors(InvalidStructuralTagError):
+        with grammar_errors(InvalidStructuralTagError, lambda error: structural_tag_error(error, tag)):
             part = structural_tag_part(
                 tag, None, {"whitespace": "flexible", "numbers": "any", "unique_names": False}
             )
@@ -220,14 +252,18 @@ class Grammar:
             joined = CoreGrammar.union(*[each.grammar for each in grammars])
         return Grammar(joined, ("union", *(each.recipe for each in grammars)))
 
-    def captured_rules(self) -> dict[str, str]:
-        """Returns the name of the capture of each rule with one; an addition to xgrammar's interface.
+    def captured_rules(self) -> list[CapturedRule]:
+        """Returns the rules that concern captures; an addition to xgrammar's interface.
 
         Raises:
-            CapturesUnavailable: A grammar within this one has captures, or a rule has a stop or suffix.
+            CapturesUnavailable: A grammar within this one has captures, or a rule in EBNF hides a part of its text.
         """
         kind, *arguments = self._recipe
-        rules = captured_rules(arguments[0]) if kind in ("ebnf", "lark") else {}
+        rules: list[CapturedRule] = []
+        if kind == "lark":
+            rules = lark_captured_rules(arguments[0])
+        elif kind == "ebnf":
+            rules = captured_rules(arguments[0])
         inner = [arguments[1]] if kind == "lark" else [arguments] if kind in ("concat", "union") else []
         if any(captured_rules(text) for text in _texts(inner)):
             msg = "captures of grammars within others are not supported"
@@ -250,6 +286,7 @@ class Grammar:
             DeserializeVersionError: The text was written by xgrammar or by another version.
             DeserializeFormatError: The text is not a serialised object of this class.
         """
+        check_depth(json_string, InvalidJSONError)
         try:
             parts = json.loads(json_string)
         except ValueError as error:
@@ -265,6 +302,22 @@ class Grammar:
         except (KeyError, TypeError, ValueError, IndexError) as error:
             msg = f"this is no serialised grammar: {error!r}"
             raise DeserializeFormatError(msg) from error
+
+
+_ELEMENTS = re.compile(
+    r"\\.|\[(?:\\.|[^\]\\])*\]|(?P<quantifier>[*+?]|\{[0-9]+(?:,[0-9]*)?\})\??|\(\?|.", re.DOTALL
+)
+
+
+def _has_consecutive_quantifiers(pattern: str) -> bool:
+    """Whether a quantifier follows another, which ECMAScript does not permit."""
+    was_quantifier = False
+    for element in _ELEMENTS.finditer(pattern):
+        is_quantifier = element["quantifier"] is not None
+        if is_quantifier and was_quantifier:
+            return True
+        was_quantifier = is_quantifier
+    return False
 
 
 def _texts(values: list[Any]) -> Iterator[str]:
@@ -317,7 +370,8 @@ def _structural_tag(args: Sequence[Any], kwargs: dict[str, Any]) -> dict[str, An
         try:
             return StructuralTag.from_legacy_structural_tag(*given).model_dump()
         except ValueError as error:
-            raise InvalidJSONError(str(error)) from error
+            msg = f"Failed to parse JSON: {error}"
+            raise InvalidJSONError(msg) from error
     if len(given) != 1:
         msg = "a structural tag, or tags and triggers, are expected"
         raise TypeError(msg)
@@ -325,11 +379,13 @@ def _structural_tag(args: Sequence[Any], kwargs: dict[str, Any]) -> dict[str, An
     if hasattr(tag, "model_dump_json"):
         tag = tag.model_dump_json()
     if isinstance(tag, str):
+        check_depth(tag, InvalidJSONError)
         try:
             tag = json.loads(tag)
         except ValueError as error:
-            raise InvalidJSONError(str(error)) from error
+            msg = f"Failed to parse JSON: {error}"
+            raise InvalidJSONError(msg) from error
     if not isinstance(tag, dict):
-        msg = f"a structural tag is an object, not {type(tag).__name__}"
+        msg = f"Structural tag must be an object, not {type(tag).__name__}"
         raise TypeError(msg)
     return tag

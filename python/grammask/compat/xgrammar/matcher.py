@@ -21,7 +21,7 @@ from grammask.integrations.serving.request_matcher import RequestMatcher
 from grammask.masks import fill_masks
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
 __all__ = [
     "BatchGrammarMatcher",
@@ -41,7 +41,7 @@ class GrammarMatcher:
         override_stop_tokens: The end tokens, in place of the vocabulary's.
         terminate_without_stop_token: Whether :meth:`is_terminated` is true as soon as the text is complete.
         max_rollback_tokens: Ignored: all tokens can be rolled back.
-        default_temperature: The value of :attr:`temperature`; grammars do not set one.
+        default_temperature: The value of :attr:`temperature` where no rule of the grammar has one.
 
     Raises:
         ValueError: The grammar is not compiled.
@@ -68,11 +68,18 @@ class GrammarMatcher:
         if isinstance(override_stop_tokens, int):
             override_stop_tokens = [override_stop_tokens]
         vocabulary = compiled_grammar.tokenizer_info.vocabulary
+        size = compiled_grammar.tokenizer_info.vocab_size
+        if any(not 0 <= token < size for token in override_stop_tokens or ()):
+            msg = f"override_stop_tokens must be token ids below {size}, not {override_stop_tokens}"
+            raise RuntimeError(msg)
         self._compiled = compiled_grammar
-        self._steps: list[int | bytes] | None = [] if _may_have_captures(compiled_grammar) else None
-        """The text, where captures may be asked for."""
+        with grammar_errors():
+            self._temperatures = compiled_grammar.temperatures().reader()
+        has_parts = self._temperatures is not None or _may_have_captures(compiled_grammar)
+        self._steps: list[int | bytes] | None = [] if has_parts else None
+        """The text, where captures or temperatures may be asked for."""
         self._matcher = RequestMatcher(compiled_grammar.compiled, vocabulary, override_stop_tokens)
-        self._size = compiled_grammar.tokenizer_info.vocab_size
+        self._size = size
         self._has_hidden_end = vocabulary.size > self._size
         self._ends_when_complete = terminate_without_stop_token
         self._temperature = default_temperature
@@ -155,24 +162,44 @@ class GrammarMatcher:
     ) -> bool:
         """Writes the mask of each node of a tree of drafted tokens; node 0 is the current text.
 
-        Rows of illegal nodes are set to zero; rows of their descendants are unchanged.
+        Rows of illegal nodes are set to zero; rows of their descendants are unchanged. Their ``temperatures`` are -1,
+        as those of nodes without a temperature.
 
         Returns:
             True; False if ``time_threshold`` is positive and the call took more seconds. All rows are written anyway.
 
         Raises:
-            RuntimeError: A node is not in the tree, or is reached twice; at a node, no token is legal and the text is
-                not complete, or a budget was exceeded.
+            RuntimeError: The arguments have wrong types or shapes; a node is not in the tree, or is reached twice; at a
+                node, no token is legal and the text is not complete, or a budget was exceeded.
         """
         start = time.perf_counter()
+        for edges in (retrieve_next_token, retrieve_next_sibling, draft_tokens):
+            if hasattr(edges, "dtype") and np.asarray(edges).dtype != np.int64:
+                msg = f"the tree and its tokens are of int64, not of {edges.dtype}"
+                raise RuntimeError(msg)
+        shape = np.asarray(token_bitmask).shape
+        if len(shape) != 2 or shape[0] != len(draft_tokens):
+            msg = f"the bitmask has a row for each of the {len(draft_tokens)} nodes, not the shape {shape}"
+            raise RuntimeError(msg)
         next_token = [int(node) for node in retrieve_next_token]
         next_sibling = [int(node) for node in retrieve_next_sibling]
+        if next_sibling and next_sibling[0] >= 0:
+            msg = "the root has no siblings"
+            raise RuntimeError(msg)
         tokens = [int(token) for token in draft_tokens]
         _check_tree(next_token, next_sibling, len(tokens))
-        with grammar_errors():
-            _walk(self.fork(), next_token, next_sibling, tokens, np.asarray(token_bitmask))
         if temperatures is not None:
-            temperatures[...] = -1.0 if self._temperature is None else self._temperature
+            _check_temperatures(temperatures)
+            if len(temperatures) != len(tokens):
+                msg = f"the temperatures tensor has {len(temperatures)} values for {len(tokens)} nodes"
+                raise RuntimeError(msg)
+            temperatures[...] = -1.0
+        with grammar_errors():
+            for node, matcher in _nodes(
+                self.fork(), next_token, next_sibling, tokens, np.asarray(token_bitmask)
+            ):
+                if temperatures is not None:
+                    temperatures[node] = _written(matcher.temperature)
         return not 0 < time_threshold < time.perf_counter() - start
 
     def find_jump_forward_string(self) -> str:
@@ -194,6 +221,8 @@ class GrammarMatcher:
             raise RuntimeError(str(error)) from error
         if self._steps is not None and num_tokens:
             del self._steps[-num_tokens:]
+            if self._temperatures is not None:
+                self._temperatures.roll_back(len(self._steps))
 
     def get_captures(self, *, deduplicate: bool = True) -> list[tuple[str, bytes]]:
         """Returns the name and the bytes of each occurrence of a rule with the option ``capture`` that has ended.
@@ -206,7 +235,7 @@ class GrammarMatcher:
 
         Raises:
             RuntimeError: ``deduplicate`` is False, a limit was exceeded, a grammar within this one has captures, or a
-                rule captures its stop.
+                rule in EBNF hides a part of its text.
         """
         try:
             with grammar_errors():
@@ -231,6 +260,8 @@ class GrammarMatcher:
         self._matcher.reset()
         if self._steps is not None:
             self._steps = []
+        if self._temperatures is not None:
+            self._temperatures.roll_back(0)
 
     def fork(self) -> GrammarMatcher:
         """Returns an independent matcher with the same text."""
@@ -238,6 +269,7 @@ class GrammarMatcher:
         vars(other).update(vars(self))
         other._matcher = self._matcher.fork()
         other._steps = None if self._steps is None else [*self._steps]
+        other._temperatures = None if self._temperatures is None else self._temperatures.forked()
         return other
 
     @property
@@ -247,8 +279,18 @@ class GrammarMatcher:
 
     @property
     def temperature(self) -> float | None:
-        """The default temperature."""
-        return self._temperature
+        """The highest temperature of the innermost rules that the next token can belong to; otherwise the default.
+
+        A grammar that has temperatures is parsed again for them, at a cost linear in the text for typical grammars.
+
+        Raises:
+            RuntimeError: A limit was exceeded.
+        """
+        if self._temperatures is None:
+            return self._temperature
+        with grammar_errors():
+            found = self._temperatures.temperature(self._steps or [])
+        return self._temperature if found is None else found
 
     @property
     def stop_token_ids(self) -> list[int]:
@@ -336,10 +378,22 @@ class BatchGrammarMatcher:
     def batch_fill_temperature(
         matchers: Sequence[GrammarMatcher], temperatures: Any, indices: Sequence[int] | None = None
     ) -> None:
-        """Writes the temperatures of the matchers; -1 for matchers without one."""
-        rows = range(len(matchers)) if indices is None else indices
+        """Writes the temperatures of the matchers into rows; -1 for matchers without one.
+
+        Raises:
+            RuntimeError: The number of rows is wrong, or a row does not exist; ``temperatures`` is no float32 array
+                with one dimension.
+        """
+        _check_temperatures(temperatures)
+        rows = list(range(len(matchers))) if indices is None else [int(index) for index in indices]
+        if len(rows) != len(matchers):
+            msg = f"the indices size is {len(rows)}, and there are {len(matchers)} matchers"
+            raise RuntimeError(msg)
+        if any(not 0 <= row < len(temperatures) for row in rows):
+            msg = f"an index is out of bounds: there are {len(temperatures)} temperatures"
+            raise RuntimeError(msg)
         for matcher, row in zip(matchers, rows, strict=True):
-            temperatures[row] = -1.0 if matcher.temperature is None else matcher.temperature
+            temperatures[row] = _written(matcher.temperature)
 
 
 def _may_have_captures(compiled: CompiledGrammar) -> bool:
@@ -349,10 +403,25 @@ def _may_have_captures(compiled: CompiledGrammar) -> bool:
         return False  # Asking for them is an error.
 
 
-def _walk(
+def _written(temperature: float | None) -> float:
+    return -1.0 if temperature is None else temperature
+
+
+def _check_temperatures(temperatures: Any) -> None:
+    """Checks that an array has one dimension of 32-bit numbers."""
+    values = np.asarray(temperatures)
+    if values.ndim != 1 or values.dtype != np.float32:
+        msg = f"the temperatures tensor has one dimension of float32, not {values.ndim} of {values.dtype}"
+        raise RuntimeError(msg)
+
+
+def _nodes(
     matcher: GrammarMatcher, next_token: list[int], next_sibling: list[int], tokens: list[int], rows: Any
-) -> None:
-    """Traverses a tree depth first, with accept and rollback; the stack has nodes, and whether they are finished."""
+) -> Iterator[tuple[int, GrammarMatcher]]:
+    """Fills the rows of a tree depth first; yields each legal node with the matcher at its text.
+
+    The stack has nodes, and whether they are finished.
+    """
     stack = [(0, False)] if tokens else []
     while stack:
         node, is_done = stack.pop()
@@ -367,6 +436,7 @@ def _walk(
                 continue
             stack.append((node, True))
         matcher.fill_row(rows, node)
+        yield node, matcher
         if next_token[node] >= 0:
             stack.append((next_token[node], False))
 

@@ -43,7 +43,7 @@ class TokenizerInfo:
     Args:
         encoded_vocab: The tokens by id.
         vocab_type: Their encoding.
-        vocab_size: The width of the model's logits; ``len(encoded_vocab)`` if None. Further tokens are ignored.
+        vocab_size: The width of the model's logits; ``len(encoded_vocab)`` if None.
         stop_token_ids: The end tokens; if None, they are recognised by common names.
         add_prefix_space: Stored; has no effect on masks.
 
@@ -61,7 +61,10 @@ class TokenizerInfo:
         add_prefix_space: bool = False,
     ) -> None:
         width = len(encoded_vocab) if vocab_size is None else vocab_size
-        decoded = [_decoded(token, vocab_type) for token in encoded_vocab[:width]]
+        if width < len(encoded_vocab):
+            msg = f"vocab_size must be at least the number of tokens, {len(encoded_vocab)}, not {vocab_size}"
+            raise RuntimeError(msg)
+        decoded = [_decoded(token, vocab_type) for token in encoded_vocab]
         if stop_token_ids is None:
             names = {name.encode() for name in END_TOKENS}
             stops = [id for id, token in enumerate(decoded) if token in names]

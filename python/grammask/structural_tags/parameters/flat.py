@@ -6,15 +6,21 @@ the tag does not say which of the two it contains, constraints on strings are re
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from grammask import composition
 from grammask.errors import GrammarError, GrammarSemanticError
-from grammask.schemas.keywords import CONTENT, CONTENT_KEYWORDS, escaped
+from grammask.schemas.keywords import CONSTRAINTS, CONTENT, CONTENT_KEYWORDS, escaped
 from grammask.structural_tags.parameters.flat_decoder import UNDECLARED_NAME, FlatDecoder
-from grammask.structural_tags.parameters.style import EMPTY, Member, members_part
+from grammask.structural_tags.parameters.object_alternatives import (
+    object_alternatives,
+    resolved,
+    resolved_value,
+)
+from grammask.structural_tags.parameters.style import EMPTY, Member, counted_members_part, members_part
 from grammask.structural_tags.parameters.undeclared import ABOUT_UNDECLARED, undeclared_properties
 from grammask.structural_tags.parameters.value_shapes import NOT_ABOUT_STRINGS
 
@@ -59,7 +65,7 @@ class FlatStyle:
 
     def decoder(self, schema: Any, begin: int, following: str) -> FlatDecoder:
         """Returns a decoder."""
-        return FlatDecoder(self, schema, begin, following)
+        return FlatDecoder(self, resolved(schema, CONSTRAINTS), begin, following)
 
 
 FLAT_STYLES = {
@@ -92,6 +98,26 @@ class _FlatEncoder:
         """The parts of the schema that references in schemas of values point to."""
 
     def parameters(self, schema: Any) -> Part:
+        schema = resolved(schema, self.context.constraints)
+        if not self.style.marks_strings:
+            return self.properties(schema)
+        alternatives = object_alternatives(schema, self.context.constraints)
+        if len(alternatives) == 1 and alternatives[0] == schema:
+            return self.properties(schema)
+        if not alternatives:
+            self.diagnostics.unsupported(self.context.pointer, "parameters are the properties of an object")
+        names = {
+            name for one in alternatives if isinstance(one, Mapping) for name in one.get("properties", ())
+        }
+        for name in sorted(names):
+            if not re.fullmatch(UNDECLARED_NAME, name):
+                # The decoder knows no names where there are several objects.
+                message = f"the name {name!r} in one of several objects is no identifier"
+                self.diagnostics.unsupported(self.context.pointer, message)
+        return composition.choice([self.properties(one) for one in alternatives] or [EMPTY])
+
+    def properties(self, schema: Any) -> Part:
+        """Returns the part that matches the properties of the objects of a schema without alternatives."""
         context, pointer = self.context, self.context.pointer
         if schema is True:
             schema = {}
@@ -134,7 +160,25 @@ class _FlatEncoder:
                 continue
             part = composition.sequence([key, self.value_in_tag(group.value, group.pointer, after)])
             members.append(Member(part, is_required=False, is_repeatable=True))
-        return members_part(members, before, context)
+        minimum, maximum = self.count(schema, "minProperties"), self.count(schema, "maxProperties")
+        if minimum is None and maximum is None:
+            return members_part(members, before, context)
+        counted = counted_members_part(members, before, context, minimum or 0, maximum)
+        if counted is None:
+            self.diagnostics.unsupported(
+                pointer,
+                "numbers of properties together with undeclared ones, with any order, or that no object has",
+            )
+        return counted or EMPTY
+
+    def count(self, schema: Mapping[str, Any], keyword: str) -> int | None:
+        """Returns a number of properties; None, with a diagnostic if it is no number, without one."""
+        value = schema.get(keyword)
+        if value is not None and (not isinstance(value, int) or isinstance(value, bool) or value < 0):
+            message = f"`{keyword}` is a number, 0 or more"
+            self.diagnostics.invalid(f"{self.context.pointer}/{keyword}", message)
+            return None
+        return value
 
     def value_in_tag(self, schema: Any, pointer: str, after: str) -> Part:
         """Returns the part of a parameter after its name.
@@ -158,6 +202,7 @@ class _FlatEncoder:
         return [*parts, self.space, composition.literal(last)] if last else parts
 
     def values(self, schema: Any, pointer: str) -> list[tuple[str, Part]]:
+        schema = resolved_value(schema, self.definitions, self.context.constraints)
         text = composition.free_text(before=self.style.end, without=self.context.excludes)
         if schema is True or (
             isinstance(schema, Mapping) and not any(keyword in self.context.constraints for keyword in schema)
@@ -346,6 +391,9 @@ class _FlatEncoder:
 
 
 _OTHER_TYPES = ["null", "boolean", "number", "array", "object"]
-_OBJECT_KEYWORDS = {"properties", "required", "type", *ABOUT_UNDECLARED}
+_OBJECT_KEYWORDS = {
+    *("maxProperties", "minProperties", "properties", "required", "type"),
+    *ABOUT_UNDECLARED,
+}
 _JSON_TYPES = {bool: "boolean", type(None): "null", list: "array", dict: "object"}
 """The types of values other than strings and numbers."""

@@ -18,6 +18,7 @@ from grammask.structural_tags.parameters.json_style import (
     json_end,
     json_string,
 )
+from grammask.structural_tags.parameters.object_alternatives import resolved_value
 from grammask.structural_tags.parameters.undeclared import undeclared_properties
 
 if TYPE_CHECKING:
@@ -93,7 +94,11 @@ class FlatDecoder:
         self._style = style
         self._at = begin
         self._following = following
-        self._remaining = [_DeclaredProperty.of(*item) for item in schema.get("properties", {}).items()]
+        definitions = {key: schema[key] for key in ("$defs", "definitions") if key in schema}
+        self._remaining = [
+            _DeclaredProperty.of(name, resolved_value(inner, definitions, CONSTRAINTS))
+            for name, inner in schema.get("properties", {}).items()
+        ]
         self._required: set[str] = set(schema.get("required", []))
         self._decoded = "{"
         self._partial = ""

@@ -191,8 +191,10 @@ class _NestedEncoder:
         return list(containers)
 
     def check_name(self, name: str, pointer: str) -> None:
-        if not self.style.has_entities and (not name.strip() or name.startswith("/") or ">" in name):
-            self.diagnostics.unsupported(pointer, f"the name {name!r} cannot be the name of a tag")
+        if not self.style.has_entities and not _is_element_name(name):
+            self.diagnostics.unsupported(
+                pointer, f"the name {name!r} cannot be the name of a tag: it is no element name"
+            )
 
     def check_values(self, shapes: list[ValueShape], pointer: str) -> None:
         for shape in shapes:
@@ -389,3 +391,9 @@ def _inner_schemas(container: ObjectShape | ArrayShape) -> Iterator[LocatedSchem
         yield from container.prefix
         if container.items is not None:
             yield container.items
+
+
+def _is_element_name(name: str) -> bool:
+    """Whether a name can be written between ``<`` and ``>`` and read back."""
+    is_text = not any("\ud800" <= character <= "\udfff" for character in name)
+    return is_text and bool(name.strip()) and not name.startswith("/") and ">" not in name

@@ -24,7 +24,15 @@ if TYPE_CHECKING:
     from grammask.sources import Source
     from grammask.structural_tags.diagnostics import DiagnosticList
 
-__all__ = ["EMPTY", "EncodingContext", "Member", "ParameterDecoder", "ParameterStyle", "members_part"]
+__all__ = [
+    "EMPTY",
+    "EncodingContext",
+    "Member",
+    "ParameterDecoder",
+    "ParameterStyle",
+    "counted_members_part",
+    "members_part",
+]
 
 EMPTY = composition.literal("")
 
@@ -252,3 +260,41 @@ def members_part(
         composition.sequence([space, *part.parts, *parts[index + 1 :]]) for index, part in enumerate(parts)
     ]
     return composition.choice([EMPTY, *by_first])
+
+
+_MAX_COUNTED = 256
+"""Properties whose number is counted; the part has up to the square of this number of alternatives."""
+
+
+def counted_members_part(
+    members: Sequence[Member], opening: str, context: EncodingContext, minimum: int, maximum: int | None
+) -> Part | None:
+    """As :func:`members_part`, for objects with a number of properties in the order of the schema.
+
+    Args:
+        members: The properties.
+        opening: The text before the name of each property.
+        context: Has the permitted white space.
+        minimum: The minimum number of properties.
+        maximum: The maximum number of properties; None for no maximum.
+
+    Returns:
+        None if no object has such a number, if a property may occur more than once, or if properties may come in any
+        order.
+    """
+    is_repeatable = any(member.is_repeatable for member in members)
+    if is_repeatable or len(members) > _MAX_COUNTED or (context.is_any_order and len(members) > 1):
+        return None
+    maximum = len(members) if maximum is None else maximum
+    # For each number of properties before a member, the part of those from it on; None if there is none.
+    rests = [EMPTY if minimum <= count <= maximum else None for count in range(len(members) + 1)]
+    for index in reversed(range(len(members))):
+        member = members[index]
+        whole = composition.sequence([composition.literal(opening), member.part, context.space])
+        for count in range(index + 1):
+            without, after = rests[count], rests[count + 1]
+            ways = [] if after is None else [composition.sequence([whole, after])]
+            if without is not None and not member.is_required:
+                ways.append(without)
+            rests[count] = composition.choice(ways) if ways else None
+    return None if rests[0] is None else composition.sequence([context.space, rests[0]])

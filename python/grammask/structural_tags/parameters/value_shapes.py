@@ -288,7 +288,9 @@ class SchemaShapes:
         if keywords & {"enum", "const"}:
             return self._listed(schema, keywords, pointer)
         if not keywords and not self.admits_any:
-            self.diagnostics.unsupported(pointer, "a value of any type: this style writes no types")
+            self.diagnostics.unsupported(
+                pointer, "unconstrained schemas are not supported: this style writes no types"
+            )
             return []
         types = self._types(schema, pointer)
         about_other_types = {keyword for kind in _OF_TYPE for keyword in _OF_TYPE[kind]}
@@ -371,7 +373,7 @@ class SchemaShapes:
         others = undeclared_properties(schema, pointer, self.diagnostics, is_open="properties" not in schema)
         if others and not self.admits_any:
             self.diagnostics.unsupported(
-                pointer, "an object with names that are not declared: this style declares all in `properties`"
+                pointer, "this style needs fixed object property names, all declared in `properties`"
             )
             others = ()
         schemas = {

@@ -1,0 +1,133 @@
+"""Numbers of properties, and one of several objects, for parameters in flat tags."""
+
+from __future__ import annotations
+
+import itertools
+import json
+from typing import Any
+
+import grammask
+import jsonschema
+import pytest
+from grammask import Grammar
+from grammask.structural_tags.parameters import FLAT_STYLES
+from nested_samples import tag
+from peer_verdicts import BYTES
+
+NAMES = ("a", "b", "c", "d")
+
+
+def written(name: str, value: Any, style: str) -> str:
+    parameter = FLAT_STYLES[style]
+    is_string = isinstance(value, str)
+    begin = parameter.begin.replace("{key}", name).replace("{space}", "")
+    begin = begin.replace("{is_string}", str(is_string).lower())
+    begin = begin.replace("{type}", "string" if is_string else "number")
+    return begin + (value if is_string else json.dumps(value)) + parameter.end
+
+
+@pytest.mark.parametrize("style", FLAT_STYLES)
+@pytest.mark.parametrize("required", [(), ("a",), ("b", "d")])
+@pytest.mark.parametrize(("least", "most"), [(0, 2), (2, None), (2, 3), (1, 1), (4, 4), (3, 9)])
+def test_numbers_of_properties(least: int, most: int | None, required: tuple[str, ...], style: str) -> None:
+    schema: dict[str, Any] = {
+        "type": "object",
+        "properties": {name: {"type": "integer"} for name in NAMES},
+        "required": list(required),
+        "minProperties": least,
+        "additionalProperties": False,
+    }
+    if most is not None:
+        schema["maxProperties"] = most
+    validator = jsonschema.Draft202012Validator(schema)
+    if most is not None and most < len(required):
+        with pytest.raises(grammask.UnsupportedGrammar, match="numbers of properties"):
+            Grammar.from_structural_tag(tag(schema, style))
+        return
+    compiled = Grammar.from_structural_tag(tag(schema, style)).compile(BYTES)
+    for count in range(len(NAMES) + 1):
+        for names in itertools.permutations(NAMES, count):
+            text = "".join(written(name, 1, style) for name in names)
+            is_valid = validator.is_valid(dict.fromkeys(names, 1)) and list(names) == sorted(names)
+            assert compiled.is_valid(text.encode()) == is_valid, text
+
+
+def test_numbers_of_properties_that_are_refused() -> None:
+    schema = {"type": "object", "properties": {"a": {"type": "integer"}, "b": {}}, "minProperties": 1}
+    for schema_or_order in ({"additionalProperties": True}, {"minProperties": 3}):
+        with pytest.raises(grammask.UnsupportedGrammar, match="numbers of properties"):
+            Grammar.from_structural_tag(tag({**schema, **schema_or_order}, "glm_xml"))
+    any_order = {"type": "json_schema", "json_schema": schema, "style": "glm_xml", "any_order": True}
+    with pytest.raises(grammask.UnsupportedGrammar, match="numbers of properties"):
+        Grammar.from_structural_tag({"format": any_order})
+    with pytest.raises(grammask.GrammarSyntaxError, match="minProperties"):
+        Grammar.from_structural_tag(tag({**schema, "minProperties": -1}, "glm_xml"))
+
+
+UNIONS: list[dict[str, Any]] = [
+    {"enum": [{"a": "x"}, {"a": 1, "b": "y"}, {}, "no object"]},
+    {"const": {"b": 2, "a": "x"}, "type": "object"},
+    {
+        "$defs": {"A": {"const": {"a": 1}}, "B": {"anyOf": [{"$ref": "#/$defs/A"}, {"const": {"b": "y"}}]}},
+        "anyOf": [
+            {"$ref": "#/$defs/B"},
+            {"type": "object", "properties": {"a": {"type": "string"}}, "additionalProperties": False},
+        ],
+    },
+    {
+        "$defs": {"A": {"properties": {"a": {"$ref": "#/$defs/N"}}}, "N": {"enum": [1, "x"]}},
+        "$ref": "#/$defs/A",
+    },
+]
+OBJECTS = [
+    dict(zip(names, values, strict=True))
+    for count in range(3)
+    for names in itertools.permutations(("a", "b"), count)
+    for values in itertools.product((1, 2, "x", "y"), repeat=count)
+]
+
+
+@pytest.mark.parametrize("style", ["deepseek_xml", "deepseek_v4_1_xml"])
+@pytest.mark.parametrize("schema", UNIONS)
+def test_one_of_several_objects(schema: dict[str, Any], style: str) -> None:
+    compiled = Grammar.from_structural_tag(tag(schema, style)).compile(BYTES)
+    validator = jsonschema.Draft202012Validator({**schema, "unevaluatedProperties": False})
+    is_closed = "$ref" not in schema
+    orders = [list(value) for value in schema.get("enum", [schema.get("const")]) if isinstance(value, dict)]
+    for value in OBJECTS:
+        text = "".join(written(name, inner, style) for name, inner in value.items())
+        is_valid = (jsonschema.Draft202012Validator(schema) if is_closed else validator).is_valid(value)
+        # The properties of a listed object have its order.
+        is_valid = is_valid and (not orders or list(value) in orders)
+        assert compiled.is_valid(text.encode()) == is_valid, text
+        if is_valid:
+            reader = FLAT_STYLES[style].decoder(schema, 0, "")
+            assert reader.end(text, is_whole=True) == len(text)
+            assert json.loads(reader.written(text)) == value
+
+
+def test_several_objects_that_are_refused() -> None:
+    for style in ("qwen_xml", "glm_xml"):  # The tags do not say which values are strings.
+        with pytest.raises(grammask.UnsupportedGrammar):
+            Grammar.from_structural_tag(tag({"enum": [{"a": 1}]}, style))
+    for schema in ({"enum": [{"a b": 1}, {}]}, {"enum": ["x"]}, {"oneOf": [{"const": {"a": 1}}]}):
+        with pytest.raises(grammask.UnsupportedGrammar):
+            Grammar.from_structural_tag(tag(schema, "deepseek_xml"))
+
+
+@pytest.mark.parametrize("style", FLAT_STYLES)
+def test_references_of_values(style: str) -> None:
+    schema = {
+        "$defs": {"Text": {"type": "string", "minLength": 2}, "Same": {"$ref": "#/$defs/Text"}},
+        "type": "object",
+        "properties": {"a": {"$ref": "#/$defs/Same"}},
+        "required": ["a"],
+    }
+    compiled = Grammar.from_structural_tag(tag(schema, style)).compile(BYTES)
+    for value in ("x", "xy", "xyz"):
+        text = written("a", value, style)
+        assert compiled.is_valid(text.encode()) == (len(value) > 1)
+        if len(value) > 1 and not FLAT_STYLES[style].has_type:
+            reader = FLAT_STYLES[style].decoder(schema, 0, "")
+            assert reader.end(text, is_whole=True) == len(text)
+            assert json.loads(reader.written(text)) == {"a": value}
