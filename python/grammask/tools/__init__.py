@@ -5,23 +5,35 @@
 ``custom_inputs`` translates custom tools to functions, ``response_formats`` reads formats. See ``docs/tools.md``.
 """
 
-from grammask.tools.call_stream import CallFragment, CallStream
+from grammask.tools.call_stream import CallFragment, CallStream, OutputPart, ReasoningFragment
 from grammask.tools.calls import calls_part
 from grammask.tools.custom_inputs import function_of, shown_tools
 from grammask.tools.definitions import Tool, chosen_tools
-from grammask.tools.reading import Call, read_calls
+from grammask.tools.reading import Call, Output, Result, read_calls, read_output, read_results
 from grammask.tools.response_formats import response_format_source, text_format_source
+from grammask.tools.style import ReasoningMode, parsed_style
+from grammask.tools.writing import write_output, write_results
 
 __all__ = [
     "Call",
     "CallFragment",
     "CallStream",
+    "Output",
+    "OutputPart",
+    "ReasoningFragment",
+    "ReasoningMode",
+    "Result",
     "Tool",
     "calls_part",
     "chosen_tools",
     "function_of",
+    "parsed_style",
     "read_calls",
+    "read_output",
+    "read_results",
     "response_format_source",
     "shown_tools",
     "text_format_source",
+    "write_output",
+    "write_results",
 ]

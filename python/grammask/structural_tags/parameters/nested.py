@@ -11,6 +11,7 @@ Sources: ``converter_ext/cohere.cc`` and ``converter_ext/minimax_m3.cc`` of XGra
 from __future__ import annotations
 
 import hashlib
+import json
 import pickle
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -19,6 +20,8 @@ from grammask import composition
 from grammask.errors import GrammarError, GrammarSemanticError
 from grammask.schemas.json_text import json_text
 from grammask.schemas.keywords import CONTENT, CONTENT_KEYWORDS
+from grammask.structural_tags.diagnostics import DiagnosticList
+from grammask.structural_tags.parameters.json_style import is_same_json, json_members
 from grammask.structural_tags.parameters.nested_decoder import NestedDecoder
 from grammask.structural_tags.parameters.style import EMPTY, Member, members_part
 from grammask.structural_tags.parameters.value_shapes import (
@@ -91,6 +94,20 @@ class NestedStyle:
             context.diagnostics.invalid(context.pointer, str(error))
             return EMPTY
 
+    def write(self, schema: Any, arguments: str) -> str:
+        """Returns arguments in this style, the properties of the object in the order of the schema.
+
+        Raises:
+            ValueError: They cannot be read back.
+        """
+        written = _NestedWriter(self, schema).written(arguments)
+        decoder = self.decoder(schema, 0, "")
+        is_read = decoder.end(written, is_whole=True) == len(written)
+        if not is_read or not is_same_json(decoder.written(written), arguments):
+            msg = f"these arguments cannot be written with the tags of this style: {arguments[:200]}"
+            raise ValueError(msg)
+        return written
+
     def decoder(self, schema: Any, begin: int, following: str) -> NestedDecoder:
         """Returns a decoder."""
         return NestedDecoder(self, schema, begin, following)
@@ -124,6 +141,93 @@ _PLAIN_NAME = r'[^\x00"&<>]+'
 def with_entities(text: str) -> str:
     """Returns a text with XML's entities, as the value of an attribute."""
     return "".join(_ENTITIES.get(letter, letter) for letter in text)
+
+
+@dataclass(frozen=True)
+class _Element:
+    """A value that is still to be written.
+
+    Attributes:
+        opening: Its opening tag, with a place for its name.
+        name: Its name; ``item`` for an item.
+        text: The value as JSON.
+        schema: Its schema; None if that is unknown.
+    """
+
+    opening: str
+    name: str
+    text: str
+    schema: LocatedSchema | None
+
+
+class _NestedWriter:
+    """Writes the values of one schema."""
+
+    def __init__(self, style: NestedStyle, schema: Any) -> None:
+        schema = parameters_schema({} if schema is None else schema, has_free_names=style.has_type)
+        self._style = style
+        self._shapes = SchemaShapes(schema, "#", DiagnosticList(), admits_any=style.has_type)
+        self._root = LocatedSchema(schema, "#")
+
+    def written(self, arguments: str) -> str:
+        style = self._style
+        pieces: list[str] = []
+        stack: list[str | _Element] = [
+            *reversed(self._inner(arguments, self._container(arguments, self._root)))
+        ]
+        while stack:
+            element = stack.pop()
+            if isinstance(element, str):
+                pieces.append(element)
+                continue
+            container = self._container(element.text, element.schema)
+            text = json.loads(element.text) if element.text.startswith('"') else element.text
+            kind = "raw" if text is not element.text else "json"
+            if container is not None:
+                kind = "dict" if isinstance(container, ObjectShape) else "list"
+            pieces.append(element.opening.replace("{type}", kind).replace("{key}", style.key(element.name)))
+            stack.append(style.closing_tag(element.name))
+            if container is None:
+                stack.append(text)
+            else:
+                stack += reversed(self._inner(element.text, container))
+        return "".join(pieces)
+
+    def _container(self, text: str, located: LocatedSchema | None) -> ObjectShape | ArrayShape | None:
+        """Returns the shape of an object or array that is written with tags; None for other values."""
+        kind = {"{": ObjectShape, "[": ArrayShape}.get(text[:1])
+        if kind is None or located is None:
+            return None
+        shapes = [shape for shape in self._shapes.of(located) if isinstance(shape, kind)]
+        names = {member.name for member in json_members(text)}
+        for shape in shapes:
+            if isinstance(shape, ObjectShape) and shape.required <= names:
+                declared = names <= shape.properties.keys()
+                if declared or shape.others:
+                    return shape
+        return shapes[0] if shapes else None
+
+    def _inner(self, text: str, shape: ObjectShape | ArrayShape | None) -> list[_Element]:
+        """Returns the properties of an object in the order of the schema, or the items of an array."""
+        if isinstance(shape, ArrayShape):
+            schemas = [*shape.prefix, shape.items]
+            return [
+                _Element(self._style.item, "item", item.text, schemas[min(index, len(schemas) - 1)])
+                for index, item in enumerate(json_members(text))
+            ]
+        declared = list(shape.properties) if shape is not None else []
+        members = sorted(
+            json_members(text),
+            key=lambda member: declared.index(member.name) if member.name in declared else len(declared),
+        )
+        elements = []
+        for member in members:
+            located = shape.properties.get(member.name) if shape is not None else None
+            if located is None and shape is not None:
+                groups = zip(shape.others, shape.schemas_of_others, strict=True)
+                located = next((schema for group, schema in groups if group.has(member.name)), None)
+            elements.append(_Element(self._style.begin, member.name, member.text, located))
+        return elements
 
 
 class _NestedEncoder:
@@ -329,11 +433,11 @@ class _NestedEncoder:
         shapes = [shape for shape in self.shapes.of(located) if self.is_finite(shape)]
         values = [self.value(shape, located.pointer) for shape in shapes]
         if self.style.has_type:
-            openings = [composition.literal(opening.replace("{type}", _tag_type(shape))) for shape in shapes]
+            openings = [self.context.tag(opening.replace("{type}", _tag_type(shape))) for shape in shapes]
             body = composition.choice(map(composition.sequence, zip(openings, values, strict=True)))
         else:
-            body = composition.sequence([composition.literal(opening), composition.choice(values)])
-        return composition.sequence([body, composition.literal(self.style.closing_tag(name))])
+            body = composition.sequence([self.context.tag(opening), composition.choice(values)])
+        return composition.sequence([body, self.context.tag(self.style.closing_tag(name))])
 
     def value(self, shape: ValueShape, pointer: str) -> Part:
         match shape:
