@@ -28,6 +28,7 @@ if TYPE_CHECKING:
         SchemaOptions,
     )
     from grammask.sources import EngineGrammar, Source
+    from grammask.tools.style import ReasoningMode
 
 __all__ = ["GrammarReaders"]
 

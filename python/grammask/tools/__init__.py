@@ -11,7 +11,7 @@ from grammask.tools.custom_inputs import function_of, shown_tools
 from grammask.tools.definitions import Tool, chosen_tools
 from grammask.tools.reading import Call, Output, Result, read_calls, read_output, read_results
 from grammask.tools.response_formats import response_format_source, text_format_source
-from grammask.tools.style import ReasoningMode, parsed_style
+from grammask.tools.style import ReasoningMode, ToolStyle, fixed_text, parsed_style
 from grammask.tools.writing import write_output, write_results
 
 __all__ = [
@@ -24,8 +24,10 @@ __all__ = [
     "ReasoningMode",
     "Result",
     "Tool",
+    "ToolStyle",
     "calls_part",
     "chosen_tools",
+    "fixed_text",
     "function_of",
     "parsed_style",
     "read_calls",

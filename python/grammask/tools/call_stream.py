@@ -89,7 +89,7 @@ class CallStream:
 
     def __init__(
         self,
-        style: str | Mapping[str, Any],
+        style: str | Mapping[str, Any] | ToolStyle,
         tools: Iterable[Mapping[str, Any]],
         *,
         reasoning: ReasoningMode | None = None,
@@ -148,6 +148,11 @@ class CallStream:
     def has_reasoning(self) -> bool:
         """Whether the output has a section with reasoning, which may be empty."""
         return self._section_count > 0 or (self._section is not None and self._section.has_text)
+
+    @property
+    def is_in_reasoning(self) -> bool:
+        """Whether the output so far is reasoning, or may become so."""
+        return self._stage is _Stage.REASONING
 
     @property
     def has_calls(self) -> bool:

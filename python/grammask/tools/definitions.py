@@ -48,8 +48,8 @@ def _tool(definition: Any, position: int, builtins: Mapping[str, BuiltinTool]) -
     kind = definition.get("type", "function")
     if isinstance(kind, str) and kind in builtins:
         builtin = builtins[kind]
-        form = {"type": "text"} if builtin.parameters is None else None
-        return Tool(kind, builtin.parameters, custom_format=form, builtin=builtin)
+        text_format = {"type": "text"} if builtin.parameters is None else None
+        return Tool(kind, builtin.parameters, custom_format=text_format, builtin=builtin)
     if kind not in ("function", "custom"):
         known = "".join(f", {name}" for name in builtins)
         msg = f"{where} has the type {kind!r}; a grammar in this style knows function, custom{known}"

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cache, cached_property
 from typing import TYPE_CHECKING, Any, TypeAlias, get_args
 from typing import Literal as OneOf
@@ -269,6 +269,19 @@ class ToolStyle:
             raise ValueError(msg)
         return tuple(dict.fromkeys(fixed_text(pieces[0]) for pieces in beginnings))
 
+    def without_calls(self) -> ToolStyle:
+        """Returns the style of outputs in which any text follows the reasoning: calls are text there."""
+        return replace(
+            self,
+            calls=(),
+            custom_calls=None,
+            begin=(),
+            has_leading_text=False,
+            leading=None,
+            answer=None,
+            builtins={},
+        )
+
     def reasoning_mode(self, mode: ReasoningMode | None) -> ReasoningMode:
         """Returns the mode of the reasoning: the given one, or the default of the style.
 
@@ -298,12 +311,14 @@ def fixed_text(piece: Piece) -> str:
     raise ValueError(msg)
 
 
-def parsed_style(style: str | Mapping[str, Any]) -> ToolStyle:
-    """Returns a style by its name, or parses one.
+def parsed_style(style: str | Mapping[str, Any] | ToolStyle) -> ToolStyle:
+    """Returns a style by its name, or parses one, unless it is parsed already.
 
     Raises:
         ValueError: There is no such style, or it is malformed.
     """
+    if isinstance(style, ToolStyle):
+        return style
     return _parsed_by_name(style) if isinstance(style, str) else _parsed(style)
 
 

@@ -195,10 +195,14 @@ class _NestedWriter:
 
     def _container(self, text: str, located: LocatedSchema | None) -> ObjectShape | ArrayShape | None:
         """Returns the shape of an object or array that is written with tags; None for other values."""
-        kind = {"{": ObjectShape, "[": ArrayShape}.get(text[:1])
-        if kind is None or located is None:
+        if located is None or not text.startswith(("{", "[")):
             return None
-        shapes = [shape for shape in self._shapes.of(located) if isinstance(shape, kind)]
+        kind = ObjectShape if text.startswith("{") else ArrayShape
+        shapes: list[ObjectShape | ArrayShape] = [
+            shape
+            for shape in self._shapes.of(located)
+            if isinstance(shape, ObjectShape | ArrayShape) and isinstance(shape, kind)
+        ]
         names = {member.name for member in json_members(text)}
         for shape in shapes:
             if isinstance(shape, ObjectShape) and shape.required <= names:
