@@ -63,6 +63,7 @@ CALLS = {
     + DEEPSEEK.replace("\uff5cparameter", "\uff5c parameter")
     + "</|DSML| invoke>\n</|DSML| calls>".replace("|", "\uff5c"),
     "exaone4": f'<tool_call>{{"name": "weather", "arguments": {JSON}}}</tool_call>',
+    "gemma4": '<|tool_call>call:weather{city:<|"|>Paris<|"|>,days:2}<tool_call|>',
     "glm4_5": f"<tool_call>weather{GLM}</tool_call>",
     "granite3": f'<|tool_call|>[{{"name": "weather", "arguments": {JSON}}}]',
     "harmony": f"<|channel|>commentary to=functions.weather <|constrain|>json<|message|>{JSON}",
@@ -76,6 +77,7 @@ CALLS = {
     '<|open|>argument key="days" type="number"<|sep|>2<|close|>argument<|sep|>'
     "<|close|>call<|sep|><|close|>tools<|sep|>",
     "llama3": f'{{"name": "weather", "parameters": {JSON}}}',
+    "llama4_pythonic": '[weather(city="Paris", days=2)]',
     "minimax_m2": f'<minimax:tool_call>\n<invoke name="weather">\n{MINIMAX}</invoke>\n</minimax:tool_call>',
     "minimax_m3": minimax_m3(
         '@<tool_call>\n@<invoke name="weather">\n@<city>Paris@</city>\n@<days>2@</days>\n@</invoke>\n@</tool_call>'

@@ -8,7 +8,7 @@ from typing import Any
 import grammask
 import pytest
 from grammask import Grammar
-from grammask.structural_tags.parameters import FLAT_STYLES, NESTED_STYLES
+from grammask.structural_tags.parameters import FLAT_STYLES, LITERAL_STYLES, NESTED_STYLES
 from grammask.tool_styles import tool_style, tool_styles
 from grammask.tools import Call, function_of, read_calls
 from peer_verdicts import BYTES
@@ -144,6 +144,8 @@ def sampled_call(style: str, text: str) -> str:
                 written += "note"
             case {"arguments": "json"}:
                 written += json.dumps({"input": text})
+            case {"arguments": form} if form in LITERAL_STYLES:
+                written += LITERAL_STYLES[form].write(None, json.dumps({"input": text}))
             case {"arguments": form} if form in NESTED_STYLES:
                 nested = NESTED_STYLES[form]
                 begin = nested.begin.replace("{key}", "input").replace("{type}", "raw")

@@ -28,7 +28,6 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from peer_verdicts import BYTES
 from tool_samples import CALLS, TOOLS, answer, leading_text
-
 from tools.test_reading import random_output, random_tools, vocabulary_with
 
 EXACT = json.JSONDecoder(parse_int=str, parse_float=str)
@@ -84,7 +83,7 @@ def with_builtins(style: str, tools: list[dict[str, Any]]) -> list[dict[str, Any
 @given(seed=st.integers(0, 1 << 32), has_special=st.booleans())
 def test_every_text_of_the_grammar_is_read_and_written_again(
     style: str, seed: int, has_special: bool
-) -> None:  # noqa: FBT001
+) -> None:
     rng = random.Random(seed)
     vocabulary = vocabulary_with(tool_style(style)["tokens"] if has_special else [])
     tools = with_builtins(style, random_tools(rng, style))
@@ -180,6 +179,12 @@ def test_results_that_contain_their_mark_are_refused() -> None:
             '{"query": "figs"}',
         ),
         ("llama3", "code_interpreter", "<|python_tag|>print(1)\n", "print(1)\n"),
+        (
+            "llama3",
+            "brave_search",
+            '<|python_tag|>brave_search.call(query="figs \\"in\\" Oslo")',
+            '{"query": "figs \\"in\\" Oslo"}',
+        ),
     ],
 )
 def test_builtin_tools(style: str, kind: str, text: str, arguments: str) -> None:

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 from grammask import Grammar, Vocabulary
-from grammask.structural_tags.parameters import FLAT_STYLES, NESTED_STYLES
+from grammask.structural_tags.parameters import FLAT_STYLES, LITERAL_STYLES, NESTED_STYLES
 from grammask.tool_styles import tool_style, tool_styles
 from grammask.tools import Call, CallFragment, CallStream, ReasoningFragment, read_calls
 from peer_verdicts import BYTES
@@ -61,7 +61,7 @@ def random_tools(rng: random.Random, style: str) -> list[dict[str, Any]]:
         for piece in tool_style(style)["call"][0]
         if isinstance(piece, dict) and "arguments" in piece
     }
-    parameters = PARAMETERS + (NESTED if form in NESTED_STYLES else [])
+    parameters = PARAMETERS + (NESTED if form in NESTED_STYLES or form in LITERAL_STYLES else [])
     if form in NESTED_STYLES and not NESTED_STYLES[form].has_type:
         parameters = [schema for schema in parameters if schema != {"description": "anything"}]
     others: list[Any] = [False, False]
@@ -70,10 +70,10 @@ def random_tools(rng: random.Random, style: str) -> list[dict[str, Any]]:
         if FLAT_STYLES[form].marks_strings:
             parameters = parameters + WITHOUT_TYPE
             others += WITHOUT_TYPE
+    # Literals have no quotes around the names of parameters.
+    names = ["a", "ab", "é", "bc" if form in LITERAL_STYLES else "b c"]
     for name in rng.sample(["get", "get_all", 'say "é"', "now"], 2):
-        properties = {
-            key: rng.choice(parameters) for key in rng.sample(["a", "ab", "é", "b c"], rng.randint(0, 3))
-        }
+        properties = {key: rng.choice(parameters) for key in rng.sample(names, rng.randint(0, 3))}
         schema = {
             "type": "object",
             "properties": properties,

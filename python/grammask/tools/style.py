@@ -371,7 +371,7 @@ def _check_fields(path: str, value: Any, known: Mapping[str, Any]) -> None:
     """Raises an error for a field that does not exist: it would have no effect."""
     if not isinstance(value, Mapping):
         msg = f"the style has no object at `{path or 'its top'}`"
-        raise ValueError(msg)  # noqa: TRY004 # A malformed style is a ValueError.
+        raise ValueError(msg)  # A malformed style is a ValueError.
     for name in value:
         if name not in known:
             msg = f"the style has an unknown field `{path}{name}`"
@@ -422,7 +422,7 @@ def _is_given(piece: Piece) -> bool:
 def _pieces(pieces: Sequence[Any]) -> Pieces:
     if isinstance(pieces, str) or not isinstance(pieces, Sequence):
         msg = f"the style has {pieces!r} where a list of pieces is needed"
-        raise ValueError(msg)  # noqa: TRY004 # A malformed style is a ValueError.
+        raise ValueError(msg)  # A malformed style is a ValueError.
     return tuple(map(_piece, pieces))
 
 

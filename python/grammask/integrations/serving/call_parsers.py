@@ -64,7 +64,9 @@ def calls_tag(
     written = tool_style(style)
     text = json.dumps(written, ensure_ascii=False)
     # The style says which tokens are special in the models' tokenizers; the tokenizer at hand knows better.
-    written["tokens"] = sorted(name for name in special if name and json.dumps(name, ensure_ascii=False)[1:-1] in text)
+    written["tokens"] = sorted(
+        name for name in special if name and json.dumps(name, ensure_ascii=False)[1:-1] in text
+    )
     form = {
         "type": "tool_calls",
         "style": written,

@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 __all__ = [
     "JSON_STYLE",
     "JsonDecoder",
-    "JsonStyle",
     "JsonMember",
+    "JsonStyle",
     "after_space",
     "has_type",
     "is_same_json",

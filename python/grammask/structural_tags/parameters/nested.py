@@ -43,7 +43,7 @@ if TYPE_CHECKING:
     from grammask.structural_tags.parameters.style import EncodingContext
     from grammask.structural_tags.parameters.undeclared import UndeclaredProperties
 
-__all__ = ["NESTED_STYLES", "NestedStyle", "with_entities"]
+__all__ = ["NESTED_STYLES", "NestedEncoder", "NestedStyle", "with_entities"]
 
 _ENTITIES = {"&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;"}
 
@@ -89,7 +89,7 @@ class NestedStyle:
         """Returns the part that matches the properties of an object."""
         schema = parameters_schema(schema, has_free_names=self.has_type)
         try:
-            return _NestedEncoder(self, schema, context).parameters()
+            return NestedEncoder(self, schema, context).parameters()
         except (TypeError, ValueError) as error:  # Values that JSON lacks, and strings that UTF-8 lacks.
             context.diagnostics.invalid(context.pointer, str(error))
             return EMPTY
@@ -234,7 +234,7 @@ class _NestedWriter:
         return elements
 
 
-class _NestedEncoder:
+class NestedEncoder:
     """Encodes the schema of one object."""
 
     def __init__(self, style: NestedStyle, schema: Any, context: EncodingContext) -> None:
