@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from grammask.server.tool_prompts import chat_prompt, shows_tools, with_shown_tools
 from grammask.tool_styles import tool_style, tool_styles
 from tool_samples import CALLS, TOOLS
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
 
 USER = {"role": "user", "content": "Rain in Paris?"}
 CALL = {
@@ -50,7 +52,9 @@ def test_a_template_without_tools() -> None:
     assert system.startswith("<system>You can call these tools")
     assert '"name": "weather"' in system
     assert '"name": "now"' in system
-    assert '<tool_call>\n{"name": "function_name", "arguments": {"parameter": "value"}}\n</tool_call>' in system
+    assert (
+        '<tool_call>\n{"name": "function_name", "arguments": {"parameter": "value"}}\n</tool_call>' in system
+    )
     assert rest == (
         f"Rain in Paris?<assistant>{CALLS['hermes']}<user><tool_response>\nRain.\n</tool_response>"
     )

@@ -82,7 +82,9 @@ def with_builtins(style: str, tools: list[dict[str, Any]]) -> list[dict[str, Any
 @settings(max_examples=10, deadline=None, suppress_health_check=list(HealthCheck))
 @given(seed=st.integers(0, 1 << 32), has_special=st.booleans())
 def test_every_text_of_the_grammar_is_read_and_written_again(
-    style: str, seed: int, has_special: bool
+    style: str,
+    seed: int,
+    has_special: bool,  # noqa: FBT001
 ) -> None:
     rng = random.Random(seed)
     vocabulary = vocabulary_with(tool_style(style)["tokens"] if has_special else [])

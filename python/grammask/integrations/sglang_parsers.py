@@ -3,8 +3,8 @@
     GRAMMASK_SGLANG_PARSERS=hermes sglang serve --model-path MODEL --grammar-backend grammask \
         --tool-call-parser grammask_hermes --reasoning-parser grammask_hermes
 
-The parsers read exactly the format that :meth:`grammask.Grammar.from_tools` enforces. With ``--grammar-backend grammask``
-this format is also enforced for each request with tools. See ``docs/sglang.md``.
+The parsers read exactly the format that :meth:`grammask.Grammar.from_tools` enforces. With the option
+``--grammar-backend grammask``, this format is also enforced for each request with tools. See ``docs/sglang.md``.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ from grammask.tools import CallStream, ReasoningFragment, parsed_style, read_out
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from grammask.tools import OutputPart
+    from grammask.tools import OutputPart, ReasoningMode
 
 __all__ = ["GrammaskReasoningDetector", "GrammaskToolDetector", "register"]
 
@@ -50,7 +50,7 @@ class _Tag:
         return self.tag
 
 
-class GrammaskToolDetector(BaseFormatDetector):
+class GrammaskToolDetector(BaseFormatDetector):  # type: ignore[misc, unused-ignore]
     """The parser of calls in a style; a subclass for each style has its name.
 
     Attributes:
@@ -77,9 +77,9 @@ class GrammaskToolDetector(BaseFormatDetector):
         """Returns the calls of a whole output; of one that was cut off, those that are complete."""
         functions = function_tools(tools)
         try:
-            output = read_output(text, self._style, functions, reasoning="none")
+            output = read_output(text, self.style_name, functions, reasoning="none")
         except ValueError:
-            output = read_output(text, self._style, functions, reasoning="none", is_cut_off=True)
+            output = read_output(text, self.style_name, functions, reasoning="none", is_cut_off=True)
         calls = [
             ToolCallItem(tool_index=index, name=call.name, parameters=call.arguments)
             for index, call in enumerate(output.calls)
@@ -153,7 +153,7 @@ class GrammaskToolDetector(BaseFormatDetector):
         return self.get_structural_tag(tools, "auto", thinking_mode, parallel_tool_calls)
 
 
-class GrammaskReasoningDetector(BaseReasoningFormatDetector):
+class GrammaskReasoningDetector(BaseReasoningFormatDetector):  # type: ignore[misc, unused-ignore]
     """The parser of reasoning in a style; a subclass for each style has its name.
 
     Attributes:
@@ -170,7 +170,7 @@ class GrammaskReasoningDetector(BaseReasoningFormatDetector):
             begin, end, stream_reasoning=stream_reasoning, force_reasoning=force_reasoning, **options
         )
         self._style = style
-        self._mode = "open" if self._in_reasoning else "optional"
+        self._mode: ReasoningMode = "open" if self._in_reasoning else "optional"
         self._stream = reasoning_stream(style, self._mode)
         self._held_reasoning = ""
 

@@ -48,7 +48,7 @@ if TYPE_CHECKING:
 __all__ = ["GrammaskReasoningParser", "GrammaskToolParser", "register"]
 
 
-class GrammaskToolParser(ToolParser):
+class GrammaskToolParser(ToolParser):  # type: ignore[misc, unused-ignore]
     """The parser of calls in a style; a subclass for each style has its name.
 
     Attributes:
@@ -153,7 +153,7 @@ class GrammaskToolParser(ToolParser):
         return DeltaMessage(content=content or None, tool_calls=calls)
 
 
-class GrammaskReasoningParser(ReasoningParser):
+class GrammaskReasoningParser(ReasoningParser):  # type: ignore[misc, unused-ignore]
     """The parser of reasoning in a style; a subclass for each style has its name.
 
     Attributes:

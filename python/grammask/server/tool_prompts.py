@@ -25,14 +25,21 @@ _PROBE = {
     "function": {
         "name": "function_name",
         "description": "",
-        "parameters": {"type": "object", "properties": {"parameter": {"type": "string"}}, "required": ["parameter"]},
+        "parameters": {
+            "type": "object",
+            "properties": {"parameter": {"type": "string"}},
+            "required": ["parameter"],
+        },
     },
 }
 _MESSAGE = {"role": "user", "content": "?"}
 
 
 def chat_prompt(
-    model: LanguageModel, messages: Sequence[Mapping[str, Any]], tools: Sequence[Mapping[str, Any]], style: str
+    model: LanguageModel,
+    messages: Sequence[Mapping[str, Any]],
+    tools: Sequence[Mapping[str, Any]],
+    style: str,
 ) -> list[int]:
     """Returns the prompt of a chat that shows its tools.
 
@@ -70,9 +77,12 @@ def with_shown_tools(
         if message.get("tool_calls"):
             calls = [_call(call) for call in message["tool_calls"]]
             names |= {
-                str(given.get("id")): call.name for given, call in zip(message["tool_calls"], calls, strict=True)
+                str(given.get("id")): call.name
+                for given, call in zip(message["tool_calls"], calls, strict=True)
             }
-            shown.append({"role": "assistant", "content": _written(message.get("content"), calls, tools, style)})
+            shown.append(
+                {"role": "assistant", "content": _written(message.get("content"), calls, tools, style)}
+            )
         elif message.get("role") == "tool":
             shown.append(_result(message, names, tools, style))
         else:
@@ -89,7 +99,10 @@ def with_shown_tools(
 def _instructions(tools: Sequence[Mapping[str, Any]], style: str) -> str:
     definitions = "\n".join(json.dumps(tool, ensure_ascii=False) for tool in tools)
     sample = write_output(
-        Output(None, "", (Call("function_name", '{"parameter": "value"}'),)), style, [_PROBE], reasoning="none"
+        Output(None, "", (Call("function_name", '{"parameter": "value"}'),)),
+        style,
+        [_PROBE],
+        reasoning="none",
     )
     return (
         f"You can call these tools, which are described in JSON:\n{definitions}\n\n"
@@ -106,7 +119,9 @@ def _call(given: Mapping[str, Any]) -> Call:
     return Call(str(function.get("name")), text)
 
 
-def _written(content: str | None, calls: Sequence[Call], tools: Sequence[Mapping[str, Any]], style: str) -> str:
+def _written(
+    content: str | None, calls: Sequence[Call], tools: Sequence[Mapping[str, Any]], style: str
+) -> str:
     """Returns an earlier answer; a style for one call writes each one as an output of its own."""
     parsed = parsed_style(style)
     available = [*tools, *_undefined(calls, tools)]

@@ -142,7 +142,7 @@ class _CallEncoder:
 
     @property
     def marks_outside_text(self) -> list[str]:
-        """The marks that free text does not contain: a reader takes them for the beginning of a call or of reasoning."""
+        """The marks that free text does not contain, since calls or reasoning begin with them."""
         marks = list(self.style.triggers)
         section = self.style.reasoning
         if section is not None and (

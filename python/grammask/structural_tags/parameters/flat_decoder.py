@@ -257,7 +257,7 @@ class FlatDecoder:
 
 
 def _tags_of(begin: str) -> list[tuple[bool | None, str]]:
-    """Returns the opening tags for the kinds of values, each with whether it marks a string (None if it does not say)."""
+    """Returns the opening tags for the kinds of values, each with whether it marks a string (None if it does not)."""
     if "{type}" in begin:
         kinds = ("string", "number", "boolean", "null", "array", "object")
         return [(kind == "string", begin.replace("{type}", kind)) for kind in kinds]

@@ -18,12 +18,11 @@ from grammask import composition
 from grammask.composition import Part
 from grammask.errors import GrammarError
 from grammask.readers.encoded import EncodedSource
-from grammask.schemas.keywords import CONTENT, CONTENT_KEYWORDS
 from grammask.structural_tags.parameters.flat_decoder import UNDECLARED_NAME
 from grammask.structural_tags.parameters.json_style import is_same_json, json_members
 from grammask.structural_tags.parameters.literal_decoder import LiteralDecoder
-from grammask.structural_tags.parameters.nested import NestedEncoder
-from grammask.structural_tags.parameters.style import EMPTY
+from grammask.structural_tags.parameters.shape_encoder import ShapeEncoder
+from grammask.structural_tags.parameters.style import EMPTY, Member
 from grammask.structural_tags.parameters.value_shapes import (
     ArrayShape,
     ListedStrings,
@@ -168,10 +167,12 @@ LITERAL_STYLES = {
 }
 
 
-class _LiteralEncoder(NestedEncoder):
+class _LiteralEncoder(ShapeEncoder):
     """Encodes the schema of one object."""
 
-    style: LiteralStyle
+    def __init__(self, style: LiteralStyle, schema: Any, context: EncodingContext) -> None:
+        super().__init__(style, schema, context)
+        self.style = style
 
     def parameters(self) -> Part:
         self.roots = {id(shape) for shape in self.shapes.of(self.root)}
@@ -187,22 +188,21 @@ class _LiteralEncoder(NestedEncoder):
 
     def object(self, shape: ObjectShape) -> Part:
         is_root = id(shape) in self.roots
-        members: list[_Member] = []
+        members: list[Member] = []
         for name, located in shape.properties.items():
             if self.is_allowed(name) and self.has_value(located):
                 key = composition.literal(self.style.written_key(name, is_root=is_root))
                 members.append(
-                    _Member(composition.sequence([key, self.element_value(located)]), name in shape.required)
+                    Member(composition.sequence([key, self.element_value(located)]), name in shape.required)
                 )
         for group, located in zip(shape.others, shape.schemas_of_others, strict=True):
-            key = self.other_name(group, list(shape.properties))
-            if key is not None and self.has_value(located):
+            other = self.other_name(group, list(shape.properties))
+            if other is not None and self.has_value(located):
                 end = self.style.key_end if is_root else self.style.inner_key_end
                 quote = '"' if self.style.is_python and not is_root else ""
-                opening = [composition.literal(quote), key, composition.literal(quote + end)]
-                members.append(
-                    _Member(composition.sequence([*opening, self.element_value(located)]), False, True)
-                )
+                opening = [composition.literal(quote), other, composition.literal(quote + end)]
+                part = composition.sequence([*opening, self.element_value(located)])
+                members.append(Member(part, is_required=False, is_repeatable=True))
         body = self.listed(members)
         return (
             body
@@ -219,7 +219,7 @@ class _LiteralEncoder(NestedEncoder):
         except GrammarError:
             return None
 
-    def listed(self, members: Sequence[_Member]) -> Part:
+    def listed(self, members: Sequence[Member]) -> Part:
         """Returns the part of members with separators, in the order of the schema or in any order."""
         separator = composition.literal(self.style.separator)
         is_one_required = any(member.is_required for member in members)
@@ -287,30 +287,21 @@ class _LiteralEncoder(NestedEncoder):
             case StringShape() if self.style.is_python:
                 return composition.sequence([quote, self.python_string(shape), quote])
             case StringShape():
-                return composition.sequence([quote, super().value(shape, pointer), quote])
+                return composition.sequence([quote, self.text(shape, self.style.text_end), quote])
             case ListedStrings():
                 texts = [self.style.string(text) for text in self.allowed(shape)]
                 return composition.choice(map(self.context.tag, texts))
             case ScalarShape():
                 return self.scalar(shape, pointer)
             case _:
-                return super().value(shape, pointer)
+                return self.reference(shape)
 
     def python_string(self, shape: StringShape) -> Part:
         """Returns the part of the content of a string of Python."""
         if shape.has_only_max_length:
             content = composition.free_text(without=self.context.excludes, max_characters=shape.max_length)
         else:
-            constraints = {"type": "string", **shape.constraints}
-            try:
-                code = None
-                if shape.constraints.keys() <= CONTENT_KEYWORDS | {CONTENT}:
-                    definitions = {key: self.root.schema.get(key, {}) for key in ("$defs", "definitions")}
-                    code = self.context.content_part({**constraints, **definitions}, _NEVER)
-                content = code or self.context.string_part(constraints, _NEVER)
-            except GrammarError as error:
-                self.diagnostics.embedded(shape.pointer, error)
-                return EMPTY
+            content = self.text(shape, _NEVER)
         limits = self.context.options.get("limits")
         return Part.of_source(
             EncodedSource(content, "python-string", "canonical", self.style.quote, "", limits)
@@ -338,10 +329,3 @@ class _LiteralEncoder(NestedEncoder):
 
 _NEVER = "\x00"
 """A text that does not end a string of Python, whose content excludes it."""
-
-
-@dataclass(frozen=True)
-class _Member:
-    part: Part
-    is_required: bool
-    is_repeatable: bool = False

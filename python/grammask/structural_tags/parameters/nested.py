@@ -10,19 +10,16 @@ Sources: ``converter_ext/cohere.cc`` and ``converter_ext/minimax_m3.cc`` of XGra
 
 from __future__ import annotations
 
-import hashlib
 import json
-import pickle
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from grammask import composition
 from grammask.errors import GrammarError, GrammarSemanticError
-from grammask.schemas.json_text import json_text
-from grammask.schemas.keywords import CONTENT, CONTENT_KEYWORDS
 from grammask.structural_tags.diagnostics import DiagnosticList
 from grammask.structural_tags.parameters.json_style import is_same_json, json_members
 from grammask.structural_tags.parameters.nested_decoder import NestedDecoder
+from grammask.structural_tags.parameters.shape_encoder import ShapeEncoder
 from grammask.structural_tags.parameters.style import EMPTY, Member, members_part
 from grammask.structural_tags.parameters.value_shapes import (
     ArrayShape,
@@ -37,13 +34,11 @@ from grammask.structural_tags.parameters.value_shapes import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from grammask.composition import Part
     from grammask.structural_tags.parameters.style import EncodingContext
     from grammask.structural_tags.parameters.undeclared import UndeclaredProperties
 
-__all__ = ["NESTED_STYLES", "NestedEncoder", "NestedStyle", "with_entities"]
+__all__ = ["NESTED_STYLES", "NestedStyle", "with_entities"]
 
 _ENTITIES = {"&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;"}
 
@@ -89,7 +84,7 @@ class NestedStyle:
         """Returns the part that matches the properties of an object."""
         schema = parameters_schema(schema, has_free_names=self.has_type)
         try:
-            return NestedEncoder(self, schema, context).parameters()
+            return _NestedEncoder(self, schema, context).parameters()
         except (TypeError, ValueError) as error:  # Values that JSON lacks, and strings that UTF-8 lacks.
             context.diagnostics.invalid(context.pointer, str(error))
             return EMPTY
@@ -234,141 +229,16 @@ class _NestedWriter:
         return elements
 
 
-class NestedEncoder:
+class _NestedEncoder(ShapeEncoder):
     """Encodes the schema of one object."""
 
     def __init__(self, style: NestedStyle, schema: Any, context: EncodingContext) -> None:
+        super().__init__(style, schema, context)
         self.style = style
-        self.root = LocatedSchema(schema, context.pointer)
-        self.context = context
-        self.diagnostics = context.diagnostics
-        self.space = context.space
-        self.shapes = SchemaShapes(
-            schema,
-            context.pointer,
-            context.diagnostics,
-            admits_any=style.has_type,
-            constraints=context.constraints,
-        )
-        # Names of rules contain a hash of their source, so that encoders of other schemas have other names.
-        source = pickle.dumps((style, json_text(schema), sorted(context.options.items())), protocol=5)
-        self.key = hashlib.sha256(source).hexdigest()
-        self.finite: set[ValueShape] = set()
-        """The objects and arrays of which some value has a finite text."""
-
-    def parameters(self) -> Part:
-        error_count = len(self.diagnostics.entries)
-        roots = self.shapes.of(self.root)
-        if not roots or not all(isinstance(shape, ObjectShape) for shape in roots):
-            self.diagnostics.unsupported(
-                f"{self.root.pointer}/type", "parameters are the properties of an object"
-            )
-            return EMPTY
-        containers = self.checked_containers(roots)
-        if len(self.diagnostics.entries) > error_count:
-            return EMPTY
-        self.find_finite(containers)
-        starts = [shape for shape in roots if isinstance(shape, ObjectShape) and shape in self.finite]
-        if not starts:
-            self.diagnostics.unsupported(self.root.pointer, "no value is finite: each contains another one")
-            return EMPTY
-        self.names = {shape: f"nested_{number}_{self.key}" for number, shape in enumerate(containers)}
-        parts = {self.names[shape]: self.body(shape) for shape in containers if shape in self.finite}
-        start = f"nested_{self.key}"
-        parts[start] = composition.choice(composition.reference(self.names[shape]) for shape in starts)
-        return composition.rules(parts, start)
-
-    # Checks -----------------------------------------------------------------------------------------------------
-
-    def checked_containers(self, roots: list[ValueShape]) -> list[ObjectShape | ArrayShape]:
-        """Returns all objects and arrays of the schema; refuses values that this style cannot write or distinguish."""
-        containers: dict[ObjectShape | ArrayShape, None] = {}
-        pending = list(reversed(roots))
-        while pending:
-            shape = pending.pop()
-            if not isinstance(shape, ObjectShape | ArrayShape) or shape in containers:
-                continue
-            containers[shape] = None
-            if isinstance(shape, ObjectShape):
-                for name in shape.properties:
-                    self.check_name(name, shape.pointer)
-            for located in reversed(list(_inner_schemas(shape))):
-                inner = self.shapes.of(located)
-                self.check_values(inner, located.pointer)
-                pending += reversed(inner)
-        return list(containers)
 
     def check_name(self, name: str, pointer: str) -> None:
         if not self.style.has_entities and (not name.strip() or name.startswith("/") or ">" in name):
             self.diagnostics.unsupported(pointer, f"the name {name!r} cannot be the name of a tag")
-
-    def check_values(self, shapes: list[ValueShape], pointer: str) -> None:
-        for shape in shapes:
-            for text in shape.listed if isinstance(shape, ListedStrings) else ():
-                if self.style.text_end in text:
-                    self.diagnostics.unsupported(
-                        pointer, f"the value {text!r} contains the end of its parameter"
-                    )
-        if self.style.has_type:
-            return
-        if sum(isinstance(shape, ObjectShape | ArrayShape) for shape in shapes) > 1:
-            self.diagnostics.unsupported(
-                pointer, "several kinds of objects and arrays: this style does not tell which one is written"
-            )
-        if not all(isinstance(shape, StringShape | ListedStrings) for shape in shapes):
-            for shape in shapes:
-                if isinstance(shape, StringShape) and not shape.has_only_max_length:
-                    self.diagnostics.unsupported(
-                        shape.pointer,
-                        f"{', '.join(sorted(shape.constraints))} for strings where other values are allowed: "
-                        "this style does not tell which one is written",
-                    )
-
-    # Finite values ----------------------------------------------------------------------------------------------
-
-    def find_finite(self, containers: list[ObjectShape | ArrayShape]) -> None:
-        """Computes the least fixpoint: a container is finite if all values that it needs are."""
-        count = -1
-        while count < len(self.finite):
-            count = len(self.finite)
-            for shape in containers:
-                if shape not in self.finite and self.needs_only_finite(shape):
-                    self.finite.add(shape)
-
-    def needs_only_finite(self, shape: ObjectShape | ArrayShape) -> bool:
-        if isinstance(shape, ObjectShape):
-            return all(
-                name in shape.properties and self.is_allowed(name) and self.has_value(shape.properties[name])
-                for name in shape.required
-            )
-        needed = [*shape.prefix[: shape.min_items]]
-        if shape.min_items > len(needed):
-            if shape.items is None:
-                return False
-            needed.append(shape.items)
-        has_consistent_bounds = shape.max_items is None or shape.min_items <= shape.max_items
-        return has_consistent_bounds and all(map(self.has_value, needed))
-
-    def has_value(self, located: LocatedSchema) -> bool:
-        return any(self.is_finite(shape) for shape in self.shapes.of(located))
-
-    def is_finite(self, shape: ValueShape) -> bool:
-        if isinstance(shape, ListedStrings):
-            return bool(self.allowed(shape))
-        return not isinstance(shape, ObjectShape | ArrayShape) or shape in self.finite
-
-    def is_allowed(self, name: str) -> bool:
-        """Whether a name, as it is written, contains no excluded word."""
-        return not self.context.has_excluded_word(self.style.key(name))
-
-    def allowed(self, shape: ListedStrings) -> list[str]:
-        """Returns the listed strings without excluded words."""
-        return [text for text in shape.listed if not self.context.has_excluded_word(text)]
-
-    # Parts ------------------------------------------------------------------------------------------------------
-
-    def body(self, shape: ObjectShape | ArrayShape) -> Part:
-        return self.object(shape) if isinstance(shape, ObjectShape) else self.array(shape)
 
     def object(self, shape: ObjectShape) -> Part:
         before, after = self.style.begin.split("{key}")
@@ -445,23 +315,8 @@ class NestedEncoder:
 
     def value(self, shape: ValueShape, pointer: str) -> Part:
         match shape:
-            case StringShape() if shape.has_only_max_length:
-                return composition.free_text(
-                    before=self.style.text_end,
-                    without=self.context.excludes,
-                    max_characters=shape.max_length,
-                )
             case StringShape():
-                constraints = {"type": "string", **shape.constraints}
-                try:
-                    code = None
-                    if shape.constraints.keys() <= CONTENT_KEYWORDS | {CONTENT}:
-                        definitions = {key: self.root.schema.get(key, {}) for key in ("$defs", "definitions")}
-                        code = self.context.content_part({**constraints, **definitions}, self.style.text_end)
-                    return code or self.context.string_part(constraints, self.style.text_end)
-                except GrammarError as error:
-                    self.diagnostics.embedded(shape.pointer, error)
-                    return EMPTY
+                return self.text(shape, self.style.text_end)
             case ListedStrings():
                 return composition.choice(composition.literal(text) for text in self.allowed(shape))
             case ScalarShape():
@@ -472,7 +327,7 @@ class NestedEncoder:
                     composition.sequence([self.space, value, self.space]) if self.style.is_padded else value
                 )
             case _:
-                return composition.reference(self.names[shape])
+                return self.reference(shape)
 
 
 def _tag_type(shape: ValueShape) -> str:
@@ -486,14 +341,3 @@ def _tag_type(shape: ValueShape) -> str:
             return "dict"
         case ArrayShape():
             return "list"
-
-
-def _inner_schemas(container: ObjectShape | ArrayShape) -> Iterator[LocatedSchema]:
-    """Yields the schemas of the properties or items of an object or array."""
-    if isinstance(container, ObjectShape):
-        yield from container.properties.values()
-        yield from container.schemas_of_others
-    else:
-        yield from container.prefix
-        if container.items is not None:
-            yield container.items
