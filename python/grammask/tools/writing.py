@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from grammask.tools.reading import Call, Result
     from grammask.tools.style import Pieces, ReasoningMode, ToolStyle
 
-__all__ = ["write_output", "write_results"]
+__all__ = ["is_same_output", "write_output", "write_results"]
 
 
 def write_output(
@@ -83,7 +83,7 @@ def write_output(
     else:
         written += _fixed(parsed.answer_or_text, text=output.content)
     try:
-        is_same = _is_same(read_output(written, style, tools, reasoning=reasoning), output)
+        is_same = is_same_output(read_output(written, style, tools, reasoning=reasoning), output)
     except ValueError:
         is_same = False
     if not is_same:
@@ -128,7 +128,7 @@ def write_results(
     return written
 
 
-def _is_same(one: Output, other: Output) -> bool:
+def is_same_output(one: Output, other: Output) -> bool:
     """Whether two outputs have the same parts; arguments are compared as JSON."""
     return (
         (one.reasoning, one.content, len(one.calls)) == (other.reasoning, other.content, len(other.calls))
