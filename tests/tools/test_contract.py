@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import random
+from pathlib import Path
 from typing import Any, get_args
 
 import pytest
@@ -253,3 +254,14 @@ def test_fields_of_styles() -> None:
     ]:
         with pytest.raises(ValueError, match=message):
             parsed_style({**plain, **change})
+
+
+def test_the_page_lists_all_fields() -> None:
+    page = (Path(__file__).parents[2] / "docs" / "tools.md").read_text("utf-8")
+    for name, meaning in STYLE_FIELDS.items():
+        fields = {name: meaning}
+        if isinstance(meaning, dict):
+            prefix = "builtin.TYPE" if name == "builtin" else name
+            fields = {f"{prefix}.{inner}": text for inner, text in meaning.items()}
+        for field, text in fields.items():
+            assert f"| `{field}` | {text} |" in page
