@@ -28,6 +28,7 @@ if TYPE_CHECKING:
         SchemaOptions,
     )
     from grammask.sources import EngineGrammar, Source
+    from grammask.tools.style import ReasoningMode
 
 __all__ = ["GrammarReaders"]
 
@@ -356,17 +357,22 @@ class GrammarReaders:
         style: str | Mapping[str, Any],
         tool_choice: str | Mapping[str, Any] | None = "auto",
         parallel: bool = True,
+        reasoning: ReasoningMode | None = None,
         vocabulary: Vocabulary | None = None,
         **keywords: Unpack[SchemaKeywords],
     ) -> Self:
         """Makes the grammar of outputs that call tools, in the style of a family of models. See ``docs/tools.md``.
 
         Args:
-            tools: Functions and custom tools, in the shape of Chat Completions or Responses.
+            tools: Functions, custom tools and built-in tools of the style, in the shape of Chat Completions or
+                Responses.
             style: The name of a style (:func:`grammask.tool_styles.tool_styles`), or a style.
             tool_choice: ``"auto"``: text, calls, or text before calls. ``"none"``: text. ``"required"``: calls. An
                 object: calls of one tool, or of those in ``allowed_tools``.
             parallel: Whether several calls may follow each other, unless ``tool_choice`` names one tool.
+            reasoning: Whether the output begins with reasoning: ``"none"``; ``"optional"``: if the model chooses so;
+                ``"required"``; ``"open"``: the prompt has begun it. None is the default of the style: ``"optional"``
+                where reasoning is a part of every format, otherwise ``"none"``.
             vocabulary: Decides which marks of the style are special tokens, which match by id. Without it, those that
                 are special in the models' own tokenizers.
             keywords: As of :meth:`from_json_schema`, for the schemas of arguments.
@@ -375,14 +381,15 @@ class GrammarReaders:
             ValueError: There is no such style or tool, or two tools have one name.
             GrammarError: A constraint that cannot be enforced exactly, each with its JSON pointer.
         """
-        from grammask.tools import calls_part, chosen_tools
+        from grammask.tools import calls_part, chosen_tools, parsed_style
 
-        chosen, choice, is_forced = chosen_tools(tools, tool_choice)
+        chosen, choice, is_forced = chosen_tools(tools, tool_choice, parsed_style(style).builtins)
         part = calls_part(
             chosen,
             choice,
             style,
             most_calls=None if parallel and not is_forced else 1,
+            reasoning=reasoning,
             vocabulary=vocabulary,
             schema_options=keywords,
         )

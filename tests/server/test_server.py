@@ -253,6 +253,20 @@ def test_tools_that_are_cut_off_or_not_called(truncating_url: str) -> None:
     assert "tool_calls" not in choice["message"]
 
 
+def test_complete_calls_of_an_answer_that_was_cut_off() -> None:
+    from grammask.server.answers import Answer
+    from grammask.server.application import _Server
+
+    model: Any = None
+    server = _Server(model, "m", "hermes", has_budgets=False, has_drafts=False, directory=None)
+    whole = '<tool_call>\n{"name": "count", "arguments": {"n": 3}}\n</tool_call>'
+    answer = Answer("chat", "m", 1, finish_reason="length")
+    content, calls = server._read(answer, f'Well. {whole}\n<tool_call>\n{{"name": "count", "arg', TOOLS)
+    assert (content, [call.name for call in calls]) == ("Well. ", ["count"])
+    assert answer.finish_reason == "length"
+    assert server._read(answer, whole[:-1], TOOLS) == (whole[:-1], ())
+
+
 def streamed(url: str, path: str = "chat/completions", **fields: Any) -> list[Any]:
     """Return the objects of a stream."""
     events = post(url, path, {"stream": True, **fields}).split("\n\n")

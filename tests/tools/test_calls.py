@@ -8,11 +8,11 @@ from typing import Any
 import grammask
 import pytest
 from grammask import Grammar
-from grammask.structural_tags.parameters import FLAT_STYLES, NESTED_STYLES
+from grammask.structural_tags.parameters import FLAT_STYLES, LITERAL_STYLES, NESTED_STYLES
 from grammask.tool_styles import tool_style, tool_styles
 from grammask.tools import Call, function_of, read_calls
 from peer_verdicts import BYTES
-from tool_samples import CALLS, TOOLS
+from tool_samples import CALLS, TOOLS, answer, leading_text
 
 
 def is_valid(text: str, **options: Any) -> bool:
@@ -36,12 +36,12 @@ def test_calls(style: str) -> None:
     assert not is_valid(call.replace("weather", "wether"), style=style)
     assert not is_valid(call.replace("2", "two"), style=style)
     assert not is_valid(call[:-1], style=style)
-    answer = "hello" if style != "harmony" else "<|channel|>final<|message|>hello"
-    assert is_valid(answer, style=style)
-    assert is_valid(answer, style=style, tool_choice="none")
-    assert not is_valid(answer, style=style, tool_choice="required")
+    assert is_valid(answer(style), style=style)
+    assert is_valid(answer(style), style=style, tool_choice="none")
+    assert not is_valid(answer(style), style=style, tool_choice="required")
     if tool_style(style)["leading_text"]:
-        assert is_valid("I look. " + call, style=style)
+        assert is_valid(leading_text(style) + call, style=style)
+        assert not is_valid(leading_text(style) + call, style=style, tool_choice="required")
 
 
 @pytest.mark.parametrize("style", ["hermes", "mistral", "kimi_k2"])
@@ -136,12 +136,16 @@ def sampled_call(style: str, text: str) -> str:
                 written += word
             case {"mark": word}:
                 written += word
-            case {"number": _}:
-                written += "0"
+            case {"number": first}:
+                written += str(first)
+            case {"optional": _}:
+                pass
             case {"name": _}:
                 written += "note"
             case {"arguments": "json"}:
                 written += json.dumps({"input": text})
+            case {"arguments": form} if form in LITERAL_STYLES:
+                written += LITERAL_STYLES[form].write(None, json.dumps({"input": text}))
             case {"arguments": form} if form in NESTED_STYLES:
                 nested = NESTED_STYLES[form]
                 begin = nested.begin.replace("{key}", "input").replace("{type}", "raw")
@@ -151,6 +155,7 @@ def sampled_call(style: str, text: str) -> str:
                 begin = (
                     parameter.begin.replace("{key}", "input")
                     .replace("{is_string}", "true")
+                    .replace("{type}", "string")
                     .replace("{space}", "")
                 )
                 line = "\n" if parameter.has_own_lines else ""

@@ -96,7 +96,7 @@ def test_styles_with_tags(style: str) -> None:
         BYTES
     )
     placeholder = _call(style, {"code": "@@"})
-    has_lines = style == "qwen3_coder"
+    has_lines = style in ("nemotron3", "qwen3_coder", "seed_oss")
     for code, is_valid in ((_CODE, True), (_WRONG, False), (f'x = "{end}"\n', False), ("\nx = 1\n", True)):
         call = placeholder.replace("@@", f"\n{code}\n" if has_lines else code)
         assert compiled.is_valid(call.encode()) == is_valid, call
@@ -150,7 +150,7 @@ def test_contents_of_schemas(style: str) -> None:
     for values, is_right in ((right, True), (wrong, False)):
         for arguments in values:
             call = _call(style, arguments)
-            if style == "qwen3_coder":
+            if style in ("nemotron3", "qwen3_coder", "seed_oss"):
                 for value in {arguments["code"], arguments.get("body", arguments["code"])}:
                     call = call.replace(f">{value}<", f">\n{value}\n<")
             verdicts = [one.is_valid(call.encode()) for one in compiled]

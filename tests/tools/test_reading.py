@@ -8,11 +8,11 @@ from typing import Any
 
 import pytest
 from grammask import Grammar, Vocabulary
-from grammask.structural_tags.parameters import FLAT_STYLES, NESTED_STYLES
+from grammask.structural_tags.parameters import FLAT_STYLES, LITERAL_STYLES, NESTED_STYLES
 from grammask.tool_styles import tool_style, tool_styles
-from grammask.tools import Call, CallFragment, CallStream, read_calls
+from grammask.tools import Call, CallFragment, CallStream, ReasoningFragment, read_calls
 from peer_verdicts import BYTES
-from tool_samples import CALLS, TOOLS
+from tool_samples import CALLS, TOOLS, WRAPPED, answer, leading_text
 
 PARAMETERS: list[Any] = [
     {"type": "string"},
@@ -49,7 +49,7 @@ DEFINITIONS = {
         "additionalProperties": False,
     }
 }
-ENDS = [style.end for style in FLAT_STYLES.values()] + [
+ENDS = ["</", *(style.end for style in FLAT_STYLES.values())] + [
     style.end.replace("{key}", "") for style in NESTED_STYLES.values()
 ]
 
@@ -61,7 +61,7 @@ def random_tools(rng: random.Random, style: str) -> list[dict[str, Any]]:
         for piece in tool_style(style)["call"][0]
         if isinstance(piece, dict) and "arguments" in piece
     }
-    parameters = PARAMETERS + (NESTED if form in NESTED_STYLES else [])
+    parameters = PARAMETERS + (NESTED if form in NESTED_STYLES or form in LITERAL_STYLES else [])
     if form in NESTED_STYLES and not NESTED_STYLES[form].has_type:
         parameters = [schema for schema in parameters if schema != {"description": "anything"}]
     others: list[Any] = [False, False]
@@ -70,10 +70,10 @@ def random_tools(rng: random.Random, style: str) -> list[dict[str, Any]]:
         if FLAT_STYLES[form].marks_strings:
             parameters = parameters + WITHOUT_TYPE
             others += WITHOUT_TYPE
+    # Literals have no quotes around the names of parameters.
+    names = ["a", "ab", "é", "bc" if form in LITERAL_STYLES else "b c"]
     for name in rng.sample(["get", "get_all", 'say "é"', "now"], 2):
-        properties = {
-            key: rng.choice(parameters) for key in rng.sample(["a", "ab", "é", "b c"], rng.randint(0, 3))
-        }
+        properties = {key: rng.choice(parameters) for key in rng.sample(names, rng.randint(0, 3))}
         schema = {
             "type": "object",
             "properties": properties,
@@ -83,6 +83,14 @@ def random_tools(rng: random.Random, style: str) -> list[dict[str, Any]]:
         }
         tools.append({"type": "function", "function": {"name": name, "parameters": schema}})
     return tools
+
+
+def vocabulary_with(names: list[str]) -> Vocabulary:
+    """Return a vocabulary of all bytes and of the ends of parameters, with special tokens of these names."""
+    tokens: list[bytes | None] = [*(bytes([byte]) for byte in range(256)), *(end.encode() for end in ENDS)]
+    special = {name: len(tokens) + index for index, name in enumerate(names)}
+    eos = len(tokens) + len(names)
+    return Vocabulary(tokens, special=special, eos=eos, size=eos + 1)
 
 
 def random_output(grammar: Grammar, vocabulary: Vocabulary, rng: random.Random) -> str | None:
@@ -131,7 +139,7 @@ def streamed(
     try:
         read = read_calls(output, style, tools)
     except ValueError:  # Cut off: the fragments are a prefix of the result for the whole text.
-        assert calls or content == output
+        assert calls or content == output or style in WRAPPED
         assert not stream.has_calls
     else:
         assert (content, calls) == read
@@ -144,9 +152,8 @@ def test_samples(style: str) -> None:
     assert (content, call.name, call.is_custom) == ("", "weather", False)
     assert json.loads(call.arguments) == {"city": "Paris", "days": 2}
     if tool_style(style)["leading_text"]:
-        assert read_calls("I look. " + CALLS[style], style, TOOLS) == ("I look. ", [call])
-    answer = "hello" if style != "harmony" else "<|channel|>final<|message|>hello"
-    assert read_calls(answer, style, TOOLS) == ("hello", [])
+        assert read_calls(leading_text(style) + CALLS[style], style, TOOLS) == ("I look. ", [call])
+    assert read_calls(answer(style), style, TOOLS) == ("hello", [])
     for cut in (CALLS[style][:-1], CALLS[style].replace("weather", "wether")):
         with pytest.raises(ValueError, match="cannot be read"):
             read_calls(cut, style, TOOLS)
@@ -157,10 +164,7 @@ def test_samples(style: str) -> None:
 def test_random_outputs(style: str, has_special: bool) -> None:  # noqa: FBT001
     rng = random.Random(style)
     names = tool_style(style)["tokens"] if has_special else []
-    tokens: list[bytes | None] = [*(bytes([byte]) for byte in range(256)), *(end.encode() for end in ENDS)]
-    special = {name: len(tokens) + index for index, name in enumerate(names)}
-    eos = len(tokens) + len(names)
-    vocabulary = Vocabulary(tokens, special=special, eos=eos, size=eos + 1)
+    vocabulary = vocabulary_with(names)
     calls_read = 0
     for _ in range(6):
         tools = random_tools(rng, style)
@@ -204,12 +208,6 @@ def test_streams_emit_certain_text_at_once(style: str) -> None:
     assert stream.has_calls
 
 
-def test_styles_with_text_and_answers_are_read_at_the_end_only() -> None:
-    style = {**tool_style("hermes"), "answer": [{"text": True}]}
-    with pytest.raises(ValueError, match="at their end only"):
-        CallStream(style, TOOLS)
-
-
 def test_several_calls_and_custom_ones() -> None:
     two = CALLS["hermes"] + '\n<tool_call>\n{"name": "now", "arguments": {}}\n</tool_call>'
     assert [call.name for call in read_calls(two, "hermes", TOOLS)[1]] == ["weather", "now"]
@@ -221,6 +219,7 @@ def test_several_calls_and_custom_ones() -> None:
     assert read_calls(output, "harmony", [custom]) == ("", [Call("sql", "SELECT a", is_custom=True)])
     stream = CallStream("harmony", [custom])
     assert list(stream.push(output[:-2])) == [
+        ReasoningFragment("Well"),
         CallFragment(0, "sql", "", is_custom=True),
         CallFragment(0, None, "SELECT", is_custom=True),
     ]

@@ -4,6 +4,7 @@ import typer
 
 from grammask.cli.check import check
 from grammask.cli.debug import debug
+from grammask.cli.derive_style import derive_style
 from grammask.cli.doctor import doctor
 from grammask.cli.explain import explain
 from grammask.cli.failures import ReportingGroup
@@ -27,6 +28,7 @@ application.command()(explain)
 application.command("generate")(generate_text)
 application.command()(validate)
 application.command()(serve)
+application.command("derive-style")(derive_style)
 application.command()(warm)
 application.command()(grammars)
 application.command()(doctor)

@@ -28,9 +28,10 @@ from grammask.language_models.generation import generate
 from grammask.mask_directory import MaskDirectory
 from grammask.server import playground, requests
 from grammask.server.answers import Answer, Chunks, StopText, error_of
+from grammask.server.tool_prompts import chat_prompt
 from grammask.tool_styles import tool_style
 from grammask.tool_styles import tool_style as style_named
-from grammask.tools import CallStream, read_calls, shown_tools
+from grammask.tools import CallStream, ReasoningFragment, read_output, shown_tools
 
 if TYPE_CHECKING:
     import os
@@ -223,7 +224,7 @@ class _Server:
             prompt = requests.prompt_of(fields)
             return self._model.encode(prompt) if prompt else []
         tools = shown_tools(requests.tools_of(fields), tool_style(self._tool_style))
-        return self._model.encode_chat(requests.messages_of(fields), tools)
+        return chat_prompt(self._model, requests.messages_of(fields), tools, self._tool_style)
 
     def _steps(
         self,
@@ -289,16 +290,20 @@ class _Server:
         return (vocabulary.name_of(step.token) or "").encode()
 
     def _read(self, answer: Answer, text: str, tools: Sequence[dict[str, Any]]) -> tuple[str, Sequence[Call]]:
-        """Returns the content and the calls of an output; an output that was cut off within calls is content."""
+        """Returns the content and the calls of an output.
+
+        If it was cut off within calls, the complete ones are returned; if there are none, all of it is content.
+        """
         if not tools:
             return text, ()
         try:
-            content, calls = read_calls(text, self._tool_style, tools)
+            output = read_output(text, self._tool_style, tools)
         except ValueError:
-            return text, ()
-        if calls and answer.finish_reason == "stop":
+            output = read_output(text, self._tool_style, tools, is_cut_off=True)
+            return (output.content, output.calls) if output.calls else (text, ())
+        if output.calls and answer.finish_reason == "stop":
             answer.finish_reason = "tool_calls"
-        return content, calls
+        return output.content, output.calls
 
     def _has_ended(self, answer: Answer, matcher: Matcher | None) -> bool:
         if matcher is not None:
@@ -313,9 +318,11 @@ class _Server:
         try:
             async for piece in pieces:
                 for part in [piece] if stream is None else stream.push(piece):
-                    yield _event(chunks.of(part))
+                    if not isinstance(part, ReasoningFragment):
+                        yield _event(chunks.of(part))
             for part in () if stream is None else stream.finish():
-                yield _event(chunks.of(part))
+                if not isinstance(part, ReasoningFragment):
+                    yield _event(chunks.of(part))
             if stream is not None and stream.has_calls and answer.finish_reason == "stop":
                 answer.finish_reason = "tool_calls"
             for chunk in chunks.last():

@@ -1,31 +1,7 @@
-"""The notations in which families of models call tools: a JSON file each.
+"""The notations of families of models for reasoning, calls of tools, results and built-in tools: a JSON file each.
 
-A style has the fields:
-
-- ``describes``, ``models``, ``source``: documentation.
-- ``tokens``: the marks that are special tokens of the models' tokenizers.
-- ``call``: the alternative notations of a call; ``custom_call``: those of a call whose argument is a text instead of
-  JSON. Each begins with a string or a mark.
-- ``begin``, ``between``, ``end``: the pieces before, between and after calls. ``most_calls``: the maximum number of
-  calls.
-- ``leading_text``: whether text may precede the first call.
-- ``preamble``: pieces that may come first, any number of times. ``answer``: an output without calls; any text if the
-  field is absent.
-
-Notations, and the other fields with pieces, are lists of pieces:
-
-- A string stands for itself.
-- ``{"mark": TEXT}`` is a special token, or its text if the vocabulary has no such token.
-- ``{"name": "plain" | "json" | "attribute"}`` is the name of the tool: as it is, within a JSON string, or with XML's
-  entities.
-- ``{"arguments": "json" | "custom" | STYLE}`` are the arguments; STYLE is a name in
-  :data:`grammask.structural_tags.parameters.PARAMETER_STYLES`.
-- ``{"number": true}`` is the number of a call.
-- ``{"optional": TEXT}`` is a string or nothing.
-- ``{"text": true}`` is any text without the marks or strings with which calls begin.
-- ``{"text_before": TEXT}`` is any text up to a mark.
-
-:mod:`grammask.tools.style` parses styles, and raises ``ValueError`` for unknown pieces.
+:data:`STYLE_FIELDS` lists the fields of a style, ``docs/tools.md`` describes its pieces.
+:mod:`grammask.tools.style` parses styles, and raises ``ValueError`` for unknown fields and pieces.
 """
 
 from __future__ import annotations
@@ -35,7 +11,40 @@ from functools import cache
 from importlib import resources
 from typing import Any
 
-__all__ = ["tool_style", "tool_styles"]
+__all__ = ["STYLE_FIELDS", "tool_style", "tool_styles"]
+
+STYLE_FIELDS: dict[str, Any] = {
+    "describes": "What the format looks like; documentation.",
+    "models": "The models that use it; documentation.",
+    "source": "Where the format is described; documentation.",
+    "tokens": "The marks that are special tokens of the models' tokenizers.",
+    "leading_text": "Whether text may precede the first call; or the pieces that contain this text.",
+    "answer": "The pieces of an output without calls; any text if the field is absent.",
+    "begin": "The pieces before the first call.",
+    "call": "The alternative notations of a call. Each begins with a string or a mark.",
+    "custom_call": "Those of a call whose argument is a text instead of JSON.",
+    "between": "The pieces between two calls.",
+    "end": "The pieces after the last call.",
+    "most_calls": "The maximum number of calls.",
+    "reasoning": {
+        "begin": "The pieces before the reasoning.",
+        "end": "The pieces after it. The first one is a string or a mark, which the reasoning does not contain.",
+        "default": "`optional` if every output may begin with reasoning, `none` (the default) if the caller decides.",
+        "repeats": "Whether there may be several sections.",
+    },
+    "results": {
+        "role": "The role of the message that contains the results.",
+        "begin": "The pieces before the first result.",
+        "result": "The pieces of a result.",
+        "between": "The pieces between two results.",
+        "end": "The pieces after the last result.",
+    },
+    "builtin": {
+        "call": "The alternative notations of a call of the built-in tool.",
+        "parameters": "The schema of its arguments; absent if it receives a text.",
+    },
+}
+"""The fields of a style with their meanings. ``builtin`` has such an object for each kind of tool."""
 
 
 @cache

@@ -12,6 +12,7 @@ from grammask.readers.json_schema import json_schema_part
 from grammask.readers.regex import regex_part
 from grammask.structural_tags.diagnostics import DiagnosticList
 from grammask.structural_tags.parameters import JSON_STYLE, EncodingContext
+from grammask.structural_tags.parameters.style import marked_text
 from grammask.tools.custom_inputs import input_schema
 from grammask.tools.definitions import Tool
 from grammask.tools.response_formats import text_format_source
@@ -25,6 +26,7 @@ from grammask.tools.style import (
     OptionalText,
     TextBefore,
     ToolName,
+    fixed_text,
     parsed_style,
     styles_with_custom_calls,
 )
@@ -34,7 +36,7 @@ if TYPE_CHECKING:
 
     from grammask._grammask import Vocabulary
     from grammask.tools.definitions import Choice
-    from grammask.tools.style import Piece, Pieces
+    from grammask.tools.style import Piece, Pieces, ReasoningMode
 
 __all__ = ["calls_part"]
 
@@ -47,6 +49,7 @@ def calls_part(
     style: str | Mapping[str, Any],
     *,
     most_calls: int | None,
+    reasoning: ReasoningMode | None,
     vocabulary: Vocabulary | None,
     schema_options: Mapping[str, Any],
 ) -> Part:
@@ -57,14 +60,15 @@ def calls_part(
         choice: Whether a call is required, permitted or forbidden.
         style: How calls are written: a name, or an object as described in :mod:`grammask.tool_styles`.
         most_calls: The maximum number of calls; None for any number.
+        reasoning: Whether the output begins with reasoning; None for the default of the style.
         vocabulary: Decides which marks are special tokens; without it, those that the style lists.
         schema_options: Options for schemas of arguments.
 
     Raises:
         GrammarError: Everything about the tools that cannot be enforced exactly, each with its JSON pointer.
-        ValueError: The style is malformed.
+        ValueError: The style is malformed, or has no reasoning.
     """
-    encoder = _CallEncoder(style, vocabulary, schema_options)
+    encoder = _CallEncoder(style, vocabulary, schema_options, reasoning)
     part = encoder.output(tools, choice, most_calls)
     encoder.diagnostics.raise_all()
     return part
@@ -84,13 +88,20 @@ class _CallEncoder:
         style: str | Mapping[str, Any],
         vocabulary: Vocabulary | None,
         schema_options: Mapping[str, Any],
+        reasoning: ReasoningMode | None,
     ) -> None:
         self.style = parsed_style(style)
+        self.mode = self.style.reasoning_mode(reasoning)
         self.schema_options = schema_options
         self.diagnostics = DiagnosticList()
-        self.tokens = self.style.tokens if vocabulary is None else set(vocabulary.special)
+        self.tokens = self.style.tokens if vocabulary is None else frozenset(vocabulary.special)
         self.arguments_memo: dict[tuple[str, Arguments | CustomInput], Part] = {}
         """By the name of the tool and the piece: the alternative notations of a call share their arguments."""
+
+    @property
+    def tokens_in_text(self) -> frozenset[str]:
+        """The special tokens that may occur within strings and tags of the style."""
+        return self.tokens & self.style.tokens
 
     def output(self, tools: list[Tool], choice: Choice, most_calls: int | None) -> Part:
         bounds = [bound for bound in (most_calls, self.style.max_calls) if bound is not None]
@@ -106,19 +117,44 @@ class _CallEncoder:
             calls = composition.sequence(
                 [self.sequence(self.style.begin), one, more, self.sequence(self.style.end)]
             )
-            if self.style.has_leading_text and choice == "auto":
+            if self.style.leading is not None and choice == "auto":
+                calls = composition.sequence(
+                    [composition.choice([_EMPTY, self.sequence(self.style.leading)]), calls]
+                )
+            elif self.style.has_leading_text and choice == "auto":
                 # All notations in a style with leading text begin with the same trigger.
-                text = composition.free_text(before=self.style.triggers[0], stops=self.style.triggers)
+                text = composition.free_text(before=self.style.triggers[0], stops=self.marks_outside_text)
                 calls = composition.sequence([text, calls])
             outputs.append(calls)
-        output = composition.choice(outputs)
-        if self.style.preamble is not None:
-            preamble = composition.repeat(self.sequence(self.style.preamble), 0, None)
-            output = composition.sequence([preamble, output])
-        return output
+        return composition.sequence([self.reasoning(), composition.choice(outputs)])
+
+    def reasoning(self) -> Part:
+        """Returns the part of the reasoning."""
+        section = self.style.reasoning
+        if section is None or self.mode == "none":
+            return _EMPTY
+        later = self.sequence(section.pieces("optional"))
+        max_later = None if section.is_repeatable else 0
+        if self.mode == "optional":
+            return composition.repeat(later, 0, None if section.is_repeatable else 1)
+        first = self.sequence(section.pieces(self.mode))
+        return composition.sequence([first, composition.repeat(later, 0, max_later)])
+
+    @property
+    def marks_outside_text(self) -> list[str]:
+        """The marks that free text does not contain, since calls or reasoning begin with them."""
+        marks = list(self.style.triggers)
+        section = self.style.reasoning
+        if section is not None and (
+            self.mode == "optional" or (self.mode != "none" and section.is_repeatable)
+        ):
+            marks.append(fixed_text(section.begin[0]))
+        return marks
 
     def notations(self, located: _LocatedTool) -> list[Part]:
         """Returns the alternative notations of a call."""
+        if located.tool.builtin is not None:
+            return [self.sequence(call, located) for call in located.tool.builtin.calls]
         calls = self.style.calls
         if located.tool.custom_format is not None:
             if self.style.custom_calls is None:
@@ -152,15 +188,15 @@ class _CallEncoder:
     def piece(self, piece: Piece, located: _LocatedTool | None) -> Part:
         match piece:
             case Literal(text):
-                return composition.literal(text)
+                return marked_text(text, self.tokens_in_text)
             case Mark(text):
                 return composition.token(text) if text in self.tokens else composition.literal(text)
-            case OptionalText(text):
-                return composition.choice([_EMPTY, composition.literal(text)])
-            case CallNumber():
-                return regex_part("0|[1-9][0-9]{0,3}")
+            case OptionalText(pieces):
+                return composition.choice([_EMPTY, self.sequence(pieces)])
+            case CallNumber(first):
+                return regex_part("[1-9][0-9]{0,3}" if first else "0|[1-9][0-9]{0,3}")
             case FreeText():
-                return composition.free_text(without=self.style.triggers)
+                return composition.free_text(without=self.marks_outside_text)
             case TextBefore(mark):
                 return composition.free_text(before=mark)
             case ToolName() if located is not None:
@@ -193,4 +229,6 @@ class _CallEncoder:
             except GrammarError as error:
                 self.diagnostics.embedded(pointer, error)
                 return _EMPTY
-        return piece.style.encode(schema, EncodingContext(pointer, self.diagnostics, options))
+        return piece.style.encode(
+            schema, EncodingContext(pointer, self.diagnostics, options, self.tokens_in_text)
+        )

@@ -10,6 +10,7 @@ from grammask.schemas.keywords import CONTENT, escaped
 
 if TYPE_CHECKING:
     from grammask.schemas.options import ContentGrammar
+    from grammask.tools.style import BuiltinTool
 
 __all__ = ["Choice", "Tool", "chosen_tools"]
 
@@ -27,6 +28,7 @@ class Tool:
         custom_format: The format of the input of a custom tool, which is a text; None for a function.
         code: The grammars of the parameters that hold code, by the names in the schema.
         content: The option ``content`` for its schema; None for that of the request.
+        builtin: The built-in tool of a style that it is; None for a function or a custom tool.
     """
 
     name: str
@@ -35,16 +37,22 @@ class Tool:
     custom_format: Mapping[str, Any] | None = None
     code: Mapping[str, ContentGrammar] = field(default_factory=dict)
     content: str | None = None
+    builtin: BuiltinTool | None = None
 
 
-def _tool(definition: Any, position: int) -> Tool:
+def _tool(definition: Any, position: int, builtins: Mapping[str, BuiltinTool]) -> Tool:
     where = f"tools[{position}]"
     if not isinstance(definition, Mapping):
         msg = f"{where} is no object"
         raise TypeError(msg)
     kind = definition.get("type", "function")
+    if isinstance(kind, str) and kind in builtins:
+        builtin = builtins[kind]
+        text_format = {"type": "text"} if builtin.parameters is None else None
+        return Tool(kind, builtin.parameters, custom_format=text_format, builtin=builtin)
     if kind not in ("function", "custom"):
-        msg = f"{where} has the type {kind!r}; a grammar knows functions and custom tools"
+        known = "".join(f", {name}" for name in builtins)
+        msg = f"{where} has the type {kind!r}; a grammar in this style knows function, custom{known}"
         raise ValueError(msg)
     # Chat Completions nests the fields below the type, Responses does not.
     body = definition.get(kind, definition)
@@ -88,14 +96,22 @@ def _without_code(parameters: Any) -> tuple[Any, dict[str, ContentGrammar]]:
     return {"additionalProperties": False, **parameters, "properties": written}, code
 
 
-def chosen_tools(tools: Iterable[Any], tool_choice: Any) -> tuple[list[Tool], Choice, bool]:
+def chosen_tools(
+    tools: Iterable[Any], tool_choice: Any, builtins: Mapping[str, BuiltinTool] | None = None
+) -> tuple[list[Tool], Choice, bool]:
     """Returns the tools that may be called, whether a call is required, and whether exactly one call is forced.
+
+    Args:
+        tools: The definitions of the tools.
+        tool_choice: The choice among them.
+        builtins: The built-in tools of the style, by their types.
 
     Raises:
         TypeError: A tool is not an object.
         ValueError: A tool has no name or an unknown type, two tools share a name, or the choice names no tool.
     """
-    available = [_tool(definition, position) for position, definition in enumerate(tools)]
+    known = {} if builtins is None else builtins
+    available = [_tool(definition, position, known) for position, definition in enumerate(tools)]
     names = [tool.name for tool in available]
     if len(set(names)) < len(names):
         twice = next(name for name in names if names.count(name) > 1)
@@ -117,7 +133,7 @@ def chosen_tools(tools: Iterable[Any], tool_choice: Any) -> tuple[list[Tool], Ch
             allowed = [_name_in(one, names) for one in body.get("tools", [])]
             permitted = [tool for tool in available if tool.name in allowed]
             return permitted, "required" if body.get("mode") == "required" else "auto", False
-        if kind in ("function", "custom"):
+        if kind in ("function", "custom") or any(tool.builtin and tool.name == kind for tool in available):
             name = _name_in(tool_choice, names)
             return [tool for tool in available if tool.name == name], "required", True
     msg = f"tool_choice={tool_choice!r} is not 'auto', 'none', 'required' or the choice of a tool"
@@ -127,6 +143,8 @@ def chosen_tools(tools: Iterable[Any], tool_choice: Any) -> tuple[list[Tool], Ch
 def _name_in(choice: Any, names: list[str]) -> str:
     body = choice.get(choice.get("type"), choice) if isinstance(choice, Mapping) else {}
     name = body.get("name") if isinstance(body, Mapping) else None
+    if name is None and isinstance(choice, Mapping) and choice.get("type") not in ("function", "custom"):
+        name = choice.get("type")  # A built-in tool has its type as its name.
     if name not in names:
         msg = f"tool_choice names the tool {name!r}; the tools are {', '.join(names) or 'none'}"
         raise ValueError(msg)

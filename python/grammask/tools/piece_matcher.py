@@ -20,6 +20,7 @@ from grammask.tools.style import (
     Literal,
     Mark,
     OptionalText,
+    ResultText,
     TextBefore,
     ToolName,
     fixed_text,
@@ -64,9 +65,10 @@ class PieceMatcher:
         at: The end of the pieces that have been matched.
         tool: The tool whose name and arguments the pieces stand for.
         text: The free text, as far as later output cannot change it.
+        has_text: Whether the free text has been reached.
         arguments: The arguments as JSON or as a text, as far as later output cannot change them. The input of a custom
             tool that is called as a function appears when it is complete.
-        has_name: Whether the name of the tool has been matched.
+        has_name: Whether the tool is certain if these pieces match: its name or its arguments have been reached.
         status: The state of the matcher.
     """
 
@@ -84,6 +86,7 @@ class PieceMatcher:
         self.at = at
         self.tool = tool
         self.text = ""
+        self.has_text = False
         self.arguments = ""
         self.has_name = False
         self.status = MatchStatus.OPEN
@@ -117,8 +120,8 @@ class PieceMatcher:
         match piece:
             case Literal(text) | Mark(text):
                 return _text_end(text, output, self.at)
-            case OptionalText(text):
-                end = _text_end(text, output, self.at)
+            case OptionalText():
+                end = _text_end(piece.text, output, self.at)
                 return self.at if end is None or (end is _INCOMPLETE and is_whole) else end
             case CallNumber():
                 digits = _DIGITS.match(output, self.at)
@@ -126,22 +129,28 @@ class PieceMatcher:
                 if end == len(output) and not is_whole:
                     return _INCOMPLETE
                 return end if end > self.at else None
-            case FreeText():
-                self.text, end = self._until(self._following(), output, is_whole=is_whole)
-                return end
+            case FreeText() | ResultText():
+                return self._text_end(self._following(), output, is_whole=is_whole)
             case TextBefore(mark):
-                return self._until(mark, output, is_whole=is_whole)[1]
+                return self._text_end(mark, output, is_whole=is_whole)
             case ToolName() if self.tool is not None:
                 end = _text_end(piece.written(self.tool.name), output, self.at)
                 self.has_name = isinstance(end, int)
                 return end
             case CustomInput():
+                self.has_name = True
                 self.arguments, end = self._until(self._following(), output, is_whole=is_whole)
                 return end
             case Arguments() if self.tool is not None:
+                self.has_name = True
                 return self._arguments_end(piece, self.tool, output, is_whole=is_whole)
         msg = f"the style has {piece!r} outside of calls"
         raise ValueError(msg)
+
+    def _text_end(self, mark: str | None, output: str, *, is_whole: bool) -> _PieceEnd:
+        self.has_text = True
+        self.text, end = self._until(mark, output, is_whole=is_whole)
+        return end
 
     def _following(self) -> str | None:
         """Returns the fixed text after the current piece; None if the piece is the last one."""

@@ -1,7 +1,6 @@
-"""Reads the calls of tools in a complete output.
+"""Reads complete outputs: their reasoning, their text and their calls of tools.
 
-The inverse of :mod:`grammask.tools.calls`: reads every output that its grammars match. No style has code of its own:
-pieces are matched from left to right, in time linear in the output for each tool.
+A complete output is one that a stream (``call_stream``) reads in one piece, so both have the same results.
 """
 
 from __future__ import annotations
@@ -9,16 +8,16 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from grammask.tools.definitions import Tool, chosen_tools
+from grammask.tools.call_stream import CallFragment, CallStream, ReasoningFragment
 from grammask.tools.piece_matcher import MatchStatus, PieceMatcher
 from grammask.tools.style import parsed_style
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Mapping
 
-    from grammask.tools.style import ToolStyle
+    from grammask.tools.style import ReasoningMode
 
-__all__ = ["Call", "call_matchers", "read_calls"]
+__all__ = ["Call", "Output", "Result", "read_calls", "read_output", "read_results"]
 
 
 @dataclass(frozen=True)
@@ -26,9 +25,10 @@ class Call:
     """A call of a tool.
 
     Attributes:
-        name: The tool's name.
-        arguments: JSON as the model wrote it; for parameters in tags, the equivalent JSON object.
-        is_custom: Whether the tool is a custom one; then the arguments are the text that it receives.
+        name: The tool's name; the type of a built-in tool.
+        arguments: JSON as the model wrote it; for parameters in another notation, the equivalent JSON object.
+        is_custom: Whether the tool is a custom one, or a built-in one that receives a text; then the arguments are this
+            text.
     """
 
     name: str
@@ -36,85 +36,132 @@ class Call:
     is_custom: bool = False
 
 
-def read_calls(
-    output: str, style: str | Mapping[str, Any], tools: Iterable[Mapping[str, Any]]
-) -> tuple[str, list[Call]]:
-    """Returns the text before the calls and the calls; the answer and no calls if there are none.
+@dataclass(frozen=True)
+class Output:
+    """The parts of an output.
 
-    The text of other channels, such as a model's reasoning (the ``preamble`` of a style), belongs to neither.
+    Attributes:
+        reasoning: The text of the sections with reasoning; None if there are none.
+        content: The text before the calls; the answer if there are none.
+        calls: The calls.
+    """
+
+    reasoning: str | None
+    content: str
+    calls: tuple[Call, ...]
+
+
+@dataclass(frozen=True)
+class Result:
+    """The result of a call, as it is shown to the model.
+
+    Attributes:
+        name: The name of the tool.
+        text: The result.
+    """
+
+    name: str
+    text: str
+
+
+def read_output(
+    output: str,
+    style: str | Mapping[str, Any],
+    tools: Iterable[Mapping[str, Any]],
+    *,
+    reasoning: ReasoningMode | None = None,
+    is_cut_off: bool = False,
+) -> Output:
+    """Returns the parts of an output.
 
     Args:
-        output: A complete output, with special tokens by their names and without end tokens.
+        output: An output, with special tokens by their names and without end tokens.
         style: The style that it was written in: a name, or an object.
         tools: The tools that it could call, as for :meth:`grammask.Grammar.from_tools`.
+        reasoning: As for :meth:`grammask.Grammar.from_tools`.
+        is_cut_off: Whether the output may end anywhere. Then the result has the calls that are complete, and an output
+            that does not have this style is read as far as it has.
 
     Raises:
         ValueError: The output does not have this style with these tools; for example, it was cut off.
     """
-    available, _, _ = chosen_tools(tools, "auto")
-    return _OutputReader(output, parsed_style(style), available).content_and_calls()
+    stream = CallStream(style, tools, reasoning=reasoning)
+    parts = list(stream.push(output))
+    # The end of the output is no evidence that the last call is complete if the output may end anywhere.
+    certain_count = stream.call_count
+    parts += stream.finish()
+    if not is_cut_off and not stream.is_complete:
+        msg = f"the output cannot be read in this style from character {stream.position} on"
+        raise ValueError(msg)
+    thoughts = [part.text for part in parts if isinstance(part, ReasoningFragment)]
+    content = "".join(part for part in parts if isinstance(part, str))
+    calls: list[Call] = []
+    for part in parts:
+        if isinstance(part, CallFragment) and part.name is not None:
+            calls.append(Call(part.name, part.arguments, part.is_custom))
+        elif isinstance(part, CallFragment):
+            calls[-1] = Call(calls[-1].name, calls[-1].arguments + part.arguments, part.is_custom)
+    has_reasoning = bool(thoughts) or stream.has_reasoning
+    return Output(
+        "".join(thoughts) if has_reasoning else None,
+        content,
+        tuple(calls[: certain_count if is_cut_off else None]),
+    )
 
 
-def call_matchers(style: ToolStyle, tools: Sequence[Tool], at: int) -> list[PieceMatcher]:
-    """Returns a matcher for each notation of a call of each tool, in order of priority."""
-    matchers: list[PieceMatcher] = []
-    # Longer names first, since one name may be a prefix of another.
-    for tool in sorted(tools, key=lambda tool: -len(tool.name)):
-        is_input = tool.custom_format is not None and style.custom_calls is None
-        calls = style.calls
-        if tool.custom_format is not None and style.custom_calls is not None:
-            calls = style.custom_calls
-        matchers.extend(PieceMatcher(call, at, tool, is_input=is_input) for call in calls)
-    return matchers
+def read_calls(
+    output: str,
+    style: str | Mapping[str, Any],
+    tools: Iterable[Mapping[str, Any]],
+    *,
+    reasoning: ReasoningMode | None = None,
+) -> tuple[str, list[Call]]:
+    """Returns the text before the calls and the calls; the answer and no calls if there are none.
+
+    As :func:`read_output`, without the reasoning.
+
+    Raises:
+        ValueError: The output does not have this style with these tools; for example, it was cut off.
+    """
+    read = read_output(output, style, tools, reasoning=reasoning)
+    return read.content, list(read.calls)
 
 
-class _OutputReader:
-    def __init__(self, output: str, style: ToolStyle, tools: Sequence[Tool]) -> None:
-        self._output = output
-        self._style = style
-        self._tools = tools
+def read_results(
+    text: str, style: str | Mapping[str, Any], tools: Iterable[Mapping[str, Any]]
+) -> list[Result]:
+    """Returns the results in a text of :func:`grammask.tools.write_results`.
 
-    def content_and_calls(self) -> tuple[str, list[Call]]:
-        at = self._preamble_end()
-        begin = at
-        if self._style.has_leading_text:
-            places = [self._output.find(trigger, at) for trigger in self._style.triggers]
-            begin = min((place for place in places if place >= 0), default=len(self._output))
-        calls = self._calls(begin)
-        if calls is not None:
-            return self._output[at:begin], calls
-        answer = self._completed(PieceMatcher(self._style.answer_or_text, at))
-        if answer is None or any(trigger in answer.text for trigger in self._style.triggers):
-            msg = f"the output cannot be read in this style from character {begin} on"
-            raise ValueError(msg)
-        return answer.text, []
+    Args:
+        text: The text.
+        style: The style that it was written in: a name, or an object.
+        tools: The tools whose results it contains; in a style that does not write their names, the first one.
 
-    def _preamble_end(self) -> int:
-        at = 0
-        preamble = self._style.preamble
-        while preamble:
-            matcher = self._completed(PieceMatcher(preamble, at))
-            if matcher is None or matcher.at == at:
-                break
-            at = matcher.at
-        return at
+    Raises:
+        ValueError: The text has another form, or the style describes no results.
+    """
+    section = parsed_style(style).results
+    if section is None:
+        msg = "the style describes no results"
+        raise ValueError(msg)
+    available = CallStream(style, tools).tools
 
-    def _calls(self, at: int) -> list[Call] | None:
-        """Returns the calls from a position to the end of the output."""
-        before = self._completed(PieceMatcher(self._style.begin, at))
-        calls: list[Call] = []
-        while before is not None and (matcher := self._call(before.at)) is not None:
-            if matcher.tool is not None:
-                is_custom = matcher.tool.custom_format is not None
-                calls.append(Call(matcher.tool.name, matcher.arguments, is_custom))
-            at = matcher.at
-            before = self._completed(PieceMatcher(self._style.between, at))
-        after = self._completed(PieceMatcher(self._style.end, at))
-        return calls if calls and after is not None and after.at == len(self._output) else None
+    def completed(matcher: PieceMatcher) -> PieceMatcher | None:
+        return matcher if matcher.advance(text, is_whole=True) is MatchStatus.DONE else None
 
-    def _call(self, at: int) -> PieceMatcher | None:
-        matchers = call_matchers(self._style, self._tools, at)
-        return next((matcher for matcher in matchers if self._completed(matcher) is not None), None)
-
-    def _completed(self, matcher: PieceMatcher) -> PieceMatcher | None:
-        return matcher if matcher.advance(self._output, is_whole=True) is MatchStatus.DONE else None
+    results: list[Result] = []
+    at = 0
+    before = completed(PieceMatcher(section.begin, 0))
+    while before is not None:
+        matchers = [PieceMatcher(section.result, before.at, tool) for tool in available]
+        matcher = next((matcher for matcher in matchers if completed(matcher) is not None), None)
+        if matcher is None or matcher.tool is None:
+            break
+        results.append(Result(matcher.tool.name, matcher.text))
+        at = matcher.at
+        before = completed(PieceMatcher(section.between, at)) if at < len(text) else None
+    after = completed(PieceMatcher(section.end, at))
+    if not results or after is None or after.at != len(text):
+        msg = f"the text cannot be read as results of this style from character {at} on"
+        raise ValueError(msg)
+    return results

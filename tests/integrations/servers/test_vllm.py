@@ -16,6 +16,7 @@ import pytest
 from grammask import BudgetTooSmall, Grammar, GrammarError, Vocabulary
 from grammask.integrations import vllm_plugin
 from grammask.integrations.hosts import HOSTS
+from grammask.integrations.serving.call_parsers import calls_tag, special_names
 from grammask.integrations.serving.interfaces import UnexpectedInterface
 from grammask.integrations.serving.server_vocabulary import vocabulary_of
 
@@ -220,6 +221,25 @@ def test_structural_tags(manager, tokenizer) -> None:
         assert grammar.validate_tokens(tokens) == tokens
         wrong = tokenizer.encode("<tool>[]")
         assert len(grammar.validate_tokens(wrong)) < len(wrong)
+
+
+def test_calls_in_a_tool_style(manager, tokenizer) -> None:
+    """The tag that the parser of a tool style puts into a request (``vllm_parsers``)."""
+    tool = {"type": "function", "function": {"name": "pick", "parameters": SCHEMA, "strict": False}}
+    tag = calls_tag(
+        "hermes",
+        [tool],
+        special=special_names(tokenizer),
+        tool_choice="auto",
+        parallel=True,
+        reasoning="none",
+    )
+    grammar = request(manager(), structural_tag=json.dumps(tag)).structured_output_request.grammar
+    call = '<tool_call>\n{"name": "pick", "arguments": {"name": "no"}}\n</tool_call>'
+    tokens = tokenizer.encode("say " + call)
+    assert grammar.validate_tokens(tokens) == tokens
+    wrong = tokenizer.encode(call.replace("pick", "kick"))
+    assert len(grammar.validate_tokens(wrong)) < len(wrong)
 
 
 def test_special_tokens_match_by_id(manager, tokenizer) -> None:

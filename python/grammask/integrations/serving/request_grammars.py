@@ -167,9 +167,26 @@ def grammar_text(text: str) -> Grammar:
 def structural_tag(tag: str | dict[str, Any]) -> Grammar:
     """Returns the grammar of a structural tag in xgrammar's JSON, or in the older form with ``structures``.
 
+    The tags of :func:`grammask.integrations.serving.call_parsers.calls_tag` are read, too.
+
     Raises:
-        GrammarError: From :meth:`grammask.Grammar.from_structural_tag`.
+        GrammarError: From :meth:`grammask.Grammar.from_structural_tag` and :meth:`grammask.Grammar.from_tools`.
+        ValueError: A tag of calls has an unknown field, style or tool.
     """
+    if isinstance(tag, dict) or '"tool_calls"' in tag:
+        read = json.loads(tag) if isinstance(tag, str) else tag
+        form = read.get("format") if isinstance(read, dict) else None
+        if isinstance(form, dict) and form.get("type") == "tool_calls":
+            if form.keys() - {"type", "tools", "style", "tool_choice", "parallel", "reasoning"}:
+                msg = f"the format tool_calls has an unknown field: {', '.join(sorted(form))}"
+                raise ValueError(msg)
+            return Grammar.from_tools(
+                form["tools"],
+                style=form["style"],
+                tool_choice=form.get("tool_choice"),
+                parallel=form.get("parallel", True),
+                reasoning=form.get("reasoning"),
+            )
     return Grammar.from_structural_tag(tag)
 
 

@@ -15,6 +15,7 @@ from grammask import composition
 from grammask.errors import GrammarError, GrammarSemanticError
 from grammask.schemas.keywords import CONSTRAINTS, CONTENT, CONTENT_KEYWORDS, escaped
 from grammask.structural_tags.parameters.flat_decoder import UNDECLARED_NAME, FlatDecoder
+from grammask.structural_tags.parameters.json_style import is_same_json, json_members
 from grammask.structural_tags.parameters.object_alternatives import (
     object_alternatives,
     resolved,
@@ -26,6 +27,7 @@ from grammask.structural_tags.parameters.value_shapes import NOT_ABOUT_STRINGS
 
 if TYPE_CHECKING:
     from grammask.composition import Part
+    from grammask.structural_tags.parameters.json_style import JsonMember
     from grammask.structural_tags.parameters.style import EncodingContext
 
 __all__ = ["FLAT_STYLES", "FlatStyle"]
@@ -41,6 +43,7 @@ class FlatStyle:
         end: The text after a value.
         has_own_lines: Whether models write values on lines of their own. One line feed at the beginning of a text and
             one at its end are then not part of it; they are optional.
+        separator: The text that models write after a parameter and for ``{space}``.
     """
 
     is_self_delimiting: ClassVar[bool] = False
@@ -48,6 +51,7 @@ class FlatStyle:
     begin: str
     end: str
     has_own_lines: bool = False
+    separator: str = "\n"
 
     @property
     def has_type(self) -> bool:
@@ -63,6 +67,37 @@ class FlatStyle:
         """Returns the part that matches the properties of an object."""
         return _FlatEncoder(self, context).parameters(schema)
 
+    def write(self, schema: Any, arguments: str) -> str:
+        """Returns arguments in this style, in the order of the schema.
+
+        Raises:
+            ValueError: They cannot be read back, for example because a string contains the end tag.
+        """
+        declared = list(schema.get("properties", {})) if isinstance(schema, Mapping) else []
+        members = sorted(
+            json_members(arguments),
+            key=lambda member: declared.index(member.name) if member.name in declared else len(declared),
+        )
+        written = "".join(self._tag(member) for member in members)
+        decoder = self.decoder(schema, 0, "")
+        is_read = decoder.end(written, is_whole=True) == len(written)
+        if not is_read or not is_same_json(decoder.written(written), arguments):
+            msg = f"these arguments cannot be written with the tags of this style: {arguments[:200]}"
+            raise ValueError(msg)
+        return written
+
+    def _tag(self, member: JsonMember) -> str:
+        text = member.string
+        kind = "string" if text is not None else _json_type(member.text)
+        tags = (
+            self.begin.replace("{is_string}", "false" if text is None else "true")
+            .replace("{type}", kind)
+            .replace("{space}", self.separator)
+        )
+        line = "\n" if self.has_own_lines else ""
+        value = member.text if text is None else text
+        return f"{tags.replace('{key}', member.name)}{line}{value}{line}{self.end}{self.separator}"
+
     def decoder(self, schema: Any, begin: int, following: str) -> FlatDecoder:
         """Returns a decoder."""
         return FlatDecoder(self, resolved(schema, CONSTRAINTS), begin, following)
@@ -77,7 +112,9 @@ FLAT_STYLES = {
     "deepseek_v4_1_xml": FlatStyle(
         '<\uff5cDSML\uff5c parameter name="{key}" string="{is_string}">', "</\uff5cDSML\uff5c parameter>"
     ),
-    "kimi_k3_xml": FlatStyle('<|open|>argument key="{key}" type="{type}"<|sep|>', "<|close|>argument<|sep|>"),
+    "kimi_k3_xml": FlatStyle(
+        '<|open|>argument key="{key}" type="{type}"<|sep|>', "<|close|>argument<|sep|>", separator=""
+    ),
     "glm_xml": FlatStyle("<arg_key>{key}</arg_key>{space}<arg_value>", "</arg_value>"),
 }
 
@@ -188,7 +225,7 @@ class _FlatEncoder:
             pointer: The pointer of the schema.
             after: The tag after the name.
         """
-        end = composition.literal(self.style.end)
+        end = self.context.tag(self.style.end)
         values = [
             composition.sequence([*self.rest_of_tag(after, kind), value, end])
             for kind, value in self.values(schema, pointer)
@@ -198,8 +235,8 @@ class _FlatEncoder:
     def rest_of_tag(self, after: str, kind: str) -> list[Part]:
         text = after.replace("{is_string}", "true" if kind == "string" else "false").replace("{type}", kind)
         first, _, last = text.partition("{space}")
-        parts = [composition.literal(first)]
-        return [*parts, self.space, composition.literal(last)] if last else parts
+        parts = [self.context.tag(first)]
+        return [*parts, self.space, self.context.tag(last)] if last else parts
 
     def values(self, schema: Any, pointer: str) -> list[tuple[str, Part]]:
         schema = resolved_value(schema, self.definitions, self.context.constraints)
@@ -388,6 +425,12 @@ class _FlatEncoder:
         if "integer" in types:
             schemas.setdefault("number", {**schema, "type": "integer"})
         return schemas
+
+
+def _json_type(text: str) -> str:
+    """Returns the type of a value other than a string, as tags name it."""
+    kinds = {"n": "null", "t": "boolean", "f": "boolean", "[": "array", "{": "object"}
+    return kinds.get(text[:1], "number")
 
 
 _OTHER_TYPES = ["null", "boolean", "number", "array", "object"]

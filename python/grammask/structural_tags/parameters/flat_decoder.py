@@ -94,6 +94,7 @@ class FlatDecoder:
         self._style = style
         self._at = begin
         self._following = following
+        self._tags = _tags_of(style.begin)
         definitions = {key: schema[key] for key in ("$defs", "definitions") if key in schema}
         self._remaining = [
             _DeclaredProperty.of(name, resolved_value(inner, definitions, CONSTRAINTS))
@@ -177,9 +178,7 @@ class FlatDecoder:
             For each match, whether the tag marks the value as a string (None if tags do not say), and the end of the
             tag.
         """
-        begin = self._style.begin
-        for is_string in (True, False) if "{is_string}" in begin else (None,):
-            tag = begin.replace("{is_string}", "true" if is_string else "false")
+        for is_string, tag in self._tags:
             before, _, after = tag.partition("{space}")
             pattern = re.escape(before.replace("{key}", name)) + (SPACE + re.escape(after) if after else "")
             match = re.compile(pattern).match(output, at)
@@ -260,3 +259,15 @@ class FlatDecoder:
                     text = text.removeprefix("\n")
                 return self._key(index) + json_string(text)[:-1]
         return ""
+
+
+def _tags_of(begin: str) -> list[tuple[bool | None, str]]:
+    """Returns the opening tags for the kinds of values, each with whether it marks a string (None if it does not)."""
+    if "{type}" in begin:
+        kinds = ("string", "number", "boolean", "null", "array", "object")
+        return [(kind == "string", begin.replace("{type}", kind)) for kind in kinds]
+    if "{is_string}" in begin:
+        return [
+            (is_string, begin.replace("{is_string}", str(is_string).lower())) for is_string in (True, False)
+        ]
+    return [(None, begin)]

@@ -4,17 +4,29 @@ from __future__ import annotations
 
 import json
 import re
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from grammask.structural_tags.parameters.style import EMPTY
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator
 
     from grammask.composition import Part
     from grammask.structural_tags.parameters.style import EncodingContext
 
-__all__ = ["JSON_STYLE", "JsonDecoder", "JsonStyle", "after_space", "has_type", "json_end", "json_string"]
+__all__ = [
+    "JSON_STYLE",
+    "JsonDecoder",
+    "JsonMember",
+    "JsonStyle",
+    "after_space",
+    "has_type",
+    "is_same_json",
+    "json_end",
+    "json_members",
+    "json_string",
+]
 
 SPACE = r"[ \n\r\t]*"
 
@@ -32,6 +44,17 @@ class JsonStyle:
     def encode(self, schema: Any, context: EncodingContext) -> Part:
         """Returns the part that matches the values of a schema as JSON."""
         return context.json_part(schema, context.pointer) or EMPTY
+
+    def write(self, schema: Any, arguments: str) -> str:  # noqa: ARG002
+        """Returns the arguments, which are JSON already.
+
+        Raises:
+            ValueError: They are not JSON.
+        """
+        if json_end(arguments, 0) != len(arguments):
+            msg = "the arguments are no JSON"
+            raise ValueError(msg)
+        return arguments
 
     def decoder(self, schema: Any, begin: int, following: str) -> JsonDecoder:  # noqa: ARG002
         """Returns a decoder, which needs no schema."""
@@ -116,6 +139,57 @@ def json_end(output: str, at: int) -> int | None:
         return None
 
 
+@dataclass(frozen=True)
+class JsonMember:
+    """A member of an object or an item of an array.
+
+    Attributes:
+        name: The name of the member; empty for items.
+        text: The value as JSON.
+    """
+
+    name: str
+    text: str
+
+    @property
+    def string(self) -> str | None:
+        """The value, if it is a string."""
+        return json.loads(self.text) if self.text.startswith('"') else None
+
+
+def json_members(text: str) -> Iterator[JsonMember]:
+    """Yields the members of an object or the items of an array, with their values as they are written.
+
+    Raises:
+        ValueError: The text is neither.
+    """
+    begin = after_space(text, 0)
+    is_object = text.startswith("{", begin)
+    end = json_end(text, begin)
+    if end is None or after_space(text, end) != len(text) or not text.startswith(("{", "["), begin):
+        msg = "an object or an array as JSON is needed"
+        raise ValueError(msg)
+    at = after_space(text, begin + 1)
+    while at < end - 1:
+        name = ""
+        if is_object:
+            name, at = _DECODER.raw_decode(text, at)
+            at = after_space(text, after_space(text, at) + 1)
+        value_end = json_end(text, at) or end
+        yield JsonMember(name, text[at:value_end])
+        at = after_space(text, value_end)
+        if text.startswith(",", at):
+            at = after_space(text, at + 1)
+
+
+def is_same_json(one: str, other: str) -> bool:
+    """Whether two texts are the same JSON apart from white space, escapes, and the order of members."""
+    try:
+        return bool(_EXACT_DECODER.decode(one) == _EXACT_DECODER.decode(other))
+    except (ValueError, RecursionError):
+        return False
+
+
 def _refuse_constant(name: str) -> str:
     msg = f"{name} is no JSON"
     raise ValueError(msg)
@@ -123,3 +197,8 @@ def _refuse_constant(name: str) -> str:
 
 # Numbers remain strings: `int` refuses long ones.
 _DECODER = json.JSONDecoder(parse_int=str, parse_float=str, parse_constant=_refuse_constant)
+
+_EXACT_DECODER = json.JSONDecoder(
+    parse_int=lambda text: (text,), parse_float=lambda text: (text,), parse_constant=_refuse_constant
+)
+"""Numbers are tuples, so they differ from strings."""

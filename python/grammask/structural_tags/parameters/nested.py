@@ -10,16 +10,16 @@ Sources: ``converter_ext/cohere.cc`` and ``converter_ext/minimax_m3.cc`` of XGra
 
 from __future__ import annotations
 
-import hashlib
-import pickle
+import json
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from grammask import composition
 from grammask.errors import GrammarError, GrammarSemanticError
-from grammask.schemas.json_text import json_text
-from grammask.schemas.keywords import CONTENT, CONTENT_KEYWORDS
+from grammask.structural_tags.diagnostics import DiagnosticList
+from grammask.structural_tags.parameters.json_style import is_same_json, json_members
 from grammask.structural_tags.parameters.nested_decoder import NestedDecoder
+from grammask.structural_tags.parameters.shape_encoder import ShapeEncoder
 from grammask.structural_tags.parameters.style import EMPTY, Member, members_part
 from grammask.structural_tags.parameters.value_shapes import (
     ArrayShape,
@@ -34,8 +34,6 @@ from grammask.structural_tags.parameters.value_shapes import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from grammask.composition import Part
     from grammask.structural_tags.parameters.style import EncodingContext
     from grammask.structural_tags.parameters.undeclared import UndeclaredProperties
@@ -91,6 +89,20 @@ class NestedStyle:
             context.diagnostics.invalid(context.pointer, str(error))
             return EMPTY
 
+    def write(self, schema: Any, arguments: str) -> str:
+        """Returns arguments in this style, the properties of the object in the order of the schema.
+
+        Raises:
+            ValueError: They cannot be read back.
+        """
+        written = _NestedWriter(self, schema).written(arguments)
+        decoder = self.decoder(schema, 0, "")
+        is_read = decoder.end(written, is_whole=True) == len(written)
+        if not is_read or not is_same_json(decoder.written(written), arguments):
+            msg = f"these arguments cannot be written with the tags of this style: {arguments[:200]}"
+            raise ValueError(msg)
+        return written
+
     def decoder(self, schema: Any, begin: int, following: str) -> NestedDecoder:
         """Returns a decoder."""
         return NestedDecoder(self, schema, begin, following)
@@ -126,143 +138,109 @@ def with_entities(text: str) -> str:
     return "".join(_ENTITIES.get(letter, letter) for letter in text)
 
 
-class _NestedEncoder:
+@dataclass(frozen=True)
+class _Element:
+    """A value that is still to be written.
+
+    Attributes:
+        opening: Its opening tag, with a place for its name.
+        name: Its name; ``item`` for an item.
+        text: The value as JSON.
+        schema: Its schema; None if that is unknown.
+    """
+
+    opening: str
+    name: str
+    text: str
+    schema: LocatedSchema | None
+
+
+class _NestedWriter:
+    """Writes the values of one schema."""
+
+    def __init__(self, style: NestedStyle, schema: Any) -> None:
+        schema = parameters_schema({} if schema is None else schema, has_free_names=style.has_type)
+        self._style = style
+        self._shapes = SchemaShapes(schema, "#", DiagnosticList(), admits_any=style.has_type)
+        self._root = LocatedSchema(schema, "#")
+
+    def written(self, arguments: str) -> str:
+        style = self._style
+        pieces: list[str] = []
+        stack: list[str | _Element] = [
+            *reversed(self._inner(arguments, self._container(arguments, self._root)))
+        ]
+        while stack:
+            element = stack.pop()
+            if isinstance(element, str):
+                pieces.append(element)
+                continue
+            container = self._container(element.text, element.schema)
+            text = json.loads(element.text) if element.text.startswith('"') else element.text
+            kind = "raw" if text is not element.text else "json"
+            if container is not None:
+                kind = "dict" if isinstance(container, ObjectShape) else "list"
+            pieces.append(element.opening.replace("{type}", kind).replace("{key}", style.key(element.name)))
+            stack.append(style.closing_tag(element.name))
+            if container is None:
+                stack.append(text)
+            else:
+                stack += reversed(self._inner(element.text, container))
+        return "".join(pieces)
+
+    def _container(self, text: str, located: LocatedSchema | None) -> ObjectShape | ArrayShape | None:
+        """Returns the shape of an object or array that is written with tags; None for other values."""
+        if located is None or not text.startswith(("{", "[")):
+            return None
+        kind = ObjectShape if text.startswith("{") else ArrayShape
+        shapes: list[ObjectShape | ArrayShape] = [
+            shape
+            for shape in self._shapes.of(located)
+            if isinstance(shape, ObjectShape | ArrayShape) and isinstance(shape, kind)
+        ]
+        names = {member.name for member in json_members(text)}
+        for shape in shapes:
+            if isinstance(shape, ObjectShape) and shape.required <= names:
+                declared = names <= shape.properties.keys()
+                if declared or shape.others:
+                    return shape
+        return shapes[0] if shapes else None
+
+    def _inner(self, text: str, shape: ObjectShape | ArrayShape | None) -> list[_Element]:
+        """Returns the properties of an object in the order of the schema, or the items of an array."""
+        if isinstance(shape, ArrayShape):
+            schemas = [*shape.prefix, shape.items]
+            return [
+                _Element(self._style.item, "item", item.text, schemas[min(index, len(schemas) - 1)])
+                for index, item in enumerate(json_members(text))
+            ]
+        declared = list(shape.properties) if shape is not None else []
+        members = sorted(
+            json_members(text),
+            key=lambda member: declared.index(member.name) if member.name in declared else len(declared),
+        )
+        elements = []
+        for member in members:
+            located = shape.properties.get(member.name) if shape is not None else None
+            if located is None and shape is not None:
+                groups = zip(shape.others, shape.schemas_of_others, strict=True)
+                located = next((schema for group, schema in groups if group.has(member.name)), None)
+            elements.append(_Element(self._style.begin, member.name, member.text, located))
+        return elements
+
+
+class _NestedEncoder(ShapeEncoder):
     """Encodes the schema of one object."""
 
     def __init__(self, style: NestedStyle, schema: Any, context: EncodingContext) -> None:
+        super().__init__(style, schema, context)
         self.style = style
-        self.root = LocatedSchema(schema, context.pointer)
-        self.context = context
-        self.diagnostics = context.diagnostics
-        self.space = context.space
-        self.shapes = SchemaShapes(
-            schema,
-            context.pointer,
-            context.diagnostics,
-            admits_any=style.has_type,
-            constraints=context.constraints,
-        )
-        # Names of rules contain a hash of their source, so that encoders of other schemas have other names.
-        source = pickle.dumps((style, json_text(schema), sorted(context.options.items())), protocol=5)
-        self.key = hashlib.sha256(source).hexdigest()
-        self.finite: set[ValueShape] = set()
-        """The objects and arrays of which some value has a finite text."""
-
-    def parameters(self) -> Part:
-        error_count = len(self.diagnostics.entries)
-        roots = self.shapes.of(self.root)
-        if not roots or not all(isinstance(shape, ObjectShape) for shape in roots):
-            self.diagnostics.unsupported(
-                f"{self.root.pointer}/type", "parameters are the properties of an object"
-            )
-            return EMPTY
-        containers = self.checked_containers(roots)
-        if len(self.diagnostics.entries) > error_count:
-            return EMPTY
-        self.find_finite(containers)
-        starts = [shape for shape in roots if isinstance(shape, ObjectShape) and shape in self.finite]
-        if not starts:
-            self.diagnostics.unsupported(self.root.pointer, "no value is finite: each contains another one")
-            return EMPTY
-        self.names = {shape: f"nested_{number}_{self.key}" for number, shape in enumerate(containers)}
-        parts = {self.names[shape]: self.body(shape) for shape in containers if shape in self.finite}
-        start = f"nested_{self.key}"
-        parts[start] = composition.choice(composition.reference(self.names[shape]) for shape in starts)
-        return composition.rules(parts, start)
-
-    # Checks -----------------------------------------------------------------------------------------------------
-
-    def checked_containers(self, roots: list[ValueShape]) -> list[ObjectShape | ArrayShape]:
-        """Returns all objects and arrays of the schema; refuses values that this style cannot write or distinguish."""
-        containers: dict[ObjectShape | ArrayShape, None] = {}
-        pending = list(reversed(roots))
-        while pending:
-            shape = pending.pop()
-            if not isinstance(shape, ObjectShape | ArrayShape) or shape in containers:
-                continue
-            containers[shape] = None
-            if isinstance(shape, ObjectShape):
-                for name in shape.properties:
-                    self.check_name(name, shape.pointer)
-            for located in reversed(list(_inner_schemas(shape))):
-                inner = self.shapes.of(located)
-                self.check_values(inner, located.pointer)
-                pending += reversed(inner)
-        return list(containers)
 
     def check_name(self, name: str, pointer: str) -> None:
         if not self.style.has_entities and not _is_element_name(name):
             self.diagnostics.unsupported(
                 pointer, f"the name {name!r} cannot be the name of a tag: it is no element name"
             )
-
-    def check_values(self, shapes: list[ValueShape], pointer: str) -> None:
-        for shape in shapes:
-            for text in shape.listed if isinstance(shape, ListedStrings) else ():
-                if self.style.text_end in text:
-                    self.diagnostics.unsupported(
-                        pointer, f"the value {text!r} contains the end of its parameter"
-                    )
-        if self.style.has_type:
-            return
-        if sum(isinstance(shape, ObjectShape | ArrayShape) for shape in shapes) > 1:
-            self.diagnostics.unsupported(
-                pointer, "several kinds of objects and arrays: this style does not tell which one is written"
-            )
-        if not all(isinstance(shape, StringShape | ListedStrings) for shape in shapes):
-            for shape in shapes:
-                if isinstance(shape, StringShape) and not shape.has_only_max_length:
-                    self.diagnostics.unsupported(
-                        shape.pointer,
-                        f"{', '.join(sorted(shape.constraints))} for strings where other values are allowed: "
-                        "this style does not tell which one is written",
-                    )
-
-    # Finite values ----------------------------------------------------------------------------------------------
-
-    def find_finite(self, containers: list[ObjectShape | ArrayShape]) -> None:
-        """Computes the least fixpoint: a container is finite if all values that it needs are."""
-        count = -1
-        while count < len(self.finite):
-            count = len(self.finite)
-            for shape in containers:
-                if shape not in self.finite and self.needs_only_finite(shape):
-                    self.finite.add(shape)
-
-    def needs_only_finite(self, shape: ObjectShape | ArrayShape) -> bool:
-        if isinstance(shape, ObjectShape):
-            return all(
-                name in shape.properties and self.is_allowed(name) and self.has_value(shape.properties[name])
-                for name in shape.required
-            )
-        needed = [*shape.prefix[: shape.min_items]]
-        if shape.min_items > len(needed):
-            if shape.items is None:
-                return False
-            needed.append(shape.items)
-        has_consistent_bounds = shape.max_items is None or shape.min_items <= shape.max_items
-        return has_consistent_bounds and all(map(self.has_value, needed))
-
-    def has_value(self, located: LocatedSchema) -> bool:
-        return any(self.is_finite(shape) for shape in self.shapes.of(located))
-
-    def is_finite(self, shape: ValueShape) -> bool:
-        if isinstance(shape, ListedStrings):
-            return bool(self.allowed(shape))
-        return not isinstance(shape, ObjectShape | ArrayShape) or shape in self.finite
-
-    def is_allowed(self, name: str) -> bool:
-        """Whether a name, as it is written, contains no excluded word."""
-        return not self.context.has_excluded_word(self.style.key(name))
-
-    def allowed(self, shape: ListedStrings) -> list[str]:
-        """Returns the listed strings without excluded words."""
-        return [text for text in shape.listed if not self.context.has_excluded_word(text)]
-
-    # Parts ------------------------------------------------------------------------------------------------------
-
-    def body(self, shape: ObjectShape | ArrayShape) -> Part:
-        return self.object(shape) if isinstance(shape, ObjectShape) else self.array(shape)
 
     def object(self, shape: ObjectShape) -> Part:
         before, after = self.style.begin.split("{key}")
@@ -331,31 +309,16 @@ class _NestedEncoder:
         shapes = [shape for shape in self.shapes.of(located) if self.is_finite(shape)]
         values = [self.value(shape, located.pointer) for shape in shapes]
         if self.style.has_type:
-            openings = [composition.literal(opening.replace("{type}", _tag_type(shape))) for shape in shapes]
+            openings = [self.context.tag(opening.replace("{type}", _tag_type(shape))) for shape in shapes]
             body = composition.choice(map(composition.sequence, zip(openings, values, strict=True)))
         else:
-            body = composition.sequence([composition.literal(opening), composition.choice(values)])
-        return composition.sequence([body, composition.literal(self.style.closing_tag(name))])
+            body = composition.sequence([self.context.tag(opening), composition.choice(values)])
+        return composition.sequence([body, self.context.tag(self.style.closing_tag(name))])
 
     def value(self, shape: ValueShape, pointer: str) -> Part:
         match shape:
-            case StringShape() if shape.has_only_max_length:
-                return composition.free_text(
-                    before=self.style.text_end,
-                    without=self.context.excludes,
-                    max_characters=shape.max_length,
-                )
             case StringShape():
-                constraints = {"type": "string", **shape.constraints}
-                try:
-                    code = None
-                    if shape.constraints.keys() <= CONTENT_KEYWORDS | {CONTENT}:
-                        definitions = {key: self.root.schema.get(key, {}) for key in ("$defs", "definitions")}
-                        code = self.context.content_part({**constraints, **definitions}, self.style.text_end)
-                    return code or self.context.string_part(constraints, self.style.text_end)
-                except GrammarError as error:
-                    self.diagnostics.embedded(shape.pointer, error)
-                    return EMPTY
+                return self.text(shape, self.style.text_end)
             case ListedStrings():
                 return composition.choice(composition.literal(text) for text in self.allowed(shape))
             case ScalarShape():
@@ -366,7 +329,7 @@ class _NestedEncoder:
                     composition.sequence([self.space, value, self.space]) if self.style.is_padded else value
                 )
             case _:
-                return composition.reference(self.names[shape])
+                return self.reference(shape)
 
 
 def _tag_type(shape: ValueShape) -> str:
@@ -380,17 +343,6 @@ def _tag_type(shape: ValueShape) -> str:
             return "dict"
         case ArrayShape():
             return "list"
-
-
-def _inner_schemas(container: ObjectShape | ArrayShape) -> Iterator[LocatedSchema]:
-    """Yields the schemas of the properties or items of an object or array."""
-    if isinstance(container, ObjectShape):
-        yield from container.properties.values()
-        yield from container.schemas_of_others
-    else:
-        yield from container.prefix
-        if container.items is not None:
-            yield container.items
 
 
 def _is_element_name(name: str) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
@@ -31,6 +32,7 @@ __all__ = [
     "ParameterDecoder",
     "ParameterStyle",
     "counted_members_part",
+    "marked_text",
     "members_part",
 ]
 
@@ -70,6 +72,17 @@ class ParameterStyle(Protocol):
         Errors go to ``context.diagnostics``; the part is meaningless then.
         """
 
+    def write(self, schema: Any, arguments: str) -> str:
+        """Returns arguments in this style.
+
+        Args:
+            schema: The schema of the object; None if any object will do.
+            arguments: The object as JSON.
+
+        Raises:
+            ValueError: The style cannot write them.
+        """
+
     def decoder(self, schema: Any, begin: int, following: str) -> ParameterDecoder:
         """Returns a decoder.
 
@@ -90,11 +103,17 @@ class EncodingContext:
         diagnostics: Receives the errors.
         options: Options for reading schemas. ``key_order`` and ``excludes`` also apply to the order and the names of
             parameters.
+        tokens: The special tokens of the vocabulary that tags contain; they match by id.
     """
 
     pointer: str
     diagnostics: DiagnosticList
     options: Mapping[str, Any]
+    tokens: frozenset[str] = frozenset()
+
+    def tag(self, text: str) -> Part:
+        """Returns the part that matches a tag, or a piece of one."""
+        return marked_text(text, self.tokens)
 
     @cached_property
     def space(self) -> Part:
@@ -203,6 +222,17 @@ class EncodingContext:
         return None
 
 
+def marked_text(text: str, tokens: frozenset[str]) -> Part:
+    """Returns the part that matches a text in which some special tokens occur by their names."""
+    if not any(token in text for token in tokens):
+        return composition.literal(text)
+    listed = "|".join(re.escape(token) for token in sorted(tokens, key=lambda token: (-len(token), token)))
+    pieces = [piece for piece in re.split(f"({listed})", text) if piece]
+    return composition.sequence(
+        composition.token(piece) if piece in tokens else composition.literal(piece) for piece in pieces
+    )
+
+
 def _source_of(part: Part) -> Source:
     """Returns the source of a part that is one grammar."""
     source: Source = part.arguments[0] if part.kind == "source" else part
@@ -235,7 +265,7 @@ def members_part(
         context: Has the permitted white space, and whether the properties may come in any order.
         is_padded: Whether an object without properties may consist of white space.
     """
-    space, lead = context.space, composition.literal(opening)
+    space, lead = context.space, context.tag(opening)
     is_one_required = any(member.is_required for member in members)
     if context.is_any_order and len(members) > 1:
         chosen = composition.selection(

@@ -1,0 +1,176 @@
+"""Writes outputs and results in the style of a family of models: the inverse of ``reading``.
+
+A written output belongs to the grammar of the style, and is read back as it was. Servers use the writer for earlier
+turns of a conversation, where a model has no chat template.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from grammask.structural_tags.parameters.json_style import is_same_json, json_string
+from grammask.tools.custom_inputs import INPUT, INPUT_SCHEMA
+from grammask.tools.definitions import chosen_tools
+from grammask.tools.reading import Output, read_output, read_results
+from grammask.tools.style import (
+    Arguments,
+    CallNumber,
+    CustomInput,
+    FreeText,
+    Literal,
+    Mark,
+    OptionalText,
+    ResultText,
+    TextBefore,
+    ToolName,
+    parsed_style,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from grammask.tools.definitions import Tool
+    from grammask.tools.reading import Call, Result
+    from grammask.tools.style import Pieces, ReasoningMode, ToolStyle
+
+__all__ = ["is_same_output", "write_output", "write_results"]
+
+
+def write_output(
+    output: Output,
+    style: str | Mapping[str, Any],
+    tools: Iterable[Mapping[str, Any]],
+    *,
+    reasoning: ReasoningMode | None = None,
+) -> str:
+    """Returns an output as a model of the style writes it, with special tokens by their names.
+
+    Args:
+        output: The parts of the output.
+        style: The style: a name, or an object.
+        tools: The tools that it can call, as for :meth:`grammask.Grammar.from_tools`.
+        reasoning: As for :meth:`grammask.Grammar.from_tools`.
+
+    Raises:
+        ValueError: The style cannot write the output so that it is read back as it was. For example, the text contains
+            the mark of a call, or there is no such tool.
+    """
+    tools = list(tools)
+    parsed = parsed_style(style)
+    available, _, _ = chosen_tools(tools, "auto", parsed.builtins)
+    mode = parsed.reasoning_mode(reasoning)
+    written = ""
+    if output.reasoning is not None:
+        if parsed.reasoning is None or mode == "none":
+            msg = "the output has reasoning, and outputs of this kind have none"
+            raise ValueError(msg)
+        written = _fixed(parsed.reasoning.pieces(mode), text=output.reasoning)
+    if output.calls:
+        by_name = {tool.name: tool for tool in available}
+        if parsed.leading is not None and output.content:
+            written += _fixed(parsed.leading, text=output.content)
+        elif parsed.leading is None:
+            written += output.content
+        written += _fixed(parsed.begin)
+        for index, call in enumerate(output.calls):
+            if call.name not in by_name:
+                msg = f"there is no tool {call.name!r}"
+                raise ValueError(msg)
+            written += (_fixed(parsed.between) if index else "") + _call(
+                parsed, by_name[call.name], call, index
+            )
+        written += _fixed(parsed.end)
+    else:
+        written += _fixed(parsed.answer_or_text, text=output.content)
+    try:
+        is_same = is_same_output(read_output(written, style, tools, reasoning=reasoning), output)
+    except ValueError:
+        is_same = False
+    if not is_same:
+        msg = f"this output cannot be written in this style so that it is read back as it was: {written[:200]!r}"
+        raise ValueError(msg)
+    return written
+
+
+def write_results(
+    results: Sequence[Result], style: str | Mapping[str, Any], tools: Iterable[Mapping[str, Any]]
+) -> str:
+    """Returns results of calls as the style shows them to the model; the role of their message is in the style.
+
+    Args:
+        results: The results, at least one.
+        style: The style: a name, or an object.
+        tools: The tools, as for :meth:`grammask.Grammar.from_tools`.
+
+    Raises:
+        ValueError: The style describes no results, or the text of a result contains the mark that follows it.
+    """
+    tools = list(tools)
+    section = parsed_style(style).results
+    if section is None or not results:
+        msg = "there are no results" if section else "the style describes no results"
+        raise ValueError(msg)
+    written = _fixed(section.between).join(
+        _fixed(section.result, text=result.text, name=result.name, index=index)
+        for index, result in enumerate(results)
+    )
+    written = _fixed(section.begin) + written + _fixed(section.end)
+    has_names = any(isinstance(piece, ToolName) for piece in section.result)
+    try:
+        read = read_results(written, style, tools)
+    except ValueError:
+        read = []
+    if [(one.name if has_names else None, one.text) for one in read] != [
+        (one.name if has_names else None, one.text) for one in results
+    ]:
+        msg = "the text of a result contains the mark that follows it, or there is no such tool"
+        raise ValueError(msg)
+    return written
+
+
+def is_same_output(one: Output, other: Output) -> bool:
+    """Whether two outputs have the same parts; arguments are compared as JSON."""
+    return (
+        (one.reasoning, one.content, len(one.calls)) == (other.reasoning, other.content, len(other.calls))
+        and all(
+            a.name == b.name and a.is_custom == b.is_custom
+            for a, b in zip(one.calls, other.calls, strict=True)
+        )
+        and all(
+            a.arguments == b.arguments or (not a.is_custom and is_same_json(a.arguments, b.arguments))
+            for a, b in zip(one.calls, other.calls, strict=True)
+        )
+    )
+
+
+def _call(style: ToolStyle, tool: Tool, call: Call, index: int) -> str:
+    notations, schema, arguments = style.calls, tool.parameters, call.arguments
+    if tool.builtin is not None:
+        notations = tool.builtin.calls
+    elif tool.custom_format is not None and style.custom_calls is not None:
+        notations = style.custom_calls
+    elif tool.custom_format is not None:
+        schema, arguments = INPUT_SCHEMA, f'{{"{INPUT}": {json_string(arguments)}}}'
+    return _fixed(notations[0], name=tool.name, index=index, arguments=arguments, schema=schema)
+
+
+def _fixed(
+    pieces: Pieces, *, text: str = "", name: str = "", index: int = 0, arguments: str = "", schema: Any = None
+) -> str:
+    """Returns a text of pieces, in which each optional text is present."""
+    written = ""
+    for piece in pieces:
+        match piece:
+            case Literal() | Mark() | OptionalText():
+                written += piece.text
+            case CallNumber(first):
+                written += str(first + index)
+            case FreeText() | TextBefore() | ResultText():
+                written += text
+            case ToolName():
+                written += piece.written(name)
+            case CustomInput():
+                written += arguments
+            case Arguments():
+                written += piece.style.write(schema, arguments)
+    return written

@@ -1,0 +1,267 @@
+"""Grammar, reader, writer and stream of each style agree on random outputs, with reasoning and built-in tools."""
+
+from __future__ import annotations
+
+import json
+import random
+from pathlib import Path
+from typing import Any, get_args
+
+import pytest
+from grammask import Grammar
+from grammask.tool_styles import STYLE_FIELDS, tool_style, tool_styles
+from grammask.tools import (
+    Call,
+    CallFragment,
+    CallStream,
+    Output,
+    ReasoningFragment,
+    ReasoningMode,
+    Result,
+    parsed_style,
+    read_calls,
+    read_output,
+    read_results,
+    write_output,
+    write_results,
+)
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from peer_verdicts import BYTES
+from tool_samples import CALLS, TOOLS, answer, leading_text
+from tools.test_reading import random_output, random_tools, vocabulary_with
+
+EXACT = json.JSONDecoder(parse_int=str, parse_float=str)
+MODES: tuple[ReasoningMode, ...] = get_args(ReasoningMode)
+
+
+def modes(style: str) -> list[ReasoningMode]:
+    return list(MODES) if "reasoning" in tool_style(style) else ["none"]
+
+
+def streamed(
+    output: str, pieces: list[str], style: str, tools: list[dict[str, Any]], mode: ReasoningMode
+) -> Output:
+    """Return the parts of an output that a stream emits for its pieces, and check their order and certainty."""
+    stream = CallStream(style, tools, reasoning=mode)
+    assert "".join(pieces) == output
+    parts = [part for piece in pieces for part in stream.push(piece)]
+    parts += stream.finish()
+    assert stream.is_complete
+    reasoning = [part.text for part in parts if isinstance(part, ReasoningFragment)]
+    calls: list[Call] = []
+    for part in parts:
+        if isinstance(part, CallFragment):
+            if part.name is not None:
+                calls.append(Call(part.name, "", part.is_custom))
+            calls[-1] = Call(calls[-1].name, calls[-1].arguments + part.arguments, part.is_custom)
+    content = "".join(part for part in parts if isinstance(part, str))
+    return Output("".join(reasoning) if stream.has_reasoning else None, content, tuple(calls))
+
+
+def same(one: Output, other: Output) -> bool:
+    """Whether outputs are equal; white space in arguments may differ."""
+    plain = [
+        Output(
+            output.reasoning,
+            output.content,
+            tuple(
+                call if call.is_custom else Call(call.name, repr(EXACT.decode(call.arguments)))
+                for call in output.calls
+            ),
+        )
+        for output in (one, other)
+    ]
+    return plain[0] == plain[1]
+
+
+def with_builtins(style: str, tools: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    return [*tools, *({"type": kind} for kind in tool_style(style).get("builtin", {}))]
+
+
+@pytest.mark.parametrize("style", tool_styles())
+@settings(max_examples=10, deadline=None, suppress_health_check=list(HealthCheck))
+@given(seed=st.integers(0, 1 << 32), has_special=st.booleans())
+def test_every_text_of_the_grammar_is_read_and_written_again(
+    style: str,
+    seed: int,
+    has_special: bool,  # noqa: FBT001
+) -> None:
+    rng = random.Random(seed)
+    vocabulary = vocabulary_with(tool_style(style)["tokens"] if has_special else [])
+    tools = with_builtins(style, random_tools(rng, style))
+    mode = rng.choice(modes(style))
+    choice = rng.choice(["auto", "required"])
+    grammar = Grammar.from_tools(
+        tools, style=style, tool_choice=choice, reasoning=mode, vocabulary=vocabulary
+    )
+    text = random_output(grammar, vocabulary, rng)
+    if text is None:
+        return
+    output = read_output(text, style, tools, reasoning=mode)
+    assert (output.reasoning is not None) >= (mode in ("required", "open"))
+    assert bool(output.calls) >= (choice == "required")
+    # One character at a time, in two pieces at every cut of a short output, and in random pieces.
+    assert streamed(text, list(text), style, tools, mode) == output
+    cuts = range(len(text) + 1) if len(text) < 100 else sorted(rng.sample(range(len(text) + 1), 20))
+    for cut in cuts:
+        assert streamed(text, [text[:cut], text[cut:]], style, tools, mode) == output
+    # What was cut off is a prefix of the whole.
+    for cut in cuts:
+        part = read_output(text[:cut], style, tools, reasoning=mode, is_cut_off=True)
+        assert output.calls[: len(part.calls)] == part.calls
+    written = write_output(output, style, tools, reasoning=mode)
+    assert same(read_output(written, style, tools, reasoning=mode), output)
+    plain = Grammar.from_tools(tools, style=style, tool_choice=choice, reasoning=mode, vocabulary=BYTES)
+    assert plain.compile(BYTES).is_valid(written.encode()), written
+
+
+@pytest.mark.parametrize("style", [style for style in tool_styles() if "reasoning" in tool_style(style)])
+def test_reasoning(style: str) -> None:
+    thought = Output("First, Paris.", "", read_output(CALLS[style], style, TOOLS).calls)
+    for mode in MODES[1:]:
+        text = write_output(thought, style, TOOLS, reasoning=mode)
+        grammar = Grammar.from_tools(TOOLS, style=style, reasoning=mode, vocabulary=BYTES)
+        compiled = grammar.compile(BYTES)
+        assert compiled.is_valid(text.encode())
+        assert compiled.is_valid(CALLS[style].encode()) == (mode == "optional")
+        assert read_output(text, style, TOOLS, reasoning=mode) == thought
+    without = Grammar.from_tools(
+        TOOLS, style=style, reasoning="none", tool_choice="required", vocabulary=BYTES
+    )
+    text = write_output(thought, style, TOOLS, reasoning="required")
+    assert not without.compile(BYTES).is_valid(text.encode())
+    with pytest.raises(ValueError, match="cannot be read"):
+        read_output(CALLS[style], style, TOOLS, reasoning="open")
+    cut = read_output(text[: text.index("Paris.")], style, TOOLS, reasoning="required", is_cut_off=True)
+    assert cut == Output("First, ", "", ())
+
+
+def test_modes_of_reasoning_are_checked() -> None:
+    with pytest.raises(ValueError, match="has no reasoning"):
+        Grammar.from_tools(TOOLS, style="mistral", reasoning="optional")
+    with pytest.raises(ValueError, match="none of none, optional"):
+        read_output("", "hermes", TOOLS, reasoning="maybe")  # type: ignore[arg-type]
+    assert read_output("<think>a</think>b", "hermes", TOOLS).content == "<think>a</think>b"
+
+
+@pytest.mark.parametrize("style", [style for style in tool_styles() if "results" in tool_style(style)])
+@settings(max_examples=30, deadline=None)
+@given(texts=st.lists(st.text(max_size=12), min_size=1, max_size=3))
+def test_results(style: str, texts: list[str]) -> None:
+    results = [Result("weather", text) for text in texts]
+    has_end = parsed_style(style).results
+    assert has_end is not None
+    try:
+        written = write_results(results, style, TOOLS)
+    except ValueError:
+        # Results without a mark at their end are written one at a time.
+        assert len(results) > 1
+        assert tool_style(style)["results"]["result"][-1] == {"result": True}
+        return
+    assert [result.text for result in read_results(written, style, TOOLS)] == texts
+
+
+def test_results_that_contain_their_mark_are_refused() -> None:
+    with pytest.raises(ValueError, match="the mark that follows"):
+        write_results([Result("now", "a\n</tool_response>b")], "hermes", TOOLS)
+    with pytest.raises(ValueError, match="describes no results"):
+        write_results([Result("now", "a")], "mistral", TOOLS)
+    with pytest.raises(ValueError, match="cannot be read"):
+        read_results("a", "hermes", TOOLS)
+
+
+@pytest.mark.parametrize(
+    ("style", "kind", "text", "arguments"),
+    [
+        ("harmony", "python", "<|channel|>analysis to=python code<|message|>print(1)\n", "print(1)\n"),
+        (
+            "harmony",
+            "browser.search",
+            '<|channel|>analysis to=browser.search code<|message|>{"query": "figs"}',
+            '{"query": "figs"}',
+        ),
+        ("llama3", "code_interpreter", "<|python_tag|>print(1)\n", "print(1)\n"),
+        (
+            "llama3",
+            "brave_search",
+            '<|python_tag|>brave_search.call(query="figs \\"in\\" Oslo")',
+            '{"query": "figs \\"in\\" Oslo"}',
+        ),
+    ],
+)
+def test_builtin_tools(style: str, kind: str, text: str, arguments: str) -> None:
+    tools = [*TOOLS, {"type": kind}]
+    is_text = not arguments.startswith("{")
+    for choice in ("auto", "required", {"type": kind}):
+        compiled = Grammar.from_tools(tools, style=style, tool_choice=choice, vocabulary=BYTES).compile(BYTES)
+        assert compiled.is_valid(text.encode())
+        assert compiled.is_valid(CALLS[style].encode()) == isinstance(choice, str)
+    output = Output(None, "", (Call(kind, arguments, is_custom=is_text),))
+    assert read_output(text, style, tools) == output
+    assert write_output(output, style, tools) == text
+    with pytest.raises(ValueError, match=f"has the type '{kind}'"):
+        Grammar.from_tools(tools, style="hermes")
+
+
+def test_outputs_that_a_style_cannot_write() -> None:
+    (call,) = read_calls(CALLS["hermes"], "hermes", TOOLS)[1]
+    with pytest.raises(ValueError, match="cannot be written"):
+        write_output(Output(None, "Say <tool_call>", (call,)), "hermes", TOOLS)
+    with pytest.raises(ValueError, match="no tool 'other'"):
+        write_output(Output(None, "", (Call("other", "{}"),)), "hermes", TOOLS)
+    with pytest.raises(ValueError, match="have none"):
+        write_output(Output("a", "", (call,)), "hermes", TOOLS)
+    with pytest.raises(ValueError, match="no JSON"):
+        write_output(Output(None, "", (Call("weather", "{"),)), "hermes", TOOLS)
+    marked = Call("weather", '{"city": "</parameter>"}')
+    with pytest.raises(ValueError, match="tags of this style"):
+        write_output(Output(None, "", (marked,)), "qwen3_coder", TOOLS)
+
+
+@pytest.mark.parametrize("style", tool_styles())
+def test_complete_calls_of_outputs_that_were_cut_off(style: str) -> None:
+    output = read_output(CALLS[style], style, TOOLS)
+    if parsed_style(style).max_calls == 1:
+        return
+    two = write_output(Output(None, "", (*output.calls, Call("now", "{}"))), style, TOOLS)
+    end = two.rindex("now") + 1
+    cut = read_output(two[:end], style, TOOLS, is_cut_off=True)
+    assert cut == output
+    if parsed_style(style).has_leading_text:
+        cut = read_output(leading_text(style) + two[:end], style, TOOLS, is_cut_off=True)
+        assert cut == Output(None, "I look. ", output.calls)
+    assert read_output(answer(style), style, TOOLS, is_cut_off=True).content == "hello"
+
+
+def test_fields_of_styles() -> None:
+    for style in tool_styles():
+        assert tool_style(style).keys() <= STYLE_FIELDS.keys()
+    plain: dict[str, Any] = {"leading_text": False, "between": [], "call": [["<c>", {"arguments": "json"}]]}
+    for change, message in [
+        ({"preamble": []}, "unknown field `preamble`"),
+        ({"reasoning": {"begin": ["<t>"], "stop": []}}, "unknown field `reasoning.stop`"),
+        ({"reasoning": {"begin": ["<t>"]}}, "needs a `begin` and an `end`"),
+        ({"reasoning": {"begin": ["<t>"], "end": ["</t>"], "default": "open"}}, "`default` is"),
+        ({"results": {"role": "tool"}}, "needs a `role` and a `result`"),
+        ({"results": {"role": "tool", "result": ["a"]}}, "needs the piece"),
+        ({"builtin": {"python": {"call": [["<p>", {"arguments": "json"}]]}}}, "one piece for its arguments"),
+        ({"builtin": {"python": []}}, "no object at `builtin.python.`"),
+        ({"leading_text": True, "answer": ["a"]}, "cannot be told"),
+        ({"leading_text": ["<a>", {"text_before": "</a>"}, "</a>"]}, "needs an `answer`"),
+        ({"leading_text": True, "call": [["<a>"], ["<b>"]]}, "one fixed text"),
+        ({"end": "]"}, "a list of pieces is needed"),
+    ]:
+        with pytest.raises(ValueError, match=message):
+            parsed_style({**plain, **change})
+
+
+def test_the_page_lists_all_fields() -> None:
+    page = (Path(__file__).parents[2] / "docs" / "tools.md").read_text("utf-8")
+    for name, meaning in STYLE_FIELDS.items():
+        fields = {name: meaning}
+        if isinstance(meaning, dict):
+            prefix = "builtin.TYPE" if name == "builtin" else name
+            fields = {f"{prefix}.{inner}": text for inner, text in meaning.items()}
+        for field, text in fields.items():
+            assert f"| `{field}` | {text} |" in page
