@@ -3,13 +3,16 @@
 use std::sync::Arc;
 
 use grammask::grammar::{Diagnostic, Grammar, GrammarError};
-use grammask::{CompileOptions, CompiledGrammar, EmbeddedGrammar, EndlessRules, Limits, frontends, lowering};
+use grammask::{
+    CompileOptions, CompiledGrammar, EmbeddedGrammar, EndlessRules, Limits, diagrams, frontends, lowering,
+};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedBytes;
 
 use crate::allocator::PurgeOnDrop;
 use crate::compiled::{PyCompiledGrammar, end_mode};
+use crate::diagrams::railroad_diagrams;
 use crate::encoding::character_encoding;
 use crate::errors::{diagnostics, grammar_error};
 use crate::forks::OutsideForks;
@@ -157,6 +160,20 @@ impl PyGrammar {
     #[getter]
     fn source(&self) -> &str {
         self.grammar.source()
+    }
+
+    /// Draw the rules as railroad diagrams: pairs of a rule and an SVG element.
+    fn railroad(&self, py: Python<'_>) -> Vec<(String, String)> {
+        py.outside_forks(|| railroad_diagrams(&self.grammar))
+    }
+
+    /// Draw the automaton of a terminal or of a rule whose language is regular, as an SVG element.
+    ///
+    /// Raises:
+    ///     ValueError: There is no such terminal or rule, it has no automaton, or the automaton is too large.
+    fn automaton(&self, py: Python<'_>, name: &str) -> PyResult<String> {
+        let drawn = py.outside_forks(|| diagrams::automaton(&self.grammar, name));
+        drawn.map_err(|error| PyValueError::new_err(format!("{name}: {error}")))
     }
 
     /// Return the warnings of the front end.

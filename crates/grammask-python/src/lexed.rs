@@ -1,7 +1,7 @@
 //! `LexedGrammar`: a grammar with a lexer, from plain lists of a front end in Python; and the report on its
 //! streamlining.
 
-use std::sync::OnceLock;
+use std::sync::{Arc, OnceLock};
 use std::time::Instant;
 
 use grammask::frontends::directives::Directive;
@@ -13,12 +13,13 @@ use grammask::lexing::{
     ProductionSource, STREAMLINING_STEPS, TerminalPattern, TerminalRole, TerminalSource,
     definition_from_rules,
 };
-use grammask::{CompileOptions, CompiledGrammar, EmbeddedGrammar, Limits};
+use grammask::{CompileOptions, CompiledGrammar, EmbeddedGrammar, Limits, diagrams};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 
 use crate::allocator::PurgeOnDrop;
 use crate::compiled::{PyCompiledGrammar, end_mode};
+use crate::diagrams::railroad_diagrams;
 use crate::encoding::character_encoding;
 use crate::errors::{diagnostics, grammar_error};
 use crate::forks::OutsideForks;
@@ -59,6 +60,8 @@ use crate::vocabulary::PyVocabulary;
 pub(crate) struct PyLexedGrammar {
     grammar: LexedGrammar,
     source: String,
+    /// The rules as the author wrote them, of a grammar in KBNF or GBNF.
+    rules: Option<Arc<Grammar>>,
     warnings: Vec<Diagnostic>,
     /// Whether the empty text is one, if the grammar is known to compile.
     known_empty: Option<bool>,
@@ -88,7 +91,8 @@ impl PyLexedGrammar {
         warnings.extend(more_warnings);
         let grammar = LexedGrammar::new(&definition, limits)?;
         let source = rules.source().to_string();
-        Ok(Self { grammar, source, warnings, known_empty: None, embedded: OnceLock::new() })
+        let rules = Some(Arc::new(rules));
+        Ok(Self { grammar, source, rules, warnings, known_empty: None, embedded: OnceLock::new() })
     }
 
     /// The grammar as a part of others. Its tables are made by the first call, under the limits of that, unless the
@@ -243,6 +247,7 @@ impl PyLexedGrammar {
         Ok(Self {
             grammar,
             source: source.to_owned(),
+            rules: None,
             warnings: Vec::new(),
             known_empty,
             embedded: OnceLock::new(),
@@ -318,15 +323,35 @@ impl PyLexedGrammar {
         let grammar = py
             .outside_forks(|| self.grammar.encoded(&encoding, &limits))
             .map_err(|error| grammar_error(py, &error))?;
-        let (source, warnings) = (self.source.clone(), self.warnings.clone());
+        let (source, rules, warnings) = (self.source.clone(), self.rules.clone(), self.warnings.clone());
         let known_empty = self.known_empty.filter(|_| encoding.spells_all_characters());
-        Ok(Self { grammar, source, warnings, known_empty, embedded: OnceLock::new() })
+        Ok(Self { grammar, source, rules, warnings, known_empty, embedded: OnceLock::new() })
     }
 
     /// The source text.
     #[getter]
     fn source(&self) -> &str {
         &self.source
+    }
+
+    /// Draw the rules as railroad diagrams: pairs of a rule and an SVG element.
+    fn railroad(&self, py: Python<'_>) -> Vec<(String, String)> {
+        py.outside_forks(|| match &self.rules {
+            Some(rules) => railroad_diagrams(rules),
+            None => railroad_diagrams(&self.grammar.as_rules()),
+        })
+    }
+
+    /// Draw the automaton of a terminal as an SVG element.
+    ///
+    /// Raises:
+    ///     ValueError: There is no such terminal, it has no automaton, or the automaton is too large.
+    fn automaton(&self, py: Python<'_>, name: &str) -> PyResult<String> {
+        let rules = self.grammar.as_rules();
+        let named =
+            self.grammar.terminal(name).map(|terminal| rules.terminals()[terminal.index()].label.clone());
+        let drawn = py.outside_forks(|| diagrams::automaton(&rules, named.as_deref().unwrap_or(name)));
+        drawn.map_err(|error| PyValueError::new_err(format!("{name}: {error}")))
     }
 
     /// Return the warnings of the front end.

@@ -15,6 +15,7 @@ mod captures;
 mod compiled;
 mod composition;
 mod counts;
+mod diagrams;
 mod embedded;
 mod encoding;
 mod errors;
@@ -48,6 +49,8 @@ mod _grammask {
     use crate::compiled::PyCompiledGrammar;
     #[pymodule_export]
     use crate::composition::PyComposition;
+    #[pymodule_export]
+    use crate::diagrams::item_sets_diagram;
     #[pymodule_export]
     use crate::embedded::{embedded_vocabulary, encode_ordinary};
     #[pymodule_export]

@@ -18,7 +18,7 @@
 //! | masks | [`masks`] | the legal tokens of a set, from the trie of the [`vocabulary`] |
 //! | batches | [`batch`] | the masks of many matchers, computed in parallel |
 //! | captures | [`captures`] | the values of named parts of a text |
-//! | diagrams | [`diagrams`] | railroad diagrams of rules |
+//! | diagrams | [`diagrams`] | railroad diagrams, automata and item sets as SVG |
 //!
 //! The engines implement [`Engine`] and [`MaskSource`]. The facade adds the cache of a grammar ([`GrammarCache`]),
 //! drafts for speculative decoding ([`DraftTree`]), forced text ([`Matcher::forced_bytes`]), token budgets
