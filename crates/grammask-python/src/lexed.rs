@@ -4,13 +4,14 @@
 use std::sync::{Arc, OnceLock};
 use std::time::Instant;
 
+use grammask::ambiguity::Alphabet;
 use grammask::frontends::directives::Directive;
 use grammask::frontends::{gbnf, kbnf};
 use grammask::grammar::{Diagnostic, EmbeddedTexts, Grammar, GrammarError};
 use grammask::lexing::{
-    AutomatonState, ConflictPolicy, EntryCounts, IndentationSource, InlinePatterns, LexedDefinition,
-    LexedGrammar, LexedOptions, LexerKind, LexingRule, PairCounts, ParserKind, PreparedGrammar,
-    ProductionSource, STREAMLINING_STEPS, TerminalPattern, TerminalRole, TerminalSource,
+    AutomatonState, ConflictPolicy, EntryCounts, IndentationSource, InlinePatterns, LalrTable,
+    LexedDefinition, LexedGrammar, LexedOptions, LexerKind, LexingRule, PairCounts, ParserKind,
+    PreparedGrammar, ProductionSource, STREAMLINING_STEPS, TerminalPattern, TerminalRole, TerminalSource,
     definition_from_rules,
 };
 use grammask::{CompileOptions, CompiledGrammar, EmbeddedGrammar, Limits, diagrams};
@@ -18,6 +19,7 @@ use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 
 use crate::allocator::PurgeOnDrop;
+use crate::ambiguity::{SearchTuple, search_texts};
 use crate::compiled::{PyCompiledGrammar, end_mode};
 use crate::diagrams::railroad_diagrams;
 use crate::encoding::character_encoding;
@@ -352,6 +354,28 @@ impl PyLexedGrammar {
             self.grammar.terminal(name).map(|terminal| rules.terminals()[terminal.index()].label.clone());
         let drawn = py.outside_forks(|| diagrams::automaton(&rules, named.as_deref().unwrap_or(name)));
         drawn.map_err(|error| PyValueError::new_err(format!("{name}: {error}")))
+    }
+
+    /// Search for the shortest ambiguous text; see :meth:`grammask.Grammar.ambiguity`.
+    ///
+    /// Returns:
+    ///     The ambiguity (rule, text, and the lines of two trees as depth and label) or None, and the length up to which
+    ///     all words were compared, or None if parts of the grammar are not searched.
+    #[pyo3(signature = (limits=None))]
+    fn ambiguity(&self, py: Python<'_>, limits: Option<&PyLimits>) -> SearchTuple {
+        let limits = or_default(limits);
+        py.outside_forks(|| search_texts(&self.grammar.as_rules(), Alphabet::Terminals, &limits))
+    }
+
+    /// Return the conflicts of the LALR(1) tables that the parser resolves, as warnings.
+    ///
+    /// Raises:
+    ///     GrammarError: Conflicts that are not resolved; a limit was exceeded.
+    #[pyo3(signature = (limits=None))]
+    fn conflicts(&self, py: Python<'_>, limits: Option<&PyLimits>) -> PyResult<Vec<Py<PyAny>>> {
+        let limits = or_default(limits);
+        let conflicts = py.outside_forks(|| LalrTable::resolved_conflicts(&self.grammar, &limits));
+        diagnostics(py, &conflicts.map_err(|error| grammar_error(py, &error))?, &self.source)
     }
 
     /// Return the warnings of the front end.

@@ -9,6 +9,7 @@
 
 #[cfg_attr(target_family = "wasm", path = "system_allocator.rs")]
 mod allocator;
+mod ambiguity;
 mod batch;
 mod budget;
 mod captures;
@@ -28,6 +29,7 @@ mod leftmost_first;
 mod lexed;
 mod limits;
 mod mask_array;
+mod masked_logits;
 mod matcher;
 mod vocabulary;
 
@@ -67,6 +69,8 @@ mod _grammask {
     use crate::lexed::{PyLexedGrammar, PyStreamliningReport, streamlining_report};
     #[pymodule_export]
     use crate::limits::PyLimits;
+    #[pymodule_export]
+    use crate::masked_logits::apply_mask_row;
     #[pymodule_export]
     use crate::matcher::PyMatcher;
     #[pymodule_export]
