@@ -855,6 +855,9 @@ class CompiledGrammar:
     States and masks are computed when a matcher first needs them, and cached for all matchers.
     """
 
+    def _repr_html_(self) -> str:
+        """Return the object for notebooks as HTML: the end mode, the vocabulary, warnings and counters."""
+
     def matcher(self, max_tokens: int | None = None) -> Matcher:
         """Return a new matcher at the beginning of a text. Cheap: make one per text.
 
@@ -1013,6 +1016,9 @@ class Matcher:
     For one thread at a time; fork it for others. A call that conflicts with a call of another thread raises
     ``RuntimeError`` and changes nothing.
     """
+
+    def _repr_html_(self) -> str:
+        """Return the object for notebooks as HTML: the text, the forced text and the expected terminals."""
 
     def accept(self, token: int) -> bool:
         """Append a token and return True; if it is not legal, change nothing and return False.

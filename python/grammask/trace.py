@@ -207,7 +207,11 @@ class Trace:
         from pathlib import Path
 
         target = Path(path)
-        text = self.to_html() if target.suffix in {".html", ".htm"} else json.dumps(self.to_json(), indent=1) + "\n"
+        text = (
+            self.to_html()
+            if target.suffix in {".html", ".htm"}
+            else json.dumps(self.to_json(), indent=1) + "\n"
+        )
         target.write_text(text, encoding="utf-8")
 
     def _repr_html_(self) -> str:
@@ -257,7 +261,9 @@ def _percent(mass: float) -> str:
 
 def _token_span(number: int, step: TraceStep) -> str:
     title = f"{number}: {step.allowed} legal, mass {_percent(step.mass)}"
-    return f'<span class="{_kind(step)}" data-step="{number}" title="{escape(title)}">{_shown(step.text)}</span>'
+    return (
+        f'<span class="{_kind(step)}" data-step="{number}" title="{escape(title)}">{_shown(step.text)}</span>'
+    )
 
 
 def _table_row(number: int, step: TraceStep) -> str:
@@ -273,7 +279,9 @@ def _table_row(number: int, step: TraceStep) -> str:
         f"{step.mask_seconds * 1e6:,.1f} µs",
         escape(", ".join(step.rules)),
     )
-    return f'<tr class="{_kind(step)}" data-step="{number}">{"".join(f"<td>{cell}</td>" for cell in cells)}</tr>'
+    return (
+        f'<tr class="{_kind(step)}" data-step="{number}">{"".join(f"<td>{cell}</td>" for cell in cells)}</tr>'
+    )
 
 
 def _curve(steps: list[TraceStep]) -> str:

@@ -124,6 +124,11 @@ def apply_mask(
     raise TypeError(msg)
 
 
+def count_legal(mask: npt.NDArray[np.int32]) -> int:
+    """Returns the number of legal tokens of a row of masks."""
+    return int(np.unpackbits(np.ascontiguousarray(mask).view(np.uint8)).sum())
+
+
 def _row_count(logits: Any, rows: Sequence[int] | None) -> int:
     if rows is not None:
         return len(rows)
