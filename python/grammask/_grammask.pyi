@@ -285,8 +285,8 @@ class Grammar:
         """Search for the shortest ambiguous text; see :meth:`grammask.Grammar.ambiguity`.
 
         Returns:
-            The ambiguity (rule, text, and the lines of two trees as depth and label) or None, and the length up to which
-            all words were compared, or None if parts of the grammar are not searched.
+            The ambiguity (rule, text, and the lines of two trees as depth and label) or None, and the length up to
+            which all words were compared, or None if parts of the grammar are not searched.
         """
 
     def conflicts(self, limits: Limits | None = None) -> list[Diagnostic]:
@@ -669,8 +669,8 @@ class LexedGrammar:
         """Search for the shortest ambiguous text; see :meth:`grammask.Grammar.ambiguity`.
 
         Returns:
-            The ambiguity (rule, text, and the lines of two trees as depth and label) or None, and the length up to which
-            all words were compared, or None if parts of the grammar are not searched.
+            The ambiguity (rule, text, and the lines of two trees as depth and label) or None, and the length up to
+            which all words were compared, or None if parts of the grammar are not searched.
         """
 
     def conflicts(self, limits: Limits | None = None) -> list[Diagnostic]:

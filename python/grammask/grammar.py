@@ -263,7 +263,7 @@ class Grammar(GrammarAlgebra, GrammarReaders):
     def ambiguity(self, limits: Limits | None = None) -> AmbiguityReport:
         """Searches for the shortest text with two parse trees, for at most 10 s. See ``docs/diagrams.md``.
 
-        Ambiguity never makes a mask wrong; it matters for captures, and in a grammar for a parser it is often a mistake.
+        Masks are exact for ambiguous grammars too. Ambiguity matters for captures and for other parsers.
 
         >>> import grammask
         >>> report = grammask.Grammar.from_kbnf('start ::= start "+" start | "n";').ambiguity()

@@ -1,4 +1,4 @@
-"""A record of how a grammar steered a model: per token the probability that its mask left, and what the model preferred.
+"""A record of how a grammar steered a model: per token the probability that its mask left, and the preferred token.
 
 A :class:`Trace` is filled by the code that samples, in two calls per token: :meth:`Trace.before` with the effect of the
 mask, which :func:`grammask.apply_mask` measures in the same pass, and :meth:`Trace.after` with the sampled token.

@@ -359,8 +359,8 @@ impl PyLexedGrammar {
     /// Search for the shortest ambiguous text; see :meth:`grammask.Grammar.ambiguity`.
     ///
     /// Returns:
-    ///     The ambiguity (rule, text, and the lines of two trees as depth and label) or None, and the length up to which
-    ///     all words were compared, or None if parts of the grammar are not searched.
+    ///     The ambiguity (rule, text, and the lines of two trees as depth and label) or None, and the length up to
+    ///     which all words were compared, or None if parts of the grammar are not searched.
     #[pyo3(signature = (limits=None))]
     fn ambiguity(&self, py: Python<'_>, limits: Option<&PyLimits>) -> SearchTuple {
         let limits = or_default(limits);
