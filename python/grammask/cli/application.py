@@ -6,6 +6,7 @@ from grammask.cli.check import check
 from grammask.cli.debug import debug
 from grammask.cli.derive_style import derive_style
 from grammask.cli.doctor import doctor
+from grammask.cli.draw import draw
 from grammask.cli.explain import explain
 from grammask.cli.failures import ReportingGroup
 from grammask.cli.generate import generate_text
@@ -25,6 +26,7 @@ application = typer.Typer(
 application.command()(check)
 application.command()(mask)
 application.command()(explain)
+application.command()(draw)
 application.command("generate")(generate_text)
 application.command()(validate)
 application.command()(serve)

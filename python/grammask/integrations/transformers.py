@@ -5,13 +5,15 @@ Neither torch nor transformers is imported before the first call.
 
 from __future__ import annotations
 
+import time
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from grammask.errors import GrammarError, LimitExceeded
 from grammask.integrations.serving.row_tracking import RecentBatches, TrackedBatch, grammars_of
-from grammask.masks import allocate_mask, apply_mask, fill_masks
+from grammask.masks import allocate_mask, apply_mask, count_legal, fill_masks
+from grammask.trace import Trace
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -60,6 +62,7 @@ class GrammarLogitsProcessor:
         grammars: CompiledGrammar | Sequence[CompiledGrammar | None],
         *,
         max_new_tokens: int | None = None,
+        trace: Trace | Sequence[Trace] | None = None,
     ) -> None:
         """Makes a processor.
 
@@ -70,6 +73,9 @@ class GrammarLogitsProcessor:
                 of tokens. ``generate`` must permit as many (``max_new_tokens``, or ``max_length`` less the length of
                 the prompts), but does not tell its processors; :attr:`arguments` passes the number to both. None for
                 texts that ``generate`` may truncate.
+            trace: Records the steps of the first row; a sequence, those of as many rows. Rows are positions in the
+                batch, so beams that change places are mixed. A token is known at the next call of the processor, the
+                last one never: pass it to :meth:`grammask.Trace.after`.
 
         Raises:
             BudgetTooSmall: ``max_new_tokens`` does not suffice for a text of one of the grammars.
@@ -81,6 +87,7 @@ class GrammarLogitsProcessor:
         self._previous_ids: Any = None
         self._mask: Any = None
         self._page_locked: Any = None
+        self._traces = [] if trace is None else [trace] if isinstance(trace, Trace) else list(trace)
 
     @property
     def supports_continuous_batching(self) -> bool:
@@ -144,15 +151,21 @@ class GrammarLogitsProcessor:
         # Reading ids from a device synchronises with it, so the masks of the previous call have been copied.
         has_waited = scores.is_cuda and input_ids.device == scores.device
         mask = self._buffer(len(input_ids), is_page_locked=has_waited)
+        begin = time.perf_counter()
         batch = self._batch(input_ids, mask)
+        for row, recorded in enumerate(self._traces[: len(batch.rows)]):
+            if recorded.steps:
+                recorded.after(int(input_ids[row, -1]))
         constrained = [(index, matcher) for index, row in enumerate(batch.rows) if (matcher := row.matcher)]
         if not constrained:
             return scores
         mask = mask[: len(constrained)]
         if not batch.has_masks:
+            begin = time.perf_counter()
             _fill(constrained, mask)
+        mask_seconds = time.perf_counter() - begin
         result = scores.clone() if early is None else early
-        self._mask_rows(result, [index for index, _ in constrained], mask)
+        self._mask_rows(result, constrained, mask, mask_seconds)
         return result
 
     def _batch(self, ids: Any, mask: Any = None) -> TrackedBatch:
@@ -185,16 +198,41 @@ class GrammarLogitsProcessor:
         *tokens, is_same = torch.cat([ids[:, -1], same.reshape(1)]).tolist()
         return latest if is_same and latest.append(tokens, mask) else None
 
-    def _mask_rows(self, scores: Any, rows: list[int], mask: Any) -> None:
-        """Masks rows of the scores; ``mask`` has a row for each of them."""
+    def _mask_rows(
+        self, scores: Any, constrained: list[tuple[int, Matcher]], mask: Any, mask_seconds: float
+    ) -> None:
+        """Masks the scores of the rows that have a matcher; ``mask`` has a row for each of them."""
         count, width = scores.shape
         if width < self._size:
             mask = _narrowed(np.asarray(mask), width)
-        chosen = None if len(rows) == count else rows
+        chosen = None if len(constrained) == count else [index for index, _ in constrained]
+        effects: dict[str, Any] = {}
+        if self._traces:
+            effects = {"mass": np.empty(len(constrained)), "preferred": np.empty(len(constrained), np.int64)}
         if scores.device.type == "cpu" and scores.dtype.itemsize != 2:
-            apply_mask(scores.detach().numpy(), np.asarray(mask), rows=chosen)
+            apply_mask(scores.detach().numpy(), np.asarray(mask), rows=chosen, **effects)
         else:
-            apply_mask(scores, mask, rows=chosen)
+            apply_mask(scores, mask, rows=chosen, **effects)
+        if effects:
+            self._record(constrained, np.asarray(mask), mask_seconds, effects)
+
+    def _record(
+        self,
+        constrained: list[tuple[int, Matcher]],
+        mask: npt.NDArray[np.int32],
+        mask_seconds: float,
+        effects: dict[str, Any],
+    ) -> None:
+        """Begins a step of the traces of constrained rows; the time of the masks is that of all rows."""
+        for index, (row, matcher) in enumerate(constrained):
+            if row < len(self._traces):
+                self._traces[row].before(
+                    matcher,
+                    mass=effects["mass"][index],
+                    preferred=effects["preferred"][index],
+                    allowed=count_legal(mask[index]),
+                    mask_seconds=mask_seconds,
+                )
 
     def _buffer(self, rows: int, *, is_page_locked: bool) -> Any:
         """Returns the buffer for the masks, which is reused between calls.
