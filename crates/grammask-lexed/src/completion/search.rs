@@ -8,10 +8,12 @@
 //! bounds of all runs that it expanded (S. Koenig and M. Likhachev, "Adaptive A*", 2005). Most searches therefore end
 //! after the open lexeme.
 //!
-//! The lower bound of an Earley set is weaker than that of a stack, and it may be finite where no completion exists. So
-//! the search gives up after a number of runs, and the set counts as one without a completion. These are all runs whose
-//! estimate is at most the length of the completion. The search from the next set of a completion expands some of these
-//! and no others, so it succeeds too. It must not depend on earlier searches, so nothing is kept of these but the results.
+//! The lower bound of an Earley set is weaker than that of a stack. So is that of a stack whose parser resolves conflicts,
+//! since it may be unable to parse the sentences that the bound counts. Where no completion exists the bound may then
+//! be finite, so the search gives up after a number of runs, and the set counts as one without a completion. These are
+//! all runs whose estimate is at most the length of the completion. The search from the next set of a completion expands
+//! some of these and no others, so it succeeds too. Their number must not depend on earlier searches, so it is that of
+//! the bounds that these did not raise.
 
 use std::collections::BTreeMap;
 
@@ -31,8 +33,8 @@ use crate::recognizer::Run;
 use grammask_diagnostics::{Deadline, LimitExceeded};
 use grammask_engine::{CompletionStep, SetId, ShortestCompletion};
 
-/// The maximum number of runs that the search from an Earley set expands. Those with large sets count several times.
-const MAX_EARLEY_RUNS: usize = 1 << 12;
+/// The maximum number of runs that a search with weak bounds expands. Those with large Earley sets count several times.
+const MAX_WEAKLY_BOUNDED_RUNS: usize = 1 << 12;
 /// The size of an Earley set that counts as another run.
 const ITEMS_PER_RUN: usize = 256;
 /// The number of expanded runs between two checks of the limits.
@@ -111,13 +113,9 @@ impl ShortestCompletions {
         if let Some(&cached) = self.of_set.get(&set) {
             return Ok(cached);
         }
-        let is_earley = sources.prepared.table().is_none();
-        if is_earley {
-            self.lengths.clear();
-            self.raised.clear();
-        }
+        let has_weak_bounds = sources.prepared.table().is_none_or(|table| !table.resolved().is_empty());
         // The runs are searched together, because one of them may have no completion and infinitely many successors.
-        let length = match is_earley && !self.is_within_limit(sources, runs)? {
+        let length = match has_weak_bounds && !self.is_within_limit(sources, runs)? {
             true => None,
             false => self.length(sources, runs, UNREACHABLE - 1)?,
         };
@@ -250,7 +248,7 @@ impl ShortestCompletions {
         Ok(last.map(|_| length))
     }
 
-    /// Whether no more than [`MAX_EARLEY_RUNS`] runs have an estimate of at most the length of the shortest completion of
+    /// Whether no more than [`MAX_WEAKLY_BOUNDED_RUNS`] runs have an estimate of at most the length of the shortest completion of
     /// some runs, or there are no more if they have none.
     fn is_within_limit(
         &mut self,
@@ -260,7 +258,7 @@ impl ShortestCompletions {
         let mut reached: FxHashMap<Run, u32> = FxHashMap::default();
         let mut open: BTreeMap<u32, Vec<(Run, u32)>> = BTreeMap::new();
         for &run in runs {
-            let bound = self.bound(sources, run)?;
+            let bound = self.bounds.of(sources.prepared, sources.lexer, sources.parser, run)?;
             if bound < UNREACHABLE {
                 open.entry(bound).or_default().push((run, 0));
                 reached.insert(run, 0);
@@ -280,7 +278,7 @@ impl ShortestCompletions {
                 }
                 expanded += 1;
                 work += 1 + sources.parser.set_size(current.parse.stack) / ITEMS_PER_RUN;
-                if work > MAX_EARLEY_RUNS {
+                if work > MAX_WEAKLY_BOUNDED_RUNS {
                     return Ok(false);
                 }
                 if expanded.is_multiple_of(RUNS_PER_CHECK) {
@@ -288,7 +286,7 @@ impl ShortestCompletions {
                 }
                 self.successors_of(sources, current, &mut successors)?;
                 for &(_, next) in &successors {
-                    let bound = self.bound(sources, next)?;
+                    let bound = self.bounds.of(sources.prepared, sources.lexer, sources.parser, next)?;
                     if bound < UNREACHABLE && reached.get(&next).is_none_or(|&known| bytes + 1 < known) {
                         reached.insert(next, bytes + 1);
                         open.entry((bytes + 1 + bound).max(estimate)).or_default().push((next, bytes + 1));

@@ -22,6 +22,11 @@ const MAX_SEARCHED_SIZE_WITH_VALUES: usize = 128;
 /// for each token.
 const MAX_SIZE_WITH_VALUES: usize = 1024;
 
+/// Maximum size of the states that a search or a spelling goes through. In ambiguous grammars the cost of a step grows
+/// with the product of the nonterminals that it predicts and of what follows them, so with the square of the size. The
+/// cost of a larger state is the length of its shortest completion, which takes no steps.
+pub(super) const MAX_ITEMS: usize = 512;
+
 /// The caches of token budgets.
 #[derive(Debug, Default)]
 pub(crate) struct CostCache {

@@ -54,7 +54,7 @@ impl GroupedWalk<'_> {
         let trie = vocabulary.trie();
         if !engine.token_matches(set)?.is_empty() {
             let visit_listed = &mut |next, tokens: &[TokenId]| visit(next, VisitedTokens::Listed(tokens));
-            return SuccessorWalk { engine, vocabulary, deadline, work: None }.visit(
+            return SuccessorWalk { engine, vocabulary, deadline, max_size: None }.visit(
                 set,
                 reads_end_tokens,
                 visit_listed,
@@ -340,7 +340,7 @@ mod tests {
     fn both(cache: &crate::GrammarCache, set: SetId, min_nodes: usize) -> [Costs; 2] {
         let (engine, vocabulary, deadline) = (cache.engine(), cache.vocabulary(), &cache.deadline());
         let (mut plain, mut grouped): (Costs, Costs) = (Vec::new(), Vec::new());
-        SuccessorWalk { engine, vocabulary, deadline, work: None }
+        SuccessorWalk { engine, vocabulary, deadline, max_size: None }
             .visit(set, false, &mut |next, tokens| {
                 let cost = cache.spelling_cost(next, deadline)?;
                 plain.extend(tokens.iter().map(|&token| (token, cost)));

@@ -346,7 +346,7 @@ impl GrammarCache {
     ) -> Result<(), LimitExceeded> {
         let (engine, vocabulary) = (self.engine(), self.vocabulary());
         if self.searches() || self.counts_tokens() {
-            let walk = SuccessorWalk { engine, vocabulary, deadline, work: None };
+            let walk = SuccessorWalk { engine, vocabulary, deadline, max_size: None };
             let visit = &mut |next, tokens: &[TokenId]| visit(next, VisitedTokens::Listed(tokens));
             return walk.visit(set, reads_end_tokens, visit);
         }

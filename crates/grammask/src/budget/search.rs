@@ -3,7 +3,7 @@
 //! Hart, Nilsson and Raphael, "A Formal Basis for the Heuristic Determination of Minimum Cost Paths", 1968. States are
 //! expanded in the order of the sum of tokens so far and a lower bound of the tokens still needed, all states of one
 //! sum before the next, up to the number of tokens of the state's spelling. The search gives up after a number of
-//! transitions or of states, counted over whole sums: if a search from a state succeeds, one from the state after the
+//! transitions or of states, counted over whole sums, and where states are large: if a search from a state succeeds, one from the state after the
 //! first token of a shortest path counts subsets of these and succeeds too. So the states whose cost is exact are
 //! closed under their shortest completions, and the result depends on the state alone.
 
@@ -15,11 +15,12 @@ use grammask_diagnostics::{Deadline, LimitExceeded};
 use grammask_engine::SetId;
 use grammask_vocabulary::{TokenId, TrieNode};
 
+use super::costs::MAX_ITEMS;
 use super::memo::Encoded;
-use super::successors::{ConditionalSteps, SuccessorWalk, WorkLimit};
+use super::successors::{ConditionalSteps, SuccessorWalk};
 use crate::GrammarCache;
 
-/// Maximum number of transitions of a search, where each step of large states counts as several.
+/// Maximum number of transitions of a search.
 const MAX_TRANSITIONS: usize = 1 << 12;
 /// Maximum number of states that a search reaches: each costs the engine a shortest completion.
 const MAX_STATES: usize = 1 << 9;
@@ -97,7 +98,7 @@ impl GrammarCache {
     ) -> Result<Option<FewestTokens>, LimitExceeded> {
         let mut tokens_to: FxHashMap<SetId, u32> = FxHashMap::default();
         let mut open: BTreeMap<u32, Vec<(SetId, u32)>> = BTreeMap::new();
-        let work = WorkLimit::new(MAX_TRANSITIONS);
+        let mut transitions = 0;
         let Some(estimate) = self.fewest_at_least(start, deadline)? else {
             return Ok(Some(FewestTokens::Unreachable));
         };
@@ -117,20 +118,27 @@ impl GrammarCache {
                     is_found = true;
                     continue;
                 }
+                if self.engine().state_size(set) > MAX_ITEMS {
+                    return Ok(Some(FewestTokens::NotFound));
+                }
                 deadline.check()?;
                 let mut next_sets: Vec<SetId> = Vec::new();
                 let (engine, vocabulary) = (self.engine(), self.vocabulary());
-                let walk = SuccessorWalk { engine, vocabulary, deadline, work: Some(&work) };
+                let walk = SuccessorWalk { engine, vocabulary, deadline, max_size: Some(MAX_ITEMS) };
                 let visit = &mut |next, group: &[TokenId]| {
                     next_sets.push(next);
-                    work.spend(group.len())
+                    transitions += group.len();
+                    match transitions > MAX_TRANSITIONS {
+                        true => Err(LimitExceeded::new("transitions", MAX_TRANSITIONS)),
+                        false => Ok(()),
+                    }
                 };
                 let visited = match steps {
                     ConditionalSteps::Visited => walk.visit(set, true, visit).map(|()| true),
                     ConditionalSteps::LeftOut(_) if !engine.token_matches(set)?.is_empty() => Ok(false),
                     ConditionalSteps::LeftOut(_) => walk.visit_by_bytes(set, steps, visit),
                 };
-                if work.is_exceeded() {
+                if transitions > MAX_TRANSITIONS {
                     return Ok(Some(FewestTokens::NotFound));
                 }
                 if !visited? {

@@ -9,6 +9,7 @@ use grammask_diagnostics::{Deadline, LimitExceeded};
 use grammask_engine::{FirstToken, SetId, first_tokens};
 use grammask_vocabulary::TokenId;
 
+use super::costs::MAX_ITEMS;
 use super::memo::Encoded;
 use crate::GrammarCache;
 
@@ -65,6 +66,13 @@ impl GrammarCache {
                 continue;
             }
             deadline.check()?;
+            if self.is_bounded_by_length(set) {
+                let completion = self.engine().shortest_completion(set, self.vocabulary(), deadline)?;
+                let cost = completion.map(|completion| completion.length + self.end_cost());
+                self.costs().spellings.insert(set, SpellingCost(cost));
+                pending.pop();
+                continue;
+            }
             let before = pending.len();
             let mut least = None;
             for FirstToken { next, .. } in self.first_tokens(set, deadline)? {
@@ -79,6 +87,11 @@ impl GrammarCache {
             }
         }
         Ok(self.known_spelling_cost(set).flatten())
+    }
+
+    /// Whether the cost of a state is the number of steps of its completion, each a token by itself.
+    fn is_bounded_by_length(&self, set: SetId) -> bool {
+        !self.counts_tokens() && self.engine().state_size(set) > MAX_ITEMS
     }
 
     #[inline]

@@ -1,7 +1,5 @@
 //! The states after each legal token.
 
-use std::cell::Cell;
-
 use rustc_hash::FxHashMap;
 
 use grammask_diagnostics::{Deadline, LimitExceeded};
@@ -14,44 +12,13 @@ type Visit<'a> = dyn FnMut(SetId, &[TokenId]) -> Result<(), LimitExceeded> + 'a;
 /// Minimum number of nodes of a subtree that is compared with the bytes on which a state loops to itself.
 const MIN_LOOP_NODES: usize = 16;
 
-/// The size of the states of a step that counts as a transition. Twice the size counts four times, since in ambiguous
-/// grammars the cost of a step grows with the product of the nonterminals that it predicts and of what follows them.
-const ITEMS_PER_TRANSITION: usize = 256;
-
-/// The remaining work of several walks, in transitions. It is a function of the states that they visit.
-pub(super) struct WorkLimit {
-    maximum: usize,
-    remaining: Cell<usize>,
-}
-
-impl WorkLimit {
-    pub(super) fn new(maximum: usize) -> Self {
-        Self { maximum, remaining: Cell::new(maximum) }
-    }
-
-    /// Whether more work was to be done.
-    pub(super) fn is_exceeded(&self) -> bool {
-        self.remaining.get() == 0
-    }
-
-    /// Spends transitions; those of large states count several times.
-    pub(super) fn spend(&self, transitions: usize) -> Result<(), LimitExceeded> {
-        let remaining = self.remaining.get().saturating_sub(transitions);
-        self.remaining.set(remaining);
-        match remaining {
-            0 => Err(LimitExceeded::new("transitions", self.maximum)),
-            _ => Ok(()),
-        }
-    }
-}
-
 /// A walk to the states after each legal token.
 pub(super) struct SuccessorWalk<'a> {
     pub(super) engine: &'a dyn Engine,
     pub(super) vocabulary: &'a Vocabulary,
     pub(super) deadline: &'a Deadline,
-    /// Bounds the sizes of the states that are read.
-    pub(super) work: Option<&'a WorkLimit>,
+    /// The maximum size of the states that are read.
+    pub(super) max_size: Option<usize>,
 }
 
 /// Whether tokens with conditional steps are visited.
@@ -118,12 +85,11 @@ impl SuccessorWalk<'_> {
         conditional: ConditionalSteps<'_>,
         visit: &mut Visit<'_>,
     ) -> Result<bool, LimitExceeded> {
-        let Self { engine, vocabulary, deadline, work } = *self;
+        let Self { engine, vocabulary, deadline, max_size } = *self;
         let trie = vocabulary.trie();
         let mut loop_bytes = LoopBytes::new(engine);
-        let size_of = |set| if work.is_some() { engine.state_size(set) } else { 0 };
-        // The state at each depth of the path to the current node, with its size; the root is at depth 0.
-        let mut path: Vec<(SetId, usize)> = vec![(set, size_of(set))];
+        // The state at each depth of the path to the current node; the root is at depth 0.
+        let mut path: Vec<SetId> = vec![set];
         let mut node = TrieNode(1);
         let mut new_steps = engine.new_steps();
         let mut is_all = true;
@@ -133,11 +99,12 @@ impl SuccessorWalk<'_> {
                 deadline.check()?;
             }
             let depth = usize::from(trie.depth(node));
-            let ((before, size_before), byte) = (path[depth - 1], trie.byte(node));
+            let (before, byte) = (path[depth - 1], trie.byte(node));
             let mut next = engine.step(before, byte)?;
-            let size = next.map_or(0, size_of);
-            if let Some(work) = work {
-                work.spend(((size_before + size) / ITEMS_PER_TRANSITION).saturating_pow(2))?;
+            if let Some(max_size) = max_size
+                && next.is_some_and(|next| engine.state_size(next) > max_size)
+            {
+                return Err(LimitExceeded::new("set_items", max_size));
             }
             if next.is_some()
                 && let ConditionalSteps::LeftOut(values) = conditional
@@ -161,7 +128,7 @@ impl SuccessorWalk<'_> {
                 continue;
             }
             path.truncate(depth);
-            path.push((next, size));
+            path.push(next);
             node = TrieNode(node.0 + 1);
         }
         Ok(is_all)
