@@ -1,7 +1,8 @@
 //! JSON Schema: the options of the front end as a Python value, and grammars of schemas.
 
 use grammask::frontends::json_schema::{
-    self, Formats, MediaGrammar, OpenApi, SchemaGrammar, SchemaOptions, UniqueNames, Whitespace, WhitespacePattern,
+    self, Formats, MediaGrammar, OpenApi, SchemaGrammar, SchemaOptions, UniqueNames, Whitespace,
+    WhitespacePattern,
 };
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple};
