@@ -47,12 +47,16 @@ if TYPE_CHECKING:
     from grammask import streamlining as streamlining
     from grammask import templates as templates
     from grammask import tools as tools
+    from grammask.ambiguity import Ambiguity, AmbiguityReport
     from grammask.language_models.values import generate
     from grammask.partial_objects import PartialJson, partial_json
     from grammask.schemas.options import SchemaOptions
     from grammask.templates import Template, TemplateMismatch, TemplateResult, TemplateStream
+    from grammask.trace import Trace, TraceStep
 
 __all__ = [
+    "Ambiguity",
+    "AmbiguityReport",
     "BudgetTooSmall",
     "CompileCache",
     "CompiledGrammar",
@@ -75,6 +79,8 @@ __all__ = [
     "TemplateMismatch",
     "TemplateResult",
     "TemplateStream",
+    "Trace",
+    "TraceStep",
     "UnsupportedGrammar",
     "UnsupportedSchema",
     "UnsupportedType",
@@ -96,6 +102,8 @@ _IMPORTED_WHEN_USED = {
     **dict.fromkeys(("PartialJson", "partial_json"), "grammask.partial_objects"),
     "SchemaOptions": "grammask.schemas.options",
     "generate": "grammask.language_models.values",
+    **dict.fromkeys(("Trace", "TraceStep"), "grammask.trace"),
+    **dict.fromkeys(("Ambiguity", "AmbiguityReport"), "grammask.ambiguity"),
     **dict.fromkeys(
         ("Template", "TemplateMismatch", "TemplateResult", "TemplateStream"), "grammask.templates"
     ),

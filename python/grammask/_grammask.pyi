@@ -269,6 +269,29 @@ class Grammar:
     def relaxations(self) -> list[Diagnostic]:
         """The constraints of a schema that the grammar does not enforce, with ``on_unsupported="relax"``."""
 
+    def railroad(self) -> list[tuple[str, str]]:
+        """Draw the rules as railroad diagrams: pairs of a rule and an SVG element."""
+
+    def automaton(self, name: str) -> str:
+        """Draw the automaton of a terminal or of a rule whose language is regular, as an SVG element.
+
+        Raises:
+            ValueError: There is no such terminal or rule, it has no automaton, or the automaton is too large.
+        """
+
+    def ambiguity(
+        self, limits: Limits | None = None
+    ) -> tuple[tuple[str, str, list[tuple[int, str]], list[tuple[int, str]]] | None, int | None]:
+        """Search for the shortest ambiguous text; see :meth:`grammask.Grammar.ambiguity`.
+
+        Returns:
+            The ambiguity (rule, text, and the lines of two trees as depth and label) or None, and the length up to
+            which all words were compared, or None if parts of the grammar are not searched.
+        """
+
+    def conflicts(self, limits: Limits | None = None) -> list[Diagnostic]:
+        """Return an empty list, for the interface of :class:`LexedGrammar`."""
+
     def warnings(self) -> list[Diagnostic]:
         """Return the warnings of the front end."""
 
@@ -630,6 +653,33 @@ class LexedGrammar:
     def relaxations(self) -> list[Diagnostic]:
         """An empty list, for the interface of :class:`Grammar`."""
 
+    def railroad(self) -> list[tuple[str, str]]:
+        """Draw the rules as railroad diagrams: pairs of a rule and an SVG element."""
+
+    def automaton(self, name: str) -> str:
+        """Draw the automaton of a terminal as an SVG element.
+
+        Raises:
+            ValueError: There is no such terminal, it has no automaton, or the automaton is too large.
+        """
+
+    def ambiguity(
+        self, limits: Limits | None = None
+    ) -> tuple[tuple[str, str, list[tuple[int, str]], list[tuple[int, str]]] | None, int | None]:
+        """Search for the shortest ambiguous text; see :meth:`grammask.Grammar.ambiguity`.
+
+        Returns:
+            The ambiguity (rule, text, and the lines of two trees as depth and label) or None, and the length up to
+            which all words were compared, or None if parts of the grammar are not searched.
+        """
+
+    def conflicts(self, limits: Limits | None = None) -> list[Diagnostic]:
+        """Return the conflicts of the LALR(1) tables that the parser resolves, as warnings.
+
+        Raises:
+            GrammarError: Conflicts that are not resolved; a limit was exceeded.
+        """
+
     def warnings(self) -> list[Diagnostic]:
         """Return the warnings of the front end."""
 
@@ -805,6 +855,9 @@ class CompiledGrammar:
     States and masks are computed when a matcher first needs them, and cached for all matchers.
     """
 
+    def _repr_html_(self) -> str:
+        """Return the object for notebooks as HTML: the end mode, the vocabulary, warnings and counters."""
+
     def matcher(self, max_tokens: int | None = None) -> Matcher:
         """Return a new matcher at the beginning of a text. Cheap: make one per text.
 
@@ -963,6 +1016,9 @@ class Matcher:
     For one thread at a time; fork it for others. A call that conflicts with a call of another thread raises
     ``RuntimeError`` and changes nothing.
     """
+
+    def _repr_html_(self) -> str:
+        """Return the object for notebooks as HTML: the text, the forced text and the expected terminals."""
 
     def accept(self, token: int) -> bool:
         """Append a token and return True; if it is not legal, change nothing and return False.
@@ -1298,6 +1354,34 @@ class Explanation:
     @property
     def expected(self) -> list[Expectation]:
         """The terminals that the grammar expects there."""
+
+def apply_mask_row(
+    logits: npt.NDArray[Any], mask: npt.NDArray[np.int32], format: str
+) -> tuple[float, int | None]:
+    """Set the logits of refused tokens to negative infinity, in place, and return the effect of the mask.
+
+    Args:
+        logits: A contiguous array of shape ``[vocab]`` and dtype float32, float64 or uint16, which holds the bits of
+            numbers in ``format``.
+        mask: A contiguous int32 array of shape ``[words]``; logits beyond it are refused.
+        format: ``"float16"`` or ``"bfloat16"`` for uint16; ignored for other dtypes.
+
+    Returns:
+        The probability of the legal tokens together, and the first token with the largest logit. The probability is NaN
+        if the softmax is undefined; the token is None if all logits are negative infinity.
+
+    Raises:
+        TypeError: ``logits`` has another dtype.
+        ValueError: An array is not contiguous or not writable.
+    """
+
+def item_sets_diagram(columns: list[tuple[str, bool, list[str]]]) -> str:
+    """Draw item sets as an SVG element, one column per position of a text.
+
+    Args:
+        columns: The notation of the bytes between the previous set and this one, whether the text may be complete, and
+            the items.
+    """
 
 def fill_masks(matchers: list[Matcher], mask: Any, rows: list[int] | None = None) -> None:
     """Write the masks of several matchers into rows of one array.

@@ -7,20 +7,23 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 from grammask import _grammask
+from grammask.ambiguity import find_ambiguity
 from grammask.compile_cache import CompileCache, default_compile_cache
 from grammask.composition import Part
 from grammask.grammar_algebra import GrammarAlgebra
 from grammask.grammar_readers import GrammarReaders
 from grammask.learned_masks import DEFAULT_MAX_BYTES, compute_masks, write_whole
+from grammask.notebooks import grammar_html
 from grammask.sources import SourceKey, source_digest
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable
 
     from typing_extensions import Self
 
     from grammask._grammask import CompiledGrammar, Limits, Vocabulary
+    from grammask.ambiguity import AmbiguityReport
     from grammask.errors import Diagnostic
     from grammask.readers.encoded import Encoding, Spellings
     from grammask.sources import EngineGrammar, Source
@@ -190,6 +193,7 @@ class Grammar(GrammarAlgebra, GrammarReaders):
         limits: Limits | None = None,
         cache: CompileCache | bool = True,
         max_bytes: int = DEFAULT_MAX_BYTES,
+        progress: Callable[[int, int], None] | None = None,
     ) -> None:
         """Writes the masks at all bytes of texts to a file, for :meth:`compile` in other processes.
 
@@ -205,6 +209,7 @@ class Grammar(GrammarAlgebra, GrammarReaders):
             limits: As for :meth:`compile`.
             cache: As for :meth:`compile`.
             max_bytes: About the maximum length of the file.
+            progress: Called with the number of bytes that are done and that of all: :func:`grammask.progress_bar`.
 
         Raises:
             GrammarError: As of :meth:`compile`.
@@ -212,7 +217,7 @@ class Grammar(GrammarAlgebra, GrammarReaders):
         """
         compiled = self.compile(vocabulary, end=end, limits=limits, cache=cache)
         samples = [text.encode() if isinstance(text, str) else bytes(text) for text in texts]
-        compute_masks(compiled, samples)
+        compute_masks(compiled, samples, progress)
         write_whole(path, compiled.masks_to_bytes(self.digest(), samples, max_bytes))
 
     def _compiled(
@@ -256,6 +261,48 @@ class Grammar(GrammarAlgebra, GrammarReaders):
             LimitExceeded: A budget is exceeded.
         """
         return [*self._core.warnings(), *self._core.check(limits)]
+
+    def ambiguity(self, limits: Limits | None = None) -> AmbiguityReport:
+        """Searches for the shortest text with two parse trees, for at most 10 s. See ``docs/diagrams.md``.
+
+        Masks are exact for ambiguous grammars too. Ambiguity matters for captures and for other parsers.
+
+        >>> import grammask
+        >>> report = grammask.Grammar.from_kbnf('start ::= start "+" start | "n";').ambiguity()
+        >>> report.ambiguity.rule, report.ambiguity.text
+        ('start', '"n+n+n"')
+
+        Raises:
+            GrammarError: The grammar has a lexer, and conflicts that are not resolved.
+        """
+        return find_ambiguity(self._core, limits)
+
+    def diagrams(self) -> list[tuple[str, str]]:
+        """Returns the railroad diagrams of the rules, as pairs of a rule and an ``<svg>`` element.
+
+        The rules are those that the author wrote, in their order; of a schema, those that express it. Each reference to
+        a rule has an attribute ``data-rule``.
+
+        >>> import grammask
+        >>> [rule for rule, svg in grammask.Grammar.from_kbnf('start ::= "a" b; b ::= "b"+;').diagrams()]
+        ['start', 'b']
+        """
+        return self._core.railroad()
+
+    def automaton(self, name: str) -> str:
+        """Returns the automaton of a terminal or of a rule whose language is regular, as an ``<svg>`` element.
+
+        Args:
+            name: A terminal as the grammar writes it, the text of a literal, or the name of a rule; with a lexer, the
+                name of a terminal.
+
+        Raises:
+            ValueError: There is no such terminal or rule, its language is not regular, or its automaton is too large.
+        """
+        return self._core.automaton(name)
+
+    def _repr_html_(self) -> str:
+        return grammar_html(self.source, self.diagrams())
 
     def stages(self, limits: Limits | None = None) -> list[tuple[str, str]]:
         """Returns the grammar after each pass of the lowering for display, as (name of the pass, text).

@@ -169,7 +169,7 @@ def test_generate_makes_texts_that_parse(model: str) -> None:
 
 
 def test_generate_traces_each_token() -> None:
-    output = run("generate", JSON, "--start", "object", "--trace", "--seed", "1")
+    output = run("generate", JSON, "--start", "object", "--trace", "-", "--seed", "1")
     assert "  <|endoftext|> (ends the text)" in output
     assert " allowed " in output
 
@@ -182,7 +182,7 @@ def test_generate_says_when_it_was_cut_off(grammar: Any) -> None:
 @pytest.mark.parametrize("model", ["demo", "random"])
 def test_generate_completes_the_text(model: str) -> None:
     for seed in range(3):
-        options = ["--model", model, "--start", "array", "--seed", str(seed), "--trace"]
+        options = ["--model", model, "--start", "array", "--seed", str(seed), "--trace", "-"]
         output = run("generate", JSON, "--max-tokens", "12", *options)
         assert "complete; it parses when read again as bytes" in output
         assert output.count(" allowed ") <= 12

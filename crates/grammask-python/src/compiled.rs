@@ -62,6 +62,11 @@ impl PyCompiledGrammar {
         Ok(matcher)
     }
 
+    /// Return the object for notebooks as HTML: the end mode, the vocabulary, warnings and counters.
+    fn _repr_html_<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
+        slf.py().import("grammask.notebooks")?.call_method1("compiled_html", (slf,))
+    }
+
     /// When a text ends: ``"eos"``, with an end token, or ``"eager"``, as soon as it is complete.
     #[getter]
     fn end(&self) -> &'static str {

@@ -2,14 +2,19 @@
 
 use std::sync::Arc;
 
+use grammask::ambiguity::Alphabet;
 use grammask::grammar::{Diagnostic, Grammar, GrammarError};
-use grammask::{CompileOptions, CompiledGrammar, EmbeddedGrammar, EndlessRules, Limits, frontends, lowering};
+use grammask::{
+    CompileOptions, CompiledGrammar, EmbeddedGrammar, EndlessRules, Limits, diagrams, frontends, lowering,
+};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedBytes;
 
 use crate::allocator::PurgeOnDrop;
+use crate::ambiguity::{SearchTuple, search_texts};
 use crate::compiled::PyCompiledGrammar;
+use crate::diagrams::railroad_diagrams;
 use crate::encoding::character_encoding;
 use crate::errors::{diagnostics, grammar_error};
 use crate::forks::OutsideForks;
@@ -158,6 +163,38 @@ impl PyGrammar {
     #[getter]
     fn source(&self) -> &str {
         self.grammar.source()
+    }
+
+    /// Draw the rules as railroad diagrams: pairs of a rule and an SVG element.
+    fn railroad(&self, py: Python<'_>) -> Vec<(String, String)> {
+        py.outside_forks(|| railroad_diagrams(&self.grammar))
+    }
+
+    /// Draw the automaton of a terminal or of a rule whose language is regular, as an SVG element.
+    ///
+    /// Raises:
+    ///     ValueError: There is no such terminal or rule, it has no automaton, or the automaton is too large.
+    fn automaton(&self, py: Python<'_>, name: &str) -> PyResult<String> {
+        let drawn = py.outside_forks(|| diagrams::automaton(&self.grammar, name));
+        drawn.map_err(|error| PyValueError::new_err(format!("{name}: {error}")))
+    }
+
+    /// Search for the shortest ambiguous text; see :meth:`grammask.Grammar.ambiguity`.
+    ///
+    /// Returns:
+    ///     The ambiguity (rule, text, and the lines of two trees as depth and label) or None, and the length up to
+    ///     which all words were compared, or None if parts of the grammar are not searched.
+    #[pyo3(signature = (limits=None))]
+    fn ambiguity(&self, py: Python<'_>, limits: Option<&PyLimits>) -> SearchTuple {
+        let limits = or_default(limits);
+        py.outside_forks(|| search_texts(&self.grammar, Alphabet::Bytes, &limits))
+    }
+
+    /// Return an empty list, for the interface of :class:`LexedGrammar`.
+    #[pyo3(signature = (limits=None))]
+    fn conflicts(&self, limits: Option<&PyLimits>) -> Vec<Py<PyAny>> {
+        let _ = limits;
+        Vec::new()
     }
 
     /// Return the warnings of the front end.

@@ -1,24 +1,27 @@
 //! `LexedGrammar`: a grammar with a lexer, from plain lists of a front end in Python; and the report on its
 //! streamlining.
 
-use std::sync::OnceLock;
+use std::sync::{Arc, OnceLock};
 use std::time::Instant;
 
+use grammask::ambiguity::Alphabet;
 use grammask::frontends::directives::Directive;
 use grammask::frontends::{gbnf, kbnf};
 use grammask::grammar::{Diagnostic, EmbeddedTexts, Grammar, GrammarError};
 use grammask::lexing::{
-    AutomatonState, ConflictPolicy, EntryCounts, IndentationSource, InlinePatterns, LexedDefinition,
-    LexedGrammar, LexedOptions, LexerKind, LexingRule, PairCounts, ParserKind, PreparedGrammar,
-    ProductionSource, STREAMLINING_STEPS, TerminalPattern, TerminalRole, TerminalSource,
+    AutomatonState, ConflictPolicy, EntryCounts, IndentationSource, InlinePatterns, LalrTable,
+    LexedDefinition, LexedGrammar, LexedOptions, LexerKind, LexingRule, PairCounts, ParserKind,
+    PreparedGrammar, ProductionSource, STREAMLINING_STEPS, TerminalPattern, TerminalRole, TerminalSource,
     definition_from_rules,
 };
-use grammask::{CompileOptions, CompiledGrammar, EmbeddedGrammar, Limits};
+use grammask::{CompileOptions, CompiledGrammar, EmbeddedGrammar, Limits, diagrams};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 
 use crate::allocator::PurgeOnDrop;
+use crate::ambiguity::{SearchTuple, search_texts};
 use crate::compiled::PyCompiledGrammar;
+use crate::diagrams::railroad_diagrams;
 use crate::encoding::character_encoding;
 use crate::errors::{diagnostics, grammar_error};
 use crate::forks::OutsideForks;
@@ -60,6 +63,8 @@ use crate::vocabulary::PyVocabulary;
 pub(crate) struct PyLexedGrammar {
     grammar: LexedGrammar,
     source: String,
+    /// The rules as the author wrote them, of a grammar in KBNF or GBNF.
+    rules: Option<Arc<Grammar>>,
     warnings: Vec<Diagnostic>,
     /// Whether the empty text is one, if the grammar is known to compile.
     known_empty: Option<bool>,
@@ -89,7 +94,8 @@ impl PyLexedGrammar {
         warnings.extend(more_warnings);
         let grammar = LexedGrammar::new(&definition, limits)?;
         let source = rules.source().to_string();
-        Ok(Self { grammar, source, warnings, known_empty: None, embedded: OnceLock::new() })
+        let rules = Some(Arc::new(rules));
+        Ok(Self { grammar, source, rules, warnings, known_empty: None, embedded: OnceLock::new() })
     }
 
     /// The grammar as a part of others. Its tables are made by the first call, under the limits of that, unless the
@@ -221,6 +227,7 @@ impl PyLexedGrammar {
         Ok(Self {
             grammar,
             source: source.to_owned(),
+            rules: None,
             warnings: Vec::new(),
             known_empty,
             embedded: OnceLock::new(),
@@ -296,15 +303,57 @@ impl PyLexedGrammar {
         let grammar = py
             .outside_forks(|| self.grammar.encoded(&encoding, &limits))
             .map_err(|error| grammar_error(py, &error))?;
-        let (source, warnings) = (self.source.clone(), self.warnings.clone());
+        let (source, rules, warnings) = (self.source.clone(), self.rules.clone(), self.warnings.clone());
         let known_empty = self.known_empty.filter(|_| encoding.spells_all_characters());
-        Ok(Self { grammar, source, warnings, known_empty, embedded: OnceLock::new() })
+        Ok(Self { grammar, source, rules, warnings, known_empty, embedded: OnceLock::new() })
     }
 
     /// The source text.
     #[getter]
     fn source(&self) -> &str {
         &self.source
+    }
+
+    /// Draw the rules as railroad diagrams: pairs of a rule and an SVG element.
+    fn railroad(&self, py: Python<'_>) -> Vec<(String, String)> {
+        py.outside_forks(|| match &self.rules {
+            Some(rules) => railroad_diagrams(rules),
+            None => railroad_diagrams(&self.grammar.as_rules()),
+        })
+    }
+
+    /// Draw the automaton of a terminal as an SVG element.
+    ///
+    /// Raises:
+    ///     ValueError: There is no such terminal, it has no automaton, or the automaton is too large.
+    fn automaton(&self, py: Python<'_>, name: &str) -> PyResult<String> {
+        let rules = self.grammar.as_rules();
+        let named =
+            self.grammar.terminal(name).map(|terminal| rules.terminals()[terminal.index()].label.clone());
+        let drawn = py.outside_forks(|| diagrams::automaton(&rules, named.as_deref().unwrap_or(name)));
+        drawn.map_err(|error| PyValueError::new_err(format!("{name}: {error}")))
+    }
+
+    /// Search for the shortest ambiguous text; see :meth:`grammask.Grammar.ambiguity`.
+    ///
+    /// Returns:
+    ///     The ambiguity (rule, text, and the lines of two trees as depth and label) or None, and the length up to
+    ///     which all words were compared, or None if parts of the grammar are not searched.
+    #[pyo3(signature = (limits=None))]
+    fn ambiguity(&self, py: Python<'_>, limits: Option<&PyLimits>) -> SearchTuple {
+        let limits = or_default(limits);
+        py.outside_forks(|| search_texts(&self.grammar.as_rules(), Alphabet::Terminals, &limits))
+    }
+
+    /// Return the conflicts of the LALR(1) tables that the parser resolves, as warnings.
+    ///
+    /// Raises:
+    ///     GrammarError: Conflicts that are not resolved; a limit was exceeded.
+    #[pyo3(signature = (limits=None))]
+    fn conflicts(&self, py: Python<'_>, limits: Option<&PyLimits>) -> PyResult<Vec<Py<PyAny>>> {
+        let limits = or_default(limits);
+        let conflicts = py.outside_forks(|| LalrTable::resolved_conflicts(&self.grammar, &limits));
+        diagnostics(py, &conflicts.map_err(|error| grammar_error(py, &error))?, &self.source)
     }
 
     /// Return the warnings of the front end.

@@ -9,12 +9,14 @@
 
 #[cfg_attr(target_family = "wasm", path = "system_allocator.rs")]
 mod allocator;
+mod ambiguity;
 mod batch;
 mod budget;
 mod captures;
 mod compiled;
 mod composition;
 mod counts;
+mod diagrams;
 mod embedded;
 mod encoding;
 mod errors;
@@ -27,6 +29,7 @@ mod leftmost_first;
 mod lexed;
 mod limits;
 mod mask_array;
+mod masked_logits;
 mod matcher;
 mod options;
 mod vocabulary;
@@ -50,6 +53,8 @@ mod _grammask {
     #[pymodule_export]
     use crate::composition::PyComposition;
     #[pymodule_export]
+    use crate::diagrams::item_sets_diagram;
+    #[pymodule_export]
     use crate::embedded::{embedded_vocabulary, encode_ordinary};
     #[pymodule_export]
     use crate::explanation::{PyExpectation, PyExplanation};
@@ -65,6 +70,8 @@ mod _grammask {
     use crate::lexed::{PyLexedGrammar, PyStreamliningReport, streamlining_report};
     #[pymodule_export]
     use crate::limits::PyLimits;
+    #[pymodule_export]
+    use crate::masked_logits::apply_mask_row;
     #[pymodule_export]
     use crate::matcher::PyMatcher;
     #[pymodule_export]

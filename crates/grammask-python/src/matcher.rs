@@ -42,6 +42,11 @@ impl PyMatcher {
 
 #[pymethods]
 impl PyMatcher {
+    /// Return the object for notebooks as HTML: the text, the forced text and the expected terminals.
+    fn _repr_html_<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
+        slf.py().import("grammask.notebooks")?.call_method1("matcher_html", (slf,))
+    }
+
     /// Append a token and return True; if it is not legal, change nothing and return False.
     ///
     /// After the end of the text only end tokens are accepted; they only count as a step.

@@ -18,7 +18,9 @@
 //! | masks | [`masks`] | the legal tokens of a set, from the trie of the [`vocabulary`] |
 //! | batches | [`batch`] | the masks of many matchers, computed in parallel |
 //! | captures | [`captures`] | the values of named parts of a text |
-//! | diagrams | [`diagrams`] | railroad diagrams of rules |
+//! | logits | [`masked_logits`] | masks applied to logits, and the probability that they leave |
+//! | ambiguity | [`ambiguity`] | the shortest text with two parse trees, by bounded search |
+//! | diagrams | [`diagrams`] | railroad diagrams, automata and item sets as SVG |
 //!
 //! The engines implement [`Engine`] and [`MaskSource`]. The facade adds the cache of a grammar ([`GrammarCache`]),
 //! drafts for speculative decoding ([`DraftTree`]), forced text ([`Matcher::forced_bytes`]), token budgets
@@ -34,6 +36,7 @@
 //! crates.
 #![forbid(unsafe_code)]
 
+pub mod ambiguity;
 pub mod batch;
 mod budget;
 mod cache;
@@ -46,6 +49,7 @@ mod explanation;
 mod first_terminals;
 mod forced;
 mod learned_masks;
+pub mod masked_logits;
 mod matcher;
 mod named_tokens;
 mod options;

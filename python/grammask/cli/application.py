@@ -5,6 +5,7 @@ import typer
 from grammask.cli.check import check
 from grammask.cli.debug import debug
 from grammask.cli.doctor import doctor
+from grammask.cli.draw import draw
 from grammask.cli.explain import explain
 from grammask.cli.failures import ReportingGroup
 from grammask.cli.generate import generate_text
@@ -24,6 +25,7 @@ application = typer.Typer(
 application.command()(check)
 application.command()(mask)
 application.command()(explain)
+application.command()(draw)
 application.command("generate")(generate_text)
 application.command()(validate)
 application.command()(serve)

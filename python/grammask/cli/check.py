@@ -7,7 +7,7 @@ import typer
 
 from grammask.cli import arguments
 from grammask.cli.failures import Failure
-from grammask.cli.terminal import OUT, show
+from grammask.cli.terminal import ERR, OUT, show
 from grammask.errors import Diagnostic, GrammarError
 from grammask.grammar import Grammar
 from grammask.schemas import keywords
@@ -35,6 +35,13 @@ def check(
             metavar="ENGINES",
         ),
     ] = None,
+    ambiguity: Annotated[
+        bool,
+        typer.Option(
+            "--ambiguity",
+            help="Search for a text with two parse trees, for at most 10 s; with a lexer, list resolved conflicts.",
+        ),
+    ] = False,
 ) -> None:
     """Diagnose a grammar or a JSON Schema. The exit status is 1 if it has errors.
 
@@ -47,6 +54,8 @@ def check(
         diagnostics = _check_schema(arguments.read_bytes(grammar), arguments.schema_options(option))
     else:
         diagnostics = _check_grammar(grammar, start, vocab, finite=finite)
+        if ambiguity and all(diagnostic.severity != "error" for diagnostic in diagnostics):
+            diagnostics = [*diagnostics, *_show_ambiguity(arguments.read_grammar(grammar, start))]
     show(diagnostics)
     errors = sum(diagnostic.severity == "error" for diagnostic in diagnostics)
     warnings = len(diagnostics) - errors
@@ -67,6 +76,27 @@ def _check_grammar(path: str, start: str | None, vocab: str | None, *, finite: b
     except GrammarError as error:
         return error.diagnostics
     return diagnostics
+
+
+def _show_ambiguity(grammar: Grammar) -> list[Diagnostic]:
+    """Prints an ambiguous text with its parse trees; returns the conflicts that the parser resolves."""
+    with ERR.status("searching for an ambiguous text"):
+        report = grammar.ambiguity()
+    found, length = report.ambiguity, report.searched_length
+    if found is not None:
+        OUT.print(
+            f"ambiguous: the rule {found.rule} derives this text in two ways: {found.text}",
+            style="yellow",
+            markup=False,
+        )
+        for line in found.side_by_side():
+            OUT.print(f"  {line}", markup=False, highlight=False, soft_wrap=True)
+        OUT.print()
+    elif length is None:
+        OUT.print("no ambiguous text was found; parts of the grammar were not searched")
+    else:
+        OUT.print(f"no ambiguous text of at most {length} bytes or terminals")
+    return report.conflicts
 
 
 def _check_schema(text: bytes, options: dict[str, Any]) -> list[Diagnostic]:

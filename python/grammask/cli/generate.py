@@ -15,6 +15,7 @@ from grammask.integrations.drafts import Drafter
 from grammask.language_models import DraftVerifier, LanguageModel, open_model
 from grammask.language_models.generation import Step, generate, is_text_of
 from grammask.language_models.remote import NoFittingContinuation, RemoteModel
+from grammask.trace import Trace
 from grammask.vocabulary import Vocabulary
 
 _TOKEN_STYLES = ("", "on grey30")
@@ -58,8 +59,12 @@ def generate_text(
     ] = None,
     drafts: arguments.HasDrafts = False,
     trace: Annotated[
-        bool, typer.Option("--trace", help="A line per token: id, allowed, time of mask, text.")
-    ] = False,
+        str | None,
+        typer.Option(
+            help="Record each token: a page (.html), JSON (.json), or with - a line per token on standard error.",
+            metavar="FILE",
+        ),
+    ] = None,
 ) -> None:
     """Generate a text under a grammar.
 
@@ -85,6 +90,7 @@ def generate_text(
     drafter = (
         Drafter(language_model.encode_text) if drafts and isinstance(language_model, DraftVerifier) else None
     )
+    record = None if trace in (None, "-") else Trace(language_model.vocabulary)
     steps, is_finished = _write_locally(
         language_model,
         compiled,
@@ -94,11 +100,17 @@ def generate_text(
         max_tokens,
         drafter,
         has_budget=budget,
-        trace=trace,
+        trace=record,
+        has_lines=trace == "-",
     )
-    if OUT.is_terminal and not trace:
+    if record is not None and trace is not None:
+        try:
+            record.write(trace)
+        except OSError as error:
+            raise Failure(str(error)) from None
+    if OUT.is_terminal and trace != "-":
         OUT.print()
-    if trace or not OUT.is_terminal:
+    if trace == "-" or not OUT.is_terminal:
         OUT.print(b"".join(step.text for step in steps).decode("utf-8", "replace"))
     _report(compiled, steps, compile_seconds, is_finished=is_finished)
     if drafter is not None:
@@ -131,7 +143,8 @@ def _write_locally(
     drafter: Drafter | None,
     *,
     has_budget: bool,
-    trace: bool,
+    trace: Trace | None,
+    has_lines: bool,
 ) -> tuple[list[Step], bool]:
     """Generates with masks; returns the tokens, and whether the text is finished."""
     matcher = compiled.matcher()
@@ -145,9 +158,10 @@ def _write_locally(
         max_tokens=max_tokens,
         has_budget=has_budget,
         drafter=drafter,
+        trace=trace,
     ):
         steps.append(step)
-        if trace:
+        if has_lines:
             _print_row(model.vocabulary, step)
         elif OUT.is_terminal:
             _print_piece(step.text, _TOKEN_STYLES[len(steps) % 2])

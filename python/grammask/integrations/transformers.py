@@ -5,13 +5,15 @@ Neither torch nor transformers is imported before the first call.
 
 from __future__ import annotations
 
+import time
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from grammask.errors import GrammarError, LimitExceeded
 from grammask.integrations.serving.row_tracking import RecentBatches, TrackedBatch, grammars_of
-from grammask.masks import allocate_mask, apply_mask, fill_masks
+from grammask.masks import allocate_mask, apply_mask, count_legal, fill_masks
+from grammask.trace import Trace
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -60,6 +62,7 @@ class GrammarLogitsProcessor:
         grammars: CompiledGrammar | Sequence[CompiledGrammar | None],
         *,
         max_new_tokens: int | None = None,
+        trace: Trace | Sequence[Trace] | None = None,
     ) -> None:
         """Makes a processor.
 
@@ -70,6 +73,9 @@ class GrammarLogitsProcessor:
                 of tokens. ``generate`` must permit as many (``max_new_tokens``, or ``max_length`` less the length of
                 the prompts), but does not tell its processors; :attr:`arguments` passes the number to both. None for
                 texts that ``generate`` may truncate.
+            trace: Records the steps of the first row; a sequence, those of as many rows. Rows are positions in the
+                batch, so beams that change places are mixed. A token is known at the next call of the processor, the
+                last one never: pass it to :meth:`grammask.Trace.after`.
 
         Raises:
             BudgetTooSmall: ``max_new_tokens`` does not suffice for a text of one of the grammars.
@@ -81,6 +87,7 @@ class GrammarLogitsProcessor:
         self._previous_ids: Any = None
         self._mask: Any = None
         self._page_locked: Any = None
+        self._traces = [] if trace is None else [trace] if isinstance(trace, Trace) else list(trace)
 
     @property
     def supports_continuous_batching(self) -> bool:
@@ -142,6 +149,10 @@ class GrammarLogitsProcessor:
         # have left the CPU cache by the time it is masked.
         early = scores.clone() if scores.is_cuda else None
         rows = self._batch(input_ids).rows
+        for row, recorded in enumerate(self._traces[: len(rows)]):
+            matcher = rows[row].matcher
+            if recorded.steps and matcher is not None and matcher.step_count > 0:
+                recorded.after(int(input_ids[row, -1]))
         constrained = [(index, matcher) for index, row in enumerate(rows) if (matcher := row.matcher)]
         if not constrained:
             return scores
@@ -180,20 +191,45 @@ class GrammarLogitsProcessor:
 
     def _mask_rows(self, scores: Any, constrained: list[tuple[int, Matcher]], mask: Any) -> None:
         """Masks the scores of the rows that have a matcher; ``mask`` is the buffer for their masks."""
+        begin = time.perf_counter()
         try:
             fill_masks([matcher for _, matcher in constrained], mask)
         except GrammarError as error:
             if error.row is not None:
                 error.row = constrained[error.row][0]
             raise
+        mask_seconds = time.perf_counter() - begin
         count, width = scores.shape
         if width < self._size:
             mask = _narrowed(np.asarray(mask), width)
         chosen = None if len(constrained) == count else [index for index, _ in constrained]
+        effects: dict[str, Any] = {}
+        if self._traces:
+            effects = {"mass": np.empty(len(constrained)), "preferred": np.empty(len(constrained), np.int64)}
         if scores.device.type == "cpu" and scores.dtype.itemsize != 2:
-            apply_mask(scores.detach().numpy(), np.asarray(mask), rows=chosen)
+            apply_mask(scores.detach().numpy(), np.asarray(mask), rows=chosen, **effects)
         else:
-            apply_mask(scores, mask, rows=chosen)
+            apply_mask(scores, mask, rows=chosen, **effects)
+        if effects:
+            self._record(constrained, np.asarray(mask), mask_seconds, effects)
+
+    def _record(
+        self,
+        constrained: list[tuple[int, Matcher]],
+        mask: npt.NDArray[np.int32],
+        mask_seconds: float,
+        effects: dict[str, Any],
+    ) -> None:
+        """Begins a step of the traces of constrained rows; the time of the masks is that of all rows."""
+        for index, (row, matcher) in enumerate(constrained):
+            if row < len(self._traces) and not matcher.is_finished:
+                self._traces[row].before(
+                    matcher,
+                    mass=effects["mass"][index],
+                    preferred=effects["preferred"][index],
+                    allowed=count_legal(mask[index]),
+                    mask_seconds=mask_seconds,
+                )
 
     def _buffer(self, rows: int, *, is_page_locked: bool) -> Any:
         """Returns the buffer for the masks, which is reused between calls.

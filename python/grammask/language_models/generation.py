@@ -10,7 +10,7 @@ import numpy as np
 
 from grammask.errors import GrammarError
 from grammask.language_models import DraftVerifier
-from grammask.masks import allocate_mask, apply_mask
+from grammask.masks import allocate_mask, apply_mask, count_legal
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from grammask._grammask import CompiledGrammar, Matcher
     from grammask.integrations.drafts import Drafter
     from grammask.language_models import LanguageModel
+    from grammask.trace import Trace
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +55,7 @@ def generate(
     has_budget: bool = True,
     logprobs: int | None = None,
     drafter: Drafter | None = None,
+    trace: Trace | None = None,
 ) -> Iterator[Step]:
     """Samples tokens until the text ends or ``max_tokens`` is reached; the matcher accepts them.
 
@@ -71,6 +73,7 @@ def generate(
             no probabilities.
         drafter: Proposes drafts, which the model verifies in one pass each if it is a :class:`DraftVerifier`. The text
             is the same without it, up to rounding in the model.
+        trace: Records each token; only for texts with a grammar.
 
     Raises:
         BudgetTooSmall: ``max_tokens`` does not suffice for a text of the grammar; raised by the call.
@@ -78,7 +81,7 @@ def generate(
     """
     if matcher is not None and has_budget:
         matcher.budget = max_tokens
-    sampler = _Sampler(matcher, model, rng, temperature, top_p, logprobs)
+    sampler = _Sampler(matcher, model, rng, temperature, top_p, logprobs, trace)
     return _steps(sampler, prompt, max_tokens, drafter if isinstance(model, DraftVerifier) else None)
 
 
@@ -92,12 +95,14 @@ class _Sampler:
     temperature: float
     top_p: float
     logprobs: int | None
+    trace: Trace | None
 
     def __post_init__(self) -> None:
         self._mask = allocate_mask(1, self.model.vocabulary.size)[0]
         self._mask_seconds = 0.0
         self._has_mask = False
         self._failure: GrammarError | None = None
+        self._mass, self._preferred = np.empty(1), np.empty(1, np.int64)
 
     def is_finished(self, last: int | None) -> bool:
         """Whether the text has ended with its last token."""
@@ -112,14 +117,29 @@ class _Sampler:
                 begin = time.perf_counter()
                 self.matcher.fill_mask(self._mask)
                 self._mask_seconds = time.perf_counter() - begin
-            apply_mask(logits, self._mask)
+            self._apply_mask(self.matcher, logits)
         token, allowed = _sample(logits, self.temperature, self.top_p, self.rng)
         reported = {} if self.logprobs is None else _logprobs(logits, token, self.logprobs)
         text = self.model.vocabulary.token(token) or b""
         step = Step(token, text, allowed, self._mask_seconds, reported)
         if self.matcher is not None:
             self._accept(self.matcher, token, is_last=is_last)
+            if self.trace is not None:
+                self.trace.after(token)
         return step
+
+    def _apply_mask(self, matcher: Matcher, logits: npt.NDArray[np.float32]) -> None:
+        if self.trace is None:
+            apply_mask(logits, self._mask)
+            return
+        apply_mask(logits, self._mask, mass=self._mass, preferred=self._preferred)
+        self.trace.before(
+            matcher,
+            mass=float(self._mass[0]),
+            preferred=int(self._preferred[0]),
+            allowed=count_legal(self._mask),
+            mask_seconds=self._mask_seconds,
+        )
 
     def raise_failure(self) -> None:
         """Raises the error of the mask after the last token, if there was one; the token is part of the text."""

@@ -7,11 +7,12 @@ from __future__ import annotations
 
 import os
 import sys
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from grammask._grammask import fill_masks, set_threads, step_batch, threads
+from grammask._grammask import apply_mask_row, fill_masks, set_threads, step_batch, threads
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -36,15 +37,56 @@ def allocate_mask(rows: int, vocab_size: int) -> npt.NDArray[np.int32]:
     return np.zeros((rows, -(-vocab_size // 32)), dtype=np.int32)
 
 
-def apply_mask(logits: Any, mask: Any, *, rows: Sequence[int] | None = None) -> Any:
+@dataclass(frozen=True, slots=True)
+class _Effects:
+    """The arrays into which :func:`apply_mask` writes the effects of the masks, one element per masked row."""
+
+    mass: Any
+    preferred: Any
+
+    @classmethod
+    def into(cls, mass: Any, preferred: Any, count: int) -> _Effects | None:
+        """Returns the arrays, None without any.
+
+        Raises:
+            ValueError: An array is too short.
+        """
+        for name, values in (("mass", mass), ("preferred", preferred)):
+            if values is not None and (len(values.shape) != 1 or values.shape[0] < count):
+                msg = f"{name} has the shape {tuple(values.shape)}; {count} rows need [{count}]"
+                raise ValueError(msg)
+        return None if mass is None and preferred is None else cls(mass, preferred)
+
+    def write(self, mass: Any, preferred: Any) -> None:
+        """Writes the effects of the first rows, given as arrays of the library of the logits."""
+        for target, values in ((self.mass, mass), (self.preferred, preferred)):
+            if target is None:
+                continue
+            if isinstance(target, np.ndarray):
+                target[: len(values)] = values.cpu().numpy() if hasattr(values, "cpu") else np.asarray(values)
+            else:
+                target[: len(values)] = sys.modules["torch"].as_tensor(values, device=target.device)
+
+
+def apply_mask(
+    logits: Any,
+    mask: Any,
+    *,
+    rows: Sequence[int] | None = None,
+    mass: Any = None,
+    preferred: Any = None,
+) -> Any:
     """Sets the logits of illegal tokens to negative infinity, in place, and returns the logits.
 
     For MLX the result is a new array, since its arrays are immutable. Columns of ``logits`` beyond the mask's last
     word, the padding of a model's head, are illegal.
 
     >>> import numpy as np
-    >>> apply_mask(np.zeros(4, np.float32), np.array([0b0110], np.int32)).tolist()
-    [-inf, 0.0, 0.0, -inf]
+    >>> mass, preferred = np.empty(1), np.empty(1, np.int64)
+    >>> logits = np.log(np.array([0.5, 0.125, 0.125, 0.25], np.float32))
+    >>> logits = apply_mask(logits, np.array([0b0110], np.int32), mass=mass, preferred=preferred)
+    >>> np.exp(logits).tolist(), round(float(mass[0]), 6), int(preferred[0])
+    ([0.0, 0.125, 0.125, 0.0], 0.25, 0)
 
     Args:
         logits: A floating-point numpy array, torch tensor or MLX array of shape ``[vocab]`` or ``[rows, vocab]``. A
@@ -52,29 +94,51 @@ def apply_mask(logits: Any, mask: Any, *, rows: Sequence[int] | None = None) -> 
         mask: An int32 array or tensor of shape ``[words]`` or ``[rows, words]``. Row ``i`` of the mask applies to row
             ``i`` of the logits; a mask of one row applies to all.
         rows: The distinct rows of the logits to which the rows of the mask apply; other rows are unchanged.
+        mass: A floating-point numpy array or torch tensor of shape ``[rows]``, for the probability of the legal tokens
+            together, before the mask: element ``i`` is that of the ``i``-th masked row. It equals a softmax in float64
+            within 1e-6, and is NaN where the softmax is undefined.
+        preferred: An int64 array or tensor of shape ``[rows]``, for the first token with the largest logit before the
+            mask; -1 if all logits are negative infinity.
 
     Raises:
-        TypeError: ``logits`` has another type, or another dtype than floating point.
+        TypeError: ``logits`` has another type, or another dtype than floating point; for ``mass`` and ``preferred``
+            on the CPU, than float16, bfloat16, float32 or float64.
         ValueError: The numbers of rows differ, or the mask is wider than the logits need.
         IndexError: There is no such row.
 
     Cost: a pass over the logits. For CUDA tensors one Triton kernel if triton is installed, else some torch operations.
+    ``mass`` and ``preferred`` are computed in that pass; they cost an exponential per token.
     """
+    effects = _Effects.into(mass, preferred, _row_count(logits, rows))
     if isinstance(logits, np.ndarray):
-        _apply_to_numpy(logits, np.asarray(mask), rows)
+        _apply_to_numpy(logits, np.asarray(mask), rows, effects)
         return logits
     torch = sys.modules.get("torch")
     if torch is not None and isinstance(logits, torch.Tensor):
-        _apply_to_torch(torch, logits, mask, rows)
+        _apply_to_torch(torch, logits, mask, rows, effects)
         return logits
     mlx = sys.modules.get("mlx.core")
     if mlx is not None and isinstance(logits, mlx.array):
-        return _apply_to_mlx(mlx, logits, np.asarray(mask), rows)
+        return _apply_to_mlx(mlx, logits, np.asarray(mask), rows, effects)
     msg = f"logits are a numpy array, a torch tensor or an MLX array, not {type(logits).__name__}"
     raise TypeError(msg)
 
 
-def _apply_to_numpy(logits: npt.NDArray[Any], mask: npt.NDArray[Any], rows: Sequence[int] | None) -> None:
+def count_legal(mask: npt.NDArray[np.int32]) -> int:
+    """Returns the number of legal tokens of a row of masks."""
+    return int(np.unpackbits(np.ascontiguousarray(mask).view(np.uint8)).sum())
+
+
+def _row_count(logits: Any, rows: Sequence[int] | None) -> int:
+    if rows is not None:
+        return len(rows)
+    shape = getattr(logits, "shape", ())
+    return int(shape[0]) if len(shape) == 2 else 1
+
+
+def _apply_to_numpy(
+    logits: npt.NDArray[Any], mask: npt.NDArray[Any], rows: Sequence[int] | None, effects: _Effects | None
+) -> None:
     refused: float = -np.inf
     if not np.issubdtype(logits.dtype, np.floating):
         if logits.dtype != np.uint16 and logits.dtype.name != "bfloat16":
@@ -82,6 +146,9 @@ def _apply_to_numpy(logits: npt.NDArray[Any], mask: npt.NDArray[Any], rows: Sequ
         logits = logits.view(np.uint16)
         refused = _BFLOAT16_REFUSED
     chosen = _check(logits.shape, mask.shape, rows)
+    if effects is not None:
+        _apply_with_effects(logits, np.ascontiguousarray(mask, np.int32), chosen, effects)
+        return
     allowed = np.unpackbits(
         np.ascontiguousarray(mask, np.int32).view(np.uint8), axis=-1, bitorder="little"
     ).view(bool)
@@ -99,9 +166,41 @@ def _apply_to_numpy(logits: npt.NDArray[Any], mask: npt.NDArray[Any], rows: Sequ
         target[width:] = refused
 
 
-def _apply_to_torch(torch: Any, logits: Any, mask: Any, rows: Sequence[int] | None) -> None:
+def _apply_with_effects(
+    logits: npt.NDArray[Any], mask: npt.NDArray[np.int32], chosen: list[int] | None, effects: _Effects
+) -> None:
+    """Applies masks row by row in the engine; logits of dtype uint16 are the bits of bfloat16 numbers."""
+    bits = "bfloat16"
+    if logits.dtype == np.float16:
+        logits, bits = logits.view(np.uint16), "float16"
+    if logits.dtype not in (np.uint16, np.float32, np.float64):
+        raise TypeError(_not_floating(logits.dtype))
+    matrix = logits[np.newaxis] if logits.ndim == 1 else logits
+    masks = mask.reshape(-1, mask.shape[-1])
+    masses, tokens = [], []
+    for index, row in enumerate(range(len(matrix)) if chosen is None else chosen):
+        target = matrix[row]
+        is_plain = target.flags.c_contiguous and target.flags.aligned and target.dtype.isnative
+        values = target if is_plain else np.ascontiguousarray(target, target.dtype.newbyteorder("="))
+        left, token = apply_mask_row(values, masks[0 if len(masks) == 1 else index], bits)
+        if values is not target:
+            target[:] = values
+        masses.append(left)
+        tokens.append(-1 if token is None else token)
+    effects.write(np.array(masses, np.float64), np.array(tokens, np.int64))
+
+
+def _apply_to_torch(
+    torch: Any, logits: Any, mask: Any, rows: Sequence[int] | None, effects: _Effects | None
+) -> None:
     if not logits.is_floating_point():
         raise TypeError(_not_floating(logits.dtype))
+    if effects is not None and logits.device.type == "cpu":
+        shared = logits.detach()
+        if shared.dtype == torch.bfloat16:
+            shared = shared.view(torch.uint16)
+        _apply_to_numpy(shared.numpy(), np.asarray(mask), rows, effects)
+        return
     words = torch.as_tensor(mask, dtype=torch.int32)
     chosen = _check(tuple(logits.shape), tuple(words.shape), rows)
     if chosen == []:
@@ -110,14 +209,25 @@ def _apply_to_torch(torch: Any, logits: Any, mask: Any, rows: Sequence[int] | No
     matrix = logits.unsqueeze(0) if logits.dim() == 1 else logits
     indices = None if chosen is None else torch.tensor(chosen, dtype=torch.int64, device=logits.device)
     if logits.is_cuda and matrix.stride(-1) == 1:
-        refuse = _triton_kernel()
-        if refuse is not None:
-            refuse(matrix, words.contiguous(), indices)
+        kernel = _triton_kernel()
+        if kernel is not None and effects is None:
+            kernel.refuse(matrix, words.contiguous(), indices)
+            return
+        if kernel is not None and effects is not None:
+            effects.write(*kernel.refuse_with_effects(matrix, words.contiguous(), indices))
             return
     shifts = torch.arange(32, dtype=torch.int32, device=logits.device)
     refused = ((words.unsqueeze(-1) >> shifts) & 1).eq(0).flatten(-2)[:, : matrix.shape[-1]]
     if refused.shape[-1] < matrix.shape[-1]:
         refused = torch.nn.functional.pad(refused, (0, matrix.shape[-1] - refused.shape[-1]), value=True)
+    if effects is not None:
+        affected = matrix if indices is None else matrix.index_select(0, indices)
+        scores = affected.double()
+        largest, token = scores.max(-1)
+        legal = scores.masked_fill(refused, float("-inf"))
+        left = (legal.logsumexp(-1) - scores.logsumexp(-1)).exp()
+        is_empty = largest == float("-inf")
+        effects.write(left.masked_fill(is_empty, float("nan")), token.masked_fill(is_empty, -1))
     if indices is None:
         matrix.masked_fill_(refused, float("-inf"))
     else:
@@ -126,13 +236,15 @@ def _apply_to_torch(torch: Any, logits: Any, mask: Any, rows: Sequence[int] | No
 
 def _triton_kernel() -> Any:
     try:
-        from grammask.masks.triton import refuse
+        from grammask.masks import triton
     except ImportError:
         return None
-    return refuse
+    return triton
 
 
-def _apply_to_mlx(mlx: Any, logits: Any, mask: npt.NDArray[Any], rows: Sequence[int] | None) -> Any:
+def _apply_to_mlx(
+    mlx: Any, logits: Any, mask: npt.NDArray[Any], rows: Sequence[int] | None, effects: _Effects | None
+) -> Any:
     if not mlx.issubdtype(logits.dtype, mlx.floating):
         raise TypeError(_not_floating(logits.dtype))
     chosen = _check(tuple(logits.shape), mask.shape, rows)
@@ -144,6 +256,14 @@ def _apply_to_mlx(mlx: Any, logits: Any, mask: npt.NDArray[Any], rows: Sequence[
     if allowed.shape[-1] < logits.shape[-1]:
         beyond = mlx.zeros((allowed.shape[0], logits.shape[-1] - allowed.shape[-1]), dtype=mlx.bool_)
         allowed = mlx.concatenate([allowed, beyond], axis=-1)
+    if effects is not None:
+        scores = logits.astype(mlx.float32)
+        scores = scores[None] if scores.ndim == 1 else scores
+        if chosen is not None:
+            scores = scores[mlx.array(chosen, dtype=mlx.int32)]
+        left = (mlx.softmax(scores, axis=-1) * allowed).sum(axis=-1)
+        is_empty = scores.max(axis=-1) == float("-inf")
+        effects.write(left, mlx.where(is_empty, -1, scores.argmax(axis=-1).astype(mlx.int64)))
     if chosen is not None:
         of_all = mlx.ones(logits.shape, dtype=mlx.bool_)
         of_all[mlx.array(chosen, dtype=mlx.int32)] = allowed

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from grammask.errors import Diagnostic
     from grammask.language_models.generation import Step
     from grammask.tools import Call, CallFragment
+    from grammask.trace import Trace
     from grammask.vocabulary import Vocabulary
 
 
@@ -61,6 +62,7 @@ class Answer:
         prompt_tokens: The number of tokens of the prompt.
         finish_reason: ``stop``, ``length`` or ``tool_calls``; None before the end.
         relaxations: The constraints of the request that are not enforced, because it permits that.
+        trace: The trace of the tokens, if it is requested and the text has a grammar.
     """
 
     kind: str
@@ -68,6 +70,7 @@ class Answer:
     prompt_tokens: int
     finish_reason: str | None = None
     relaxations: Sequence[Diagnostic] = ()
+    trace: Trace | None = None
     steps: list[Step] = field(default_factory=list)
     id: str = field(default_factory=lambda: f"gm-{secrets.token_hex(12)}")
     created: int = field(default_factory=lambda: int(time.time()))
@@ -82,6 +85,8 @@ class Answer:
         choice = self._choice({"text": text} if self.kind == "completions" else {"message": message})
         if with_logprobs:
             choice["logprobs"] = self.logprobs(self.steps, vocabulary)
+        if self.trace is not None:
+            choice["trace"] = self.trace.to_json()["steps"]
         head = self.head("text_completion", "chat.completion")
         return {**head, "choices": [choice], "usage": self.usage(), **self.report()}
 
@@ -185,6 +190,9 @@ class Chunks:
         steps = self._answer.steps[self._reported_steps :]
         if self._vocabulary is not None and steps:
             choice["logprobs"] = self._answer.logprobs(steps, self._vocabulary)
+        if self._answer.trace is not None and steps:
+            new = self._answer.trace.steps[self._reported_steps :][: len(steps)]
+            choice["trace"] = [step.to_json() for step in new]
         self._reported_steps += len(steps)
         usage = {"usage": None} if self._with_usage else {}
         return {**self._head(), "choices": [choice], **usage, **report}

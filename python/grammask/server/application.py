@@ -33,6 +33,7 @@ from grammask.server.playground import inspect_text
 from grammask.tool_styles import tool_style
 from grammask.tool_styles import tool_style as style_named
 from grammask.tools import CallStream, read_calls, shown_tools
+from grammask.trace import Trace
 
 if TYPE_CHECKING:
     import os
@@ -156,7 +157,8 @@ class _Server:
             matcher = await run_in_threadpool(self._matcher, grammar)
             prompt = await run_in_threadpool(self._prompt, fields, kind)
             policy = requests.budget_policy_of(fields, BudgetPolicy.REQUIRED)
-            steps = await run_in_threadpool(self._steps, matcher, prompt, sampling, policy)
+            trace = Trace(self._model.vocabulary) if sampling.has_trace and matcher is not None else None
+            steps = await run_in_threadpool(self._steps, matcher, prompt, sampling, policy, trace)
         except requests.BadRequest as error:
             return JSONResponse(error_of(str(error), param=error.param, code=error.code), 400)
         except BudgetTooSmall as error:
@@ -167,7 +169,11 @@ class _Server:
         except (TypeError, ValueError) as error:
             return JSONResponse(error_of(str(error), code="invalid_value"), 400)
         answer = Answer(
-            kind, self._name, len(prompt), relaxations=grammar.relaxations if grammar is not None else ()
+            kind,
+            self._name,
+            len(prompt),
+            relaxations=grammar.relaxations if grammar is not None else (),
+            trace=trace,
         )
         pieces = self._learning(
             self._pieces(answer, steps, matcher, sampling, is_named=bool(tools)), answer, grammar
@@ -220,6 +226,7 @@ class _Server:
         prompt: list[int],
         sampling: requests.Sampling,
         policy: BudgetPolicy,
+        trace: Trace | None,
     ) -> Iterator[Step]:
         """Prepares the generation of an answer, whose budget is checked at once."""
         has_budget = self._has_budgets and policy is not BudgetPolicy.OFF
@@ -244,6 +251,7 @@ class _Server:
             has_budget=has_budget,
             logprobs=sampling.logprobs,
             drafter=drafter,
+            trace=trace,
         )
 
     async def _pieces(

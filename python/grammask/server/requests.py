@@ -34,7 +34,7 @@ _CONSTRAINTS = {"response_format", "structured_outputs", "grammar"}
 _TOOLS = {"parallel_tool_calls", "tool_choice", "tools"}
 _SAMPLING = {
     "logprobs", "max_completion_tokens", "max_tokens", "seed", "stop", "stream", "stream_options", "temperature",
-    "top_logprobs", "top_p",
+    "top_logprobs", "top_p", "trace",
 }  # fmt: skip
 _MAX_ALTERNATIVES = 20
 
@@ -63,6 +63,8 @@ class Sampling:
     is_streamed: bool
     has_usage: bool
     """Whether a stream ends with the numbers of tokens."""
+    has_trace: bool
+    """Whether choices have the trace of their tokens; not a field of OpenAI's requests."""
 
 
 def read_body(body: bytes, *, kind: str) -> dict[str, Any]:
@@ -105,6 +107,7 @@ def sampling_of(fields: Mapping[str, Any], *, kind: str) -> Sampling:
         logprobs=logprobs,
         is_streamed=_flag(fields, "stream"),
         has_usage=_usage_of(fields),
+        has_trace=_flag(fields, "trace"),
     )
 
 

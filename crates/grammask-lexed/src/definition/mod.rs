@@ -1,5 +1,6 @@
 //! Definitions of lexed grammars: the plain and the checked form, serialisation, and construction from rules.
 
+mod as_rules;
 mod encoded_terminals;
 mod encoding_format;
 pub(crate) mod from_rules;

@@ -11,10 +11,12 @@
 
 use std::sync::Arc;
 
-use crate::definition::grammar::{ConflictPolicy, LexedGrammar, LexedProduction, LexedSymbol, ProductionId};
+use crate::definition::grammar::{
+    ConflictPolicy, LexedGrammar, LexedProduction, LexedSymbol, ParserKind, ProductionId,
+};
 use crate::parser::lr_automaton::{LrAutomaton, LrItem, LrState};
 use crate::parser::terminal_set::{TerminalSet, union_over_reachable};
-use grammask_diagnostics::{Code, Diagnostic, GrammarError, Limits};
+use grammask_diagnostics::{Code, Diagnostic, GrammarError, Limits, Severity};
 use grammask_grammar::{NonterminalId, TerminalId};
 
 /// The maximum number of conflicts in an error.
@@ -189,6 +191,27 @@ impl LalrTable {
     #[must_use]
     pub fn resolved(&self) -> &[Conflict] {
         &self.resolved
+    }
+
+    /// The conflicts of a grammar that its policy or its parser resolves, as warnings; for an LALR(1) grammar none.
+    ///
+    /// # Errors
+    /// Conflicts that the policy does not resolve; an exceeded limit.
+    pub fn resolved_conflicts(
+        grammar: &LexedGrammar,
+        limits: &Limits,
+    ) -> Result<Vec<Diagnostic>, GrammarError> {
+        let as_warning = |conflict: Diagnostic| Diagnostic { severity: Severity::Warning, ..conflict };
+        match (Self::new(grammar, limits), grammar.parser) {
+            (Ok(table), _) => {
+                let conflicts = table.resolved.iter().take(MAX_REPORTED_CONFLICTS);
+                Ok(conflicts.map(|conflict| as_warning(table.report(grammar, conflict))).collect())
+            }
+            (Err(error), ParserKind::Earley) => {
+                Ok(error.diagnostics().iter().cloned().map(as_warning).collect())
+            }
+            (Err(error), ParserKind::Lalr) => Err(error),
+        }
     }
 
     /// The end of the text, as a terminal.
