@@ -44,7 +44,7 @@ help: ## lists these commands
 demo: $(PACKAGE) ## builds the package and runs the demo
 	$(BIN)/python examples/demo.py
 
-test: $(PACKAGE) lint msrv ## all lints and tests, as CI runs them
+test: $(PACKAGE) wasm lint msrv ## all lints and tests, as CI runs them
 	$(CARGO) test --workspace --quiet
 	$(BIN)/python -m mypy
 	$(BIN)/python -m mypy.stubtest grammask._grammask

@@ -18,7 +18,7 @@ from grammask.sources import SourceKey, source_digest
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable
 
     from typing_extensions import Self
 
@@ -193,6 +193,7 @@ class Grammar(GrammarAlgebra, GrammarReaders):
         limits: Limits | None = None,
         cache: CompileCache | bool = True,
         max_bytes: int = DEFAULT_MAX_BYTES,
+        progress: Callable[[int, int], None] | None = None,
     ) -> None:
         """Writes the masks at all bytes of texts to a file, for :meth:`compile` in other processes.
 
@@ -208,6 +209,7 @@ class Grammar(GrammarAlgebra, GrammarReaders):
             limits: As for :meth:`compile`.
             cache: As for :meth:`compile`.
             max_bytes: About the maximum length of the file.
+            progress: Called with the number of bytes that are done and that of all: :func:`grammask.progress_bar`.
 
         Raises:
             GrammarError: As of :meth:`compile`.
@@ -215,7 +217,7 @@ class Grammar(GrammarAlgebra, GrammarReaders):
         """
         compiled = self.compile(vocabulary, end=end, limits=limits, cache=cache)
         samples = [text.encode() if isinstance(text, str) else bytes(text) for text in texts]
-        compute_masks(compiled, samples)
+        compute_masks(compiled, samples, progress)
         write_whole(path, compiled.masks_to_bytes(self.digest(), samples, max_bytes))
 
     def _compiled(

@@ -1,4 +1,4 @@
-"""A progress bar for the precomputation of masks."""
+"""A progress bar for calls that compute many masks."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """``grammask draw`` and ``grammask check --ambiguity``."""
 
 from pathlib import Path
-from xml.etree import ElementTree
+from xml.etree import ElementTree as ET
 
 import pytest
 from grammask.cli.application import application
@@ -21,7 +21,7 @@ def test_all_rules_are_one_svg(tmp_path: Path) -> None:
     path = tmp_path / "out.svg"
     code, output = run("draw", JSON, "-o", str(path))
     assert code == 0, output
-    root = ElementTree.parse(path).getroot()
+    root = ET.parse(path).getroot()
     rules = [element.get("data-rule") for element in root.findall(f"{SVG}svg")]
     assert {"start", "value", "array", "object"} <= set(rules)
 
@@ -29,7 +29,7 @@ def test_all_rules_are_one_svg(tmp_path: Path) -> None:
 def test_a_rule_of_its_own(tmp_path: Path) -> None:
     path = tmp_path / "out.svg"
     assert run("draw", JSON, "--rule", "array", "-o", str(path))[0] == 0
-    assert ElementTree.parse(path).getroot().get("data-rule") == "array"
+    assert ET.parse(path).getroot().get("data-rule") == "array"
     code, output = run("draw", JSON, "--rule", "arrray")
     assert code != 0
     assert "no rule arrray" in output.replace("\n", " ")

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from grammask import BudgetTooSmall, CompiledGrammar, DeadEnd, Grammar, Vocabulary
+from grammask import BudgetTooSmall, CompiledGrammar, DeadEnd, Grammar, Trace, Vocabulary
 from grammask._grammask import embedded_vocabulary
 from grammask.integrations.transformers import GrammarLogitsProcessor
 from grammask.vocabulary.token_decoder import BYTE_ALPHABET
@@ -497,3 +497,20 @@ def test_the_code_of_the_page(tokenizer: Any, model_folder: Path) -> None:
     matcher = known["compiled"].matcher()
     output = known["outputs"][0, inputs["input_ids"].shape[1] :].tolist()
     assert all(matcher.accept(token) or matcher.is_finished for token in output)
+
+
+def test_traces(vocabulary: Vocabulary, model: Any, grammars: dict[str, CompiledGrammar]) -> None:
+    traces = [Trace(vocabulary), Trace(vocabulary)]
+    inputs = prompts(9, 4)
+    plain = GrammarLogitsProcessor(grammars["date"])
+    expected = model.generate(**inputs, logits_processor=[plain], max_new_tokens=24)
+    processor = GrammarLogitsProcessor(grammars["date"], trace=traces)
+    outputs = model.generate(**inputs, logits_processor=[processor], max_new_tokens=24)
+    assert torch.equal(outputs, expected)
+    for row, trace in enumerate(traces):
+        tokens = outputs[row, 9:].tolist()
+        trace.after(tokens[len(trace) - 1])
+        assert [step.token for step in trace] == tokens[: len(trace)]
+        assert tokens[len(trace) - 1] in vocabulary.eos
+        assert all(0 < step.mass <= 1 + 1e-6 for step in trace)
+        assert all(step.is_preferred or step.mass < 1 for step in trace)

@@ -186,6 +186,28 @@ def test_stop_texts_and_lengths(url: str) -> None:
     assert (len(answer["message"]["content"]) > 0, answer["finish_reason"]) == (True, "length")
 
 
+def test_traces(url: str) -> None:
+    fields = {"structured_outputs": {"regex": "ab[xyz]*c"}, "max_tokens": 9, "seed": 1}
+    (plain,) = chat(url, **fields)["choices"]
+    assert "trace" not in plain
+    (choice,) = chat(url, **fields, trace=True)["choices"]
+    assert choice["message"] == plain["message"]
+    steps = choice["trace"]
+    assert "".join(step["text"] for step in steps) == choice["message"]["content"]
+    assert steps[0]["text"] == "a"
+    assert steps[0]["forced"]
+    assert all(0 < step["mass"] < 1 for step in steps)
+    events = post(url, "chat/completions", {"messages": USER, **fields, "trace": True, "stream": True})
+    chunks = [json.loads(line[6:]) for line in events.splitlines() if line.startswith("data: {")]
+    streamed = [step for chunk in chunks for choice in chunk["choices"] for step in choice.get("trace", [])]
+    for step in [*steps, *streamed]:
+        del step["mask_seconds"]
+    assert streamed == steps
+    (free,) = chat(url, max_tokens=3, trace=True)["choices"]
+    assert "trace" not in free
+    assert chat(url, status=400, trace="yes")["error"]["param"] == "trace"
+
+
 def test_answers_are_complete_within_max_tokens(url: str) -> None:
     grammar = {"structured_outputs": {"regex": "ab[xyz]*c"}}
     for seed in range(5):

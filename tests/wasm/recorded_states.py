@@ -74,7 +74,12 @@ PERSON = {
 }
 
 TREE = {
-    "$defs": {"node": {"type": "object", "properties": {"value": {}, "children": {"type": "array", "items": {"$ref": "#/$defs/node"}}}}},
+    "$defs": {
+        "node": {
+            "type": "object",
+            "properties": {"value": {}, "children": {"type": "array", "items": {"$ref": "#/$defs/node"}}},
+        }
+    },
     "$ref": "#/$defs/node",
 }
 
@@ -133,7 +138,10 @@ GRAMMARS = [
     RecordedGrammar("person in any order", "schema", PERSON, {"keyOrder": "any", "uniqueNames": True}),
     RecordedGrammar("tree", "schema", TREE, {"whitespace": "compact"}),
     RecordedGrammar("any JSON", "schema", True, {"indent": 2}),
-    *(RecordedGrammar(name, "bundled", name) for name in ("json", "python", "c", "go", "java", "javascript", "sql")),
+    *(
+        RecordedGrammar(name, "bundled", name)
+        for name in ("json", "python", "c", "go", "java", "javascript", "sql")
+    ),
 ]
 
 
@@ -162,7 +170,9 @@ def record(states_per_grammar: int, vocabularies: dict[str, grammask.Vocabulary]
                     "walks": walks,
                 }
             )
-    saved = {name: base64.b64encode(vocabulary.to_bytes()).decode() for name, vocabulary in vocabularies.items()}
+    saved = {
+        name: base64.b64encode(vocabulary.to_bytes()).decode() for name, vocabulary in vocabularies.items()
+    }
     return {"vocabularies": saved, "cases": cases}
 
 

@@ -65,9 +65,28 @@ def _decoders() -> dict[str, Any]:
 def test_tokens_of_a_tokenizer_file_are_those_of_python(
     run_program: Callable[..., Any], tmp_path: Path, name: str
 ) -> None:
-    spellings = ["Ġa", "b", "Ċ", "▁word", "▁▁", "<0x0A>", "<0xFF>", "##ing", "don't", " n't", "é", "你", "Ã©", " x "]
+    spellings = [
+        "Ġa",
+        "b",
+        "Ċ",
+        "▁word",
+        "▁▁",
+        "<0x0A>",
+        "<0xFF>",
+        "##ing",
+        "don't",
+        " n't",
+        "é",
+        "你",
+        "Ã©",
+        " x ",
+    ]
     document = {
-        "model": {"type": "BPE", "vocab": {spelling: id for id, spelling in enumerate(spellings)}, "merges": []},
+        "model": {
+            "type": "BPE",
+            "vocab": {spelling: id for id, spelling in enumerate(spellings)},
+            "merges": [],
+        },
         "added_tokens": [
             {"id": len(spellings), "content": "</s>", "special": True},
             {"id": len(spellings) + 3, "content": "<tool>", "special": False},
@@ -80,7 +99,9 @@ def test_tokens_of_a_tokenizer_file_are_those_of_python(
     _check_tokens(run_program("tokens.mjs", file, "</s>"), expected)
 
 
-def test_tokens_of_a_tiktoken_file_are_those_of_python(run_program: Callable[..., Any], tmp_path: Path) -> None:
+def test_tokens_of_a_tiktoken_file_are_those_of_python(
+    run_program: Callable[..., Any], tmp_path: Path
+) -> None:
     file = tmp_path / "ranks.tiktoken"
     file.write_bytes(tokenizer_files.TIKTOKEN)
     expected = grammask.Vocabulary.from_tiktoken(file, special={"</s>": 3}, eos="</s>")
@@ -106,7 +127,9 @@ def test_the_example_answers_under_its_schema(package: Path, tmp_path: Path) -> 
     (modules / "grammask").symlink_to(package, target_is_directory=True)
     example = shutil.copy(package / "example.mjs", tmp_path)
     characters = [chr(code) for code in range(0x20, 0x7F) if code != 0x20]
-    vocab = {character: id for id, character in enumerate([*characters, "Ġ", "Ċ", '{"', '":', "city", "degrees"])}
+    vocab = {
+        character: id for id, character in enumerate([*characters, "Ġ", "Ċ", '{"', '":', "city", "degrees"])
+    }
     document = {
         "model": {"vocab": vocab},
         "added_tokens": [{"id": len(vocab), "content": "</s>", "special": True}],

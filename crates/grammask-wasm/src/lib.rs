@@ -7,7 +7,8 @@
 //!
 //! There is one thread. `wasm32-unknown-unknown` has no clock in the standard library: deadlines read that of the host
 //! (`web-time`).
-#![forbid(unsafe_op_in_unsafe_fn)]
+
+#![forbid(unsafe_code)]
 
 mod compiled;
 mod explanation;

@@ -6,7 +6,8 @@ from typing import Annotated
 import typer
 
 from grammask.cli import arguments
-from grammask.cli.terminal import ERR, OUT
+from grammask.cli.terminal import OUT
+from grammask.progress import progress_bar
 
 
 def warm(
@@ -28,8 +29,8 @@ def warm(
     vocabulary = arguments.open_vocabulary(vocab, eos)
     read = arguments.read_grammar(grammar, start, schema=schema, options=option)
     samples = [arguments.read_bytes(path) for path in texts]
-    with ERR.status("computing masks"):
-        read.save_masks(output, vocabulary, samples, max_bytes=max_mb << 20)
+    with progress_bar("Computing masks") as progress:
+        read.save_masks(output, vocabulary, samples, max_bytes=max_mb << 20, progress=progress)
     if save_vocab is not None:
         vocabulary.save(save_vocab)
     OUT.print(f"{output}: {output.stat().st_size:,} bytes")

@@ -154,7 +154,8 @@ class GrammarLogitsProcessor:
         begin = time.perf_counter()
         batch = self._batch(input_ids, mask)
         for row, recorded in enumerate(self._traces[: len(batch.rows)]):
-            if recorded.steps:
+            matcher = batch.rows[row].matcher
+            if recorded.steps and matcher is not None and matcher.step_count > 0:
                 recorded.after(int(input_ids[row, -1]))
         constrained = [(index, matcher) for index, row in enumerate(batch.rows) if (matcher := row.matcher)]
         if not constrained:
@@ -225,7 +226,7 @@ class GrammarLogitsProcessor:
     ) -> None:
         """Begins a step of the traces of constrained rows; the time of the masks is that of all rows."""
         for index, (row, matcher) in enumerate(constrained):
-            if row < len(self._traces):
+            if row < len(self._traces) and not matcher.is_finished:
                 self._traces[row].before(
                     matcher,
                     mass=effects["mass"][index],
