@@ -70,6 +70,8 @@ def random_tools(rng: random.Random, style: str) -> list[dict[str, Any]]:
         if FLAT_STYLES[form].marks_strings:
             parameters = parameters + WITHOUT_TYPE
             others += WITHOUT_TYPE
+    if form in LITERAL_STYLES:
+        others += [True, {"type": "integer"}, {"type": ["string", "null"]}]
     # Literals have no quotes around the names of parameters.
     names = ["a", "ab", "é", "bc" if form in LITERAL_STYLES else "b c"]
     for name in rng.sample(["get", "get_all", 'say "é"', "now"], 2):

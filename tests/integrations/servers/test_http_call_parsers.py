@@ -23,7 +23,7 @@ LOOSE = [{**tool, "function": {**tool["function"], "strict": False}} for tool in
 
 
 @pytest.fixture(scope="module")
-def client(server: str, model_folder: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:  # noqa: F811
+def client(server: str, model_folder: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
     folder = tmp_path_factory.mktemp(f"{server}_calls")
     options = arguments(server, model_folder)
     options[options.index("--tool-call-parser") + 1] = f"grammask_{STYLE}"
@@ -56,7 +56,10 @@ def test_calls(client: Any, is_streamed: bool) -> None:  # noqa: FBT001
             calls = [[call.function.name, call.function.arguments] for call in found.message.tool_calls]
         assert calls
         for name, text in calls:
-            assert Grammar.from_json_schema(grammars[name]).compile(BYTES).is_valid(text.encode()), (name, text)
+            assert Grammar.from_json_schema(grammars[name]).compile(BYTES).is_valid(text.encode()), (
+                name,
+                text,
+            )
 
 
 def test_text_or_calls(client: Any) -> None:

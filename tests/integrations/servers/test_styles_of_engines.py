@@ -1,4 +1,4 @@
-"""The parsers of vLLM and SGLang read the calls that tool styles write: the formats of the newest families."""
+"""The parsers of vLLM and SGLang read the calls that tool styles write."""
 
 from __future__ import annotations
 
@@ -6,11 +6,10 @@ import json
 from typing import Any
 
 import pytest
-from grammask.tools import Call, Output, write_output
+from grammask.tools import Call, Output, parsed_style, write_output
 from tool_samples import TOOLS
 
 CALLS = (Call("weather", '{"city": "Zürich \\"Nord\\"", "days": 2}'), Call("now", "{}"))
-OUTPUT = Output(None, "I look. ", CALLS)
 FUNCTIONS = [
     {"type": "function", "function": tool.get("function", {key: tool[key] for key in tool if key != "type"})}
     for tool in TOOLS
@@ -26,6 +25,9 @@ class Tokenizer:
             "<tool_sep>", "<arg_key>", "</arg_key>", "<arg_value>", "</arg_value>", "<think>", "</think>",
             "<seed:tool_call>", "</seed:tool_call>", "<seed:think>", "</seed:think>", "<|tool_call>", "<tool_call|>",
             '<|"|>', "<|channel>", "<channel|>", "<|python_start|>", "<|python_end|>", "<|tool_response>",
+            "[TOOL_CALLS]", "[ARGS]", "<|python_tag|>", "<\uff5ctool\u2581calls\u2581begin\uff5c>",
+            "<\uff5ctool\u2581calls\u2581end\uff5c>", "<\uff5ctool\u2581call\u2581begin\uff5c>",
+            "<\uff5ctool\u2581call\u2581end\uff5c>", "<\uff5ctool\u2581sep\uff5c>",
         ]  # fmt: skip
         self.vocabulary = {mark: 0x110000 + index for index, mark in enumerate(marks)}
         self.vocabulary |= {character: ord(character) for character in text}
@@ -44,6 +46,18 @@ class Tokenizer:
 
 
 VLLM = [
+    ("deepseek_v3", "deepseek_v3"),
+    ("deepseek_v3_1", "deepseek_v31"),
+    ("deepseek_v3_2", "deepseek_v32"),
+    ("glm4_5", "glm45"),
+    ("granite3", "granite"),
+    ("hermes", "hermes"),
+    ("kimi_k2", "kimi_k2"),
+    ("llama3", "llama3_json"),
+    ("minimax_m2", "minimax_m2"),
+    ("minimax_m3", "minimax_m3"),
+    ("mistral_v11", "mistral"),  # The marks of the older style are those of other tokenizers.
+    ("qwen3_coder", "qwen3_coder"),
     ("deepseek_v4", "deepseek_v4"),
     ("deepseek_v4_1", "deepseek_v41"),
     ("gemma4", "gemma4"),
@@ -55,6 +69,19 @@ VLLM = [
     ("seed_oss", "seed_oss"),
 ]
 SGLANG = [
+    ("deepseek_v3", "deepseekv3"),
+    ("deepseek_v3_1", "deepseekv31"),
+    ("deepseek_v3_2", "deepseekv32"),
+    ("glm4_5", "glm45"),
+    ("harmony", "gpt-oss"),
+    ("hermes", "hermes"),
+    ("kimi_k2", "kimi_k2"),
+    ("llama3", "llama3"),
+    ("minimax_m2", "minimax-m2"),
+    ("minimax_m3", "minimax-m3"),
+    ("mistral", "mistral"),
+    ("mistral_v11", "mistral"),
+    ("qwen3_coder", "qwen3_coder"),
     ("deepseek_v4", "deepseekv4"),
     ("deepseek_v4_1", "deepseekv41"),
     ("gemma4", "gemma4"),
@@ -65,8 +92,14 @@ SGLANG = [
 ]
 
 
-def expected() -> list[tuple[str, Any]]:
-    return [(call.name, json.loads(call.arguments)) for call in CALLS]
+def output_of(style: str) -> Output:
+    """Return an output of a text and two calls, as far as the style permits."""
+    parsed = parsed_style(style)
+    return Output(None, "I look. " if parsed.has_leading_text else "", CALLS[: parsed.max_calls])
+
+
+def expected(style: str) -> list[tuple[str, Any]]:
+    return [(call.name, json.loads(call.arguments)) for call in output_of(style).calls]
 
 
 @pytest.mark.parametrize(("style", "parser"), VLLM)
@@ -74,8 +107,7 @@ def test_by_vllm(style: str, parser: str) -> None:
     tool_parsers = pytest.importorskip("vllm.tool_parsers")
     from vllm.entrypoints.openai.chat_completion.protocol import ChatCompletionRequest
 
-    content = "" if style == "llama4_pythonic" else OUTPUT.content
-    text = write_output(Output(None, content, CALLS), style, TOOLS, reasoning="none")
+    text = write_output(output_of(style), style, TOOLS, reasoning="none")
     request = ChatCompletionRequest(
         messages=[{"role": "user", "content": "?"}], model="m", tools=FUNCTIONS, tool_choice="auto"
     )
@@ -83,8 +115,8 @@ def test_by_vllm(style: str, parser: str) -> None:
     found = made.extract_tool_calls(text, request)
     assert [
         (call.function.name, json.loads(call.function.arguments)) for call in found.tool_calls
-    ] == expected()
-    assert (found.content or "").strip() == content.strip()
+    ] == expected(style)
+    assert (found.content or "").strip() == output_of(style).content.strip()
 
 
 @pytest.mark.parametrize(("style", "parser"), SGLANG)
@@ -92,9 +124,9 @@ def test_by_sglang(style: str, parser: str) -> None:
     theirs = pytest.importorskip("sglang.srt.function_call.function_call_parser")
     from sglang.srt.entrypoints.openai.protocol import Tool
 
-    content = "" if style == "llama4_pythonic" else OUTPUT.content
-    text = write_output(Output(None, content, CALLS), style, TOOLS, reasoning="none")
+    text = write_output(output_of(style), style, TOOLS, reasoning="none")
     made = theirs.FunctionCallParser([Tool(**tool) for tool in FUNCTIONS], parser)
-    found_content, calls = made.parse_non_stream(text)
-    assert [(call.name, json.loads(call.parameters)) for call in calls] == expected()
-    assert found_content.strip() == content.strip()
+    end = "<|call|>" if style == "harmony" else ""  # An end token, which this parser needs.
+    found_content, calls = made.parse_non_stream(text + end)
+    assert [(call.name, json.loads(call.parameters)) for call in calls] == expected(style)
+    assert found_content.strip() == output_of(style).content.strip()

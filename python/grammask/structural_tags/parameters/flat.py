@@ -44,6 +44,7 @@ class FlatStyle:
         has_own_lines: Whether models write values on lines of their own. One line feed at the beginning of a text and
             one at its end are then not part of it; they are optional.
         separator: The text that models write after a parameter and for ``{space}``.
+        opening: The text that models write before the parameters, even if there are none.
     """
 
     is_self_delimiting: ClassVar[bool] = False
@@ -52,6 +53,7 @@ class FlatStyle:
     end: str
     has_own_lines: bool = False
     separator: str = "\n"
+    opening: str = ""
 
     @property
     def has_type(self) -> bool:
@@ -78,7 +80,7 @@ class FlatStyle:
             json_members(arguments),
             key=lambda member: declared.index(member.name) if member.name in declared else len(declared),
         )
-        written = "".join(self._tag(member) for member in members)
+        written = self.opening + "".join(self._tag(member) for member in members)
         decoder = self.decoder(schema, 0, "")
         is_read = decoder.end(written, is_whole=True) == len(written)
         if not is_read or not is_same_json(decoder.written(written), arguments):
@@ -115,7 +117,7 @@ FLAT_STYLES = {
     "kimi_k3_xml": FlatStyle(
         '<|open|>argument key="{key}" type="{type}"<|sep|>', "<|close|>argument<|sep|>", separator=""
     ),
-    "glm_xml": FlatStyle("<arg_key>{key}</arg_key>{space}<arg_value>", "</arg_value>"),
+    "glm_xml": FlatStyle("<arg_key>{key}</arg_key>{space}<arg_value>", "</arg_value>", opening="\n"),
 }
 
 

@@ -41,6 +41,13 @@ if TYPE_CHECKING:
 
 __all__ = ["LITERAL_STYLES", "LiteralStyle"]
 
+_ESCAPES = {
+    **{code: f"\\x{code:02x}" for code in (*range(0x20), 0x7F)},
+    **{ord(letter): escape for letter, escape in {"\n": "\\n", "\r": "\\r", "\t": "\\t"}.items()},
+    **{ord(letter): f"\\{letter}" for letter in '\\"'},
+}
+"""The canonical spellings of the encoding ``python-string``."""
+
 _PLAIN_NAME = re.compile(r"[^\s:,{}\[\]<>|\"']+")
 """Names that need no quotes in the notation of Gemma."""
 
@@ -153,8 +160,7 @@ class LiteralStyle:
         """Returns a string as it is written."""
         if not self.is_python:
             return f"{self.quote}{text}{self.quote}"
-        # JSON's escapes of these characters are Python's, too.
-        return json.dumps(text, ensure_ascii=False).replace("\x7f", "\\x7f")
+        return f"{self.quote}{text.translate(_ESCAPES)}{self.quote}"
 
     def decoder(self, schema: Any, begin: int, following: str) -> LiteralDecoder:  # noqa: ARG002
         """Returns a decoder, which needs no schema."""
