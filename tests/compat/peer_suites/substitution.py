@@ -7,8 +7,9 @@ Three things of xgrammar's tests cannot be run on another engine as they are:
 - Functions that print or rewrite xgrammar's internal grammars (`INTERNAL`) raise `NotImplementedError`, and so do
   the tests about them. Those that print the grammar of a schema or an expression return the serialised grammar of the
   compatible module, which ``Grammar.from_ebnf`` reads back, so that tests of its texts run.
-- Helpers of the tests that compare a printed grammar (`COMPARISONS`) only make the grammar. Where tests print a grammar,
-  compare the print and then read texts with it (`PRINTING`), the print is the serialised grammar and equals any text.
+- Helpers of the tests that compare a printed grammar (`COMPARISONS`) only make the grammar. Where tests print a
+  grammar, compare the print and then read texts with it (`PRINTING`), the print is the serialised grammar and equals
+  any text.
 """
 
 from __future__ import annotations
