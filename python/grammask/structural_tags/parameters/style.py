@@ -31,6 +31,7 @@ __all__ = [
     "Member",
     "ParameterDecoder",
     "ParameterStyle",
+    "is_mark",
     "marked_text",
     "members_part",
 ]
@@ -219,6 +220,11 @@ class EncodingContext:
                 {**inner, **definitions} if isinstance(inner, Mapping) else inner, **options
             )
         return None
+
+
+def is_mark(name: str) -> bool:
+    """Whether the name of a special token is recognised within other text: it has delimiters around it."""
+    return len(name) > 2 and not name[0].isalnum() and not name[-1].isalnum() and not name.isspace()
 
 
 def marked_text(text: str, tokens: frozenset[str]) -> Part:
