@@ -88,7 +88,8 @@ def test_every_text_of_the_grammar_is_read_and_written_again(
     has_special: bool,  # noqa: FBT001
 ) -> None:
     rng = random.Random(seed)
-    vocabulary = vocabulary_with(tool_style(style)["tokens"] if has_special else [])
+    names = tool_style(style)["tokens"] or ["\uff5cDSML\uff5c"]
+    vocabulary = vocabulary_with(names if has_special else [])
     tools = with_builtins(style, random_tools(rng, style))
     mode = rng.choice(modes(style))
     choice = rng.choice(["auto", "required"])

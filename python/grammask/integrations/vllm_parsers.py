@@ -48,6 +48,10 @@ if TYPE_CHECKING:
 __all__ = ["GrammaskReasoningParser", "GrammaskToolParser", "register"]
 
 
+_MAX_MARK_TOKENS = 32
+"""The marks around reasoning have fewer tokens."""
+
+
 class GrammaskToolParser(ToolParser):  # type: ignore[misc, unused-ignore]
     """The parser of calls in a style; a subclass for each style has its name.
 
@@ -198,6 +202,10 @@ class GrammaskReasoningParser(ReasoningParser):  # type: ignore[misc, unused-ign
         """Whether the last reasoning in a text has ended."""
         text = self._decoded(input_ids)
         return text.rfind(self._end) > text.rfind(self._begin)
+
+    def is_reasoning_end_streaming(self, input_ids: Sequence[int], delta_ids: Iterable[int]) -> bool:
+        """Whether the reasoning ends in the last tokens. Decodes few tokens: vLLM asks at every step."""
+        return self.is_reasoning_end(input_ids[-(len(list(delta_ids)) + _MAX_MARK_TOKENS) :])
 
     def extract_content_ids(self, input_ids: list[int]) -> list[int]:
         """Returns the tokens after the end of the reasoning."""

@@ -12,7 +12,7 @@ from grammask.readers.json_schema import json_schema_part
 from grammask.readers.regex import regex_part
 from grammask.structural_tags.diagnostics import DiagnosticList
 from grammask.structural_tags.parameters import JSON_STYLE, EncodingContext
-from grammask.structural_tags.parameters.style import marked_text
+from grammask.structural_tags.parameters.style import is_mark, marked_text
 from grammask.tools.custom_inputs import input_schema
 from grammask.tools.definitions import Tool
 from grammask.tools.response_formats import text_format_source
@@ -101,7 +101,7 @@ class _CallEncoder:
     @property
     def tokens_in_text(self) -> frozenset[str]:
         """The special tokens that may occur within strings and tags of the style."""
-        return self.tokens & self.style.tokens
+        return frozenset(filter(is_mark, self.tokens))
 
     def output(self, tools: list[Tool], choice: Choice, most_calls: int | None) -> Part:
         bounds = [bound for bound in (most_calls, self.style.max_calls) if bound is not None]

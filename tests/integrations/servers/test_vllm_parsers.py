@@ -145,6 +145,20 @@ def test_reasoning_that_the_prompt_has_begun() -> None:
     assert parser_of("hermes", has_reasoning=True).parse(text, request, enable_auto_tools=True)[0] == "Paris."
 
 
+def test_the_end_of_reasoning_in_tokens() -> None:
+    parser = ReasoningParserManager.get_reasoning_parser(PREFIX + "hermes")(Tokenizer())
+    ids = list(map(ord, "<think>Paris." + "." * 100))
+    assert not parser.is_reasoning_end(ids)
+    assert not parser.is_reasoning_end_streaming(ids, ids[-1:])
+    end = [*ids, *map(ord, "</think>")]
+    assert parser.is_reasoning_end(end)
+    assert parser.is_reasoning_end_streaming(end, end[-1:])
+    assert not parser.is_reasoning_end([*end, *map(ord, "<think>")])
+    assert parser.extract_content_ids([*end, 65, 66]) == [65, 66]
+    assert parser.extract_content_ids(ids) == []
+    assert (parser.reasoning_start_str, parser.reasoning_end_str) == ("<think>", "</think>")
+
+
 @pytest.mark.parametrize("style", tool_styles())
 def test_the_enforced_format_is_the_parsed_one(style: str, monkeypatch: pytest.MonkeyPatch) -> None:
     parser = ToolParserManager.get_tool_parser(PREFIX + style)(Tokenizer())

@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
+from grammask.structural_tags.parameters.style import is_mark
 from grammask.tool_styles import tool_style, tool_styles
 from grammask.tools import CallStream, fixed_text, parsed_style
 from grammask.tools.style import Literal, Mark, OptionalText
@@ -65,7 +66,7 @@ def calls_tag(
     text = json.dumps(written, ensure_ascii=False)
     # The style says which tokens are special in the models' tokenizers; the tokenizer at hand knows better.
     written["tokens"] = sorted(
-        name for name in special if name and json.dumps(name, ensure_ascii=False)[1:-1] in text
+        name for name in special if is_mark(name) and json.dumps(name, ensure_ascii=False)[1:-1] in text
     )
     form = {
         "type": "tool_calls",

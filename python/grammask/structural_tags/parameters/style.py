@@ -32,6 +32,7 @@ __all__ = [
     "ParameterDecoder",
     "ParameterStyle",
     "counted_members_part",
+    "is_mark",
     "marked_text",
     "members_part",
 ]
@@ -220,6 +221,11 @@ class EncodingContext:
                 {**inner, **definitions} if isinstance(inner, Mapping) else inner, **options
             )
         return None
+
+
+def is_mark(name: str) -> bool:
+    """Whether the name of a special token is recognised within other text: it has delimiters around it."""
+    return len(name) > 2 and not name[0].isalnum() and not name[-1].isalnum() and not name.isspace()
 
 
 def marked_text(text: str, tokens: frozenset[str]) -> Part:
