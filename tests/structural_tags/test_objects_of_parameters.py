@@ -106,6 +106,22 @@ def test_one_of_several_objects(schema: dict[str, Any], style: str) -> None:
             assert json.loads(reader.written(text)) == value
 
 
+def test_unions_of_references() -> None:
+    # Each definition is a union that names the next one twice, and the last one names the first.
+    count = 200
+    definitions: dict[str, Any] = {
+        f"d{index}": {"anyOf": [{"$ref": f"#/$defs/d{(index + 1) % count}"}] * 2} for index in range(count)
+    }
+    definitions["d7"]["anyOf"].append({"const": {"a": 1}})
+    schema = {"$defs": definitions, "anyOf": [{"$ref": "#/$defs/d0"}]}
+    compiled = Grammar.from_structural_tag(tag(schema, "deepseek_xml")).compile(BYTES)
+    assert compiled.is_valid(written("a", 1, "deepseek_xml").encode())
+    assert not compiled.is_valid(written("a", 2, "deepseek_xml").encode())
+    del definitions["d7"]["anyOf"][-1]
+    with pytest.raises(grammask.UnsupportedGrammar):
+        Grammar.from_structural_tag(tag(schema, "deepseek_xml"))
+
+
 def test_several_objects_that_are_refused() -> None:
     for style in ("qwen_xml", "glm_xml"):  # The tags do not say which values are strings.
         with pytest.raises(grammask.UnsupportedGrammar):

@@ -60,14 +60,21 @@ def object_alternatives(schema: Any, constraints: frozenset[str]) -> list[Any]:
     """
     kept = {key: schema[key] for key in _DEFINITIONS if key in schema} if isinstance(schema, Mapping) else {}
     found: list[Any] = []
-    stack: list[tuple[Any, int]] = [(schema, 0)]
+    seen: set[str] = set()
+    stack: list[Any] = [schema]
     while stack:
-        inner, depth = stack.pop()
+        inner = stack.pop()
+        if isinstance(inner, Mapping) and constraints & inner.keys() == {"$ref"}:
+            # A reference that the union contains already adds no objects.
+            reference = str(inner["$ref"])
+            if reference in seen:
+                continue
+            seen.add(reference)
         inner = resolved({**kept, **inner} if isinstance(inner, Mapping) else inner, constraints)
         keywords = constraints & inner.keys() if isinstance(inner, Mapping) else frozenset()
         is_object = not isinstance(inner, Mapping) or inner.get("type", "object") == "object"
-        if keywords == {"anyOf"} and isinstance(inner["anyOf"], list) and depth < _MAX_DEPTH:
-            stack += [(one, depth + 1) for one in reversed(inner["anyOf"])]
+        if keywords == {"anyOf"} and isinstance(inner["anyOf"], list):
+            stack += reversed(inner["anyOf"])
         elif keywords in ({"const"}, {"const", "type"}) and is_object:
             found += _listed([inner["const"]])
         elif keywords in ({"enum"}, {"enum", "type"}) and is_object and isinstance(inner["enum"], list):
@@ -75,10 +82,6 @@ def object_alternatives(schema: Any, constraints: frozenset[str]) -> list[Any]:
         else:
             found.append(inner)
     return found
-
-
-_MAX_DEPTH = 100
-"""Unions within unions; more are left to the reader of schemas, which refuses them."""
 
 
 def _listed(values: list[Any]) -> list[Any]:
