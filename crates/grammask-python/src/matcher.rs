@@ -351,7 +351,8 @@ impl PyMatcher {
     /// The number of tokens with which the text can be finished: the least sufficient budget. 0 after the end.
     ///
     /// For vocabularies of at most 1,024 ids it is the smallest possible number, unless the search takes too much work;
-    /// for others it is the fewest tokens that spell the shortest completion in bytes.
+    /// for others it is the fewest tokens that spell the shortest completion in bytes, or in states with more than 512
+    /// items the number of its bytes.
     ///
     /// Raises:
     ///     GrammarSemanticError: No completion is known (code ``no-completion``).
@@ -363,7 +364,7 @@ impl PyMatcher {
         py.outside_forks(|| self.matcher.tokens_to_finish()).map_err(|error| grammar_error(py, &error))
     }
 
-    /// Return a completion with :attr:`tokens_to_finish` tokens. Does not depend on the budget.
+    /// Return a completion with at most :attr:`tokens_to_finish` tokens. Does not depend on the budget.
     ///
     /// Raises:
     ///     GrammarSemanticError, LimitExceeded: As :attr:`tokens_to_finish`.

@@ -24,7 +24,9 @@ use grammask_vocabulary::{TrieNode, Vocabulary};
 
 /// The bytes that are tokens by themselves.
 pub(super) fn spelled_bytes(vocabulary: &Vocabulary) -> ByteSet {
-    (0..=u8::MAX).filter(|&byte| !vocabulary.ids_of(&[byte]).is_empty()).collect()
+    let trie = vocabulary.trie();
+    let is_token = |node: &TrieNode| !trie.tokens(*node).is_empty();
+    trie.children(TrieNode::ROOT).filter(is_token).map(|node| trie.byte(node)).collect()
 }
 
 /// The minimum numbers of tokens that spell the shortest completions of automaton states.

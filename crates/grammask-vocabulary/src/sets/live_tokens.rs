@@ -141,24 +141,26 @@ impl LiveTokens {
         Self::delta(base.clone(), removed, Vec::new())
     }
 
-    /// These tokens except the removed ones, given in any order and with repetition.
+    /// These tokens except the removed ones, given in any order and with repetition. If they have none of these, the
+    /// result is the same set, with its memoised unions.
     #[must_use]
     pub fn but(&self, mut removed: Vec<TokenId>, size: usize) -> Self {
+        removed.retain(|&token| self.contains(token));
+        if removed.is_empty() {
+            return self.clone();
+        }
+        sort(&mut removed);
+        let is_kept = |token: &TokenId| removed.binary_search(token).is_err();
         match &self.representation {
-            _ if removed.is_empty() => self.clone(),
             Representation::Set(base) => Self::without(base, removed),
             Representation::Delta(delta) if delta.removed.len() + removed.len() <= max_listed(size) => {
-                let added = delta.added.iter().copied().filter(|token| !removed.contains(token)).collect();
+                let added = delta.added.iter().copied().filter(is_kept).collect();
                 removed.retain(|&token| delta.base.contains(token));
                 removed.extend_from_slice(&delta.removed);
                 sort(&mut removed);
                 Self::delta(delta.base.clone(), removed, added)
             }
-            Representation::List(tokens) => {
-                sort(&mut removed);
-                let remaining = tokens.iter().copied().filter(|token| removed.binary_search(token).is_err());
-                Self::list(remaining.collect())
-            }
+            Representation::List(tokens) => Self::list(tokens.iter().copied().filter(is_kept).collect()),
             Representation::Delta(_) => {
                 let mut set = self.to_set(size);
                 for token in removed {

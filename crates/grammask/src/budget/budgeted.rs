@@ -122,7 +122,8 @@ impl Matcher {
     /// The number of tokens with which the text can be finished: the least sufficient budget. Zero after the end.
     ///
     /// It is the fewest tokens for vocabularies of at most 1,024 ids, unless the search takes too much work; otherwise
-    /// the fewest tokens that spell the shortest completion in bytes.
+    /// the fewest tokens that spell the shortest completion in bytes, or in states with more than 512 items the number
+    /// of its bytes.
     ///
     /// Cost: memoised by state.
     ///
@@ -138,7 +139,8 @@ impl Matcher {
         cost.ok_or_else(|| cache.no_completion())
     }
 
-    /// A completion with [`Matcher::tokens_to_finish`] tokens. Empty after the end. Deterministic.
+    /// A completion with at most [`Matcher::tokens_to_finish`] tokens: fewer where that number is one of bytes. Empty after
+    /// the end. Deterministic.
     ///
     /// # Errors
     /// As [`Matcher::tokens_to_finish`].

@@ -184,7 +184,8 @@ impl GroupedWalk<'_> {
         };
         for group in groups.inside() {
             let Some(next) = after(&group.path)? else { continue };
-            let tokens = group.tokens.but(removed.clone(), self.vocabulary.size());
+            let of_group = removed.iter().copied().filter(|&token| group.tokens.contains(token));
+            let tokens = group.tokens.but(of_group.collect(), self.vocabulary.size());
             self.visit_ended(next, VisitedTokens::Shared(tokens), visit)?;
         }
         for leaving in groups.leaving() {

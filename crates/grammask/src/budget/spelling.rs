@@ -4,6 +4,8 @@
 //! always be spelled. The bound is the least number of tokens in a spelling, by dynamic programming over the states
 //! between the tokens. After each token the completion of the new state is used, so the recursion follows what the
 //! engine reads, and a text that follows the bound reaches its end: the bound decreases with each token.
+//!
+//! The spelling of a large state is that with a token per step of its completion, whose number is known without steps.
 
 use grammask_diagnostics::{Deadline, LimitExceeded};
 use grammask_engine::{FirstToken, SetId, first_tokens};

@@ -95,7 +95,7 @@ impl Builder {
                 let start = starts[terminal.index()].automaton_state();
                 let automata = &mut self.stepper.automata;
                 entry.insert(match start {
-                    Some(start) => terminal_escape(automata, start, equality, context.bytes)?,
+                    Some(start) => terminal_escape(automata, start, equality, context.bytes())?,
                     None => None,
                 });
             }

@@ -66,8 +66,6 @@ pub(in super::super) struct CompletionContext<'a> {
     pub(in super::super) recognizer: &'a Recognizer,
     pub(in super::super) vocabulary: &'a Vocabulary,
     pub(super) deadline: &'a Deadline,
-    /// The bytes that are tokens by themselves.
-    pub(super) bytes: ByteSet,
 }
 
 impl<'a> CompletionContext<'a> {
@@ -76,7 +74,12 @@ impl<'a> CompletionContext<'a> {
         vocabulary: &'a Vocabulary,
         deadline: &'a Deadline,
     ) -> Self {
-        Self { recognizer, vocabulary, deadline, bytes: spelled_bytes(vocabulary) }
+        Self { recognizer, vocabulary, deadline }
+    }
+
+    /// The bytes that are tokens by themselves.
+    pub(super) fn bytes(self) -> ByteSet {
+        spelled_bytes(self.vocabulary)
     }
 }
 
@@ -359,6 +362,7 @@ impl Builder {
         mut step: impl FnMut(&mut Self, N, u8) -> Result<SearchedStep<N>, LimitExceeded>,
     ) -> Result<SearchResult, LimitExceeded> {
         let mut queue = BinaryHeap::from([Reverse((bound, Vec::new(), Some(start)))]);
+        let bytes = context.bytes();
         let mut expanded: FxHashSet<N> = FxHashSet::default();
         while let Some(Reverse((_, text, node))) = queue.pop() {
             let Some(node) = node else { return Ok(SearchResult::Found(text)) };
@@ -370,7 +374,7 @@ impl Builder {
             }
             context.deadline.check()?;
             let read = Length::new(text.len() as u64 + 1);
-            for byte in context.bytes.iter() {
+            for byte in bytes.iter() {
                 let SearchedStep { is_found, next } = step(self, node, byte)?;
                 let longer = || text.iter().copied().chain([byte]).collect::<Vec<u8>>();
                 if is_found {
