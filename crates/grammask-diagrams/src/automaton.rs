@@ -128,7 +128,7 @@ struct DiagramState {
     /// The position among the states of the layer.
     position: usize,
     is_accepting: bool,
-    /// What the rest of the word must match.
+    /// The language of the rest of the word.
     needs: String,
 }
 
