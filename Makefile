@@ -29,7 +29,7 @@ OPTIMISED := RUSTFLAGS="$(RUSTFLAGS) -Cprofile-use=$(CURDIR)/$(COUNTS) -Cllvm-ar
 MSRV := $(shell sed -n 's/^rust-version = "\(.*\)"/\1/p' Cargo.toml)
 CARGO_DENY := target/tools/bin/cargo-deny
 
-.PHONY: help demo test test-engines test-freethreaded test-peers bench record profile grammars lint msrv deny docs build clean
+.PHONY: help demo test test-engines test-freethreaded test-peers bench record profile grammars figures lint msrv deny docs build clean
 
 help: ## lists these commands
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/\1|\2/p' Makefile | while IFS='|' read -r name purpose; do printf 'make %-18s %s\n' "$$name" "$$purpose"; done
@@ -104,6 +104,10 @@ msrv: ## checks the crates with the oldest supported Rust
 ADVISORIES ?= advisories
 deny: $(CARGO_DENY) ## licences, sources and advisories of the dependencies
 	PATH="$(CURDIR)/target/tools/bin:$$PATH" $(CARGO) deny check licenses bans sources $(ADVISORIES)
+
+figures: $(PACKAGE) ## the figures of docs/diagrams.md
+	$(BIN)/grammask draw examples/grammars/json.kbnf --rule value --rule object -o docs/pictures/railroad.svg
+	$(BIN)/grammask draw examples/grammars/json.kbnf --automaton number -o docs/pictures/automaton.svg
 
 # The site goes to target/site, the API documentation of the crates to target/doc.
 docs: $(PACKAGE) $(DOCUMENTATION) ## the documentation site and the API documentation of the crates

@@ -26,6 +26,20 @@ def test_all_rules_are_one_svg(tmp_path: Path) -> None:
     assert {"start", "value", "array", "object"} <= set(rules)
 
 
+@pytest.mark.parametrize(
+    ("figure", "options"),
+    [
+        ("railroad", ["--rule", "value", "--rule", "object"]),
+        ("automaton", ["--automaton", "number"]),
+    ],
+)
+def test_figures_of_the_documentation(figure: str, options: list[str], tmp_path: Path) -> None:
+    """``make figures`` writes them."""
+    path = tmp_path / "out.svg"
+    assert run("draw", JSON, *options, "-o", str(path))[0] == 0
+    assert path.read_text() == (ROOT / "docs" / "pictures" / f"{figure}.svg").read_text()
+
+
 def test_a_rule_of_its_own(tmp_path: Path) -> None:
     path = tmp_path / "out.svg"
     assert run("draw", JSON, "--rule", "array", "-o", str(path))[0] == 0
