@@ -94,6 +94,16 @@ def test_ambiguity(tmp_path: Path, text: str, expected: str) -> None:
     assert expected in " ".join(output.split())
 
 
+def test_conflicts_have_an_example(tmp_path: Path) -> None:
+    grammar = tmp_path / "g.lark"
+    grammar.write_text('start: start "+" start | NAME\nNAME: /[a-z]+/\n')
+    code, output = run("check", str(grammar), "--ambiguity")
+    text = " ".join(output.split())
+    assert code == 1
+    assert 'derives this text in two ways: NAME "+" NAME "+" NAME' in text
+    assert "shift/reduce conflict" in text
+
+
 def test_traces(tmp_path: Path) -> None:
     path = tmp_path / "out.html"
     code, output = run("generate", JSON, "--max-tokens", "30", "--seed", "1", "--trace", str(path))
