@@ -94,14 +94,24 @@ def test_ambiguity(tmp_path: Path, text: str, expected: str) -> None:
     assert expected in " ".join(output.split())
 
 
-def test_conflicts_have_an_example(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("text", "ambiguous", "conflict", "status"),
+    [
+        # Resolved by shifting, as lark does.
+        ('start: start "+" start | NAME', 'NAME "+" NAME "+" NAME', "shift/reduce", 0),
+        ("start: a | b\na: NAME\nb: NAME", "NAME", "reduce/reduce", 1),
+    ],
+)
+def test_conflicts_have_an_example(
+    text: str, ambiguous: str, conflict: str, status: int, tmp_path: Path
+) -> None:
     grammar = tmp_path / "g.lark"
-    grammar.write_text('start: start "+" start | NAME\nNAME: /[a-z]+/\n')
+    grammar.write_text(f"{text}\nNAME: /[a-z]+/\n")
     code, output = run("check", str(grammar), "--ambiguity")
-    text = " ".join(output.split())
-    assert code == 1
-    assert 'derives this text in two ways: NAME "+" NAME "+" NAME' in text
-    assert "shift/reduce conflict" in text
+    shown = " ".join(output.split())
+    assert code == status, output
+    assert f"derives this text in two ways: {ambiguous} " in shown
+    assert f"{conflict} conflict" in shown
 
 
 def test_traces(tmp_path: Path) -> None:
