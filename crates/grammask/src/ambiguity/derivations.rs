@@ -17,14 +17,14 @@ pub struct AmbiguityLimits {
     pub length: usize,
     /// Maximum number of words that are composed.
     pub compositions: usize,
-    /// Maximum number of letters in the words that are kept.
+    /// Maximum number of letters in the words that are kept, with 16 for each word.
     pub letters: usize,
     /// Maximum duration.
     pub time: Duration,
 }
 
 impl Default for AmbiguityLimits {
-    /// A few seconds, and about 500 MB.
+    /// A few seconds, and about 200 MB.
     fn default() -> Self {
         Self { length: 40, compositions: 6_000_000, letters: 16_000_000, time: Duration::from_secs(10) }
     }
@@ -254,7 +254,7 @@ impl<'l> WordTables<'l> {
             Some(&index) => &mut table.words[index],
             None => {
                 table.index.insert(word.clone(), table.words.len());
-                self.letters += word.len() + 1;
+                self.letters += word.len() + LETTERS_PER_WORD;
                 self.findings += 1;
                 let derived =
                     DerivedWord { word: word.clone(), first: derivation, second: None, is_ambiguous: false };
@@ -365,6 +365,8 @@ impl<'l> WordTables<'l> {
     }
 }
 
+/// Memory of an entry of a table, as a number of letters.
+const LETTERS_PER_WORD: usize = 16;
 /// Maximum number of lines of a tree.
 const MAX_TREE_LINES: usize = 1_000;
 
