@@ -36,7 +36,7 @@ PLAYGROUND := target/playground.html
 PLAYGROUND_SOURCES := $(wildcard playground/*.* playground/src/*.js playground/src/*/*.js)
 WASM_SOURCES := $(wildcard crates/grammask-wasm/npm/* xtask/wasm/Cargo.* xtask/wasm/src/* python/grammask/grammars/definitions/*)
 
-.PHONY: help demo test wasm playground test-browser test-engines test-freethreaded test-peers bench record profile grammars lint msrv deny docs build clean
+.PHONY: help demo test wasm playground test-browser test-engines test-freethreaded test-peers bench record profile grammars figures lint msrv deny docs build clean
 
 help: ## lists these commands
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/\1|\2/p' Makefile | while IFS='|' read -r name purpose; do printf 'make %-18s %s\n' "$$name" "$$purpose"; done
@@ -122,6 +122,10 @@ msrv: ## checks the crates with the oldest supported Rust
 ADVISORIES ?= advisories
 deny: $(CARGO_DENY) ## licences, sources and advisories of the dependencies
 	PATH="$(CURDIR)/target/tools/bin:$$PATH" $(CARGO) deny check licenses bans sources $(ADVISORIES)
+
+figures: $(PACKAGE) ## the figures of docs/diagrams.md
+	$(BIN)/grammask draw examples/grammars/json.kbnf --rule value --rule object -o docs/pictures/railroad.svg
+	$(BIN)/grammask draw examples/grammars/json.kbnf --automaton number -o docs/pictures/automaton.svg
 
 # The site goes to target/site, the API documentation of the crates to target/doc.
 docs: $(PACKAGE) $(DOCUMENTATION) ## the documentation site and the API documentation of the crates

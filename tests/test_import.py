@@ -5,8 +5,8 @@ import subprocess
 import sys
 
 OPTIONAL = {
-    "lark", "llama_cpp", "mistral_common", "mlx", "pydantic", "sentencepiece", "sglang", "starlette", "tiktoken",
-    "tokenizers", "torch", "transformers", "triton", "uvicorn", "vllm", "xgrammar",
+    "lark", "llama_cpp", "mistral_common", "mlx", "opentelemetry", "pydantic", "sentencepiece", "sglang", "starlette",
+    "tiktoken", "tokenizers", "torch", "transformers", "triton", "uvicorn", "vllm", "xgrammar",
 }  # fmt: skip
 LATE = {
     "compat",

@@ -6,12 +6,14 @@ from dataclasses import dataclass
 from itertools import zip_longest
 from typing import TYPE_CHECKING
 
+from grammask.errors import GrammarError
+
 if TYPE_CHECKING:
     from grammask._grammask import Limits
     from grammask.errors import Diagnostic
     from grammask.sources import EngineGrammar
 
-__all__ = ["Ambiguity", "AmbiguityReport", "find_ambiguity"]
+__all__ = ["Ambiguity", "AmbiguityReport", "find_ambiguity", "has_only_conflicts"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +45,7 @@ class AmbiguityReport:
         ambiguity: The shortest ambiguous text that was found.
         searched_length: The length up to which all texts of all rules were compared, in bytes, or with a lexer in
             terminals; None if the grammar has parts that are not searched.
-        conflicts: With a lexer, the conflicts of the LALR(1) tables that the parser resolves, as warnings.
+        conflicts: With a lexer, the conflicts of the LALR(1) tables: warnings if the parser resolves them, else errors.
     """
 
     ambiguity: Ambiguity | None
@@ -51,13 +53,23 @@ class AmbiguityReport:
     conflicts: list[Diagnostic]
 
 
+def has_only_conflicts(diagnostics: list[Diagnostic]) -> bool:
+    """Whether all errors are conflicts of LALR(1) tables."""
+    return all(each.code == "grammar-conflict" for each in diagnostics if each.severity == "error")
+
+
 def find_ambiguity(grammar: EngineGrammar, limits: Limits | None) -> AmbiguityReport:
     """Searches for an ambiguous text of a grammar of the engine.
 
     Raises:
-        GrammarError: The grammar has conflicts that are not resolved.
+        GrammarError: A limit was exceeded, or the parser's tables cannot be made for another reason than conflicts.
     """
-    conflicts = grammar.conflicts(limits)
+    try:
+        conflicts = grammar.conflicts(limits)
+    except GrammarError as error:
+        if not has_only_conflicts(error.diagnostics):
+            raise
+        conflicts = error.diagnostics
     found, searched_length = grammar.ambiguity(limits)
     if found is None:
         return AmbiguityReport(None, searched_length, conflicts)

@@ -273,7 +273,7 @@ class Grammar(GrammarAlgebra, GrammarReaders):
         ('start', '"n+n+n"')
 
         Raises:
-            GrammarError: The grammar has a lexer, and conflicts that are not resolved.
+            GrammarError: A limit was exceeded.
         """
         return find_ambiguity(self._core, limits)
 

@@ -26,6 +26,20 @@ def test_all_rules_are_one_svg(tmp_path: Path) -> None:
     assert {"start", "value", "array", "object"} <= set(rules)
 
 
+@pytest.mark.parametrize(
+    ("figure", "options"),
+    [
+        ("railroad", ["--rule", "value", "--rule", "object"]),
+        ("automaton", ["--automaton", "number"]),
+    ],
+)
+def test_figures_of_the_documentation(figure: str, options: list[str], tmp_path: Path) -> None:
+    """``make figures`` writes them."""
+    path = tmp_path / "out.svg"
+    assert run("draw", JSON, *options, "-o", str(path))[0] == 0
+    assert path.read_text() == (ROOT / "docs" / "pictures" / f"{figure}.svg").read_text()
+
+
 def test_a_rule_of_its_own(tmp_path: Path) -> None:
     path = tmp_path / "out.svg"
     assert run("draw", JSON, "--rule", "array", "-o", str(path))[0] == 0
@@ -78,6 +92,26 @@ def test_ambiguity(tmp_path: Path, text: str, expected: str) -> None:
     code, output = run("check", str(grammar), "--ambiguity")
     assert code == 0
     assert expected in " ".join(output.split())
+
+
+@pytest.mark.parametrize(
+    ("text", "ambiguous", "conflict", "status"),
+    [
+        # Resolved by shifting, as lark does.
+        ('start: start "+" start | NAME', 'NAME "+" NAME "+" NAME', "shift/reduce", 0),
+        ("start: a | b\na: NAME\nb: NAME", "NAME", "reduce/reduce", 1),
+    ],
+)
+def test_conflicts_have_an_example(
+    text: str, ambiguous: str, conflict: str, status: int, tmp_path: Path
+) -> None:
+    grammar = tmp_path / "g.lark"
+    grammar.write_text(f"{text}\nNAME: /[a-z]+/\n")
+    code, output = run("check", str(grammar), "--ambiguity")
+    shown = " ".join(output.split())
+    assert code == status, output
+    assert f"derives this text in two ways: {ambiguous} " in shown
+    assert f"{conflict} conflict" in shown
 
 
 def test_traces(tmp_path: Path) -> None:

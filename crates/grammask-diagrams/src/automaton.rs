@@ -1,7 +1,7 @@
 //! The automaton of a terminal, or of a rule whose language is regular: states in layers, and transitions with byte
 //! classes as readable ranges.
 //!
-//! The layer of a state is its distance from the start. Within layers, states are ordered by the mean position of
+//! The layer of a state is the length of a longest path to it, without the transitions that close a cycle. Within layers, states are ordered by the mean position of
 //! their neighbours (the barycentre heuristic of Sugiyama, Tagawa and Toda 1981).
 
 use std::collections::BTreeMap;
@@ -128,7 +128,7 @@ struct DiagramState {
     /// The position among the states of the layer.
     position: usize,
     is_accepting: bool,
-    /// What the rest of the word must match.
+    /// The language of the rest of the word.
     needs: String,
 }
 
@@ -144,10 +144,9 @@ struct StateGraph {
 impl StateGraph {
     fn reachable(automata: &mut Automata, start: StateId) -> Result<Self, LimitExceeded> {
         let mut order = vec![start];
-        let mut layers = vec![0];
         let mut index_of: FxHashMap<StateId, usize> = FxHashMap::from_iter([(start, 0)]);
         let mut edges: BTreeMap<(usize, usize), ByteSet> = BTreeMap::new();
-        let mut others_layer = None;
+        let mut has_others = false;
         let mut next = 0;
         while next < order.len() {
             for (bytes, target) in automata.successors(order[next])? {
@@ -156,11 +155,10 @@ impl StateGraph {
                     None if order.len() < MAX_STATES => {
                         index_of.insert(target, order.len());
                         order.push(target);
-                        layers.push(layers[next] + 1);
                         order.len() - 1
                     }
                     None => {
-                        others_layer.get_or_insert(layers[next] + 1);
+                        has_others = true;
                         MAX_STATES
                     }
                 };
@@ -171,21 +169,57 @@ impl StateGraph {
         }
         let mut states: Vec<DiagramState> = order
             .iter()
-            .zip(layers)
-            .map(|(&state, layer)| DiagramState {
-                layer,
+            .map(|&state| DiagramState {
+                layer: 0,
                 position: 0,
                 is_accepting: automata.is_accepting(state),
                 needs: automata.terms().display(automata.term(state)),
             })
             .collect();
-        if let Some(layer) = others_layer {
+        if has_others {
             let needs = "states that are not drawn".to_owned();
-            states.push(DiagramState { layer, position: 0, is_accepting: false, needs });
+            states.push(DiagramState { layer: 0, position: 0, is_accepting: false, needs });
         }
-        let mut graph = Self { states, edges, has_others: others_layer.is_some() };
+        let mut graph = Self { states, edges, has_others };
+        graph.assign_layers();
         graph.order_layers();
         Ok(graph)
+    }
+
+    /// Layers by longest paths, in the reverse of the order in which a depth-first search leaves the states.
+    fn assign_layers(&mut self) {
+        let mut targets = vec![Vec::new(); self.states.len()];
+        for &(from, to) in self.edges.keys() {
+            targets[from].push(to);
+        }
+        let mut is_entered = vec![false; self.states.len()];
+        let mut left: Vec<usize> = Vec::with_capacity(self.states.len());
+        let mut path = vec![(0, 0)];
+        is_entered[0] = true;
+        while let Some((state, next)) = path.last_mut() {
+            match targets[*state].get(*next) {
+                Some(&target) => {
+                    *next += 1;
+                    if !std::mem::replace(&mut is_entered[target], true) {
+                        path.push((target, 0));
+                    }
+                }
+                None => {
+                    left.push(*state);
+                    path.pop();
+                }
+            }
+        }
+        let mut rank = vec![0; self.states.len()];
+        left.iter().rev().enumerate().for_each(|(position, &state)| rank[state] = position);
+        for &state in left.iter().rev() {
+            for &target in &targets[state] {
+                // Other transitions close a cycle.
+                if rank[target] > rank[state] {
+                    self.states[target].layer = self.states[target].layer.max(self.states[state].layer + 1);
+                }
+            }
+        }
     }
 
     /// The states of each layer, in their order.
@@ -242,7 +276,10 @@ impl StateGraph {
         // The gap after each layer fits its widest label.
         let mut gaps = vec![MIN_LAYER_GAP; layers.len()];
         for (&(from, to), label) in &labels {
-            let gap = &mut gaps[self.states[from].layer.min(self.states[to].layer)];
+            let gap = &mut gaps[self.states[from].layer];
+            if self.states[to].layer <= self.states[from].layer {
+                continue;
+            }
             *gap = (*gap).max(label.width + 28);
         }
         let tallest = layers.iter().map(Vec::len).max().unwrap_or(1);
@@ -261,7 +298,10 @@ impl StateGraph {
         drawing.text(Point { x: MARGIN, y: 18 }, "name", &title);
         let mut lowest = bottom + RADIUS;
         for (&(from, to), label) in &labels {
-            let depth = draw_transition(&mut drawing, places[from], places[to], label);
+            let skipped = self.states[to].layer.saturating_sub(self.states[from].layer + 1);
+            let gap = gaps[self.states[from].layer];
+            let line = TransitionLine { from: places[from], to: places[to], skipped: skipped as i32, gap };
+            let depth = draw_transition(&mut drawing, line, label);
             lowest = lowest.max(depth);
         }
         let start = places[0];
@@ -306,7 +346,6 @@ fn draw_state(drawing: &mut Drawing, place: Point, state: &DiagramState, number:
 #[derive(Clone, Copy, Debug)]
 enum Heading {
     Right,
-    Left,
     Up,
     Down,
 }
@@ -314,15 +353,26 @@ enum Heading {
 fn draw_arrow(drawing: &mut Drawing, tip: Point, heading: Heading) {
     let sides = match heading {
         Heading::Right => "l-7 -4v8z",
-        Heading::Left => "l7 -4v8z",
         Heading::Up => "l-4 7h8z",
         Heading::Down => "l-4 -7h8z",
     };
     let _ = write!(drawing, "<path class=\"arrow\" d=\"M{} {}{sides}\"/>", tip.x, tip.y);
 }
 
+/// The course of a transition.
+#[derive(Clone, Copy, Debug)]
+struct TransitionLine {
+    from: Point,
+    to: Point,
+    /// Number of layers between the states.
+    skipped: i32,
+    /// Width of the gap after the layer of the source.
+    gap: i32,
+}
+
 /// Draws a transition; returns the lowest y that it reaches.
-fn draw_transition(drawing: &mut Drawing, from: Point, to: Point, label: &Label) -> i32 {
+fn draw_transition(drawing: &mut Drawing, line: TransitionLine, label: &Label) -> i32 {
+    let TransitionLine { from, to, skipped, gap } = line;
     let centred = |x: i32, y: i32| Point { x: x - label.width / 2, y };
     if from == to {
         let (x, y) = (from.x, from.y - RADIUS + 2);
@@ -333,19 +383,20 @@ fn draw_transition(drawing: &mut Drawing, from: Point, to: Point, label: &Label)
     }
     if from.x < to.x {
         let (begin, end) = (from.x + RADIUS, to.x - RADIUS);
-        let middle = (begin + end) / 2;
-        drawing.path(&format!("M{begin} {}C{middle} {} {middle} {} {end} {}", from.y, from.y, to.y, to.y));
+        // A line over other layers passes between the rows of their states.
+        let track = if skipped > 0 { to.y - ROW_HEIGHT / 2 + 4 * skipped.min(4) } else { to.y };
+        let (turn, middle) = (begin + gap, begin + gap / 2);
+        let mut path = format!("M{begin} {y}C{middle} {y} {middle} {track} {turn} {track}", y = from.y);
+        if skipped > 0 {
+            let near = end - MIN_LAYER_GAP / 2;
+            let _ = write!(path, "H{near}Q{} {track} {end} {}", end - 8, to.y);
+        }
+        drawing.path(&path);
         draw_arrow(drawing, Point { x: end, y: to.y }, Heading::Right);
-        drawing.text(centred(middle, (from.y + to.y) / 2 - 5), "note", label);
-        return from.y;
+        drawing.text(centred(middle, (from.y + track) / 2 - 5), "note", label);
+        return from.y.max(track);
     }
-    if from.x == to.x {
-        let x = from.x + RADIUS;
-        drawing.path(&format!("M{x} {}C{} {} {} {} {x} {}", from.y, x + 26, from.y, x + 26, to.y, to.y));
-        draw_arrow(drawing, Point { x, y: to.y }, Heading::Left);
-        drawing.text(Point { x: x + 16, y: (from.y + to.y) / 2 }, "note", label);
-        return from.y;
-    }
+    // A transition that closes a cycle leads to an earlier layer.
     let depth = from.y.max(to.y) + RADIUS + 18 + (from.x - to.x) / 12;
     let (begin, end) = (from.y + RADIUS, to.y + RADIUS);
     drawing.path(&format!("M{} {begin}C{} {depth} {} {depth} {} {end}", from.x, from.x - 8, to.x + 8, to.x));

@@ -11,10 +11,10 @@ const MAX_TITLE_CHARACTERS: usize = 400;
 
 /// The style of all diagrams. The colours are variables, so that a page can set them.
 const STYLE: &str = "\
-.grammask-diagram{--gm-ink:#1f2933;--gm-line:#52606d;--gm-terminal:#e3f4e8;--gm-rule:#e3edfb;--gm-paper:none;\
-color:var(--gm-ink);background:var(--gm-paper);font:13px ui-monospace,SFMono-Regular,Menlo,Consolas,monospace}\
+.grammask-diagram{--gm-ink:#1f2933;--gm-line:#52606d;--gm-terminal:#e3f4e8;--gm-rule:#e3edfb;--gm-paper:#fff;\
+color-scheme:light dark;color:var(--gm-ink);background:var(--gm-paper);font:13px ui-monospace,SFMono-Regular,Menlo,Consolas,monospace}\
 @media(prefers-color-scheme:dark){.grammask-diagram{--gm-ink:#e4e7eb;--gm-line:#9aa5b1;--gm-terminal:#1d3b2a;\
---gm-rule:#1f3350}}\
+--gm-rule:#1f3350;--gm-paper:#15191e}}\
 .grammask-diagram text{fill:var(--gm-ink);stroke:none}\
 .grammask-diagram .name{font-weight:bold}\
 .grammask-diagram .note{font-size:11px}\

@@ -1,7 +1,7 @@
 //! Ambiguous texts, as plain values.
 
 use grammask::Limits;
-use grammask::ambiguity::{Alphabet, Ambiguity, AmbiguityLimits, TreeLine, search};
+use grammask::ambiguity::{Ambiguity, AmbiguityLimits, TreeLine, WordAlphabet, search};
 use grammask::grammar::Grammar;
 
 /// Lines of a tree: depth and label.
@@ -12,7 +12,7 @@ type AmbiguityTuple = (String, String, Vec<LineTuple>, Vec<LineTuple>);
 pub(crate) type SearchTuple = (Option<AmbiguityTuple>, Option<usize>);
 
 /// The shortest ambiguous text that a search finds, within the time of the limits but at most ten seconds.
-pub(crate) fn search_texts(grammar: &Grammar, alphabet: Alphabet, limits: &Limits) -> SearchTuple {
+pub(crate) fn search_texts(grammar: &Grammar, alphabet: WordAlphabet, limits: &Limits) -> SearchTuple {
     let mut bounds = AmbiguityLimits::default();
     bounds.time = bounds.time.min(limits.time);
     let found = search(grammar, alphabet, &bounds);

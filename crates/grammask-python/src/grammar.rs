@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use grammask::ambiguity::Alphabet;
+use grammask::ambiguity::WordAlphabet;
 use grammask::grammar::{Diagnostic, Grammar, GrammarError};
 use grammask::{
     CompileOptions, CompiledGrammar, EmbeddedGrammar, EndlessRules, Limits, diagrams, frontends, lowering,
@@ -194,7 +194,7 @@ impl PyGrammar {
     #[pyo3(signature = (limits=None))]
     fn ambiguity(&self, py: Python<'_>, limits: Option<&PyLimits>) -> SearchTuple {
         let limits = or_default(limits);
-        py.outside_forks(|| search_texts(&self.grammar, Alphabet::Bytes, &limits))
+        py.outside_forks(|| search_texts(&self.grammar, WordAlphabet::Bytes, &limits))
     }
 
     /// Return an empty list, for the interface of :class:`LexedGrammar`.

@@ -4,7 +4,7 @@
 use std::sync::{Arc, OnceLock};
 use std::time::Instant;
 
-use grammask::ambiguity::Alphabet;
+use grammask::ambiguity::WordAlphabet;
 use grammask::frontends::directives::Directive;
 use grammask::frontends::{gbnf, kbnf};
 use grammask::grammar::{Diagnostic, EmbeddedTexts, Grammar, GrammarError};
@@ -342,7 +342,7 @@ impl PyLexedGrammar {
     #[pyo3(signature = (limits=None))]
     fn ambiguity(&self, py: Python<'_>, limits: Option<&PyLimits>) -> SearchTuple {
         let limits = or_default(limits);
-        py.outside_forks(|| search_texts(&self.grammar.as_rules(), Alphabet::Terminals, &limits))
+        py.outside_forks(|| search_texts(&self.grammar.as_rules(), WordAlphabet::Terminals, &limits))
     }
 
     /// Return the conflicts of the LALR(1) tables that the parser resolves, as warnings.

@@ -5,6 +5,7 @@ from typing import Annotated, Any
 
 import typer
 
+from grammask.ambiguity import has_only_conflicts
 from grammask.cli import arguments
 from grammask.cli.failures import Failure
 from grammask.cli.terminal import ERR, OUT, show
@@ -54,8 +55,10 @@ def check(
         diagnostics = _check_schema(arguments.read_bytes(grammar), arguments.schema_options(option))
     else:
         diagnostics = _check_grammar(grammar, start, vocab, finite=finite)
-        if ambiguity and all(diagnostic.severity != "error" for diagnostic in diagnostics):
-            diagnostics = [*diagnostics, *_show_ambiguity(arguments.read_grammar(grammar, start))]
+        if ambiguity and has_only_conflicts(diagnostics):
+            conflicts = _show_ambiguity(arguments.read_grammar(grammar, start))
+            # Errors are listed already.
+            diagnostics += [conflict for conflict in conflicts if conflict.severity == "warning"]
     show(diagnostics)
     errors = sum(diagnostic.severity == "error" for diagnostic in diagnostics)
     warnings = len(diagnostics) - errors
@@ -79,7 +82,7 @@ def _check_grammar(path: str, start: str | None, vocab: str | None, *, finite: b
 
 
 def _show_ambiguity(grammar: Grammar) -> list[Diagnostic]:
-    """Prints an ambiguous text with its parse trees; returns the conflicts that the parser resolves."""
+    """Prints an ambiguous text with its parse trees; returns the conflicts of the parser's tables."""
     with ERR.status("searching for an ambiguous text"):
         report = grammar.ambiguity()
     found, length = report.ambiguity, report.searched_length

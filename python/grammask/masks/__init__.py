@@ -132,7 +132,7 @@ def count_legal(mask: npt.NDArray[np.int32]) -> int:
 def _row_count(logits: Any, rows: Sequence[int] | None) -> int:
     if rows is not None:
         return len(rows)
-    shape = getattr(logits, "shape", ())
+    shape: Any = getattr(logits, "shape", ())
     return int(shape[0]) if len(shape) == 2 else 1
 
 

@@ -16,7 +16,7 @@ const FIRST_TOKEN_CODE: u16 = 256;
 
 /// The letters of the words that a search compares.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Alphabet {
+pub enum WordAlphabet {
     /// Bytes.
     Bytes,
     /// The terminals of the grammar.
@@ -64,22 +64,20 @@ pub(super) enum TerminalWords {
 /// A grammar as binary rules. Only symbols that the start symbol reaches have rules.
 #[derive(Debug)]
 pub(super) struct BinaryRules {
-    alphabet: Alphabet,
+    alphabet: WordAlphabet,
     pub(super) kinds: Vec<SymbolKind>,
     pub(super) rules: Vec<BinaryRule>,
     /// The terminals, by symbol.
     pub(super) terminals: Vec<(SymbolIndex, TerminalWords)>,
     /// One byte of each byte class.
     pub(super) representatives: Vec<u8>,
-    /// The rule of the grammar that a symbol belongs to.
-    owners: Vec<Arc<str>>,
     labels: Vec<Arc<str>>,
     automata: Automata,
     is_whole: bool,
 }
 
 impl BinaryRules {
-    pub(super) fn new(grammar: &Grammar, alphabet: Alphabet) -> Self {
+    pub(super) fn new(grammar: &Grammar, alphabet: WordAlphabet) -> Self {
         let mut terms = grammar.terms.clone();
         let mut languages = Vec::new();
         for definition in &grammar.terminals {
@@ -98,7 +96,6 @@ impl BinaryRules {
                 rules: Vec::new(),
                 terminals: Vec::new(),
                 representatives: representatives(&class_of_byte),
-                owners: Vec::new(),
                 labels: grammar.terminals.iter().map(|definition| definition.label.clone()).collect(),
                 automata: Automata::new(terms, MAX_AUTOMATON_STATES),
                 is_whole: true,
@@ -106,8 +103,8 @@ impl BinaryRules {
             node_symbols: FxHashMap::default(),
             terminal_symbols: FxHashMap::default(),
             dispensable: match alphabet {
-                Alphabet::Terminals => interchangeable(grammar),
-                Alphabet::Bytes => FxHashSet::default(),
+                WordAlphabet::Terminals => interchangeable(grammar),
+                WordAlphabet::Bytes => FxHashSet::default(),
             },
         };
         translation.run();
@@ -117,9 +114,11 @@ impl BinaryRules {
         binary
     }
 
-    /// The rule that a symbol belongs to.
-    pub(super) fn owner(&self, symbol: SymbolIndex) -> &Arc<str> {
-        &self.owners[symbol.0]
+    /// The name of a symbol: that of a rule, the label of a terminal, or the notation of a part.
+    pub(super) fn name(&self, symbol: SymbolIndex) -> &Arc<str> {
+        match &self.kinds[symbol.0] {
+            SymbolKind::Terminal(name) | SymbolKind::Rule(name) | SymbolKind::Part(name) => name,
+        }
     }
 
     /// Whether no part of the grammar was left out.
@@ -130,12 +129,12 @@ impl BinaryRules {
     /// The notation of a word.
     pub(super) fn text_of(&self, word: &[u16]) -> String {
         match self.alphabet {
-            Alphabet::Terminals => {
+            WordAlphabet::Terminals => {
                 let labels: Vec<&str> =
                     word.iter().map(|&letter| &*self.labels[usize::from(letter)]).collect();
                 labels.join(" ")
             }
-            Alphabet::Bytes => {
+            WordAlphabet::Bytes => {
                 let mut parts: Vec<String> = Vec::new();
                 for run in word.chunk_by(|a, b| (*a < FIRST_TOKEN_CODE) == (*b < FIRST_TOKEN_CODE)) {
                     if run[0] < FIRST_TOKEN_CODE {
@@ -225,14 +224,13 @@ impl Translation<'_> {
             *rule_symbols[rule].get_or_insert_with(|| {
                 pending.push(rule);
                 let name = self.grammar.nonterminals[rule].name.clone();
-                binary.add(SymbolKind::Rule(name.clone()), &name)
+                binary.add(SymbolKind::Rule(name))
             })
         };
         let mut pending = Vec::new();
         reach(&mut self.binary, start, &mut pending);
         while let Some(rule) = pending.pop() {
             let lhs = reach(&mut self.binary, rule, &mut pending);
-            let owner = self.grammar.nonterminals[rule].name.clone();
             for &body in &bodies[rule] {
                 let mut nodes = vec![body];
                 // Children have smaller ids, so ascending order translates them first.
@@ -258,7 +256,6 @@ impl Translation<'_> {
                             &self.node_symbols,
                             &mut self.terminal_symbols,
                             node,
-                            &owner,
                         ),
                     };
                     self.node_symbols.insert(node, symbol);
@@ -291,75 +288,71 @@ fn translate(
     symbols: &FxHashMap<NodeId, SymbolIndex>,
     terminal_symbols: &mut FxHashMap<TerminalId, SymbolIndex>,
     node: NodeId,
-    owner: &Arc<str>,
 ) -> SymbolIndex {
     match &grammar.nodes[node.index()] {
-        Node::Terminal(id) => {
-            *terminal_symbols.entry(*id).or_insert_with(|| binary.terminal(grammar, *id, owner))
-        }
+        Node::Terminal(id) => *terminal_symbols.entry(*id).or_insert_with(|| binary.terminal(grammar, *id)),
         Node::Sequence(parts) => {
             let Some((first, rest)) = parts.split_first() else {
-                let empty = binary.part("empty", owner);
+                let empty = binary.part("empty");
                 binary.rule(empty, BinaryBody::Empty);
                 return empty;
             };
             rest.iter().fold(symbols[first], |left, part| {
-                let sequence = binary.part("sequence", owner);
+                let sequence = binary.part("sequence");
                 binary.rule(sequence, BinaryBody::Pair(left, symbols[part]));
                 sequence
             })
         }
         Node::Choice(parts) => {
-            let choice = binary.part("choice", owner);
+            let choice = binary.part("choice");
             for (number, part) in parts.iter().enumerate() {
                 // A part of its own, so that trees tell alternatives with equal contents apart.
-                let alternative = binary.part(&format!("alternative {}", number + 1), owner);
+                let alternative = binary.part(&format!("alternative {}", number + 1));
                 binary.rule(alternative, BinaryBody::Unit(symbols[part]));
                 binary.rule(choice, BinaryBody::Unit(alternative));
             }
             choice
         }
-        Node::Repeat { node, min, max } => binary.repetition(symbols[node], *min, *max, owner),
+        Node::Repeat { node, min, max } => binary.repetition(symbols[node], *min, *max),
         Node::Nonterminal(_)
         | Node::Selection { .. }
         | Node::Scope(_)
         | Node::Value { .. }
         | Node::Binding(_) => {
             binary.is_whole = false;
-            binary.part("part that is not searched", owner)
+            binary.part("part that is not searched")
         }
     }
 }
 
 impl BinaryRules {
-    fn add(&mut self, kind: SymbolKind, owner: &Arc<str>) -> SymbolIndex {
+    fn add(&mut self, kind: SymbolKind) -> SymbolIndex {
         self.kinds.push(kind);
-        self.owners.push(owner.clone());
         SymbolIndex(self.kinds.len() - 1)
     }
 
-    fn part(&mut self, notation: &str, owner: &Arc<str>) -> SymbolIndex {
-        self.add(SymbolKind::Part(Arc::from(notation)), owner)
+    fn part(&mut self, notation: &str) -> SymbolIndex {
+        self.add(SymbolKind::Part(Arc::from(notation)))
     }
 
     fn rule(&mut self, lhs: SymbolIndex, body: BinaryBody) {
         self.rules.push(BinaryRule { lhs, body });
     }
 
-    fn terminal(&mut self, grammar: &Grammar, id: TerminalId, owner: &Arc<str>) -> SymbolIndex {
+    fn terminal(&mut self, grammar: &Grammar, id: TerminalId) -> SymbolIndex {
         let definition = &grammar.terminals[id.index()];
-        let symbol = self.add(SymbolKind::Terminal(definition.label.clone()), owner);
+        let symbol = self.add(SymbolKind::Terminal(definition.label.clone()));
         let code = u16::try_from(id.index()).ok();
         let words = match (self.alphabet, &definition.terminal) {
-            (Alphabet::Terminals, _) => code.map(|code| TerminalWords::One(Box::new([code]))),
-            (Alphabet::Bytes, Terminal::Literal(bytes)) => {
+            (WordAlphabet::Terminals, _) => code.map(|code| TerminalWords::One(Box::new([code]))),
+            (WordAlphabet::Bytes, Terminal::Literal(bytes)) => {
                 Some(TerminalWords::One(bytes.iter().map(|&byte| u16::from(byte)).collect()))
             }
-            (Alphabet::Bytes, Terminal::Regular(term)) => Some(TerminalWords::Regular(*term)),
-            (Alphabet::Bytes, Terminal::Token(_)) => code
+            (WordAlphabet::Bytes, Terminal::Regular(term)) => Some(TerminalWords::Regular(*term)),
+            (WordAlphabet::Bytes, Terminal::Token(_)) => code
                 .and_then(|code| code.checked_add(FIRST_TOKEN_CODE))
                 .map(|code| TerminalWords::One(Box::new([code]))),
-            (Alphabet::Bytes, _) => None,
+            (WordAlphabet::Bytes, _) => None,
         };
         match words {
             Some(words) => self.terminals.push((symbol, words)),
@@ -368,19 +361,19 @@ impl BinaryRules {
         symbol
     }
 
-    fn repetition(&mut self, item: SymbolIndex, min: u32, max: Option<u32>, owner: &Arc<str>) -> SymbolIndex {
+    fn repetition(&mut self, item: SymbolIndex, min: u32, max: Option<u32>) -> SymbolIndex {
         let notation = format!("repetition {}", repetition_suffix(min, max));
         if min > MAX_COPIES || max.is_some_and(|max| max > MAX_COPIES) {
             self.is_whole = false;
         }
         // The part after the minimum number of copies.
-        let mut rest = self.part(&notation, owner);
+        let mut rest = self.part(&notation);
         self.rule(rest, BinaryBody::Empty);
         match max {
             None => self.rule(rest, BinaryBody::Pair(item, rest)),
             Some(max) => {
                 for _ in min..max.min(MAX_COPIES) {
-                    let longer = self.part(&notation, owner);
+                    let longer = self.part(&notation);
                     self.rule(longer, BinaryBody::Empty);
                     self.rule(longer, BinaryBody::Pair(item, rest));
                     rest = longer;
@@ -388,10 +381,10 @@ impl BinaryRules {
             }
         }
         if min > MAX_COPIES {
-            return self.part(&notation, owner);
+            return self.part(&notation);
         }
         (0..min).fold(rest, |rest, _| {
-            let longer = self.part(&notation, owner);
+            let longer = self.part(&notation);
             self.rule(longer, BinaryBody::Pair(item, rest));
             longer
         })

@@ -17,14 +17,14 @@ pub struct AmbiguityLimits {
     pub length: usize,
     /// Maximum number of words that are composed.
     pub compositions: usize,
-    /// Maximum number of letters in the words that are kept.
+    /// Maximum number of letters in the words that are kept, with 16 for each word.
     pub letters: usize,
     /// Maximum duration.
     pub time: Duration,
 }
 
 impl Default for AmbiguityLimits {
-    /// A few seconds, and about 500 MB.
+    /// A few seconds, and about 200 MB.
     fn default() -> Self {
         Self { length: 40, compositions: 6_000_000, letters: 16_000_000, time: Duration::from_secs(10) }
     }
@@ -32,7 +32,7 @@ impl Default for AmbiguityLimits {
 
 /// A derivation of a word: a rule, and the length of the part that its first symbol derives.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Derivation {
+struct WordDerivation {
     rule: usize,
     split: usize,
 }
@@ -42,8 +42,10 @@ struct Derivation {
 struct DerivedWord {
     word: Box<[u16]>,
     /// `None` for words of terminals.
-    first: Option<Derivation>,
-    second: Option<Derivation>,
+    first: Option<WordDerivation>,
+    second: Option<WordDerivation>,
+    /// Whether it has several trees: a second derivation, or an ambiguous part.
+    is_ambiguous: bool,
 }
 
 /// The words of a symbol that have one length.
@@ -90,6 +92,9 @@ pub(super) struct WordTables<'l> {
     compositions: usize,
     letters: usize,
     deadline: Deadline,
+    /// Number of words and of ambiguous parts that were found.
+    findings: usize,
+    has_ambiguous_parts: bool,
 }
 
 impl<'l> WordTables<'l> {
@@ -112,6 +117,8 @@ impl<'l> WordTables<'l> {
             compositions: 0,
             letters: 0,
             deadline: Deadline::after(limits.time),
+            findings: 0,
+            has_ambiguous_parts: false,
         }
     }
 
@@ -142,23 +149,23 @@ impl<'l> WordTables<'l> {
             let BinaryRule { lhs, body } = self.binary.rules[index];
             if let BinaryBody::Pair(left, right) = body {
                 for split in 1..length {
-                    self.compose(lhs, left, right, Derivation { rule: index, split }, length)?;
+                    self.compose(lhs, left, right, WordDerivation { rule: index, split }, length)?;
                 }
             }
         }
         // Rules whose other part is empty: their words depend on words of the same length.
         loop {
-            let before = self.letters;
+            let before = self.findings;
             for index in 0..self.binary.rules.len() {
                 let BinaryRule { lhs, body } = self.binary.rules[index];
                 match body {
                     BinaryBody::Empty if length == 0 => {
-                        let derivation = Derivation { rule: index, split: 0 };
+                        let derivation = WordDerivation { rule: index, split: 0 };
                         self.add(lhs, Box::default(), Some(derivation))?;
                     }
                     BinaryBody::Empty => {}
                     BinaryBody::Unit(part) => {
-                        let derivation = Derivation { rule: index, split: length };
+                        let derivation = WordDerivation { rule: index, split: length };
                         for at in 0..self.tables[part.0][length].words.len() {
                             self.count_composition()?;
                             let word = self.tables[part.0][length].words[at].word.clone();
@@ -166,15 +173,15 @@ impl<'l> WordTables<'l> {
                         }
                     }
                     BinaryBody::Pair(left, right) => {
-                        self.compose(lhs, left, right, Derivation { rule: index, split: 0 }, length)?;
+                        self.compose(lhs, left, right, WordDerivation { rule: index, split: 0 }, length)?;
                         if length > 0 {
-                            let derivation = Derivation { rule: index, split: length };
+                            let derivation = WordDerivation { rule: index, split: length };
                             self.compose(lhs, left, right, derivation, length)?;
                         }
                     }
                 }
             }
-            if self.letters == before {
+            if self.findings == before {
                 return Ok(());
             }
         }
@@ -216,7 +223,7 @@ impl<'l> WordTables<'l> {
         lhs: SymbolIndex,
         left: SymbolIndex,
         right: SymbolIndex,
-        derivation: Derivation,
+        derivation: WordDerivation,
         length: usize,
     ) -> Result<(), SearchEnd> {
         let split = derivation.split;
@@ -232,27 +239,60 @@ impl<'l> WordTables<'l> {
         Ok(())
     }
 
-    /// Adds a derivation of a word, unless it is known.
+    /// Adds a derivation of a word, unless it is known. Ends the search if a word of a rule becomes ambiguous; an ambiguous
+    /// part of a right-hand side makes the words ambiguous that are composed of it.
     fn add(
         &mut self,
         symbol: SymbolIndex,
         word: Box<[u16]>,
-        derivation: Option<Derivation>,
+        derivation: Option<WordDerivation>,
     ) -> Result<(), SearchEnd> {
+        let has_ambiguous_part = self.has_ambiguous_parts
+            && derivation.is_some_and(|derivation| self.ambiguous_part(derivation, &word).is_some());
         let table = &mut self.tables[symbol.0][word.len()];
-        let Some(&known) = table.index.get(&word) else {
-            let letters = word.len() + 1;
-            table.index.insert(word.clone(), table.words.len());
-            table.words.push(DerivedWord { word, first: derivation, second: None });
-            self.letters += letters;
-            return self.count_letters(0);
+        let known = match table.index.get(&word) {
+            Some(&index) => &mut table.words[index],
+            None => {
+                table.index.insert(word.clone(), table.words.len());
+                self.letters += word.len() + LETTERS_PER_WORD;
+                self.findings += 1;
+                let derived =
+                    DerivedWord { word: word.clone(), first: derivation, second: None, is_ambiguous: false };
+                table.words.push(derived);
+                table.words.last_mut().expect("a word was added")
+            }
         };
-        let known = &mut table.words[known];
-        if known.first == derivation {
-            return Ok(());
+        let is_second = known.first != derivation;
+        if !(is_second || has_ambiguous_part) || known.is_ambiguous {
+            return self.count_letters(0);
         }
-        known.second = derivation;
-        Err(SearchEnd::Found(DerivedPlace { symbol, word }))
+        known.is_ambiguous = true;
+        known.second = derivation.filter(|_| is_second);
+        self.findings += 1;
+        self.has_ambiguous_parts = true;
+        match self.binary.kinds[symbol.0] {
+            SymbolKind::Rule(_) => Err(SearchEnd::Found(DerivedPlace { symbol, word })),
+            SymbolKind::Part(_) | SymbolKind::Terminal(_) => self.count_letters(0),
+        }
+    }
+
+    /// The first ambiguous part of a derivation of a word: 0 or 1.
+    fn ambiguous_part(&self, derivation: WordDerivation, word: &[u16]) -> Option<usize> {
+        let is_ambiguous = |part: SymbolIndex, word: &[u16]| {
+            let table = &self.tables[part.0][word.len()];
+            table.index.get(word).is_some_and(|&index| table.words[index].is_ambiguous)
+        };
+        match self.binary.rules[derivation.rule].body {
+            BinaryBody::Empty => None,
+            BinaryBody::Unit(part) => is_ambiguous(part, word).then_some(0),
+            BinaryBody::Pair(left, right) => {
+                let (begin, end) = word.split_at(derivation.split);
+                if is_ambiguous(left, begin) {
+                    return Some(0);
+                }
+                is_ambiguous(right, end).then_some(1)
+            }
+        }
     }
 
     fn count_composition(&mut self) -> Result<(), SearchEnd> {
@@ -277,13 +317,8 @@ impl<'l> WordTables<'l> {
     }
 
     fn lines(&self, place: &DerivedPlace, by: DerivationChoice, parts: PartLines) -> Vec<TreeLine> {
-        let owner = self.binary.owner(place.symbol).to_string();
         let mut lines = Vec::new();
-        if matches!(self.binary.kinds[place.symbol.0], SymbolKind::Part(_)) {
-            lines.push(TreeLine { depth: 0, label: owner });
-        }
-        let depth = lines.len();
-        let mut pending = vec![(place.symbol, place.word.clone(), depth, by)];
+        let mut pending = vec![(place.symbol, place.word.clone(), 0, by)];
         while let Some((symbol, word, depth, by)) = pending.pop() {
             if lines.len() > MAX_TREE_LINES {
                 lines.push(TreeLine { depth, label: "…".to_owned() });
@@ -291,10 +326,9 @@ impl<'l> WordTables<'l> {
             }
             let table = &self.tables[symbol.0][word.len()];
             let derived = table.index.get(&word).map(|&index| &table.words[index]);
-            let derivation = derived.and_then(|derived| match by {
-                DerivationChoice::First => derived.first,
-                DerivationChoice::Second => derived.second,
-            });
+            let second =
+                derived.and_then(|derived| derived.second).filter(|_| by == DerivationChoice::Second);
+            let derivation = second.or_else(|| derived.and_then(|derived| derived.first));
             let label = match &self.binary.kinds[symbol.0] {
                 SymbolKind::Rule(name) => Some(name.to_string()),
                 SymbolKind::Terminal(label) => Some(self.terminal_text(label, &word)),
@@ -303,14 +337,21 @@ impl<'l> WordTables<'l> {
             };
             let below = depth + usize::from(label.is_some());
             lines.extend(label.map(|label| TreeLine { depth, label }));
-            let Some(Derivation { rule, split }) = derivation else { continue };
-            let first = DerivationChoice::First;
+            let Some(WordDerivation { rule, split }) = derivation else { continue };
+            // Without a second derivation of its own, the ambiguous part has one.
+            let ambiguous = (by == DerivationChoice::Second && second.is_none())
+                .then(|| self.ambiguous_part(WordDerivation { rule, split }, &word))
+                .flatten();
+            let choice = |part: usize| match ambiguous == Some(part) {
+                true => DerivationChoice::Second,
+                false => DerivationChoice::First,
+            };
             match self.binary.rules[rule].body {
                 BinaryBody::Empty => {}
-                BinaryBody::Unit(part) => pending.push((part, word, below, first)),
+                BinaryBody::Unit(part) => pending.push((part, word, below, choice(0))),
                 BinaryBody::Pair(left, right) => {
-                    pending.push((right, word[split..].into(), below, first));
-                    pending.push((left, word[..split].into(), below, first));
+                    pending.push((right, word[split..].into(), below, choice(1)));
+                    pending.push((left, word[..split].into(), below, choice(0)));
                 }
             }
         }
@@ -324,10 +365,12 @@ impl<'l> WordTables<'l> {
     }
 }
 
+/// Memory of an entry of a table, as a number of letters.
+const LETTERS_PER_WORD: usize = 16;
 /// Maximum number of lines of a tree.
 const MAX_TREE_LINES: usize = 1_000;
 
-/// One of the two derivations of the root; the nodes below use their first ones.
+/// The first derivation, or the second one of the node or of an ambiguous part below it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum DerivationChoice {
     First,

@@ -4,7 +4,7 @@
 //! words of each symbol by increasing length, with up to two derivations each, from the words of the parts, as the
 //! algorithm of Cocke, Younger and Kasami does for one word. This is the bounded search of AMBER (Schröer 2001) and
 //! CFGAnalyzer (Axelsson, Heljanko and Lange 2008), with dynamic programming in place of sentence enumeration and SAT. The
-//! first symbol with a second derivation of a word is ambiguous, and no shorter word of any reachable symbol is.
+//! first rule with two trees of a word is ambiguous, and no shorter word of any reachable rule is.
 //!
 //! Words are sequences of bytes, of which one per byte class is tried, or of the terminals of a lexer. In the latter case,
 //! terminals that occur only as alternatives of one choice are interchangeable, and one of them is tried.
@@ -17,8 +17,8 @@ mod derivations;
 
 use std::sync::Arc;
 
-pub use binary_rules::Alphabet;
 use binary_rules::BinaryRules;
+pub use binary_rules::WordAlphabet;
 pub use derivations::AmbiguityLimits;
 use derivations::{DerivationChoice, Outcome, WordTables};
 use grammask_grammar::Grammar;
@@ -56,14 +56,14 @@ pub struct AmbiguitySearch {
 /// Searches for an ambiguous text of a grammar.
 ///
 /// ```
-/// use grammask::ambiguity::{Alphabet, AmbiguityLimits, search};
+/// use grammask::ambiguity::{WordAlphabet, AmbiguityLimits, search};
 /// use grammask::{Limits, frontends::kbnf};
 /// let (grammar, _) = kbnf::grammar(b"start ::= start '+' start | 'n';", "start", &Limits::default()).unwrap();
-/// let found = search(&grammar, Alphabet::Bytes, &AmbiguityLimits::default()).ambiguity.unwrap();
+/// let found = search(&grammar, WordAlphabet::Bytes, &AmbiguityLimits::default()).ambiguity.unwrap();
 /// assert_eq!((&*found.rule, &*found.text), ("start", "\"n+n+n\""));
 /// ```
 #[must_use]
-pub fn search(grammar: &Grammar, alphabet: Alphabet, limits: &AmbiguityLimits) -> AmbiguitySearch {
+pub fn search(grammar: &Grammar, alphabet: WordAlphabet, limits: &AmbiguityLimits) -> AmbiguitySearch {
     let mut tables = WordTables::new(BinaryRules::new(grammar, alphabet), limits);
     let outcome = tables.search();
     let rules = tables.binary();
@@ -74,7 +74,7 @@ pub fn search(grammar: &Grammar, alphabet: Alphabet, limits: &AmbiguityLimits) -
             if trees[0] == trees[1] {
                 trees = choices.map(|by| tables.whole_tree(&place, by));
             }
-            let rule = rules.owner(place.symbol).clone();
+            let rule = rules.name(place.symbol).clone();
             let text = rules.text_of(&place.word);
             (Some(Ambiguity { rule, text, trees }), place.word.len().checked_sub(1))
         }
