@@ -14,9 +14,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 import grammask
+import numpy as np
 
 EXPRESSIONS = """
 start ::= sum "\\n";
@@ -137,7 +136,7 @@ GRAMMARS = [
     RecordedGrammar("person", "schema", PERSON, max_tokens=90),
     RecordedGrammar("person in any order", "schema", PERSON, {"keyOrder": "any", "uniqueNames": True}),
     RecordedGrammar("tree", "schema", TREE, {"whitespace": "compact"}),
-    RecordedGrammar("any JSON", "schema", True, {"indent": 2}),
+    RecordedGrammar("any JSON", "schema", {}, {"indent": 2}),
     *(
         RecordedGrammar(name, "bundled", name)
         for name in ("json", "python", "c", "go", "java", "javascript", "sql")
@@ -146,7 +145,7 @@ GRAMMARS = [
 
 
 def record(states_per_grammar: int, vocabularies: dict[str, grammask.Vocabulary]) -> dict[str, Any]:
-    """Walks through each grammar by random legal tokens, and returns the tokens and a hash of the mask of each state."""
+    """Walks through each grammar by random legal tokens; returns the tokens and a hash of the mask of each state."""
     chance = random.Random(33)
     cases = []
     for vocabulary_name, vocabulary in vocabularies.items():

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
-from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from wasm.recorded_states import GRAMMARS, record, vocabularies
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
 
 STATES_PER_GRAMMAR = 300
 

@@ -8,14 +8,15 @@ import json
 import re
 import shutil
 import subprocess
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+import grammask
 import pytest
 import tokenizer_files
 
-import grammask
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 MAX_COMPRESSED_BYTES = 2_000_000
 

@@ -1,5 +1,7 @@
 //! The terminals with which texts begin, for tables of tokens by terminal.
 
+use std::collections::hash_map::Entry;
+
 use rustc_hash::FxHashMap;
 
 use crate::recognizer::{LexedRecognizer, RecognizerTables, Run};
@@ -32,10 +34,11 @@ impl LexedRecognizer {
         for text in texts {
             let mut terminals: Vec<u32> = Vec::new();
             if let Some((&first, rest)) = text.split_first() {
-                if !after_byte.contains_key(&first) {
-                    after_byte.insert(first, self.after_byte(&mut tables, &runs, first)?);
-                }
-                for &RunAfterByte { run, has_begun } in &after_byte[&first] {
+                let after = match after_byte.entry(first) {
+                    Entry::Occupied(known) => known.into_mut(),
+                    Entry::Vacant(new) => new.insert(self.after_byte(&mut tables, &runs, first)?),
+                };
+                for &RunAfterByte { run, has_begun } in after.iter() {
                     for terminal in tables.first_lexeme(run, rest)? {
                         // The stack decides which rule needs the terminal; the lexeme does not count.
                         let key = (Run { configuration: runs[0].configuration, ..run }, has_begun, terminal);
