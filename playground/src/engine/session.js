@@ -50,7 +50,9 @@ export class Session {
     const grammar = readGrammar(document, this.#definitions);
     try {
       const [warnings, diagrams] = [grammar.warnings(), grammar.diagrams()];
-      this.#compiled = grammar.compile(this.#vocabulary, {limits: LIMITS});
+      // A tokenizer.json does not say which special token ends a text.
+      const end = this.#vocabulary.eos.length > 0 ? "eos" : "eager";
+      this.#compiled = grammar.compile(this.#vocabulary, {end, limits: LIMITS});
       this.#matcher = this.#compiled.matcher();
       return {warnings, diagrams, hasLexer: this.#compiled.hasLexer};
     } finally {
