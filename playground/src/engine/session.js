@@ -6,7 +6,7 @@ import {encode} from "../bytes.js";
 
 const LIMITS = {milliseconds: 4000};
 const MAX_FORCED_BYTES = 400;
-const MAX_SHOWN_TOKENS = 400;
+const MAX_TOKENS_OF_A_GROUP = 40;
 const MAX_TREE_BYTES = 20_000;
 
 const READERS = {
@@ -50,7 +50,9 @@ export class Session {
     const grammar = readGrammar(document, this.#definitions);
     try {
       const [warnings, diagrams] = [grammar.warnings(), grammar.diagrams()];
-      this.#compiled = grammar.compile(this.#vocabulary, {limits: LIMITS});
+      // A tokenizer.json does not say which special token ends a text.
+      const end = this.#vocabulary.eos.length > 0 ? "eos" : "eager";
+      this.#compiled = grammar.compile(this.#vocabulary, {end, limits: LIMITS});
       this.#matcher = this.#compiled.matcher();
       return {warnings, diagrams, hasLexer: this.#compiled.hasLexer};
     } finally {
@@ -166,7 +168,7 @@ export class Session {
 
   // Allowed tokens by the terminal that they continue.
   groups() {
-    return this.#matcher.isFinished ? [] : this.#matcher.tokensByTerminal(MAX_SHOWN_TOKENS);
+    return this.#matcher.isFinished ? [] : this.#matcher.tokensByTerminal(MAX_TOKENS_OF_A_GROUP);
   }
 
   tree(text) {

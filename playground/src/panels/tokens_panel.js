@@ -4,6 +4,15 @@ import {shown} from "../bytes.js";
 import {$, element, number, plural} from "../dom.js";
 
 export function mountTokens({results, appendToken}) {
+  // The first token of each group is a stop of the tab key; arrow keys go from token to token.
+  $("tokens").addEventListener("keydown", (event) => {
+    const step = {ArrowRight: 1, ArrowLeft: -1}[event.key];
+    const buttons = [...$("tokens").querySelectorAll("button")];
+    const next = buttons[buttons.indexOf(event.target) + step];
+    if (!step || !buttons.includes(event.target) || !next) return;
+    event.preventDefault();
+    next.focus();
+  });
   results.on(["groups", "mask"], ({groups, mask}) => {
     if (!mask || !groups) {
       $("tokens").replaceChildren();
@@ -22,9 +31,11 @@ function groupOf({terminal, rule, count, tokens}, appendToken) {
     terminal === null ? "tokens without text" : element("code", {}, terminal),
     rule ? element("span", {class: "quiet"}, `in ${rule}`) : undefined,
     element("span", {class: "quiet"}, plural(count, "token")));
-  const items = tokens.map(({id, bytes, name}) => {
+  const items = tokens.map(({id, bytes, name}, index) => {
     const label = bytes ? shown(bytes) : name ?? `token ${id}`;
-    const button = element("button", {type: "button", class: "token", title: `token ${id}`, onclick: () => appendToken(id, bytes)}, label);
+    const button = element("button", {
+      type: "button", class: "token", title: `token ${id}`, tabindex: index === 0 ? undefined : "-1", onclick: () => appendToken(id, bytes),
+    }, label);
     return element("li", {}, button);
   });
   return element("div", {class: "group"}, head, element("ul", {"aria-label": terminal ?? "tokens without text"}, ...items));
