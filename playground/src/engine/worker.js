@@ -7,6 +7,9 @@ import {witnesses} from "./witness.js";
 
 // Time after which a stage lets messages in, in milliseconds.
 const SLICE_MS = 12;
+// Time after a mask before the rest of its answer, in milliseconds: the tokens by terminal take up to 0.5 s where many are
+// allowed, and would delay the mask after the next key.
+const TYPING_PAUSE_MS = 150;
 
 // A promise of the engine.
 let started;
@@ -121,6 +124,7 @@ async function analyse(sequence, document, text, step) {
     kind: "mask", sequence, text, ids: read.ids, offsets: read.offsets, legal: read.legal, fits: read.fits, step: at,
     wrong, ...mask, ...session.next(),
   }, [mask.words.buffer]);
+  await new Promise((resolve) => setTimeout(resolve, TYPING_PAUSE_MS));
   if (!await isCurrent(sequence)) return;
   postMessage({kind: "groups", sequence, groups: labelled(session.groups())});
   if (!await isCurrent(sequence)) return;

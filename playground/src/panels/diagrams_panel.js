@@ -23,7 +23,7 @@ function figureOf({rule, svg}) {
   const drawing = document.importNode(parsed, true);
   drawing.setAttribute("role", "img");
   drawing.setAttribute("aria-label", `Railroad diagram of ${rule}`);
-  const figure = element("div", {class: "diagram"}, element("h3", {}, rule), drawing);
+  const figure = element("div", {class: "diagram"}, element("h3", {class: "visually-hidden"}, rule), drawing);
   figure.dataset.of = rule;
   figure.addEventListener("click", ({target}) => {
     const name = target.closest("[data-rule]")?.dataset.rule;
