@@ -70,7 +70,7 @@ impl PySchemaOptions {
                 Some(max) => Whitespace::Flexible { max },
             }
         };
-        options.key_order = choose("key_order", key_order, KEY_ORDERS)?;
+        options.key_order = named(key_order)?;
         options.unique_names = if unique_names { UniqueNames::All } else { UniqueNames::Declared };
         options.escapes = named(escapes)?;
         options.numbers = named(numbers)?;
@@ -107,7 +107,7 @@ impl PySchemaOptions {
         fields.set_item("max_whitespace", max_whitespace)?;
         fields.set_item("separators", separators)?;
         fields.set_item("indent", indent)?;
-        fields.set_item("key_order", name_of(options.key_order, KEY_ORDERS))?;
+        fields.set_item("key_order", options.key_order.name())?;
         fields.set_item("unique_names", options.unique_names == UniqueNames::All)?;
         fields.set_item("escapes", options.escapes.name())?;
         fields.set_item("numbers", options.numbers.name())?;
