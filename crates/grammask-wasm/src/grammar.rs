@@ -29,7 +29,7 @@ pub struct JsGrammar {
 /// What a grammar compiles to.
 enum GrammarLanguage {
     ContextFree { grammar: Arc<Grammar>, embedded: Vec<EmbeddedGrammar> },
-    Lexed(LexedGrammar),
+    Lexed(Box<LexedGrammar>),
 }
 
 #[wasm_bindgen(js_class = Grammar)]
@@ -159,7 +159,7 @@ impl JsGrammar {
         let definition = lexed_definition::read(definition, fields.start.as_deref().unwrap_or("file"))?;
         let grammar = LexedGrammar::new(&definition, &fields.limits.limits()).map_err(grammar_error)?;
         Ok(Self {
-            language: GrammarLanguage::Lexed(grammar),
+            language: GrammarLanguage::Lexed(Box::new(grammar)),
             rules: None,
             source: Arc::from(""),
             warnings: Vec::new(),
@@ -221,7 +221,7 @@ impl JsGrammar {
                 CompiledGrammar::with_embedded(grammar, embedded, vocabulary, options)
             }
             GrammarLanguage::Lexed(grammar) => {
-                CompiledGrammar::from_lexed(grammar.clone(), vocabulary, options)
+                CompiledGrammar::from_lexed(LexedGrammar::clone(grammar), vocabulary, options)
             }
         };
         let rules = match &self.language {
@@ -254,7 +254,7 @@ impl JsGrammar {
         let (definition, more_warnings) = definition_from_rules(&rules, options, limits)?;
         warnings.extend(more_warnings);
         Ok(Self {
-            language: GrammarLanguage::Lexed(LexedGrammar::new(&definition, limits)?),
+            language: GrammarLanguage::Lexed(Box::new(LexedGrammar::new(&definition, limits)?)),
             source: rules.source().clone(),
             rules: Some(Arc::new(rules)),
             warnings,
