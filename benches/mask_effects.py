@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from grammask import apply_mask
 
-ROUNDS = 60
+ROUNDS = 40
 
 
 def alternated(
