@@ -139,8 +139,8 @@ impl Matcher {
         cost.ok_or_else(|| cache.no_completion())
     }
 
-    /// A completion with at most [`Matcher::tokens_to_finish`] tokens: fewer where that number is one of bytes. Empty after
-    /// the end. Deterministic.
+    /// A completion with at most [`Matcher::tokens_to_finish`] tokens: fewer where that number is one of bytes. Empty
+    /// after the end. Deterministic.
     ///
     /// # Errors
     /// As [`Matcher::tokens_to_finish`].

@@ -2,10 +2,10 @@
 //!
 //! Hart, Nilsson and Raphael, "A Formal Basis for the Heuristic Determination of Minimum Cost Paths", 1968. States are
 //! expanded in the order of the sum of tokens so far and a lower bound of the tokens still needed, all states of one
-//! sum before the next, up to the number of tokens of the state's spelling. The search gives up after a number of
-//! transitions or of states, counted over whole sums, and where states are large: if a search from a state succeeds, one from the state after the
-//! first token of a shortest path counts subsets of these and succeeds too. So the states whose cost is exact are
-//! closed under their shortest completions, and the result depends on the state alone.
+//! sum before the next, up to the number of tokens of the state's spelling. The search gives up at a large state, and
+//! after a number of transitions or of states, counted over whole sums: if a search from a state succeeds, one from the
+//! state after the first token of a shortest path reads subsets of these and succeeds too. So the states whose cost is
+//! exact are closed under their shortest completions, and the result depends on the state alone.
 
 use std::collections::BTreeMap;
 
