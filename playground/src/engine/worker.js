@@ -7,7 +7,7 @@ import {witnesses} from "./witness.js";
 
 // Time after which a stage lets messages in, in milliseconds.
 const SLICE_MS = 12;
-// Time after a mask before the rest of its answer, in milliseconds: the tokens by terminal take up to 0.5 s where many are
+// Time after a mask before the rest of its answer, in milliseconds: the tokens by terminal take longest where many are
 // allowed, and would delay the mask after the next key.
 const TYPING_PAUSE_MS = 150;
 
