@@ -128,7 +128,7 @@ figures: $(PACKAGE) ## the figures of docs/diagrams.md
 	$(BIN)/grammask draw examples/grammars/json.kbnf --automaton number -o docs/pictures/automaton.svg
 
 # The site goes to target/site, the API documentation of the crates to target/doc.
-docs: $(PACKAGE) $(DOCUMENTATION) ## the documentation site and the API documentation of the crates
+docs: $(PACKAGE) $(DOCUMENTATION) $(PLAYGROUND) ## the documentation site and the API documentation of the crates
 	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --strict --quiet
 	RUSTDOCFLAGS="-D warnings" $(CARGO) doc --workspace --no-deps
 
