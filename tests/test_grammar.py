@@ -110,7 +110,7 @@ def test_texts_that_end_with_end_tokens_need_one() -> None:
     vocabulary = Vocabulary([b"a"])
     assert errors_of(lambda: grammar.compile(vocabulary)).code == "missing-end-token"
     assert grammar.compile(vocabulary, end="eager").end == "eager"
-    with pytest.raises(ValueError, match="'eos' and 'eager'"):
+    with pytest.raises(ValueError, match='"eos", "eager"'):
         grammar.compile(vocabulary, end="late")  # type: ignore[arg-type]
 
 

@@ -237,8 +237,9 @@ fn print(grammar: &str) -> Result<String, GrammarError> {
 #[test]
 fn documented_example() {
     let page = std::fs::read_to_string(folder().join("../../docs/kbnf.md")).expect("docs/kbnf.md is there");
-    let example =
-        page.split("```").nth(1).and_then(|block| block.strip_prefix("text")).expect("it has an example");
+    let block = page.split("```").nth(1).expect("it has an example");
+    let (attributes, example) = block.split_once('\n').expect("the first line has attributes");
+    assert!(attributes.contains("notation=kbnf"), "{attributes}");
     print(example).unwrap_or_else(|error| panic!("{error}"));
 }
 
