@@ -171,7 +171,7 @@ $(DOCUMENTATION): $(VENV) pyproject.toml
 	$(PIP) install --quiet --group docs
 	touch $@
 
-$(BROWSER): $(VENV) pyproject.toml
+$(BROWSER): $(DEVELOPMENT)
 	$(PIP) install --quiet --group browser
 	touch $@
 
