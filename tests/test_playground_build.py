@@ -3,35 +3,17 @@
 from __future__ import annotations
 
 import json
-import shutil
-import subprocess
-from pathlib import Path
 
 import pytest
-
-PLAYGROUND = Path(__file__).parents[1] / "playground"
+from playground_scripts import bundler, run
 
 
 @pytest.fixture
-def bundle(monkeypatch):
-    monkeypatch.syspath_prepend(str(PLAYGROUND))
-    from bundle import bundle
-
-    return bundle
+def bundle():
+    return bundler().bundle
 
 
-def run(bundle, folder: Path, source: str) -> str:
-    """Bundle a module beside the modules of the playground, and return its output in node."""
-    if shutil.which("node") is None:
-        pytest.skip("node is not installed")
-    entry = folder / "entry.js"
-    entry.write_text(source)
-    script = folder / "bundled.cjs"
-    script.write_text(bundle(entry, {path.name: path for path in (PLAYGROUND / "src").glob("*.js")}))
-    return subprocess.run(["node", script], capture_output=True, text=True, check=True, timeout=60).stdout
-
-
-def test_forms_of_imports_and_exports(bundle, tmp_path):
+def test_forms_of_imports_and_exports(tmp_path):
     (tmp_path / "a.js").write_text(
         "export const one = 1;\nexport function $(x) {\n  return x;\n}\nexport class A {}\n"
     )
@@ -46,7 +28,7 @@ more();
 more();
 console.log(b.count, a.one, typeof a.A);
 """
-    assert run(bundle, tmp_path, source) == "2 1 function\n"
+    assert run(tmp_path, source) == "2 1 function\n"
 
 
 def test_modules_are_errors_in_other_forms(bundle, tmp_path):
@@ -60,7 +42,7 @@ def test_modules_are_errors_in_other_forms(bundle, tmp_path):
         bundle(entry, {})
 
 
-def test_the_curve_visits_each_cell_and_neighbours(bundle, tmp_path):
+def test_the_curve_visits_each_cell_and_neighbours(tmp_path):
     source = """import {curve, sideFor} from "./hilbert.js";
 const side = 32;
 const cells = curve(side);
@@ -71,10 +53,10 @@ for (let i = 1; i < cells.length; i++) {
 }
 console.log(new Set(cells).size, jumps, [1, 2, 4, 5, 257, 200019].map(sideFor).join());
 """
-    assert run(bundle, tmp_path, source) == "1024 0 1,2,2,4,32,512\n"
+    assert run(tmp_path, source) == "1024 0 1,2,2,4,32,512\n"
 
 
-def test_places_of_json(bundle, tmp_path):
+def test_places_of_json(tmp_path):
     text = '{"a b": [1, {"c/~": "x\\"y"}, []], "é": {}, "z": tru'
     source = f"""import {{jsonPlaces}} from "./json_places.js";
 const text = {json.dumps(text)};
@@ -82,7 +64,7 @@ const places = [...jsonPlaces(text)];
 console.log(JSON.stringify(places.map(([pointer, {{key, value}}]) =>
   [pointer, key && text.slice(...key), text.slice(...value)])));
 """
-    assert json.loads(run(bundle, tmp_path, source)) == [
+    assert json.loads(run(tmp_path, source)) == [
         ["#", None, text],
         ["#/a%20b", '"a b"', '[1, {"c/~": "x\\"y"}, []]'],
         ["#/a%20b/0", None, "1"],
@@ -101,10 +83,10 @@ def test_places_of_texts_that_are_no_json(bundle, tmp_path, text):
     source = f"""import {{jsonPlaces}} from "./json_places.js";
 console.log([...jsonPlaces({json.dumps(text)})].length >= 0);
 """
-    assert run(bundle, tmp_path, source) == "true\n"
+    assert run(tmp_path, source) == "true\n"
 
 
-def test_shared_states(bundle, tmp_path):
+def test_shared_states(tmp_path):
     source = """import {fragmentOf, stateOf} from "./share.js";
 const defaults = {text: "", step: null, tab: "a"};
 (async () => {
@@ -115,16 +97,16 @@ const defaults = {text: "", step: null, tab: "a"};
   console.log(await stateOf("#s=AAAA", defaults), await stateOf("#text", defaults), await stateOf("", defaults));
 })();
 """
-    assert run(bundle, tmp_path, source).splitlines() == [
+    assert run(tmp_path, source).splitlines() == [
         "true 5000 3 b undefined",
         '{"text":"","step":null,"tab":"a"}',
         "undefined undefined undefined",
     ]
 
 
-def test_bytes_for_display(bundle, tmp_path):
+def test_bytes_for_display(tmp_path):
     source = """import {characterOffsets, encode, shown} from "./bytes.js";
 console.log(shown(encode("a b\\n\\u200b\\u00e9")), shown(Uint8Array.of(0xc3, 0x41)));
 console.log(Array.from(characterOffsets("aé😀")).join());
 """
-    assert run(bundle, tmp_path, source).splitlines() == ["a␣b\\n\\u{200b}é \\xc3A", "0,1,1,2,2,2,2,4"]
+    assert run(tmp_path, source).splitlines() == ["a␣b\\n\\u{200b}é \\xc3A", "0,1,1,2,2,2,2,4"]
