@@ -88,8 +88,8 @@ mod streamlining;
 pub use definition::from_rules::{InlinePatterns, LexedOptions, definition_from_rules};
 pub use definition::grammar::{
     ByteClasses, ConflictPolicy, Indentation, IndentationSource, LexedDefinition, LexedGrammar,
-    LexedProduction, LexedSymbol, LexedTerminal, LexerKind, LexingRule, ParserKind, ProductionId,
-    ProductionSource, TerminalPattern, TerminalRole, TerminalSource,
+    LexedProduction, LexedSymbol, LexedTerminal, LexerKind, LexingRule, ParserKind, PatternSource,
+    ProductionId, ProductionSource, TerminalPattern, TerminalRole, TerminalSource,
 };
 pub use definition::terminal_automaton::AutomatonState;
 pub use parser::lalr::{Conflict, LalrTable, ParserAction};

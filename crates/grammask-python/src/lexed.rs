@@ -9,9 +9,9 @@ use grammask::frontends::directives::Directive;
 use grammask::frontends::{gbnf, kbnf};
 use grammask::grammar::{Diagnostic, EmbeddedTexts, Grammar, GrammarError};
 use grammask::lexing::{
-    AutomatonState, ConflictPolicy, EntryCounts, IndentationSource, InlinePatterns, LalrTable,
-    LexedDefinition, LexedGrammar, LexedOptions, LexerKind, LexingRule, PairCounts, ParserKind,
-    PreparedGrammar, ProductionSource, STREAMLINING_STEPS, TerminalPattern, TerminalRole, TerminalSource,
+    ConflictPolicy, EntryCounts, IndentationSource, InlinePatterns, LalrTable, LexedDefinition, LexedGrammar,
+    LexedOptions, LexerKind, LexingRule, PairCounts, ParserKind, PatternSource, PreparedGrammar,
+    ProductionSource, STREAMLINING_STEPS, TerminalPattern, TerminalRole, TerminalSource,
     definition_from_rules,
 };
 use grammask::{CompileOptions, CompiledGrammar, EmbeddedGrammar, Limits, diagrams};
@@ -116,13 +116,22 @@ impl PyLexedGrammar {
 }
 
 /// Name, kind of pattern, pattern, spellings of a literal (or empty), priority, role.
-type TerminalTuple = (String, String, PatternSource, String, i32, String);
+type TerminalTuple = (String, String, PatternArgument, String, i32, String);
 
 /// A literal or regular expression, or a serialised automaton.
 #[derive(FromPyObject)]
-enum PatternSource {
+enum PatternArgument {
     Text(String),
     Automaton(Vec<u8>),
+}
+
+impl From<PatternArgument> for PatternSource {
+    fn from(argument: PatternArgument) -> Self {
+        match argument {
+            PatternArgument::Text(text) => Self::Text(text),
+            PatternArgument::Automaton(bytes) => Self::Automaton(bytes),
+        }
+    }
 }
 
 /// Left-hand side, right-hand side, priority.
@@ -153,37 +162,13 @@ impl PyLexedGrammar {
         limits: Option<&PyLimits>,
     ) -> PyResult<Self> {
         let terminals = terminals.into_iter().map(|(name, kind, pattern, spellings, priority, role)| {
-            let pattern = match (&*kind, pattern) {
-                ("literal", PatternSource::Text(text)) if spellings.is_empty() => {
-                    TerminalPattern::Literal(text.into_bytes())
-                }
-                ("literal", PatternSource::Text(text)) => {
-                    TerminalPattern::Spelled { text: text.into_bytes(), spellings }
-                }
-                ("regex", PatternSource::Text(text)) => TerminalPattern::Regex(text),
-                ("automaton", PatternSource::Automaton(bytes)) => {
-                    let states = AutomatonState::automaton_from_bytes(&bytes);
-                    TerminalPattern::Automaton(states.unwrap_or_default())
-                }
-                ("declared", _) => TerminalPattern::Declared,
-                _ => {
-                    return Err(PyValueError::new_err(format!(
-                        "{kind:?} is not one of 'literal', 'regex', 'automaton' and 'declared', or its pattern is \
-                         of another type"
-                    )));
-                }
+            let Some(pattern) = TerminalPattern::of_kind(&kind, pattern.into(), spellings) else {
+                return Err(PyValueError::new_err(format!(
+                    "{kind:?} is not one of 'literal', 'regex', 'automaton' and 'declared', or its pattern is of another \
+                     type or damaged"
+                )));
             };
-            let role = match &*role {
-                "parsed" => TerminalRole::Parsed,
-                "ignored" => TerminalRole::Ignored,
-                "refused" => TerminalRole::Refused,
-                "reserved" => TerminalRole::Reserved,
-                _ => {
-                    return Err(PyValueError::new_err(format!(
-                        "{role:?} is not one of 'parsed', 'reserved', 'ignored' and 'refused'"
-                    )));
-                }
-            };
+            let role: TerminalRole = named(&role)?;
             Ok(TerminalSource { name, pattern, priority, role })
         });
         let definition = LexedDefinition {

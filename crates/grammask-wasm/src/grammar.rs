@@ -11,7 +11,7 @@ use wasm_bindgen::prelude::*;
 use crate::compiled::JsCompiledGrammar;
 use crate::failures::{JsResult, diagnostics_json, grammar_error, invalid_argument};
 use crate::lexed_definition;
-use crate::options::{CompilingOptions, RuleOptions, options};
+use crate::options::{CompilingOptions, RuleGrammarOptions, options};
 use crate::schema_options::SchemaFields;
 use crate::vocabulary::JsVocabulary;
 
@@ -40,7 +40,7 @@ impl JsGrammar {
     /// All errors of the source; an option that does not exist.
     #[wasm_bindgen(js_name = fromKbnf)]
     pub fn from_kbnf(text: &str, fields: &str) -> JsResult<Self> {
-        let fields: RuleOptions = options(fields)?;
+        let fields: RuleGrammarOptions = options(fields)?;
         let (limits, start) = (fields.limits.limits(), fields.start.as_deref().unwrap_or("start"));
         match fields.lexing()? {
             None => {
@@ -68,7 +68,7 @@ impl JsGrammar {
     /// All errors of the source; an option that does not exist.
     #[wasm_bindgen(js_name = fromGbnf)]
     pub fn from_gbnf(text: &str, fields: &str) -> JsResult<Self> {
-        let fields: RuleOptions = options(fields)?;
+        let fields: RuleGrammarOptions = options(fields)?;
         let (limits, start) = (fields.limits.limits(), fields.start.as_deref().unwrap_or("root"));
         let dialect = match &*fields.dialect {
             "llama.cpp" => gbnf::Dialect::LlamaCpp,
@@ -104,7 +104,7 @@ impl JsGrammar {
     /// The errors of the expression; an option that does not exist.
     #[wasm_bindgen(js_name = fromRegex)]
     pub fn from_regex(pattern: &str, fields: &str) -> JsResult<Self> {
-        let fields: RuleOptions = options(fields)?;
+        let fields: RuleGrammarOptions = options(fields)?;
         let limits = fields.limits.limits();
         let grammar = match &*fields.syntax {
             "rust" => regex_grammar::grammar(pattern, &limits),
@@ -122,7 +122,7 @@ impl JsGrammar {
     /// If there are none, or a limit is exceeded.
     #[wasm_bindgen(js_name = fromChoices)]
     pub fn from_choices(texts: &str, fields: &str) -> JsResult<Self> {
-        let fields: RuleOptions = options(fields)?;
+        let fields: RuleGrammarOptions = options(fields)?;
         let texts: Vec<String> = options(texts)?;
         let grammar = choices::grammar(&texts, &fields.limits.limits()).map_err(grammar_error)?;
         Ok(Self::context_free(grammar, Vec::new()))
@@ -155,7 +155,7 @@ impl JsGrammar {
     /// # Errors
     /// If the text is no definition, or has no such start symbol.
     pub fn bundled(definition: &str, fields: &str) -> JsResult<Self> {
-        let fields: RuleOptions = options(fields)?;
+        let fields: RuleGrammarOptions = options(fields)?;
         let definition = lexed_definition::read(definition, fields.start.as_deref().unwrap_or("file"))?;
         let grammar = LexedGrammar::new(&definition, &fields.limits.limits()).map_err(grammar_error)?;
         Ok(Self {

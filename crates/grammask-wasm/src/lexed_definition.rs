@@ -1,7 +1,7 @@
 //! The definition of a bundled grammar: a file of `python/grammask/grammars/definitions/`.
 
 use grammask::lexing::{
-    AutomatonState, ConflictPolicy, IndentationSource, LexedDefinition, LexerKind, LexingRule, ParserKind,
+    ConflictPolicy, IndentationSource, LexedDefinition, LexerKind, LexingRule, ParserKind, PatternSource,
     ProductionSource, TerminalPattern, TerminalRole, TerminalSource,
 };
 use serde::Deserialize;
@@ -49,29 +49,14 @@ pub(crate) fn read(text: &str, start: &str) -> JsResult<LexedDefinition> {
         return Err(invalid_argument(message));
     };
     let terminals = file.terminals.into_iter().map(|(name, kind, pattern, spellings, priority, role)| {
-        let pattern = match (&*kind, pattern) {
-            ("literal", PatternField::Text(text)) if spellings.is_empty() => {
-                TerminalPattern::Literal(text.into_bytes())
+        let source = match pattern {
+            PatternField::Text(text) => PatternSource::Text(text),
+            PatternField::Automaton { base64 } => {
+                PatternSource::Automaton(from_base64(&base64).ok_or_else(|| damaged(&name))?)
             }
-            ("literal", PatternField::Text(text)) => {
-                TerminalPattern::Spelled { text: text.into_bytes(), spellings }
-            }
-            ("regex", PatternField::Text(text)) => TerminalPattern::Regex(text),
-            ("automaton", PatternField::Automaton { base64 }) => {
-                let bytes = from_base64(&base64).unwrap_or_default();
-                let states = AutomatonState::automaton_from_bytes(&bytes);
-                TerminalPattern::Automaton(states.ok_or_else(|| damaged(&name))?)
-            }
-            ("declared", _) => TerminalPattern::Declared,
-            _ => return Err(damaged(&name)),
         };
-        let role = match &*role {
-            "parsed" => TerminalRole::Parsed,
-            "ignored" => TerminalRole::Ignored,
-            "refused" => TerminalRole::Refused,
-            "reserved" => TerminalRole::Reserved,
-            _ => return Err(damaged(&name)),
-        };
+        let pattern = TerminalPattern::of_kind(&kind, source, spellings).ok_or_else(|| damaged(&name))?;
+        let role: TerminalRole = named(&role)?;
         Ok(TerminalSource { name, pattern, priority, role })
     });
     Ok(LexedDefinition {

@@ -58,7 +58,7 @@ impl LimitOptions {
 /// The options of a grammar of rules.
 #[derive(Deserialize)]
 #[serde(default, deny_unknown_fields, rename_all = "camelCase")]
-pub(crate) struct RuleOptions {
+pub(crate) struct RuleGrammarOptions {
     pub(crate) start: Option<String>,
     pub(crate) lexer: Option<String>,
     pub(crate) parser: Option<String>,
@@ -67,7 +67,7 @@ pub(crate) struct RuleOptions {
     pub(crate) limits: LimitOptions,
 }
 
-impl Default for RuleOptions {
+impl Default for RuleGrammarOptions {
     fn default() -> Self {
         Self {
             start: None,
@@ -80,7 +80,7 @@ impl Default for RuleOptions {
     }
 }
 
-impl RuleOptions {
+impl RuleGrammarOptions {
     /// The lexer and the parser; `None` for rules that derive texts byte by byte.
     pub(crate) fn lexing(&self) -> JsResult<Option<(LexerKind, ParserKind)>> {
         let lexer: Option<LexerKind> = self.lexer.as_deref().map(named).transpose()?;

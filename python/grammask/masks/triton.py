@@ -18,6 +18,14 @@ BLOCK = 4096
 
 # Triton compiles annotations for the device, so only constants have any.
 @triton.jit  # type: ignore[untyped-decorator, unused-ignore]
+def _is_refused(mask, columns, words):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
+    """Whether the row of a mask at an address refuses some columns; those beyond its words are refused."""
+    word = columns >> 5
+    bits = tl.load(mask + word, mask=word < words, other=0)
+    return ((bits >> (columns & 31)) & 1) == 0
+
+
+@triton.jit  # type: ignore[untyped-decorator, unused-ignore]
 def _refuse_block(  # type: ignore[no-untyped-def]
     logits,  # noqa: ANN001
     mask,  # noqa: ANN001
@@ -32,9 +40,7 @@ def _refuse_block(  # type: ignore[no-untyped-def]
     row = tl.program_id(0).to(tl.int64)
     target = tl.load(rows + row) if has_rows else row
     columns = tl.program_id(1) * block + tl.arange(0, block)
-    word = columns >> 5
-    bits = tl.load(mask + row * mask_stride + word, mask=word < words, other=0)
-    is_refused = ((bits >> (columns & 31)) & 1) == 0
+    is_refused = _is_refused(mask + row * mask_stride, columns, words)
     refused = tl.full([block], float("-inf"), tl.float32).to(logits.dtype.element_ty)
     tl.store(logits + target * logits_stride + columns, refused, mask=is_refused & (columns < width))
 
@@ -83,9 +89,7 @@ def _refuse_block_with_sums(  # type: ignore[no-untyped-def]
     row = tl.program_id(0).to(tl.int64)
     target = tl.load(rows + row) if has_rows else row
     columns = tl.program_id(1) * block + tl.arange(0, block)
-    word = columns >> 5
-    bits = tl.load(mask + row * mask_stride + word, mask=word < words, other=0)
-    is_refused = ((bits >> (columns & 31)) & 1) == 0
+    is_refused = _is_refused(mask + row * mask_stride, columns, words)
     is_inside = columns < width
     addresses = logits + target * logits_stride + columns
     values = tl.load(addresses, mask=is_inside, other=float("-inf")).to(precision)

@@ -19,6 +19,7 @@
 //! | `completion` | shortest completions of sets |
 //! | `inside_terminal` | sets inside one terminal, or the copies of one |
 //! | `trace` | recorded steps, replayed for sets of one core |
+//! | `set_reader` | what masks are composed from |
 //! | `describe` | sets as text |
 //! | [`mod@reference`] | a plain textbook recogniser, the oracle |
 //!
@@ -36,6 +37,7 @@ pub mod reference;
 mod remembered;
 mod set;
 mod set_core;
+mod set_reader;
 mod step_budget;
 mod stepping;
 mod token_ends;
@@ -50,7 +52,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::lowering::{DotId, NormalForm, Symbol};
-use grammask_automata::{Automata, ByteSet};
+use grammask_automata::ByteSet;
 use grammask_collections::incremental_hash_table::IncrementalHashTable;
 use grammask_collections::state_table::MemoTransition;
 use grammask_diagnostics::{Deadline, LimitExceeded, Limits};
@@ -59,7 +61,7 @@ use grammask_engine::{
     TokenEvent, TokenMatch,
 };
 use grammask_grammar::{Terminal, ValueCondition, ValueKind, ValueSupply};
-use grammask_vocabulary::{TokenTrie, TrieNode, Vocabulary};
+use grammask_vocabulary::Vocabulary;
 
 use completion::{Completions, ValueCompletions, ValueEscapes};
 use continuation::{Content, InternContinuations};
@@ -78,6 +80,7 @@ pub(crate) use kernel::{Item, ItemState};
 pub(crate) use left_corner::LeftCorners;
 pub(crate) use remembered::{CompletingNode, OpenValue, PrefixId, RepeatingNodes};
 pub(crate) use set_core::{CoreId, SetCore};
+pub(crate) use set_reader::{Machine, MaskItems, SetReader};
 
 /// Number of new sets between two checks of the memory limit: summing up the memory takes as long as creating a small
 /// set.
@@ -146,19 +149,6 @@ struct Builder {
     next: Vec<ContinuationId>,
     /// Scratch, for each step inside another: the items of the set that it leaves, and the kernel that it reaches.
     scratch: Vec<(Vec<Item>, Kernel)>,
-}
-
-/// The parts of a recogniser from which masks are composed.
-pub(crate) struct Machine<'a> {
-    pub(crate) form: &'a NormalForm,
-    pub(crate) automata: &'a mut Automata,
-    pub(crate) embedded: &'a EmbeddedStates,
-    pub(crate) continuations: &'a Continuations,
-    pub(crate) left_corners: &'a LeftCorners,
-    /// Whether the grammar has values.
-    pub(crate) has_values: bool,
-    /// The initial state of each terminal, as if it did not count tokens.
-    pub(crate) starts: &'a [ItemState],
 }
 
 impl Recognizer {
@@ -357,12 +347,6 @@ impl Recognizer {
     #[must_use]
     pub fn replayed_traces(&self) -> usize {
         self.lock().traces.replayed()
-    }
-
-    /// A set with the parts of the recogniser, under its lock. Steps that are not memoised wait until the reader is
-    /// dropped.
-    pub(crate) fn read(&self, set: SetId) -> SetReader<'_> {
-        SetReader { recognizer: self, set, builder: self.lock() }
     }
 
     /// Whether a text of the grammar itself, not of an embedded one, can have values with conditions.
@@ -646,152 +630,6 @@ impl Engine for Recognizer {
         deadline: &Deadline,
     ) -> Result<Option<u32>, LimitExceeded> {
         self.compute_longest_completion_after(set, bytes, vocabulary, deadline)
-    }
-}
-
-/// The items from which the mask of a set is composed, as if terminals did not count tokens.
-pub(crate) struct MaskItems {
-    /// The items of the kernel; if an embedded grammar begins or goes on in the set, all items before or inside a
-    /// terminal.
-    pub(crate) items: Vec<Item>,
-    /// Whether an embedded grammar begins or goes on in the set.
-    pub(crate) is_embedded: bool,
-}
-
-/// A set with the parts of the recogniser, under its lock. Masks are composed through it.
-pub(crate) struct SetReader<'a> {
-    recognizer: &'a Recognizer,
-    set: SetId,
-    builder: MutexGuard<'a, Builder>,
-}
-
-impl SetReader<'_> {
-    /// The set.
-    pub(crate) fn set(&self) -> SetId {
-        self.set
-    }
-
-    /// The items of the set from which its mask is composed.
-    pub(crate) fn mask_items(&mut self) -> Result<MaskItems, LimitExceeded> {
-        let mut items = self.builder.items(self.recognizer.set(self.set));
-        let mut is_embedded = false;
-        if !self.builder.stepper.embedded.is_empty() {
-            let scans = self.builder.scans(self.recognizer, self.set)?;
-            is_embedded = scans.iter().any(|item| self.builder.stepper.is_embedded(item.state));
-            if is_embedded {
-                items = scans;
-            }
-        }
-        if self.recognizer.counts_tokens {
-            for item in &mut items {
-                if let Some(limited) = self.builder.stepper.token_limited(item.state) {
-                    item.state = limited.state;
-                }
-            }
-        }
-        Ok(MaskItems { items, is_embedded })
-    }
-
-    /// Whether terminals that count tokens have so many left that they do not constrain the next token. Then the mask
-    /// is that of a grammar in which they do not count.
-    pub(crate) fn has_ample_tokens(&mut self) -> Result<bool, LimitExceeded> {
-        if !self.recognizer.counts_tokens {
-            return Ok(true);
-        }
-        let Builder { stepper, continuations, .. } = &mut *self.builder;
-        let core = continuations.cores.get(self.recognizer.set(self.set).data.core());
-        let states = core.items.iter().map(|item| item.state);
-        stepper.has_ample_tokens(self.recognizer.limited_count, states)
-    }
-
-    /// The values that the text of the set is inside of, and those that can begin there; `None` if a walk is the better
-    /// strategy for the mask.
-    pub(crate) fn open_values(&mut self, trie: &TokenTrie) -> Result<Option<Vec<OpenValue>>, LimitExceeded> {
-        if !self.recognizer.has_values() {
-            return Ok(Some(Vec::new()));
-        }
-        self.builder.open_values(self.recognizer, self.set, trie, 0)
-    }
-
-    /// Whether a text of the grammar can have values with conditions.
-    pub(crate) fn has_values(&self) -> bool {
-        self.recognizer.has_values()
-    }
-
-    /// The core of the set, and its continuations.
-    pub(crate) fn core(&self) -> (CoreId, &[ContinuationId]) {
-        let set = self.recognizer.set(self.set);
-        (set.data.core(), self.builder.parts(set))
-    }
-
-    /// The core of the set, and its continuations, where an item inside a value is followed by those of the set inside
-    /// it, in place of its text. `None` if no item is inside a value.
-    pub(crate) fn core_without_values(&mut self) -> Option<(CoreId, Box<[ContinuationId]>)> {
-        let set = self.recognizer.set(self.set);
-        if !set.data.is_in_value() {
-            return None;
-        }
-        let items = self.builder.items_without_values(self.recognizer, set);
-        let cores = &mut self.builder.continuations.cores;
-        let (core, continuations) = cores.intern(set.data.ends(), items.into_iter());
-        Some((core, continuations.into()))
-    }
-
-    /// The nodes at which values repeat a remembered one that the text of the set is inside of, or that begin there if
-    /// `begins_value`; `None` if they are to be found by [`Self::open_values`].
-    pub(crate) fn repeating_nodes(
-        &mut self,
-        begins_value: bool,
-        trie: &TokenTrie,
-    ) -> Result<Option<RepeatingNodes>, LimitExceeded> {
-        self.builder.repeating_nodes(self.recognizer, self.set, begins_value, trie)
-    }
-
-    /// Whether some value of the grammar may run out of values.
-    pub(crate) fn may_run_out_of_values(&self) -> bool {
-        self.builder.has_scarce_values()
-    }
-
-    /// Nodes at which inexhaustible values are complete, with these values; `nodes` has each with one at which a value
-    /// begins, sorted.
-    pub(crate) fn values_completed_at(
-        &mut self,
-        nodes: &[(TrieNode, TrieNode)],
-        trie: &TokenTrie,
-    ) -> Box<[CompletingNode]> {
-        self.builder.values_completed_at(nodes, trie)
-    }
-
-    /// Whether a value that is complete at a node may repeat one, in any scope, or one that is read in the same token,
-    /// from the root on or after one of the prefixes `open`.
-    pub(crate) fn may_repeat(&self, completing: &CompletingNode, open: &[PrefixId]) -> bool {
-        self.builder.may_repeat(completing, open)
-    }
-
-    /// The continuations of all sets.
-    pub(crate) fn continuations(&self) -> &Continuations {
-        &self.builder.continuations
-    }
-
-    /// The grammar.
-    pub(crate) fn normal_form(&self) -> &NormalForm {
-        &self.recognizer.form
-    }
-
-    /// The parts of the recogniser from which masks are composed.
-    pub(crate) fn machine(&mut self) -> Machine<'_> {
-        let Builder { stepper, continuations, .. } = &mut *self.builder;
-        let Stepper { automata, embedded, predictor, .. } = stepper;
-        let (left_corners, starts) = predictor.parts();
-        let starts = if self.recognizer.counts_tokens { &self.recognizer.uncounted_starts } else { starts };
-        let has_values = self.recognizer.has_values();
-        let form = &self.recognizer.form;
-        Machine { form, automata, embedded, continuations, left_corners, has_values, starts }
-    }
-
-    /// The tokens that token terminals of the set match.
-    pub(crate) fn token_matches(&mut self) -> Result<Vec<TokenMatch>, LimitExceeded> {
-        self.builder.token_matches(self.recognizer, self.set)
     }
 }
 

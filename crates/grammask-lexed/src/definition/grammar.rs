@@ -117,7 +117,36 @@ pub enum TerminalPattern {
     Declared,
 }
 
+/// The source of a [`TerminalPattern`], as files and bindings have it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum PatternSource {
+    /// A literal or a regular expression.
+    Text(String),
+    /// An automaton as bytes ([`AutomatonState::automaton_from_bytes`]).
+    Automaton(Vec<u8>),
+}
+
 impl TerminalPattern {
+    /// The pattern of a kind by its name: `literal` (with alternative spellings, unless these are empty), `regex`,
+    /// `automaton` or `declared`. `None` for other kinds and sources, and for a damaged automaton.
+    #[must_use]
+    pub fn of_kind(kind: &str, source: PatternSource, spellings: String) -> Option<Self> {
+        match (kind, source) {
+            ("literal", PatternSource::Text(text)) if spellings.is_empty() => {
+                Some(Self::Literal(text.into_bytes()))
+            }
+            ("literal", PatternSource::Text(text)) => {
+                Some(Self::Spelled { text: text.into_bytes(), spellings })
+            }
+            ("regex", PatternSource::Text(text)) => Some(Self::Regex(text)),
+            ("automaton", PatternSource::Automaton(bytes)) => {
+                AutomatonState::automaton_from_bytes(&bytes).map(Self::Automaton)
+            }
+            ("declared", _) => Some(Self::Declared),
+            _ => None,
+        }
+    }
+
     /// The byte string of a literal.
     #[must_use]
     pub fn literal(&self) -> Option<&[u8]> {
@@ -142,6 +171,16 @@ pub enum TerminalRole {
     /// They make the text invalid. A refused terminal excludes a match before certain text: a refused `0[0-9]` means
     /// that `0` is not a number before another digit.
     Refused,
+}
+
+impl NamedOption for TerminalRole {
+    const OPTION: &'static str = "role";
+    const NAMES: &'static [(&'static str, Self)] = &[
+        ("parsed", Self::Parsed),
+        ("reserved", Self::Reserved),
+        ("ignored", Self::Ignored),
+        ("refused", Self::Refused),
+    ];
 }
 
 impl TerminalRole {

@@ -15,7 +15,7 @@ from grammask import composition
 from grammask.errors import GrammarError, GrammarSemanticError
 from grammask.schemas.keywords import CONSTRAINTS, CONTENT, CONTENT_KEYWORDS, escaped
 from grammask.structural_tags.parameters.flat_decoder import UNDECLARED_NAME, FlatDecoder
-from grammask.structural_tags.parameters.json_style import is_same_json, json_members
+from grammask.structural_tags.parameters.json_style import is_same_json, members_in_order
 from grammask.structural_tags.parameters.object_alternatives import (
     object_alternatives,
     resolved,
@@ -75,11 +75,8 @@ class FlatStyle:
         Raises:
             ValueError: They cannot be read back, for example because a string contains the end tag.
         """
-        declared = list(schema.get("properties", {})) if isinstance(schema, Mapping) else []
-        members = sorted(
-            json_members(arguments),
-            key=lambda member: declared.index(member.name) if member.name in declared else len(declared),
-        )
+        declared = schema.get("properties", {}) if isinstance(schema, Mapping) else {}
+        members = members_in_order(arguments, declared)
         written = self.opening + "".join(self._tag(member) for member in members)
         decoder = self.decoder(schema, 0, "")
         is_read = decoder.end(written, is_whole=True) == len(written)

@@ -26,6 +26,7 @@ __all__ = [
     "json_end",
     "json_members",
     "json_string",
+    "members_in_order",
 ]
 
 SPACE = r"[ \n\r\t]*"
@@ -180,6 +181,16 @@ def json_members(text: str) -> Iterator[JsonMember]:
         at = after_space(text, value_end)
         if text.startswith(",", at):
             at = after_space(text, at + 1)
+
+
+def members_in_order(text: str, names: Iterable[str]) -> list[JsonMember]:
+    """Returns the members of an object in the order of some names; others come last, as they are written.
+
+    Raises:
+        ValueError: The text is no object.
+    """
+    place = {name: place for place, name in enumerate(names)}
+    return sorted(json_members(text), key=lambda member: place.get(member.name, len(place)))
 
 
 def is_same_json(one: str, other: str) -> bool:

@@ -19,7 +19,7 @@ from grammask.composition import Part
 from grammask.errors import GrammarError
 from grammask.readers.encoded import EncodedSource
 from grammask.structural_tags.parameters.flat_decoder import UNDECLARED_NAME
-from grammask.structural_tags.parameters.json_style import is_same_json, json_members
+from grammask.structural_tags.parameters.json_style import is_same_json, json_members, members_in_order
 from grammask.structural_tags.parameters.literal_decoder import LiteralDecoder
 from grammask.structural_tags.parameters.shape_encoder import ShapeEncoder
 from grammask.structural_tags.parameters.style import EMPTY, Member
@@ -108,11 +108,7 @@ class LiteralStyle:
     def encode(self, schema: Any, context: EncodingContext) -> Part:
         """Returns the part that matches the members of an object."""
         schema = parameters_schema(schema, has_free_names=True)
-        try:
-            return _LiteralEncoder(self, schema, context).parameters()
-        except (TypeError, ValueError) as error:  # Values that JSON lacks, and strings that UTF-8 lacks.
-            context.diagnostics.invalid(context.pointer, str(error))
-            return EMPTY
+        return _LiteralEncoder.encoded(self, schema, context)
 
     def write(self, schema: Any, arguments: str) -> str:
         """Returns arguments in this style, in the order of the schema.
@@ -120,11 +116,8 @@ class LiteralStyle:
         Raises:
             ValueError: They cannot be read back.
         """
-        declared = list(schema.get("properties", {})) if isinstance(schema, dict) else []
-        members = sorted(
-            json_members(arguments),
-            key=lambda member: declared.index(member.name) if member.name in declared else len(declared),
-        )
+        declared = schema.get("properties", {}) if isinstance(schema, dict) else {}
+        members = members_in_order(arguments, declared)
         pieces: list[str] = []
         # Texts as they are, and JSON values that are still to be written.
         stack: list[tuple[str, bool]] = []

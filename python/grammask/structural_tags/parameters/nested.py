@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from grammask import composition
 from grammask.errors import GrammarError, GrammarSemanticError
 from grammask.structural_tags.diagnostics import DiagnosticList
-from grammask.structural_tags.parameters.json_style import is_same_json, json_members
+from grammask.structural_tags.parameters.json_style import is_same_json, json_members, members_in_order
 from grammask.structural_tags.parameters.nested_decoder import NestedDecoder
 from grammask.structural_tags.parameters.shape_encoder import ShapeEncoder
 from grammask.structural_tags.parameters.style import EMPTY, Member, members_part
@@ -83,11 +83,7 @@ class NestedStyle:
     def encode(self, schema: Any, context: EncodingContext) -> Part:
         """Returns the part that matches the properties of an object."""
         schema = parameters_schema(schema, has_free_names=self.has_type)
-        try:
-            return _NestedEncoder(self, schema, context).parameters()
-        except (TypeError, ValueError) as error:  # Values that JSON lacks, and strings that UTF-8 lacks.
-            context.diagnostics.invalid(context.pointer, str(error))
-            return EMPTY
+        return _NestedEncoder.encoded(self, schema, context)
 
     def write(self, schema: Any, arguments: str) -> str:
         """Returns arguments in this style, the properties of the object in the order of the schema.
@@ -214,13 +210,8 @@ class _NestedWriter:
                 _Element(self._style.item, "item", item.text, schemas[min(index, len(schemas) - 1)])
                 for index, item in enumerate(json_members(text))
             ]
-        declared = list(shape.properties) if shape is not None else []
-        members = sorted(
-            json_members(text),
-            key=lambda member: declared.index(member.name) if member.name in declared else len(declared),
-        )
         elements = []
-        for member in members:
+        for member in members_in_order(text, shape.properties if shape is not None else ()):
             located = shape.properties.get(member.name) if shape is not None else None
             if located is None and shape is not None:
                 groups = zip(shape.others, shape.schemas_of_others, strict=True)

@@ -79,6 +79,15 @@ class ShapeEncoder(ABC):
         self.finite: set[ValueShape] = set()
         """The objects and arrays of which some value has a finite text."""
 
+    @classmethod
+    def encoded(cls, style: Any, schema: Any, context: EncodingContext) -> Part:
+        """Returns the part that matches the members of an object; reports schemas that cannot be read."""
+        try:
+            return cls(style, schema, context).parameters()
+        except (TypeError, ValueError) as error:  # Values that JSON lacks, and strings that UTF-8 lacks.
+            context.diagnostics.invalid(context.pointer, str(error))
+            return EMPTY
+
     def parameters(self) -> Part:
         """Returns the part that matches the arguments."""
         error_count = len(self.diagnostics.entries)
