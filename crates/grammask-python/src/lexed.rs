@@ -165,7 +165,7 @@ impl PyLexedGrammar {
             let Some(pattern) = TerminalPattern::of_kind(&kind, pattern.into(), spellings) else {
                 return Err(PyValueError::new_err(format!(
                     "{kind:?} is not one of 'literal', 'regex', 'automaton' and 'declared', or its pattern is of another \
-                     type or damaged"
+                     type"
                 )));
             };
             let role: TerminalRole = named(&role)?;

@@ -128,7 +128,8 @@ pub enum PatternSource {
 
 impl TerminalPattern {
     /// The pattern of a kind by its name: `literal` (with alternative spellings, unless these are empty), `regex`,
-    /// `automaton` or `declared`. `None` for other kinds and sources, and for a damaged automaton.
+    /// `automaton` or `declared`. `None` for other kinds and sources. A damaged automaton has no states, which is an
+    /// error of the terminal.
     #[must_use]
     pub fn of_kind(kind: &str, source: PatternSource, spellings: String) -> Option<Self> {
         match (kind, source) {
@@ -140,7 +141,8 @@ impl TerminalPattern {
             }
             ("regex", PatternSource::Text(text)) => Some(Self::Regex(text)),
             ("automaton", PatternSource::Automaton(bytes)) => {
-                AutomatonState::automaton_from_bytes(&bytes).map(Self::Automaton)
+                let states = AutomatonState::automaton_from_bytes(&bytes);
+                Some(Self::Automaton(states.unwrap_or_default()))
             }
             ("declared", _) => Some(Self::Declared),
             _ => None,
