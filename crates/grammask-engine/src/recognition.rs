@@ -259,8 +259,8 @@ pub trait Engine: fmt::Debug + Send + Sync {
     fn state_size(&self, set: SetId) -> usize;
 
     /// The shortest completion of a state whose bytes are all tokens of the vocabulary by themselves, or named by the
-    /// grammar; `None` if there is none. Of several shortest ones it is the same in every process. The vocabulary is
-    /// that for which the engine was made.
+    /// grammar; `None` if there is none, or if the search for it gives up. Of several shortest ones it is the same in
+    /// every process, and so is giving up. The vocabulary is that for which the engine was made.
     ///
     /// Cost: results are memoised by state, and by the parts that states share.
     ///

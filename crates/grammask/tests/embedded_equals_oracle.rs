@@ -2,8 +2,9 @@
 //! embedded grammar.
 //!
 //! The oracle of a lexed grammar cuts whole texts. Whether a text is a prefix is taken from the engine, and checked:
-//! each prefix has a completion that the oracle accepts, and other texts have no short one. The oracle of an embedded
-//! context-free grammar is again the textbook recogniser. `GRAMMASK_CASES=50` is the long profile.
+//! each prefix has a completion that the oracle accepts, and other texts have no short one. Where the search for a
+//! completion may give up (Earley parsers and resolved conflicts), a prefix without one is a case without a result. The
+//! oracle of an embedded context-free grammar is again the textbook recogniser. `GRAMMASK_CASES=50` is the long profile.
 
 mod generators;
 
@@ -17,7 +18,9 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use generators::{GrammarSketch, Step};
 use grammask::grammar::{Code, EmbeddedTexts, Grammar, GrammarBuilder, Span, Terminal};
 use grammask::lexing::reference::LexedReference;
-use grammask::lexing::{LexedDefinition, LexedGrammar, LexedRecognizer, PreparedGrammar};
+use grammask::lexing::{
+    ConflictPolicy, LexedDefinition, LexedGrammar, LexedRecognizer, ParserKind, PreparedGrammar,
+};
 use grammask::masks::brute_force;
 use grammask::recognizer::reference::{
     Chart, EmbeddedReference, Language, LastPiece, PieceReading, Reference,
@@ -43,6 +46,8 @@ struct LexedOracle<'v> {
     engine: LexedRecognizer,
     /// An engine for completions of any bytes.
     completing: LexedRecognizer,
+    /// Whether the search for completions may give up, because its lower bounds are weak.
+    may_give_up: bool,
     all_bytes: Vocabulary,
     vocabulary: &'v Vocabulary,
     memo: RefCell<HashMap<Vec<u8>, PieceReading>>,
@@ -161,7 +166,10 @@ impl LexedOracle<'_> {
                 assert_eq!(self.engine.is_complete(set), is_text);
                 let set =
                     read(&self.completing, &text.chunks(1).collect::<Vec<_>>()).expect("an equal engine");
-                let rest = completion(&self.completing, set, &self.all_bytes).expect("every prefix ends");
+                let Some(rest) = completion(&self.completing, set, &self.all_bytes) else {
+                    assert!(self.may_give_up, "no completion of {text:?}");
+                    resume_unwind(Box::new(OracleLimit))
+                };
                 assert!(self.reference.accepts(&[text, &rest].concat()), "{text:?} {rest:?}");
             }
         }
@@ -252,8 +260,11 @@ fn lexed<'v>(definitions: &[LexedDefinition], vocabulary: &'v Vocabulary) -> Opt
         let all_bytes = Vocabulary::new(bytes, vec![], vec![], None).expect("bytes are a vocabulary");
         let engine = |size| LexedRecognizer::new(&prepared, size, &oracle_limits()).expect("no limit");
         let (engine, completing) = (engine(vocabulary.size()), engine(all_bytes.size()));
+        let may_give_up =
+            definition.parser == ParserKind::Earley || definition.conflicts != ConflictPolicy::Refuse;
         let memo = RefCell::default();
-        let oracle = LexedOracle { reference, engine, completing, all_bytes, vocabulary, memo };
+        let oracle =
+            LexedOracle { reference, engine, completing, may_give_up, all_bytes, vocabulary, memo };
         let eager = EmbeddedGrammar::lexed(grammar.clone(), &limits).expect("it was prepared before");
         Some(Embedded {
             grammar: EmbeddedGrammar::deferred(grammar, eager.texts(), &limits),
