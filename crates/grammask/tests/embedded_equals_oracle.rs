@@ -263,8 +263,7 @@ fn lexed<'v>(definitions: &[LexedDefinition], vocabulary: &'v Vocabulary) -> Opt
         let may_give_up =
             definition.parser == ParserKind::Earley || definition.conflicts != ConflictPolicy::Refuse;
         let memo = RefCell::default();
-        let oracle =
-            LexedOracle { reference, engine, completing, may_give_up, all_bytes, vocabulary, memo };
+        let oracle = LexedOracle { reference, engine, completing, may_give_up, all_bytes, vocabulary, memo };
         let eager = EmbeddedGrammar::lexed(grammar.clone(), &limits).expect("it was prepared before");
         Some(Embedded {
             grammar: EmbeddedGrammar::deferred(grammar, eager.texts(), &limits),
