@@ -8,7 +8,10 @@ from grammask.lark_grammars import BUNDLED
 
 USES = {
     "python": [" | formatted)"],
-    "javascript": ["                | reference{first, pattern} template\n", "            | template\n"],
+    "javascript": [
+        "                | reference{first, pattern} tagged_template\n",
+        "            | template\n",
+    ],
 }
 REMAINS = {"python": ")", "javascript": ""}
 BEGINNINGS = {"python": re.compile(r"(?i)(f|fr|rf)['\"]"), "javascript": re.compile("`")}

@@ -127,7 +127,7 @@ _RESERVED_WORDS = (
     "BREAK", "CASE", "CATCH", "CLASS", "CONST", "CONTINUE", "DEBUGGER", "DEFAULT", "DELETE",
     "DO", "ELSE", "ENUM", "EXPORT", "EXTENDS", "FALSE", "FINALLY", "FOR", "FUNCTION",
     "IF", "IMPORT", "IN", "INSTANCEOF", "NEW", "NULL", "RETURN", "SUPER", "SWITCH",
-    "THIS", "THROW", "TRUE", "TRY", "TYPEOF", "VAR", "VOID", "WHILE", "WITH",
+    "THIS", "THROW", "TRUE", "TRY", "TYPEOF", "VAR", "VOID", "WHILE", "WITH", "YIELD", "AWAIT",
 )  # fmt: skip
 """The terminals of the reserved words of JavaScript."""
 
@@ -153,9 +153,9 @@ BUNDLED = {
     "javascript": BundledGrammar(
         "JavaScript, with its automatic semicolons",
         "contextual",
-        RefusedTerminals(("NAME", *_RESERVED_WORDS)),
-        {"file": "start", "statements": "body", "expression": "expression"},
-        lexical_rules=("template",),
+        RefusedTerminals(("NAME", "INCREMENT", *_RESERVED_WORDS)),
+        {"file": "start", "statements": "statements", "expression": "expression"},
+        lexical_rules=("template", "tagged_template"),
     ),
     "json": BundledGrammar(
         "JSON (RFC 8259)", "basic", None, {"file": "start", "object": "object", "array": "array"}
