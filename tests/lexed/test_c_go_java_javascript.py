@@ -330,6 +330,10 @@ def test_java_where_it_is_special(body: str, *, is_java: bool) -> None:
         (r"`\0${a}\0b`", True),
         (r"a`\01\xz`", True),
         (r"`\u00`", False),
+        ("/a/gi.b", True),
+        ("/a/ax", False),
+        ("0x1fn + 12n + 1.5e3", True),
+        ("1.5n", False),
     ],
 )
 def test_javascript_where_it_is_special(text: str, *, is_javascript: bool) -> None:
