@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import urllib.error
+import urllib.request
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -39,7 +41,7 @@ class ScriptedModel:
         return list(prompt.encode())
 
     def encode_chat(self, messages: Sequence[Mapping[str, Any]], tools: Sequence[Any] = ()) -> list[int]:
-        return self.encode("".join(str(message["content"]) for message in messages) + repr(tools))
+        return self.encode("".join(message["content"] for message in messages) + repr(tools))
 
     def begin(self, tokens: Sequence[int]) -> None:
         assert len(tokens) < self.context_length
@@ -152,6 +154,18 @@ def test_the_context_window(serve: Callable[..., Any]) -> None:
         error = chat(url, 400, messages=[{"role": "user", "content": "x" * 70}])["error"]
         assert (error["code"], error["param"]) == ("context_length_exceeded", "messages")
         assert "72 tokens" in error["message"]
+
+
+def test_models_by_name_and_messages_without_content(serve: Callable[..., Any], model: ScriptedModel) -> None:
+    with serve(has_budgets=True, model=model) as url:
+        with urllib.request.urlopen(f"{url}/models/noise") as answer:
+            assert json.load(answer)["id"] == "noise"
+        with pytest.raises(urllib.error.HTTPError, match="404"):
+            urllib.request.urlopen(f"{url}/models/other")
+        model.script = "Hi"
+        turns = [{"role": "assistant", "content": None}, *USER]
+        message = chat(url, messages=turns, temperature=0)["choices"][0]["message"]
+        assert message["content"] == "Hi"
 
 
 def test_options_of_the_command() -> None:

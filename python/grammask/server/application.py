@@ -98,6 +98,7 @@ def application(
             Route("/playground/probabilities", server.probabilities, methods=["POST"]),
             Route("/health", server.health),
             Route("/v1/models", server.models),
+            Route("/v1/models/{name:path}", server.model),
             Route("/v1/completions", server.completions, methods=["POST"]),
             Route("/v1/chat/completions", server.chat, methods=["POST"]),
         ],
@@ -161,8 +162,16 @@ class _Server:
         return JSONResponse({"status": "ok"})
 
     async def models(self, request: Request) -> Response:  # noqa: ARG002
-        listed = {"id": self._name, "object": "model", "created": 0, "owned_by": "grammask"}
-        return JSONResponse({"object": "list", "data": [listed]})
+        return JSONResponse({"object": "list", "data": [self._listed()]})
+
+    async def model(self, request: Request) -> Response:
+        name = request.path_params["name"]
+        if name != self._name:
+            return JSONResponse(error_of(f"there is no model {name!r}", param="model", code="model_not_found"), 404)
+        return JSONResponse(self._listed())
+
+    def _listed(self) -> dict[str, Any]:
+        return {"id": self._name, "object": "model", "created": 0, "owned_by": "grammask"}
 
     async def completions(self, request: Request) -> Response:
         return await self._answer(request, "completions")

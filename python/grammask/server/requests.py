@@ -161,6 +161,8 @@ def messages_of(fields: Mapping[str, Any]) -> list[dict[str, Any]]:
             content = "".join(texts)
         if content is not None and not isinstance(content, str):
             raise BadRequest("content is a text", f"messages[{index}].content")
+        if content is None and not message.get("tool_calls"):
+            content = ""  # Chat templates concatenate it.
         read.append({**message, "content": content})
         if "tool_calls" in message:
             read[-1]["tool_calls"] = _earlier_calls(message["tool_calls"], f"messages[{index}].tool_calls")
