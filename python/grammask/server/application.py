@@ -167,7 +167,9 @@ class _Server:
     async def model(self, request: Request) -> Response:
         name = request.path_params["name"]
         if name != self._name:
-            return JSONResponse(error_of(f"there is no model {name!r}", param="model", code="model_not_found"), 404)
+            return JSONResponse(
+                error_of(f"there is no model {name!r}", param="model", code="model_not_found"), 404
+            )
         return JSONResponse(self._listed())
 
     def _listed(self) -> dict[str, Any]:
