@@ -55,7 +55,7 @@ class ScriptedModel:
             self._preferred += [ord(character) - 0xE000] if is_special else character.encode()
         self._preferred.append(260)
 
-    def append(self, token: int) -> None:  # noqa: ARG002
+    def append(self, token: int) -> None:
         self._position += 1
 
     def logits(self) -> Any:
