@@ -1,6 +1,6 @@
-"""Measures loading a vocabulary from each kind of tokenizer, including the check against the tokenizer's decoding,
-and from a file that grammask saved.
+"""Measures loading a vocabulary from each kind of tokenizer, and from a file that grammask saved.
 
+Loading from a tokenizer includes the check against its decoding.
 Needs tokenizers, tiktoken and mistral-common (the group `dev`); missing ones are skipped. The Hugging Face tokenizer
 has the 199,998 tokens of the embedded o200k. Times are CPU time of the process, medians of five runs. ``--record``
 overwrites the results in ``benches/results``.
