@@ -116,7 +116,7 @@ def test_all_kinds() -> None:
         "properties": {
             "a": {"type": "string", "format": "colour", "minimum": 1},
             "b": {"$ref": "#/$defs/b"},
-            "type": {"pattern": "(?<=a)b", "x": 1},
+            "type": {"pattern": r"(a)\1", "x": 1},
         },
         "required": ["a"],
         "minProperties": 0,
@@ -143,12 +143,12 @@ def test_all_kinds() -> None:
         "#/$defs/unused/minimum": "idle",
     }
     with_finding = {effect.keyword: effect.message for effect in keyword_effects(schema) if effect.message}
-    assert "look-behind" in with_finding["pattern"] or "lookbehind" in with_finding["pattern"]
+    assert "back-reference" in with_finding["pattern"]
     assert "colour" in with_finding["format"]
 
 
 def test_equal_schemas_have_equal_kinds() -> None:
-    part = {"type": "array", "items": {"minimum": 3, "anyOf": [{"maximum": 8}, {"pattern": "(?<=a)b"}]}}
+    part = {"type": "array", "items": {"minimum": 3, "anyOf": [{"maximum": 8}, {"pattern": r"(a)\1"}]}}
     found = kinds({"properties": {"a": part, "b": {"items": part}}})
     for keyword in ("type", "items", "items/minimum", "items/anyOf", "items/anyOf/0/maximum"):
         assert found[f"#/properties/a/{keyword}"] == found[f"#/properties/b/items/{keyword}"] == "enforced"

@@ -51,7 +51,7 @@ impl KeywordKind {
 pub struct KeywordEffect {
     /// The name of the keyword.
     pub keyword: Box<str>,
-    /// The JSON pointer of its value, as a URI fragment.
+    /// The JSON pointer of its value, after `#`.
     pub pointer: String,
     /// What it does.
     pub kind: KeywordKind,

@@ -139,7 +139,7 @@ export interface JsonSchemaOptions {
   limits?: Limits;
 }
 
-/** A keyword of a JSON Schema and what it does. `pointer` is the JSON pointer of its value, as a URI fragment. */
+/** A keyword of a JSON Schema and what it does. `pointer` is the JSON pointer of its value, after `#`. */
 export interface KeywordEffect {
   keyword: string;
   pointer: string;

@@ -31,7 +31,7 @@ class KeywordEffect(NamedTuple):
 
     Attributes:
         keyword: The name of the keyword.
-        pointer: The JSON pointer of its value, as a URI fragment.
+        pointer: The JSON pointer of its value, after ``#``.
         kind: What it does.
         message: The finding about it.
     """
