@@ -1,8 +1,8 @@
 """The examples of the gallery with a picture of each, which the engine draws.
 
-``examples/gallery.json`` lists the examples; their grammars are files beside it. The picture is the railroad diagram of a
-rule, ``start`` unless the example names another in ``picture``. Languages with a lexer have too many rules for that: their
-picture is the mask after the text, on the curve of the page.
+``examples/gallery.json`` lists the examples; their grammars are files beside it. The picture is the railroad diagram of
+a rule: the first, unless the example names another in ``picture``. Bundled languages have no diagrams: their picture is
+the mask after the text, on the curve of the page.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _HUES = {"letter": (31, 133, 224), "space": (31, 223, 175), "digit": (223, 133, 
 
 
 def examples() -> list[dict[str, Any]]:
-    """Returns the examples: ``id``, ``title``, ``about``, the ``state`` of the page, and ``picture``, an SVG element."""
+    """Returns the examples: ``id``, ``title``, ``about``, ``state`` (of the page), and ``picture`` (an SVG element)."""
     vocabulary = Vocabulary.default()
     return [_example(entry, vocabulary) for entry in json.loads((_EXAMPLES / "gallery.json").read_text())]
 
@@ -74,7 +74,9 @@ def _mask_picture(grammar: Grammar, text: str, vocabulary: Vocabulary) -> str:
     mask = allocate_mask(1, vocabulary.size)
     matcher.fill_mask(mask)
     allowed = np.unpackbits(mask.view(np.uint8)[0], bitorder="little").astype(bool)
-    listed = sorted((token, id) for id in range(vocabulary.size) if (token := vocabulary.token(id)) is not None)
+    listed = sorted(
+        (token, id) for id in range(vocabulary.size) if (token := vocabulary.token(id)) is not None
+    )
     pixels = np.zeros((_SIDE, _SIDE, 4), np.uint8)
     rows, columns = _curve(_SIDE)
     for index, (token, id) in enumerate(listed):

@@ -2,8 +2,8 @@
 
 import importlib.util
 import json
+import xml.etree.ElementTree as ET
 import zlib
-import xml.etree.ElementTree as ElementTree
 from base64 import urlsafe_b64decode
 from pathlib import Path
 from typing import Any
@@ -50,7 +50,7 @@ def test_the_gallery_has_grammars_texts_and_pictures(monkeypatch: pytest.MonkeyP
         state = example["state"]
         compiled = GALLERY.grammar_of(state).compile(BYTES)
         assert compiled.first_error(state["text"].encode()) in (None, len(state["text"].encode()))
-        picture = ElementTree.fromstring(example["picture"])
+        picture = ET.fromstring(example["picture"])
         assert picture.tag == "{http://www.w3.org/2000/svg}svg"
         assert len(example["picture"]) < 10_000
 

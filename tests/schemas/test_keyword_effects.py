@@ -162,7 +162,7 @@ def test_invalid_values_are_refused() -> None:
         "#/enum": "enforced",
     }
     assert kinds({"$ref": "#/nowhere"}) == {"#/$ref": "refused"}
-    assert kinds(True) == {}
+    assert kinds("true") == {}
     with pytest.raises(GrammarError):
         keyword_effects("{")
     with pytest.raises(LimitExceeded):

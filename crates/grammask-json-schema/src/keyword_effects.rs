@@ -73,7 +73,7 @@ const STRUCTURAL: [&str; 9] = [
 ];
 
 /// Keywords that constrain values in some draft or under some option.
-const CONSTRAINTS: [&str; 48] = [
+const CONSTRAINTS: [&str; 47] = [
     "$ref",
     "$dynamicRef",
     "$recursiveRef",
@@ -95,7 +95,6 @@ const CONSTRAINTS: [&str; 48] = [
     "maxLength",
     "minLength",
     "pattern",
-    "format",
     "items",
     "prefixItems",
     "additionalItems",
@@ -231,7 +230,10 @@ fn kind_without_constraint(keyword: &str) -> KeywordKind {
     if STRUCTURAL.contains(&keyword) {
         KeywordKind::Structural
     } else if ANNOTATIONS.contains(&keyword)
-        || matches!(keyword, "contentEncoding" | "contentMediaType" | "contentSchema" | "x-grammask")
+        || matches!(
+            keyword,
+            "format" | "contentEncoding" | "contentMediaType" | "contentSchema" | "x-grammask"
+        )
     {
         KeywordKind::Annotation
     } else if CONSTRAINTS.contains(&keyword) {

@@ -11,7 +11,7 @@ from grammask.cli.failures import Failure
 from grammask.cli.terminal import ERR, OUT, show
 from grammask.errors import Diagnostic, GrammarError
 from grammask.grammar import Grammar
-from grammask.schemas.keyword_effects import keyword_effects
+from grammask.readers.keyword_effects import keyword_effects
 from grammask.schemas.portability import ENGINES, portability, table
 
 _MAX_LISTED_PLACES = 60
@@ -104,7 +104,7 @@ def _show_ambiguity(grammar: Grammar) -> list[Diagnostic]:
 
 
 def _check_schema(text: bytes, options: dict[str, Any]) -> list[Diagnostic]:
-    """Lists the keywords that are enforced and those without effect; returns diagnostics for those that are refused, dropped, or annotations."""
+    """Lists the keywords by effect; returns diagnostics for those that are refused, dropped, or annotations."""
     try:
         checked = Grammar.from_json_schema(text, **options)
         diagnostics = [*checked.relaxations, *checked.check()]

@@ -1,13 +1,13 @@
 """A view of a matcher for notebooks: type a text, and see its tokens, where it stops to fit, and the next tokens.
 
-Needs the package ``anywidget``, which JupyterLab, Jupyter Notebook, VS Code, marimo and Colab show. The engine runs in the
-kernel, so any grammar and vocabulary works; the playground is a page for grammars of some notations.
+Needs the package ``anywidget``. The engine runs in the kernel, so any grammar and vocabulary works; the playground is a
+page for grammars of some notations.
 """
 
 from __future__ import annotations
 
 from html import escape
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import anywidget
 import traitlets
@@ -55,7 +55,7 @@ _STYLE = """
 """
 
 
-class MatcherView(anywidget.AnyWidget):
+class MatcherView(anywidget.AnyWidget):  # type: ignore[misc, unused-ignore]
     """A view of the texts of a compiled grammar. ``text`` may be set from Python too; ``html`` is the result.
 
     ::
@@ -89,10 +89,10 @@ class MatcherView(anywidget.AnyWidget):
         }
         self._longest = max(map(len, self._tokens), default=0)
         super().__init__(text=text)
-        self._show({})
+        self.observe(lambda _: self._show(), "text")
+        self._show()
 
-    @traitlets.observe("text")
-    def _show(self, _: dict[str, Any]) -> None:
+    def _show(self) -> None:
         text = self.text.encode("utf-8", "replace")
         error = self._compiled.first_error(text)
         fits = text if error is None else text[:error]

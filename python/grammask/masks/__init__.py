@@ -105,8 +105,8 @@ def apply_mask(
             mask; -1 if all logits are negative infinity.
 
     Raises:
-        TypeError: ``logits`` has another type, or another dtype than floating point; on the CPU, than float16, bfloat16,
-            float32 or float64.
+        TypeError: ``logits`` has another type, or another dtype than floating point; on the CPU, than float16,
+            bfloat16, float32 or float64.
         ValueError: The numbers of rows differ, or the mask is wider than the logits need.
         IndexError: There is no such row.
 
@@ -180,10 +180,8 @@ def _apply_to_torch(
         raise TypeError(_not_floating(logits.dtype))
     if logits.device.type == "cpu" and (effects is not None or not logits.requires_grad):
         shared = logits.detach()
-        if shared.dtype == torch.bfloat16:
-            values = shared.view(torch.int16).numpy().view(np.uint16)
-        else:
-            values = shared.numpy()
+        is_bits = shared.dtype == torch.bfloat16
+        values = shared.view(torch.int16).numpy().view(np.uint16) if is_bits else shared.numpy()
         _apply_to_numpy(values, np.asarray(mask), rows, effects)
         return
     words = torch.as_tensor(mask, dtype=torch.int32)

@@ -18,11 +18,11 @@ __all__ = ["KeywordEffect", "KeywordKind", "keyword_effects"]
 KeywordKind: TypeAlias = Literal["enforced", "structural", "annotation", "refused", "idle", "unknown"]
 """The kinds of keywords.
 
-``"enforced"``: the grammar enforces the constraint. ``"structural"``: it names a schema, holds schemas that others refer
-to, or selects the draft. ``"annotation"``: it says nothing about validity. ``"refused"``: it cannot be enforced exactly,
-or has an invalid value. ``"idle"``: it constrains nothing at its place, because it admits all values, the draft does not
-have it, a keyword that it belongs to is missing, or no value is compared with its schema. ``"unknown"``: it is no
-keyword of JSON Schema.
+``"enforced"``: the grammar enforces the constraint. ``"structural"``: it names a schema, holds schemas that others
+refer to, or selects the draft. ``"annotation"``: it says nothing about validity. ``"refused"``: it cannot be enforced
+exactly, or has an invalid value. ``"idle"``: it constrains nothing at its place, because it admits all values, the
+draft does not have it, a keyword that it belongs to is missing, or no value is compared with its schema.
+``"unknown"``: it is no keyword of JSON Schema.
 """
 
 
