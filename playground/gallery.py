@@ -20,8 +20,8 @@ from grammask import Grammar, Vocabulary, allocate_mask
 _EXAMPLES = Path(__file__).resolve().parent / "examples"
 _SIDE = 512
 """Cells of a side of the curve: the smallest power of two with a cell for each token."""
-_SHOWN = 160
-"""Rows of cells in a picture, from the first on; a pixel stands for four cells."""
+_SHOWN = (68, 256)
+"""Rows and columns of cells in a picture, from the first on. The other half of these rows has no tokens."""
 _HUES = {"letter": (31, 133, 224), "space": (31, 223, 175), "digit": (223, 133, 31), "other": (175, 31, 223)}
 """Colours of the classes of tokens, as in ``src/panels/mask_panel.js``."""
 
@@ -82,9 +82,8 @@ def _mask_picture(grammar: Grammar, text: str, vocabulary: Vocabulary) -> str:
     for index, (token, id) in enumerate(listed):
         alpha = 255 if allowed[id] else 40
         pixels[rows[index], columns[index]] = (*_HUES[_class_of(token)], alpha)
-    shown = pixels[:_SHOWN:2, ::2]
-    height, width, _ = shown.shape
-    image = base64.b64encode(_png(shown)).decode()
+    height, width = _SHOWN
+    image = base64.b64encode(_png(pixels[:height, :width])).decode()
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}">'
         f'<image width="{width}" height="{height}" href="data:image/png;base64,{image}"/></svg>'
