@@ -227,6 +227,9 @@ pub(crate) fn content_names(
         .map_err(|error| grammar_error(py, &error))
 }
 
+/// A keyword of a schema: name, JSON pointer, kind and finding.
+type EffectFields = (String, String, &'static str, Option<String>);
+
 /// Return the keywords of a schema: name, JSON pointer, kind and finding. Use :func:`grammask.keyword_effects`.
 #[pyfunction]
 #[pyo3(signature = (schema, options, content_grammars, limits=None))]
@@ -236,7 +239,7 @@ pub(crate) fn keyword_effects(
     options: &PySchemaOptions,
     content_grammars: Vec<(String, ContentGrammar<'_>)>,
     limits: Option<&PyLimits>,
-) -> PyResult<Vec<(String, String, &'static str, Option<String>)>> {
+) -> PyResult<Vec<EffectFields>> {
     let limits = or_default(limits);
     let (options, _) = with_media_grammars(py, options, &content_grammars, &limits)?;
     let effects = py
