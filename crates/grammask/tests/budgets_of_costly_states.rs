@@ -60,7 +60,8 @@ fn nested_repetitions() {
 /// shortest text, so the length of a completion is a bound.
 #[test]
 fn nested_repetitions_with_counted_tokens() {
-    let source = r##"start ::= except!("é", 1) r1{15,}; r1 ::= start; r1 ::= r1 | "éé" | start; r1 ::= <|y|>+;"##;
+    let source =
+        r##"start ::= except!("é", 1) r1{15,}; r1 ::= start; r1 ::= r1 | "éé" | start; r1 ::= <|y|>+;"##;
     let (grammar, _) =
         frontends::kbnf::grammar(source.as_bytes(), "start", &Limits::default()).expect("a valid grammar");
     let texts: [&[u8]; 6] = [b"a", b"b", b"\xc3", b"\xa9", "é".as_bytes(), "éa".as_bytes()];
