@@ -120,7 +120,7 @@ class Vocabulary:
         """Estimated memory of the summaries of terminals that all grammars of this vocabulary share, in bytes."""
 
     def set_cache_capacity(self, bytes: int) -> None:
-        """Set the maximum of :attr:`cache_bytes`: 256 MiB by default; 0 disables the cache.
+        """Set the maximum of :attr:`cache_bytes`: 24 MiB by default; 0 disables the cache.
 
         A full cache is cleared. Masks stay correct, and some of them are computed again.
         """
