@@ -273,6 +273,23 @@ pub trait Engine: fmt::Debug + Send + Sync {
         deadline: &Deadline,
     ) -> Result<Option<ShortestCompletion>, LimitExceeded>;
 
+    /// Whether the length of each shortest completion is an upper bound of the tokens that spell it: from every state that a
+    /// token led to, some token leads to a state of a shorter completion.
+    ///
+    /// Each byte of a completion is a token, so it is one, unless the grammar counts tokens and a part cannot be ended along
+    /// its shortest text.
+    ///
+    /// # Errors
+    /// When a limit is exceeded.
+    fn length_bounds_tokens(
+        &self,
+        vocabulary: &Vocabulary,
+        deadline: &Deadline,
+    ) -> Result<bool, LimitExceeded> {
+        let _ = (vocabulary, deadline);
+        Ok(true)
+    }
+
     /// A lower bound of the length of the completions of a state, which is reduced by each step by at most one; `None`
     /// if there is no completion.
     ///

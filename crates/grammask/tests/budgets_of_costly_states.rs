@@ -56,6 +56,34 @@ fn nested_repetitions() {
     }
 }
 
+/// The states have thousands of items, and the grammar counts tokens: each part with a maximum can be ended along its
+/// shortest text, so the length of a completion is a bound.
+#[test]
+fn nested_repetitions_with_counted_tokens() {
+    let source =
+        r##"start ::= except!("é", 1) r1{15,}; r1 ::= start; r1 ::= r1 | "éé" | start; r1 ::= <|y|>+;"##;
+    let (grammar, _) =
+        frontends::kbnf::grammar(source.as_bytes(), "start", &Limits::default()).expect("a valid grammar");
+    let texts: [&[u8]; 6] = [b"a", b"b", b"\xc3", b"\xa9", "é".as_bytes(), "éa".as_bytes()];
+    let (end, named) = (texts.len() as u32, texts.len() as u32 + 1);
+    let texts: TokenTexts = texts.iter().copied().map(Some).chain([None, None]).collect();
+    let special = vec![("<|y|>".to_owned(), named)];
+    let vocabulary = Vocabulary::new(texts, special, vec![end], None).expect("a vocabulary");
+    let compiled = CompiledGrammar::new(&grammar, Arc::new(vocabulary), CompileOptions::default())
+        .expect("a valid grammar");
+    let mut text = compiled.matcher();
+    let minimum = text.tokens_to_finish().expect("a completion");
+    assert!(minimum > 15);
+    text.set_budget(Some(minimum + 3)).expect("it suffices");
+    for step in 0..12 {
+        let legal: Vec<_> = text.mask().expect("a text with a budget can continue").iter().collect();
+        assert!(text.accept(legal[step % legal.len()]).expect("no limit"));
+        assert!(text.tokens_to_finish().expect("a completion") <= text.budget().expect("it has one"));
+    }
+    let completion = text.shortest_completion().expect("a completion");
+    assert!(completion.tokens.len() <= text.budget().expect("it has one") as usize);
+}
+
 /// A parser that resolves conflicts by shifting. It reads some words `b` as the beginning of a part that it cannot
 /// finish, because the lexer joins the words of its end; the bound of the search counts sentences that it cannot read.
 #[test]

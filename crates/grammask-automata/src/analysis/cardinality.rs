@@ -1,11 +1,61 @@
-//! Finiteness of languages, as far as the form of their terms shows it.
+//! Finiteness of languages, and the length of their longest words, as far as the form of their terms shows it.
 //!
 //! The difference of an infinite and a finite language is infinite. So free text without some words is known to be
 //! nonempty, without a search.
 
+use rustc_hash::FxHashMap;
+
+use crate::dfa::table::{Table, TableState};
 use crate::term::arena::{Term, TermId, Terms};
 
 impl Terms {
+    /// An upper bound of the length of the words, in bytes; `None` if the form of the term shows none.
+    ///
+    /// Cost: linear in the subterms, and in the states of their tables.
+    #[must_use]
+    pub fn max_length(&self, term: TermId) -> Option<u32> {
+        let mut known: FxHashMap<TermId, Option<u32>> = FxHashMap::default();
+        // Not recursive, since terms may be deep.
+        let mut pending = vec![term];
+        while let Some(&term) = pending.last() {
+            if !self.is_finite_by_form(term) {
+                known.insert(term, None);
+            }
+            if known.contains_key(&term) {
+                pending.pop();
+                continue;
+            }
+            let parts: &[TermId] = match self.get(term) {
+                Term::Concat(head, tail) => &[*head, *tail],
+                Term::Union(parts) | Term::Intersection(parts) => parts,
+                Term::Repeat { term, .. } | Term::FirstMatch(term) => std::slice::from_ref(term),
+                _ => &[],
+            };
+            let before = pending.len();
+            pending.extend(parts.iter().filter(|part| !known.contains_key(part)));
+            if pending.len() > before {
+                continue;
+            }
+            let mut lengths = parts.iter().map(|part| known[part]);
+            let length = match self.get(term) {
+                Term::Nothing | Term::Epsilon => Some(0),
+                Term::Bytes(_) => Some(1),
+                Term::Literal(chunk) => u32::try_from(chunk.as_slice().len()).ok(),
+                Term::Concat(..) => lengths.try_fold(0_u32, |sum, length| sum.checked_add(length?)),
+                Term::Union(_) => lengths.try_fold(0, |longest, length| Some(length?.max(longest))),
+                Term::Intersection(_) => lengths.flatten().min(),
+                Term::Repeat { max, .. } => {
+                    lengths.next().flatten().zip(*max).and_then(|(one, max)| one.checked_mul(max))
+                }
+                Term::FirstMatch(_) => lengths.next().flatten(),
+                Term::Table { table, state } => Some(longest_word(self.get_table(*table), *state)),
+                Term::Complement(_) => None,
+            };
+            known.insert(term, length);
+        }
+        known[&term]
+    }
+
     /// Whether the language of a term is certainly finite. Its operands are in the arena.
     pub(crate) fn is_finite(&self, term: &Term) -> bool {
         let is_finite = |&part: &TermId| self.is_finite_by_form(part);
@@ -47,6 +97,27 @@ impl Terms {
     }
 }
 
+/// The length of the longest word from a state of an acyclic table.
+fn longest_word(table: &Table, start: TableState) -> u32 {
+    let mut known: Vec<Option<u32>> = vec![None; table.len()];
+    let mut pending = vec![start];
+    while let Some(&state) = pending.last() {
+        let before = pending.len();
+        let mut longest = 0;
+        for (_, _, target) in table.edges(state) {
+            match known[target.index()] {
+                Some(length) => longest = longest.max(length.saturating_add(1)),
+                None => pending.push(target),
+            }
+        }
+        if pending.len() == before {
+            known[state.index()] = Some(longest);
+            pending.pop();
+        }
+    }
+    known[start.index()].unwrap_or(0)
+}
+
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
@@ -55,8 +126,9 @@ mod tests {
     use crate::sketch::sketch;
     use crate::{Automata, StateId};
 
-    /// Whether the live states have a cycle: removes states without successors until a fixpoint.
-    fn has_cycle(automata: &mut Automata, start: StateId) -> bool {
+    /// The length of the longest path of live states; `None` if there is a cycle. Removes states without successors until
+    /// a fixpoint.
+    fn longest_path(automata: &mut Automata, start: StateId) -> Option<u32> {
         let mut successor_lists: Vec<(StateId, Vec<StateId>)> = Vec::new();
         let mut found = vec![start];
         let mut next = 0;
@@ -69,13 +141,15 @@ mod tests {
             let mut distinct = rustc_hash::FxHashSet::default();
             found.retain(|state| distinct.insert(*state));
         }
+        let mut rounds = 0;
         loop {
             let before = successor_lists.len();
             let remaining: Vec<StateId> = successor_lists.iter().map(|&(state, _)| state).collect();
             successor_lists.retain(|(_, targets)| targets.iter().any(|target| remaining.contains(target)));
             if successor_lists.len() == before {
-                return before > 0;
+                return (before == 0).then(|| rounds - 1);
             }
+            rounds += 1;
         }
     }
 
@@ -90,7 +164,13 @@ mod tests {
             let inhabited = terms.is_known_inhabited(term);
             let mut automata = Automata::new(terms, 10_000);
             let start = automata.start(term).expect("within limits");
-            let is_infinite = start.is_some_and(|start| has_cycle(&mut automata, start));
+            let max_length = automata.terms().max_length(term);
+            prop_assert_eq!(max_length.is_some(), finite);
+            let longest = start.map(|start| longest_path(&mut automata, start));
+            let is_infinite = longest == Some(None);
+            if let (Some(longest), Some(max_length)) = (longest, max_length) {
+                prop_assert!(longest.is_some_and(|longest| longest <= max_length));
+            }
             prop_assert!(!finite || !is_infinite);
             prop_assert!(!infinite || is_infinite);
             // A search by derivatives alone, independent of the facts.

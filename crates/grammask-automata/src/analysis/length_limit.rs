@@ -74,6 +74,20 @@ impl Terms {
         operands.iter().any(is_exclusion) && !operands.iter().all(is_exclusion)
     }
 
+    /// An upper bound of a language: the intersection at the head of a concatenation without its finite operands, and the
+    /// tail. `None` unless there are finite and other operands.
+    pub(crate) fn without_finite_operands(&mut self, term: TermId) -> Option<TermId> {
+        let (head, tail) = self.split_head(term);
+        let Term::Intersection(operands) = self.get(head) else { return None };
+        let is_other = |operand: &&TermId| !self.is_finite_by_form(**operand);
+        let others: Vec<TermId> = operands.iter().filter(is_other).copied().collect();
+        if others.is_empty() || others.len() == operands.len() {
+            return None;
+        }
+        let head = self.intersection(&others);
+        Some(self.concat(&[head, tail]))
+    }
+
     /// The terms with unions replaced by their operands; `None` unless all of them are known to be finite.
     pub fn finite_operands(&self, terms: &[TermId]) -> Option<Vec<TermId>> {
         let mut parts = Vec::with_capacity(terms.len());

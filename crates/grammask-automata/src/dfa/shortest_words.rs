@@ -6,6 +6,10 @@
 //! Likhachev 2006): after a word of length n, a state that was expanded after g bytes is at least n - g bytes from
 //! acceptance. The raised heuristic is consistent again, so a state is expanded at most once per search, and later
 //! searches only leave the shortest path where others may be as short.
+//!
+//! An intersection with finite languages, such as limits of lengths, has a state per position and state of the other
+//! operands. The smallest of the shortest words of the other operands alone is that of the intersection, if it is one of its
+//! words, and mostly it is far from the limits.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -19,6 +23,8 @@ use grammask_diagnostics::{Deadline, LimitExceeded};
 
 /// Number of expanded states between two checks of the deadline.
 const STATES_PER_CHECK: usize = 256;
+/// Maximum length of a word of some operands of an intersection that is compared with the others.
+const MAX_FOLLOWED: usize = 64;
 
 /// The shortest nonempty word of a state.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -91,6 +97,58 @@ impl ShortestWords {
         if let Some(&word) = self.words.get(&state) {
             return Ok(word);
         }
+        match self.word_without_limits(automata, state, deadline)? {
+            Some(word) => Ok(Some(word)),
+            None => self.search_word(automata, state, deadline),
+        }
+    }
+
+    /// The shortest word of an intersection without its finite operands, if all operands have it. Memoised for the states
+    /// on the way.
+    fn word_without_limits(
+        &mut self,
+        automata: &mut Automata,
+        state: StateId,
+        deadline: &Deadline,
+    ) -> Result<Option<ShortestWord>, LimitExceeded> {
+        let term = automata.term(state);
+        let Some(wider) = automata.terms_mut().without_finite_operands(term) else { return Ok(None) };
+        // It includes the language of the state, which is live.
+        automata.record_inhabited(wider)?;
+        let Some(mut wider) = automata.start(wider)? else { return Ok(None) };
+        let mut path: Vec<(StateId, ShortestWord)> = Vec::new();
+        let mut here = state;
+        while path.len() < MAX_FOLLOWED {
+            let Some(word) = self.search_word(automata, wider, deadline)? else { return Ok(None) };
+            let (Some(next), Some(next_wider)) =
+                (automata.step(here, word.first)?, automata.step(wider, word.first)?)
+            else {
+                return Ok(None);
+            };
+            path.push((here, word));
+            if word.length == 1 {
+                if !automata.is_accepting(next) {
+                    return Ok(None);
+                }
+                let first = path[0].1;
+                self.words.extend(path.into_iter().map(|(state, word)| (state, Some(word))));
+                return Ok(Some(first));
+            }
+            (here, wider) = (next, next_wider);
+        }
+        Ok(None)
+    }
+
+    /// The shortest nonempty word of a state, by a search.
+    fn search_word(
+        &mut self,
+        automata: &mut Automata,
+        state: StateId,
+        deadline: &Deadline,
+    ) -> Result<Option<ShortestWord>, LimitExceeded> {
+        if let Some(&word) = self.words.get(&state) {
+            return Ok(word);
+        }
         let successors = self.successors(automata, state)?;
         let mut word = None;
         let targets: Vec<StateId> = successors.iter().map(|&(_, target)| target).collect();
@@ -108,7 +166,7 @@ impl ShortestWords {
 
     /// For each of `starts` the maximum number of bytes to acceptance, over the states that nonempty words reach with
     /// any bytes; `None` for a start from which a word begins that cannot be completed. `None` for all if there are more
-    /// than `max_states` states.
+    /// than `max_states` states. Their number is subtracted from it.
     ///
     /// Cost: linear in the states and their transitions, which are made.
     ///
@@ -118,7 +176,7 @@ impl ShortestWords {
         &self,
         automata: &mut Automata,
         starts: &[StateId],
-        max_states: usize,
+        max_states: &mut usize,
         deadline: &Deadline,
     ) -> Result<Option<Vec<Option<u32>>>, LimitExceeded> {
         // The starts are nodes of their own before all states, since nonempty words need not reach them again.
@@ -129,7 +187,8 @@ impl ShortestWords {
         let mut spelled: Vec<(u32, u32)> = Vec::new();
         let mut node = 0;
         while let Some(&state) = states.get(node) {
-            if states.len() - starts.len() > max_states {
+            if states.len() - starts.len() > *max_states {
+                *max_states = 0;
                 return Ok(None);
             }
             if node.is_multiple_of(STATES_PER_CHECK) {
@@ -148,6 +207,7 @@ impl ShortestWords {
             successors.end_node();
             node += 1;
         }
+        *max_states -= states.len() - starts.len();
         let sources = AdjacencyList::from_pairs(states.len(), &spelled);
         let mut distances: Vec<Option<u32>> = vec![None; states.len()];
         let mut reached: Vec<usize> =
@@ -370,7 +430,7 @@ mod tests {
             };
             let longest = reached.iter().map(|&state| distance(&automata, &transitions, bytes, state))
                 .try_fold(0, |longest, distance| Some(longest.max(distance?)));
-            let found = words.longest_completions(&mut automata, &[start], 100_000, &deadline).unwrap();
+            let found = words.longest_completions(&mut automata, &[start], &mut 100_000, &deadline).unwrap();
             prop_assert_eq!(found, Some(vec![longest]));
             let count = explored.len();
             explored.rotate_left(order as usize % count);
@@ -410,6 +470,6 @@ mod tests {
             state = automata.step(state, b'y').unwrap().unwrap();
         }
         assert!(automata.len() < 1_200, "{}", automata.len());
-        assert_eq!(words.longest_completions(&mut automata, &[start], 100, &deadline), Ok(None));
+        assert_eq!(words.longest_completions(&mut automata, &[start], &mut 100, &deadline), Ok(None));
     }
 }

@@ -602,6 +602,14 @@ impl Engine for Recognizer {
         self.compute_shortest_completion(set, vocabulary, deadline)
     }
 
+    fn length_bounds_tokens(
+        &self,
+        vocabulary: &Vocabulary,
+        deadline: &Deadline,
+    ) -> Result<bool, LimitExceeded> {
+        self.compute_length_bounds_tokens(vocabulary, deadline)
+    }
+
     fn completion_at_least(
         &self,
         set: SetId,

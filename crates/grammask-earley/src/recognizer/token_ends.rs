@@ -109,7 +109,8 @@ impl TokenEnds {
         }
         let deadline = Deadline::after_first_check(self.limits.time);
         let states: Vec<StateId> = starts.iter().filter_map(|start| start.state.automaton_state()).collect();
-        let longest = self.words.longest_completions(automata, &states, MAX_AMPLE_STATES, &deadline)?;
+        let mut max_states = MAX_AMPLE_STATES;
+        let longest = self.words.longest_completions(automata, &states, &mut max_states, &deadline)?;
         let longest =
             longest.and_then(|longest| longest.into_iter().try_fold(1, |all, own| Some(own?.max(all))));
         let ample = longest.and_then(|longest: u32| longest.checked_add(1));

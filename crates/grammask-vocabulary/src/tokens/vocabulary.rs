@@ -20,6 +20,7 @@ pub struct Vocabulary {
     tokens_with_text: TokenSetRef,
     summaries: SummaryCache,
     fingerprint: OnceLock<u128>,
+    longest_texts: OnceLock<Box<[TokenId]>>,
 }
 
 impl Vocabulary {
@@ -27,6 +28,8 @@ impl Vocabulary {
     pub const MAX_SIZE: usize = 1 << 24;
     /// Maximum length of a token's text, in bytes.
     pub const MAX_TOKEN_BYTES: usize = u16::MAX as usize;
+    /// Number of tokens of [`Vocabulary::tokens_of_longest_texts`].
+    pub const LONGEST_TEXTS: usize = 128;
     /// Maximum total length of all texts, in bytes.
     pub const MAX_TEXT_BYTES: usize = 1 << 28;
 
@@ -117,6 +120,7 @@ impl Vocabulary {
             tokens_with_text: tokens_with_text.into(),
             summaries: SummaryCache::default(),
             fingerprint: OnceLock::new(),
+            longest_texts: OnceLock::new(),
         })
     }
 
@@ -196,6 +200,23 @@ impl Vocabulary {
     #[must_use]
     pub fn name_of(&self, id: TokenId) -> Option<&str> {
         self.first_name.get(&id).map(|&index| &*self.special[index].0)
+    }
+
+    /// The longest tokens, longest first; of equal length the smallest ids. At most [`Vocabulary::LONGEST_TEXTS`], which
+    /// are followed by one more token if there are more with text. Costs a pass over the texts at first use.
+    #[must_use]
+    pub fn tokens_of_longest_texts(&self) -> &[TokenId] {
+        self.longest_texts.get_or_init(|| {
+            let key =
+                |token: &TokenId| (std::cmp::Reverse(self.token(*token).map_or(0, <[u8]>::len)), *token);
+            let mut tokens = self.trie.sorted_ids().to_vec();
+            if tokens.len() > Self::LONGEST_TEXTS {
+                tokens.select_nth_unstable_by_key(Self::LONGEST_TEXTS, key);
+                tokens.truncate(Self::LONGEST_TEXTS + 1);
+            }
+            tokens.sort_unstable_by_key(key);
+            tokens.into()
+        })
     }
 
     /// The tokens with exactly this text, ascending.
@@ -315,6 +336,18 @@ mod tests {
             refused(texts(&["a"]), vec![], &[], Some(usize::MAX)),
             VocabularyError::TooManyTokens { size: usize::MAX }
         );
+    }
+
+    #[test]
+    fn lists_the_longest_tokens() {
+        let words: Vec<String> = (0..300_usize).map(|length| "b".repeat(length * 7 % 300)).collect();
+        let words: Vec<&str> = words.iter().map(String::as_str).collect();
+        let vocabulary = Vocabulary::new(texts(&words), vec![], vec![], None).unwrap();
+        let lengths =
+            vocabulary.tokens_of_longest_texts().iter().map(|&id| vocabulary.token(id).unwrap().len());
+        assert!(lengths.eq((300 - 129..300).rev()));
+        let vocabulary = Vocabulary::new(texts(&["a", "bb", "cc"]), vec![], vec![], None).unwrap();
+        assert_eq!(vocabulary.tokens_of_longest_texts(), [TokenId(1), TokenId(2), TokenId(0)]);
     }
 
     #[test]

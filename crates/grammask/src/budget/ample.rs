@@ -8,13 +8,10 @@ use std::sync::OnceLock;
 
 use grammask_diagnostics::{Deadline, LimitExceeded};
 use grammask_engine::{SetId, TokenEvent};
-use grammask_vocabulary::TokenId;
+use grammask_vocabulary::{TokenId, Vocabulary};
 
 use super::TokensLeft;
 use crate::GrammarCache;
-
-/// Maximum number of tokens that are read to find whether a budget is ample for the next token.
-const MAX_LONG_TOKENS: usize = 128;
 
 /// Facts about a vocabulary and a grammar, computed when they are first needed.
 #[derive(Debug, Default)]
@@ -22,8 +19,7 @@ pub(super) struct AmpleFacts {
     /// The engine's bound of the shortest completions of all states.
     longest: OnceLock<Option<u32>>,
     pub(super) completions_are_shortest: OnceLock<bool>,
-    /// One more than [`MAX_LONG_TOKENS`] of the longest tokens, longest first.
-    longest_tokens: OnceLock<Box<[TokenId]>>,
+    pub(super) length_bounds_tokens: OnceLock<bool>,
 }
 
 impl GrammarCache {
@@ -80,14 +76,9 @@ impl GrammarCache {
         }
         let vocabulary = self.vocabulary();
         let text_len = |token: &TokenId| vocabulary.token(*token).map_or(0, <[u8]>::len);
-        let longest = self.costs().facts.longest_tokens.get_or_init(|| {
-            let mut tokens: Vec<TokenId> = (0..vocabulary.size() as u32).map(TokenId).collect();
-            tokens.sort_by_key(|token| std::cmp::Reverse(text_len(token)));
-            tokens.truncate(MAX_LONG_TOKENS + 1);
-            tokens.into()
-        });
+        let longest = vocabulary.tokens_of_longest_texts();
         let long = longest.partition_point(|token| text_len(token) > length as usize);
-        if length == 0 || long > MAX_LONG_TOKENS {
+        if length == 0 || long > Vocabulary::LONGEST_TEXTS {
             return Ok(false);
         }
         for &token in &longest[..long] {

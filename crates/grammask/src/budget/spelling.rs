@@ -68,7 +68,7 @@ impl GrammarCache {
                 continue;
             }
             deadline.check()?;
-            if self.is_bounded_by_length(set) {
+            if self.is_bounded_by_length(set, deadline)? {
                 let completion = self.engine().shortest_completion(set, self.vocabulary(), deadline)?;
                 let cost = completion.map(|completion| completion.length + self.end_cost());
                 self.costs().spellings.insert(set, SpellingCost(cost));
@@ -92,8 +92,16 @@ impl GrammarCache {
     }
 
     /// Whether the cost of a state is the number of steps of its completion, each a token by itself.
-    fn is_bounded_by_length(&self, set: SetId) -> bool {
-        !self.counts_tokens() && self.engine().state_size(set) > MAX_ITEMS
+    fn is_bounded_by_length(&self, set: SetId, deadline: &Deadline) -> Result<bool, LimitExceeded> {
+        if self.engine().state_size(set) <= MAX_ITEMS {
+            return Ok(false);
+        }
+        let facts = &self.costs().facts;
+        if let Some(&known) = facts.length_bounds_tokens.get() {
+            return Ok(known);
+        }
+        let found = self.engine().length_bounds_tokens(self.vocabulary(), deadline)?;
+        Ok(*facts.length_bounds_tokens.get_or_init(|| found))
     }
 
     #[inline]

@@ -29,8 +29,10 @@ use super::super::left_corner::LeftCorners;
 use super::shortest::Length;
 use super::{Completions, Parts, length_of};
 
-/// Maximum number of automaton states, over all terminals, whose distances are computed.
-const MAX_STATES: usize = 1 << 14;
+/// Maximum number of automaton states of all terminals whose distances are computed; terminals share many of them.
+const MAX_STATES: usize = 1 << 16;
+/// The same for one terminal.
+const MAX_TERMINAL_STATES: usize = 1 << 12;
 /// Candidates for the growth per byte.
 const GROWTHS: [u32; 14] = [1, 2, 3, 4, 6, 8, 12, 16, 32, 64, 128, 256, 1024, 4096];
 /// Maximum number of rounds in which the longest paths under one candidate are searched.
@@ -280,13 +282,24 @@ impl Completions {
             });
         }
         let state_of = |start| parts.state_of(start).and_then(ItemState::automaton_state);
-        let states = |index: usize| state_of(starts[index]).map(|state| (index, state));
-        let (terminals, states): (Vec<usize>, Vec<StateId>) = (0..starts.len()).filter_map(states).unzip();
-        let of_states =
-            self.words.longest_completions(parts.automata, &states, MAX_STATES, parts.deadline)?;
-        for (position, terminal) in terminals.into_iter().enumerate() {
-            let own = of_states.as_ref().and_then(|of_states| of_states[position]);
-            longest[terminal] = own.map_or(Length::INFINITE, |own| Length::new(u64::from(own)));
+        let states: Vec<Option<StateId>> = starts.iter().map(|&start| state_of(start)).collect();
+        let mut left = MAX_STATES;
+        for (longest, state) in longest.iter_mut().zip(states) {
+            let Some(state) = state else { continue };
+            let mut max_states = left.min(MAX_TERMINAL_STATES);
+            let before = max_states;
+            let words = &self.words;
+            let of_states =
+                words.longest_completions(parts.automata, &[state], &mut max_states, parts.deadline)?;
+            left -= before - max_states;
+            *longest = length_of(match of_states {
+                Some(of_states) => of_states[0],
+                // Each prefix of a word can be completed to a word.
+                None if self.spells_all_bytes => {
+                    parts.automata.terms().max_length(parts.automata.term(state))
+                }
+                None => None,
+            });
         }
         Ok(longest)
     }

@@ -137,6 +137,31 @@ impl Recognizer {
         Ok(of_set.length.finite().map(completion))
     }
 
+    /// As [`Engine::length_bounds_tokens`](grammask_engine::Engine::length_bounds_tokens).
+    pub(super) fn compute_length_bounds_tokens(
+        &self,
+        vocabulary: &Vocabulary,
+        deadline: &Deadline,
+    ) -> Result<bool, LimitExceeded> {
+        if !self.counts_tokens {
+            return Ok(true);
+        }
+        // The completion of a value depends on the others, not only on the items that stay after a token.
+        if self.has_values() {
+            return Ok(false);
+        }
+        let mut builder = self.lock();
+        if !builder.counted_terminals_can_end(CompletionContext::new(self, vocabulary, deadline))? {
+            return Ok(false);
+        }
+        for engine in builder.stepper.embedded.engines() {
+            if !engine.length_bounds_tokens(vocabulary, deadline)? {
+                return Ok(false);
+            }
+        }
+        Ok(true)
+    }
+
     /// As [`Engine::completion_at_least`](grammask_engine::Engine::completion_at_least).
     pub(super) fn compute_completion_at_least(
         &self,
