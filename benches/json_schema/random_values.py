@@ -54,6 +54,8 @@ GROUPS = [
     ["unevaluatedProperties", "unevaluatedItems", "properties", "prefixItems", "allOf", "anyOf"],
 ]
 """Keywords that depend on each other."""
+_SCHEMAS_PER_LINE = 500
+"""Number of schemas after which the counts are printed, for runs that are cut off."""
 MAX_TEXT = 300
 """Maximum length of a generated text, in characters."""
 
@@ -213,6 +215,8 @@ def main() -> int:
     while time.process_time() < options.seconds:
         seed += 1
         counts += _compare(seed, options.values)
+        if counts["schemas"] % _SCHEMAS_PER_LINE == 0:
+            print(json.dumps(dict(sorted(counts.items()))), flush=True)
     print(json.dumps(dict(sorted(counts.items()))))
     return 1 if counts["differences"] else 0
 
