@@ -33,7 +33,7 @@ CARGO_DENY := target/tools/bin/cargo-deny
 # The package for JavaScript: the engine in WebAssembly, its bindings and the bundled grammars.
 WASM := target/wasm
 PLAYGROUND := target/playground.html
-PLAYGROUND_SOURCES := $(wildcard playground/*.* playground/src/*.js playground/src/*/*.js)
+PLAYGROUND_SOURCES := $(wildcard playground/*.* playground/examples/* playground/src/*.js playground/src/*/*.js)
 WASM_SOURCES := $(wildcard crates/grammask-wasm/npm/* xtask/wasm/Cargo.* xtask/wasm/src/* python/grammask/grammars/definitions/*)
 
 .PHONY: help demo test wasm playground test-browser test-engines test-freethreaded test-peers bench record profile grammars figures lint msrv deny docs build clean

@@ -1,4 +1,4 @@
-"""Soak test of memory: millions of tokens over 19 grammars, 100,000 open brackets, 1,000 grammars.
+"""Soak test of memory: millions of tokens over 19 grammars, 100,000 open brackets, 1,000 grammars, 900 JSON Schemas.
 
 The figures are the engine's estimate of its tables (``stats()``) and the growth of resident memory, which includes
 Python. ``--record`` overwrites the results in ``benches/results``.
@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import argparse
 import itertools
+import os
 import random
 import sys
 import time
@@ -17,8 +18,10 @@ sys.path.insert(0, str(Path(__file__).parent))
 
 import grammask
 from comparison import cases, vocabularies
+from json_schema import cases as schema_cases
 from suite_results import Section, Stamp, SuiteResults, Table, add_record_option
 
+_DATA = Path(os.environ.get("GRAMMASK_DATA", Path(__file__).parents[2] / "shared" / "data"))
 _KEYS = """
 start ::= "{" pair {"," pair} "}";
 pair ::= '"keyKEY":' value;
@@ -108,6 +111,36 @@ class Soak:
             time.process_time() - start,
         )
 
+    def schemas(self, folder: Path, count: int, max_bytes: int) -> None:
+        """Compile schemas of a folder through one compile cache, and accept their valid instances."""
+        names = schema_cases.names(folder)
+        encoding = self.table.encoding()
+        loaded = []
+        for name in names[:: max(1, len(names) // count)]:
+            case = schema_cases.load(folder, name, "raw")
+            texts = [instance.text for instance in case.instances if instance.is_valid]
+            loaded.append((case.schema, [encoding.encode_ordinary(text) for text in texts]))
+        cache = grammask.CompileCache(max_bytes)
+        before, start, compiled_count = resident_mib(), time.process_time(), 0
+        for schema, documents in loaded:
+            try:
+                compiled = grammask.Grammar.from_json_schema(schema).compile(self.vocabulary, cache=cache)
+            except grammask.GrammarError:
+                continue
+            compiled_count += 1
+            for document in documents:
+                matcher = compiled.matcher()
+                for token in document:
+                    matcher.fill_mask(self.mask)
+                    if not matcher.accept(token):
+                        break
+        self.add(
+            f"{compiled_count:,} schemas of MaskBench, compile cache of {max_bytes >> 20} MiB",
+            cache.stats()["bytes"] + self.vocabulary.cache_bytes,
+            resident_mib() - before,
+            time.process_time() - start,
+        )
+
     def add(self, work: str, tables: int, grown: float, seconds: float) -> None:
         """Add and print a row."""
         row = [work, f"{tables / 2**20:,.1f}", f"{grown:,.1f}", f"{seconds:,.1f}"]
@@ -121,10 +154,16 @@ def main() -> None:
     parser.add_argument("--vocabulary", default="llama3")
     parser.add_argument("--tokens", type=int, default=5_000_000)
     parser.add_argument("--budget-mib", type=int, default=64, help="memory_bytes of each grammar's limits")
+    parser.add_argument("--schemas", type=Path, default=_DATA / "maskbench_dev", help="folder of schemas")
     add_record_option(parser)
     options = parser.parse_args()
     soak = Soak(options.vocabulary, options.budget_mib << 20)
     print(f"budget {options.budget_mib} MiB per grammar; work | tables MiB | resident growth MiB | CPU s")
+    # First, while no memory of other work can be used again.
+    if options.schemas.is_dir():
+        soak.schemas(options.schemas, 900, 16 << 20)
+    else:
+        print(f"{options.schemas} is no folder of schemas")
     soak.tokens(options.tokens, seed=1)
     soak.brackets(100_000)
     soak.grammars(1_000)

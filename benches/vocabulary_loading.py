@@ -1,5 +1,6 @@
-"""Measures loading a vocabulary from each kind of tokenizer, including the check against the tokenizer's decoding.
+"""Measures loading a vocabulary from each kind of tokenizer, and from a file that grammask saved.
 
+Loading from a tokenizer includes the check against its decoding.
 Needs tokenizers, tiktoken and mistral-common (the group `dev`); missing ones are skipped. The Hugging Face tokenizer
 has the 199,998 tokens of the embedded o200k. Times are CPU time of the process, medians of five runs. ``--record``
 overwrites the results in ``benches/results``.
@@ -42,6 +43,9 @@ def hugging_face() -> Any:
 
 def loads(folder: Path) -> Iterator[tuple[str, Callable[[], Vocabulary]]]:
     """Yield the kinds of tokenizers with a function that loads a vocabulary from each."""
+    saved = folder / "saved"
+    Vocabulary.default().save(saved)
+    yield "saved by grammask", lambda: Vocabulary.load(saved)
     with contextlib.suppress(ImportError):
         tokenizer = hugging_face()
         yield "Hugging Face, fast", lambda: Vocabulary.from_huggingface(tokenizer, eos="<|end|>")
@@ -79,7 +83,7 @@ def main() -> None:
                 start = process_time()
                 vocabulary = load()
                 times.append(process_time() - start)
-            rows.append([name, f"{vocabulary.size:,}", f"{statistics.median(times):.2f}"])
+            rows.append([name, f"{vocabulary.size:,}", f"{statistics.median(times):.3f}"])
     table = Table(("source", "tokens", "CPU seconds"), rows)
     print(table.markdown())
     if options.record:

@@ -3,7 +3,8 @@
     python playground/build.py target/wasm target/playground.html python/grammask/server/playground.html
 
 The first argument is the folder of the engine in WebAssembly (``make wasm``), the others are where the page is written.
-The page contains the engine, the vocabulary o200k_base and the bundled languages, compressed, and a policy (CSP) by
+The page contains the engine, the vocabulary o200k_base and the bundled languages, compressed, the examples with their
+pictures, and a policy (CSP) by
 which the browser refuses requests to other hosts and scripts other than those of the page.
 """
 
@@ -17,6 +18,7 @@ import sys
 from pathlib import Path
 
 from bundle import bundle
+from gallery import examples
 from grammask import Vocabulary
 
 _HERE = Path(__file__).resolve().parent
@@ -43,6 +45,8 @@ def page(engine: Path) -> str:
         for name, data in assets.items()
     ]
     holders.append(f'<script type="text/plain" id="worker-source">{worker}</script>')
+    gallery = json.dumps(examples()).replace("</", "<\\/")
+    holders.append(f'<script type="application/json" id="gallery-data">{gallery}</script>')
     parts = {
         "@POLICY@": _policy(script),
         "@STYLE@": (_HERE / "style.css").read_text(),

@@ -70,6 +70,20 @@ def test_is_bounded() -> None:
         CompileCache(max_bytes=-1)
 
 
+def test_growth_counts_when_the_next_grammar_is_compiled() -> None:
+    vocabulary = make_vocabulary()
+    growing, other = Grammar.from_kbnf('start ::= #"[ab]{1,400}";'), Grammar.from_kbnf('start ::= "a";')
+    used = growing.compile(vocabulary, cache=False)
+    cache = CompileCache(max_bytes=2 * used.memory_bytes)
+    assert used.is_valid(b"ab" * 200)
+    assert used.memory_bytes > cache.max_bytes
+    kept = growing.compile(vocabulary, cache=cache)
+    assert growing.compile(vocabulary, cache=cache) is kept
+    assert kept.is_valid(b"ab" * 200)
+    other.compile(vocabulary, cache=cache)
+    assert growing.compile(vocabulary, cache=cache) is not kept
+
+
 def test_vocabularies_take_their_grammars_with_them() -> None:
     cache = CompileCache()
     grammar = Grammar.from_kbnf('start ::= "a";')

@@ -66,12 +66,12 @@ console.log(JSON.stringify(places.map(([pointer, {{key, value}}]) =>
 """
     assert json.loads(run(tmp_path, source)) == [
         ["#", None, text],
-        ["#/a%20b", '"a b"', '[1, {"c/~": "x\\"y"}, []]'],
-        ["#/a%20b/0", None, "1"],
-        ["#/a%20b/1", None, '{"c/~": "x\\"y"}'],
-        ["#/a%20b/1/c~1~0", '"c/~"', '"x\\"y"'],
-        ["#/a%20b/2", None, "[]"],
-        ["#/%C3%A9", '"é"', "{}"],
+        ["#/a b", '"a b"', '[1, {"c/~": "x\\"y"}, []]'],
+        ["#/a b/0", None, "1"],
+        ["#/a b/1", None, '{"c/~": "x\\"y"}'],
+        ["#/a b/1/c~1~0", '"c/~"', '"x\\"y"'],
+        ["#/a b/2", None, "[]"],
+        ["#/é", '"é"', "{}"],
         ["#/z", '"z"', "tru"],
     ]
 

@@ -2,27 +2,22 @@
 
 import importlib.util
 import json
+import xml.etree.ElementTree as ET
 import zlib
 from base64 import urlsafe_b64decode
 from pathlib import Path
 from typing import Any
 
 import pytest
-from grammask import Grammar, Vocabulary
+from grammask import Vocabulary
 
 ROOT = Path(__file__).parents[1]
 BYTES = Vocabulary([bytes([byte]) for byte in range(256)], eos=256, size=257)
-READERS = {
-    "bundled": Grammar.bundled,
-    "gbnf": Grammar.from_gbnf,
-    "kbnf": Grammar.from_kbnf,
-    "regex": Grammar.from_regex,
-    "schema": Grammar.from_json_schema,
-}
 
 
-def site_hook() -> Any:
-    spec = importlib.util.spec_from_file_location("site_hook", ROOT / "playground/site_hook.py")
+def program(name: str) -> Any:
+    """Import a program of the playground."""
+    spec = importlib.util.spec_from_file_location(name, ROOT / "playground" / f"{name}.py")
     assert spec is not None
     assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)
@@ -30,7 +25,9 @@ def site_hook() -> Any:
     return module
 
 
-HOOK = site_hook()
+HOOK = program("site_hook")
+GALLERY = program("gallery")
+FRONT_ENDS = ("kbnf", "gbnf", "json_schema", "lexed_grammars")
 EXAMPLES = [
     pytest.param(state, id=f"{page.stem}-{place}")
     for page in sorted((ROOT / "docs").glob("*.md"))
@@ -39,12 +36,28 @@ EXAMPLES = [
 
 
 def test_there_are_examples() -> None:
-    assert len(EXAMPLES) >= 5
+    assert len(EXAMPLES) >= 11
+    for page in FRONT_ENDS:
+        assert HOOK.states((ROOT / "docs" / f"{page}.md").read_text("utf-8")), page
+
+
+def test_the_gallery_has_grammars_texts_and_pictures(monkeypatch: pytest.MonkeyPatch) -> None:
+    # The picture of a mask needs no large vocabulary.
+    monkeypatch.setattr(GALLERY, "Vocabulary", type("Bytes", (), {"default": staticmethod(lambda: BYTES)}))
+    examples = GALLERY.examples()
+    assert len(examples) == len({example["id"] for example in examples}) == 12
+    for example in examples:
+        state = example["state"]
+        compiled = GALLERY.grammar_of(state).compile(BYTES)
+        assert compiled.first_error(state["text"].encode()) in (None, len(state["text"].encode()))
+        picture = ET.fromstring(example["picture"])
+        assert picture.tag == "{http://www.w3.org/2000/svg}svg"
+        assert len(example["picture"]) < 10_000
 
 
 @pytest.mark.parametrize("state", EXAMPLES)
 def test_an_example(state: dict[str, str]) -> None:
-    compiled = READERS[state["notation"]](state["grammar"]).compile(BYTES)
+    compiled = GALLERY.grammar_of(state).compile(BYTES)
     text = state["text"].encode()
     assert compiled.first_error(text) in (None, len(text))
 

@@ -1,6 +1,6 @@
 // The places of the members and values of a JSON text by JSON pointer, in UTF-16 offsets, for marks in the editor.
 
-// Returns a map from the pointer (as a URI fragment, "#/properties/a") to `{key: [start, end] or undefined,
+// Returns a map from the pointer ("#/properties/a") to `{key: [start, end] or undefined,
 // value: [start, end]}`. Texts that are no JSON have the places before the error.
 export function jsonPlaces(text) {
   const places = new Map();
@@ -74,7 +74,7 @@ function readString(reader) {
   }
 }
 
-// As in a JSON pointer in a URI fragment: RFC 6901, sections 3 and 6.
+// As in a JSON pointer: RFC 6901, section 3. The engine does not encode pointers as URIs do.
 function escaped(name) {
-  return encodeURIComponent(name.replaceAll("~", "~0").replaceAll("/", "~1")).replaceAll("%24", "$");
+  return name.replaceAll("~", "~0").replaceAll("/", "~1");
 }

@@ -50,6 +50,7 @@ if TYPE_CHECKING:
     from grammask.ambiguity import Ambiguity, AmbiguityReport
     from grammask.language_models.values import generate
     from grammask.partial_objects import PartialJson, partial_json
+    from grammask.readers.keyword_effects import KeywordEffect, keyword_effects
     from grammask.schemas.options import SchemaOptions
     from grammask.templates import Template, TemplateMismatch, TemplateResult, TemplateStream
     from grammask.trace import Trace, TraceStep
@@ -69,6 +70,7 @@ __all__ = [
     "GrammarError",
     "GrammarSemanticError",
     "GrammarSyntaxError",
+    "KeywordEffect",
     "LimitExceeded",
     "Limits",
     "Matcher",
@@ -91,6 +93,7 @@ __all__ = [
     "default_compile_cache",
     "fill_masks",
     "generate",
+    "keyword_effects",
     "partial_json",
     "progress_bar",
     "set_threads",
@@ -101,6 +104,7 @@ __all__ = [
 _IMPORTED_WHEN_USED = {
     **dict.fromkeys(("PartialJson", "partial_json"), "grammask.partial_objects"),
     "SchemaOptions": "grammask.schemas.options",
+    **dict.fromkeys(("KeywordEffect", "keyword_effects"), "grammask.readers.keyword_effects"),
     "generate": "grammask.language_models.values",
     **dict.fromkeys(("Trace", "TraceStep"), "grammask.trace"),
     **dict.fromkeys(("Ambiguity", "AmbiguityReport"), "grammask.ambiguity"),

@@ -37,6 +37,8 @@ __all__ = [
     "item_sets_diagram",
     "json_schema_grammar",
     "kbnf_syntax_tree",
+    "keyword_effects",
+    "measure_mask_row",
     "missing_documents",
     "plain_text_grammar",
     "quote_bytes",
@@ -120,7 +122,7 @@ class Vocabulary:
         """Estimated memory of the summaries of terminals that all grammars of this vocabulary share, in bytes."""
 
     def set_cache_capacity(self, bytes: int) -> None:
-        """Set the maximum of :attr:`cache_bytes`: 256 MiB by default; 0 disables the cache.
+        """Set the maximum of :attr:`cache_bytes`: 24 MiB by default; 0 disables the cache.
 
         A full cache is cleared. Masks stay correct, and some of them are computed again.
         """
@@ -1368,10 +1370,8 @@ class Explanation:
     def expected(self) -> list[Expectation]:
         """The terminals that the grammar expects there."""
 
-def apply_mask_row(
-    logits: npt.NDArray[Any], mask: npt.NDArray[np.int32], format: str
-) -> tuple[float, int | None]:
-    """Set the logits of refused tokens to negative infinity, in place, and return the effect of the mask.
+def apply_mask_row(logits: npt.NDArray[Any], mask: npt.NDArray[np.int32], format: str) -> None:
+    """Set the logits of refused tokens to negative infinity, in place.
 
     Args:
         logits: A contiguous array of shape ``[vocab]`` and dtype float32, float64 or uint16, which holds the bits of
@@ -1379,13 +1379,19 @@ def apply_mask_row(
         mask: A contiguous int32 array of shape ``[words]``; logits beyond it are refused.
         format: ``"float16"`` or ``"bfloat16"`` for uint16; ignored for other dtypes.
 
-    Returns:
-        The probability of the legal tokens together, and the first token with the largest logit. The probability is NaN
-        if the softmax is undefined; the token is None if all logits are negative infinity.
-
     Raises:
         TypeError: ``logits`` has another dtype.
         ValueError: An array is not contiguous or not writable.
+    """
+
+def measure_mask_row(
+    logits: npt.NDArray[Any], mask: npt.NDArray[np.int32], format: str
+) -> tuple[float, int | None]:
+    """As :func:`apply_mask_row`, and return the effect of the mask.
+
+    Returns:
+        The probability of the legal tokens together, and the first token with the largest logit. The probability is NaN
+        if the softmax is undefined; the token is None if all logits are negative infinity.
     """
 
 def item_sets_diagram(columns: list[tuple[str, bool, list[str]]]) -> str:
@@ -1499,6 +1505,14 @@ def plain_text_grammar(
 
 def content_names(schema: str, options: SchemaOptions, limits: Limits | None = None) -> list[str]:
     """Return the names of contents in a schema and its documents: media types, and grammars of parameters."""
+
+def keyword_effects(
+    schema: str,
+    options: SchemaOptions,
+    content_grammars: Sequence[tuple[str, Grammar | LexedGrammar]],
+    limits: Limits | None = None,
+) -> list[tuple[str, str, str, str | None]]:
+    """Return the keywords of a schema: name, JSON pointer, kind and finding. Use :func:`grammask.keyword_effects`."""
 
 def missing_documents(schema: str, options: SchemaOptions, limits: Limits | None = None) -> list[str]:
     """Return the URIs of the documents that a schema refers to and the options do not have."""

@@ -7,6 +7,7 @@ import threading
 import weakref
 from collections import OrderedDict, deque
 from dataclasses import dataclass
+from itertools import islice
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -19,6 +20,9 @@ __all__ = ["CompileCache", "default_compile_cache"]
 
 _LOOKUPS_PER_MEASUREMENT = 64
 """Lookups between two measurements of all entries: compiled grammars grow while they are used."""
+
+_RECENT_ENTRIES = 16
+"""Number of most recently used entries that are measured after each compilation: they grow fastest."""
 
 
 _caches: weakref.WeakSet[CompileCache] = weakref.WeakSet()
@@ -130,11 +134,11 @@ class CompileCache:
             event.wait()
         try:
             compiled = make()
-            entry = _Entry(compiled, len(text))
-            entry.measure()
             with self._lock:
                 self._watch(vocabulary)
-                self._entries[key] = entry
+                self._entries[key] = _Entry(compiled, len(text))
+                for recent in islice(reversed(self._entries.values()), _RECENT_ENTRIES):
+                    recent.measure()
                 self._measure_sometimes()
                 self._evict()
         finally:

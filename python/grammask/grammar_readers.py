@@ -28,7 +28,7 @@ if TYPE_CHECKING:
         SchemaOptions,
     )
     from grammask.sources import EngineGrammar, Source
-    from grammask.tools.style import ReasoningMode
+    from grammask.tools.style import ReasoningMode, ToolStyle
 
 __all__ = ["GrammarReaders"]
 
@@ -354,11 +354,12 @@ class GrammarReaders:
         cls,
         tools: Iterable[Mapping[str, Any]],
         *,
-        style: str | Mapping[str, Any],
+        style: str | Mapping[str, Any] | ToolStyle,
         tool_choice: str | Mapping[str, Any] | None = "auto",
         parallel: bool = True,
         reasoning: ReasoningMode | None = None,
         vocabulary: Vocabulary | None = None,
+        response_format: str | bytes | Mapping[str, Any] | GrammarReaders | None = None,
         **keywords: Unpack[SchemaKeywords],
     ) -> Self:
         """Makes the grammar of outputs that call tools, in the style of a family of models. See ``docs/tools.md``.
@@ -375,15 +376,25 @@ class GrammarReaders:
                 where reasoning is a part of every format, otherwise ``"none"``.
             vocabulary: Decides which marks of the style are special tokens, which match by id. Without it, those that
                 are special in the models' own tokenizers.
-            keywords: As of :meth:`from_json_schema`, for the schemas of arguments.
+            response_format: The form of outputs without calls, as of :meth:`from_response_format`: a ``text``, a
+                ``json_object`` or a ``json_schema``, and no text precedes calls with the last two. Without tools also
+                other types, or a grammar. None for any text.
+            keywords: As of :meth:`from_json_schema`, for the schemas of arguments and of the response format.
 
         Raises:
-            ValueError: There is no such style or tool, or two tools have one name.
+            ValueError: There is no such style or tool, two tools have one name, or the style cannot distinguish answers
+                in JSON from calls.
             GrammarError: A constraint that cannot be enforced exactly, each with its JSON pointer.
         """
+        from grammask.structural_tags import json_object
         from grammask.tools import calls_part, chosen_tools, parsed_style
 
         chosen, choice, is_forced = chosen_tools(tools, tool_choice, parsed_style(style).builtins)
+        answer: Mapping[str, Any] | Part | None = None
+        if isinstance(response_format, GrammarReaders):
+            answer = Part.of_source(response_format._source)  # noqa: SLF001
+        elif response_format is not None:
+            answer = json_object(response_format)
         part = calls_part(
             chosen,
             choice,
@@ -392,6 +403,7 @@ class GrammarReaders:
             reasoning=reasoning,
             vocabulary=vocabulary,
             schema_options=keywords,
+            response_format=answer,
         )
         return cls.of_source(part)
 

@@ -37,6 +37,13 @@ def test_the_gallery_is_complete(playground: Playground) -> None:
         "[data-example]", "all => all.map(each => each.dataset.example)"
     )
     assert shown == EXAMPLES
+    playground.page.click("#examples-button")
+    for example in EXAMPLES:
+        box = playground.page.locator(f"[data-example={example}] svg.picture").bounding_box()
+        assert box is not None
+        assert box["width"] > 100
+        assert 70 < box["height"] < 80
+    playground.screenshot("gallery")
 
 
 def test_masks_are_those_of_the_package(playground: Playground) -> None:

@@ -55,6 +55,13 @@ def test_hosts(only) -> None:
     assert "problem  no-such-package is not installed" in run("doctor", "absent", status=1)
     only(host(renamed))
     assert "problem  grammask.masks does not work with it: server.Backend.fill" in run("doctor", status=1)
+
+    def broken() -> list[Finding]:
+        msg = "no compiler"
+        raise RuntimeError(msg)
+
+    only(host(broken))
+    assert "grammask.masks does not work with it: RuntimeError: no compiler" in run("doctor", status=1)
     only(host(adapter="grammask.no_such_module"))
     assert "problem  grammask.no_such_module does not work with it" in run("doctor", "fake", status=1)
     assert "there is no tool 'other'; known are fake" in run("doctor", "other", status=1)

@@ -356,12 +356,38 @@ def test_structural_tags_that_are_refused() -> None:
         ours.StructTag(trigger="<f", begin="f", grammar={}, end="")
     with pytest.raises(AssertionError):
         ours.StructTag.to_grammar([])
-    text, token = (ours.StructTag(trigger=each, begin=each, grammar="{}", end="") for each in ("<f", "<f>"))
-    for tags, options in (([text, token], {}), ([text], {"text_regex": "a*"})):
-        with pytest.raises(ValueError, match=r"tags|text_regex"):
-            ours.StructTag.to_grammar(tags, **options)
-    with pytest.raises(ValueError, match="no Lark"):
-        ours.StructTag.to_grammar([ours.StructTag(trigger="<f", begin="<f", grammar="start: /a/", end="")])
+    tag = ours.StructTag(trigger="<f", begin="<f", grammar="{}", end="")
+    with pytest.raises(ValueError, match="text_regex"):
+        ours.StructTag.to_grammar([tag], text_regex="a*")
+    with pytest.raises(ValueError, match="Expecting property name"):
+        ours.StructTag.to_grammar([ours.StructTag(trigger="<f", begin="<f", grammar="{a}", end="")])
+
+
+def test_structural_tags_after_texts_and_tokens() -> None:
+    schema = {"type": "object", "additionalProperties": False}
+    texts = [
+        ours.StructTag(trigger=trigger, begin=f"{trigger}{name}>", grammar=schema, end="</f>")
+        for trigger, name in (("<f", "=x"), ("<f", "=y"), ("<g", ""))
+    ]
+    lark = 'start: /[0-9]+/ ("," /[0-9]+/)*'
+    token = ours.StructTag(trigger="<tool>", begin="<tool>blah(", grammar=lark, end=")")
+    matcher = ours.LLMatcher(tokenizer(ours), ours.StructTag.to_grammar([*texts, token]))
+    assert not matcher.is_error(), matcher.get_error()
+    call = [TOOL, *b"blah(11,12)"]
+    accepted = (
+        [*b"a<f=x>{}</f>", *call, *b" <g>{}</f>b<"],
+        [*b"<tool> in other tokens ", *call, *call],
+        [],
+    )
+    for tokens in accepted:
+        assert matcher.try_consume_tokens(tokens) == len(tokens)
+        assert matcher.is_accepting()
+        matcher.reset()
+    rejected = ([*b"a<f=", *b"z"], [TOOL, *b"c"], [*b"a<g", *b" "], [*call[:-2], *b"2,)"])
+    for tokens in rejected:
+        assert matcher.try_consume_tokens(tokens) == len(tokens) - 1
+        assert not matcher.is_accepting()
+        matcher.reset()
 
 
 def test_versions() -> None:

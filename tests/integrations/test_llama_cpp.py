@@ -164,6 +164,26 @@ def test_the_vocabulary_equals_the_output_of_llama_cpp(gguf_file: Path, llama: A
         assert vocabulary.token(id) == llama.detokenize([0, id])[1:]
 
 
+def test_the_tokenizer_of_llguidance(gguf_file: Path, llama: Any) -> None:
+    from grammask.compat.llguidance import LLMatcher, grammar_from
+    from grammask.compat.llguidance.llamacpp import lltokenizer_from_vocab
+
+    tokenizer = lltokenizer_from_vocab(llama._model.vocab)
+    vocabulary = Vocabulary.from_gguf(gguf_file)
+    assert (tokenizer.vocab_size, tuple(tokenizer.eos_tokens)) == (vocabulary.size, vocabulary.eos)
+    assert tokenizer.vocabulary.special == vocabulary.special
+    assert all(tokenizer.vocabulary.token(id) == vocabulary.token(id) for id in range(WIDTH))
+    for text in ("", "some text", "né <|end|>"):
+        ids = tokenizer.tokenize_str(text)
+        assert tokenizer.decode_str(ids) == text
+        assert WIDTH - 1 not in ids
+    assert tokenizer.tokenize_str("a<|end|>b", parse_special=True)[1] == WIDTH - 1
+    assert len(tokenizer.tokenize_bytes(b"\x8b")) == 1
+    matcher = LLMatcher(tokenizer, grammar_from("regex", "some [a-z]+"))
+    assert matcher.consume_tokens(tokenizer.tokenize_str("some text"))
+    assert matcher.is_accepting()
+
+
 @pytest.mark.filterwarnings("ignore")
 def test_the_code_of_the_page(gguf_file: Path) -> None:
     pytest.importorskip("llama_cpp")

@@ -80,6 +80,33 @@ def test_places_of_keywords() -> None:
     assert portability.portability({}, ["xgrammar"]) == []
 
 
+def test_keywords_together_with_others() -> None:
+    schema = {
+        "type": ["object", "null"],
+        "properties": {
+            "a": {"type": "string", "format": "colour"},
+            "b": {"type": "integer", "format": "int32"},
+            "c": {"type": "array", "items": {"type": "string"}, "additionalItems": False},
+        },
+        "required": ["a"],
+        "anyOf": [{"required": ["b"]}, {"required": ["c"]}],
+        "maxProperties": 2,
+    }
+
+    def found(engine: str) -> dict[str, tuple[str, str]]:
+        return {
+            each.pointer: (each.keyword, each.status) for each in portability.portability(schema, [engine])
+        }
+
+    assert found("llguidance")["#/properties/a/format"] == ("format: colour", "rejected")
+    assert found("llguidance")["#/properties/b/format"] == ("format: int32", "unknown")
+    assert found("xgrammar")["#/properties/a/format"] == ("format: colour", "unknown")
+    assert found("xgrammar")["#/anyOf"] == ("anyOf with siblings", "ignored")
+    assert found("llguidance")["#/maxProperties"] == ("maxProperties with optional properties", "partial")
+    assert found("llama.cpp")["#/type"] == ("type: several with siblings", "ignored")
+    assert "#/properties/c/additionalItems" not in found("xgrammar"), "it has no effect beside a schema"
+
+
 def test_unknown_engines() -> None:
     with pytest.raises(ValueError, match="nothing is known of 'other'; known are gemini"):
         portability.portability({}, ["other"])

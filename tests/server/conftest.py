@@ -5,6 +5,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -16,16 +17,15 @@ pytest.importorskip("starlette")
 
 
 @contextmanager
-def served(*, has_budgets: bool, mask_directory: Path | None = None) -> Iterator[str]:
+def served(
+    *, has_budgets: bool, mask_directory: Path | None = None, model: Any = None, **options: Any
+) -> Iterator[str]:
     """Run a server, and give its address."""
     from grammask.server import application
 
-    tokens: list[bytes | None] = [bytes([byte]) for byte in range(256)]
-    vocabulary = Vocabulary(
-        [*tokens, "né".encode(), b'{"', b'":', None, None], special={"<tool_call>": 260}, eos=[259]
+    app = application(
+        model or noise(), "noise", has_budgets=has_budgets, mask_directory=mask_directory, **options
     )
-    model = RandomModel(vocabulary, np.random.default_rng(0))
-    app = application(model, "noise", has_budgets=has_budgets, mask_directory=mask_directory)
     server = uvicorn.Server(uvicorn.Config(app, host="127.0.0.1", port=0, log_level="error"))
     thread = threading.Thread(target=server.run, daemon=True)
     thread.start()
@@ -34,6 +34,15 @@ def served(*, has_budgets: bool, mask_directory: Path | None = None) -> Iterator
     yield f"http://127.0.0.1:{server.servers[0].sockets[0].getsockname()[1]}/v1"
     server.should_exit = True
     thread.join()
+
+
+def noise() -> RandomModel:
+    """Return a model of random logits over a small vocabulary."""
+    tokens: list[bytes | None] = [bytes([byte]) for byte in range(256)]
+    vocabulary = Vocabulary(
+        [*tokens, "né".encode(), b'{"', b'":', None, None], special={"<tool_call>": 260}, eos=[259]
+    )
+    return RandomModel(vocabulary, np.random.default_rng(0))
 
 
 @pytest.fixture(scope="session")

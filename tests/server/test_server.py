@@ -277,16 +277,18 @@ def test_tools_that_are_cut_off_or_not_called(truncating_url: str) -> None:
 
 def test_complete_calls_of_an_answer_that_was_cut_off() -> None:
     from grammask.server.answers import Answer
-    from grammask.server.application import _Server
+    from grammask.server.application import _read
+    from grammask.server.requests import OutputForm
+    from grammask.tools import parsed_style
 
-    model: Any = None
-    server = _Server(model, "m", "hermes", has_budgets=False, has_drafts=False, directory=None)
+    form = OutputForm(parsed_style("hermes"), TOOLS, "none")
     whole = '<tool_call>\n{"name": "count", "arguments": {"n": 3}}\n</tool_call>'
     answer = Answer("chat", "m", 1, finish_reason="length")
-    content, calls = server._read(answer, f'Well. {whole}\n<tool_call>\n{{"name": "count", "arg', TOOLS)
-    assert (content, [call.name for call in calls]) == ("Well. ", ["count"])
+    output = _read(answer, f'Well. {whole}\n<tool_call>\n{{"name": "count", "arg', form)
+    assert (output.content, [call.name for call in output.calls]) == ("Well. ", ["count"])
     assert answer.finish_reason == "length"
-    assert server._read(answer, whole[:-1], TOOLS) == (whole[:-1], ())
+    output = _read(answer, whole[:-1], form)
+    assert (output.content, output.calls) == (whole[:-1], ())
 
 
 def streamed(url: str, path: str = "chat/completions", **fields: Any) -> list[Any]:

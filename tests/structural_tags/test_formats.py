@@ -209,11 +209,9 @@ def test_formats_share_the_time_of_a_call() -> None:
 
 def test_inexact_constructs_are_unsupported() -> None:
     for schema in (
-        {"type": "object", "properties": {"a": {"type": ["string", "integer"], "pattern": "x"}}},
-        {"type": "object", "properties": {"a": {"type": ["string", "null"], "not": {"const": "x"}}}},
         {"properties": {"a": {"type": "string"}}, "additionalProperties": True, "minProperties": 1},
         {"properties": {"a": {"type": "string"}}, "minProperties": 2},
-        {"type": "object", "properties": {"a": {"minimum": 1}}},
+        {"type": "object", "properties": {"a": {"type": []}}},
     ):
         with pytest.raises(grammask.UnsupportedGrammar):
             Grammar.from_structural_tag(

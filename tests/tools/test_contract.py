@@ -163,6 +163,32 @@ def test_results(style: str, texts: list[str]) -> None:
     assert [result.text for result in read_results(written, style, TOOLS)] == texts
 
 
+@pytest.mark.parametrize(
+    ("style", "expected"),
+    [
+        (
+            "exaone4",
+            '<tool_result>{"result": "a\\"é"}</tool_result>\n<tool_result>{"result": "b"}</tool_result>',
+        ),
+        ("minimax_m2", '<response>a"é</response>\n<response>b</response>'),
+        (
+            "kimi_k3",
+            '<|open|>message role="tool" tool="weather" index="1"<|sep|>a"é<|close|>message<|sep|><|end_of_msg|>'
+            '<|open|>message role="tool" tool="weather" index="2"<|sep|>b<|close|>message<|sep|><|end_of_msg|>',
+        ),
+        ("hunyuan_a13b", '<tool_response>a"é</tool_response><|extra_0|><tool_response>b</tool_response>'),
+        ("phi4_mini", '<|tool_response|>"a\\"é"<|end|><|tool_response|>"b"'),
+        (
+            "llama4_pythonic",
+            '"a\\"é"<|eot|><|header_start|>ipython<|header_end|>\n\n"b"',
+        ),
+    ],
+)
+def test_results_as_chat_templates_write_them(style: str, expected: str) -> None:
+    results = [Result("weather", 'a"é'), Result("weather", "b")]
+    assert write_results(results, style, TOOLS) == expected
+
+
 def test_results_that_contain_their_mark_are_refused() -> None:
     with pytest.raises(ValueError, match="the mark that follows"):
         write_results([Result("now", "a\n</tool_response>b")], "hermes", TOOLS)

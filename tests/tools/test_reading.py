@@ -10,7 +10,15 @@ import pytest
 from grammask import Grammar, Vocabulary
 from grammask.structural_tags.parameters import FLAT_STYLES, LITERAL_STYLES, NESTED_STYLES
 from grammask.tool_styles import tool_style, tool_styles
-from grammask.tools import Call, CallFragment, CallStream, ReasoningFragment, read_calls
+from grammask.tools import (
+    Call,
+    CallFragment,
+    CallStream,
+    Output,
+    ReasoningFragment,
+    read_calls,
+    write_output,
+)
 from peer_verdicts import BYTES
 from tool_samples import CALLS, TOOLS, WRAPPED, answer, leading_text
 
@@ -36,6 +44,16 @@ NESTED: list[Any] = [
     {"type": "object", "properties": {"a": {"type": "string"}, "é": {"type": "boolean"}}, "required": ["é"]},
     {"enum": ["", {"k": ["v", None]}]},
 ]
+UNIONS: list[Any] = [
+    {"anyOf": [{"type": "string"}, {"type": "null"}], "default": None},
+    {"anyOf": [{"type": "string", "pattern": "^[a-n]+$"}, {"type": "null"}]},
+    {"anyOf": [{"type": "array", "items": {"type": "string"}, "maxItems": 2}, {"type": "string"}]},
+    {"anyOf": [{"type": "integer", "maximum": 7}, {"enum": ["auto", "9", 9.5]}]},
+    {"oneOf": [{"$ref": "#/$defs/list"}, {"type": "boolean"}]},
+    {"anyOf": [{"const": "a"}, {"const": "b"}]},
+    {"allOf": [{"type": "string"}, {"maxLength": 3}]},
+    {"type": ["string", "integer"], "maxLength": 3, "maximum": 70},
+]
 WITHOUT_TYPE: list[Any] = [
     {"anyOf": [{"type": "integer", "minimum": 5}, {"const": "a"}, {"type": "string", "maxLength": 3}]},
     {"not": {"type": ["string", "array", "object"]}},
@@ -49,6 +67,9 @@ DEFINITIONS = {
         "additionalProperties": False,
     }
 }
+TOOLS_OF_ANYTHING: list[Any] = [
+    {"type": "function", "function": {"name": "f", "parameters": {"properties": {"v": {"type": "string"}}}}}
+]
 ENDS = ["</", *(style.end for style in FLAT_STYLES.values())] + [
     style.end.replace("{key}", "") for style in NESTED_STYLES.values()
 ]
@@ -67,6 +88,7 @@ def random_tools(rng: random.Random, style: str) -> list[dict[str, Any]]:
     others: list[Any] = [False, False]
     if form in FLAT_STYLES:
         others += [True, {"type": "integer"}, {"type": ["string", "null"]}]
+        parameters = parameters + UNIONS
         if FLAT_STYLES[form].marks_strings:
             parameters = parameters + WITHOUT_TYPE
             others += WITHOUT_TYPE
@@ -146,6 +168,33 @@ def streamed(
     else:
         assert (content, calls) == read
     return content, calls, stream.has_calls
+
+
+@pytest.mark.parametrize("style", ["qwen3_coder", "glm4_5", "minimax_m2"])
+def test_texts_that_are_strings_or_other_values(style: str) -> None:
+    """Where tags do not mark strings, a text is another value of the schema if it can be one."""
+    cases: list[tuple[Any, Any]] = [
+        ({"anyOf": [{"type": "string"}, {"type": "null"}]}, ["a", None, "nul"]),
+        ({"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}]}, [["a"], "[1]"]),
+        ({"anyOf": [{"type": "integer", "maximum": 7}, {"type": "string"}]}, [5, "8", "x"]),
+        ({"anyOf": [{"enum": ["auto"]}, {"type": "integer"}]}, ["auto", 3]),
+        ({"type": ["string", "integer"], "pattern": "^[a-z0-9.]+$"}, [5, "5.5", "a"]),
+        ({"anyOf": [{"const": "a"}, {"const": "1"}]}, ["a", "1"]),
+    ]
+    for schema, values in cases:
+        parameters = {"type": "object", "properties": {"v": schema}, "required": ["v"]}
+        tools = [{"type": "function", "function": {"name": "f", "parameters": parameters}}]
+        grammar = Grammar.from_tools(tools, style=style, tool_choice="required", vocabulary=BYTES).compile(
+            BYTES
+        )
+        for value in values:
+            call = Call("f", json.dumps({"v": value}))
+            written = write_output(Output(None, "", (call,)), style, tools)
+            assert grammar.is_valid(written.encode()), written
+            (read,) = read_calls(written, style, tools)[1]
+            assert json.loads(read.arguments) == {"v": value}
+        unlike = write_output(Output(None, "", (Call("f", '{"v": "?"}'),)), style, TOOLS_OF_ANYTHING)
+        assert grammar.is_valid(unlike.encode()) == ({"type": "string"} in schema.get("anyOf", ()))
 
 
 @pytest.mark.parametrize("style", tool_styles())

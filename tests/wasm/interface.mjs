@@ -159,6 +159,12 @@ const compact = Grammar.fromJsonSchema('{"const": [1, 2]}', { whitespace: "compa
 assert.ok(compact.isValid("[1,2]") && !compact.isValid("[1, 2]"));
 const relaxed = Grammar.fromJsonSchema({ type: "string", pattern: "(a)\\1" }, { onUnsupported: "relax" });
 assert.equal(relaxed.relaxations()[0].pointer, "#/pattern");
+const effects = Grammar.keywordEffects({ title: "t", type: "string", pattern: "(a)\\1", then: true });
+assert.deepEqual(effects.map(({ keyword, kind }) => [keyword, kind]),
+  [["title", "annotation"], ["type", "enforced"], ["pattern", "refused"], ["then", "idle"]]);
+assert.equal(effects[2].pointer, "#/pattern");
+assert.match(effects[2].message, /back-reference/);
+assert.throws(() => Grammar.keywordEffects("{"), GrammaskError);
 
 const python = Grammar.bundled(readFileSync(`${folder}/grammars/python.json`, "utf8")).compile(bytes);
 assert.ok(python.hasLexer);

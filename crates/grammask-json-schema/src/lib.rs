@@ -41,6 +41,7 @@ mod contents;
 mod document;
 mod emit;
 mod interner;
+mod keyword_effects;
 mod keywords;
 mod members;
 mod numbers;
@@ -52,6 +53,7 @@ mod values;
 mod whitespace_pattern;
 
 pub use contents::StringContent;
+pub use keyword_effects::{KeywordEffect, KeywordKind, keyword_effects};
 pub use options::{
     ContentKeywords, Draft, Escapes, Formats, KeyOrder, MediaGrammar, Numbers, OnUnsupported, OpenApi,
     SchemaOptions, UniqueNames, Whitespace,

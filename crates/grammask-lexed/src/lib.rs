@@ -75,6 +75,8 @@
 mod analysis;
 mod completion;
 mod definition;
+#[cfg(test)]
+mod figure_1;
 mod first_terminals;
 mod lexer;
 mod masks;

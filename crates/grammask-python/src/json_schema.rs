@@ -227,6 +227,30 @@ pub(crate) fn content_names(
         .map_err(|error| grammar_error(py, &error))
 }
 
+/// A keyword of a schema: name, JSON pointer, kind and finding.
+type EffectFields = (String, String, &'static str, Option<String>);
+
+/// Return the keywords of a schema: name, JSON pointer, kind and finding. Use :func:`grammask.keyword_effects`.
+#[pyfunction]
+#[pyo3(signature = (schema, options, content_grammars, limits=None))]
+pub(crate) fn keyword_effects(
+    py: Python<'_>,
+    schema: &str,
+    options: &PySchemaOptions,
+    content_grammars: Vec<(String, ContentGrammar<'_>)>,
+    limits: Option<&PyLimits>,
+) -> PyResult<Vec<EffectFields>> {
+    let limits = or_default(limits);
+    let (options, _) = with_media_grammars(py, options, &content_grammars, &limits)?;
+    let effects = py
+        .outside_forks(|| json_schema::keyword_effects(schema, &options, &limits))
+        .map_err(|error| grammar_error(py, &error))?;
+    let fields = effects
+        .into_iter()
+        .map(|effect| (effect.keyword.into(), effect.pointer, effect.kind.name(), effect.message));
+    Ok(fields.collect())
+}
+
 /// Return the URIs of the documents that a schema refers to and the options do not have.
 #[pyfunction]
 #[pyo3(signature = (schema, options, limits=None))]

@@ -5,7 +5,8 @@
 //!   `docstrings.py` next to this crate's manifest. Edit the stub.
 //! - Cached masks are written under the interpreter lock; other work runs in `outside_forks` (`forks.rs`), which
 //!   releases the lock and delays `fork()`.
-//! - `unsafe` occurs in two modules: `mask_array.rs`, which writes masks into arrays of numpy, and `allocator.rs`.
+//! - `unsafe` occurs in three modules: `mask_array.rs`, which writes masks into arrays of numpy, `masked_logits.rs`, which
+//!   calls code for vector instructions that the processor has, and `allocator.rs`.
 
 #[cfg_attr(target_family = "wasm", path = "system_allocator.rs")]
 mod allocator;
@@ -62,7 +63,8 @@ mod _grammask {
     use crate::grammar::{PyGrammar, kbnf_syntax_tree, quote_bytes, xgrammar_expression};
     #[pymodule_export]
     use crate::json_schema::{
-        PySchemaOptions, content_names, json_schema_grammar, missing_documents, plain_text_grammar,
+        PySchemaOptions, content_names, json_schema_grammar, keyword_effects, missing_documents,
+        plain_text_grammar,
     };
     #[pymodule_export]
     use crate::leftmost_first::{PyFirstMatches, PyMatchLanguage, PyOrderedPattern};
@@ -71,7 +73,7 @@ mod _grammask {
     #[pymodule_export]
     use crate::limits::PyLimits;
     #[pymodule_export]
-    use crate::masked_logits::apply_mask_row;
+    use crate::masked_logits::{apply_mask_row, measure_mask_row};
     #[pymodule_export]
     use crate::matcher::PyMatcher;
     #[pymodule_export]

@@ -116,7 +116,7 @@ impl PyVocabulary {
         self.vocabulary.summaries().memory_bytes()
     }
 
-    /// Set the maximum of :attr:`cache_bytes`: 256 MiB by default; 0 disables the cache.
+    /// Set the maximum of :attr:`cache_bytes`: 24 MiB by default; 0 disables the cache.
     ///
     /// A full cache is cleared. Masks stay correct, and some of them are computed again.
     fn set_cache_capacity(&self, #[pyo3(from_py_with = count)] bytes: usize) {

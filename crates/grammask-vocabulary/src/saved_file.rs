@@ -53,6 +53,12 @@ impl<'a> ByteReader<'a> {
         Self(bytes)
     }
 
+    /// Number of bytes that were not read yet.
+    #[must_use]
+    pub fn remaining(&self) -> usize {
+        self.0.len()
+    }
+
     /// Whether all bytes were read.
     #[must_use]
     pub fn is_at_end(&self) -> bool {

@@ -139,6 +139,14 @@ export interface JsonSchemaOptions {
   limits?: Limits;
 }
 
+/** A keyword of a JSON Schema and what it does. `pointer` is the JSON pointer of its value, after `#`. */
+export interface KeywordEffect {
+  keyword: string;
+  pointer: string;
+  kind: "enforced" | "structural" | "annotation" | "refused" | "idle" | "unknown";
+  message?: string;
+}
+
 /** A grammar, independent of a vocabulary. */
 export class Grammar implements Owned {
   private constructor();
@@ -148,6 +156,8 @@ export class Grammar implements Owned {
   static fromChoices(texts: string[], options?: { limits?: Limits }): Grammar;
   /** The JSON texts that a schema validates. Pass a string where digits and the order of members matter. */
   static fromJsonSchema(schema: string | object | boolean, options?: JsonSchemaOptions): Grammar;
+  /** The keywords of a schema and its subschemas with their effects, in the order of the text. */
+  static keywordEffects(schema: string | object | boolean, options?: JsonSchemaOptions): KeywordEffect[];
   /** A bundled language, from a file of the folder `grammars` of the package; its start symbol is `file` by default. */
   static bundled(definition: string | object, options?: { start?: string; limits?: Limits }): Grammar;
   /** The warnings of the front end and of compiling. */

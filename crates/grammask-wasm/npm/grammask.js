@@ -176,6 +176,11 @@ export class Grammar extends Handle {
     return new Grammar(call(() => engine.Grammar.fromJsonSchema(text, json(options))));
   }
 
+  static keywordEffects(schema, options) {
+    const text = typeof schema === "string" ? schema : JSON.stringify(schema);
+    return JSON.parse(call(() => engine.Grammar.keywordEffects(text, json(options))));
+  }
+
   static bundled(definition, options) {
     const text = typeof definition === "string" ? definition : JSON.stringify(definition);
     return new Grammar(call(() => engine.Grammar.bundled(text, json(options))));

@@ -1,6 +1,7 @@
 //! Errors as JSON: the fields of `GrammaskError` and `Diagnostic` in `npm/grammask.d.ts`.
 
 use grammask::BudgetError;
+use grammask::frontends::json_schema::KeywordEffect;
 use grammask::grammar::{Diagnostic, GrammarError, Position, Severity};
 use grammask::vocabulary::VocabularyError;
 use serde::Serialize;
@@ -36,6 +37,16 @@ struct DiagnosticFields<'a> {
     rendered: String,
 }
 
+/// `KeywordEffect` in `npm/grammask.d.ts`.
+#[derive(Serialize)]
+struct EffectFields<'a> {
+    keyword: &'a str,
+    pointer: &'a str,
+    kind: &'static str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    message: Option<&'a str>,
+}
+
 /// A value as JSON.
 pub(crate) fn json<T: Serialize + ?Sized>(value: &T) -> String {
     // Maps with keys that are no strings are the only values that cannot be written; there are none.
@@ -45,6 +56,20 @@ pub(crate) fn json<T: Serialize + ?Sized>(value: &T) -> String {
 /// A list of diagnostics about a source text as JSON.
 pub(crate) fn diagnostics_json(list: &[Diagnostic], source: &str) -> String {
     json(&fields_of(list, source))
+}
+
+/// The keywords of a schema with their effects as JSON.
+pub(crate) fn effects_json(effects: &[KeywordEffect]) -> String {
+    let fields: Vec<_> = effects
+        .iter()
+        .map(|effect| EffectFields {
+            keyword: &effect.keyword,
+            pointer: &effect.pointer,
+            kind: effect.kind.name(),
+            message: effect.message.as_deref(),
+        })
+        .collect();
+    json(&fields)
 }
 
 /// A `GrammarError` as a thrown value.

@@ -9,7 +9,7 @@ use grammask::{CompiledGrammar, EmbeddedGrammar, Limits, lowering};
 use wasm_bindgen::prelude::*;
 
 use crate::compiled::JsCompiledGrammar;
-use crate::failures::{JsResult, diagnostics_json, grammar_error, invalid_argument};
+use crate::failures::{JsResult, diagnostics_json, effects_json, grammar_error, invalid_argument};
 use crate::lexed_definition;
 use crate::options::{CompilingOptions, RuleGrammarOptions, options};
 use crate::schema_options::SchemaFields;
@@ -148,6 +148,18 @@ impl JsGrammar {
             warnings: made.warnings,
             relaxations: made.relaxations,
         })
+    }
+
+    /// The keywords of a schema with their effects, as JSON.
+    ///
+    /// # Errors
+    /// If the schema is not JSON, a limit is exceeded, or an option does not exist.
+    #[wasm_bindgen(js_name = keywordEffects)]
+    pub fn keyword_effects(schema: &str, fields: &str) -> JsResult<String> {
+        let fields: SchemaFields = options(fields)?;
+        let limits = fields.limits.limits();
+        let effects = json_schema::keyword_effects(schema, &fields.schema_options()?, &limits);
+        Ok(effects_json(&effects.map_err(grammar_error)?))
     }
 
     /// Makes a bundled grammar of the text of its definition.

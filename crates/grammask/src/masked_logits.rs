@@ -3,92 +3,122 @@
 //! The probability mass of a mask is the sum of the model's probabilities of the legal tokens:
 //! `sum(exp(l) for legal l) / sum(exp(l))`. Both sums are accumulated block by block, relative to the largest logit so
 //! far (the online softmax of Milakov and Gimelshein 2018), so each logit is read from memory once. The exponential is
-//! a polynomial in single precision, which compilers vectorise; sums of 32 logits are added in double precision. The
+//! a polynomial in single precision, which compilers vectorise; sums of eight logits are added in double precision. The
 //! result equals a softmax in double precision within 1e-6.
+//!
+//! The functions are inlined into their callers, so a caller for a target feature such as AVX2 has them compiled for it.
 
 /// Number of logits of a block: the block stays in the first cache between its maximum and its sums.
-const BLOCK: usize = 1024;
-/// Number of logits that one word of a mask is about.
+const BLOCK: usize = 4096;
+/// Number of logits of a word of a mask, and of sums that are accumulated side by side.
 const WORD: usize = 32;
+/// Number of logits that a sum in single precision has at most, which bounds its rounding error.
+const TERMS: usize = 8;
 
-/// A logit in one of the formats of models.
-pub trait Logit: Copy {
-    /// The difference of two logits, in single precision.
-    fn minus(self, maximum: f64) -> f32;
-    /// The value.
-    fn value(self) -> f64;
+/// A format of logits.
+pub trait LogitFormat {
+    /// How numpy stores a logit.
+    type Bits: Copy;
+    /// A type that has all values of the format.
+    type Value: Copy + PartialOrd + Into<f64>;
     /// Negative infinity.
-    const REFUSED: Self;
+    const REFUSED: Self::Bits;
+    /// Negative infinity.
+    const LOWEST: Self::Value;
+
+    /// The value of a logit.
+    fn value(bits: Self::Bits) -> Self::Value;
+    /// The difference of two values, in single precision.
+    fn difference(value: Self::Value, maximum: Self::Value) -> f32;
 }
 
-impl Logit for f32 {
-    fn minus(self, maximum: f64) -> f32 {
-        // The maximum is a logit, so the conversion is exact.
-        self - maximum as f32
+/// The single precision of IEEE 754.
+#[derive(Debug)]
+pub enum Float32 {}
+
+impl LogitFormat for Float32 {
+    type Bits = f32;
+    type Value = f32;
+    const REFUSED: f32 = f32::NEG_INFINITY;
+    const LOWEST: f32 = f32::NEG_INFINITY;
+
+    #[inline(always)]
+    fn value(bits: f32) -> f32 {
+        bits
     }
 
-    fn value(self) -> f64 {
-        f64::from(self)
+    #[inline(always)]
+    fn difference(value: f32, maximum: f32) -> f32 {
+        value - maximum
     }
-
-    const REFUSED: Self = f32::NEG_INFINITY;
 }
 
-impl Logit for f64 {
-    fn minus(self, maximum: f64) -> f32 {
-        (self - maximum) as f32
+/// The double precision of IEEE 754.
+#[derive(Debug)]
+pub enum Float64 {}
+
+impl LogitFormat for Float64 {
+    type Bits = f64;
+    type Value = f64;
+    const REFUSED: f64 = f64::NEG_INFINITY;
+    const LOWEST: f64 = f64::NEG_INFINITY;
+
+    #[inline(always)]
+    fn value(bits: f64) -> f64 {
+        bits
     }
 
-    fn value(self) -> f64 {
-        self
+    #[inline(always)]
+    fn difference(value: f64, maximum: f64) -> f32 {
+        (value - maximum) as f32
     }
-
-    const REFUSED: Self = f64::NEG_INFINITY;
 }
 
-/// The bits of a number in bfloat16.
-#[derive(Clone, Copy, Debug)]
-#[repr(transparent)]
-pub struct BrainFloat(pub u16);
+/// The upper half of single precision, as bits.
+#[derive(Debug)]
+pub enum BFloat16 {}
 
-impl Logit for BrainFloat {
-    fn minus(self, maximum: f64) -> f32 {
-        f32::from_bits(u32::from(self.0) << 16) - maximum as f32
+impl LogitFormat for BFloat16 {
+    type Bits = u16;
+    type Value = f32;
+    const REFUSED: u16 = 0xff80;
+    const LOWEST: f32 = f32::NEG_INFINITY;
+
+    #[inline(always)]
+    fn value(bits: u16) -> f32 {
+        f32::from_bits(u32::from(bits) << 16)
     }
 
-    fn value(self) -> f64 {
-        f64::from(f32::from_bits(u32::from(self.0) << 16))
+    #[inline(always)]
+    fn difference(value: f32, maximum: f32) -> f32 {
+        value - maximum
     }
-
-    const REFUSED: Self = Self(0xff80);
 }
 
-/// The bits of a number in the half precision of IEEE 754.
-#[derive(Clone, Copy, Debug)]
-#[repr(transparent)]
-pub struct HalfFloat(pub u16);
+/// The half precision of IEEE 754, as bits.
+#[derive(Debug)]
+pub enum Float16 {}
 
-impl HalfFloat {
-    /// The number in single precision: its exponent is moved by a multiplication, which subnormal numbers need anyway.
-    fn single(self) -> f32 {
-        let bits = u32::from(self.0);
+impl LogitFormat for Float16 {
+    type Bits = u16;
+    type Value = f32;
+    const REFUSED: u16 = 0xfc00;
+    const LOWEST: f32 = f32::NEG_INFINITY;
+
+    /// The exponent is moved by a multiplication, which subnormal numbers need anyway.
+    #[inline(always)]
+    fn value(bits: u16) -> f32 {
+        let bits = u32::from(bits);
         let magnitude = f32::from_bits((bits & 0x7fff) << 13) * f32::from_bits(0x7780_0000);
         let special =
             if bits & 0x7c00 == 0x7c00 { 0x7f80_0000 | (bits & 0x03ff) << 13 } else { magnitude.to_bits() };
         f32::from_bits(special | (bits & 0x8000) << 16)
     }
-}
 
-impl Logit for HalfFloat {
-    fn minus(self, maximum: f64) -> f32 {
-        self.single() - maximum as f32
+    #[inline(always)]
+    fn difference(value: f32, maximum: f32) -> f32 {
+        value - maximum
     }
-
-    fn value(self) -> f64 {
-        f64::from(self.single())
-    }
-
-    const REFUSED: Self = Self(0xfc00);
 }
 
 /// The effect of a mask on the probabilities of a model.
@@ -101,137 +131,211 @@ pub struct MaskEffect {
     pub preferred: Option<usize>,
 }
 
-/// Sets the logits of tokens that a mask does not admit to negative infinity, and returns the effect of the mask.
-/// Logits beyond the mask are refused. Cost: one pass over the logits.
+/// Sets the logits of tokens that a mask does not admit to negative infinity. Logits beyond the mask are refused.
+/// Cost: one pass over the logits.
+#[inline(always)]
+pub fn refuse<F: LogitFormat>(logits: &mut [F::Bits], mask: &[u32]) {
+    let (masked, beyond) = logits.split_at_mut(logits.len().min(mask.len() * WORD));
+    for (logits, &word) in masked.chunks_mut(WORD).zip(mask) {
+        for (bit, logit) in logits.iter_mut().enumerate() {
+            *logit = if word & (1 << bit) != 0 { *logit } else { F::REFUSED };
+        }
+    }
+    beyond.fill(F::REFUSED);
+}
+
+/// As [`refuse`], and returns the effect of the mask. Cost: one pass over the logits, with an exponential for each.
 ///
 /// ```
+/// use grammask::masked_logits::{Float32, measure};
+///
 /// let mut logits = [1.0_f32, 1.0, 1.0, 1.0];
-/// let effect = grammask::masked_logits::apply(&mut logits, &[0b0011]);
+/// let effect = measure::<Float32>(&mut logits, &[0b0011]);
 /// assert_eq!((effect.mass, effect.preferred), (0.5, Some(0)));
 /// assert_eq!(logits[3], f32::NEG_INFINITY);
 /// ```
-pub fn apply<L: Logit>(logits: &mut [L], mask: &[u32]) -> MaskEffect {
-    let mut sums =
-        Sums { maximum: f64::NEG_INFINITY, all: 0.0, legal: 0.0, preferred: None, is_undefined: false };
-    for (block, logits) in logits.chunks_mut(BLOCK).enumerate() {
-        let words = mask.get(block * (BLOCK / WORD)..).unwrap_or_default();
-        sums.add(logits, words, block * BLOCK);
-    }
-    let mass = if sums.is_undefined { f64::NAN } else { sums.legal / sums.all };
-    MaskEffect { mass, preferred: sums.preferred }
+#[inline(always)]
+pub fn measure<F: LogitFormat>(logits: &mut [F::Bits], mask: &[u32]) -> MaskEffect {
+    Sums::<F, false>::of(logits, mask)
+}
+
+/// As [`measure`], with fused multiplications and additions: faster where the target has instructions for them, and
+/// much slower elsewhere.
+#[inline(always)]
+pub fn measure_fused<F: LogitFormat>(logits: &mut [F::Bits], mask: &[u32]) -> MaskEffect {
+    Sums::<F, true>::of(logits, mask)
 }
 
 /// The sums over the blocks so far.
-struct Sums {
+struct Sums<F: LogitFormat, const FUSED: bool> {
     /// The largest logit.
-    maximum: f64,
+    maximum: F::Value,
+    /// The first token with this logit.
+    preferred: Option<usize>,
     /// The sum of `exp(logit - maximum)`.
     all: f64,
     /// The same over legal tokens.
     legal: f64,
-    preferred: Option<usize>,
-    is_undefined: bool,
 }
 
-impl Sums {
-    fn add<L: Logit>(&mut self, logits: &mut [L], words: &[u32], first: usize) {
-        let (maximum, has_nan) = maximum_of(logits);
-        self.is_undefined |= has_nan || maximum == f64::INFINITY;
+impl<F: LogitFormat, const FUSED: bool> Sums<F, FUSED> {
+    #[inline(always)]
+    fn of(logits: &mut [F::Bits], mask: &[u32]) -> MaskEffect {
+        let mut sums = Self { maximum: F::LOWEST, preferred: None, all: 0.0, legal: 0.0 };
+        for (block, logits) in logits.chunks_mut(BLOCK).enumerate() {
+            let words = mask.get(block * (BLOCK / WORD)..).unwrap_or_default();
+            sums.add(logits, words, block * BLOCK);
+        }
+        // Without a logit above negative infinity, the sums have what the exponential returns for the least numbers.
+        let mass = if sums.preferred.is_some() { sums.legal / sums.all } else { f64::NAN };
+        MaskEffect { mass, preferred: sums.preferred }
+    }
+
+    #[inline(always)]
+    fn add(&mut self, logits: &mut [F::Bits], words: &[u32], first: usize) {
+        let maximum = maximum_of::<F>(logits);
         if maximum > self.maximum {
-            self.preferred =
-                logits.iter().position(|logit| logit.value() == maximum).map(|index| first + index);
-            let factor = (self.maximum - maximum).exp();
+            let place = logits.iter().position(|&logit| F::value(logit) == maximum);
+            self.preferred = place.map(|index| first + index);
+            let factor = (self.maximum.into() - maximum.into()).exp();
             self.all *= factor;
             self.legal *= factor;
             self.maximum = maximum;
         }
-        // While no logit is finite, each is either negative infinity, with the probability 0, or makes the softmax undefined.
-        let maximum = if self.maximum.is_finite() { self.maximum } else { 0.0 };
-        for (index, logits) in logits.chunks_mut(WORD).enumerate() {
-            let word = words.get(index).copied().unwrap_or(0);
-            let mut all = [0.0_f32; WORD];
-            let mut legal = [0.0_f32; WORD];
-            for (bit, logit) in logits.iter_mut().enumerate() {
-                let weight = exponential(logit.minus(maximum));
-                let is_legal = word & (1 << bit) != 0;
-                all[bit] = weight;
-                legal[bit] = if is_legal { weight } else { 0.0 };
-                *logit = if is_legal { *logit } else { L::REFUSED };
+        if self.preferred.is_none() {
+            // Each logit of the block is negative infinity, whose probability is 0, or NaN.
+            self.all += logits
+                .iter()
+                .map(|&logit| F::value(logit).into())
+                .filter(|value| value.is_nan())
+                .sum::<f64>();
+            refuse::<F>(logits, words);
+            return;
+        }
+        let maximum = self.maximum;
+        let mut all = [0.0_f64; WORD];
+        let mut legal = [0.0_f64; WORD];
+        for (index, logits) in logits.chunks_mut(WORD * TERMS).enumerate() {
+            let words = words.get(index * TERMS..).unwrap_or_default();
+            let mut part = WordSums::default();
+            for (index, logits) in logits.chunks_mut(WORD).enumerate() {
+                let word = words.get(index).copied().unwrap_or(0);
+                if let Ok(logits) = <&mut [F::Bits; WORD]>::try_from(&mut *logits) {
+                    part.add::<F, FUSED>(logits, word, maximum);
+                    continue;
+                }
+                let mut padded = [F::REFUSED; WORD];
+                padded[..logits.len()].copy_from_slice(logits);
+                part.add::<F, FUSED>(&mut padded, word, maximum);
+                logits.copy_from_slice(&padded[..logits.len()]);
             }
-            self.all += f64::from(sum(&all));
-            self.legal += f64::from(sum(&legal));
+            for bit in 0..WORD {
+                all[bit] += f64::from(part.all[bit]);
+                legal[bit] += f64::from(part.legal[bit]);
+            }
+        }
+        self.all += sum(all);
+        self.legal += sum(legal);
+    }
+}
+
+/// Sums in single precision of at most `TERMS` weights, by the bit of the word that the logit has.
+#[derive(Default)]
+struct WordSums {
+    all: [f32; WORD],
+    legal: [f32; WORD],
+}
+
+impl WordSums {
+    #[inline(always)]
+    fn add<F: LogitFormat, const FUSED: bool>(
+        &mut self,
+        logits: &mut [F::Bits; WORD],
+        word: u32,
+        maximum: F::Value,
+    ) {
+        for (bit, logit) in logits.iter_mut().enumerate() {
+            let weight = exponential::<FUSED>(F::difference(F::value(*logit), maximum));
+            let is_legal = word & (1 << bit) != 0;
+            self.all[bit] += weight;
+            self.legal[bit] += if is_legal { weight } else { 0.0 };
+            *logit = if is_legal { *logit } else { F::REFUSED };
         }
     }
 }
 
-/// The largest logit, and whether one is NaN.
-fn maximum_of<L: Logit>(logits: &[L]) -> (f64, bool) {
-    const LANES: usize = 8;
-    let mut largest = [f32::NEG_INFINITY; LANES];
-    let mut has_nan = [false; LANES];
-    for logits in logits.chunks(LANES) {
-        for (lane, logit) in logits.iter().enumerate() {
-            // Relative to 0, a logit in double precision is rounded: the maximum is then within a rounding error.
-            let value = logit.minus(0.0);
-            largest[lane] = if value > largest[lane] { value } else { largest[lane] };
-            has_nan[lane] |= value.is_nan();
+/// The largest logit that is not NaN.
+#[inline(always)]
+fn maximum_of<F: LogitFormat>(logits: &[F::Bits]) -> F::Value {
+    let larger = |value: F::Value, largest: F::Value| if value > largest { value } else { largest };
+    let mut lanes = [F::LOWEST; WORD];
+    let (words, rest) = logits.as_chunks::<WORD>();
+    for word in words {
+        for bit in 0..WORD {
+            lanes[bit] = larger(F::value(word[bit]), lanes[bit]);
         }
     }
-    let rounded = largest.iter().copied().fold(f32::NEG_INFINITY, f32::max);
-    let is_exact = size_of::<L>() <= size_of::<f32>();
-    let maximum = if is_exact {
-        f64::from(rounded)
-    } else {
-        logits.iter().map(|logit| logit.value()).fold(f64::NEG_INFINITY, f64::max)
-    };
-    (maximum, has_nan.contains(&true))
+    let rest = rest.iter().map(|&logit| F::value(logit));
+    lanes.into_iter().chain(rest).fold(F::LOWEST, |largest, value| larger(value, largest))
 }
 
-/// The sum, by pairs: the error grows with the logarithm of the number of terms.
-fn sum(terms: &[f32; WORD]) -> f32 {
-    let mut lanes = [0.0_f32; 8];
-    for terms in terms.chunks_exact(8) {
-        for (lane, term) in lanes.iter_mut().zip(terms) {
-            *lane += term;
+/// The sum, by pairs.
+#[inline(always)]
+fn sum(mut terms: [f64; WORD]) -> f64 {
+    let mut half = WORD / 2;
+    while half > 0 {
+        for index in 0..half {
+            terms[index] += terms[index + half];
         }
+        half /= 2;
     }
-    ((lanes[0] + lanes[4]) + (lanes[2] + lanes[6])) + ((lanes[1] + lanes[5]) + (lanes[3] + lanes[7]))
+    terms[0]
 }
 
-/// `exp(x)` for `x <= 0` with a relative error below 3e-7; 0 below -87, where single precision has subnormal numbers.
+/// `exp(x)` for `x <= 0` with a relative error below 4e-7, and at least `exp(-87)`, below which single precision has
+/// subnormal numbers. NaN for NaN.
 ///
-/// `x = n ln 2 + r` with a whole `n` and `|r| <= ln 2 / 2` (Cody and Waite 1980), and a Taylor polynomial of degree 7 for
-/// `exp(r)`, whose error there is below 1e-8.
-#[inline]
-fn exponential(x: f32) -> f32 {
+/// `x = n ln 2 + r` with a whole `n` and `|r| <= ln 2 / 2` (Cody and Waite 1980), and a polynomial of degree 5 for `exp(r)`.
+#[inline(always)]
+fn exponential<const FUSED: bool>(x: f32) -> f32 {
     /// Adding 1.5 * 2^23 rounds to a whole number, which is then in the low bits.
     const ROUND: f32 = 12_582_912.0;
     const LN_2_HIGH: f32 = 0.693_359_4;
     const LN_2_LOW: f32 = -2.121_944_4e-4;
-    let clamped = if x > -87.0 { x } else { -87.0 };
-    let shifted = clamped * std::f32::consts::LOG2_E + ROUND;
+    let times_plus = |a: f32, b: f32, c: f32| if FUSED { a.mul_add(b, c) } else { a * b + c };
+    let clamped = if x < -87.0 { -87.0 } else { x };
+    let shifted = times_plus(clamped, std::f32::consts::LOG2_E, ROUND);
     let whole = shifted - ROUND;
-    let r = clamped - whole * LN_2_HIGH - whole * LN_2_LOW;
-    let mut polynomial = 1.0 / 5_040.0;
-    for coefficient in [1.0 / 720.0, 1.0 / 120.0, 1.0 / 24.0, 1.0 / 6.0, 0.5, 1.0, 1.0] {
-        polynomial = polynomial * r + coefficient;
+    let r = times_plus(whole, -LN_2_LOW, times_plus(whole, -LN_2_HIGH, clamped));
+    let mut polynomial = COEFFICIENTS[0];
+    for coefficient in &COEFFICIENTS[1..] {
+        polynomial = times_plus(polynomial, r, *coefficient);
     }
     let power = f32::from_bits((shifted.to_bits() << 23).wrapping_add(1_f32.to_bits()));
-    if x > -87.0 { polynomial * power } else { 0.0 }
+    // Unlike an addition to the exponent, the multiplication keeps NaN.
+    polynomial * power
 }
+
+/// The coefficients of the polynomial, from that of the highest degree on: `(exp(r) - 1) / r` interpolated in double precision
+/// at five Chebyshev nodes. Relative error of `exp(r)`: 2.1e-7.
+const COEFFICIENTS: [f32; 6] = [0.008_363_17, 0.041_875_65, 0.166_665_78, 0.499_993_7, 1.0, 1.0];
 
 #[cfg(test)]
 mod tests {
-    use super::{HalfFloat, exponential};
+    use super::{Float16, LogitFormat, exponential};
 
     #[test]
     fn the_exponential_is_exact_to_single_precision() {
         for step in 0..87_000 {
             let x = -step as f32 / 1_000.0;
             let exact = f64::from(x).exp();
-            assert!((f64::from(exponential(x)) - exact).abs() <= 3e-7 * exact, "{x}");
+            for value in [exponential::<false>(x), exponential::<true>(x)] {
+                assert!((f64::from(value) - exact).abs() <= 4e-7 * exact, "{x}");
+            }
         }
-        assert_eq!((exponential(0.0), exponential(-1e30), exponential(f32::NEG_INFINITY)), (1.0, 0.0, 0.0));
+        assert_eq!(exponential::<false>(0.0), 1.0);
+        assert!(exponential::<false>(-1e30) < 1e-37 && exponential::<false>(f32::NEG_INFINITY) < 1e-37);
+        assert!(exponential::<false>(f32::NAN).is_nan());
     }
 
     #[test]
@@ -239,9 +343,9 @@ mod tests {
         for (bits, value) in
             [(0x3c00, 1.0), (0xc000, -2.0), (0x0001, 5.960_464_5e-8), (0x7bff, 65_504.0), (0x0000, 0.0)]
         {
-            assert_eq!(HalfFloat(bits).single(), value);
+            assert_eq!(Float16::value(bits), value);
         }
-        assert_eq!(HalfFloat(0xfc00).single(), f32::NEG_INFINITY);
-        assert!(HalfFloat(0x7e00).single().is_nan());
+        assert_eq!(Float16::value(0xfc00), f32::NEG_INFINITY);
+        assert!(Float16::value(0x7e00).is_nan());
     }
 }

@@ -70,14 +70,12 @@ export class Session {
     this.#counted = {ids: [], counts: []};
   }
 
-  // The constraints of a schema that cannot be enforced, as diagnostics; they have JSON pointers.
-  relaxations(document) {
+  // The keywords of a schema with their effects; none of a text that is no JSON.
+  keywordEffects({source, keyOrder}) {
     try {
-      const options = {onUnsupported: "relax", limits: LIMITS, ...(document.keyOrder ? {keyOrder: document.keyOrder} : {})};
-      const grammar = Grammar.fromJsonSchema(document.source, options);
-      return {relaxations: grammar.relaxations(), warnings: grammar.warnings()};
-    } catch (error) {
-      return {relaxations: failure(error).diagnostics, warnings: []};
+      return Grammar.keywordEffects(source, keyOrder ? {keyOrder, limits: LIMITS} : {limits: LIMITS});
+    } catch {
+      return [];
     }
   }
 

@@ -108,7 +108,7 @@ async function analyse(sequence, document, text, step) {
     } catch (error) {
       postMessage({kind: "grammar", sequence, failure: failure(error)});
     }
-    if (document.notation === "schema") postMessage({kind: "keywords", sequence, ...session.relaxations(document)});
+    if (document.notation === "schema") postMessage({kind: "keywords", sequence, effects: session.keywordEffects(document)});
   }
   if (!session.isReady) return postMessage({kind: "settled", sequence});
   if (!await isCurrent(sequence)) return;

@@ -11,11 +11,11 @@ from grammask.cli.failures import Failure
 from grammask.cli.terminal import ERR, OUT, show
 from grammask.errors import Diagnostic, GrammarError
 from grammask.grammar import Grammar
-from grammask.schemas import keywords
+from grammask.readers.keyword_effects import keyword_effects
 from grammask.schemas.portability import ENGINES, portability, table
 
 _MAX_LISTED_PLACES = 60
-"""Places of a schema for which enforced keywords are listed."""
+"""Maximum number of lines about keywords of a schema."""
 
 
 def check(
@@ -46,7 +46,8 @@ def check(
 ) -> None:
     """Diagnose a grammar or a JSON Schema. The exit status is 1 if it has errors.
 
-    For a schema it also lists, by JSON pointer, the keywords that are enforced, refused, dropped or annotations.
+    For a schema it also lists, by JSON pointer, the keywords that are enforced, without effect, refused, dropped or
+    annotations.
     """
     if engines is not None:
         _check_engines(grammar, [name.strip() for name in engines.split(",")])
@@ -103,7 +104,7 @@ def _show_ambiguity(grammar: Grammar) -> list[Diagnostic]:
 
 
 def _check_schema(text: bytes, options: dict[str, Any]) -> list[Diagnostic]:
-    """Lists the enforced keywords; returns diagnostics for those that are refused, dropped, or annotations."""
+    """Lists the keywords by effect; returns diagnostics for those that are refused, dropped, or annotations."""
     try:
         checked = Grammar.from_json_schema(text, **options)
         diagnostics = [*checked.relaxations, *checked.check()]
@@ -111,10 +112,7 @@ def _check_schema(text: bytes, options: dict[str, Any]) -> list[Diagnostic]:
         diagnostics = error.diagnostics
     except (TypeError, ValueError) as error:
         raise Failure(str(error)) from None
-    constraints = keywords.CONSTRAINTS
-    if options.get("content") == "enforce":
-        constraints |= keywords.CONTENT_KEYWORDS
-    lines = _enforced(text, constraints, {diagnostic.pointer for diagnostic in diagnostics})
+    lines = _effects(text, options)
     for line in lines[:_MAX_LISTED_PLACES]:
         OUT.print(line)
     if len(lines) > _MAX_LISTED_PLACES:
@@ -145,22 +143,19 @@ def _check_engines(path: str, engines: list[str]) -> None:
         raise typer.Exit(1)
 
 
-def _enforced(text: bytes, constraints: frozenset[str], excepted: set[str | None]) -> list[str]:
-    """Returns a line for each place of a schema, with the keywords that are enforced there."""
+def _effects(text: bytes, options: dict[str, Any]) -> list[str]:
+    """Returns lines for each subschema: its enforced keywords, and those without an effect."""
     try:
-        schema = json.loads(text)
-    except (ValueError, RecursionError):
+        effects = keyword_effects(text, **options)
+    except GrammarError:
         return []
-    lines = []
-    for pointer, node in keywords.places(schema):
-        enforced = [
-            name
-            for name in node
-            if name in constraints and f"{pointer}/{keywords.escaped(name)}" not in excepted
-        ]
-        if enforced and pointer not in excepted:
-            lines.append(f"enforced at {pointer}: {', '.join(enforced)}")
-    return lines
+    shown = {"enforced": "enforced", "idle": "without effect", "unknown": "without effect"}
+    lines: dict[tuple[str, str], list[str]] = {}
+    for effect in effects:
+        if effect.kind in shown:
+            place = effect.pointer.rpartition("/")[0]
+            lines.setdefault((place, shown[effect.kind]), []).append(effect.keyword)
+    return [f"{what} at {place}: {', '.join(names)}" for (place, what), names in lines.items()]
 
 
 def _count(number: int, what: str) -> str:

@@ -12,7 +12,7 @@ from typer.core import TyperGroup
 
 from grammask.cli.terminal import ERR, styled
 from grammask.errors import GrammarError, VocabularyError
-from grammask.language_models import ModelNotFound
+from grammask.language_models import ModelNotFound, PromptTooLong
 
 
 class Failure(Exception):
@@ -29,7 +29,7 @@ class ReportingGroup(TyperGroup):
         except GrammarError as error:
             ERR.print(styled(str(error)))
             raise typer.Exit(1) from None
-        except (Failure, ModelNotFound, VocabularyError) as error:
+        except (Failure, ModelNotFound, PromptTooLong, VocabularyError) as error:
             ERR.print(styled(f"error: {error}"))
             raise typer.Exit(1) from None
         except OSError as error:

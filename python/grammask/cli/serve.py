@@ -1,7 +1,7 @@
 """``grammask serve``: a small server with OpenAI's interface, for trying grammars."""
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, cast
 
 import numpy as np
 import typer
@@ -11,6 +11,10 @@ from grammask.cli.failures import Failure
 from grammask.cli.generate import open_language_model
 from grammask.cli.terminal import ERR
 from grammask.tool_styles import tool_styles
+from grammask.tools import parsed_style
+
+if TYPE_CHECKING:
+    from grammask.tools import ReasoningMode
 
 
 def serve(
@@ -28,6 +32,13 @@ def serve(
     tool_style: Annotated[
         str, typer.Option(help="The style of the model's tool calls; docs/tools.md lists the styles.")
     ] = "hermes",
+    reasoning: Annotated[
+        str | None,
+        typer.Option(
+            help="Whether answers to chats begin with reasoning: none, optional, required, or open if the prompt has "
+            "begun it. Default: that of the style."
+        ),
+    ] = None,
     mask_dir: Annotated[
         Path | None,
         typer.Option(help="A directory of learned masks, which servers share and keep across restarts."),
@@ -58,6 +69,10 @@ def serve(
     if tool_style not in tool_styles():
         msg = f"there is no tool style {tool_style!r}; there are {', '.join(tool_styles())}"
         raise Failure(msg)
+    try:
+        parsed_style(tool_style).reasoning_mode(cast("ReasoningMode | None", reasoning))
+    except ValueError as error:
+        raise Failure(str(error)) from None
     language_model = open_language_model(model, vocab, eos, np.random.default_rng(seed))
     local = ["127.0.0.1", "localhost", "[::1]"]
     hosts = local if host in ("127.0.0.1", "localhost", "::1") else ["*"]
@@ -70,6 +85,7 @@ def serve(
         model,
         hosts,
         tool_style=tool_style,
+        reasoning=cast("ReasoningMode | None", reasoning),
         has_budgets=budget,
         has_drafts=drafts,
         mask_directory=mask_dir,

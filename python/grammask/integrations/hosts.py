@@ -76,8 +76,9 @@ class Host:
         try:
             importlib.import_module(self.adapter)
             found += self.examine()
-        except (ImportError, UnexpectedInterface) as error:
-            found.append(Finding(f"{self.adapter} does not work with it: {error}", is_problem=True))
+        except Exception as error:  # noqa: BLE001 - Hosts run code of theirs when they are imported, such as compilers.
+            kind = "" if isinstance(error, ImportError | UnexpectedInterface) else f"{type(error).__name__}: "
+            found.append(Finding(f"{self.adapter} does not work with it: {kind}{error}", is_problem=True))
         return found
 
 

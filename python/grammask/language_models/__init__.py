@@ -20,11 +20,23 @@ if TYPE_CHECKING:
     Message: TypeAlias = Mapping[str, Any]
     """A message of a chat in the form of OpenAI's API: ``{"role": ..., "content": ...}``."""
 
-__all__ = ["DraftVerifier", "LanguageModel", "ModelNotFound", "open_model"]
+__all__ = [
+    "ContextWindow",
+    "DraftVerifier",
+    "LanguageModel",
+    "ModelNotFound",
+    "PromptTooLong",
+    "free_context",
+    "open_model",
+]
 
 
 class ModelNotFound(Exception):
     """The model does not exist, or a package that it needs is not installed."""
+
+
+class PromptTooLong(ValueError):
+    """The prompt leaves no place for a token in the context window of the model."""
 
 
 class LanguageModel(Protocol):
@@ -62,6 +74,30 @@ class DraftVerifier(Protocol):
 
     def remove_last(self, count: int) -> None:
         """Removes the last tokens of the text."""
+
+
+@runtime_checkable
+class ContextWindow(Protocol):
+    """A language model that reads a limited number of tokens."""
+
+    @property
+    def context_length(self) -> int | None:
+        """The maximum number of tokens of a prompt and its text; None if there is none."""
+
+
+def free_context(model: LanguageModel, prompt: Sequence[int]) -> int | None:
+    """Returns the number of tokens that can follow a prompt; None if there is no limit.
+
+    Raises:
+        PromptTooLong: There is no place for a token.
+    """
+    length = model.context_length if isinstance(model, ContextWindow) else None
+    if length is None:
+        return None
+    if len(prompt) >= length:
+        msg = f"the prompt has {len(prompt)} tokens, and the context window of the model has {length}"
+        raise PromptTooLong(msg)
+    return length - len(prompt)
 
 
 def open_model(name: str, vocabulary: Vocabulary | None, rng: np.random.Generator) -> LanguageModel:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from grammask.errors import GrammarError
-from grammask.language_models import DraftVerifier
+from grammask.language_models import DraftVerifier, free_context
 from grammask.masks import allocate_mask, apply_mask, count_legal
 
 if TYPE_CHECKING:
@@ -67,7 +67,8 @@ def generate(
         temperature: The sampling temperature; 0 selects the most likely token.
         top_p: Samples from the smallest set of most likely tokens with at least this total probability (nucleus
             sampling, Holtzman et al., 2020).
-        max_tokens: The maximum number of tokens, end token included.
+        max_tokens: The maximum number of tokens, end token included; smaller where the context window of the model
+            ends before.
         has_budget: Whether ``max_tokens`` is also the budget of the matcher, so that the text is complete at the end.
         logprobs: The number of most likely tokens whose probabilities each step has, in addition to its own; None for
             no probabilities.
@@ -76,9 +77,12 @@ def generate(
         trace: Records each token; only for texts with a grammar.
 
     Raises:
+        PromptTooLong: The prompt fills the context window of the model; raised by the call.
         BudgetTooSmall: ``max_tokens`` does not suffice for a text of the grammar; raised by the call.
         DeadEnd: No token is legal; raised by the iterator.
     """
+    room = free_context(model, prompt)
+    max_tokens = max_tokens if room is None else min(max_tokens, room)
     if matcher is not None and has_budget:
         matcher.budget = max_tokens
     sampler = _Sampler(matcher, model, rng, temperature, top_p, logprobs, trace)

@@ -48,6 +48,11 @@ class LlamaModel:
         except ValueError as error:
             raise ModelNotFound(f"gguf:{path}: {error}") from None
 
+    @property
+    def context_length(self) -> int:
+        """The maximum number of tokens of a prompt and its text."""
+        return int(self._llama.n_ctx())
+
     def encode(self, prompt: str) -> list[int]:
         """Encodes the prompt with the model's tokenizer, with the tokens that begin texts."""
         return list(self._llama.tokenize(prompt.encode("utf-8", "surrogateescape")))

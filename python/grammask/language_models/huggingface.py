@@ -54,6 +54,11 @@ class TransformersModel:
             raise ModelNotFound(f"hf:{name}: {error}") from None
         return cls(model.to("cuda" if torch.cuda.is_available() else "cpu"), tokenizer)
 
+    @property
+    def context_length(self) -> int | None:
+        """The maximum number of positions of the model; None if its configuration states none."""
+        return getattr(self._model.config, "max_position_embeddings", None)
+
     def encode(self, prompt: str) -> list[int]:
         """Encodes the prompt with the tokenizer, with the tokens that begin texts."""
         return list(self._tokenizer.encode(prompt))

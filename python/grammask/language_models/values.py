@@ -63,6 +63,7 @@ def generate(
 
     Raises:
         BudgetTooSmall: ``max_tokens`` does not suffice for any value.
+        PromptTooLong: The prompt fills the context window of the model.
         GrammarError: The type or the schema cannot be enforced exactly.
         ModelNotFound: There is no such model, or a package that it needs is not installed.
         TypeError: The model has no known kind, or options are given for a grammar.

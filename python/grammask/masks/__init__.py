@@ -12,7 +12,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from grammask._grammask import apply_mask_row, fill_masks, set_threads, step_batch, threads
+from grammask._grammask import (
+    apply_mask_row,
+    fill_masks,
+    measure_mask_row,
+    set_threads,
+    step_batch,
+    threads,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -20,9 +27,6 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
 __all__ = ["allocate_mask", "apply_mask", "fill_masks", "set_threads", "step_batch", "threads"]
-
-_BFLOAT16_REFUSED = 0xFF80
-"""The bits of negative infinity in bfloat16."""
 
 
 def allocate_mask(rows: int, vocab_size: int) -> npt.NDArray[np.int32]:
@@ -101,13 +105,14 @@ def apply_mask(
             mask; -1 if all logits are negative infinity.
 
     Raises:
-        TypeError: ``logits`` has another type, or another dtype than floating point; for ``mass`` and ``preferred``
-            on the CPU, than float16, bfloat16, float32 or float64.
+        TypeError: ``logits`` has another type, or another dtype than floating point; on the CPU, than float16,
+            bfloat16, float32 or float64.
         ValueError: The numbers of rows differ, or the mask is wider than the logits need.
         IndexError: There is no such row.
 
     Cost: a pass over the logits. For CUDA tensors one Triton kernel if triton is installed, else some torch operations.
-    ``mass`` and ``preferred`` are computed in that pass; they cost an exponential per token.
+    ``mass`` and ``preferred`` are computed in that pass; they cost an exponential per token. Tensors that require a
+    gradient are masked by operations of torch.
     """
     effects = _Effects.into(mass, preferred, _row_count(logits, rows))
     if isinstance(logits, np.ndarray):
@@ -139,55 +144,33 @@ def _row_count(logits: Any, rows: Sequence[int] | None) -> int:
 def _apply_to_numpy(
     logits: npt.NDArray[Any], mask: npt.NDArray[Any], rows: Sequence[int] | None, effects: _Effects | None
 ) -> None:
-    refused: float = -np.inf
-    if not np.issubdtype(logits.dtype, np.floating):
-        if logits.dtype != np.uint16 and logits.dtype.name != "bfloat16":
-            raise TypeError(_not_floating(logits.dtype))
-        logits = logits.view(np.uint16)
-        refused = _BFLOAT16_REFUSED
-    chosen = _check(logits.shape, mask.shape, rows)
-    if effects is not None:
-        _apply_with_effects(logits, np.ascontiguousarray(mask, np.int32), chosen, effects)
-        return
-    allowed = np.unpackbits(
-        np.ascontiguousarray(mask, np.int32).view(np.uint8), axis=-1, bitorder="little"
-    ).view(bool)
-    if allowed.ndim == 2 and (logits.ndim == 1 or allowed.shape[0] == 1):
-        allowed = allowed[0]
-    width = allowed.shape[-1]
-    if chosen is None:
-        np.copyto(logits[..., :width], refused, where=~allowed[..., : logits.shape[-1]], casting="unsafe")
-        logits[..., width:] = refused
-        return
-    for index, row in enumerate(chosen):
-        target = logits[row]
-        of_row = allowed if allowed.ndim == 1 else allowed[index]
-        np.copyto(target[:width], refused, where=~of_row[: len(target)], casting="unsafe")
-        target[width:] = refused
-
-
-def _apply_with_effects(
-    logits: npt.NDArray[Any], mask: npt.NDArray[np.int32], chosen: list[int] | None, effects: _Effects
-) -> None:
     """Applies masks row by row in the engine; logits of dtype uint16 are the bits of bfloat16 numbers."""
+    chosen = _check(logits.shape, mask.shape, rows)
     bits = "bfloat16"
     if logits.dtype == np.float16:
         logits, bits = logits.view(np.uint16), "float16"
+    elif logits.dtype.name == "bfloat16":
+        logits = logits.view(np.uint16)
     if logits.dtype not in (np.uint16, np.float32, np.float64):
         raise TypeError(_not_floating(logits.dtype))
     matrix = logits[np.newaxis] if logits.ndim == 1 else logits
-    masks = mask.reshape(-1, mask.shape[-1])
+    masks = np.atleast_2d(np.ascontiguousarray(mask, np.int32))
     masses, tokens = [], []
     for index, row in enumerate(range(len(matrix)) if chosen is None else chosen):
         target = matrix[row]
         is_plain = target.flags.c_contiguous and target.flags.aligned and target.dtype.isnative
         values = target if is_plain else np.ascontiguousarray(target, target.dtype.newbyteorder("="))
-        left, token = apply_mask_row(values, masks[0 if len(masks) == 1 else index], bits)
+        words = masks[0 if len(masks) == 1 else index]
+        if effects is None:
+            apply_mask_row(values, words, bits)
+        else:
+            left, token = measure_mask_row(values, words, bits)
+            masses.append(left)
+            tokens.append(-1 if token is None else token)
         if values is not target:
             target[:] = values
-        masses.append(left)
-        tokens.append(-1 if token is None else token)
-    effects.write(np.array(masses, np.float64), np.array(tokens, np.int64))
+    if effects is not None:
+        effects.write(np.array(masses, np.float64), np.array(tokens, np.int64))
 
 
 def _apply_to_torch(
@@ -195,11 +178,11 @@ def _apply_to_torch(
 ) -> None:
     if not logits.is_floating_point():
         raise TypeError(_not_floating(logits.dtype))
-    if effects is not None and logits.device.type == "cpu":
+    if logits.device.type == "cpu" and (effects is not None or not logits.requires_grad):
         shared = logits.detach()
-        if shared.dtype == torch.bfloat16:
-            shared = shared.view(torch.uint16)
-        _apply_to_numpy(shared.numpy(), np.asarray(mask), rows, effects)
+        is_bits = shared.dtype == torch.bfloat16
+        values = shared.view(torch.int16).numpy().view(np.uint16) if is_bits else shared.numpy()
+        _apply_to_numpy(values, np.asarray(mask), rows, effects)
         return
     words = torch.as_tensor(mask, dtype=torch.int32)
     chosen = _check(tuple(logits.shape), tuple(words.shape), rows)

@@ -36,6 +36,8 @@ _GEMINI = frozenset(
 
 _GEMINI_PARTIAL = frozenset({"$ref to itself", "$ref with siblings", "format", "oneOf"})
 
+_OTHER_FORMATS = "format: any other"
+"""The entry for a format that no standard defines; an engine that rejects it rejects all that have no entry."""
 _CONSTRAINTS = keywords.CONSTRAINTS | {"$anchor"}
 
 ENGINES = ("gemini", "llama.cpp", "llguidance", "openai", "outlines", "xgrammar")
@@ -110,10 +112,15 @@ class _Place:
 def _places(schema: Any) -> Iterator[_Place]:
     for pointer, node in keywords.places(schema):
         for name in node:
-            if name in _CONSTRAINTS:
+            if name in _CONSTRAINTS and not _is_without_effect(node, name):
                 yield _Place(
                     f"{pointer}/{keywords.escaped(name)}", [*_combinations(node, name, pointer), name]
                 )
+
+
+def _is_without_effect(node: Mapping[str, Any], name: str) -> bool:
+    """Whether a keyword has no effect beside the others, in any draft."""
+    return name == "additionalItems" and not isinstance(node.get("items"), list)
 
 
 def _combinations(node: Mapping[str, Any], name: str, pointer: str) -> Iterator[str]:
@@ -121,19 +128,33 @@ def _combinations(node: Mapping[str, Any], name: str, pointer: str) -> Iterator[
     value = node[name]
     if name == "format":
         yield f"format: {value}"
+        if "string" in node.get("type", "string"):
+            yield _OTHER_FORMATS
     if name == "pattern" and node.keys() & {"minLength", "maxLength"}:
         yield "pattern with minLength"
+    others = node.keys() & _CONSTRAINTS - {name}
+    if name == "type" and isinstance(value, list) and len(value) > 1 and others:
+        yield "type: several with siblings"
+    if name == "anyOf" and others - {"type"}:
+        yield "anyOf with siblings"
+    if name in ("minProperties", "maxProperties"):
+        required = node.get("required", ())
+        if any(each not in required for each in node.get("properties", ())):
+            yield f"{name} with optional properties"
     if name == "$ref":
         if isinstance(value, str) and f"{pointer}/".startswith(f"{value}/"):
             yield "$ref to itself"
-        if node.keys() & _CONSTRAINTS - {"$ref"}:
+        if others:
             yield "$ref with siblings"
 
 
 def _of_table(engine: str, known: Mapping[str, Status], places: Sequence[_Place]) -> Iterator[Portability]:
     for place in places:
         entry = next((each for each in place.entries if each in known), place.entries[0])
-        yield Portability(engine, place.pointer, entry, known.get(entry, "unknown"))
+        status = known.get(entry, "unknown")
+        if entry == _OTHER_FORMATS:
+            entry, status = place.entries[0], "rejected" if status == "rejected" else "unknown"
+        yield Portability(engine, place.pointer, entry, status)
 
 
 def _of_gemini(place: _Place) -> Status:

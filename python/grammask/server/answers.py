@@ -9,13 +9,14 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from grammask.partial_match import without_partial_match
+from grammask.tools import ReasoningFragment
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from grammask.errors import Diagnostic
     from grammask.language_models.generation import Step
-    from grammask.tools import Call, CallFragment
+    from grammask.tools import Call, Output, OutputPart
     from grammask.trace import Trace
     from grammask.vocabulary import Vocabulary
 
@@ -75,14 +76,15 @@ class Answer:
     id: str = field(default_factory=lambda: f"gm-{secrets.token_hex(12)}")
     created: int = field(default_factory=lambda: int(time.time()))
 
-    def whole(
-        self, text: str, vocabulary: Vocabulary, *, with_logprobs: bool, calls: Sequence[Call] = ()
-    ) -> dict[str, Any]:
+    def whole(self, output: Output, vocabulary: Vocabulary, *, with_logprobs: bool) -> dict[str, Any]:
         """Returns the answer as one object."""
-        message: dict[str, Any] = {"role": "assistant", "content": text}
-        if calls:
-            message = {"role": "assistant", "content": text or None, "tool_calls": _tool_calls(calls)}
-        choice = self._choice({"text": text} if self.kind == "completions" else {"message": message})
+        message: dict[str, Any] = {"role": "assistant", "content": output.content}
+        if output.reasoning is not None:
+            message["reasoning_content"] = output.reasoning
+        if output.calls:
+            message |= {"content": output.content or None, "tool_calls": _tool_calls(output.calls)}
+        is_text = self.kind == "completions"
+        choice = self._choice({"text": output.content} if is_text else {"message": message})
         if with_logprobs:
             choice["logprobs"] = self.logprobs(self.steps, vocabulary)
         if self.trace is not None:
@@ -159,10 +161,12 @@ class Chunks:
         self._is_first = True
         self._reported_steps = 0
 
-    def of(self, part: str | CallFragment) -> dict[str, Any]:
-        """Returns the object for the next part of the text or of a call."""
+    def of(self, part: OutputPart) -> dict[str, Any]:
+        """Returns the object for the next part of the text, of the reasoning or of a call."""
         if isinstance(part, str):
             return self._chunk({"text" if self._answer.kind == "completions" else "content": part})
+        if isinstance(part, ReasoningFragment):
+            return self._chunk({"reasoning_content": part.text})
         kind, given = ("custom", "input") if part.is_custom else ("function", "arguments")
         if part.name is None:
             call = {"index": part.index, kind: {given: part.arguments}}

@@ -23,20 +23,19 @@ from grammask.compile_cache import default_compile_cache
 from grammask.errors import BudgetTooSmall, DeadEnd, GrammarError, UnsupportedGrammar
 from grammask.integrations.drafts import Drafter
 from grammask.integrations.serving.request_budget import BudgetPolicy
-from grammask.language_models import DraftVerifier
+from grammask.language_models import DraftVerifier, PromptTooLong, free_context
 from grammask.language_models.generation import generate
 from grammask.mask_directory import MaskDirectory
 from grammask.server import playground, requests
 from grammask.server.answers import Answer, Chunks, StopText, error_of
 from grammask.server.tool_prompts import chat_prompt
 from grammask.tool_styles import tool_style
-from grammask.tool_styles import tool_style as style_named
-from grammask.tools import CallStream, ReasoningFragment, read_output, shown_tools
+from grammask.tools import CallStream, Output, parsed_style, read_output, shown_tools
 from grammask.trace import Trace
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import AsyncIterator, Iterator, Sequence
+    from collections.abc import AsyncIterator, Iterable, Iterator, Sequence
 
     from starlette.requests import Request
 
@@ -44,7 +43,7 @@ if TYPE_CHECKING:
     from grammask.grammar import Grammar
     from grammask.language_models import LanguageModel
     from grammask.language_models.generation import Step
-    from grammask.tools import Call
+    from grammask.tools import OutputPart, ReasoningMode
 
 MAX_BODY_BYTES = 4 << 20
 """Maximum length of the body of a request."""
@@ -56,6 +55,7 @@ def application(
     hosts: Sequence[str] = ("*",),
     *,
     tool_style: str = "hermes",
+    reasoning: ReasoningMode | None = None,
     has_budgets: bool = True,
     has_drafts: bool = False,
     mask_directory: str | os.PathLike[str] | None = None,
@@ -67,20 +67,28 @@ def application(
         name: The name of the model in answers; the name in requests is ignored.
         hosts: The host names that requests may have. On a loopback address, pass only its names: this prevents web
             pages from reaching the server through a DNS name that they control (DNS rebinding).
-        tool_style: The style in which the model calls tools (:func:`grammask.tool_styles.tool_styles`).
+        tool_style: The style in which the model writes reasoning and calls (:func:`grammask.tool_styles.tool_styles`).
+        reasoning: Whether answers to chats begin with reasoning, as for :meth:`grammask.Grammar.from_tools`; None for
+            the default of the style.
         has_budgets: Whether answers under a grammar are complete within the maximum number of tokens of their request,
             which is refused if it is too small. Otherwise they may be truncated.
         has_drafts: Whether the model verifies drafts from the grammar, if it is a ``DraftVerifier``.
         mask_directory: The path of a :class:`grammask.mask_directory.MaskDirectory`; None for none.
 
     Raises:
-        ValueError: The style is unknown.
+        ValueError: The style is unknown, or has no reasoning.
         OSError: The directory cannot be made.
     """
-    style_named(tool_style)
+    parsed_style(tool_style).reasoning_mode(reasoning)
     directory = None if mask_directory is None else MaskDirectory(mask_directory)
     server = _Server(
-        model, name, tool_style, has_budgets=has_budgets, has_drafts=has_drafts, directory=directory
+        model,
+        name,
+        tool_style,
+        reasoning,
+        has_budgets=has_budgets,
+        has_drafts=has_drafts,
+        directory=directory,
     )
     return Starlette(
         routes=[
@@ -90,6 +98,7 @@ def application(
             Route("/playground/probabilities", server.probabilities, methods=["POST"]),
             Route("/health", server.health),
             Route("/v1/models", server.models),
+            Route("/v1/models/{name:path}", server.model),
             Route("/v1/completions", server.completions, methods=["POST"]),
             Route("/v1/chat/completions", server.chat, methods=["POST"]),
         ],
@@ -104,6 +113,7 @@ class _Server:
         model: LanguageModel,
         name: str,
         tool_style: str,
+        reasoning: ReasoningMode | None,
         *,
         has_budgets: bool,
         has_drafts: bool,
@@ -112,6 +122,7 @@ class _Server:
         self._model = model
         self._name = name
         self._tool_style = tool_style
+        self._reasoning = reasoning
         self._has_budgets = has_budgets
         self._has_drafts = has_drafts
         self._directory = directory
@@ -151,8 +162,18 @@ class _Server:
         return JSONResponse({"status": "ok"})
 
     async def models(self, request: Request) -> Response:  # noqa: ARG002
-        listed = {"id": self._name, "object": "model", "created": 0, "owned_by": "grammask"}
-        return JSONResponse({"object": "list", "data": [listed]})
+        return JSONResponse({"object": "list", "data": [self._listed()]})
+
+    async def model(self, request: Request) -> Response:
+        name = request.path_params["name"]
+        if name != self._name:
+            return JSONResponse(
+                error_of(f"there is no model {name!r}", param="model", code="model_not_found"), 404
+            )
+        return JSONResponse(self._listed())
+
+    def _listed(self) -> dict[str, Any]:
+        return {"id": self._name, "object": "model", "created": 0, "owned_by": "grammask"}
 
     async def completions(self, request: Request) -> Response:
         return await self._answer(request, "completions")
@@ -164,8 +185,10 @@ class _Server:
         try:
             fields = requests.read_body(await _body_of(request), kind=kind)
             sampling = requests.sampling_of(fields, kind=kind)
-            tools = requests.tools_of(fields)
-            grammar = await run_in_threadpool(self._grammar, fields)
+            form = requests.output_form_of(
+                fields, kind=kind, tool_style=self._tool_style, reasoning=self._reasoning
+            )
+            grammar = await run_in_threadpool(self._grammar, fields, form)
             matcher = await run_in_threadpool(self._matcher, grammar)
             prompt = await run_in_threadpool(self._prompt, fields, kind)
             policy = requests.budget_policy_of(fields, BudgetPolicy.REQUIRED)
@@ -173,6 +196,9 @@ class _Server:
             steps = await run_in_threadpool(self._steps, matcher, prompt, sampling, policy, trace)
         except requests.BadRequest as error:
             return JSONResponse(error_of(str(error), param=error.param, code=error.code), 400)
+        except PromptTooLong as error:
+            param = "messages" if kind == "chat" else "prompt"
+            return JSONResponse(error_of(str(error), param=param, code="context_length_exceeded"), 400)
         except BudgetTooSmall as error:
             return JSONResponse(error_of(str(error), param=sampling.max_tokens_field, code=error.code), 400)
         except GrammarError as error:
@@ -188,24 +214,22 @@ class _Server:
             trace=trace,
         )
         pieces = self._learning(
-            self._pieces(answer, steps, matcher, sampling, is_named=bool(tools)), answer, grammar
+            self._pieces(answer, steps, matcher, sampling, is_named=form is not None), answer, grammar
         )
         has_logprobs = sampling.logprobs is not None
         if sampling.is_streamed:
             vocabulary = self._model.vocabulary if has_logprobs else None
             chunks = Chunks(answer, vocabulary, with_usage=sampling.has_usage)
-            events = self._events(answer, pieces, chunks, tools)
+            events = self._events(answer, pieces, chunks, form)
             return StreamingResponse(events, media_type="text/event-stream")
         try:
-            text, calls = self._read(answer, "".join([piece async for piece in pieces]), tools)
+            output = _read(answer, "".join([piece async for piece in pieces]), form)
         except DeadEnd as error:
             return JSONResponse(error_of(str(error), kind="server_error", code=error.code), 500)
-        return JSONResponse(
-            answer.whole(text, self._model.vocabulary, with_logprobs=has_logprobs, calls=calls)
-        )
+        return JSONResponse(answer.whole(output, self._model.vocabulary, with_logprobs=has_logprobs))
 
-    def _grammar(self, fields: dict[str, Any]) -> Grammar | None:
-        return requests.grammar_of(fields, tool_style=self._tool_style, vocabulary=self._model.vocabulary)
+    def _grammar(self, fields: dict[str, Any], form: requests.OutputForm | None) -> Grammar | None:
+        return requests.grammar_of(fields, form=form, vocabulary=self._model.vocabulary)
 
     def _matcher(self, grammar: Grammar | None) -> Matcher | None:
         if grammar is None:
@@ -242,9 +266,11 @@ class _Server:
     ) -> Iterator[Step]:
         """Prepares the generation of an answer, whose budget is checked at once."""
         has_budget = self._has_budgets and policy is not BudgetPolicy.OFF
+        room = free_context(self._model, prompt)
+        max_tokens = sampling.max_tokens if room is None else min(sampling.max_tokens, room)
         if matcher is not None and has_budget:
             try:
-                matcher.budget = sampling.max_tokens
+                matcher.budget = max_tokens
             except GrammarError as error:
                 if policy is BudgetPolicy.REQUIRED and not isinstance(error, UnsupportedGrammar):
                     raise
@@ -259,7 +285,7 @@ class _Server:
             prompt=prompt,
             temperature=sampling.temperature,
             top_p=sampling.top_p,
-            max_tokens=sampling.max_tokens,
+            max_tokens=max_tokens,
             has_budget=has_budget,
             logprobs=sampling.logprobs,
             drafter=drafter,
@@ -297,40 +323,23 @@ class _Server:
             return step.text
         return (vocabulary.name_of(step.token) or "").encode()
 
-    def _read(self, answer: Answer, text: str, tools: Sequence[dict[str, Any]]) -> tuple[str, Sequence[Call]]:
-        """Returns the content and the calls of an output.
-
-        If it was cut off within calls, the complete ones are returned; if there are none, all of it is content.
-        """
-        if not tools:
-            return text, ()
-        try:
-            output = read_output(text, self._tool_style, tools)
-        except ValueError:
-            output = read_output(text, self._tool_style, tools, is_cut_off=True)
-            return (output.content, output.calls) if output.calls else (text, ())
-        if output.calls and answer.finish_reason == "stop":
-            answer.finish_reason = "tool_calls"
-        return output.content, output.calls
-
     def _has_ended(self, answer: Answer, matcher: Matcher | None) -> bool:
         if matcher is not None:
             return matcher.is_finished
         return bool(answer.steps) and answer.steps[-1].token in self._model.vocabulary.eos
 
     async def _events(
-        self, answer: Answer, pieces: AsyncIterator[str], chunks: Chunks, tools: Sequence[dict[str, Any]]
+        self, answer: Answer, pieces: AsyncIterator[str], chunks: Chunks, form: requests.OutputForm | None
     ) -> AsyncIterator[str]:
         """Yields the answer as server-sent events."""
-        stream = CallStream(self._tool_style, tools) if tools else None
+        stream = None if form is None else CallStream(form.style, form.tools, reasoning=form.reasoning)
         try:
             async for piece in pieces:
-                for part in [piece] if stream is None else stream.push(piece):
-                    if not isinstance(part, ReasoningFragment):
-                        yield _event(chunks.of(part))
-            for part in () if stream is None else stream.finish():
-                if not isinstance(part, ReasoningFragment):
+                parts: Iterable[OutputPart] = [piece] if stream is None else stream.push(piece)
+                for part in parts:
                     yield _event(chunks.of(part))
+            for part in () if stream is None else stream.finish():
+                yield _event(chunks.of(part))
             if stream is not None and stream.has_calls and answer.finish_reason == "stop":
                 answer.finish_reason = "tool_calls"
             for chunk in chunks.last():
@@ -338,6 +347,24 @@ class _Server:
         except DeadEnd as error:
             yield _event(error_of(str(error), kind="server_error", code=error.code))
         yield "data: [DONE]\n\n"
+
+
+def _read(answer: Answer, text: str, form: requests.OutputForm | None) -> Output:
+    """Returns the reasoning, the content and the calls of an output.
+
+    If it was cut off within calls, the complete ones are returned; if it has neither these nor reasoning, all of it is
+    content.
+    """
+    if form is None:
+        return Output(None, text, ())
+    try:
+        output = read_output(text, form.style, form.tools, reasoning=form.reasoning)
+    except ValueError:
+        output = read_output(text, form.style, form.tools, reasoning=form.reasoning, is_cut_off=True)
+        return output if output.calls or output.reasoning is not None else Output(None, text, ())
+    if output.calls and answer.finish_reason == "stop":
+        answer.finish_reason = "tool_calls"
+    return output
 
 
 def _event(chunk: dict[str, Any]) -> str:

@@ -11,11 +11,13 @@ from typing import TYPE_CHECKING, Any
 
 from grammask.grammar import Grammar
 from grammask.integrations.serving import request_grammars
+from grammask.tools import parsed_style
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Mapping, Sequence
 
     from grammask.integrations.serving.request_budget import BudgetPolicy
+    from grammask.tools import ReasoningMode, ToolStyle
     from grammask.vocabulary import Vocabulary
 
 _WITHOUT_EFFECT = {
@@ -159,6 +161,8 @@ def messages_of(fields: Mapping[str, Any]) -> list[dict[str, Any]]:
             content = "".join(texts)
         if content is not None and not isinstance(content, str):
             raise BadRequest("content is a text", f"messages[{index}].content")
+        if content is None and not message.get("tool_calls"):
+            content = ""  # Chat templates concatenate it.
         read.append({**message, "content": content})
         if "tool_calls" in message:
             read[-1]["tool_calls"] = _earlier_calls(message["tool_calls"], f"messages[{index}].tool_calls")
@@ -199,7 +203,43 @@ def tools_of(fields: Mapping[str, Any]) -> list[dict[str, Any]]:
     return tools
 
 
-def grammar_of(fields: Mapping[str, Any], *, tool_style: str, vocabulary: Vocabulary) -> Grammar | None:
+@dataclass(frozen=True)
+class OutputForm:
+    """How an output with reasoning or calls is written and read.
+
+    Attributes:
+        style: The style.
+        tools: The tools that it can call.
+        reasoning: Whether it begins with reasoning.
+    """
+
+    style: ToolStyle
+    tools: Sequence[Mapping[str, Any]]
+    reasoning: ReasoningMode
+
+
+def output_form_of(
+    fields: Mapping[str, Any], *, kind: str, tool_style: str, reasoning: ReasoningMode | None
+) -> OutputForm | None:
+    """Returns the form of the output of a request; None for one that is only a text.
+
+    Args:
+        fields: The body of the request.
+        kind: ``completions`` or ``chat``; the former have neither reasoning nor calls.
+        tool_style: The style in which the model writes reasoning and calls.
+        reasoning: Whether outputs begin with reasoning; None for the default of the style.
+    """
+    style, tools = parsed_style(tool_style), tools_of(fields)
+    mode = style.reasoning_mode(reasoning)
+    if kind == "completions" or (not tools and mode == "none"):
+        return None
+    # Without tools, a text that looks like a call is none. The form of answers belongs to outputs without calls, too.
+    return OutputForm(style if tools or style.answer is not None else style.without_calls(), tools, mode)
+
+
+def grammar_of(
+    fields: Mapping[str, Any], *, form: OutputForm | None, vocabulary: Vocabulary
+) -> Grammar | None:
     """Returns the grammar of a request; None for free text.
 
     ``response_format`` and ``tools`` are fields of OpenAI, ``structured_outputs`` is a field of vLLM, and ``grammar`` a
@@ -207,22 +247,32 @@ def grammar_of(fields: Mapping[str, Any], *, tool_style: str, vocabulary: Vocabu
 
     Args:
         fields: The body of the request.
-        tool_style: The style in which the model calls tools.
+        form: The form of outputs with reasoning or calls; None for outputs that are only a text.
         vocabulary: Decides which marks of the style are special tokens.
     """
     constraints = [
         name for name in ("response_format", "structured_outputs", "grammar", "tools") if name in fields
     ]
-    if len(constraints) > 1:
+    if len(constraints) > 1 and constraints != ["response_format", "tools"]:
         raise BadRequest(f"{' and '.join(constraints)} exclude each other", constraints[1])
-    if tools := tools_of(fields):
-        return Grammar.from_tools(
-            tools,
-            style=tool_style,
-            tool_choice=fields.get("tool_choice"),
-            parallel=fields.get("parallel_tool_calls", True),
-            vocabulary=vocabulary,
-        )
+    if form is None:
+        return _text_grammar(fields)
+    answer = fields.get("response_format") if form.tools else _text_grammar(fields)
+    if not form.tools and answer is None:
+        return None
+    return Grammar.from_tools(
+        form.tools,
+        style=form.style,
+        tool_choice=fields.get("tool_choice"),
+        parallel=fields.get("parallel_tool_calls", True),
+        reasoning=form.reasoning,
+        vocabulary=vocabulary,
+        response_format=answer,
+    )
+
+
+def _text_grammar(fields: Mapping[str, Any]) -> Grammar | None:
+    """Returns the grammar of an output that is only a text."""
     if "grammar" in fields:
         return request_grammars.grammar_text(_text_of(fields["grammar"], "grammar"))
     if "structured_outputs" in fields:

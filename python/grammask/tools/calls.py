@@ -15,7 +15,7 @@ from grammask.structural_tags.parameters import JSON_STYLE, EncodingContext
 from grammask.structural_tags.parameters.style import is_mark, marked_text
 from grammask.tools.custom_inputs import input_schema
 from grammask.tools.definitions import Tool
-from grammask.tools.response_formats import text_format_source
+from grammask.tools.response_formats import response_format_source, text_format_source
 from grammask.tools.style import (
     Arguments,
     CallNumber,
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
     from grammask._grammask import Vocabulary
     from grammask.tools.definitions import Choice
-    from grammask.tools.style import Piece, Pieces, ReasoningMode
+    from grammask.tools.style import Piece, Pieces, ReasoningMode, ToolStyle
 
 __all__ = ["calls_part"]
 
@@ -46,12 +46,13 @@ _EMPTY = composition.literal("")
 def calls_part(
     tools: list[Tool],
     choice: Choice,
-    style: str | Mapping[str, Any],
+    style: str | Mapping[str, Any] | ToolStyle,
     *,
     most_calls: int | None,
     reasoning: ReasoningMode | None,
     vocabulary: Vocabulary | None,
     schema_options: Mapping[str, Any],
+    response_format: Mapping[str, Any] | Part | None = None,
 ) -> Part:
     """Returns the part that matches an output with or without calls of tools.
 
@@ -62,13 +63,18 @@ def calls_part(
         most_calls: The maximum number of calls; None for any number.
         reasoning: Whether the output begins with reasoning; None for the default of the style.
         vocabulary: Decides which marks are special tokens; without it, those that the style lists.
-        schema_options: Options for schemas of arguments.
+        schema_options: Options for schemas of arguments and of the response format.
+        response_format: The form of an output without calls; without tools it may be a part; None for any text.
 
     Raises:
         GrammarError: Everything about the tools that cannot be enforced exactly, each with its JSON pointer.
-        ValueError: The style is malformed, or has no reasoning.
+        ValueError: The style is malformed, has no reasoning, or cannot distinguish such answers from calls.
     """
     encoder = _CallEncoder(style, vocabulary, schema_options, reasoning)
+    if isinstance(response_format, Part) or (
+        response_format is not None and response_format.get("type") != "text"
+    ):
+        encoder.answer = encoder.formatted_answer(response_format, has_tools=bool(tools))
     part = encoder.output(tools, choice, most_calls)
     encoder.diagnostics.raise_all()
     return part
@@ -85,7 +91,7 @@ class _LocatedTool:
 class _CallEncoder:
     def __init__(
         self,
-        style: str | Mapping[str, Any],
+        style: str | Mapping[str, Any] | ToolStyle,
         vocabulary: Vocabulary | None,
         schema_options: Mapping[str, Any],
         reasoning: ReasoningMode | None,
@@ -95,6 +101,8 @@ class _CallEncoder:
         self.schema_options = schema_options
         self.diagnostics = DiagnosticList()
         self.tokens = self.style.tokens if vocabulary is None else frozenset(vocabulary.special)
+        self.answer: Part | None = None
+        """The content of an output without calls; None for any text."""
         self.arguments_memo: dict[tuple[str, Arguments | CustomInput], Part] = {}
         """By the name of the tool and the piece: the alternative notations of a call share their arguments."""
 
@@ -108,7 +116,7 @@ class _CallEncoder:
         max_calls = min(bounds) if bounds else None
         outputs: list[Part] = []
         if choice != "required" or not tools:
-            outputs.append(self.sequence(self.style.answer_or_text))
+            outputs.append(composition.sequence(map(self.answer_piece, self.style.answer_or_text)))
         if choice != "none" and tools:
             located = [_LocatedTool(tool, f"#/tools/{index}") for index, tool in enumerate(tools)]
             one = composition.choice(part for tool in located for part in self.notations(tool))
@@ -117,16 +125,47 @@ class _CallEncoder:
             calls = composition.sequence(
                 [self.sequence(self.style.begin), one, more, self.sequence(self.style.end)]
             )
-            if self.style.leading is not None and choice == "auto":
+            has_text = choice == "auto" and self.answer is None
+            if self.style.leading is not None and has_text:
                 calls = composition.sequence(
                     [composition.choice([_EMPTY, self.sequence(self.style.leading)]), calls]
                 )
-            elif self.style.has_leading_text and choice == "auto":
+            elif self.style.has_leading_text and has_text:
                 # All notations in a style with leading text begin with the same trigger.
                 text = composition.free_text(before=self.style.triggers[0], stops=self.marks_outside_text)
                 calls = composition.sequence([text, calls])
             outputs.append(calls)
         return composition.sequence([self.reasoning(), composition.choice(outputs)])
+
+    def answer_piece(self, piece: Piece) -> Part:
+        """Returns the part of a piece of an output without calls."""
+        if self.answer is not None and isinstance(piece, FreeText | TextBefore):
+            return self.answer
+        return self.piece(piece, None)
+
+    def formatted_answer(self, response_format: Mapping[str, Any] | Part, *, has_tools: bool) -> Part:
+        """Returns the part of an answer, which does not contain the marks that calls begin with or answers end with."""
+        marks = {piece.mark for piece in self.style.answer_or_text if isinstance(piece, TextBefore)}
+        if has_tools:
+            marks.update(self.style.triggers)
+        if isinstance(response_format, Part) or response_format.get("type") not in (
+            "json_object",
+            "json_schema",
+        ):
+            if marks:
+                msg = f"beside {min(marks)!r} an answer is a text, a json_object or a json_schema"
+                raise ValueError(msg)
+            if isinstance(response_format, Part):
+                return response_format
+            return Part.of_source(response_format_source(response_format, self.schema_options))
+        for mark in marks:
+            if mark[:1] in "[{" and mark not in self.style.tokens:
+                msg = f"in this style calls begin with {mark!r}, so an answer in JSON could be read as a call"
+                raise ValueError(msg)
+        words = [*self.schema_options.get("excludes", ()), *sorted(marks)]
+        return Part.of_source(
+            response_format_source(response_format, {**self.schema_options, "excludes": words})
+        )
 
     def reasoning(self) -> Part:
         """Returns the part of the reasoning."""

@@ -6,11 +6,13 @@ output.
 
 from __future__ import annotations
 
+import json
 import re
 from enum import Enum
 from typing import TYPE_CHECKING, TypeAlias
 
 from grammask.partial_match import without_partial_match
+from grammask.structural_tags.parameters.json_style import json_end
 from grammask.tools.custom_inputs import INPUT_SCHEMA, input_of
 from grammask.tools.style import (
     Arguments,
@@ -129,6 +131,8 @@ class PieceMatcher:
                 if end == len(output) and not is_whole:
                     return _INCOMPLETE
                 return end if end > self.at else None
+            case ResultText(is_json=True):
+                return self._string_end(output)
             case FreeText() | ResultText():
                 return self._text_end(self._following(), output, is_whole=is_whole)
             case TextBefore(mark):
@@ -150,6 +154,13 @@ class PieceMatcher:
     def _text_end(self, mark: str | None, output: str, *, is_whole: bool) -> _PieceEnd:
         self.has_text = True
         self.text, end = self._until(mark, output, is_whole=is_whole)
+        return end
+
+    def _string_end(self, output: str) -> _PieceEnd:
+        """Reads a JSON string. Results are read in whole texts only."""
+        end = json_end(output, self.at) if output.startswith('"', self.at) else None
+        if end is not None:
+            self.has_text, self.text = True, json.loads(output[self.at : end])
         return end
 
     def _following(self) -> str | None:

@@ -15,7 +15,7 @@ from grammask.tools.style import parsed_style
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from grammask.tools.style import ReasoningMode
+    from grammask.tools.style import ReasoningMode, ToolStyle
 
 __all__ = ["Call", "Output", "Result", "read_calls", "read_output", "read_results"]
 
@@ -66,7 +66,7 @@ class Result:
 
 def read_output(
     output: str,
-    style: str | Mapping[str, Any],
+    style: str | Mapping[str, Any] | ToolStyle,
     tools: Iterable[Mapping[str, Any]],
     *,
     reasoning: ReasoningMode | None = None,

@@ -103,7 +103,13 @@ class TextBefore:
 
 @dataclass(frozen=True)
 class ResultText:
-    """The result of a call, up to the fixed text that follows."""
+    """The result of a call.
+
+    Attributes:
+        is_json: Whether it is a JSON string. Otherwise it extends up to the fixed text that follows.
+    """
+
+    is_json: bool
 
 
 @dataclass(frozen=True)
@@ -447,8 +453,8 @@ def _piece(piece: Any) -> Piece:
             return FreeText()
         case {"text_before": str(mark)}:
             return TextBefore(mark)
-        case {"result": _}:
-            return ResultText()
+        case {"result": True | "json" as notation}:
+            return ResultText(notation == "json")
         case {"name": notation}:
             return ToolName(str(notation))
         case {"arguments": "custom"}:

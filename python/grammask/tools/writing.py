@@ -165,6 +165,8 @@ def _fixed(
                 written += piece.text
             case CallNumber(first):
                 written += str(first + index)
+            case ResultText(is_json=True):
+                written += json_string(text)
             case FreeText() | TextBefore() | ResultText():
                 written += text
             case ToolName():

@@ -14,7 +14,7 @@ from peer_verdicts import BYTES
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-SEEDS = 120
+SEEDS = 150
 
 
 def read_by_us(text: str, style: str, schema: Any) -> Any:

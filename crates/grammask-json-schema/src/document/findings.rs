@@ -1,4 +1,5 @@
-//! Findings about a schema: errors, unsupported keywords, and annotations that might be mistaken for constraints.
+//! Findings about a schema: errors, unsupported keywords, annotations that might be mistaken for constraints, and the
+//! keywords that became constraints.
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
@@ -13,6 +14,8 @@ pub(crate) struct Findings {
     pub(crate) unsupported: Vec<Diagnostic>,
     pub(crate) warnings: Vec<Diagnostic>,
     reported: FxHashSet<(Code, Location)>,
+    /// The values of the keywords that became constraints.
+    enforced: FxHashSet<Location>,
     /// For each translated schema, its structurally equal copies, which share its translation.
     copies: FxHashMap<Location, FxHashSet<Location>>,
 }
@@ -59,6 +62,46 @@ impl Findings {
         self.copies.entry(first).or_default().insert(copy);
     }
 
+    /// Records that the keyword with the value at `place` became a constraint.
+    pub(crate) fn enforce(&mut self, place: Location) {
+        self.enforced.insert(place);
+    }
+
+    /// Whether the keyword with the value at `place` became a constraint.
+    pub(crate) fn is_enforced(&self, place: Location) -> bool {
+        self.enforced.contains(&place)
+    }
+
+    /// The codes and locations of all findings.
+    pub(crate) fn reported(&self) -> impl Iterator<Item = (Code, Location)> {
+        self.reported.iter().copied()
+    }
+
+    /// The locations in copies of enclosing schemas that correspond to `at`.
+    fn duplicates(&self, library: &Library<'_>, at: Location) -> Vec<Location> {
+        let mut found = Vec::new();
+        // The enclosing schemas, from the innermost.
+        let mut steps: Vec<Location> = vec![at];
+        while let Some(&schema) = steps.last() {
+            let copies = self.copies.get(&schema).into_iter().flatten();
+            found.extend(copies.filter_map(|&copy| library.corresponding_location(&steps, copy)));
+            match library.parent(schema) {
+                Some(parent) => steps.push(parent),
+                None => break,
+            }
+        }
+        found
+    }
+
+    /// Records the constraints of each schema for its copies.
+    pub(crate) fn copy_enforced_to_duplicates(&mut self, library: &Library<'_>) {
+        let mut pending: Vec<Location> = self.enforced.iter().copied().collect();
+        while let Some(at) = pending.pop() {
+            let duplicates = self.duplicates(library, at);
+            pending.extend(duplicates.into_iter().filter(|&other| self.enforced.insert(other)));
+        }
+    }
+
     /// Adds the findings of each schema to its copies.
     pub(crate) fn copy_to_duplicates(&mut self, library: &Library<'_>) {
         if self.copies.is_empty() {
@@ -69,19 +112,10 @@ impl Findings {
         let mut copied = Vec::new();
         while let Some(&(code, at)) = all.get(next) {
             next += 1;
-            // The enclosing schemas, from the innermost.
-            let mut steps: Vec<Location> = vec![at];
-            while let Some(&schema) = steps.last() {
-                for &copy in self.copies.get(&schema).into_iter().flatten() {
-                    let Some(other) = library.corresponding_location(&steps, copy) else { continue };
-                    if all.len() <= MAX_FINDINGS && self.reported.insert((code, other)) {
-                        all.push((code, other));
-                        copied.push((code, at, other));
-                    }
-                }
-                match library.parent(schema) {
-                    Some(parent) => steps.push(parent),
-                    None => break,
+            for other in self.duplicates(library, at) {
+                if all.len() <= MAX_FINDINGS && self.reported.insert((code, other)) {
+                    all.push((code, other));
+                    copied.push((code, at, other));
                 }
             }
         }

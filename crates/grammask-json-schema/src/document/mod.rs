@@ -4,5 +4,5 @@ pub(crate) mod findings;
 pub(crate) mod json;
 mod metaschemas;
 pub(crate) mod resources;
-mod structural_equality;
+pub(crate) mod structural_equality;
 mod uri;

@@ -163,6 +163,15 @@ impl<'o> Library<'o> {
         Some(at)
     }
 
+    /// The subschemas of the schema itself, and other values that references make schemas.
+    pub(crate) fn own_schemas(&self) -> impl Iterator<Item = Location> {
+        let document = DocumentId(0);
+        let resources = self.documents[0].resource_of.iter().enumerate();
+        resources
+            .filter(|(_, resource)| resource.is_some())
+            .map(move |(index, _)| Location { document, value: ValueId::at(index) })
+    }
+
     /// The resource of a schema.
     fn resource_of(&self, location: Location) -> Option<ResourceId> {
         self.documents[location.document.0 as usize].resource_of[location.value.index()]

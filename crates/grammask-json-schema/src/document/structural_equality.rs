@@ -12,7 +12,7 @@ use crate::document::resources::subschemas;
 use grammask_automata::ContentHasher;
 
 /// Keywords that do not affect validity.
-const ANNOTATIONS: [&str; 9] = [
+pub(crate) const ANNOTATIONS: [&str; 9] = [
     "title",
     "description",
     "default",

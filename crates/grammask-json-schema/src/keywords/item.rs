@@ -105,6 +105,7 @@ fn contains(
     let is_counted = context.since(Draft::Draft2019) && context.dialect.validation;
     let [min, max] = ["minContains", "maxContains"].map(|keyword| {
         let place = reader.library.member(context.location, keyword).filter(|_| is_counted)?;
+        reader.findings.enforce(place);
         reader.count(place)
     });
     let value = reader.satisfies(formulas, place, context.scope);

@@ -53,7 +53,10 @@ pub(crate) fn value_set(sets: &mut ValueSets<'_>, schema: Id<Schema>) -> Result<
     let context = sets.reader.context(location, scope);
     if context.ref_hides_siblings() && sets.reader.library.member(location, "$ref").is_some() {
         return Ok(match sets.reader.referenced(&context, "$ref") {
-            Some(target) => sets.applied(target),
+            Some(target) => {
+                sets.reader.enforce(&context, "$ref");
+                sets.applied(target)
+            }
             None => sets.any(),
         });
     }
@@ -66,7 +69,10 @@ pub(crate) fn value_set(sets: &mut ValueSets<'_>, schema: Id<Schema>) -> Result<
         if is_text_keyword && std::mem::replace(&mut text_keywords_done, true) {
             continue;
         }
-        parts.extend(of_keyword(sets, &context, &keyword, place)?);
+        if let Some(part) = of_keyword(sets, &context, &keyword, place)? {
+            sets.reader.findings.enforce(place);
+            parts.push(part);
+        }
     }
     let mut set = sets.intersection(&parts);
     for keyword in ["unevaluatedItems", "unevaluatedProperties"] {
@@ -74,6 +80,7 @@ pub(crate) fn value_set(sets: &mut ValueSets<'_>, schema: Id<Schema>) -> Result<
             && context.since(Draft::Draft2019)
         {
             sets.reader.check_is_schema(place);
+            sets.reader.findings.enforce(place);
             let value = sets.satisfies(place, scope);
             set = if keyword == "unevaluatedItems" {
                 unevaluated::close_items(sets, &context, set, value)?
@@ -115,6 +122,9 @@ fn of_keyword(
         }
         "minLength" | "maxLength" | "pattern" if validation => {
             let string = scalar::text_keywords(&mut sets.reader, &mut sets.languages, context);
+            for keyword in ["minLength", "maxLength", "pattern"] {
+                sets.reader.enforce(context, keyword);
+            }
             Some(ValueSet { string: Strings::of_set(string), ..sets.any() })
         }
         "format" => {
@@ -202,6 +212,7 @@ fn conditional(sets: &mut ValueSets<'_>, context: &SchemaContext, place: Locatio
     let [then, otherwise] = ["then", "else"].map(|keyword| {
         sets.reader.library.member(context.location, keyword).map(|place| {
             sets.reader.check_is_schema(place);
+            sets.reader.findings.enforce(place);
             let schema = sets.reader.schema_at(place, context.scope);
             sets.applied(schema)
         })
@@ -264,6 +275,7 @@ fn types(
         && nullable.is_some_and(|flag| reader.library.get(flag) == &Value::Boolean(true))
     {
         set.null = true;
+        reader.enforce(context, "nullable");
     }
     Some(set)
 }

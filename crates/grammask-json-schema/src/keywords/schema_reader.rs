@@ -103,9 +103,13 @@ impl<'o> SchemaReader<'o> {
                 Value::Boolean(false) => return falsehood(),
                 Value::Object(members) if members.is_empty() => return truth(),
                 Value::Object(members) if members.len() == 1 && &*members[0].0 == "$ref" => {
+                    let place = Location { value: members[0].1, ..location };
                     scope = self.library.enter(location, scope);
                     match self.reference_target(location, scope, "$ref") {
-                        Some(target) => location = target,
+                        Some(target) => {
+                            self.findings.enforce(place);
+                            location = target;
+                        }
                         None => return truth(),
                     }
                 }
@@ -267,6 +271,13 @@ impl<'o> SchemaReader<'o> {
     pub(crate) fn check_is_schema(&mut self, place: Location) {
         if !matches!(self.library.get(place), Value::Object(_) | Value::Boolean(_)) {
             self.invalid(place, "expected a schema");
+        }
+    }
+
+    /// Records that a keyword of a schema became a constraint, if the schema has it.
+    pub(crate) fn enforce(&mut self, context: &SchemaContext, keyword: &str) {
+        if let Some(place) = self.library.member(context.location, keyword) {
+            self.findings.enforce(place);
         }
     }
 

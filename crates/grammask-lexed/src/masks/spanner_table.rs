@@ -497,12 +497,7 @@ mod tests {
     use std::time::Duration;
 
     use super::*;
-    use crate::definition::grammar::{
-        LexedDefinition, ProductionSource, TerminalPattern, TerminalRole, TerminalSource,
-    };
-    use crate::prepared::PreparedGrammar;
-    use grammask_diagnostics::Limits;
-    use grammask_vocabulary::Vocabulary;
+    use crate::figure_1::{self, TOKENS};
 
     /// Figure 1 of the paper: the lexer states by a text that reaches them, with the terminals that each token emits.
     const FIGURE_1: [(&str, &str); 4] = [
@@ -514,30 +509,9 @@ mod tests {
 
     #[test]
     fn reproduces_figure_1() {
-        let terminal = |name: &str, pattern: &str| TerminalSource {
-            name: name.to_owned(),
-            pattern: TerminalPattern::Regex(pattern.to_owned()),
-            priority: 0,
-            role: TerminalRole::Parsed,
-        };
-        let production = |rhs: &[&str]| ProductionSource {
-            lhs: "S".to_owned(),
-            rhs: rhs.iter().map(|&name| name.to_owned()).collect(),
-            priority: 0,
-        };
-        let definition = LexedDefinition {
-            terminals: vec![terminal("B", "ab+"), terminal("C", "ac+")],
-            productions: vec![production(&["B", "C"]), production(&["B", "C", "S"])],
-            start: "S".to_owned(),
-            ..LexedDefinition::default()
-        };
-        let limits = Limits::default();
-        let grammar = LexedGrammar::new(&definition, &limits).expect("a good grammar");
-        let prepared = PreparedGrammar::new(grammar, &limits).expect("nothing is refused");
+        let prepared = figure_1::grammar();
         let (mut lexer, open_terminals) = prepared.lexer_and_open_terminals();
-        let tokens = ["a", "b", "c", "ab", "ac", "aba"];
-        let vocabulary = Vocabulary::new(tokens.iter().map(Some).collect(), vec![], vec![], None)
-            .expect("a good vocabulary");
+        let vocabulary = figure_1::vocabulary();
         let deadline = Deadline::after(Duration::from_secs(60));
         let mode = LexModeId::new(0);
         let columns = ColumnTracker { newline: None, units: Arc::new(ColumnUnits::plain()) };
@@ -591,7 +565,7 @@ mod tests {
             }
             let rows = table.into_iter().map(|(token, mut sequences)| {
                 sequences.sort();
-                format!("{}:{}", tokens[token], sequences.join(","))
+                format!("{}:{}", TOKENS[token], sequences.join(","))
             });
             assert_eq!(rows.collect::<Vec<_>>().join(" "), expected, "after {text:?}");
         }

@@ -561,7 +561,7 @@ fn representatives(grammar: &LexedGrammar) -> Vec<TerminalId> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::definition::grammar::{LexedDefinition, ProductionSource, TerminalPattern, TerminalSource};
+    use crate::figure_1;
 
     /// Counted by hand for Figure 1 of K. Park, T. Zhou and L. D'Antoni (2025): before the first terminal; and
     /// before, inside and after the shortest lexemes of B and of C.
@@ -577,30 +577,8 @@ mod tests {
 
     #[test]
     fn counts_figure_1() {
-        let terminal = |name: &str, pattern: &str| TerminalSource {
-            name: name.to_owned(),
-            pattern: TerminalPattern::Regex(pattern.to_owned()),
-            priority: 0,
-            role: TerminalRole::Parsed,
-        };
-        let production = |rhs: &[&str]| ProductionSource {
-            lhs: "S".to_owned(),
-            rhs: rhs.iter().map(|&name| name.to_owned()).collect(),
-            priority: 0,
-        };
-        let definition = LexedDefinition {
-            terminals: vec![terminal("B", "ab+"), terminal("C", "ac+")],
-            productions: vec![production(&["B", "C"]), production(&["B", "C", "S"])],
-            start: "S".to_owned(),
-            ..LexedDefinition::default()
-        };
-        let limits = Limits::default();
-        let grammar = LexedGrammar::new(&definition, &limits).expect("a good grammar");
-        let prepared = PreparedGrammar::new(grammar, &limits).expect("nothing is refused");
-        let tokens = ["a", "b", "c", "ab", "ac", "aba"];
-        let vocabulary = Vocabulary::new(tokens.iter().map(Some).collect(), vec![], vec![], None)
-            .expect("a good vocabulary");
-        let counts = EntryCounts::of(&prepared, &vocabulary, &limits).expect("no limit");
+        let counts = EntryCounts::of(&figure_1::grammar(), &figure_1::vocabulary(), &Limits::default())
+            .expect("no limit");
         let states: Vec<_> =
             counts.states.iter().map(|state| (state.terminal.as_deref(), state.entries)).collect();
         assert_eq!(states, FIGURE_1);

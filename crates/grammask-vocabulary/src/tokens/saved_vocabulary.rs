@@ -12,9 +12,8 @@
 
 use std::fmt;
 
-use crate::{
-    ByteReader, FrameDefect, TokenId, TokenTexts, TokenTrie, Vocabulary, VocabularyError, framed, unframed,
-};
+use crate::trie::{TrieBuilder, shared_prefix};
+use crate::{ByteReader, FrameDefect, TokenId, TokenTexts, Vocabulary, VocabularyError, framed, unframed};
 
 /// The magic bytes at the start of a file.
 const MAGIC: &[u8; 8] = b"gmskvoc\n";
@@ -99,7 +98,7 @@ impl Vocabulary {
 
     /// The vocabulary that [`to_bytes`](Self::to_bytes) wrote.
     ///
-    /// Costs one pass over the tokens, about two thirds of [`Vocabulary::new`].
+    /// Costs one pass over the tokens, about half of [`Vocabulary::new`].
     ///
     /// # Errors
     /// When the bytes are damaged, of another format, or of another version of it.
@@ -114,11 +113,6 @@ impl Vocabulary {
     }
 }
 
-/// Number of leading bytes that two texts share.
-fn shared_prefix(one: &[u8], other: &[u8]) -> usize {
-    one.iter().zip(other).take_while(|(one, other)| one == other).count()
-}
-
 /// Reads the body of a file.
 struct VocabularyReader<'a>(ByteReader<'a>);
 
@@ -128,6 +122,24 @@ struct SavedToken {
     length: usize,
     id: u32,
 }
+
+impl SavedToken {
+    /// Length of a record, in bytes.
+    const BYTES: usize = 8;
+
+    fn new([a, b, c, d, id @ ..]: [u8; Self::BYTES]) -> Self {
+        Self {
+            shared: usize::from(u16::from_le_bytes([a, b])),
+            length: usize::from(u16::from_le_bytes([c, d])),
+            id: u32::from_le_bytes(id),
+        }
+    }
+}
+
+/// The number of tokens whose places in [`TokenTexts`] are read ahead of their use. These places are in random order;
+/// reads that directly follow each other overlap, and others wait for the memory one by one: without it, opening a file
+/// of 200,000 tokens takes 1.2 times as long (`benches/vocabulary_loading.py`).
+const READ_AHEAD: usize = 32;
 
 impl VocabularyReader<'_> {
     /// Reads the vocabulary; `None` for bytes that no vocabulary has.
@@ -144,83 +156,54 @@ impl VocabularyReader<'_> {
             special.push((String::from_utf8(self.0.take(length)?.to_vec()).ok()?, id));
         }
         let eos = (0..self.0.count(4)?).map(|_| self.0.number()).collect::<Option<Vec<u32>>>()?;
-        let count = self.0.count(8)?;
-        let (records, _) = self.0.take(count * 8)?.as_chunks::<8>();
-        let tokens = records.iter().map(|record| {
-            let [a, b, c, d, id @ ..] = *record;
-            SavedToken {
-                shared: usize::from(u16::from_le_bytes([a, b])),
-                length: usize::from(u16::from_le_bytes([c, d])),
-                id: u32::from_le_bytes(id),
-            }
-        });
-        let sorted = self.sorted_texts(tokens, id_count)?;
+        let count = self.0.count(SavedToken::BYTES)?;
+        let (records, _) = self.0.take(count * SavedToken::BYTES)?.as_chunks();
+        let (texts, trie) = self.texts(records, id_count)?;
         if !self.0.is_at_end() {
             return None;
-        }
-        let mut texts = TokenTexts::textless(id_count);
-        for (text, id) in sorted.iter() {
-            texts.set(id.index(), text)?;
         }
         let has_text = |id: u32| texts.get(id as usize).is_some();
         if special.iter().any(|&(_, id)| has_text(id)) || eos.iter().any(|&id| has_text(id)) {
             return None;
         }
-        let trie = |_: &TokenTexts| TokenTrie::of_sorted(sorted.iter(), id_count);
-        Some(Vocabulary::with_trie(texts, special, eos, Some(size), trie))
+        Some(Vocabulary::with_trie(texts, special, eos, Some(size), |_| trie.finish()))
     }
 
     /// Reads the texts of tokens, and checks that they are in the order of a trie.
-    fn sorted_texts(
+    fn texts(
         &mut self,
-        tokens: impl ExactSizeIterator<Item = SavedToken>,
+        records: &[[u8; SavedToken::BYTES]],
         id_count: usize,
-    ) -> Option<SortedTexts> {
-        let mut sorted = SortedTexts { bytes: Vec::new(), ends: Vec::new(), ids: Vec::new() };
-        sorted.ends.reserve_exact(tokens.len());
-        sorted.ids.reserve_exact(tokens.len());
-        let mut previous = 0..0;
-        for SavedToken { shared, length, id } in tokens {
-            let suffix = self.0.take(length.checked_sub(shared)?)?;
-            if shared > previous.len() || id as usize >= id_count || length == 0 {
+    ) -> Option<(TokenTexts, TrieBuilder)> {
+        // Each byte that is left begins a node.
+        let mut trie = TrieBuilder::with_capacity(records.len(), self.0.remaining());
+        let mut texts = TokenTexts::textless(id_count);
+        let mut text = Vec::new();
+        let mut previous = None;
+        for batch in records.chunks(READ_AHEAD) {
+            if batch.iter().any(|&record| texts.get(SavedToken::new(record).id as usize).is_some()) {
                 return None;
             }
-            let is_ascending =
-                match (suffix.first(), sorted.bytes.get(previous.start + shared..previous.end)?) {
+            for &record in batch {
+                let SavedToken { shared, length, id } = SavedToken::new(record);
+                let suffix = self.0.take(length.checked_sub(shared)?)?;
+                let is_ascending = match (suffix.first(), text.get(shared..)?) {
                     (Some(byte), [before, ..]) => byte > before,
                     (Some(_), []) => true,
-                    (None, []) => sorted.ids.last().is_some_and(|before: &TokenId| before.0 < id),
+                    (None, []) => previous.is_some_and(|previous| previous < id),
                     (None, _) => false,
                 };
-            let start = sorted.bytes.len();
-            if !is_ascending || start + length > Vocabulary::MAX_TEXT_BYTES {
-                return None;
+                if !is_ascending || length == 0 || texts.text_bytes() + length > Vocabulary::MAX_TEXT_BYTES {
+                    return None;
+                }
+                text.truncate(shared);
+                text.extend_from_slice(suffix);
+                texts.set(id as usize, &text)?;
+                trie.push(shared, suffix, TokenId(id));
+                previous = Some(id);
             }
-            sorted.bytes.extend_from_within(previous.start..previous.start + shared);
-            sorted.bytes.extend_from_slice(suffix);
-            previous = start..start + length;
-            sorted.ends.push(previous.end as u32);
-            sorted.ids.push(TokenId(id));
         }
-        Some(sorted)
-    }
-}
-
-/// The texts of tokens in the order of a trie, concatenated.
-struct SortedTexts {
-    bytes: Vec<u8>,
-    ends: Vec<u32>,
-    ids: Vec<TokenId>,
-}
-
-impl SortedTexts {
-    fn iter(&self) -> impl ExactSizeIterator<Item = (&[u8], TokenId)> {
-        let mut start = 0;
-        self.ends.iter().zip(&self.ids).map(move |(&end, &id)| {
-            let text = &self.bytes[start..end as usize];
-            start = end as usize;
-            (text, id)
-        })
+        Some((texts, trie))
     }
 }
 

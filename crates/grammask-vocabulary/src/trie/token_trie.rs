@@ -3,9 +3,6 @@
 //! A walk visits nodes in preorder and skips the subtrees that the grammar rejects. So nodes are numbered in
 //! preorder: the first child of a node is the next node, and the next sibling is the end of its subtree. Tokens are
 //! listed once, sorted by bytes; those at or below a node are one contiguous range of that list.
-//!
-//! The constructor sorts the tokens by their first eight bytes as one integer, with the remaining bytes as a
-//! tie-break, and creates the nodes in one pass over the longest common prefixes of adjacent tokens.
 
 use std::ops::Range;
 use std::sync::OnceLock;
@@ -13,7 +10,9 @@ use std::sync::OnceLock;
 use rustc_hash::FxHashMap;
 
 use super::bit_sliced::BitSliced;
-use crate::{ByteGroups, Character, TokenId, TokenTexts, Vocabulary, words_of};
+use super::builder::TrieBuilder;
+use super::children::{ChildTable, ChildrenByByte};
+use crate::{ByteGroups, TokenId, TokenTexts, Vocabulary, words_of};
 
 /// A node of a [`TokenTrie`], numbered in preorder: a nonempty prefix of a token, or the root.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -43,136 +42,41 @@ impl TrieNode {
 /// ```
 #[derive(Clone, Debug)]
 pub struct TokenTrie {
-    bytes: Vec<u8>,
-    depths: Vec<u16>,
+    pub(super) bytes: Vec<u8>,
+    pub(super) depths: Vec<u16>,
     /// The first node in preorder that is not at or below each node.
-    subtree_ends: Vec<u32>,
+    pub(super) subtree_ends: Vec<u32>,
     /// For each node the position in `sorted_ids` of the first token at or below it, followed by the number of
     /// tokens. Tokens at a node precede those below it, so they end where those of the next node start.
-    token_starts: Vec<u32>,
-    sorted_ids: Vec<TokenId>,
+    pub(super) token_starts: Vec<u32>,
+    pub(super) sorted_ids: Vec<TokenId>,
     /// The nodes that have children, as a bitset.
-    inner_nodes: Vec<u64>,
-    children: ChildTable,
-    edges: EdgesByByte,
+    pub(super) inner_nodes: Vec<u64>,
+    pub(super) children: ChildTable,
+    pub(super) edges: OnceLock<EdgesByByte>,
     /// For each node the groups of the bytes below it, with the flag for broken UTF-8 if the node is inside a
     /// character or a byte below it belongs to no character.
-    groups_below: Vec<ByteGroups>,
-    characters: CharacterIndex,
-    max_depth: u16,
-    bytes_below: OnceLock<BytesBelow>,
-}
-
-/// The children of all nodes, for lookups by byte.
-#[derive(Clone, Debug, Default)]
-struct ChildTable {
-    /// The children of each node.
-    families: Vec<Family>,
-    /// The distinct sets of bytes on edges to children: the 256 singletons, the empty set, then all others.
-    sets: Vec<[u64; 4]>,
-    /// For each of these sets the rank of each eighth byte. Stored separately, because most loops read only the sets.
-    ranks: Vec<[u8; 32]>,
-    /// The children of all nodes, grouped by node, ascending.
-    nodes: Vec<TrieNode>,
+    pub(super) groups_below: Vec<ByteGroups>,
+    pub(super) characters: CharacterIndex,
+    pub(super) max_depth: u16,
+    pub(super) bytes_below: OnceLock<BytesBelow>,
 }
 
 /// The characters in the prefixes of nodes and in tokens.
 #[derive(Clone, Debug, Default)]
-struct CharacterIndex {
+pub(super) struct CharacterIndex {
     /// The nodes whose prefixes consist of whole characters, as a bitset.
-    whole: Vec<u64>,
+    pub(super) whole: Vec<u64>,
     /// Number of characters that begin in the prefix of each node: of bytes outside 0x80 to 0xBF.
-    counts: Vec<u16>,
+    pub(super) counts: Vec<u16>,
     /// The same numbers as bit-sliced indices, by node and by token id.
-    of_nodes: BitSliced,
-    of_tokens: BitSliced,
-}
-
-/// The children of a node.
-#[derive(Clone, Copy, Debug)]
-struct Family {
-    /// Index into [`ChildTable::sets`]: the bytes on the edges.
-    set: u32,
-    /// Index of the first child in [`ChildTable::nodes`].
-    start: u32,
-}
-
-/// Index of the empty set in [`ChildTable::sets`].
-const NO_CHILDREN: u32 = 256;
-
-/// Number of set bits of each byte. The baseline x86-64 target has no instruction for it.
-const POPCOUNT: [u8; 256] = {
-    let mut counts = [0; 256];
-    let mut byte = 0;
-    while byte < 256 {
-        counts[byte] = byte.count_ones() as u8;
-        byte += 1;
-    }
-    counts
-};
-
-/// For each group of eight bytes, the number of members of the set below it.
-fn ranks(set: &[u64; 4]) -> [u8; 32] {
-    let mut count = 0;
-    std::array::from_fn(|eight| {
-        let before = count;
-        count += (set[eight >> 3] >> (8 * (eight & 7)) & 0xff).count_ones();
-        // At most 248.
-        before as u8
-    })
-}
-
-/// The children of one node, for lookups by byte.
-#[derive(Clone, Copy, Debug)]
-pub struct ChildrenByByte<'a> {
-    trie: &'a TokenTrie,
-    node: TrieNode,
-    /// The fields of the node's [`Family`].
-    set: u32,
-    start: u32,
-}
-
-impl<'a> ChildrenByByte<'a> {
-    /// Whether there are no children.
-    #[inline]
-    pub fn is_empty(self) -> bool {
-        self.set == NO_CHILDREN
-    }
-
-    /// The child and its byte, if there is exactly one child.
-    #[inline]
-    pub fn only(self) -> Option<(u8, TrieNode)> {
-        // An only child is the next node in preorder.
-        Some((u8::try_from(self.set).ok()?, TrieNode(self.node.0 + 1)))
-    }
-
-    /// The child over `byte`.
-    #[inline]
-    pub fn get(self, byte: u8) -> Option<TrieNode> {
-        if let Some((only, child)) = self.only() {
-            return (only == byte).then_some(child);
-        }
-        let set = &self.trie.children.sets[self.set as usize];
-        let eight = set[usize::from(byte >> 6)] >> (byte & 0b11_1000) & 0xff;
-        let bit = 1_u64 << (byte & 7);
-        if eight & bit == 0 {
-            return None;
-        }
-        let before = self.trie.children.ranks[self.set as usize][usize::from(byte >> 3)];
-        let position = u32::from(before) + u32::from(POPCOUNT[(eight & (bit - 1)) as usize]);
-        Some(self.trie.children.nodes[(self.start + position) as usize])
-    }
-
-    /// The bytes on the edges to the children, as a bitset.
-    #[inline]
-    pub fn bytes(self) -> &'a [u64; 4] {
-        &self.trie.children.sets[self.set as usize]
-    }
+    of_nodes: OnceLock<BitSliced>,
+    of_tokens: OnceLock<BitSliced>,
 }
 
 /// The bytes on all edges below each node, as an index into `sets`; [`NONE`](Self::NONE) for small subtrees.
 #[derive(Clone, Debug)]
-struct BytesBelow {
+pub(super) struct BytesBelow {
     set_of: Box<[u32]>,
     sets: Box<[[u64; 4]]>,
 }
@@ -228,8 +132,8 @@ impl TrieColumns<'_> {
 }
 
 /// All edges of the trie, grouped by byte.
-#[derive(Clone, Debug, Default)]
-struct EdgesByByte {
+#[derive(Clone, Debug)]
+pub(super) struct EdgesByByte {
     /// Start of the edges over each byte, followed by the number of edges.
     starts: Vec<u32>,
     /// Pairs of parent and child, ascending by parent.
@@ -246,60 +150,7 @@ impl TokenTrie {
     #[must_use]
     pub fn new(texts: &TokenTexts) -> Self {
         assert!(texts.len() <= Vocabulary::MAX_SIZE && texts.text_bytes() <= Vocabulary::MAX_TEXT_BYTES);
-        Self::of_sorted(sorted(texts).into_iter().map(|(_, text, id)| (text, id)), texts.len())
-    }
-
-    /// The trie over tokens in the order of their bytes, then of their ids, which are below `ids`.
-    pub(crate) fn of_sorted<'a>(
-        sorted: impl ExactSizeIterator<Item = (&'a [u8], TokenId)>,
-        ids: usize,
-    ) -> Self {
-        let mut trie = Self {
-            bytes: vec![0],
-            depths: vec![0],
-            subtree_ends: vec![0],
-            token_starts: vec![0],
-            sorted_ids: Vec::with_capacity(sorted.len()),
-            inner_nodes: Vec::new(),
-            children: ChildTable::default(),
-            edges: EdgesByByte::default(),
-            groups_below: Vec::new(),
-            characters: CharacterIndex::default(),
-            max_depth: 0,
-            bytes_below: OnceLock::new(),
-        };
-        let mut path = vec![0];
-        let mut previous: &[u8] = &[];
-        for (position, (text, id)) in sorted.enumerate() {
-            let shared = previous.iter().zip(text).take_while(|(left, right)| left == right).count();
-            trie.close(&path[shared + 1..]);
-            path.truncate(shared + 1);
-            for (depth, &byte) in text.iter().enumerate().skip(shared) {
-                path.push(trie.bytes.len() as u32);
-                trie.bytes.push(byte);
-                trie.depths.push(u16::try_from(depth + 1).expect("tokens have at most 65,535 bytes"));
-                trie.subtree_ends.push(0);
-                trie.token_starts.push(position as u32);
-            }
-            trie.sorted_ids.push(id);
-            previous = text;
-        }
-        trie.close(&path);
-        trie.token_starts.push(trie.sorted_ids.len() as u32);
-        trie.inner_nodes = vec![0; trie.bytes.len().div_ceil(64)];
-        for (node, &end) in trie.subtree_ends.iter().enumerate() {
-            trie.inner_nodes[node >> 6] |= u64::from(end as usize > node + 1) << (node & 63);
-        }
-        trie.max_depth = trie.depths.iter().copied().max().unwrap_or(0);
-        trie.index_children();
-        trie.edges = trie.edges_by_byte();
-        trie.index_texts_below();
-        trie.index_characters(ids);
-        trie.bytes.shrink_to_fit();
-        trie.depths.shrink_to_fit();
-        trie.subtree_ends.shrink_to_fit();
-        trie.token_starts.shrink_to_fit();
-        trie
+        TrieBuilder::of_texts(texts).finish()
     }
 
     /// Whether all arrays equal those of another trie, from which the others are derived.
@@ -310,14 +161,6 @@ impl TokenTrie {
             (trie.bytes.clone(), trie.depths.clone(), trie.subtree_ends.clone(), starts)
         };
         arrays(self) == arrays(other)
-    }
-
-    /// Ends the subtrees of `nodes` after the last node.
-    fn close(&mut self, nodes: &[u32]) {
-        let end = self.bytes.len() as u32;
-        for &node in nodes {
-            self.subtree_ends[node as usize] = end;
-        }
     }
 
     /// Number of nodes, the root included.
@@ -382,7 +225,7 @@ impl TokenTrie {
     #[inline]
     #[must_use]
     pub fn has_children(&self, node: TrieNode) -> bool {
-        self.children.families[node.index()].set != NO_CHILDREN
+        !self.children_by_byte(node).is_empty()
     }
 
     /// The nodes that have children, as a bitset of 64-bit words.
@@ -395,42 +238,7 @@ impl TokenTrie {
     #[inline]
     #[must_use]
     pub fn child_bytes(&self, node: TrieNode) -> &[u64; 4] {
-        &self.children.sets[self.children.families[node.index()].set as usize]
-    }
-
-    fn index_children(&mut self) {
-        let add = |set: &mut [u64; 4], byte: u8| set[usize::from(byte >> 6)] |= 1 << (byte & 63);
-        let single = |byte: u8| {
-            let mut set = [0; 4];
-            add(&mut set, byte);
-            set
-        };
-        self.children.sets = (0..=u8::MAX).map(single).collect();
-        self.children.sets.push([0; 4]);
-        let mut indices: FxHashMap<[u64; 4], u32> = FxHashMap::default();
-        let count = self.bytes.len();
-        let mut children = Vec::with_capacity(count - 1);
-        self.children.families.reserve_exact(count);
-        for node in (0..count as u32).map(TrieNode) {
-            let start = children.len();
-            children.extend(self.children(node));
-            let set = match children[start..] {
-                [] => NO_CHILDREN,
-                [only] => u32::from(self.byte(only)),
-                ref several => {
-                    let mut set = [0; 4];
-                    several.iter().for_each(|&child| add(&mut set, self.byte(child)));
-                    *indices.entry(set).or_insert_with(|| {
-                        self.children.sets.push(set);
-                        self.children.sets.len() as u32 - 1
-                    })
-                }
-            };
-            // There are fewer edges than nodes.
-            self.children.families.push(Family { set, start: start as u32 });
-        }
-        self.children.ranks = self.children.sets.iter().map(ranks).collect();
-        self.children.nodes = children;
+        self.children_by_byte(node).bytes()
     }
 
     /// The bytes on all edges below a node, as a bitset; `None` for subtrees that are so small that visiting their
@@ -498,16 +306,26 @@ impl TokenTrie {
         self.characters.counts[node.index()]
     }
 
-    /// The number of characters of all nodes, as a bit-sliced index.
+    /// The number of characters of all nodes, as a bit-sliced index. The first call costs a pass over the trie.
     #[must_use]
     pub(crate) fn characters_of_nodes(&self) -> &BitSliced {
-        &self.characters.of_nodes
+        self.characters.of_nodes.get_or_init(|| BitSliced::new(&self.characters.counts))
     }
 
-    /// The number of characters of all tokens by id, as a bit-sliced index.
+    /// The number of characters of all tokens by id, as a bit-sliced index up to the last token with text. The first
+    /// call costs a pass over the trie.
     #[must_use]
     pub(crate) fn characters_of_tokens(&self) -> &BitSliced {
-        &self.characters.of_tokens
+        self.characters.of_tokens.get_or_init(|| {
+            let ids = self.sorted_ids.iter().map(|id| id.index() + 1).max().unwrap_or(0);
+            let mut of_tokens = vec![0; ids];
+            for (node, &characters) in self.characters.counts.iter().enumerate() {
+                for id in self.tokens(TrieNode(node as u32)) {
+                    of_tokens[id.index()] = characters;
+                }
+            }
+            BitSliced::new(&of_tokens)
+        })
     }
 
     /// The positions in [`TokenTrie::sorted_ids`] of the tokens at a range of nodes.
@@ -534,74 +352,12 @@ impl TokenTrie {
         })
     }
 
-    /// Computes the groups of bytes below each node and the number of characters of its prefix.
-    fn index_texts_below(&mut self) {
-        /// A node on the path to the current one.
-        struct PathNode {
-            node: usize,
-            character: Character,
-            below: ByteGroups,
-        }
-        self.groups_below = vec![ByteGroups::default(); self.bytes.len()];
-        self.characters.whole = vec![0; self.bytes.len().div_ceil(64)];
-        let mut path: Vec<PathNode> = Vec::new();
-        for node in 0..=self.bytes.len() {
-            let depth = self.depths.get(node).map_or(0, |&depth| usize::from(depth));
-            while path.len() > depth {
-                let Some(PathNode { node, character, below }) = path.pop() else { break };
-                let is_whole = character == Character::Boundary;
-                self.groups_below[node] = if is_whole { below } else { below.union(ByteGroups::broken()) };
-                self.characters.whole[node >> 6] |= u64::from(is_whole) << (node & 63);
-                if let Some(parent) = path.last_mut() {
-                    let edge = ByteGroups::of(self.bytes[node]);
-                    parent.below = parent.below.union(below).union(edge);
-                    if character == Character::Broken {
-                        parent.below = parent.below.union(ByteGroups::broken());
-                    }
-                }
-            }
-            if node < self.bytes.len() {
-                let before = path.last().map(|parent| parent.character);
-                let character = before.map_or(Character::Boundary, |before| before.step(self.bytes[node]));
-                path.push(PathNode { node, character, below: ByteGroups::default() });
-                let parent = path.len().checked_sub(2).map(|parent| path[parent].node);
-                let before = parent.map_or(0, |parent| self.characters.counts[parent]);
-                let begins = node > 0 && !(0x80..0xc0).contains(&self.bytes[node]);
-                let characters = before + u16::from(begins);
-                self.characters.counts.push(characters);
-            }
-        }
-    }
-
-    /// Builds the bit-sliced indices of characters, for all nodes and for tokens with ids below `ids`.
-    fn index_characters(&mut self, ids: usize) {
-        self.characters.of_nodes = BitSliced::new(&self.characters.counts);
-        let mut of_tokens = vec![0; ids];
-        for (node, &characters) in self.characters.counts.iter().enumerate() {
-            for id in self.tokens(TrieNode(node as u32)) {
-                of_tokens[id.index()] = characters;
-            }
-        }
-        self.characters.of_tokens = BitSliced::new(&of_tokens);
-    }
-
-    /// All edges over `byte` as (parent, child), ascending by parent.
+    /// All edges over `byte` as (parent, child), ascending by parent. The first call costs a pass over the trie.
     #[must_use]
     pub fn edges_over(&self, byte: u8) -> &[(TrieNode, TrieNode)] {
-        let starts = &self.edges.starts[usize::from(byte)..];
-        &self.edges.edges[starts[0] as usize..starts[1] as usize]
-    }
-
-    /// The arrays of the trie.
-    pub fn columns(&self) -> TrieColumns<'_> {
-        TrieColumns {
-            bytes: &self.bytes,
-            depths: &self.depths,
-            subtree_ends: &self.subtree_ends,
-            token_starts: &self.token_starts,
-            groups_below: &self.groups_below,
-            characters: &self.characters.counts,
-        }
+        let EdgesByByte { starts, edges } = self.edges.get_or_init(|| self.edges_by_byte());
+        let starts = &starts[usize::from(byte)..];
+        &edges[starts[0] as usize..starts[1] as usize]
     }
 
     fn edges_by_byte(&self) -> EdgesByByte {
@@ -624,6 +380,18 @@ impl TokenTrie {
         EdgesByByte { starts, edges }
     }
 
+    /// The arrays of the trie.
+    pub fn columns(&self) -> TrieColumns<'_> {
+        TrieColumns {
+            bytes: &self.bytes,
+            depths: &self.depths,
+            subtree_ends: &self.subtree_ends,
+            token_starts: &self.token_starts,
+            groups_below: &self.groups_below,
+            characters: &self.characters.counts,
+        }
+    }
+
     /// Length of the longest token with text.
     #[must_use]
     pub fn max_depth(&self) -> usize {
@@ -640,8 +408,7 @@ impl TokenTrie {
     /// The children of a node, for lookups by byte.
     #[inline]
     pub fn children_by_byte(&self, node: TrieNode) -> ChildrenByByte<'_> {
-        let Family { set, start } = self.children.families[node.index()];
-        ChildrenByByte { trie: self, node, set, start }
+        self.children.of(node)
     }
 
     /// The node of `prefix`; `None` if no token starts with it.
@@ -656,44 +423,22 @@ impl TokenTrie {
         &self.sorted_ids
     }
 
-    /// Memory of the trie, in bytes.
+    /// Memory of the trie, in bytes, with the indices that were needed so far.
     #[must_use]
     pub fn memory_bytes(&self) -> usize {
         self.bytes.capacity()
             + self.depths.capacity() * size_of::<u16>()
             + (self.subtree_ends.capacity() + self.token_starts.capacity()) * size_of::<u32>()
             + self.sorted_ids.capacity() * size_of::<TokenId>()
-            + size_of_val(&self.edges.edges[..])
             + size_of_val(&self.inner_nodes[..])
-            + size_of_val(&self.children.families[..])
-            + size_of_val(&self.children.sets[..])
-            + size_of_val(&self.children.ranks[..])
-            + size_of_val(&self.children.nodes[..])
             + size_of_val(&self.groups_below[..])
             + size_of_val(&self.characters.whole[..])
             + size_of_val(&self.characters.counts[..])
-            + self.characters.of_nodes.memory_bytes()
-            + self.characters.of_tokens.memory_bytes()
+            + self.children.memory_bytes()
+            + self.edges.get().map_or(0, |edges| size_of_val(&edges.edges[..]))
+            + self.characters.of_nodes.get().map_or(0, BitSliced::memory_bytes)
+            + self.characters.of_tokens.get().map_or(0, BitSliced::memory_bytes)
     }
-}
-
-/// All tokens with text as (first eight bytes, text, id), sorted by text, then by id.
-fn sorted(texts: &TokenTexts) -> Vec<(u64, &[u8], TokenId)> {
-    let mut tokens: Vec<_> = texts
-        .iter()
-        .enumerate()
-        .filter_map(|(index, text)| text.map(|text| (leading_bytes(text), text, TokenId(index as u32))))
-        .collect();
-    tokens.sort_unstable();
-    tokens
-}
-
-/// The first eight bytes of a text as a big-endian number, padded with zeros: monotone in the text.
-fn leading_bytes(text: &[u8]) -> u64 {
-    let mut key = [0; 8];
-    let length = text.len().min(8);
-    key[..length].copy_from_slice(&text[..length]);
-    u64::from_be_bytes(key)
 }
 
 /// Iterator over the children of a node of a [`TokenTrie`], ascending by byte.

@@ -1,8 +1,7 @@
 """Grammars as strings, as in llguidance's interface: Lark, or JSON with a list of grammars.
 
 ``grammar_from`` makes them and :func:`read` reads them. The JSON has llguidance's members ``lark_grammar`` and
-``json_schema``, and additionally ``regex``, ``choice``, ``gbnf`` and ``structural_tag``, for which llguidance writes
-Lark.
+``json_schema``, and additionally ``regex``, ``choice``, ``gbnf`` and ``tags``, for which llguidance writes Lark.
 """
 
 from __future__ import annotations
@@ -10,6 +9,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
+from grammask import composition
 from grammask.errors import GrammarSyntaxError
 from grammask.grammar import Grammar
 from grammask.integrations.serving import request_grammars
@@ -153,10 +153,27 @@ def _read_one(grammar: dict[str, Any], named: dict[str, str | Grammar], limits: 
             return request_grammars.choice(choices)
         case {"gbnf": gbnf}:
             return request_grammars.grammar_text(gbnf)
-        case {"structural_tag": tag}:
-            return request_grammars.structural_tag(tag)
+        case {"tags": tags}:
+            return _text_with_tags(tags, limits)
     msg = "a grammar has one of lark_grammar and json_schema"
     raise ValueError(msg)
+
+
+def _text_with_tags(tags: list[dict[str, Any]], limits: Limits | None) -> Grammar:
+    """Returns the grammar of free text with tags. Where a trigger occurs in the text, a tag follows."""
+    texts = list(dict.fromkeys(tag["trigger"] for tag in tags if not tag["is_token"]))
+    parts = []
+    for tag in tags:
+        trigger = tag["trigger"]
+        if tag["is_token"]:
+            begin = [composition.free_text(stops=texts), composition.token(trigger)]
+        else:
+            begin = [composition.free_text(before=trigger, stops=texts), composition.literal(trigger)]
+        content = _read_one(tag["content"], {}, limits).as_part()
+        rest, end = composition.literal(tag["rest"]), composition.literal(tag["end"])
+        parts.append(composition.sequence([*begin, rest, content, end]))
+    repeated = composition.repeat(composition.choice(parts), 0, None)
+    return Grammar.of_part(composition.sequence([repeated, composition.free_text(stops=texts)]))
 
 
 def _schema_options(options: dict[str, Any]) -> dict[str, Any]:

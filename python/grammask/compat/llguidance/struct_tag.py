@@ -20,7 +20,7 @@ class StructTag:
     Attributes:
         trigger: The text, or the special token, after which a tag must follow.
         begin: The beginning of the tag, which begins with the trigger.
-        grammar: The JSON schema of the content, as an object or as text.
+        grammar: The JSON schema of the content, as an object or as text; or its grammar in Lark.
         end: The end of the tag.
     """
 
@@ -44,8 +44,7 @@ class StructTag:
             text_regex: The form of free text; only the default, any text, is supported.
 
         Raises:
-            ValueError: Some triggers are special tokens and others are not, a grammar is not a schema, or
-                ``text_regex`` is not the default.
+            ValueError: A grammar is not JSON, or ``text_regex`` is not the default.
             AssertionError: There are no tags.
         """
         if not tags:
@@ -54,40 +53,18 @@ class StructTag:
         if text_regex != ANY_TEXT:
             msg = f"grammask.compat.llguidance does not support text_regex={text_regex!r}"
             raise ValueError(msg)
-        tokens = [
-            assume_special and tag.trigger.startswith("<") and tag.trigger.endswith(">") for tag in tags
-        ]
-        if any(tokens) and not all(tokens):
-            msg = "tags whose triggers are special tokens cannot be mixed with others"
-            raise ValueError(msg)
-        if any(tokens):
-            return from_kind("structural_tag", _after_tokens(tags))
-        structures = [{"begin": tag.begin, "schema": _schema(tag), "end": tag.end} for tag in tags]
-        triggers = list(dict.fromkeys(tag.trigger for tag in tags))
-        return from_kind("structural_tag", {"structures": structures, "triggers": triggers})
+        return from_kind("tags", [_written(tag, assume_special=assume_special) for tag in tags])
 
 
-def _after_tokens(tags: list[StructTag]) -> dict[str, Any]:
-    """Returns the tags in xgrammar's format for triggers that are tokens."""
-    written = []
-    for tag in tags:
-        content: dict[str, Any] = {"type": "json_schema", "json_schema": _schema(tag)}
-        rest = tag.begin[len(tag.trigger) :]
-        if rest:
-            content = {"type": "sequence", "elements": [{"type": "const_string", "value": rest}, content]}
-        begin = {"type": "token", "token": tag.trigger}
-        written.append({"type": "tag", "begin": begin, "content": content, "end": tag.end})
-    triggers = list(dict.fromkeys(tag.trigger for tag in tags))
+def _written(tag: StructTag, *, assume_special: bool) -> dict[str, Any]:
+    """Returns a tag as JSON, which :mod:`grammask.compat.llguidance.grammar_texts` reads."""
+    grammar = tag.grammar
+    is_lark = isinstance(grammar, str) and not grammar.lstrip().startswith("{")
+    schema = json.loads(grammar) if isinstance(grammar, str) and not is_lark else grammar
     return {
-        "type": "structural_tag",
-        "format": {"type": "token_triggered_tags", "trigger_tokens": triggers, "tags": written},
+        "trigger": tag.trigger,
+        "is_token": assume_special and tag.trigger.startswith("<") and tag.trigger.endswith(">"),
+        "rest": tag.begin[len(tag.trigger) :],
+        "content": {"lark_grammar": grammar} if is_lark else {"json_schema": schema},
+        "end": tag.end,
     }
-
-
-def _schema(tag: StructTag) -> Any:
-    if isinstance(tag.grammar, dict):
-        return tag.grammar
-    if not tag.grammar.lstrip().startswith("{"):
-        msg = "grammask.compat.llguidance supports JSON schemas in tags, and no Lark"
-        raise ValueError(msg)
-    return json.loads(tag.grammar)

@@ -1,7 +1,8 @@
 """Arguments with one tag for each property of an object.
 
 Strings are written unquoted and unescaped, up to the first occurrence of the end tag; all other values are JSON. Where
-the tag does not say which of the two it contains, constraints on strings are refused for schemas that admit both.
+the tag does not say which of the two it contains, a text that is both a string and another value of the schema is read
+as the other value.
 """
 
 from __future__ import annotations
@@ -256,25 +257,16 @@ class _FlatEncoder:
             return self.listed(listed, schema, pointer)
         given = schema.get("type")
         types: Any = [given] if isinstance(given, str) else given
-        if given is None and self.style.marks_strings:
+        if given is None:
             return self.untyped(schema, pointer)
         if not isinstance(types, list) or not types:
-            self.diagnostics.unsupported(
-                pointer, "a parameter needs a `type`, so that strings and other values can be told apart"
-            )
+            self.diagnostics.unsupported(f"{pointer}/type", "`type` is a type or a list of types")
             return []
         values = []
         other_types = [kind for kind in types if kind != "string"]
         if "string" in types:
             about_strings = keywords - {"type"} - NOT_ABOUT_STRINGS
-            if other_types and not self.style.marks_strings:
-                for keyword in sorted(about_strings):
-                    self.diagnostics.unsupported(
-                        f"{pointer}/{escaped(keyword)}",
-                        f"`{keyword}` where both strings and other values are allowed: this style does not tell "
-                        "which one is written",
-                    )
-            elif about_strings:
+            if about_strings:
                 text = self.content(schema, about_strings, pointer) or self.strings(schema, pointer)
             values.append(("string", text))
         if other_types:
@@ -282,10 +274,10 @@ class _FlatEncoder:
         return values
 
     def untyped(self, schema: Mapping[str, Any], pointer: str) -> list[tuple[str, Part]]:
-        """Returns the strings and the other values of a schema without a type, if the tag distinguishes the two."""
+        """Returns the strings and the other values of a schema without a type."""
         schema = {"anyOf": self.alternatives(schema)}
         text = self.constrained({"allOf": [schema]}, None)
-        values = [] if text is None else [("string", text)]
+        values = [] if text is None else [("string", self.on_own_lines(text, schema))]
         for kind, typed in self.by_type({"type": _OTHER_TYPES}).items():
             part = self.context.json_part_if_any({"allOf": [schema, typed], **self.definitions}, pointer)
             if part is not None:
@@ -347,10 +339,12 @@ class _FlatEncoder:
 
     def strings(self, schema: Mapping[str, Any], pointer: str) -> Part:
         part = self.constrained({**schema, "type": "string"}, pointer)
-        if part is None:
-            return EMPTY
+        return EMPTY if part is None else self.on_own_lines(part, schema)
+
+    def on_own_lines(self, strings: Part, schema: Mapping[str, Any]) -> Part:
+        """Returns the strings of a schema with the line feeds around them that the decoder drops, if it drops any."""
         if not self.style.has_own_lines:
-            return part
+            return strings
         # The decoder drops one line feed at either end, so a string that has one there must be written with a second.
         line_feed = composition.literal("\n")
         alternatives = []

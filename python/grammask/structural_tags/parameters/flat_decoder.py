@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cache, lru_cache
 from typing import TYPE_CHECKING, Any
 
+from grammask import _grammask
+from grammask.errors import GrammarError
 from grammask.partial_match import without_partial_match
+from grammask.readers.json_schema import json_schema_source
 from grammask.schemas.keywords import CONSTRAINTS
 from grammask.structural_tags.diagnostics import DiagnosticList
 from grammask.structural_tags.parameters.json_style import (
@@ -39,28 +44,37 @@ class _DeclaredProperty:
     Attributes:
         name: Its name.
         schema: The schema of its value.
+        definitions: The definitions that references in the schema point to.
         keywords: The keywords of the schema that constrain values.
         types: The types that the schema names; all types if nothing constrains its values.
     """
 
     name: str
     schema: Any
+    definitions: Mapping[str, Any]
     keywords: frozenset[str]
     types: tuple[str, ...]
 
     @classmethod
-    def of(cls, name: str, schema: Any) -> _DeclaredProperty:
+    def of(cls, name: str, schema: Any, definitions: Mapping[str, Any]) -> _DeclaredProperty:
         if not isinstance(schema, Mapping):
-            return cls(name, schema, frozenset(), ("string", *VALUE_PATTERNS))
+            return cls(name, schema, definitions, frozenset(), ("string", *VALUE_PATTERNS))
         keywords = frozenset(keyword for keyword in schema if keyword in CONSTRAINTS)
         types = schema.get("type", []) if keywords else ["string", *VALUE_PATTERNS]
         listed = [types] if isinstance(types, str) else types if isinstance(types, list | tuple) else []
-        return cls(name, schema, keywords, tuple(listed))
+        return cls(name, schema, definitions, keywords, tuple(listed))
 
     @property
     def is_listed(self) -> bool:
         """Whether the schema lists its values."""
         return bool(self.keywords & {"enum", "const"})
+
+    def admits(self, value: str) -> bool:
+        """Whether the schema admits a value that is written as JSON."""
+        if self.keywords <= {"type"}:
+            return has_type(value, self.types)
+        validator = _validator(json.dumps({**self.schema, **self.definitions}, sort_keys=True))
+        return validator is None or validator.is_valid(value.encode())
 
 
 @dataclass(frozen=True)
@@ -96,8 +110,9 @@ class FlatDecoder:
         self._following = following
         self._tags = _tags_of(style.begin)
         definitions = {key: schema[key] for key in ("$defs", "definitions") if key in schema}
+        self._definitions = definitions
         self._remaining = [
-            _DeclaredProperty.of(name, resolved_value(inner, definitions, CONSTRAINTS))
+            _DeclaredProperty.of(name, resolved_value(inner, definitions, CONSTRAINTS), definitions)
             for name, inner in schema.get("properties", {}).items()
         ]
         self._required: set[str] = set(schema.get("required", []))
@@ -163,7 +178,7 @@ class FlatDecoder:
         group = next((group for group in self._others if group.has(match[1])), None)
         if group is None:
             return 0, None
-        member = _DeclaredProperty.of(match[1], group.value)
+        member = _DeclaredProperty.of(match[1], group.value, self._definitions)
         for is_string, begin in self._opening_tags(output, at, member.name):
             value = self._value(output, begin, member, is_string=is_string, is_whole=is_whole)
             if value is not None:
@@ -194,8 +209,8 @@ class FlatDecoder:
             output: The output.
             at: The position after the opening tag.
             member: The property.
-            is_string: Whether the tag marks the value as a string. If tags do not say, and the schema admits both a
-                string and another type, JSON of the other type wins, except where it may violate the schema.
+            is_string: Whether the tag marks the value as a string. If tags do not say, a text that is JSON of another
+                value of the schema is this value.
             is_whole: Whether the output ends here; otherwise a value that later output may turn into another one is
                 not returned.
         """
@@ -211,25 +226,22 @@ class FlatDecoder:
         text = output[at:end] if end >= 0 else None
         if member.is_listed and keywords <= {"type", "enum", "const"}:
             return self._listed_string(text, end, member) or as_json
-        if "string" not in types and is_string is None:
+        if types and "string" not in types and is_string is None:
             return as_json
-        if (
-            is_string is None
-            and as_json is not None
-            and keywords <= {"type"}
-            and has_type(as_json.json, types)
-        ):
-            return as_json
+        if is_string is None and types != ("string",) and as_json is not None:
+            is_other = not as_json.json.startswith('"')
+            if is_other and member.admits(as_json.json):
+                return as_json
         if text is None:
             return None
         # The end tag may occur in a string inside an array or object that is still incomplete.
-        is_certain = (
-            is_whole or is_string or as_json is not None or not keywords <= {"type"} or types == ("string",)
-        )
+        is_certain = is_whole or is_string or as_json is not None or types == ("string",)
         if not is_certain and output.startswith(("[", "{"), json_begin):
             return None
         if self._style.has_own_lines:
             text = text.removeprefix("\n").removesuffix("\n")
+        if not types and is_string is None and not member.admits(json_string(text)):
+            return None
         return _Value(json_string(text), end)
 
     def _listed_string(self, text: str | None, end: int, member: _DeclaredProperty) -> _Value | None:
@@ -259,6 +271,21 @@ class FlatDecoder:
                     text = text.removeprefix("\n")
                 return self._key(index) + json_string(text)[:-1]
         return ""
+
+
+@cache
+def _bytes_only() -> _grammask.Vocabulary:
+    return _grammask.Vocabulary([bytes([byte]) for byte in range(256)])
+
+
+@lru_cache(maxsize=256)
+def _validator(schema: str) -> _grammask.CompiledGrammar | None:
+    """Returns the grammar of the values of a schema in any spelling; None if it cannot be enforced on its own."""
+    try:
+        source = json_schema_source(schema, key_order="any", whitespace="flexible", numbers="any")
+        return source.build().compile(_bytes_only(), end="eager")
+    except GrammarError:
+        return None
 
 
 def _tags_of(begin: str) -> list[tuple[bool | None, str]]:

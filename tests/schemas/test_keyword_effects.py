@@ -1,15 +1,11 @@
-"""The kinds of keywords in the playground, against the engine: a keyword is enforced if it refuses a value."""
+"""The effects of keywords, against the engine: a keyword is enforced if it refuses a value."""
 
 from __future__ import annotations
 
-import json
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from grammask import Grammar, GrammarError, Vocabulary
-from playground_scripts import run
-
-if TYPE_CHECKING:
-    from pathlib import Path
+import pytest
+from grammask import Grammar, GrammarError, LimitExceeded, Limits, Vocabulary, keyword_effects
 
 BYTES = Vocabulary([bytes([byte]) for byte in range(256)], eos=256, size=257)
 DRAFTS = [
@@ -89,8 +85,8 @@ PROBES: list[tuple[str, dict[str, Any], str]] = [
 """A keyword, a schema with it, and a value that the schema refuses if the keyword has an effect."""
 
 
-def test_a_keyword_is_enforced_if_it_refuses_a_value(tmp_path: Path) -> None:
-    asked, expected = [], []
+def test_a_keyword_is_enforced_if_it_refuses_a_value() -> None:
+    different, enforced = [], 0
     for keyword, probe, refused in PROBES:
         for draft in DRAFTS:
             schema = {**({} if draft is None else {"$schema": draft}), **probe}
@@ -98,19 +94,88 @@ def test_a_keyword_is_enforced_if_it_refuses_a_value(tmp_path: Path) -> None:
                 grammar = Grammar.from_json_schema(schema)
             except GrammarError:
                 continue  # The draft has no such form.
-            warnings = [{"pointer": each.pointer, "message": each.message} for each in grammar.check()]
-            asked.append({"source": json.dumps(schema), "keyword": keyword, "warnings": warnings})
-            expected.append(not grammar.compile(BYTES).is_valid(refused.encode()))
-    source = f"""import {{keywordsOf}} from "./keywords.js";
-const asked = {json.dumps(asked)};
-console.log(JSON.stringify(asked.map(({{source, keyword, warnings}}) =>
-  keywordsOf(source, {{relaxations: [], warnings}}).findLast(({{name}}) => name === keyword).kind)));
-"""
-    kinds = json.loads(run(tmp_path, source))
-    different = [
-        (case["keyword"], case["source"], kind)
-        for case, kind, is_enforced in zip(asked, kinds, expected, strict=True)
-        if (kind == "enforced") != is_enforced
-    ]
+            is_enforced = not grammar.compile(BYTES).is_valid(refused.encode())
+            enforced += is_enforced
+            kind = [effect.kind for effect in keyword_effects(schema) if effect.keyword == keyword][-1]
+            if (kind == "enforced") != is_enforced:
+                different.append((keyword, schema, kind))
     assert different == []
-    assert sum(expected) > 150
+    assert enforced > 150
+
+
+def kinds(schema: Any, **options: Any) -> dict[str, str]:
+    return {effect.pointer: effect.kind for effect in keyword_effects(schema, **options)}
+
+
+def test_all_kinds() -> None:
+    schema = {
+        "$schema": DRAFTS[5],
+        "$id": "https://example.org/a",
+        "$comment": "c",
+        "type": "object",
+        "properties": {
+            "a": {"type": "string", "format": "colour", "minimum": 1},
+            "b": {"$ref": "#/$defs/b"},
+            "type": {"pattern": r"(a)\1", "x": 1},
+        },
+        "required": ["a"],
+        "minProperties": 0,
+        "$defs": {"b": {"maximum": 5}, "unused": {"maximum": 5, "title": "t", "minimum": 2}},
+    }
+    assert kinds(schema) == {
+        "#/$schema": "structural",
+        "#/$id": "structural",
+        "#/$comment": "annotation",
+        "#/type": "enforced",
+        "#/properties": "enforced",
+        "#/properties/a/type": "enforced",
+        "#/properties/a/format": "annotation",
+        "#/properties/a/minimum": "enforced",
+        "#/properties/b/$ref": "enforced",
+        "#/properties/type/pattern": "refused",
+        "#/properties/type/x": "unknown",
+        "#/required": "enforced",
+        "#/minProperties": "idle",
+        "#/$defs": "structural",
+        "#/$defs/b/maximum": "enforced",
+        "#/$defs/unused/maximum": "idle",
+        "#/$defs/unused/title": "annotation",
+        "#/$defs/unused/minimum": "idle",
+    }
+    with_finding = {effect.keyword: effect.message for effect in keyword_effects(schema) if effect.message}
+    assert "back-reference" in with_finding["pattern"]
+    assert "colour" in with_finding["format"]
+
+
+def test_equal_schemas_have_equal_kinds() -> None:
+    part = {"type": "array", "items": {"minimum": 3, "anyOf": [{"maximum": 8}, {"pattern": r"(a)\1"}]}}
+    found = kinds({"properties": {"a": part, "b": {"items": part}}})
+    for keyword in ("type", "items", "items/minimum", "items/anyOf", "items/anyOf/0/maximum"):
+        assert found[f"#/properties/a/{keyword}"] == found[f"#/properties/b/items/{keyword}"] == "enforced"
+    assert found["#/properties/b/items/items/anyOf/1/pattern"] == "refused"
+
+
+def test_invalid_values_are_refused() -> None:
+    assert kinds({"minimum": "1", "allOf": [3], "enum": [1]}) == {
+        "#/minimum": "refused",
+        "#/allOf": "refused",
+        "#/enum": "enforced",
+    }
+    assert kinds({"$ref": "#/nowhere"}) == {"#/$ref": "refused"}
+    assert kinds("true") == {}
+    with pytest.raises(GrammarError):
+        keyword_effects("{")
+    with pytest.raises(LimitExceeded):
+        keyword_effects({"title": "t" * 100}, limits=Limits(grammar_bytes=50))
+
+
+def test_options_count() -> None:
+    schema = {"type": "string", "nullable": True, "format": "date", "contentMediaType": "application/json"}
+    assert list(kinds(schema).values()) == ["enforced", "idle", "enforced", "annotation"]
+    found = kinds(schema, openapi_nullable=True, formats=False, content="enforce")
+    assert list(found.values()) == ["enforced", "enforced", "annotation", "enforced"]
+
+
+def test_no_value_is_valid() -> None:
+    schema = {"type": "integer", "minimum": 2, "maximum": 1}
+    assert set(kinds(schema).values()) == {"enforced"}

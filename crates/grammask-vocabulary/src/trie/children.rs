@@ -1,0 +1,166 @@
+//! The children of trie nodes, for lookups by byte.
+
+use rustc_hash::FxHashMap;
+
+use super::token_trie::TrieNode;
+
+/// The children of all nodes.
+///
+/// Most nodes have one child or none. The set of a node with one child is a singleton, whose index is the byte, and
+/// the child is the next node; so a lookup reads only the node's [`Family`].
+#[derive(Clone, Debug)]
+pub(super) struct ChildTable {
+    /// The children of each node.
+    families: Vec<Family>,
+    /// The distinct sets of bytes on edges to children: the 256 singletons, the empty set, then all others.
+    sets: Vec<[u64; 4]>,
+    /// For each of these sets the rank of each eighth byte. Stored separately, because most loops read only the sets.
+    ranks: Vec<[u8; 32]>,
+    /// The children of all nodes with several, grouped by node, ascending.
+    nodes: Vec<TrieNode>,
+}
+
+/// The children of a node.
+#[derive(Clone, Copy, Debug)]
+struct Family {
+    /// Index into [`ChildTable::sets`]: the bytes on the edges.
+    set: u32,
+    /// Index of the first child in [`ChildTable::nodes`], if there are several.
+    start: u32,
+}
+
+/// Index of the empty set in [`ChildTable::sets`].
+const NO_CHILDREN: u32 = 256;
+
+/// Number of set bits of each byte. The baseline x86-64 target has no instruction for it.
+const POPCOUNT: [u8; 256] = {
+    let mut counts = [0; 256];
+    let mut byte = 0;
+    while byte < 256 {
+        counts[byte] = byte.count_ones() as u8;
+        byte += 1;
+    }
+    counts
+};
+
+impl ChildTable {
+    /// The children of all nodes, from the byte of each node and the end of its subtree.
+    pub(super) fn new(bytes: &[u8], subtree_ends: &[u32]) -> Self {
+        let singletons = (0..=u8::MAX).map(|byte| bytes_of(&[byte]));
+        let mut sets: Vec<[u64; 4]> = singletons.chain([[0; 4]]).collect();
+        let mut indices: FxHashMap<[u64; 4], u32> = FxHashMap::default();
+        let mut families = Vec::with_capacity(bytes.len());
+        let mut nodes = Vec::new();
+        let mut edges = Vec::new();
+        for (node, &end) in subtree_ends.iter().enumerate() {
+            // There are fewer edges than nodes, and fewer than 2^32 nodes.
+            let start = nodes.len() as u32;
+            let first = node + 1;
+            let set = if first == end as usize {
+                NO_CHILDREN
+            } else if subtree_ends[first] == end {
+                u32::from(bytes[first])
+            } else {
+                edges.clear();
+                let mut child = first;
+                while child != end as usize {
+                    edges.push(bytes[child]);
+                    nodes.push(TrieNode(child as u32));
+                    child = subtree_ends[child] as usize;
+                }
+                let set = bytes_of(&edges);
+                *indices.entry(set).or_insert_with(|| {
+                    sets.push(set);
+                    sets.len() as u32 - 1
+                })
+            };
+            families.push(Family { set, start });
+        }
+        nodes.shrink_to_fit();
+        let ranks = sets.iter().map(ranks).collect();
+        Self { families, sets, ranks, nodes }
+    }
+
+    /// The children of one node.
+    #[inline]
+    pub(super) fn of(&self, node: TrieNode) -> ChildrenByByte<'_> {
+        let Family { set, start } = self.families[node.index()];
+        ChildrenByByte { table: self, node, set, start }
+    }
+
+    /// Memory, in bytes.
+    pub(super) fn memory_bytes(&self) -> usize {
+        size_of_val(&self.families[..])
+            + size_of_val(&self.sets[..])
+            + size_of_val(&self.ranks[..])
+            + size_of_val(&self.nodes[..])
+    }
+}
+
+/// A set of bytes.
+fn bytes_of(bytes: &[u8]) -> [u64; 4] {
+    let mut set = [0; 4];
+    for byte in bytes {
+        set[usize::from(byte >> 6)] |= 1 << (byte & 63);
+    }
+    set
+}
+
+/// For each group of eight bytes, the number of members of the set below it.
+fn ranks(set: &[u64; 4]) -> [u8; 32] {
+    let mut count = 0;
+    std::array::from_fn(|eight| {
+        let before = count;
+        count += (set[eight >> 3] >> (8 * (eight & 7)) & 0xff).count_ones();
+        // At most 248.
+        before as u8
+    })
+}
+
+/// The children of one node, for lookups by byte.
+#[derive(Clone, Copy, Debug)]
+pub struct ChildrenByByte<'a> {
+    table: &'a ChildTable,
+    node: TrieNode,
+    /// The fields of the node's [`Family`].
+    set: u32,
+    start: u32,
+}
+
+impl<'a> ChildrenByByte<'a> {
+    /// Whether there are no children.
+    #[inline]
+    pub fn is_empty(self) -> bool {
+        self.set == NO_CHILDREN
+    }
+
+    /// The child and its byte, if there is exactly one child.
+    #[inline]
+    pub fn only(self) -> Option<(u8, TrieNode)> {
+        // An only child is the next node in preorder.
+        Some((u8::try_from(self.set).ok()?, TrieNode(self.node.0 + 1)))
+    }
+
+    /// The child over `byte`.
+    #[inline]
+    pub fn get(self, byte: u8) -> Option<TrieNode> {
+        if let Some((only, child)) = self.only() {
+            return (only == byte).then_some(child);
+        }
+        let set = self.bytes();
+        let eight = set[usize::from(byte >> 6)] >> (byte & 0b11_1000) & 0xff;
+        let bit = 1_u64 << (byte & 7);
+        if eight & bit == 0 {
+            return None;
+        }
+        let before = self.table.ranks[self.set as usize][usize::from(byte >> 3)];
+        let position = u32::from(before) + u32::from(POPCOUNT[(eight & (bit - 1)) as usize]);
+        Some(self.table.nodes[(self.start + position) as usize])
+    }
+
+    /// The bytes on the edges to the children, as a bitset.
+    #[inline]
+    pub fn bytes(self) -> &'a [u64; 4] {
+        &self.table.sets[self.set as usize]
+    }
+}
