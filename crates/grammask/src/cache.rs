@@ -18,11 +18,11 @@ use crate::options::{CompileOptions, EndMode, MaskStatistics};
 use grammask_diagnostics::{Code, Deadline, Diagnostic, GrammarError, LimitExceeded, Limits};
 use grammask_earley::lowering::NormalForm;
 use grammask_earley::masks::ContextFreeMasks;
-use grammask_earley::recognizer::Recognizer;
+use grammask_earley::recognizer::{Recognizer, terminals_without_end};
 use grammask_engine::{
     Effort, Engine, MaskCache, MaskOutcome, MaskRequest, MaskSource, PrecomputeBudget, SetId, TokenMatch,
 };
-use grammask_grammar::{EmbeddedTexts, Terminal};
+use grammask_grammar::{EmbeddedTexts, Terminal, TerminalDefinition};
 use grammask_lexed::{LexedRecognizer, PreparedGrammar};
 use grammask_vocabulary::{LiveTokens, Mask, Vocabulary};
 
@@ -55,6 +55,14 @@ pub(crate) enum CompiledLanguage {
 }
 
 impl CompiledLanguage {
+    /// Whether [`EngineWithMasks::with_ends`] has something to check.
+    pub(crate) fn may_lack_ends(&self) -> bool {
+        match self {
+            Self::ContextFree { form, .. } => form.counts_tokens() || form.has_values(),
+            Self::Lexed(_) | Self::Deferred { .. } => false,
+        }
+    }
+
     /// Whether the grammar has a terminal with a property that those of lexed grammars do not have.
     fn has_terminal(&self, property: impl Fn(&Terminal) -> bool) -> bool {
         match self {
@@ -88,12 +96,9 @@ impl EngineWithMasks {
     ) -> Result<Self, LimitExceeded> {
         Ok(match language {
             CompiledLanguage::ContextFree { form, token_matches, embedded } => {
-                let embedded = engines_of(embedded, vocabulary, limits)?;
-                let (engines, sources) =
-                    embedded.into_iter().map(|Self { engine, masks }| (engine, masks)).unzip();
+                let (engines, sources) = split(engines_of(embedded, vocabulary, limits)?);
                 let engine = Recognizer::new(form.clone(), token_matches.clone(), engines, limits)?;
-                let engine = Arc::new(engine.with_vocabulary(vocabulary));
-                Self { masks: Arc::new(ContextFreeMasks::new(engine.clone(), sources)), engine }
+                Self::context_free(engine, sources, vocabulary)
             }
             CompiledLanguage::Lexed(prepared) => {
                 let engine = Arc::new(LexedRecognizer::new(prepared, vocabulary.size(), limits)?);
@@ -106,6 +111,58 @@ impl EngineWithMasks {
             }
         })
     }
+
+    /// As [`new`](Self::new), if the terminals that count tokens, and the rules with values that must differ, can end.
+    pub(crate) fn with_ends(
+        language: &CompiledLanguage,
+        vocabulary: &Arc<Vocabulary>,
+        limits: &Limits,
+    ) -> Result<Self, Vec<Diagnostic>> {
+        let over = |limit: LimitExceeded| vec![limit.diagnostic()];
+        let CompiledLanguage::ContextFree { form, token_matches, embedded } = language else {
+            return Self::new(language, vocabulary, limits).map_err(over);
+        };
+        let (engines, sources) = split(engines_of(embedded, vocabulary, limits).map_err(over)?);
+        let mut errors = Vec::new();
+        if form.counts_tokens() {
+            let without_end = terminals_without_end(form, &engines, vocabulary, limits).map_err(over)?;
+            errors.extend(without_end.iter().map(|&id| too_few_tokens(form.terminal(id))));
+        }
+        let engine = Recognizer::new(form.clone(), token_matches.clone(), engines, limits).map_err(over)?;
+        if form.has_values() {
+            errors.extend(engine.rules_without_end().map_err(over)?.iter().map(|rule| too_few_values(rule)));
+        }
+        if errors.is_empty() { Ok(Self::context_free(engine, sources, vocabulary)) } else { Err(errors) }
+    }
+
+    fn context_free(
+        engine: Recognizer,
+        embedded: Vec<Arc<dyn MaskSource>>,
+        vocabulary: &Arc<Vocabulary>,
+    ) -> Self {
+        let engine = Arc::new(engine.with_vocabulary(vocabulary));
+        Self { masks: Arc::new(ContextFreeMasks::new(engine.clone(), embedded)), engine }
+    }
+}
+
+/// Engines and the sources of their masks.
+fn split(engines: Vec<EngineWithMasks>) -> (Vec<Arc<dyn Engine>>, Vec<Arc<dyn MaskSource>>) {
+    engines.into_iter().map(|EngineWithMasks { engine, masks }| (engine, masks)).unzip()
+}
+
+/// The error of a rule that needs more different values than there are.
+fn too_few_values(rule: &str) -> Diagnostic {
+    let message = format!("the rule `{rule}` needs more different values than there are");
+    Diagnostic::error(Code::NeverEnds, message).help("require fewer values, or allow more")
+}
+
+/// The error of a terminal that cannot end within its maximum number of tokens.
+fn too_few_tokens(definition: &TerminalDefinition) -> Diagnostic {
+    let label = &definition.label;
+    let message = format!(
+        "no token of the vocabulary begins a text of `{label}` that ends within its maximum of tokens"
+    );
+    Diagnostic::error(Code::TokenMaximumTooSmall, message).help("raise the maximum")
 }
 
 /// The caches of a compiled grammar, shared by the matchers that use them. See the documentation of the module.
@@ -130,14 +187,15 @@ pub struct GrammarCache {
 }
 
 impl GrammarCache {
+    /// Caches for an engine of a language.
     pub(crate) fn new(
         language: &CompiledLanguage,
+        engine: EngineWithMasks,
         vocabulary: Arc<Vocabulary>,
         options: &CompileOptions,
         text: Arc<str>,
-    ) -> Result<Self, LimitExceeded> {
-        let EngineWithMasks { engine, masks: source } =
-            EngineWithMasks::new(language, &vocabulary, &options.limits)?;
+    ) -> Self {
+        let EngineWithMasks { engine, masks: source } = engine;
         let names_or_counts = |terminal: &Terminal| {
             let over_bytes = matches!(
                 terminal,
@@ -149,7 +207,7 @@ impl GrammarCache {
         let end_tokens = vocabulary.summaries().share(end_tokens);
         let end_mask = Arc::new(Mask::new(end_tokens, vocabulary.size()));
         static NEXT_ID: AtomicU64 = AtomicU64::new(0);
-        Ok(Self {
+        Self {
             id: CacheId(NEXT_ID.fetch_add(1, Ordering::Relaxed)),
             counts_tokens: engine.counts_tokens(),
             reads_tokens: language.has_terminal(names_or_counts) || engine.counts_tokens(),
@@ -163,7 +221,7 @@ impl GrammarCache {
             text,
             end_mask,
             soft_limit: AtomicUsize::new(options.limits.memory_bytes / 2),
-        })
+        }
     }
 
     pub(crate) fn id(&self) -> CacheId {

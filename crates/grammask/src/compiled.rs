@@ -2,8 +2,8 @@
 
 use std::sync::{Arc, PoisonError, RwLock};
 
-use crate::cache::{CompiledLanguage, GrammarCache};
-use crate::embedded::{EmbeddedGrammar, check_ends, compile_all};
+use crate::cache::{CompiledLanguage, EngineWithMasks, GrammarCache};
+use crate::embedded::{EmbeddedGrammar, compile_all};
 use crate::named_tokens;
 use crate::options::{CompileOptions, EndMode, EndlessRules};
 use grammask_diagnostics::{Code, Diagnostic, GrammarError, LimitExceeded, Limits};
@@ -93,9 +93,8 @@ impl CompiledGrammar {
         let form = Arc::new(normal_form);
         let embedded = compile_all(grammar, embedded, &vocabulary, &options.limits)?;
         let language = CompiledLanguage::ContextFree { form, token_matches, embedded };
-        check_ends(&language, &vocabulary, &options.limits).map_err(fail)?;
-        let cache = GrammarCache::new(&language, vocabulary.clone(), &options, source.clone())
-            .map_err(|limit| fail(vec![limit.diagnostic()]))?;
+        let engine = EngineWithMasks::with_ends(&language, &vocabulary, &options.limits).map_err(fail)?;
+        let cache = GrammarCache::new(&language, engine, vocabulary.clone(), &options, source.clone());
         Ok(Arc::new(Self {
             language,
             vocabulary,
@@ -130,8 +129,9 @@ impl CompiledGrammar {
         }
         let language = CompiledLanguage::Lexed(Box::new(prepare(&options.limits)?));
         let source: Arc<str> = Arc::from("");
-        let cache = GrammarCache::new(&language, vocabulary.clone(), &options, source.clone())
+        let engine = EngineWithMasks::new(&language, &vocabulary, &options.limits)
             .map_err(|limit| limit.diagnostic())?;
+        let cache = GrammarCache::new(&language, engine, vocabulary.clone(), &options, source.clone());
         if options.end == EndMode::Eager {
             let engine = cache.engine();
             let mut can_begin = false;
@@ -198,7 +198,8 @@ impl CompiledGrammar {
         let mut cache = self.cache.write().unwrap_or_else(PoisonError::into_inner);
         if Arc::ptr_eq(&cache, full) {
             let (vocabulary, source) = (self.vocabulary.clone(), self.source.clone());
-            *cache = Arc::new(GrammarCache::new(&self.language, vocabulary, &self.options, source)?);
+            let engine = EngineWithMasks::new(&self.language, &vocabulary, &self.options.limits)?;
+            *cache = Arc::new(GrammarCache::new(&self.language, engine, vocabulary, &self.options, source));
         }
         Ok(cache.clone())
     }

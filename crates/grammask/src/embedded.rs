@@ -8,7 +8,6 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use grammask_automata::encoding::CharacterEncoding;
 use grammask_diagnostics::{Code, Diagnostic, GrammarError, LimitExceeded, Limits};
 use grammask_earley::lowering::{Derivability, Symbol, flatten, lower};
-use grammask_earley::recognizer::{Recognizer, terminals_without_end};
 use grammask_engine::Engine;
 use grammask_grammar::{EmbeddedTexts, Grammar, Terminal, TerminalDefinition};
 use grammask_lexed::{LexedGrammar, LexedRecognizer, PreparedGrammar};
@@ -177,8 +176,10 @@ impl EmbeddedGrammar {
                 let token_matches = vec![None; form.terminals().len()];
                 let language =
                     CompiledLanguage::ContextFree { form: Arc::new(form), token_matches, embedded };
-                check_ends(&language, vocabulary, limits)
-                    .map_err(|diagnostics| GrammarError::new(diagnostics, grammar.source().clone()))?;
+                if language.may_lack_ends() {
+                    EngineWithMasks::with_ends(&language, vocabulary, limits)
+                        .map_err(|diagnostics| GrammarError::new(diagnostics, grammar.source().clone()))?;
+                }
                 Ok(language)
             }
         }
@@ -249,47 +250,6 @@ pub(crate) fn engines_of(
         });
     }
     Ok(engines)
-}
-
-/// Checks that the terminals that count tokens, and the rules with values that must differ, can end.
-pub(crate) fn check_ends(
-    language: &CompiledLanguage,
-    vocabulary: &Arc<Vocabulary>,
-    limits: &Limits,
-) -> Result<(), Vec<Diagnostic>> {
-    let CompiledLanguage::ContextFree { form, token_matches, embedded } = language else { return Ok(()) };
-    if !form.counts_tokens() && !form.has_values() {
-        return Ok(());
-    }
-    let over = |limit: LimitExceeded| vec![limit.diagnostic()];
-    let engines = engines_of(embedded, vocabulary, limits).map_err(over)?;
-    let engines: Vec<Arc<dyn Engine>> = engines.into_iter().map(|with_masks| with_masks.engine).collect();
-    let mut errors = Vec::new();
-    if form.counts_tokens() {
-        let without_end = terminals_without_end(form, &engines, vocabulary, limits).map_err(over)?;
-        errors.extend(without_end.iter().map(|&id| too_few_tokens(form.terminal(id))));
-    }
-    if form.has_values() {
-        let recognizer =
-            Recognizer::new(form.clone(), token_matches.clone(), engines, limits).map_err(over)?;
-        errors.extend(recognizer.rules_without_end().map_err(over)?.iter().map(|rule| too_few_values(rule)));
-    }
-    if errors.is_empty() { Ok(()) } else { Err(errors) }
-}
-
-/// The error of a rule that needs more different values than there are.
-fn too_few_values(rule: &str) -> Diagnostic {
-    let message = format!("the rule `{rule}` needs more different values than there are");
-    Diagnostic::error(Code::NeverEnds, message).help("require fewer values, or allow more")
-}
-
-/// The error of a terminal that cannot end within its maximum number of tokens.
-fn too_few_tokens(definition: &TerminalDefinition) -> Diagnostic {
-    let label = &definition.label;
-    let message = format!(
-        "no token of the vocabulary begins a text of `{label}` that ends within its maximum of tokens"
-    );
-    Diagnostic::error(Code::TokenMaximumTooSmall, message).help("raise the maximum")
 }
 
 /// The kinds of text of a lexed grammar, whose viable prefixes all have a finite completion.

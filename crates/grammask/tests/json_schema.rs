@@ -61,6 +61,15 @@ fn arrays_with_too_few_values_are_refused() {
     }
 }
 
+/// A list of words next to each of its words would be an automaton of the whole list for each of them.
+#[test]
+fn a_constant_that_matches_a_pattern_is_a_literal() {
+    let schema = r#"{"type": "string", "pattern": "^(ab|cd)$", "allOf": [{"const": "ab"}]}"#;
+    let made = json_schema::grammar(schema, &SchemaOptions::default(), &Limits::default());
+    let grammar = made.expect("a supported schema").grammar;
+    assert_eq!(grammar.to_string(), "start ::= \"\\\"ab\\\"\";\n");
+}
+
 #[test]
 fn texts_are_in_the_language_or_not() {
     let text = include_str!("../../../testdata/json_schema/cases.toml");

@@ -10,6 +10,7 @@
 //! has one terminal for `ws ":" ws`, written `ws·":"·ws`. Cost: the derivatives of at most [`MAX_SMALL_STATES`]
 //! states per merged part; the results are memoised by content hash, for all grammars of the process.
 
+use std::collections::BinaryHeap;
 use std::sync::{Arc, LazyLock, Mutex, MutexGuard, PoisonError};
 
 use rustc_hash::FxHashMap;
@@ -503,37 +504,41 @@ impl RegularPartMerger<'_> {
         let automata = &mut self.productions.automata;
         let Some(start) = automata.start(term)? else { return Ok(Weight::Small(Profile::of_literal(b""))) };
         let mut states: Vec<StateId> = vec![start];
-        let mut successors: Vec<Vec<usize>> = Vec::new();
-        let mut is_wide = Vec::new();
+        let mut successors: Vec<Vec<usize>> = vec![Vec::new()];
+        let mut is_wide = vec![false];
         let mut profile = Profile { is_nullable: automata.is_accepting(start), ..Profile::of_literal(b"") };
-        while let Some(&state) = states.get(successors.len()) {
-            let mut targets = Vec::new();
+        // The states after most bytes first: a wide loop decides at once.
+        let mut unvisited = BinaryHeap::from([(0, 0)]);
+        while let Some((_, index)) = unvisited.pop() {
+            let state = states[index];
             let mut next_bytes = ByteSet::EMPTY;
             for (bytes, target) in automata.successors(state)? {
                 next_bytes = next_bytes.union(bytes);
                 let visited = states.iter().position(|&state| state == target);
-                targets.push(visited.unwrap_or(states.len()));
+                successors[index].push(visited.unwrap_or(states.len()));
                 if visited.is_none() {
+                    unvisited.push((bytes.len(), states.len()));
                     states.push(target);
+                    successors.push(Vec::new());
+                    is_wide.push(false);
                 }
             }
             if states.len() > MAX_SMALL_STATES {
                 return Ok(Weight::Large);
             }
-            if successors.is_empty() {
+            if index == 0 {
                 profile.first = next_bytes;
             }
             if automata.is_accepting(state) {
                 profile.exits = profile.exits.union(next_bytes);
             }
-            is_wide.push(next_bytes.len() >= MIN_WIDE_BYTES);
-            if next_bytes.len() >= MIN_WIDE_BYTES && targets.contains(&successors.len()) {
+            is_wide[index] = next_bytes.len() >= MIN_WIDE_BYTES;
+            if is_wide[index] && successors[index].contains(&index) {
                 // Usually the body of a string. The remaining states cannot change the result.
                 return Ok(Weight::Large);
             }
-            targets.sort_unstable();
-            targets.dedup();
-            successors.push(targets);
+            successors[index].sort_unstable();
+            successors[index].dedup();
         }
         profile.states = states.len();
         profile.has_wide = is_wide.contains(&true);

@@ -67,7 +67,7 @@ use completion::{Completions, ValueCompletions, ValueEscapes};
 use continuation::{Content, InternContinuations};
 use kernel::Kernel;
 use prediction::{ByteWithClass, Predictor};
-use remembered::{AnonymousSets, Remembered};
+use remembered::{Abundance, AnonymousSets, Remembered};
 use set::{Set, Sets};
 use set_core::{hash_of, intern_kernel};
 use stepping::{Stepper, TokenLimitedState};
@@ -246,6 +246,7 @@ impl Recognizer {
         let at_end = continuations.intern(&Content { ends: true, entries: Vec::new() });
         let mut first = Kernel { ends: form.start_is_nullable, items: Vec::new() };
         first.items.extend(form.start.map(|dot| Item { dot, state: ItemState::FRESH, continuation: at_end }));
+        let mut abundance = Abundance::new(&form, &mut automata, &starts);
         let is_abundant = |&(dot, ref condition): &(DotId, ValueCondition)| {
             let symbol = form.symbol_after(dot);
             match condition.supply {
@@ -253,7 +254,7 @@ impl Recognizer {
                 ValueSupply::AtLeast(min) => return Ok(min == u32::MAX),
                 ValueSupply::Inexhaustible => return Ok(true),
             }
-            remembered::is_abundant(&form, &mut automata, &starts, symbol, condition.equality)
+            abundance.is_abundant(symbol, condition.equality)
         };
         let abundant: Vec<bool> = form.values().iter().map(is_abundant).collect::<Result<_, _>>()?;
         let predictor = Predictor::new(left_corners, starts, start_states, set_class_count, limits.set_items);

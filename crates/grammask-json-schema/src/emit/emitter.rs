@@ -225,9 +225,7 @@ impl Emitter {
         let mut languages: Vec<(StringConstraints, Vec<TermId>)> = Vec::new();
         for case in string_cases(sets, strings) {
             let (language, content) = self.enforced_content(sets, &case)?;
-            if sets.languages.is_empty(language)? {
-                continue;
-            }
+            let Some(language) = sets.languages.inhabited(language)? else { continue };
             let Some(language) = sets.languages.without_excluded_words(language)? else { continue };
             let constraints = StringConstraints { content, max_tokens: case.max_tokens };
             match languages.iter_mut().find(|(other, _)| *other == constraints) {

@@ -110,22 +110,26 @@ impl ScalarLanguages {
 
     /// Whether a language has no word.
     pub(crate) fn is_empty(&mut self, term: TermId) -> Result<bool, LimitExceeded> {
-        // A language of one word is not searched: the states of the other operands are shared by many words.
+        Ok(self.inhabited(term)?.is_none())
+    }
+
+    /// A language that has a word; `None` if it is empty. An intersection with a single word is that word: an automaton of
+    /// the other operands would be made again for each word.
+    pub(crate) fn inhabited(&mut self, term: TermId) -> Result<Option<TermId>, LimitExceeded> {
+        // The states of the other operands are shared by many words.
         let terms = self.automata.terms();
         let operands = terms.intersected(term);
         let word =
             operands.iter().enumerate().find_map(|(index, &operand)| Some((index, terms.word(operand)?)));
-        if let Some((of_word, word)) = word {
-            let mut others = operands.to_vec();
-            others.swap_remove(of_word);
-            for other in others {
-                if !self.has_word(other, &word)? {
-                    return Ok(true);
-                }
+        let Some((of_word, word)) = word else { return Ok(self.automata.start(term)?.map(|_| term)) };
+        let mut others = operands.to_vec();
+        let only = others.swap_remove(of_word);
+        for other in others {
+            if !self.has_word(other, &word)? {
+                return Ok(None);
             }
-            return Ok(false);
         }
-        Ok(self.automata.start(term)?.is_none())
+        Ok(Some(only))
     }
 
     /// Whether a language has a word.

@@ -1,17 +1,16 @@
 //! How many different values a symbol has: whether enough of them are left for the values that a scope still needs.
 //!
-//! Almost all symbols are *abundant*: they have infinitely many values, which a self-loop inside a string shows, or more than
-//! any text can remember. The values of others are enumerated, as many of them as were asked for.
+//! The values of symbols that are not [abundant](super::abundance) are enumerated, as many of them as were asked for.
 
 use std::collections::VecDeque;
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::lowering::{NormalForm, RightHandSide, Symbol};
-use grammask_automata::{Automata, ByteSet, StateId};
+use grammask_automata::{Automata, ByteSet};
 use grammask_diagnostics::LimitExceeded;
 use grammask_engine::SetId;
-use grammask_grammar::{ValueEquality, ValueKind, ValueSupply};
+use grammask_grammar::{ValueKind, ValueSupply};
 
 use super::super::{Builder, ItemState, Recognizer};
 use super::ValueState;
@@ -20,13 +19,6 @@ use super::liveness::bytes_by_preference;
 use super::scopes::Ahead;
 use super::value_set::ValueSetId;
 
-/// Maximum number of states of a terminal in which a self-loop is looked for, or whose words are counted.
-const MAX_STATES: usize = 256;
-/// Number of values of which none can be missing, so that they need not be counted. Remembered values have ids of 32 bits;
-/// the fresh values ahead are counted with 32 bits, and a token has fewer bytes than that.
-const MIN_ABUNDANT: u64 = 1 << 36;
-/// Maximum length of the words that are counted.
-const MAX_WORD: usize = 40;
 /// Zeros of numbers that are enumerated as different prefixes. Only the values count, so this is sound.
 const MAX_ZEROS: u32 = 64;
 
@@ -276,129 +268,4 @@ pub(in super::super) fn first_bytes(
         }
     }
     Ok(bytes)
-}
-
-/// Whether a symbol has more values than any text can take from it: infinitely many, or at least [`MIN_ABUNDANT`]. It does
-/// if a terminal of it has so many texts, or a self-loop, that change the value. In JSON, that is a loop on a letter, which
-/// is in a string or literal, or on a digit other than 0 outside of exponents.
-pub(in super::super) fn is_abundant(
-    form: &NormalForm,
-    automata: &mut Automata,
-    starts: &[ItemState],
-    symbol: Symbol,
-    equality: ValueEquality,
-) -> Result<bool, LimitExceeded> {
-    let mut reached: FxHashSet<Symbol> = FxHashSet::from_iter([symbol]);
-    let mut stack = vec![symbol];
-    while let Some(symbol) = stack.pop() {
-        match symbol {
-            Symbol::Terminal(id) => {
-                let Some(start) = starts[id.index()].automaton_state() else { continue };
-                if has_loop(automata, start, equality)? || has_many_words(automata, start)? {
-                    return Ok(true);
-                }
-            }
-            Symbol::Nonterminal(id) => {
-                for production in form.productions_of(id) {
-                    if let RightHandSide::Repeat { symbol: Symbol::Terminal(copied), max, .. } =
-                        &production.rhs
-                        && let Some(start) = starts[copied.index()].automaton_state()
-                        && has_many_copies(automata, start, *max)?
-                    {
-                        return Ok(true);
-                    }
-                    let symbols: Vec<Symbol> = match &production.rhs {
-                        RightHandSide::Sequence(symbols) => symbols.to_vec(),
-                        RightHandSide::Repeat { symbol, .. }
-                        | RightHandSide::Scope(symbol)
-                        | RightHandSide::Value { symbol, .. } => vec![*symbol],
-                        RightHandSide::Selection { parts, .. } => parts.to_vec(),
-                    };
-                    stack.extend(symbols.into_iter().filter(|&symbol| reached.insert(symbol)));
-                }
-            }
-        }
-    }
-    Ok(false)
-}
-
-/// Bytes of which different words make different values, next to the same bytes: of letters or of digits in a string, and
-/// of digits in a number, before or after its point. A text with `0` may be another spelling of the same number.
-const LETTERS: [std::ops::RangeInclusive<u8>; 2] = [b'a'..=b'z', b'"'..=b'"'];
-const DIGITS: [std::ops::RangeInclusive<u8>; 2] = [b'1'..=b'9', b'"'..=b'"'];
-
-/// Whether a terminal has at least [`MIN_ABUNDANT`] words of letters, or of digits.
-fn has_many_words(automata: &mut Automata, start: StateId) -> Result<bool, LimitExceeded> {
-    let mut positions: FxHashMap<StateId, usize> = FxHashMap::from_iter([(start, 0)]);
-    let mut ids = vec![start];
-    let mut steps: Vec<Vec<(ByteSet, usize)>> = Vec::new();
-    // Words through further states are not counted.
-    while let Some(&id) = ids.get(steps.len()) {
-        let mut from_state = Vec::new();
-        for (bytes, target) in automata.successors(id)? {
-            if !positions.contains_key(&target) && ids.len() < MAX_STATES {
-                positions.insert(target, ids.len());
-                ids.push(target);
-            }
-            from_state.extend(positions.get(&target).map(|&position| (bytes, position)));
-        }
-        steps.push(from_state);
-    }
-    let has_many = |alphabet: &[std::ops::RangeInclusive<u8>]| {
-        let mut words: Vec<u64> = ids.iter().map(|&id| u64::from(automata.is_accepting(id))).collect();
-        let mut total: u64 = 0;
-        for _ in 0..MAX_WORD {
-            let longer = |steps: &Vec<(ByteSet, usize)>| {
-                steps.iter().fold(0_u64, |sum, &(bytes, target)| {
-                    sum.saturating_add(count_of(bytes, alphabet).saturating_mul(words[target]))
-                })
-            };
-            words = steps.iter().map(longer).collect();
-            total = total.saturating_add(words[0]);
-        }
-        total >= MIN_ABUNDANT
-    };
-    Ok(has_many(&LETTERS) || has_many(&DIGITS))
-}
-
-/// Whether the copies of a terminal, which are words of one letter or digit, have at least [`MIN_ABUNDANT`] texts.
-fn has_many_copies(automata: &mut Automata, start: StateId, max: Option<u32>) -> Result<bool, LimitExceeded> {
-    let mut counts = [0_u64; 2];
-    for (bytes, target) in automata.successors(start)? {
-        if automata.is_accepting(target) {
-            counts[0] += count_of(bytes, &LETTERS[..1]);
-            counts[1] += count_of(bytes, &DIGITS[..1]);
-        }
-    }
-    let max = max.unwrap_or(u32::MAX);
-    Ok(counts.into_iter().any(|count| count.saturating_pow(max) >= MIN_ABUNDANT))
-}
-
-/// The number of bytes of a set in an alphabet.
-fn count_of(bytes: ByteSet, alphabet: &[std::ops::RangeInclusive<u8>]) -> u64 {
-    alphabet.iter().cloned().flatten().filter(|&byte| bytes.contains(byte)).count() as u64
-}
-
-fn has_loop(automata: &mut Automata, start: StateId, equality: ValueEquality) -> Result<bool, LimitExceeded> {
-    // The states, and whether a text without exponents reaches them. Depth first, because loops are far from the start
-    // where a list of words comes before them.
-    let mut visited: FxHashSet<(StateId, bool)> = FxHashSet::from_iter([(start, true)]);
-    let mut stack = vec![(start, true)];
-    while let Some((state, is_plain)) = stack.pop() {
-        for (bytes, target) in automata.successors(state)? {
-            let has = |mut range: std::ops::RangeInclusive<u8>| range.any(|byte| bytes.contains(byte));
-            let changes_value = match equality {
-                ValueEquality::Bytes | ValueEquality::Named(_) => true,
-                ValueEquality::Json => has(b'a'..=b'z') || is_plain && has(b'1'..=b'9'),
-            };
-            if target == state && changes_value {
-                return Ok(true);
-            }
-            let is_plain = is_plain && bytes.iter().any(|byte| !matches!(byte, b'e' | b'E'));
-            if visited.len() < MAX_STATES && visited.insert((target, is_plain)) {
-                stack.push((target, is_plain));
-            }
-        }
-    }
-    Ok(false)
 }

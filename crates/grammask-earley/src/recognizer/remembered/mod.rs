@@ -17,7 +17,8 @@
 //! | `stepping` | steps of items inside values |
 //! | `liveness` | whether a value can still be completed as its condition demands |
 //! | `open` | the open values of a set, for its mask |
-//! | `counting` | how many different values a symbol has |
+//! | `abundance` | which symbols have more values than any text can take from them |
+//! | `counting` | how many different values other symbols have |
 //! | `anonymous` | sets whose values are unknown, for the costs of tokens |
 //! | `viability` | whether enough different values are left for what must follow an item |
 //!
@@ -25,6 +26,7 @@
 //! A step checks that: at once if no remembered value can begin with the prefix, else by a search that leaves all
 //! remembered values.
 
+mod abundance;
 mod anonymous;
 mod beginnings;
 mod chains;
@@ -62,8 +64,9 @@ use scopes::Scopes;
 use value_set::RememberedSets;
 use viability::ViabilityMemo;
 
+pub(super) use abundance::Abundance;
 pub(super) use anonymous::AnonymousSets;
-pub(super) use counting::{first_bytes, is_abundant};
+pub(super) use counting::first_bytes;
 pub(crate) use json::PrefixId;
 pub(crate) use open::{CompletingNode, OpenValue, RepeatingNodes};
 pub(super) use value_set::ValueSetId;
