@@ -11,9 +11,9 @@ import pytest
 ROOT = Path(__file__).parents[1]
 
 
-def run(*arguments: str) -> str:
+def run(*arguments: str, folder: Path = ROOT) -> str:
     result = subprocess.run(
-        [sys.executable, "-W", "error", *arguments], capture_output=True, text=True, check=False, cwd=ROOT
+        [sys.executable, "-W", "error", *arguments], capture_output=True, text=True, check=False, cwd=folder
     )
     assert result.returncode == 0, result.stderr
     return result.stdout
@@ -57,11 +57,13 @@ PAGES = ["README.md", *sorted(path.relative_to(ROOT).as_posix() for path in (ROO
 
 
 @pytest.mark.parametrize("page", [page for page in PAGES if python_of(page)])
-def test_code_of_a_page(page: str) -> None:
+def test_code_of_a_page(page: str, tmp_path: Path) -> None:
     code = "\n".join(python_of(page))
     for module in re.findall(r"^(?:import|from) (\w+)", code, re.MULTILINE):
         pytest.importorskip(module)
-    run("-c", code)
+    # Pages read the examples, and may write files.
+    (tmp_path / "examples").symlink_to(ROOT / "examples")
+    run("-c", code, folder=tmp_path)
 
 
 def test_every_page_is_in_the_site() -> None:

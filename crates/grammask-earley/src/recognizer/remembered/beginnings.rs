@@ -199,7 +199,7 @@ impl Values {
             match self.value(value) {
                 Value::Number(number) => {
                     let shift = u32::try_from(number.exponent.unsigned_abs()).unwrap_or(u32::MAX / 2);
-                    max = max.max(self.chains.len(number.digits).saturating_add(shift));
+                    max = max.max(number.digit_count(&self.chains).saturating_add(shift));
                 }
                 Value::Array(items) => {
                     stack.extend(self.chains.reversed(*items).map(|item| ValueId::new(item as usize)));

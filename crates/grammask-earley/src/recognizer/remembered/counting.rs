@@ -2,19 +2,16 @@
 //!
 //! The values of symbols that are not [abundant](super::abundance) are enumerated, as many of them as were asked for.
 
-use std::collections::VecDeque;
-
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::lowering::{NormalForm, RightHandSide, Symbol};
 use grammask_automata::{Automata, ByteSet};
 use grammask_diagnostics::LimitExceeded;
-use grammask_engine::SetId;
 use grammask_grammar::{ValueKind, ValueSupply};
 
 use super::super::{Builder, ItemState, Recognizer};
-use super::ValueState;
-use super::json::{Prefix, ValueId};
+use super::frontier::Frontier;
+use super::json::ValueId;
 use super::liveness::bytes_by_preference;
 use super::scopes::Ahead;
 use super::value_set::ValueSetId;
@@ -39,45 +36,11 @@ enum ValueCount {
     Enumerated(Box<Enumeration>),
 }
 
-/// A search for values: two searches in turns, breadth first over all states and depth first from some of them.
-#[derive(Clone, Debug, Default)]
+/// The values that a search has found so far.
+#[derive(Clone, Debug)]
 struct Enumeration {
-    /// The states in order of discovery. Those that the other search has expanded are skipped.
-    queue: VecDeque<ValueState>,
-    /// States that the depth-first search has discovered.
-    stack: Vec<ValueState>,
-    discovered: FxHashSet<(SetId, Prefix)>,
-    expanded: FxHashSet<ValueState>,
+    frontier: Frontier,
     found: FxHashSet<ValueId>,
-    is_depth_first: bool,
-}
-
-impl Enumeration {
-    fn new(start: ValueState) -> Self {
-        Self { queue: VecDeque::from([start]), ..Self::default() }
-    }
-
-    /// The next state to expand; the searches alternate.
-    fn next(&mut self) -> Option<ValueState> {
-        self.is_depth_first = !self.is_depth_first;
-        loop {
-            let next = if self.is_depth_first { self.stack.pop() } else { None };
-            let next = next.or_else(|| self.queue.pop_front())?;
-            if self.expanded.insert(next) {
-                return Some(next);
-            }
-        }
-    }
-
-    /// Adds a state after the one that `next` returned; `key` identifies it.
-    fn discover(&mut self, state: ValueState, key: (SetId, Prefix)) {
-        if self.discovered.insert(key) {
-            self.queue.push_back(state);
-            if self.is_depth_first {
-                self.stack.push(state);
-            }
-        }
-    }
 }
 
 impl ValueCounts {
@@ -85,12 +48,7 @@ impl ValueCounts {
     pub(super) fn memory_bytes(&self) -> usize {
         let enumerated = self.of_value.values().map(|count| match count {
             ValueCount::InProgress => 32,
-            ValueCount::Enumerated(values) => {
-                values.discovered.capacity() * 32
-                    + (values.queue.capacity() + values.stack.capacity()) * 8
-                    + values.expanded.capacity() * 9
-                    + values.found.capacity() * 5
-            }
+            ValueCount::Enumerated(values) => values.frontier.memory_bytes() + values.found.capacity() * 5,
         });
         enumerated.sum::<usize>() + self.members.capacity() * 16
     }
@@ -190,23 +148,21 @@ impl Builder {
         }
         let Self { remembered, .. } = self;
         let start = remembered.start_state(number);
-        let known = remembered
-            .counts
-            .of_value
-            .entry(number)
-            .or_insert_with(|| ValueCount::Enumerated(Box::new(Enumeration::new(start))));
+        let known = remembered.counts.of_value.entry(number).or_insert_with(|| {
+            let values = Enumeration { frontier: Frontier::new(start), found: FxHashSet::default() };
+            ValueCount::Enumerated(Box::new(values))
+        });
         let ValueCount::Enumerated(mut values) = std::mem::replace(known, ValueCount::InProgress) else {
             return Ok(true);
         };
-        let is_known = values.found.len() >= count || values.queue.is_empty();
+        let is_known = values.found.len() >= count || values.frontier.is_exhausted();
         let result = if is_known { Ok(()) } else { self.enumerate(recognizer, &mut values, count) };
         let has_enough = values.found.len() >= count;
         self.remembered.counts.of_value.insert(number, ValueCount::Enumerated(values));
         result.map(|()| has_enough)
     }
 
-    /// Searches until `count` values are found. Breadth first, so that loops do not divert it, and depth first, because
-    /// there may be too many prefixes of long values.
+    /// Searches until `count` values are found.
     fn enumerate(
         &mut self,
         recognizer: &Recognizer,
@@ -214,10 +170,10 @@ impl Builder {
         count: usize,
     ) -> Result<(), LimitExceeded> {
         while values.found.len() < count {
-            if values.discovered.len() > self.limits.set_items {
+            if values.frontier.len() > self.limits.set_items {
                 return Err(LimitExceeded::new("set_items", self.limits.set_items));
             }
-            let Some(state) = values.next() else { return Ok(()) };
+            let Some(state) = values.frontier.next() else { return Ok(()) };
             for byte in bytes_by_preference() {
                 let Some(next) = self.step_value(recognizer, state, byte)? else { continue };
                 let set = &recognizer.set(next.set).data;
@@ -228,7 +184,7 @@ impl Builder {
                 }
                 let prefix = self.remembered.values.saturated(next.prefix, MAX_ZEROS);
                 if !is_final {
-                    values.discover(next, (next.set, prefix));
+                    values.frontier.discover(next, (next.set, prefix));
                 }
             }
         }

@@ -5,17 +5,16 @@
 //! condition, or for fresh values a prefix with which no remembered value begins. The search visits pairs of a set and
 //! a prefix, so it is bounded by the lengths of the remembered values; usually the first byte leads out.
 
-use rustc_hash::{FxHashMap, FxHashSet};
+use rustc_hash::FxHashMap;
 
 use grammask_diagnostics::LimitExceeded;
-use grammask_engine::SetId;
 use grammask_grammar::ValueKind;
 
 use super::super::continuation::ContinuationId;
 use super::super::{Builder, Recognizer};
 use super::ValueState;
 use super::environment::ScopeEnd;
-use super::json::Prefix;
+use super::frontier::Frontier;
 use super::value_set::ValueSetId;
 
 /// A state, the remembered values, and the kind of the condition.
@@ -112,11 +111,10 @@ impl Builder {
         let values = &self.remembered.values;
         let digits = self.remembered.sets.values(remembered).map(|value| values.digits(value)).max();
         let digits = digits.unwrap_or(0).saturating_add(1);
-        let mut visited: FxHashSet<(SetId, Prefix)> = FxHashSet::default();
-        let mut stack = vec![from];
+        let mut frontier = Frontier::new(from);
         let (mut has_exponents, mut is_shortened) = (false, false);
-        while let Some(state) = stack.pop() {
-            if visited.len() > self.limits.set_items {
+        while let Some(state) = frontier.next() {
+            if frontier.len() > self.limits.set_items {
                 return Err(LimitExceeded::new("set_items", self.limits.set_items));
             }
             for byte in bytes_by_preference() {
@@ -146,9 +144,7 @@ impl Builder {
                 }
                 let prefix = self.remembered.values.saturated(next.prefix, digits);
                 is_shortened |= self.remembered.values.has_fewer_integer_zeros(prefix, next.prefix);
-                if visited.insert((next.set, prefix)) {
-                    stack.push(next);
-                }
+                frontier.discover(next, (next.set, prefix));
             }
         }
         if is_shortened && has_exponents {
@@ -159,7 +155,7 @@ impl Builder {
     }
 }
 
-/// All bytes. A search follows the last one first: those that end strings, arrays and objects, then those that lead most
+/// All bytes. A depth-first search follows the last one first: those that end strings, arrays and objects, then those that lead most
 /// directly to the end of a value, not white space, escapes, other spellings of numbers, or further members and levels.
 pub(super) fn bytes_by_preference() -> impl Iterator<Item = u8> {
     const DETOURS: &[u8] = b" \t\r\n\\+eE.0[{,";

@@ -15,6 +15,7 @@
 //! | `scopes` | the scopes of a grammar: which values are ahead of a position |
 //! | `environment` | the remembered values of a continuation, and what follows it after one more |
 //! | `stepping` | steps of items inside values |
+//! | `frontier` | the search through the texts of values, for `liveness` and `counting` |
 //! | `liveness` | whether a value can still be completed as its condition demands |
 //! | `open` | the open values of a set, for its mask |
 //! | `abundance` | which symbols have more values than any text can take from them |
@@ -33,6 +34,7 @@ mod chains;
 mod counting;
 mod encoded;
 mod environment;
+mod frontier;
 mod json;
 mod liveness;
 mod number;

@@ -7,7 +7,7 @@ use super::chains::{ChainId, Chains};
 pub(super) struct NumberValue {
     /// False for zero.
     pub(super) is_negative: bool,
-    /// The digits without zeros at either end.
+    /// The digits without zeros at either end; see [`NumberPrefix::digits`].
     pub(super) digits: ChainId,
     /// The power of ten of the last digit; 0 for zero.
     pub(super) exponent: i128,
@@ -18,7 +18,8 @@ pub(super) struct NumberValue {
 pub(super) struct NumberPrefix {
     pub(super) is_negative: bool,
     pub(super) phase: NumberPhase,
-    /// The digits without zeros at either end.
+    /// The digits without zeros at either end. Zeros between them are one item, so a search for the value of `1e100000`
+    /// among numbers without exponents takes one step per zero, and not one per pair of zeros.
     pub(super) digits: ChainId,
     /// The zeros after them.
     pub(super) zeros: u32,
@@ -40,6 +41,23 @@ pub(super) enum NumberPhase {
 
 /// Maximum of exponents. Numbers of larger exponents, with 36 digits or more, are equal if their digits are.
 const MAX_EXPONENT: i128 = 10_i128.pow(36);
+
+/// The item for no zeros in [`NumberPrefix::digits`], greater than any digit; that for `n` zeros is greater by `n`.
+const ZEROS: u32 = 1 << 8;
+
+impl NumberValue {
+    /// Number of digits from the first to the last one that is not zero.
+    pub(super) fn digit_count(self, chains: &Chains) -> u32 {
+        let digits = chains.reversed(self.digits).map(|item| item.checked_sub(ZEROS).unwrap_or(1));
+        digits.fold(0, u32::saturating_add)
+    }
+}
+
+/// Whether the digits of an exponent can begin so. All exponents from the maximum on count as equal.
+fn can_begin(prefix: i128, exponent: i128) -> bool {
+    let shorter = std::iter::successors(Some(exponent), |rest| (*rest > 0).then_some(rest / 10));
+    exponent >= MAX_EXPONENT || shorter.into_iter().any(|rest| rest == prefix)
+}
 
 impl NumberPrefix {
     /// Before the first byte.
@@ -84,8 +102,10 @@ impl NumberPrefix {
                 if byte == b'0' {
                     next.zeros += u32::from(!self.is_zero());
                 } else {
-                    let zero = u32::from(b'0');
-                    let digits = (0..self.zeros).fold(self.digits, |digits, _| chains.push(digits, zero));
+                    let digits = match self.zeros {
+                        0 => self.digits,
+                        zeros => chains.push(self.digits, ZEROS.saturating_add(zeros)),
+                    };
                     next.digits = chains.push(digits, u32::from(byte));
                     next.zeros = 0;
                 }
@@ -118,10 +138,12 @@ impl NumberPrefix {
         }
         match self.phase {
             NumberPhase::Integer | NumberPhase::Fraction => chains.begins_with(value.digits, self.digits),
-            NumberPhase::Exponent | NumberPhase::ExponentDigits => {
-                // More digits make the exponent larger.
+            NumberPhase::Exponent => self.digits == value.digits,
+            NumberPhase::ExponentDigits => {
                 let needed = value.exponent - i128::from(self.zeros) + i128::from(self.scale);
-                self.digits == value.digits && self.exponent <= needed.abs().min(MAX_EXPONENT)
+                self.digits == value.digits
+                    && (needed == 0 || self.exponent_is_negative == (needed < 0))
+                    && can_begin(self.exponent, needed.abs())
             }
         }
     }
