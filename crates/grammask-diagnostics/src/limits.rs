@@ -76,6 +76,12 @@ impl LimitExceeded {
     pub fn is_set_items(&self) -> bool {
         self.limit == "set_items"
     }
+
+    /// Whether caches are too large. This depends on what was computed before.
+    #[must_use]
+    pub fn is_memory_bytes(&self) -> bool {
+        self.limit == "memory_bytes"
+    }
 }
 
 impl fmt::Display for LimitExceeded {

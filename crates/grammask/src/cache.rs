@@ -182,7 +182,8 @@ pub struct GrammarCache {
     counts_tokens: bool,
     /// Whether the grammar names or counts tokens.
     reads_tokens: bool,
-    /// Memory, in bytes, above which the grammar begins fresh caches.
+    /// Memory, in bytes, above which the grammar begins fresh caches. 0 after a text has exceeded the memory limit: then
+    /// the present ones are of no use to other texts.
     soft_limit: AtomicUsize,
 }
 
@@ -301,13 +302,19 @@ impl GrammarCache {
 
     /// Whether the grammar should begin fresh caches.
     pub(crate) fn over_soft_limit(&self) -> bool {
-        self.memory_bytes() > self.soft_limit.load(Ordering::Relaxed)
+        self.is_exhausted() || self.memory_bytes() > self.soft_limit.load(Ordering::Relaxed)
+    }
+
+    /// Whether a text has exceeded the memory limit.
+    pub(crate) fn is_exhausted(&self) -> bool {
+        self.soft_limit.load(Ordering::Relaxed) == 0
     }
 
     /// Raises the soft limit to twice the present size, so that a matcher that needs all of it does not migrate again
-    /// soon.
+    /// soon, but not above the memory limit.
     pub(crate) fn raise_soft_limit(&self) {
-        self.soft_limit.fetch_max(self.memory_bytes().saturating_mul(2), Ordering::Relaxed);
+        let raised = self.memory_bytes().saturating_mul(2).min(self.options.limits.memory_bytes);
+        self.soft_limit.fetch_max(raised, Ordering::Relaxed);
     }
 
     pub(crate) fn costs(&self) -> &CostCache {
@@ -442,6 +449,9 @@ impl GrammarCache {
     }
 
     pub(crate) fn limit_error(&self, limit: LimitExceeded) -> GrammarError {
+        if limit.is_memory_bytes() {
+            self.soft_limit.store(0, Ordering::Relaxed);
+        }
         self.grammar_error(limit.diagnostic())
     }
 

@@ -110,7 +110,12 @@ impl Tail {
 
 impl Matcher {
     pub(crate) fn new(compiled: Arc<CompiledGrammar>) -> Self {
-        let cache = compiled.cache();
+        let mut cache = compiled.cache();
+        if cache.is_exhausted()
+            && let Ok(fresh) = compiled.fresh_cache(&cache)
+        {
+            cache = fresh;
+        }
         let state = MatcherState::start(&cache);
         Self { compiled, cache, state, history: SegmentedVec::new(), steps_at_check: 0 }
     }
@@ -213,7 +218,8 @@ impl Matcher {
     fn migrate_to_fresh_cache(&mut self) -> Result<(), GrammarError> {
         let steps = self.cache.engine().new_steps();
         let budget = self.compiled.options().limits.memory_bytes / MAX_BYTES_PER_STEP;
-        if steps.wrapping_sub(self.steps_at_check) < budget.min(STEPS_PER_CHECK) {
+        let is_due = steps.wrapping_sub(self.steps_at_check) >= budget.min(STEPS_PER_CHECK);
+        if !is_due && !self.cache.is_exhausted() {
             return Ok(());
         }
         self.steps_at_check = steps;

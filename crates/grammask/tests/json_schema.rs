@@ -61,6 +61,35 @@ fn arrays_with_too_few_values_are_refused() {
     }
 }
 
+#[test]
+fn a_text_beyond_the_memory_limit_leaves_room_for_others() {
+    let texts: TokenTexts = (0..=255_u8).map(|byte| Some(vec![byte])).chain([None]).collect();
+    let vocabulary =
+        Arc::new(Vocabulary::new(texts, vec![], vec![256], None).expect("bytes make a vocabulary"));
+    let schema = r#"{"not": {"uniqueItems": true}}"#;
+    let made = json_schema::grammar(schema, &SchemaOptions::default(), &Limits::default());
+    let mut options = CompileOptions::default();
+    options.limits.memory_bytes = 3 << 20;
+    let grammar = made.expect("a supported schema").grammar;
+    let compiled = CompiledGrammar::new(&grammar, vocabulary, options).expect("small enough");
+    let mut exceeded = 0;
+    for round in 0..4_u32 {
+        let mut matcher = compiled.matcher();
+        assert!(matcher.accept_bytes(b"[").expect("within the limits"));
+        for number in 0..300_u32 {
+            let item = format!("{},", number.wrapping_mul(2_654_435_761).wrapping_add(round) % 1_000_000);
+            if let Err(error) = matcher.accept_bytes(item.as_bytes()) {
+                assert_eq!(error.code(), Code::LimitExceeded);
+                exceeded += 1;
+                break;
+            }
+        }
+        let mut other = compiled.matcher();
+        assert!(other.accept_bytes(b"[7,1,7]").expect("within the limits") && other.is_complete());
+    }
+    assert!(exceeded > 0);
+}
+
 /// A list of words next to each of its words would be an automaton of the whole list for each of them.
 #[test]
 fn a_constant_that_matches_a_pattern_is_a_literal() {
