@@ -203,8 +203,8 @@ _USE = r"(\w+)\{([\w, ]+)\}"
 
 
 def _instance(template: str, arguments: str) -> str:
-    """Return the name of the rule that a template with arguments becomes."""
-    return f"{template}_{arguments.replace(', ', '_')}"
+    """Return the name of the rule that a template with arguments becomes; arguments may be terminals."""
+    return f"{template}_{arguments.replace(', ', '_')}".lower()
 
 
 def _rules(text: str) -> list[tuple[str, str]]:

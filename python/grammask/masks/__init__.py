@@ -105,8 +105,8 @@ def apply_mask(
             mask; -1 if all logits are negative infinity.
 
     Raises:
-        TypeError: ``logits`` has another type, or another dtype than floating point; on the CPU, than float16,
-            bfloat16, float32 or float64.
+        TypeError: ``logits`` has another type, or another dtype than floating point; for torch on the CPU, than
+            float16, bfloat16, float32 or float64; with ``mass`` or ``preferred``, longdouble.
         ValueError: The numbers of rows differ, or the mask is wider than the logits need.
         IndexError: There is no such row.
 
@@ -152,7 +152,13 @@ def _apply_to_numpy(
     elif logits.dtype.name == "bfloat16":
         logits = logits.view(np.uint16)
     if logits.dtype not in (np.uint16, np.float32, np.float64):
-        raise TypeError(_not_floating(logits.dtype))
+        if logits.dtype != np.longdouble or effects is not None:
+            raise TypeError(_not_floating(logits.dtype))
+        # The engine has no format for these, but the refused tokens are those of other logits.
+        others = np.zeros(logits.shape)
+        _apply_to_numpy(others, mask, rows, None)
+        logits[np.isneginf(others)] = -np.inf
+        return
     matrix = logits[np.newaxis] if logits.ndim == 1 else logits
     masks = np.atleast_2d(np.ascontiguousarray(mask, np.int32))
     masses, tokens = [], []
