@@ -48,7 +48,7 @@ test: $(PACKAGE) wasm lint msrv ## all lints and tests, as CI runs them
 	$(CARGO) test --workspace --quiet
 	$(BIN)/python -m mypy
 	$(BIN)/python -m mypy.stubtest grammask._grammask
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest --numprocesses auto --dist loadfile
 
 # Half an hour and 2.5 GB the first time; docs/integrations.md.
 test-engines: $(ENGINES)/.created $(FORMATRON)/.created ## tests that need vLLM, SGLang, llama.cpp and others, on the CPU

@@ -8,7 +8,7 @@
 use std::sync::OnceLock;
 
 use super::children::ChildTable;
-use super::token_trie::{CharacterIndex, TokenTrie};
+use super::token_trie::{CharacterIndex, EdgesByByte, TokenTrie, TrieNode};
 use crate::{ByteGroups, Character, TokenId, TokenTexts};
 
 /// Builds a [`TokenTrie`] from tokens in the order of their bytes, then of their ids.
@@ -104,7 +104,7 @@ impl TrieBuilder {
             characters,
             // The maximum depth is the length of a token.
             max_depth: self.max_depth as u16,
-            edges: OnceLock::new(),
+            edges: self.edges(),
             bytes_below: OnceLock::new(),
             bytes: self.bytes,
             depths: self.depths,
@@ -112,6 +112,29 @@ impl TrieBuilder {
             token_starts: self.token_starts,
             sorted_ids: self.sorted_ids,
         }
+    }
+
+    /// All edges, by a counting sort.
+    fn edges(&self) -> EdgesByByte {
+        let mut starts = vec![0_u32; 257];
+        for &byte in &self.bytes[1..] {
+            starts[usize::from(byte) + 1] += 1;
+        }
+        for byte in 0..256 {
+            starts[byte + 1] += starts[byte];
+        }
+        let mut next = starts.clone();
+        let mut edges = vec![(TrieNode::ROOT, TrieNode::ROOT); self.bytes.len() - 1].into_boxed_slice();
+        // By depth.
+        let mut path = vec![TrieNode::ROOT; self.max_depth + 1];
+        for (node, (&byte, &depth)) in self.bytes.iter().zip(&self.depths).enumerate().skip(1) {
+            let (node, depth) = (TrieNode(node as u32), usize::from(depth));
+            path[depth] = node;
+            let slot = &mut next[usize::from(byte)];
+            edges[*slot as usize] = (path[depth - 1], node);
+            *slot += 1;
+        }
+        EdgesByByte { starts, edges }
     }
 
     /// The characters of all prefixes, and the nodes whose prefixes are not the beginning of a text in UTF-8, as a

@@ -53,7 +53,7 @@ pub struct TokenTrie {
     /// The nodes that have children, as a bitset.
     pub(super) inner_nodes: Vec<u64>,
     pub(super) children: ChildTable,
-    pub(super) edges: OnceLock<EdgesByByte>,
+    pub(super) edges: EdgesByByte,
     /// For each node the groups of the bytes below it, with the flag for broken UTF-8 if the node is inside a
     /// character or a byte below it belongs to no character.
     pub(super) groups_below: Vec<ByteGroups>,
@@ -135,9 +135,9 @@ impl TrieColumns<'_> {
 #[derive(Clone, Debug)]
 pub(super) struct EdgesByByte {
     /// Start of the edges over each byte, followed by the number of edges.
-    starts: Vec<u32>,
-    /// Pairs of parent and child, ascending by parent.
-    edges: Box<[(TrieNode, TrieNode)]>,
+    pub(super) starts: Vec<u32>,
+    /// Pairs of parent and child, ascending by child.
+    pub(super) edges: Box<[(TrieNode, TrieNode)]>,
 }
 
 impl TokenTrie {
@@ -352,32 +352,12 @@ impl TokenTrie {
         })
     }
 
-    /// All edges over `byte` as (parent, child), ascending by parent. The first call costs a pass over the trie.
+    /// All edges over `byte` as (parent, child), ascending by child.
     #[must_use]
     pub fn edges_over(&self, byte: u8) -> &[(TrieNode, TrieNode)] {
-        let EdgesByByte { starts, edges } = self.edges.get_or_init(|| self.edges_by_byte());
+        let EdgesByByte { starts, edges } = &self.edges;
         let starts = &starts[usize::from(byte)..];
         &edges[starts[0] as usize..starts[1] as usize]
-    }
-
-    fn edges_by_byte(&self) -> EdgesByByte {
-        let mut starts = vec![0_u32; 257];
-        for &byte in &self.bytes[1..] {
-            starts[usize::from(byte) + 1] += 1;
-        }
-        for byte in 0..256 {
-            starts[byte + 1] += starts[byte];
-        }
-        let mut next = starts.clone();
-        let mut edges = vec![(TrieNode::ROOT, TrieNode::ROOT); self.bytes.len() - 1].into_boxed_slice();
-        for parent in (0..self.bytes.len() as u32).map(TrieNode) {
-            for child in self.children(parent) {
-                let slot = &mut next[usize::from(self.byte(child))];
-                edges[*slot as usize] = (parent, child);
-                *slot += 1;
-            }
-        }
-        EdgesByByte { starts, edges }
     }
 
     /// The arrays of the trie.
@@ -435,7 +415,7 @@ impl TokenTrie {
             + size_of_val(&self.characters.whole[..])
             + size_of_val(&self.characters.counts[..])
             + self.children.memory_bytes()
-            + self.edges.get().map_or(0, |edges| size_of_val(&edges.edges[..]))
+            + size_of_val(&self.edges.edges[..])
             + self.characters.of_nodes.get().map_or(0, BitSliced::memory_bytes)
             + self.characters.of_tokens.get().map_or(0, BitSliced::memory_bytes)
     }
