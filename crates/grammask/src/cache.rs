@@ -146,7 +146,9 @@ impl EngineWithMasks {
 }
 
 /// Engines and the sources of their masks.
-fn split(engines: Vec<EngineWithMasks>) -> (Vec<Arc<dyn Engine>>, Vec<Arc<dyn MaskSource>>) {
+type EnginesAndSources = (Vec<Arc<dyn Engine>>, Vec<Arc<dyn MaskSource>>);
+
+fn split(engines: Vec<EngineWithMasks>) -> EnginesAndSources {
     engines.into_iter().map(|EngineWithMasks { engine, masks }| (engine, masks)).unzip()
 }
 
