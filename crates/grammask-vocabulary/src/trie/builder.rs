@@ -7,6 +7,7 @@
 
 use std::sync::OnceLock;
 
+use super::bit_sliced::BitSliced;
 use super::children::ChildTable;
 use super::token_trie::{CharacterIndex, EdgesByByte, TokenTrie, TrieNode};
 use crate::{ByteGroups, Character, TokenId, TokenTexts};
@@ -157,6 +158,15 @@ impl TrieBuilder {
             index.whole[node >> 6] |= u64::from(character == Character::Boundary) << (node & 63);
             is_broken[node >> 6] |= u64::from(character == Character::Broken) << (node & 63);
         }
+        let ids = self.sorted_ids.iter().map(|id| id.index() + 1).max().unwrap_or(0);
+        let mut of_tokens = vec![0; ids];
+        for (tokens, &count) in self.token_starts.windows(2).zip(&index.counts) {
+            for id in &self.sorted_ids[tokens[0] as usize..tokens[1] as usize] {
+                of_tokens[id.index()] = count;
+            }
+        }
+        index.of_nodes = BitSliced::new(&index.counts);
+        index.of_tokens = BitSliced::new(&of_tokens);
         (index, is_broken)
     }
 

@@ -70,8 +70,8 @@ pub(super) struct CharacterIndex {
     /// Number of characters that begin in the prefix of each node: of bytes outside 0x80 to 0xBF.
     pub(super) counts: Vec<u16>,
     /// The same numbers as bit-sliced indices, by node and by token id.
-    of_nodes: OnceLock<BitSliced>,
-    of_tokens: OnceLock<BitSliced>,
+    pub(super) of_nodes: BitSliced,
+    pub(super) of_tokens: BitSliced,
 }
 
 /// The bytes on all edges below each node, as an index into `sets`; [`NONE`](Self::NONE) for small subtrees.
@@ -306,26 +306,16 @@ impl TokenTrie {
         self.characters.counts[node.index()]
     }
 
-    /// The number of characters of all nodes, as a bit-sliced index. The first call costs a pass over the trie.
+    /// The number of characters of all nodes, as a bit-sliced index.
     #[must_use]
     pub(crate) fn characters_of_nodes(&self) -> &BitSliced {
-        self.characters.of_nodes.get_or_init(|| BitSliced::new(&self.characters.counts))
+        &self.characters.of_nodes
     }
 
-    /// The number of characters of all tokens by id, as a bit-sliced index up to the last token with text. The first
-    /// call costs a pass over the trie.
+    /// The number of characters of all tokens by id, as a bit-sliced index up to the last token with text.
     #[must_use]
     pub(crate) fn characters_of_tokens(&self) -> &BitSliced {
-        self.characters.of_tokens.get_or_init(|| {
-            let ids = self.sorted_ids.iter().map(|id| id.index() + 1).max().unwrap_or(0);
-            let mut of_tokens = vec![0; ids];
-            for (node, &characters) in self.characters.counts.iter().enumerate() {
-                for id in self.tokens(TrieNode(node as u32)) {
-                    of_tokens[id.index()] = characters;
-                }
-            }
-            BitSliced::new(&of_tokens)
-        })
+        &self.characters.of_tokens
     }
 
     /// The positions in [`TokenTrie::sorted_ids`] of the tokens at a range of nodes.
@@ -403,7 +393,7 @@ impl TokenTrie {
         &self.sorted_ids
     }
 
-    /// Memory of the trie, in bytes, with the indices that were needed so far.
+    /// Memory of the trie, in bytes.
     #[must_use]
     pub fn memory_bytes(&self) -> usize {
         self.bytes.capacity()
@@ -416,8 +406,8 @@ impl TokenTrie {
             + size_of_val(&self.characters.counts[..])
             + self.children.memory_bytes()
             + size_of_val(&self.edges.edges[..])
-            + self.characters.of_nodes.get().map_or(0, BitSliced::memory_bytes)
-            + self.characters.of_tokens.get().map_or(0, BitSliced::memory_bytes)
+            + self.characters.of_nodes.memory_bytes()
+            + self.characters.of_tokens.memory_bytes()
     }
 }
 
