@@ -55,6 +55,33 @@ END = VOCABULARY.eos[0]
 NAMES = ["a", "b", "c", "ab", "é", 'x"']
 """Names of members in random schemas and in slips."""
 
+PLAIN_TEXTS = ["", "a", "b", "ab", "ba", "aab", "é", "你", "a/b", '"', "\\", "\n"]
+PATTERNS = ["a", "^a", "^[ab]*$", "b{2}", "^.?$", "^(a|b)+é?$", "[^a]"]
+NUMBERS = [0, 1, -1, 2, 3, 5, 10, -10, 0.5, 1.5, -2.5, 100]
+
+GROUPS = [
+    ["type", "enum", "const"],
+    ["minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf"],
+    ["minLength", "maxLength", "pattern"],
+    [
+        "items",
+        "prefixItems",
+        "additionalItems",
+        "minItems",
+        "maxItems",
+        "uniqueItems",
+        "contains",
+        "minContains",
+    ],
+    ["uniqueItems", "items", "minItems", "contains", "maxContains", "prefixItems"],
+    ["properties", "required", "additionalProperties", "patternProperties", "propertyNames", "minProperties"],
+    ["properties", "required", "maxProperties", "dependencies", "dependentRequired", "dependentSchemas"],
+    ["allOf", "anyOf", "oneOf", "not", "$ref", "properties"],
+    ["if", "then", "else", "properties", "type", "uniqueItems"],
+    ["unevaluatedProperties", "unevaluatedItems", "properties", "prefixItems", "allOf", "anyOf"],
+]
+"""Keywords of random schemas that depend on each other, which are drawn together."""
+
 
 def validator_for(schema: dict[str, Any]) -> Any:
     """Return the library's class for a schema; where `items` is true or false it breaks at `additionalItems`."""

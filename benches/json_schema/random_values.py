@@ -21,39 +21,26 @@ from typing import Any
 sys.path.insert(0, str(Path(__file__).parents[2] / "tests"))
 
 from grammask import CompiledGrammar, Grammar, GrammarError, LimitExceeded
-from schema_oracle import END, LIMITS, NAMES, VOCABULARY, Oracle, is_plain, slip
+from schema_oracle import (
+    END,
+    GROUPS,
+    LIMITS,
+    NAMES,
+    NUMBERS,
+    PATTERNS,
+    PLAIN_TEXTS,
+    VOCABULARY,
+    Oracle,
+    is_plain,
+    slip,
+)
 
-TEXTS = ["", "a", "b", "ab", "ba", "aab", "é", "你", "a/b", '"', "\\", "\n"]
-PATTERNS = ["a", "^a", "^[ab]*$", "b{2}", "^.?$", "^(a|b)+é?$", "[^a]"]
 NAME_PATTERNS = ["^a", "b", "^é$", "^[a-c]$"]
-NUMBERS = [0, 1, -1, 2, 3, 5, 10, -10, 0.5, 1.5, -2.5, 100]
 TYPES = ["null", "boolean", "integer", "number", "string", "array", "object"]
 DRAFTS = {
     "7": "http://json-schema.org/draft-07/schema#",
     "2020-12": "https://json-schema.org/draft/2020-12/schema",
 }
-GROUPS = [
-    ["type", "enum", "const"],
-    ["minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf"],
-    ["minLength", "maxLength", "pattern"],
-    [
-        "items",
-        "prefixItems",
-        "additionalItems",
-        "minItems",
-        "maxItems",
-        "uniqueItems",
-        "contains",
-        "minContains",
-    ],
-    ["uniqueItems", "items", "minItems", "contains", "maxContains", "prefixItems"],
-    ["properties", "required", "additionalProperties", "patternProperties", "propertyNames", "minProperties"],
-    ["properties", "required", "maxProperties", "dependencies", "dependentRequired", "dependentSchemas"],
-    ["allOf", "anyOf", "oneOf", "not", "$ref", "properties"],
-    ["if", "then", "else", "properties", "type", "uniqueItems"],
-    ["unevaluatedProperties", "unevaluatedItems", "properties", "prefixItems", "allOf", "anyOf"],
-]
-"""Keywords that depend on each other."""
 _SCHEMAS_PER_LINE = 500
 """Number of schemas after which the counts are printed, for runs that are cut off."""
 MAX_TEXT = 300
@@ -101,7 +88,7 @@ class Schemas:
             return [*items, *items[:1]] if choose.randrange(4) == 0 else items
         if kind == 2:
             return {name: self.value(depth - 1) for name in choose.sample(NAMES, choose.randrange(4))}
-        return choose.choice([None, True, False, *NUMBERS, *TEXTS])
+        return choose.choice([None, True, False, *NUMBERS, *PLAIN_TEXTS])
 
     def _keywords(self, depth: int) -> dict[str, Any]:
         choose = self._random

@@ -96,8 +96,9 @@ pub trait Engine: fmt::Debug + Send + Sync {
     /// When a limit is exceeded.
     fn expectations(&self, set: SetId) -> Result<Vec<Expectation>, LimitExceeded>;
 
-    /// For texts that can come next, the terminals with which they begin: terminals that contain the text, and those of which
-    /// a beginning of the text is a word. A terminal inside a value that must differ from others counts for every text.
+    /// For texts that can come next, the terminals with which they begin: terminals that contain the text, and those of
+    /// which a beginning of the text is a word. A terminal inside a value that must differ from others counts for every
+    /// text.
     ///
     /// Cost: a step of the automaton per terminal and byte.
     ///
@@ -105,8 +106,9 @@ pub trait Engine: fmt::Debug + Send + Sync {
     /// When a limit is exceeded.
     fn first_terminals(&self, set: SetId, texts: &[&[u8]]) -> Result<FirstTerminals, LimitExceeded>;
 
-    /// The ways to read a text as lexemes; none if it is no viable prefix, or the grammar has no lexer. A text mostly has one
-    /// way; it has several while the end of a lexeme is undecided. Of those that lead to equal futures the first counts.
+    /// The ways to read a text as lexemes; none if it is no viable prefix, or the grammar has no lexer. A text mostly
+    /// has one way; it has several while the end of a lexeme is undecided. Of those that lead to equal futures the
+    /// first counts.
     ///
     /// Cost: that of all steps along the text, and a list entry per lexeme.
     ///
@@ -164,8 +166,8 @@ pub trait Engine: fmt::Debug + Send + Sync {
         None
     }
 
-    /// Whether some values of a text cannot be anonymous: those of scopes with bound names, or with values that must repeat
-    /// others, and those inside embedded grammars. Then each text inside one has its own state and its own cost.
+    /// Whether some values of a text cannot be anonymous: those of scopes with bound names, or with values that must
+    /// repeat others, and those inside embedded grammars. Then each text inside one has its own state and its own cost.
     fn depends_on_all_values(&self) -> bool {
         false
     }
@@ -226,8 +228,8 @@ pub trait Engine: fmt::Debug + Send + Sync {
         }
     }
 
-    /// What a state reads, if it is inside one terminal or inside the copies of one. No token of the vocabulary has more
-    /// than `reach` bytes.
+    /// What a state reads, if it is inside one terminal or inside the copies of one. No token of the vocabulary has
+    /// more than `reach` bytes.
     ///
     /// Engines without such knowledge return `None`.
     ///
@@ -273,11 +275,11 @@ pub trait Engine: fmt::Debug + Send + Sync {
         deadline: &Deadline,
     ) -> Result<Option<ShortestCompletion>, LimitExceeded>;
 
-    /// Whether the length of each shortest completion is an upper bound of the tokens that spell it: from every state that a
-    /// token led to, some token leads to a state of a shorter completion.
+    /// Whether the length of each shortest completion is an upper bound of the tokens that spell it: from every state
+    /// that a token led to, some token leads to a state of a shorter completion.
     ///
-    /// Each byte of a completion is a token, so it is one, unless the grammar counts tokens and a part cannot be ended along
-    /// its shortest text.
+    /// Each byte of a completion is a token, so it is one, unless the grammar counts tokens and a part cannot be ended
+    /// along its shortest text.
     ///
     /// # Errors
     /// When a limit is exceeded.

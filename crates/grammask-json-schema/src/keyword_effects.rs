@@ -24,8 +24,8 @@ pub enum KeywordKind {
     Annotation,
     /// Cannot be enforced exactly, or has an invalid value.
     Refused,
-    /// Constrains nothing at its place: it admits all values, the draft does not have it, a keyword that it belongs to is
-    /// missing, or no value is compared with its schema.
+    /// Constrains nothing at its place: it admits all values, the draft does not have it, a keyword that it belongs to
+    /// is missing, or no value is compared with its schema.
     Idle,
     /// Not a keyword of JSON Schema.
     Unknown,
@@ -123,8 +123,8 @@ const CONSTRAINTS: [&str; 47] = [
     "x-grammask-unenforceable",
 ];
 
-/// The keywords of all subschemas of `schema`, a JSON text, with their effects, in the order of the text. Documents that
-/// references name are not part of it. `options.on_unsupported` has no effect.
+/// The keywords of all subschemas of `schema`, a JSON text, with their effects, in the order of the text. Documents
+/// that references name are not part of it. `options.on_unsupported` has no effect.
 ///
 /// ```
 /// use grammask_diagnostics::Limits;

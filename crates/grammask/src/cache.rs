@@ -478,3 +478,35 @@ impl GrammarCache {
         self.grammar_error(diagnostic)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use grammask_diagnostics::Span;
+    use grammask_grammar::GrammarBuilder;
+    use grammask_vocabulary::TokenTexts;
+
+    use super::*;
+    use crate::CompiledGrammar;
+
+    /// A single step can exceed the limit, before the size of the caches is checked again.
+    #[test]
+    fn texts_begin_with_fresh_caches_after_one_has_exceeded_the_memory_limit() {
+        let texts: TokenTexts = [Some("a"), None].into_iter().collect();
+        let vocabulary = Arc::new(Vocabulary::new(texts, vec![], vec![1], None).expect("a vocabulary"));
+        let mut builder = GrammarBuilder::new("");
+        let start = builder.nonterminal("start", Span::default());
+        let body = builder.literal(b"aa", Span::default());
+        builder.define(start, body, Span::default());
+        let compiled = CompiledGrammar::new(&builder.finish(start), vocabulary, CompileOptions::default())
+            .expect("a valid grammar");
+        let mut matcher = compiled.matcher();
+        let first = matcher.cache().clone();
+        assert_eq!(compiled.matcher().cache().id(), first.id());
+        first.limit_error(LimitExceeded::new("time", 1));
+        assert_eq!(compiled.matcher().cache().id(), first.id());
+        first.limit_error(LimitExceeded::new("memory_bytes", 1));
+        assert_ne!(compiled.matcher().cache().id(), first.id());
+        assert!(matcher.accept_bytes(b"a").expect("no limit"));
+        assert_ne!(matcher.cache().id(), first.id());
+    }
+}

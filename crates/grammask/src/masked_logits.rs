@@ -6,7 +6,8 @@
 //! a polynomial in single precision, which compilers vectorise; sums of eight logits are added in double precision. The
 //! result equals a softmax in double precision within 1e-6.
 //!
-//! The functions are inlined into their callers, so a caller for a target feature such as AVX2 has them compiled for it.
+//! The functions are inlined into their callers, so a caller for a target feature such as AVX2 has them compiled for
+//! it.
 
 /// Number of logits of a block: the block stays in the first cache between its maximum and its sums.
 const BLOCK: usize = 4096;
@@ -15,21 +16,44 @@ const WORD: usize = 32;
 /// Number of logits that a sum in single precision has at most, which bounds its rounding error.
 const TERMS: usize = 8;
 
+/// A number that holds all values of a format of logits.
+pub trait LogitValue: Copy + PartialOrd + Into<f64> {
+    /// Negative infinity.
+    const LOWEST: Self;
+
+    /// The difference from the largest value, in single precision.
+    fn below(self, maximum: Self) -> f32;
+}
+
+impl LogitValue for f32 {
+    const LOWEST: Self = Self::NEG_INFINITY;
+
+    #[inline(always)]
+    fn below(self, maximum: Self) -> f32 {
+        self - maximum
+    }
+}
+
+impl LogitValue for f64 {
+    const LOWEST: Self = Self::NEG_INFINITY;
+
+    #[inline(always)]
+    fn below(self, maximum: Self) -> f32 {
+        (self - maximum) as f32
+    }
+}
+
 /// A format of logits.
 pub trait LogitFormat {
     /// How numpy stores a logit.
     type Bits: Copy;
-    /// A type that has all values of the format.
-    type Value: Copy + PartialOrd + Into<f64>;
+    /// The values.
+    type Value: LogitValue;
     /// Negative infinity.
     const REFUSED: Self::Bits;
-    /// Negative infinity.
-    const LOWEST: Self::Value;
 
     /// The value of a logit.
     fn value(bits: Self::Bits) -> Self::Value;
-    /// The difference of two values, in single precision.
-    fn difference(value: Self::Value, maximum: Self::Value) -> f32;
 }
 
 /// The single precision of IEEE 754.
@@ -40,16 +64,10 @@ impl LogitFormat for Float32 {
     type Bits = f32;
     type Value = f32;
     const REFUSED: f32 = f32::NEG_INFINITY;
-    const LOWEST: f32 = f32::NEG_INFINITY;
 
     #[inline(always)]
     fn value(bits: f32) -> f32 {
         bits
-    }
-
-    #[inline(always)]
-    fn difference(value: f32, maximum: f32) -> f32 {
-        value - maximum
     }
 }
 
@@ -61,16 +79,10 @@ impl LogitFormat for Float64 {
     type Bits = f64;
     type Value = f64;
     const REFUSED: f64 = f64::NEG_INFINITY;
-    const LOWEST: f64 = f64::NEG_INFINITY;
 
     #[inline(always)]
     fn value(bits: f64) -> f64 {
         bits
-    }
-
-    #[inline(always)]
-    fn difference(value: f64, maximum: f64) -> f32 {
-        (value - maximum) as f32
     }
 }
 
@@ -82,16 +94,10 @@ impl LogitFormat for BFloat16 {
     type Bits = u16;
     type Value = f32;
     const REFUSED: u16 = 0xff80;
-    const LOWEST: f32 = f32::NEG_INFINITY;
 
     #[inline(always)]
     fn value(bits: u16) -> f32 {
         f32::from_bits(u32::from(bits) << 16)
-    }
-
-    #[inline(always)]
-    fn difference(value: f32, maximum: f32) -> f32 {
-        value - maximum
     }
 }
 
@@ -103,7 +109,6 @@ impl LogitFormat for Float16 {
     type Bits = u16;
     type Value = f32;
     const REFUSED: u16 = 0xfc00;
-    const LOWEST: f32 = f32::NEG_INFINITY;
 
     /// The exponent is moved by a multiplication, which subnormal numbers need anyway.
     #[inline(always)]
@@ -113,11 +118,6 @@ impl LogitFormat for Float16 {
         let special =
             if bits & 0x7c00 == 0x7c00 { 0x7f80_0000 | (bits & 0x03ff) << 13 } else { magnitude.to_bits() };
         f32::from_bits(special | (bits & 0x8000) << 16)
-    }
-
-    #[inline(always)]
-    fn difference(value: f32, maximum: f32) -> f32 {
-        value - maximum
     }
 }
 
@@ -181,7 +181,7 @@ struct Sums<F: LogitFormat, const FUSED: bool> {
 impl<F: LogitFormat, const FUSED: bool> Sums<F, FUSED> {
     #[inline(always)]
     fn of(logits: &mut [F::Bits], mask: &[u32]) -> MaskEffect {
-        let mut sums = Self { maximum: F::LOWEST, preferred: None, all: 0.0, legal: 0.0 };
+        let mut sums = Self { maximum: F::Value::LOWEST, preferred: None, all: 0.0, legal: 0.0 };
         for (block, logits) in logits.chunks_mut(BLOCK).enumerate() {
             let words = mask.get(block * (BLOCK / WORD)..).unwrap_or_default();
             sums.add(logits, words, block * BLOCK);
@@ -255,7 +255,7 @@ impl WordSums {
         maximum: F::Value,
     ) {
         for (bit, logit) in logits.iter_mut().enumerate() {
-            let weight = exponential::<FUSED>(F::difference(F::value(*logit), maximum));
+            let weight = exponential::<FUSED>(F::value(*logit).below(maximum));
             let is_legal = word & (1 << bit) != 0;
             self.all[bit] += weight;
             self.legal[bit] += if is_legal { weight } else { 0.0 };
@@ -268,7 +268,7 @@ impl WordSums {
 #[inline(always)]
 fn maximum_of<F: LogitFormat>(logits: &[F::Bits]) -> F::Value {
     let larger = |value: F::Value, largest: F::Value| if value > largest { value } else { largest };
-    let mut lanes = [F::LOWEST; WORD];
+    let mut lanes = [F::Value::LOWEST; WORD];
     let (words, rest) = logits.as_chunks::<WORD>();
     for word in words {
         for bit in 0..WORD {
@@ -276,7 +276,7 @@ fn maximum_of<F: LogitFormat>(logits: &[F::Bits]) -> F::Value {
         }
     }
     let rest = rest.iter().map(|&logit| F::value(logit));
-    lanes.into_iter().chain(rest).fold(F::LOWEST, |largest, value| larger(value, largest))
+    lanes.into_iter().chain(rest).fold(F::Value::LOWEST, |largest, value| larger(value, largest))
 }
 
 /// The sum, by pairs.
@@ -316,8 +316,8 @@ fn exponential<const FUSED: bool>(x: f32) -> f32 {
     polynomial * power
 }
 
-/// The coefficients of the polynomial, from that of the highest degree on: `(exp(r) - 1) / r` interpolated in double precision
-/// at five Chebyshev nodes. Relative error of `exp(r)`: 2.1e-7.
+/// The coefficients of the polynomial, from that of the highest degree on: `(exp(r) - 1) / r` interpolated in double
+/// precision at five Chebyshev nodes. Relative error of `exp(r)`: 2.1e-7.
 const COEFFICIENTS: [f32; 6] = [0.008_363_17, 0.041_875_65, 0.166_665_78, 0.499_993_7, 1.0, 1.0];
 
 #[cfg(test)]

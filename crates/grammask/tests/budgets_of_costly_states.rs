@@ -1,6 +1,7 @@
 //! Token budgets where searches take too much work: the costs are bounds, and texts still end within their budgets.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use grammask::grammar::Code;
 use grammask::lexing::{
@@ -8,7 +9,7 @@ use grammask::lexing::{
     TerminalPattern, TerminalRole, TerminalSource,
 };
 use grammask::vocabulary::{TokenTexts, Vocabulary};
-use grammask::{CompileOptions, CompiledGrammar, Limits, Matcher, frontends};
+use grammask::{CompileOptions, CompiledGrammar, Deadline, Engine, Limits, Matcher, frontends};
 
 /// A vocabulary of some texts, and an end token.
 fn vocabulary(texts: &[&[u8]]) -> Arc<Vocabulary> {
@@ -71,6 +72,9 @@ fn nested_repetitions_with_counted_tokens() {
     let vocabulary = Vocabulary::new(texts, special, vec![end], None).expect("a vocabulary");
     let compiled = CompiledGrammar::new(&grammar, Arc::new(vocabulary), CompileOptions::default())
         .expect("a valid grammar");
+    let deadline = Deadline::after(Duration::from_secs(60));
+    let bounds = compiled.cache().engine().length_bounds_tokens(compiled.vocabulary(), &deadline);
+    assert_eq!(bounds, Ok(true));
     let mut text = compiled.matcher();
     let minimum = text.tokens_to_finish().expect("a completion");
     assert!(minimum > 15);

@@ -126,8 +126,8 @@ mod tests {
     use crate::sketch::sketch;
     use crate::{Automata, StateId};
 
-    /// The length of the longest path of live states; `None` if there is a cycle. Removes states without successors until
-    /// a fixpoint.
+    /// The length of the longest path of live states; `None` if there is a cycle. Removes states without successors
+    /// until a fixpoint.
     fn longest_path(automata: &mut Automata, start: StateId) -> Option<u32> {
         let mut successor_lists: Vec<(StateId, Vec<StateId>)> = Vec::new();
         let mut found = vec![start];

@@ -74,8 +74,8 @@ impl Terms {
         operands.iter().any(is_exclusion) && !operands.iter().all(is_exclusion)
     }
 
-    /// An upper bound of a language: the intersection at the head of a concatenation without its finite operands, and the
-    /// tail. `None` unless there are finite and other operands.
+    /// An upper bound of a language: the intersection at the head of a concatenation without its finite operands, and
+    /// the tail. `None` unless there are finite and other operands.
     pub(crate) fn without_finite_operands(&mut self, term: TermId) -> Option<TermId> {
         let (head, tail) = self.split_head(term);
         let Term::Intersection(operands) = self.get(head) else { return None };

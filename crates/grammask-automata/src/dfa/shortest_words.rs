@@ -8,8 +8,8 @@
 //! searches only leave the shortest path where others may be as short.
 //!
 //! An intersection with finite languages, such as limits of lengths, has a state per position and state of the other
-//! operands. The smallest of the shortest words of the other operands alone is that of the intersection, if it is one of its
-//! words, and mostly it is far from the limits.
+//! operands. The smallest of the shortest words of the other operands alone is that of the intersection, if it is one
+//! of its words, and mostly it is far from the limits.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -103,8 +103,8 @@ impl ShortestWords {
         }
     }
 
-    /// The shortest word of an intersection without its finite operands, if all operands have it. Memoised for the states
-    /// on the way.
+    /// The shortest word of an intersection without its finite operands, if all operands have it. Memoised for the
+    /// states on the way.
     fn word_without_limits(
         &mut self,
         automata: &mut Automata,
@@ -165,8 +165,8 @@ impl ShortestWords {
     }
 
     /// For each of `starts` the maximum number of bytes to acceptance, over the states that nonempty words reach with
-    /// any bytes; `None` for a start from which a word begins that cannot be completed. `None` for all if there are more
-    /// than `max_states` states. Their number is subtracted from it.
+    /// any bytes; `None` for a start from which a word begins that cannot be completed. `None` for all if there are
+    /// more than `max_states` states. Their number is subtracted from it.
     ///
     /// Cost: linear in the states and their transitions, which are made.
     ///

@@ -113,8 +113,8 @@ impl ScalarLanguages {
         Ok(self.inhabited(term)?.is_none())
     }
 
-    /// A language that has a word; `None` if it is empty. An intersection with a single word is that word: an automaton of
-    /// the other operands would be made again for each word.
+    /// A language that has a word; `None` if it is empty. An intersection with a single word is that word: an automaton
+    /// of the other operands would be made again for each word.
     pub(crate) fn inhabited(&mut self, term: TermId) -> Result<Option<TermId>, LimitExceeded> {
         // The states of the other operands are shared by many words.
         let terms = self.automata.terms();

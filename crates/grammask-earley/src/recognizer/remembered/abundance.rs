@@ -13,19 +13,19 @@ use super::super::ItemState;
 
 /// Maximum number of states of a terminal in which a self-loop is looked for, or whose words are counted.
 const MAX_STATES: usize = 256;
-/// Number of values of which none can be missing, so that they need not be counted. Remembered values have ids of 32 bits;
-/// the fresh values ahead are counted with 32 bits, and a token has fewer bytes than that.
+/// Number of values of which none can be missing, so that they need not be counted. Remembered values have ids of 32
+/// bits; the fresh values ahead are counted with 32 bits, and a token has fewer bytes than that.
 const MIN_ABUNDANT: u64 = 1 << 36;
 /// Maximum length of the words that are counted.
 const MAX_WORD: usize = 40;
-/// Bytes of which different words make different values, next to the same bytes: of letters or of digits in a string, and
-/// of digits in a number, before or after its point. A text with `0` may be another spelling of the same number.
+/// Bytes of which different words make different values, next to the same bytes: of letters or of digits in a string,
+/// and of digits in a number, before or after its point. A text with `0` may be another spelling of the same number.
 const LETTERS: [RangeInclusive<u8>; 2] = [b'a'..=b'z', b'"'..=b'"'];
 const DIGITS: [RangeInclusive<u8>; 2] = [b'1'..=b'9', b'"'..=b'"'];
 
 /// The analysis of a grammar: a symbol is abundant if a terminal of it has at least [`MIN_ABUNDANT`] texts, or a
-/// self-loop, that change the value. In JSON, that is a loop on a letter, which is in a string or literal, or on a digit
-/// other than 0 outside of exponents.
+/// self-loop, that change the value. In JSON, that is a loop on a letter, which is in a string or literal, or on a
+/// digit other than 0 outside of exponents.
 pub(in super::super) struct Abundance<'a> {
     form: &'a NormalForm,
     automata: &'a mut Automata,

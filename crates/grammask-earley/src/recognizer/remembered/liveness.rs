@@ -1,9 +1,9 @@
 //! Whether a value can still be completed as its condition demands.
 //!
-//! If no remembered value can begin with the prefix of a fresh or different value, every completion of it is one. Otherwise a
-//! search through the texts that remembered values begin with looks for a way out: a complete value that satisfies the
-//! condition, or for fresh values a prefix with which no remembered value begins. The search visits pairs of a set and
-//! a prefix, so it is bounded by the lengths of the remembered values; usually the first byte leads out.
+//! If no remembered value can begin with the prefix of a fresh or different value, every completion of it is one.
+//! Otherwise a search through the texts that remembered values begin with looks for a way out: a complete value that
+//! satisfies the condition, or for fresh values a prefix with which no remembered value begins. The search visits pairs
+//! of a set and a prefix, so it is bounded by the lengths of the remembered values; usually the first byte leads out.
 
 use rustc_hash::FxHashMap;
 
@@ -155,8 +155,9 @@ impl Builder {
     }
 }
 
-/// All bytes. A depth-first search follows the last one first: those that end strings, arrays and objects, then those that lead most
-/// directly to the end of a value, not white space, escapes, other spellings of numbers, or further members and levels.
+/// All bytes. A depth-first search follows the last one first: those that end strings, arrays and objects, then those
+/// that lead most directly to the end of a value, not white space, escapes, other spellings of numbers, or further
+/// members and levels.
 pub(super) fn bytes_by_preference() -> impl Iterator<Item = u8> {
     const DETOURS: &[u8] = b" \t\r\n\\+eE.0[{,";
     const ENDS: &[u8] = b"}]\"";

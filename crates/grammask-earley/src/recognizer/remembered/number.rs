@@ -18,8 +18,8 @@ pub(super) struct NumberValue {
 pub(super) struct NumberPrefix {
     pub(super) is_negative: bool,
     pub(super) phase: NumberPhase,
-    /// The digits without zeros at either end. Zeros between them are one item, so a search for the value of `1e100000`
-    /// among numbers without exponents takes one step per zero, and not one per pair of zeros.
+    /// The digits without zeros at either end. A run of zeros between them is one item, so a digit after any number of
+    /// zeros takes constant time.
     pub(super) digits: ChainId,
     /// The zeros after them.
     pub(super) zeros: u32,
@@ -42,7 +42,7 @@ pub(super) enum NumberPhase {
 /// Maximum of exponents. Numbers of larger exponents, with 36 digits or more, are equal if their digits are.
 const MAX_EXPONENT: i128 = 10_i128.pow(36);
 
-/// The item for no zeros in [`NumberPrefix::digits`], greater than any digit; that for `n` zeros is greater by `n`.
+/// A run of `n` zeros in [`NumberPrefix::digits`] is the item `ZEROS + n`, greater than any digit.
 const ZEROS: u32 = 1 << 8;
 
 impl NumberValue {
