@@ -9,7 +9,7 @@ use grammask::lexing::{
     TerminalPattern, TerminalRole, TerminalSource,
 };
 use grammask::vocabulary::{TokenTexts, Vocabulary};
-use grammask::{CompileOptions, CompiledGrammar, Deadline, Engine, Limits, Matcher, frontends};
+use grammask::{CompileOptions, CompiledGrammar, Deadline, Limits, Matcher, frontends};
 
 /// A vocabulary of some texts, and an end token.
 fn vocabulary(texts: &[&[u8]]) -> Arc<Vocabulary> {
