@@ -99,7 +99,7 @@ struct Counts {
     refused: u64,
     /// Combinations for which no completion is known, so that no budget is accepted.
     endless: u64,
-    /// Combinations that exceed a limit before a budget is accepted.
+    /// Combinations that exceed a limit before a budget is accepted, or without one.
     limited: u64,
 }
 
@@ -112,11 +112,15 @@ fn cost(matcher: &Matcher) -> Result<Option<u32>, GrammarError> {
     }
 }
 
-/// The legal tokens without a budget, with the costs of the states after them.
-fn costs(matcher: &Matcher) -> BTreeMap<TokenId, Option<u32>> {
+/// The legal tokens without a budget, with the costs of the states after them; `None` if the legal tokens alone exceed a
+/// limit, as those of texts with exponentially many sets of values do.
+fn costs(matcher: &Matcher) -> Option<BTreeMap<TokenId, Option<u32>>> {
     let mut free = matcher.clone();
     free.set_budget(None).expect("no budget is always possible");
-    let mask = free.mask().expect("a text with a budget can continue");
+    let mask = match free.mask() {
+        Err(error) if error.code() == Code::LimitExceeded => return None,
+        mask => mask.expect("a text with a budget can continue"),
+    };
     let after = |token| {
         let mut longer = free.clone();
         match longer.accept(token) {
@@ -131,7 +135,7 @@ fn costs(matcher: &Matcher) -> BTreeMap<TokenId, Option<u32>> {
             }
         }
     };
-    mask.iter().map(after).collect()
+    Some(mask.iter().map(after).collect())
 }
 
 /// The token of a sampler.
@@ -189,15 +193,17 @@ fn check(compiled: &Arc<CompiledGrammar>, draw: &Draw, counts: &mut Counts) {
     };
     text.set_budget(Some(budget)).expect("it suffices");
     // The search for the fewest tokens gives up where states are large.
-    let oracle = (!draw.is_large).then(|| DistanceGraph::new(&compiled.matcher()));
-    let oracle = oracle.filter(|oracle| oracle.largest <= MAX_ITEMS);
+    let oracle = if draw.is_large { None } else { DistanceGraph::new(&compiled.matcher(), MAX_ITEMS) };
     for &index in &draw.indices {
         if text.is_finished() {
             break;
         }
         let left = text.budget().expect("it has a budget");
         assert_eq!(left as usize + text.tokens().len(), budget as usize);
-        let all = costs(&text);
+        let Some(all) = costs(&text) else {
+            counts.limited += 1;
+            return;
+        };
         let legal: Vec<(TokenId, u32)> = all
             .iter()
             .filter_map(|(&token, &cost)| Some((token, cost.filter(|&cost| cost < left)?)))

@@ -163,7 +163,7 @@ fn check(compile: &Compile<'_>, walk: &[Step], slack: u32, end: EndMode) {
     options.end = end;
     let Ok(compiled) = compile(options.clone()) else { return };
     let vocabulary = compiled.vocabulary().clone();
-    let oracle = DistanceGraph::new(&compiled.matcher());
+    let oracle = DistanceGraph::new(&compiled.matcher(), usize::MAX).expect("no limit");
     // The oracle's states belong to its caches, so the text is read by a grammar with the same ones.
     let mut text = compiled.matcher();
     let Some(minimum) = compare_minimum(&text, &oracle) else { return };

@@ -18,8 +18,6 @@ pub type State = (SetId, bool);
 
 /// The states within reach of a text, and the fewest tokens that finish each.
 pub struct DistanceGraph {
-    /// The size of the largest state.
-    pub largest: usize,
     pub next: BTreeMap<State, BTreeMap<TokenId, State>>,
     fewest: BTreeMap<State, u32>,
     /// For each state the distance to a state that was not explored; absent if there is none.
@@ -40,27 +38,23 @@ pub fn state(matcher: &Matcher) -> State {
 }
 
 impl DistanceGraph {
-    /// Explores the states after a matcher, which has no budget.
-    pub fn new(matcher: &Matcher) -> Self {
+    /// Explores the states after a matcher, which has no budget; `None` if one has more than `max_items` items.
+    pub fn new(matcher: &Matcher, max_items: usize) -> Option<Self> {
         let size = matcher.compiled().vocabulary().size() as u32;
         let mut next: BTreeMap<State, BTreeMap<TokenId, State>> = BTreeMap::new();
         let mut seen = BTreeSet::from([state(matcher)]);
         let mut queue = VecDeque::from([matcher.clone()]);
-        let mut largest = 0;
         while let Some(text) = queue.pop_front() {
             if next.len() >= MAX_STATES || seen.len() >= MAX_SEEN {
                 break;
             }
-            largest = text.cache().engine().state_size(text.set()).max(largest);
+            if text.cache().engine().state_size(text.set()) > max_items {
+                return None;
+            }
             let mut after = BTreeMap::new();
             for token in (0..size).map(TokenId) {
                 let mut longer = text.clone();
-                // A state with too many items is not explored, and no state of a case with one is compared.
-                let accepted = longer.accept(token);
-                if accepted.is_err() {
-                    largest = usize::MAX;
-                }
-                if accepted.is_ok_and(|accepted| accepted) {
+                if longer.accept(token).ok()? {
                     after.insert(token, state(&longer));
                     if seen.insert(state(&longer)) {
                         queue.push_back(longer);
@@ -72,7 +66,7 @@ impl DistanceGraph {
         let ends = seen.iter().copied().filter(|state| state.1).map(|state| (state, 0)).collect();
         let open = seen.iter().copied().filter(|state| !next.contains_key(state)).map(|state| (state, 0));
         let unexplored = distances(&next, open.collect());
-        Self { largest, fewest: distances(&next, ends), unexplored, next }
+        Some(Self { fewest: distances(&next, ends), unexplored, next })
     }
 
     /// The fewest tokens that finish the text in a state.

@@ -58,14 +58,26 @@ impl Values {
 
     /// Whether a prefix that is JSON so far can become one that is no JSON value. May be true where it cannot.
     fn can_become_other(&self, prefix: PrefixId, other: PrefixId) -> bool {
-        match (self.prefix(prefix), self.prefix(other)) {
-            _ if prefix == Self::EMPTY_JSON => true,
+        if prefix == Self::EMPTY_JSON {
+            return true;
+        }
+        // The last prefix of the text that is JSON so far.
+        let last = match self.prefix(other).token {
+            Token::Invalid(at, _) => at,
+            _ => other,
+        };
+        match (self.prefix(prefix), self.prefix(last)) {
             // What is JSON so far does not become empty again.
-            (_, Prefix { token: Token::Invalid(at, _), .. }) => at != Self::EMPTY_JSON,
-            (
-                Prefix { frame: None, token: Token::String(read, _) },
-                Prefix { frame: None, token: Token::String(whole, _) },
-            ) => self.chains.begins_with(whole, read),
+            _ if last == Self::EMPTY_JSON => false,
+            // Nor is an array or object begun after another value.
+            (Prefix { frame: None, .. }, Prefix { frame: Some(_), .. }) => false,
+            (Prefix { token: Token::String(read, _), frame: None }, Prefix { token, .. }) => match token {
+                Token::String(whole, _) => self.chains.begins_with(whole, read),
+                Token::Done(value) => {
+                    matches!(self.value(value), Value::String(whole) if self.chains.begins_with(*whole, read))
+                }
+                _ => false,
+            },
             _ => true,
         }
     }

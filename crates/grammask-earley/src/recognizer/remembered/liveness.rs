@@ -17,6 +17,10 @@ use super::environment::ScopeEnd;
 use super::frontier::Frontier;
 use super::value_set::ValueSetId;
 
+/// Maximum number of states of a search inside numbers with more zeros than remembered numbers have digits.
+/// Inside values that are remembered in turn, each number of zeros is a state of its own.
+const MAX_SHORTENED: usize = 1 << 10;
+
 /// A state, the remembered values, and the kind of the condition.
 type LivenessKey = (ValueState, ValueSetId, ValueKind);
 
@@ -112,9 +116,9 @@ impl Builder {
         let digits = self.remembered.sets.values(remembered).map(|value| values.digits(value)).max();
         let digits = digits.unwrap_or(0).saturating_add(1);
         let mut frontier = Frontier::new(from);
-        let (mut has_exponents, mut is_shortened) = (false, false);
+        let (mut has_exponents, mut is_incomplete, mut shortened) = (false, false, 0);
         while let Some(state) = frontier.next() {
-            if frontier.len() > self.limits.set_items {
+            if frontier.len() > self.limits.set_items || shortened > MAX_SHORTENED {
                 return Err(LimitExceeded::new("set_items", self.limits.set_items));
             }
             for byte in bytes_by_preference() {
@@ -143,11 +147,12 @@ impl Builder {
                     None => {}
                 }
                 let prefix = self.remembered.values.saturated(next.prefix, digits);
-                is_shortened |= self.remembered.values.has_fewer_integer_zeros(prefix, next.prefix);
+                shortened += usize::from(prefix != self.remembered.values.prefix(next.prefix));
+                is_incomplete |= self.remembered.values.has_fewer_integer_zeros(prefix, next.prefix);
                 frontier.discover(next, (next.set, prefix));
             }
         }
-        if is_shortened && has_exponents {
+        if is_incomplete && has_exponents {
             // An exponent might take back the zeros that were not followed.
             return Err(LimitExceeded::new("set_items", self.limits.set_items));
         }
