@@ -229,7 +229,15 @@ fn check(compiled: &Arc<CompiledGrammar>, draw: &Draw, counts: &mut Counts) {
         assert!(text.accept(token).expect("no limit"));
     }
     // A budget far from its end need not be spent.
-    for &token in &text.shortest_completion().expect("it can be finished").tokens {
+    let completion = match text.shortest_completion() {
+        // All of its texts go through states with too many items, with a budget or without.
+        Err(error) if error.to_string().contains("set_items") => {
+            counts.limited += 1;
+            return;
+        }
+        completion => completion.expect("it can be finished"),
+    };
+    for &token in &completion.tokens {
         assert!(text.mask().expect("no limit").contains(token));
         assert!(text.accept(token).expect("no limit"));
     }
