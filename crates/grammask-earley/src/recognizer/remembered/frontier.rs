@@ -41,14 +41,16 @@ impl Frontier {
         }
     }
 
-    /// Adds a state after the one that `next` returned; `key` identifies it.
-    pub(super) fn discover(&mut self, state: ValueState, key: (SetId, Prefix)) {
-        if self.discovered.insert(key) {
+    /// Adds a state after the one that `next` returned, and whether it is new; `key` identifies it.
+    pub(super) fn discover(&mut self, state: ValueState, key: (SetId, Prefix)) -> bool {
+        let is_new = self.discovered.insert(key);
+        if is_new {
             self.queue.push_back(state);
             if self.is_depth_first {
                 self.stack.push(state);
             }
         }
+        is_new
     }
 
     /// Number of states that were discovered.

@@ -19,7 +19,7 @@ use super::value_set::ValueSetId;
 
 /// Maximum number of states of a search inside numbers with more zeros than remembered numbers have digits.
 /// Inside values that are remembered in turn, each number of zeros is a state of its own.
-const MAX_SHORTENED: usize = 1 << 10;
+const MAX_SHORTENED: usize = 1 << 12;
 
 /// A state, the remembered values, and the kind of the condition.
 type LivenessKey = (ValueState, ValueSetId, ValueKind);
@@ -141,9 +141,10 @@ impl Builder {
                     None => {}
                 }
                 let prefix = self.remembered.values.saturated(next.prefix, digits);
-                shortened += usize::from(prefix != self.remembered.values.prefix(next.prefix));
+                let is_shortened = prefix != self.remembered.values.prefix(next.prefix);
                 is_incomplete |= self.remembered.values.has_fewer_integer_zeros(prefix, next.prefix);
-                frontier.discover(next, (next.set, prefix));
+                let is_new = frontier.discover(next, (next.set, prefix));
+                shortened += usize::from(is_shortened && is_new);
             }
         }
         if is_incomplete && has_exponents {
