@@ -155,7 +155,14 @@ BUNDLED = {
         "contextual",
         RefusedTerminals(("NAME", "INCREMENT", *_RESERVED_WORDS)),
         {"file": "start", "statements": "statements", "expression": "expression"},
-        lexical_rules=("template", "tagged_template"),
+        lexical_rules=(
+            "template",
+            "tagged_template",
+            "regex",
+            "regex_content",
+            "regex_groups",
+            "regex_group",
+        ),
     ),
     "json": BundledGrammar(
         "JSON (RFC 8259)", "basic", None, {"file": "start", "object": "object", "array": "array"}
