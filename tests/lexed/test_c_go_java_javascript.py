@@ -275,6 +275,8 @@ def test_java_where_it_is_special(body: str, *, is_java: bool) -> None:
         ("a.if = { else: 1, new() {} }.else", True),
         ("class A { if() {} static new = 1 }", True),
         ("import { default as a } from 'b'\nexport { a as if }", True),
+        ("import a from 'b' with { type: 'json' }\nexport * from 'c' with { 'd': 'e', if: 'f', }", True),
+        ("import a from 'b' with { type }", False),
         ("let async = get, of = from\nstatic: as", True),
         ("switch (a) { casex: b }", False),
         ("switch (a) { case(x): b }", True),
