@@ -30,7 +30,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
-from grammask import CompiledGrammar, Grammar, Vocabulary
+from grammask import CompiledGrammar, Grammar, Limits, Vocabulary
 from grammask._grammask import embedded_vocabulary
 from grammask.markdown.languages import LANGUAGE_NAMES
 from grammask.tools import read_calls
@@ -45,6 +45,8 @@ _SAMPLES = int(os.environ.get("GRAMMASK_SAMPLES", "1000"))
 _LANGUAGES = ("python", "sql", "json", "javascript")
 _FENCES = ("```", "````", "~~~")
 _READER = MarkdownIt("commonmark")
+_LIMITS = Limits(seconds=600)
+"""The shortest end of a text in JavaScript takes seconds of CPU time, which is more on a busy machine."""
 
 
 def parser_error(language: str, code: str) -> str | None:
@@ -337,7 +339,7 @@ def check_samples() -> None:
     weights[256 : 256 + len(_PIECES)] = 6
     rng = np.random.default_rng(0)
     answer = Grammar.markdown_answer(_LANGUAGES, fences=_FENCES, max_indent=3, min_blocks=1).compile(
-        vocabulary
+        vocabulary, limits=_LIMITS
     )
     start = time.perf_counter()
     codes = []
@@ -361,7 +363,7 @@ def check_samples() -> None:
             grammar = Grammar.from_tools(
                 tools, style=style, tool_choice="required", parallel=False, vocabulary=vocabulary
             )
-            compiled = grammar.compile(vocabulary)
+            compiled = grammar.compile(vocabulary, limits=_LIMITS)
             for _ in range(_SAMPLES // (2 * len(_LANGUAGES))):
                 output = sample(compiled, vocabulary, weights, rng)
                 (call,) = read_calls(output, style, tools)[1]

@@ -43,11 +43,13 @@ class Source(NamedTuple):
 
 
 INSTEAD_OF_LEXICAL_RULES = {
-    "javascript": r"""template: TEMPLATE
+    "javascript": r"""template{inside, waits}: TEMPLATE
 _IN_BRACES_3: /([^{}`]|`[^`]*`)*/
 _IN_BRACES_2: _IN_BRACES_3 ("{" _IN_BRACES_3 "}" _IN_BRACES_3)*
 _IN_BRACES: _IN_BRACES_2 ("{" _IN_BRACES_2 "}" _IN_BRACES_2)*
 TEMPLATE: "`" (/[^`\\$]/ | /\\(.|\n)/ | /\$(?!\{)/ | "${" _IN_BRACES "}")* "`"
+regex: REGEX
+REGEX: /\/([^*\/\\\[\n]|\\[^\n]|\[([^\]\\\n]|\\[^\n])*\])([^\/\\\[\n]|\\[^\n]|\[([^\]\\\n]|\\[^\n])*\])*\/[dgimsuvy]*/
 """,
     "python": r"""formatted: FORMATTED | LONG_FORMATTED
 LONG_FORMATTED.3: /(f|fr|rf)("{3}([^"\\]|\\.|"{1,2}([^"\\]|\\.))*"{3}|'{3}([^'\\]|\\.|'{1,2}([^'\\]|\\.))*'{3})/is
@@ -72,6 +74,11 @@ def source(name: str) -> Source:
     if not isinstance(grammar.postlex, RefusedTerminals | None):
         raise ValueError(f"the peers have no indentation, so they cannot be given the grammar {name!r}")
     return Source(text, grammar.lexer, grammar.postlex)
+
+
+def _absent_terminals(name: str) -> tuple[str, ...]:
+    whole, _ = PARTS.get(name, (name, None))
+    return bundled(whole).absent_terminals
 
 
 class Terminal(NamedTuple):
@@ -106,6 +113,7 @@ def llguidance_lark(name: str) -> str:
     grammar = plain(name)
     rules = _rules(source(name).text)
     lines = [f"{'text' if rule == 'start' else rule}: {body}" for rule, body in rules]
+    lines += [f"{absent}: {_ABSENT_TEXT}" for absent in _absent_terminals(name)]
     ignored = f"IGNORED: ({' | '.join(grammar.ignored)})+"
     if name in ON_THE_SAME_LINE:
         return "\n".join([*_with_ignored_inside(name, [*lines, "start: text IGNORED?"]), ignored]) + "\n"
@@ -159,6 +167,7 @@ def plain(name: str, rules_instead: str = "") -> PlainGrammar:
         lexer=grammar.lexer,
         newline=None,
         always_accepted=list(getattr(grammar.refused, "always_accept", ())),
+        absent_terminals=_absent_terminals(name),
     )
     spelled = {one[0]: f"T{index}" for index, one in enumerate(definition.terminals)}
     rules: dict[str, list[list[str]]] = defaultdict(list)
@@ -193,13 +202,16 @@ def plain(name: str, rules_instead: str = "") -> PlainGrammar:
 
 def _replaced(text: str, rules: str) -> str:
     """Return a grammar with other rules in place of those of the same names."""
-    for name in re.findall(r"^(\w+):", rules, flags=re.MULTILINE):
-        text = re.sub(rf"^{name}:(.|\n(?=[ \t]))*\n", "", text, flags=re.MULTILINE)
+    for name in re.findall(r"^(\w+)(?:\{.*\})?:", rules, flags=re.MULTILINE):
+        text = re.sub(rf"^{name}(\{{.*\}})?:(.|\n(?=[ \t]))*\n", "", text, flags=re.MULTILINE)
     return text + rules
 
 
 _USE = r"(\w+)\{([\w, ]+)\}"
-"""The use of a template: its name and its arguments."""
+"""The use of a template without other uses among its arguments: its name and its arguments."""
+
+_ABSENT_TEXT = r"/\x00{8}/"
+"""A text that no program has, for the terminals that no text has."""
 
 
 def _instance(template: str, arguments: str) -> str:
@@ -219,12 +231,15 @@ def _rules(text: str) -> list[tuple[str, str]]:
         name = pending.pop()
         if name in rules or name not in bodies:
             continue
-        for template, arguments in re.findall(_USE, bodies[name]):
+        body = bodies[name]
+        while (use := re.search(_USE, body)) is not None:
+            template, arguments = use.groups()
             parameters, general = templates[template]
             values = dict(zip(parameters, arguments.split(", "), strict=True))
             words = re.split(r"(\w+)", general)
             bodies[_instance(template, arguments)] = "".join(values.get(word, word) for word in words)
-        rules[name] = re.sub(_USE, lambda use: _instance(*use.groups()), bodies[name]).strip()
+            body = body[: use.start()] + _instance(template, arguments) + body[use.end() :]
+        rules[name] = body.strip() or '""'
         pending += re.findall(r"\b_?[a-z]\w*", re.sub(r'"(\\.|[^"\\])+"', "", rules[name]))
     return list(rules.items())
 

@@ -55,7 +55,7 @@ const chained = promise
 try { throw new Error('x') } catch { } finally { }
 try { f() } catch ({ message }) { console.log(message, `\``, a?.b) }
 switch (x) { case 1: case 'a': y(); break; default: z() }
-(function () { return /re/.test("a\
+(function () { return regex.test("a\
 b") })()
 ;[1, 2].forEach((x) => console.log(x));
 a = b ? c : d, e >>>= 1, f = async

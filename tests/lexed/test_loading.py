@@ -12,6 +12,7 @@ import lark
 import pytest
 from grammask.cli.application import application
 from grammask.lark_grammars import BUNDLED, RefusedTerminals
+from grammask.lark_grammars.loading import lark_definition
 from lark.indenter import PythonIndenter
 from typer.testing import CliRunner
 
@@ -42,6 +43,34 @@ def test_a_change_of_an_imported_file_is_another_grammar(tmp_path: Path) -> None
     for word in ("a", "b"):
         words.write_text(f'WORD: "{word}"\n')
         assert grammask.Grammar.from_lark(file).compile(BYTES).is_valid(word.encode())
+
+
+def test_absent_terminals_leave_out_alternatives() -> None:
+    text = """
+    start: item{NEVER} "." item{POSSIBLE}
+    item{mark}: "a" | mark "b" | signs{mark}
+    signs{mark}: mark "c"
+    POSSIBLE: "+"
+    %declare NEVER
+    """
+    definition = lark_definition(
+        text,
+        path="",
+        starts=["start"],
+        lexer="basic",
+        newline=None,
+        always_accepted=[],
+        absent_terminals=["NEVER"],
+    )
+    assert [(name, len(symbols)) for name, symbols, _ in definition.productions] == [
+        ("start", 3),
+        ("item{NEVER}", 1),
+        ("item{POSSIBLE}", 1),
+        ("item{POSSIBLE}", 2),
+        ("item{POSSIBLE}", 1),
+        ("signs{POSSIBLE}", 2),
+    ]
+    assert all(terminal[0] != "NEVER" for terminal in definition.terminals)
 
 
 def test_grammars_can_be_pickled() -> None:

@@ -9,12 +9,13 @@ from grammask.lark_grammars import BUNDLED
 USES = {
     "python": [" | formatted)"],
     "javascript": [
-        "                | reference{first, pattern} tagged_template\n",
-        "            | template\n",
+        "                | reference{first, pattern, inside, waits} tagged_template{inside, waits}\n",
+        "            | template{inside, waits}\n",
+        "            | regex\n",
     ],
 }
 REMAINS = {"python": ")", "javascript": ""}
-BEGINNINGS = {"python": re.compile(r"(?i)(f|fr|rf)['\"]"), "javascript": re.compile("`")}
+BEGINNINGS = {"python": re.compile(r"(?i)(f|fr|rf)['\"]"), "javascript": re.compile("`|(?<![*/])/(?![*/])")}
 
 
 def text_without_lexical_rules(name: str) -> str:

@@ -62,6 +62,7 @@ class BundledGrammar:
     postlex: BlockIndentation | RefusedTerminals | None = None
     starts: Mapping[str, str] = field(default_factory=dict)
     lexical_rules: tuple[str, ...] = ()
+    absent_terminals: tuple[str, ...] = ()
     folds_ascii_only: bool = False
 
     @property
@@ -119,6 +120,7 @@ class BundledGrammar:
             newline=None if indentation is None else indentation[0],
             always_accepted=accepted,
             lexical_rules=self.lexical_rules,
+            absent_terminals=self.absent_terminals,
             folds_ascii_only=self.folds_ascii_only,
         )
 
@@ -153,9 +155,17 @@ BUNDLED = {
     "javascript": BundledGrammar(
         "JavaScript, with its automatic semicolons",
         "contextual",
-        RefusedTerminals(("NAME", "INCREMENT", *_RESERVED_WORDS)),
-        {"file": "start", "statements": "statements", "expression": "expression"},
-        lexical_rules=("template", "tagged_template"),
+        RefusedTerminals(("NAME", "INCREMENT", "ARROW_AFTER_BREAK", "GLUED", *_RESERVED_WORDS)),
+        {"file": "start", "statements": "statements", "expression": "lone_expression"},
+        lexical_rules=(
+            "template",
+            "tagged_template",
+            "regex",
+            "regex_content",
+            "regex_groups",
+            "regex_group",
+        ),
+        absent_terminals=("NEVER",),
     ),
     "json": BundledGrammar(
         "JSON (RFC 8259)", "basic", None, {"file": "start", "object": "object", "array": "array"}

@@ -99,6 +99,7 @@ def lark_definition(
     always_accepted: list[str],
     lexical_rules: Collection[str] = (),
     ignored_rules: Collection[str] = (),
+    absent_terminals: Collection[str] = (),
     folds_ascii_only: bool = False,
 ) -> LarkDefinition:
     """Loads a lark grammar.
@@ -113,6 +114,8 @@ def lark_definition(
             parser cannot use there is not in the language.
         lexical_rules: Rules that the lexer reads as it reads terminals.
         ignored_rules: Rules that it reads so, and whose texts are allowed between all lexemes.
+        absent_terminals: Declared terminals that no text has. An argument of a template can be one of them, so that
+            alternatives of the template do not exist there.
         folds_ascii_only: Whether terminals that ignore case do so for the letters of ASCII only, as under ``re.ASCII``.
 
     Raises:
@@ -145,6 +148,7 @@ def lark_definition(
             if "i" in terminal.pattern.flags:
                 terminal.pattern.flags = frozenset({*terminal.pattern.flags, "a"})
     is_dynamic = lexer in {"dynamic", "dynamic_complete"}
+    rules = _with_texts(rules, absent_terminals)
     declared = _declared(terminals, rules, ignored)
     used = {symbol.name for rule in rules for symbol in rule.expansion}
     productions = tuple(
@@ -169,6 +173,16 @@ def lark_definition(
         tuple(name for name in lexical if name not in ignored_rules),
         tuple(ignored_rules),
     )
+
+
+def _with_texts(rules: list[Any], absent_terminals: Collection[str]) -> list[Any]:
+    """Returns the productions without absent terminals and without rules that have no production left."""
+    absent = set(absent_terminals)
+    while absent:
+        kept = [rule for rule in rules if not any(symbol.name in absent for symbol in rule.expansion)]
+        absent = {rule.origin.name for rule in rules} - {rule.origin.name for rule in kept}
+        rules = kept
+    return rules
 
 
 def _declared(terminals: list[Any], rules: list[Any], ignored: list[str]) -> list[str]:
