@@ -675,6 +675,36 @@ def test_structural_tags_as_objects() -> None:
             ours.StructuralTag.from_json(wrong)
 
 
+def test_structural_tags_from_dictionaries() -> None:
+    xgrammar = theirs()
+    content = {"type": "json_schema", "json_schema": {"type": "or"}}
+    tag = {"begin": {"type": "token", "token": 3}, "content": content, "end": ["</f>"], "unknown": 1}
+    whole = {
+        "format": {
+            "type": "sequence",
+            "elements": [{"type": "triggered_tags", "triggers": ["<"], "tags": [tag]}],
+        }
+    }
+    mine, yours = (module.StructuralTag.model_validate(whole) for module in (ours, xgrammar))
+    assert mine.model_dump() == yours.model_dump()
+    parsed = ours.StructuralTag.model_validate_json(yours.model_dump_json())
+    assert parsed == mine
+    assert isinstance(parsed.format.elements[0].tags[0], ours.structural_tag.TagFormat)
+    assert parsed.format.elements[0].tags[0].content.json_schema == {"type": "or"}
+    assert (
+        ours.structural_tag.AnyTextFormat(max_tokens=3).model_copy(update={"max_tokens": 4}).max_tokens == 4
+    )
+    for wrong in (
+        {"format": {"type": "no_such_format"}},
+        {"format": {"type": "const_string"}},
+        {"type": "tag", "format": content},
+        {"format": {"type": "sequence", "elements": [{"value": "no type"}]}},
+    ):
+        for module in (ours, xgrammar):
+            with pytest.raises(ValueError):  # noqa: PT011 - Pydantic says it in its own words
+                module.StructuralTag.model_validate(wrong)
+
+
 def test_processor_for_transformers() -> None:
     torch = pytest.importorskip("torch")
     make = compiler(ours)
