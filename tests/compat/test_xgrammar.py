@@ -675,6 +675,17 @@ def test_structural_tags_as_objects() -> None:
             ours.StructuralTag.from_json(wrong)
 
 
+def test_unknown_names_of_tokens_are_errors_where_the_vocabulary_is_given() -> None:
+    tokens = ours.TokenizerInfo(["<known>", "text"])
+    text = 'start: "text"\n  | <unknown>'
+    ours.Grammar.from_lark(text)
+    ours.Grammar.from_lark("start: <known>", tokenizer_info=tokens)
+    with pytest.raises(
+        RuntimeError, match="^Lark error at line 2, column 5: unknown special token <unknown>"
+    ):
+        ours.Grammar.from_lark(text, tokenizer_info=tokens)
+
+
 def test_structural_tags_from_dictionaries() -> None:
     xgrammar = theirs()
     content = {"type": "json_schema", "json_schema": {"type": "or"}}

@@ -172,14 +172,14 @@ class Grammar:
 
         Args:
             lark_string: The text.
-            tokenizer_info: Ignored: names of tokens are looked up when the grammar is compiled.
+            tokenizer_info: The vocabulary in which names of tokens are looked up; if it is None, they are looked up
+                when the grammar is compiled.
             named_grammars: The grammars of ``@name``: grammars, or texts in Lark.
 
         Raises:
             RuntimeError: The text is invalid, or cannot be enforced exactly.
             TypeError: A named grammar is neither.
         """
-        del tokenizer_info
         parts: list[tuple[str, str | Part]] = []
         recipes: dict[str, Any] = {}
         given: Any = {} if named_grammars is None else named_grammars
@@ -205,6 +205,9 @@ class Grammar:
         with grammar_errors(message=lambda error: lark_error(error, lark_string)):
             source = LlguidanceLarkSource(lark_string, tuple(parts), keeps_stops=True)
             grammar = CoreGrammar.of_source(source)
+        if tokenizer_info is not None:
+            with grammar_errors(message=lambda error: lark_error(error, lark_string)):
+                grammar.compile(tokenizer_info.vocabulary)
         return Grammar(grammar, ("lark", lark_string, recipes))
 
     @staticmethod
