@@ -114,7 +114,8 @@ def listed(path: Path) -> dict[str, str]:
     """Returns the kind of each listed case.
 
     It is `internals` if the case is about the peer's internal grammars, `gap` if the compatible module is at fault, and
-    `contract` if grammask's contract forbids the result, or accepts more. A function without parameters in its name stands for all its cases.
+    `contract` if grammask's contract forbids the result, or accepts more. A function without parameters in its name
+    stands for all its cases.
     """
     groups = tomllib.loads(path.read_text()).get("failing", [])
     kinds = {"is_about_internals": "internals", "is_gap": "gap"}

@@ -10,7 +10,11 @@ from dataclasses import MISSING, dataclass, field, fields, replace
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from typing_extensions import Self
+
+    from grammask.tools import ReasoningMode
 
 __all__ = [
     "AnyTextFormat",
@@ -36,6 +40,7 @@ __all__ = [
     "TokenDispatchFormat",
     "TokenFormat",
     "TokenTriggeredTagsFormat",
+    "ToolCallsFormat",
     "TriggeredTagsFormat",
 ]
 
@@ -307,6 +312,23 @@ class TokenDispatchFormat(_Model):
     type: str = "token_dispatch"
 
 
+@dataclass(kw_only=True)
+class ToolCallsFormat(_Model):
+    """Outputs with reasoning and calls in a tool style of grammask; an addition to xgrammar's formats.
+
+    It is the whole format of a structural tag. The fields are the arguments of :meth:`grammask.Grammar.from_tools`.
+    """
+
+    style: str
+    tools: list[Any]
+    tool_choice: str | Mapping[str, Any] = "auto"
+    reasoning: ReasoningMode = "none"
+    parallel: bool = True
+    any_order: bool = False
+    max_whitespace_cnt: int | None = None
+    type: str = "tool_calls"
+
+
 @dataclass
 class StructuralTagItem:
     """A tag of the older form of structural tags.
@@ -372,7 +394,7 @@ _FORMATS: dict[str, type[_Model]] = {
         ),
         *(JSONSchemaFormat, OptionalFormat, OrFormat, PlusFormat, QwenXMLParameterFormat, RegexFormat),
         *(RepeatFormat, SequenceFormat, StarFormat, TagFormat, TagsWithSeparatorFormat, TokenDispatchFormat),
-        *(TokenFormat, TokenTriggeredTagsFormat, TriggeredTagsFormat),
+        *(TokenFormat, TokenTriggeredTagsFormat, ToolCallsFormat, TriggeredTagsFormat),
     )
 }
 """The class of each type of format."""
