@@ -756,6 +756,9 @@ def test_structural_tags_of_models_use_special_tokens() -> None:
 
 
 def test_structural_tags_of_models_that_are_refused() -> None:
+    assert ours.get_builtin_structural_tag is ours.get_model_structural_tag
+    with pytest.warns(UserWarning, match="add_prefix_space"):
+        assert not ours.TokenizerInfo(["a"]).prepend_space_in_tokenization
     for arguments in ({"model": "harmony"}, {"model": "llama", "reasoning": "maybe"}):
         with pytest.raises(ValueError, match=r"supported types|must be one of"):
             ours.get_model_structural_tag(**arguments)

@@ -17,7 +17,10 @@ from grammask.compat.xgrammar.bitmasks import (
     get_bitmask_shape,
     reset_token_bitmask,
 )
-from grammask.compat.xgrammar.builtin_structural_tag import get_model_structural_tag
+from grammask.compat.xgrammar.builtin_structural_tag import (
+    get_builtin_structural_tag,
+    get_model_structural_tag,
+)
 from grammask.compat.xgrammar.compiler import CompiledGrammar, GrammarCompiler, get_serialization_version
 from grammask.compat.xgrammar.config import (
     get_max_recursion_depth,
@@ -54,6 +57,7 @@ __all__ = [
     "builtin_structural_tag",
     "exception",
     "get_bitmask_shape",
+    "get_builtin_structural_tag",
     "get_max_recursion_depth",
     "get_model_structural_tag",
     "get_serialization_version",

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from grammask.tools import ReasoningMode
     from grammask.vocabulary import Vocabulary
 
-__all__ = ["get_model_structural_tag", "tool_calls_grammar"]
+__all__ = ["get_builtin_structural_tag", "get_model_structural_tag", "tool_calls_grammar"]
 
 _STYLES = {
     "cohere": "cohere",
@@ -93,6 +93,10 @@ def get_model_structural_tag(
             max_whitespace_cnt=max_whitespace_cnt,
         )
     )
+
+
+get_builtin_structural_tag = get_model_structural_tag
+"""The older name."""
 
 
 def tool_calls_grammar(tag: Mapping[str, Any], vocabulary: Vocabulary | None) -> CoreGrammar | None:
