@@ -4,9 +4,10 @@
 //! distance of each state to the end of the text.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::sync::Arc;
 
 use grammask::vocabulary::TokenId;
-use grammask::{Matcher, SetId};
+use grammask::{GrammarCache, Matcher, SetId};
 
 /// Maximum number of states that the oracle explores.
 const MAX_STATES: usize = 100;
@@ -18,6 +19,8 @@ pub type State = (SetId, bool);
 
 /// The states within reach of a text, and the fewest tokens that finish each.
 pub struct DistanceGraph {
+    /// The caches in which the states have their numbers.
+    cache: Arc<GrammarCache>,
     pub next: BTreeMap<State, BTreeMap<TokenId, State>>,
     fewest: BTreeMap<State, u32>,
     /// For each state the distance to a state that was not explored; absent if there is none.
@@ -66,7 +69,13 @@ impl DistanceGraph {
         let ends = seen.iter().copied().filter(|state| state.1).map(|state| (state, 0)).collect();
         let open = seen.iter().copied().filter(|state| !next.contains_key(state)).map(|state| (state, 0));
         let unexplored = distances(&next, open.collect());
-        Some(Self { fewest: distances(&next, ends), unexplored, next })
+        let cache = matcher.cache().clone();
+        Some(Self { cache, fewest: distances(&next, ends), unexplored, next })
+    }
+
+    /// Whether the state of a matcher has a number in the graph: not after it began fresh caches.
+    pub fn has_state(&self, matcher: &Matcher) -> bool {
+        Arc::ptr_eq(&self.cache, matcher.cache())
     }
 
     /// The fewest tokens that finish the text in a state.

@@ -122,12 +122,6 @@ impl Builder {
                 return Err(LimitExceeded::new("set_items", self.limits.set_items));
             }
             for byte in bytes_by_preference() {
-                if kind == ValueKind::Repeated {
-                    let prefix = self.remembered.values.step(state.prefix, byte);
-                    if !self.remembered.can_repeat(prefix, remembered) {
-                        continue;
-                    }
-                }
                 let Some(next) = self.step_value(recognizer, state, byte)? else { continue };
                 has_exponents |= self.remembered.values.is_in_exponent(next.prefix);
                 let set = &recognizer.set(next.set).data;
