@@ -701,6 +701,18 @@ WEATHER = {
         },
     },
 }
+
+
+class Dumped:
+    """An object such as servers have, with the method of Pydantic's models."""
+
+    def __init__(self, value: dict[str, Any]) -> None:
+        self.value = value
+
+    def model_dump(self) -> dict[str, Any]:
+        return self.value
+
+
 WITH_LINE_ENDS = (
     *("deepseek_v3_2", "deepseek_v4", "deepseek_v4_1", "exaone", "minimax"),
     *("qwen_3", "qwen_3_5", "qwen_3_coder"),
@@ -723,6 +735,11 @@ def test_structural_tags_of_models(model: str, choice: Any) -> None:
     for mode, own in modes.items():
         arguments = {"tools": [WEATHER], "tool_choice": choice, "reasoning": mode}
         tag = ours.get_model_structural_tag(model, **arguments)
+        as_objects = {
+            "tools": [Dumped(WEATHER)],
+            "tool_choice": Dumped(choice) if isinstance(choice, dict) else choice,
+        }
+        assert ours.get_model_structural_tag(model, **{**arguments, **as_objects}) == tag
         grammar = ours.Grammar.from_structural_tag(tag)
         again = ours.Grammar.deserialize_json(grammar.serialize_json())
         reference = xgrammar.Grammar.from_structural_tag(

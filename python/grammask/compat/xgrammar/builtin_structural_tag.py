@@ -51,7 +51,7 @@ _MODES: dict[str | bool, ReasoningMode] = {
 def get_model_structural_tag(
     model: str,
     tools: list[Any] | None = None,
-    tool_choice: str | Mapping[str, Any] | None = "auto",
+    tool_choice: Any = "auto",
     reasoning: bool | Literal["enabled", "disabled", "auto"] = "enabled",  # noqa: FBT001 - xgrammar's signature
     *,
     any_order: bool = False,
@@ -63,7 +63,7 @@ def get_model_structural_tag(
     Args:
         model: The model, by xgrammar's name.
         tools: Functions in the form of Chat Completions: dictionaries, or objects with ``model_dump``.
-        tool_choice: As of OpenAI; None is ``"auto"``.
+        tool_choice: As of OpenAI: a text, a dictionary, or an object with ``model_dump``; None is ``"auto"``.
         reasoning: ``"enabled"``: the prompt has begun reasoning, which the output ends. ``"auto"``: the output may
             begin with reasoning. ``"disabled"``: it has none. Without effect for models without reasoning.
         any_order: Whether arguments may come in any order; required ones are required.
@@ -86,7 +86,9 @@ def get_model_structural_tag(
         format=ToolCallsFormat(
             style=style,
             tools=definitions,
-            tool_choice=tool_choice or "auto",
+            tool_choice=tool_choice.model_dump()
+            if hasattr(tool_choice, "model_dump")
+            else tool_choice or "auto",
             reasoning=_MODES[reasoning] if "reasoning" in tool_style(style) else "none",
             parallel=parallel_tool_calls,
             any_order=any_order,
