@@ -266,17 +266,20 @@ def main() -> None:
     if failures:
         sections.append(Section("Failures", "\n".join(f"- {failure}" for failure in failures[:400])))
     outputs = model_outputs(options.cases, options.model_schemas, options.threads, options.cache)
+    results = [SuiteResults("budgets", "Token budgets", Stamp.now(), sections)]
     if outputs:
         text = (
             f"SmolLM2-135M-Instruct (Q4_1), {len({each.case for each in outputs})} schemas with prompts of at most "
             f"{budgets_model.MAX_PROMPT} tokens, temperature {budgets_model.TEMPERATURE}. A budget below the minimum "
             "of a schema is refused before the first token."
         )
-        sections.append(Section("A real model", text, budgets_model.table(outputs), "model"))
-    for section in sections:
+        section = Section("A real model", text, budgets_model.table(outputs), "model")
+        results.append(SuiteResults("budgets_model", "Token budgets with a model", Stamp.now(), [section]))
+    for section in (section for suite in results for section in suite.sections):
         print(section.markdown())
     if options.record:
-        SuiteResults("budgets", "Token budgets", Stamp.now(), sections).write(options.record)
+        for suite in results:
+            suite.write(options.record)
 
 
 if __name__ == "__main__":
