@@ -84,6 +84,7 @@ CALLS = {
     ),
     "mistral": f'[TOOL_CALLS] [{{"name": "weather", "arguments": {JSON}}}]',
     "mistral_v11": f"[TOOL_CALLS]weather[ARGS]{JSON}",
+    "mistral_v13": f"[TOOL_CALLS]weather[ARGS]{JSON}",
     "nemotron3": f"<tool_call>\n<function=weather>\n{QWEN}</function>\n</tool_call>",
     "phi4_mini": f'<|tool_call|>[{{"name": "weather", "arguments": {JSON}}}]<|/tool_call|>',
     "qwen3_coder": f"<tool_call>\n<function=weather>\n{QWEN}</function>\n</tool_call>",
@@ -91,6 +92,10 @@ CALLS = {
 }
 
 WRAPPED = {
+    "cohere": {
+        "text": "<|START_TEXT|>I look. <|END_TEXT|>",
+        "answer": "<|START_TEXT|>hello<|END_TEXT|>",
+    },
     "harmony": {
         "text": "<|channel|>commentary<|message|>I look. <|end|><|start|>assistant",
         "answer": "<|channel|>final<|message|>hello",

@@ -198,6 +198,15 @@ def test_masks_in_arrays_as_theirs() -> None:
             assert (rows[0] == -1).all()
             assert (rows[1] == alone[0]).all()
             assert not (rows[1 : 1 + filled] == -1).all(axis=1).any()
+            at_address = arrays.allocate_token_bitmask(5, len(TOKENS))
+            executor.unsafe_compute_mask_ptr_with_draft_token(
+                [(made[0], 1, draft)], at_address.ctypes.data, 4 * at_address.shape[1], 5
+            )
+            assert (at_address == rows).all()
+            with pytest.raises(ValueError, match=r"[Bb]uffer size"):
+                executor.unsafe_compute_mask_ptr_with_draft_token(
+                    [(made[0], 1, draft)], at_address.ctypes.data, 4, 5
+                )
         logits = np.zeros((1, 300), np.float32)
         arrays.apply_token_bitmask_inplace(logits, alone)
         assert np.flatnonzero(logits[0] == 0).tolist() == [97, 98]
@@ -309,6 +318,10 @@ def test_options_of_schemas() -> None:
         tokenizer(ours), ours.LLMatcher.grammar_from_json_schema(loose, {"lenient": True})
     )
     assert matcher.is_error() or matcher.get_grammar_warnings()
+    names = [name for name in dir(theirs().LLParserLimits) if not name.startswith("_")]
+    for given in ({}, {"max_items_in_row": 7, "verbose_errors": False}):
+        one, other = (module.LLParserLimits(**given) for module in modules())
+        assert [getattr(one, name) for name in names] == [getattr(other, name) for name in names]
     limits = ours.LLParserLimits(max_grammar_size=3)
     assert ours.LLMatcher(
         tokenizer(ours), ours.grammar_from("json", json.dumps(schema)), limits=limits

@@ -17,8 +17,7 @@ import importlib, sys
 for name, parts in (("xgrammar", ("structural_tag", "exception")), ("llguidance", ("hf", "torch", "numpy"))):
     sys.modules[name] = importlib.import_module("grammask.compat." + name)
     for part in parts:
-        place = "exceptions" if part == "exception" else part
-        sys.modules[f"{name}.{part}"] = importlib.import_module(f"grammask.compat.{name}.{place}")
+        sys.modules[f"{name}.{part}"] = importlib.import_module(f"grammask.compat.{name}.{part}")
 """
 
 SET_UP = """

@@ -15,8 +15,11 @@ from typing import Any
 
 import numpy as np
 import pytest
+from grammask import Vocabulary
 from grammask.compat import xgrammar as ours
 from grammask.compat.xgrammar.closed_schemas import closed
+from grammask.tool_styles import tool_style
+from grammask.tools import Call, Output, write_output
 
 BYTES = [bytes([byte]) for byte in range(256)]
 TOKENS = [*BYTES, b"ab", b"abc", b'{"', b'":', b"true", b"12", b"</s>", b"<stop>", b""]
@@ -673,6 +676,145 @@ def test_structural_tags_as_objects() -> None:
     for wrong in ("{}", "[]", "{"):
         with pytest.raises(ValueError):  # noqa: PT011 - the library json says the last in its own words
             ours.StructuralTag.from_json(wrong)
+
+
+def test_unknown_names_of_tokens_are_errors_where_the_vocabulary_is_given() -> None:
+    tokens = ours.TokenizerInfo(["<known>", "text"])
+    text = 'start: "text"\n  | <unknown>'
+    ours.Grammar.from_lark(text)
+    ours.Grammar.from_lark("start: <known>", tokenizer_info=tokens)
+    with pytest.raises(
+        RuntimeError, match=r"^Lark error at line 2, column 5: unknown special token <unknown>"
+    ):
+        ours.Grammar.from_lark(text, tokenizer_info=tokens)
+
+
+WEATHER = {
+    "type": "function",
+    "function": {
+        "name": "weather",
+        "parameters": {
+            "type": "object",
+            "properties": {"city": {"type": "string"}},
+            "required": ["city"],
+            "additionalProperties": False,
+        },
+    },
+}
+
+
+class Dumped:
+    """An object such as servers have, with the method of Pydantic's models."""
+
+    def __init__(self, value: dict[str, Any]) -> None:
+        self.value = value
+
+    def model_dump(self) -> dict[str, Any]:
+        return self.value
+
+
+WITH_LINE_ENDS = (
+    *("deepseek_v3_2", "deepseek_v4", "deepseek_v4_1", "exaone", "minimax"),
+    *("qwen_3", "qwen_3_5", "qwen_3_coder"),
+)
+"""The models before whose calls xgrammar expects the line ends of the chat template, if no text precedes them."""
+
+
+@pytest.mark.parametrize("model", sorted(ours.builtin_structural_tag._STYLES))
+@pytest.mark.parametrize(
+    "choice", ["auto", "required", {"type": "function", "function": {"name": "weather"}}]
+)
+def test_structural_tags_of_models(model: str, choice: Any) -> None:
+    xgrammar = theirs()
+    style = ours.builtin_structural_tag._STYLES[model]
+    has_reasoning = "reasoning" in tool_style(style)
+    modes = (
+        {"enabled": "open", "disabled": "none", "auto": "optional"} if has_reasoning else {"enabled": "none"}
+    )
+    call = Call("weather", '{"city": "Oslo"}')
+    for mode, own in modes.items():
+        arguments = {"tools": [WEATHER], "tool_choice": choice, "reasoning": mode}
+        tag = ours.get_model_structural_tag(model, **arguments)
+        as_objects = {
+            "tools": [Dumped(WEATHER)],
+            "tool_choice": Dumped(choice) if isinstance(choice, dict) else choice,
+        }
+        assert ours.get_model_structural_tag(model, **{**arguments, **as_objects}) == tag
+        grammar = ours.Grammar.from_structural_tag(tag)
+        again = ours.Grammar.deserialize_json(grammar.serialize_json())
+        reference = xgrammar.Grammar.from_structural_tag(
+            xgrammar.get_model_structural_tag(model, **arguments)
+        )
+        thought = "Plan." if own == "open" else None
+        text = write_output(Output(thought, "", (call,)), style, [WEATHER], reasoning=own)
+        for sample in (text, text[:-1], text.replace("weather", "whether"), text.replace("Oslo", "")):
+            verdict = ours.testing._is_grammar_accept_string(grammar, sample)
+            assert verdict == ours.testing._is_grammar_accept_string(again, sample)
+            assert verdict == (sample == text or "Oslo" not in sample)
+            if model not in WITH_LINE_ENDS:
+                assert verdict == xgrammar.testing._is_grammar_accept_string(reference, sample), sample
+
+
+def test_structural_tags_of_models_use_special_tokens() -> None:
+    tokens = [*(bytes([byte]) for byte in range(256)), "<tool_call>", "</tool_call>", "</s>"]
+    marks = Vocabulary(tokens[:256] + [None] * 3, special={"<tool_call>": 256, "</tool_call>": 257}, eos=258)
+    tag = ours.get_model_structural_tag(
+        "qwen_3", tools=[WEATHER], reasoning="disabled", tool_choice="required"
+    )
+    body = b'\n{"name": "weather", "arguments": {"city": "Oslo"}}\n'
+    for vocabulary, begin in ((marks, [256]), (None, [*b"<tool_call>"])):
+        info = (
+            ours.TokenizerInfo(tokens)
+            if vocabulary is None
+            else ours.TokenizerInfo.from_vocabulary(vocabulary)
+        )
+        matcher = ours.GrammarMatcher(ours.GrammarCompiler(info).compile_structural_tag(tag))
+        assert all(matcher.accept_token(token) for token in [*begin, *body])
+
+
+def test_structural_tags_of_models_that_are_refused() -> None:
+    assert ours.get_builtin_structural_tag is ours.get_model_structural_tag
+    with pytest.warns(UserWarning, match="add_prefix_space"):
+        assert not ours.TokenizerInfo(["a"]).prepend_space_in_tokenization
+    for arguments in ({"model": "harmony"}, {"model": "llama", "reasoning": "maybe"}):
+        with pytest.raises(ValueError, match=r"supported types|must be one of"):
+            ours.get_model_structural_tag(**arguments)
+    unknown = {"format": {"type": "tool_calls", "style": "no such style", "tools": []}}
+    with pytest.raises(ours.InvalidStructuralTagError, match="no such style"):
+        ours.Grammar.from_structural_tag(unknown)
+    wrong = {"type": "function", "function": {"name": "f", "parameters": {"type": 3}}}
+    with pytest.raises(ours.InvalidStructuralTagError, match="type"):
+        ours.Grammar.from_structural_tag(ours.get_model_structural_tag("llama", [wrong]))
+
+
+def test_structural_tags_from_dictionaries() -> None:
+    xgrammar = theirs()
+    content = {"type": "json_schema", "json_schema": {"type": "or"}}
+    tag = {"begin": {"type": "token", "token": 3}, "content": content, "end": ["</f>"], "unknown": 1}
+    whole = {
+        "format": {
+            "type": "sequence",
+            "elements": [{"type": "triggered_tags", "triggers": ["<"], "tags": [tag]}],
+        }
+    }
+    mine, yours = (module.StructuralTag.model_validate(whole) for module in (ours, xgrammar))
+    assert mine.model_dump() == yours.model_dump()
+    parsed = ours.StructuralTag.model_validate_json(yours.model_dump_json())
+    assert parsed == mine
+    assert isinstance(parsed.format.elements[0].tags[0], ours.structural_tag.TagFormat)
+    assert parsed.format.elements[0].tags[0].content.json_schema == {"type": "or"}
+    assert (
+        ours.structural_tag.AnyTextFormat(max_tokens=3).model_copy(update={"max_tokens": 4}).max_tokens == 4
+    )
+    for wrong in (
+        {"format": {"type": "no_such_format"}},
+        {"format": {"type": "const_string"}},
+        {"type": "tag", "format": content},
+        {"format": {"type": "sequence", "elements": [{"value": "no type"}]}},
+    ):
+        for module in (ours, xgrammar):
+            with pytest.raises(ValueError):  # noqa: PT011 - Pydantic says it in its own words
+                module.StructuralTag.model_validate(wrong)
 
 
 def test_processor_for_transformers() -> None:

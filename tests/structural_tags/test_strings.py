@@ -122,6 +122,40 @@ def test_styles_that_mark_strings_constrain_them_next_to_other_values() -> None:
     assert not compiled.is_valid(text.encode())
 
 
+@pytest.mark.parametrize("style", ["deepseek_xml", "deepseek_v4_1_xml", "kimi_k3_xml"])
+def test_listed_strings_have_no_white_space_around_them_where_the_tag_marks_strings(style: str) -> None:
+    # vLLM's readers of these styles take the text of a string as it is.
+    schema = parameters({"enum": ["fixed", 2]})
+    compiled = Grammar.from_structural_tag(tag(schema, style)).compile(BYTES)
+    parameter = FLAT_STYLES[style]
+    for kind, text, expected in (
+        ("string", "fixed", '{"k": "fixed"}'),
+        ("string", " fixed ", None),
+        ("number", " 2 ", '{"k": 2}'),
+        ("number", "fixed", None),
+        ("string", "2", None),
+    ):
+        begin = parameter.begin.replace("{key}", "k").replace("{type}", kind)
+        begin = begin.replace("{is_string}", "true" if kind == "string" else "false")
+        output = begin + text + parameter.end
+        decoder = parameter.decoder(schema, 0, "")
+        assert compiled.is_valid(output.encode()) == (expected is not None), output
+        assert (decoder.end(output, is_whole=True) is not None) == (expected is not None), output
+        assert expected is None or decoder.written(output) == expected
+
+
+def test_names_in_quotes_have_entities() -> None:
+    name = 'we"ird&key'
+    schema = {"type": "object", "properties": {name: {"type": "string"}}, "required": [name]}
+    style = FLAT_STYLES["kimi_k3_xml"]
+    compiled = Grammar.from_structural_tag(tag(schema, "kimi_k3_xml")).compile(BYTES)
+    output = style.write(schema, json.dumps({name: "v"}))
+    assert 'key="we&quot;ird&amp;key"' in output
+    assert compiled.is_valid(output.encode())
+    # A quote in a name would end the attribute.
+    assert not compiled.is_valid(output.replace("&quot;", '"').replace("&amp;", "&").encode())
+
+
 @pytest.mark.parametrize(
     ("inner", "style", "pointer"),
     [

@@ -171,6 +171,15 @@ def test_results(style: str, texts: list[str]) -> None:
             '<tool_result>{"result": "a\\"é"}</tool_result>\n<tool_result>{"result": "b"}</tool_result>',
         ),
         ("minimax_m2", '<response>a"é</response>\n<response>b</response>'),
+        ("minimax_m3", '<response>a"é</response>\n<response>b</response>'),
+        ("mistral_v13", '[TOOL_RESULTS]a"é[/TOOL_RESULTS][TOOL_RESULTS]b[/TOOL_RESULTS]'),
+        (
+            "cohere",
+            '<cofl:tool_results><cofl:tool_result id="0" is_error="false"><cofl:tool_result_item index="0">'
+            '{"content": "a\\"é"}</cofl:tool_result_item></cofl:tool_result>'
+            '<cofl:tool_result id="1" is_error="false"><cofl:tool_result_item index="0">{"content": "b"}'
+            "</cofl:tool_result_item></cofl:tool_result></cofl:tool_results>",
+        ),
         (
             "kimi_k3",
             '<|open|>message role="tool" tool="weather" index="1"<|sep|>a"é<|close|>message<|sep|><|end_of_msg|>'

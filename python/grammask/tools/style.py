@@ -15,6 +15,7 @@ from typing import Literal as OneOf
 
 from grammask.structural_tags.parameters import PARAMETER_STYLES
 from grammask.structural_tags.parameters.nested import with_entities
+from grammask.structural_tags.parameters.style import quoted
 from grammask.tool_styles import STYLE_FIELDS, tool_style, tool_styles
 
 if TYPE_CHECKING:
@@ -131,7 +132,7 @@ class ToolName:
             case "attribute":
                 return with_entities(name)
             case "quoted":
-                return name.replace("&", "&amp;").replace('"', "&quot;")
+                return quoted(name)
             case _:
                 return name
 

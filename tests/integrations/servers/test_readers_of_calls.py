@@ -8,11 +8,14 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from grammask import Grammar
 from grammask.structural_tags.parameters import NESTED_STYLES
+from grammask.tools import Call, Output, write_output
 from nested_samples import COHERE, MARK, MINIMAX, Samples, tag
 from peer_verdicts import BYTES
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+
+    from grammask.tools import ReasoningMode
 
 SEEDS = 150
 
@@ -57,3 +60,21 @@ def test_cohere_by_its_own_reader() -> None:
         assert read_by_us(text, COHERE, schema) == json.loads(found.arguments), (text, schema)
         count += "cofl" in text
     assert count > 50
+
+
+@pytest.mark.parametrize(
+    "output",
+    [
+        Output("Plan.", "I look.", (Call("f", '{"city": "Oslo"}'), Call("f", '{"city": "Rome"}'))),
+        Output("Plan.", "Hello.", ()),
+        Output(None, "Hello.", ()),
+    ],
+)
+def test_whole_outputs_of_cohere_by_their_own_reader(output: Output) -> None:
+    theirs = pytest.importorskip("cohere_melody")
+    schema = {"type": "object", "properties": {"city": {"type": "string"}}, "required": ["city"]}
+    tools = [{"type": "function", "function": {"name": "f", "parameters": schema}}]
+    mode: ReasoningMode = "none" if output.reasoning is None else "required"
+    found = theirs.PyFilter.cmd5().process_full_text(write_output(output, "cohere", tools, reasoning=mode))
+    assert (found.reasoning, found.content) == (output.reasoning, output.content)
+    assert tuple(Call(call.name, call.arguments) for call in found.tool_calls) == output.calls

@@ -57,6 +57,7 @@ VLLM = [
     ("minimax_m2", "minimax_m2"),
     ("minimax_m3", "minimax_m3"),
     ("mistral_v11", "mistral"),  # The marks of the older style are those of other tokenizers.
+    ("mistral_v13", "mistral"),
     ("qwen3_coder", "qwen3_coder"),
     ("deepseek_v4", "deepseek_v4"),
     ("deepseek_v4_1", "deepseek_v41"),
@@ -81,6 +82,7 @@ SGLANG = [
     ("minimax_m3", "minimax-m3"),
     ("mistral", "mistral"),
     ("mistral_v11", "mistral"),
+    ("mistral_v13", "mistral"),
     ("qwen3_coder", "qwen3_coder"),
     ("deepseek_v4", "deepseekv4"),
     ("deepseek_v4_1", "deepseekv41"),

@@ -138,6 +138,7 @@ impl RegexRewriter<'_> {
             't' => "\\t".to_owned(),
             'f' => "\\x0C".to_owned(),
             'v' => "\\x0B".to_owned(),
+            'e' => "\\x1B".to_owned(),
             '0' => "\\x00".to_owned(),
             // The crate rejects escapes of characters that need none.
             _ if character.is_ascii_punctuation() && !"\\^$.|?*+()[]{}-/&~#".contains(character) => {
@@ -282,7 +283,7 @@ mod tests {
             (r"[]", r"[^\x00-\u{10FFFF}]"),
             (r"[a-", "[a-"),
             (r"[a-\d]", r"[a\-0-9]"),
-            (r"\cA\x41\u0042\u{43}\_\/", r"\x01\x41\u0042\u{43}_\/"),
+            (r"\cA\e\x41\u0042\u{43}\_\/", r"\x01\x1B\x41\u0042\u{43}_\/"),
             ("\\", "\\"),
             (r"\s", r"[\t\n\x0B\x0C\r ]"),
         ] {

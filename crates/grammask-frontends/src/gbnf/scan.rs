@@ -329,8 +329,13 @@ impl<'s> GbnfScanner<'s> {
         }
         let set = union(ranges);
         let set = if negated { complement(&set) } else { set };
-        // llama.cpp parses `[^]` as the empty text, which is hardly ever meant.
-        if set.is_empty() || (is_everything(&set) && negated && self.dialect == Dialect::LlamaCpp) {
+        // The complement of all characters matches nothing in XGrammar. llama.cpp parses `[^]` as the empty text, which
+        // is hardly ever meant.
+        let is_bad = match self.dialect {
+            Dialect::LlamaCpp => set.is_empty() || (is_everything(&set) && negated),
+            Dialect::XGrammar => set.is_empty() && !negated,
+        };
+        if is_bad {
             self.report(
                 Diagnostic::error(Code::UnexpectedInput, "the class is empty")
                     .at(Span::new(start, self.cursor.position))

@@ -61,6 +61,8 @@ fn rules_of_xgrammar_end_where_others_begin() {
             "root ::= TokenTagDispatch((7, x))\nx ::= \"!\"",
             "root ::= (!(<[7]>)* (<[7]>) x)* !(<[7]>)*;\nx ::= \"!\";\n",
         ),
+        // The complement of all characters matches nothing.
+        ("root ::= [^\\u0000-\\U0010FFFF] | \"a\"", "root ::= [^\\u0000-\\U0010FFFF] | \"a\";\n"),
     ] {
         assert_eq!(read(text, Dialect::XGrammar).unwrap(), printed, "{text}");
     }

@@ -90,18 +90,34 @@ class LLExecutor:
             RuntimeError, TypeError: As for :meth:`fill_masks`.
         """
         check_entries(matchers, 2)
-        if not trg_pointer:
-            msg = "Null pointer"
-            raise ValueError(msg)
-        if trg_pointer % 4:
-            msg = "Pointer not aligned"
-            raise ValueError(msg)
         words = matchers[0][0].mask_words
-        if one_mask_bytes != 4 * words:
-            msg = f"Invalid buffer size: {one_mask_bytes} bytes a row, not {4 * words}"
-            raise ValueError(msg)
-        pointer = ctypes.cast(trg_pointer, ctypes.POINTER(ctypes.c_int32))
-        self.fill_masks(matchers, np.ctypeslib.as_array(pointer, shape=(trg_batch_size, words)))
+        self.fill_masks(matchers, _masks_at(trg_pointer, one_mask_bytes, words, trg_batch_size))
+
+    def unsafe_compute_mask_ptr_with_draft_token(
+        self,
+        interpreters: Sequence[tuple[LLMatcher, int, list[int]]],
+        trg_pointer: int,
+        one_mask_bytes: int,
+        trg_batch_size: int,
+    ) -> None:
+        """Writes the masks along drafts into rows of an array at an address.
+
+        Args:
+            interpreters: Triples of a matcher, its first row, and its draft.
+            trg_pointer: As for :meth:`unsafe_compute_mask_ptr`.
+            one_mask_bytes: As for :meth:`unsafe_compute_mask_ptr`.
+            trg_batch_size: As for :meth:`unsafe_compute_mask_ptr`.
+
+        Raises:
+            ValueError: As for :meth:`unsafe_compute_mask_ptr`, or a draft does not fit.
+            RuntimeError, TypeError: As for :meth:`fill_masks`.
+        """
+        from grammask.compat.llguidance.numpy import fill_next_token_bitmask_par_with_draft_tokens
+
+        check_entries(interpreters, 3)
+        words = interpreters[0][0].mask_words
+        masks = _masks_at(trg_pointer, one_mask_bytes, words, trg_batch_size)
+        fill_next_token_bitmask_par_with_draft_tokens(self, interpreters, masks)
 
     def fill_masks(self, matchers: Sequence[tuple[LLMatcher, int]], mask: Any) -> None:
         """Writes the mask of each matcher into its row; llguidance has functions instead of this method.
@@ -126,3 +142,22 @@ class LLExecutor:
                 return
         for matcher, row in matchers:
             matcher.fill_mask(mask, row)
+
+
+def _masks_at(address: int, row_bytes: int, words: int, rows: int) -> Any:
+    """Returns the array of masks at an address.
+
+    Raises:
+        ValueError: The address is null or not aligned, or a row has not ``words`` words.
+    """
+    if not address:
+        msg = "Null pointer"
+        raise ValueError(msg)
+    if address % 4:
+        msg = "Pointer not aligned"
+        raise ValueError(msg)
+    if row_bytes != 4 * words:
+        msg = f"Invalid buffer size: {row_bytes} bytes a row, not {4 * words}"
+        raise ValueError(msg)
+    pointer = ctypes.cast(address, ctypes.POINTER(ctypes.c_int32))
+    return np.ctypeslib.as_array(pointer, shape=(rows, words))

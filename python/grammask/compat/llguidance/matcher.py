@@ -48,10 +48,22 @@ class LLParserLimits:
         precompute_large_lexemes: bool | None = None,  # noqa: FBT001
         verbose_errors: bool | None = None,  # noqa: FBT001
     ) -> None:
-        del initial_lexer_fuel, step_lexer_fuel, step_max_items, precompute_large_lexemes, verbose_errors
+        self.max_items_in_row = _given(max_items_in_row, 2_000)
+        self.initial_lexer_fuel = _given(initial_lexer_fuel, 1_000_000)
+        self.step_lexer_fuel = _given(step_lexer_fuel, 200_000)
+        self.step_max_items = _given(step_max_items, 50_000)
+        self.max_lexer_states = _given(max_lexer_states, 250_000)
+        self.max_grammar_size = _given(max_grammar_size, 500_000)
+        self.precompute_large_lexemes = precompute_large_lexemes is not False
+        self.verbose_errors = verbose_errors is not False
         self.limits = Limits(
             set_items=max_items_in_row, automaton_states=max_lexer_states, grammar_size=max_grammar_size
         )
+
+
+def _given(value: int | None, default: int) -> int:
+    """Returns a value, or llguidance's default, which is not a budget of this engine."""
+    return default if value is None else value
 
 
 class LLMatcher:

@@ -9,13 +9,17 @@ from __future__ import annotations
 import importlib
 from typing import Any
 
-from grammask.compat.xgrammar import exception, structural_tag, testing
+from grammask.compat.xgrammar import builtin_structural_tag, exception, structural_tag, testing
 from grammask.compat.xgrammar.bitmasks import (
     allocate_token_bitmask,
     apply_token_bitmask_inplace,
     dtype_of_bitmasks,
     get_bitmask_shape,
     reset_token_bitmask,
+)
+from grammask.compat.xgrammar.builtin_structural_tag import (
+    get_builtin_structural_tag,
+    get_model_structural_tag,
 )
 from grammask.compat.xgrammar.compiler import CompiledGrammar, GrammarCompiler, get_serialization_version
 from grammask.compat.xgrammar.config import (
@@ -50,9 +54,12 @@ __all__ = [
     "VocabType",
     "allocate_token_bitmask",
     "apply_token_bitmask_inplace",
+    "builtin_structural_tag",
     "exception",
     "get_bitmask_shape",
+    "get_builtin_structural_tag",
     "get_max_recursion_depth",
+    "get_model_structural_tag",
     "get_serialization_version",
     "max_recursion_depth",
     "reset_token_bitmask",

@@ -184,8 +184,9 @@ class GrammarCompiler:
             msg = "Invalid grammar type. Please pass a string or a Grammar object."
             raise ValueError(msg)
         with grammar_errors():
-            compiled = grammar.grammar.compile(
-                self._tokenizer_info.vocabulary, cache=False if self._cache is None else self._cache
+            vocabulary = self._tokenizer_info.vocabulary
+            compiled = grammar.for_vocabulary(vocabulary).compile(
+                vocabulary, cache=False if self._cache is None else self._cache
             )
         return CompiledGrammar(grammar, self._tokenizer_info, compiled)
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from grammask import _grammask
 from grammask.compat.rule_captures import CapturesUnavailable, captured_rules
+from grammask.compat.xgrammar.builtin_structural_tag import tool_calls_grammar
 from grammask.compat.xgrammar.closed_schemas import closed
 from grammask.compat.xgrammar.exception import (
     DeserializeFormatError,
@@ -26,6 +27,7 @@ from grammask.compat.xgrammar.messages import (
 )
 from grammask.compat.xgrammar.recursion_depth import check_depth
 from grammask.compat.xgrammar.structural_tag import StructuralTag
+from grammask.errors import GrammarError
 from grammask.grammar import Grammar as CoreGrammar
 from grammask.llguidance_grammars import LlguidanceLarkSource
 from grammask.llguidance_grammars import captured_rules as lark_captured_rules
@@ -37,6 +39,7 @@ if TYPE_CHECKING:
     from grammask.compat.xgrammar.tokenizer_info import TokenizerInfo
     from grammask.composition import Part
     from grammask.llguidance_grammars import CapturedRule
+    from grammask.vocabulary import Vocabulary
 
 __all__ = ["SERIALIZATION_VERSION", "Grammar"]
 
@@ -172,14 +175,14 @@ class Grammar:
 
         Args:
             lark_string: The text.
-            tokenizer_info: Ignored: names of tokens are looked up when the grammar is compiled.
+            tokenizer_info: The vocabulary in which names of tokens are looked up; if it is None, they are looked up
+                when the grammar is compiled.
             named_grammars: The grammars of ``@name``: grammars, or texts in Lark.
 
         Raises:
             RuntimeError: The text is invalid, or cannot be enforced exactly.
             TypeError: A named grammar is neither.
         """
-        del tokenizer_info
         parts: list[tuple[str, str | Part]] = []
         recipes: dict[str, Any] = {}
         given: Any = {} if named_grammars is None else named_grammars
@@ -205,6 +208,9 @@ class Grammar:
         with grammar_errors(message=lambda error: lark_error(error, lark_string)):
             source = LlguidanceLarkSource(lark_string, tuple(parts), keeps_stops=True)
             grammar = CoreGrammar.of_source(source)
+        if tokenizer_info is not None:
+            with grammar_errors(message=lambda error: lark_error(error, lark_string)):
+                grammar.compile(tokenizer_info.vocabulary)
         return Grammar(grammar, ("lark", lark_string, recipes))
 
     @staticmethod
@@ -220,10 +226,12 @@ class Grammar:
         """
         tag = _structural_tag(args, kwargs)
         with grammar_errors(InvalidStructuralTagError, lambda error: structural_tag_error(error, tag)):
-            part = structural_tag_part(
-                tag, None, {"whitespace": "flexible", "numbers": "any", "unique_names": False}
-            )
-            grammar = CoreGrammar.of_source(part)
+            grammar = _grammar_of_calls(tag, None)
+            if grammar is None:
+                part = structural_tag_part(
+                    tag, None, {"whitespace": "flexible", "numbers": "any", "unique_names": False}
+                )
+                grammar = CoreGrammar.of_source(part)
         return Grammar(grammar, ("structural_tag", json.dumps(tag)))
 
     @staticmethod
@@ -251,6 +259,16 @@ class Grammar:
         with grammar_errors():
             joined = CoreGrammar.union(*[each.grammar for each in grammars])
         return Grammar(joined, ("union", *(each.recipe for each in grammars)))
+
+    def for_vocabulary(self, vocabulary: Vocabulary) -> CoreGrammar:
+        """Returns the grammar with the marks of tool styles as a vocabulary has them.
+
+        It is an addition to xgrammar's interface.
+        """
+        found = None
+        if self._recipe[0] == "structural_tag":
+            found = _grammar_of_calls(json.loads(self._recipe[1]), vocabulary)
+        return self._grammar if found is None else found
 
     def captured_rules(self) -> list[CapturedRule]:
         """Returns the rules that concern captures; an addition to xgrammar's interface.
@@ -302,6 +320,16 @@ class Grammar:
         except (KeyError, TypeError, ValueError, IndexError) as error:
             msg = f"this is no serialised grammar: {error!r}"
             raise DeserializeFormatError(msg) from error
+
+
+def _grammar_of_calls(tag: dict[str, Any], vocabulary: Vocabulary | None) -> CoreGrammar | None:
+    """Returns the grammar of a structural tag of a model; None if it is another structural tag."""
+    try:
+        return tool_calls_grammar(tag, vocabulary)
+    except GrammarError:
+        raise
+    except ValueError as error:
+        raise InvalidStructuralTagError(f"Invalid structural tag error: {error}") from error
 
 
 _ELEMENTS = re.compile(

@@ -36,6 +36,12 @@ def lark_error(error: GrammarError, text: str) -> str:
     """Returns the message about a Lark grammar; it has the place in its first line."""
 
     def wording(entry: Diagnostic) -> str | None:
+        if entry.code == "unknown-token":
+            # Tokens are looked up on compiling, which does not know the text.
+            name = entry.message.split("`")[1]
+            before = text.partition(name)[0]
+            line, column = before.count("\n") + 1, len(before) - before.rfind("\n")
+            return f"Lark error at line {line}, column {column}: unknown special token {name}"
         if entry.location is None:
             return None
         line, column = entry.location

@@ -6,8 +6,15 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass, field
-from typing import Any, TypeAlias
+from dataclasses import MISSING, dataclass, field, fields, replace
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from typing_extensions import Self
+
+    from grammask.tools import ReasoningMode
 
 __all__ = [
     "AnyTextFormat",
@@ -33,6 +40,7 @@ __all__ = [
     "TokenDispatchFormat",
     "TokenFormat",
     "TokenTriggeredTagsFormat",
+    "ToolCallsFormat",
     "TriggeredTagsFormat",
 ]
 
@@ -40,8 +48,78 @@ Format: TypeAlias = Any
 """One of the formats, or its dictionary."""
 
 
+class _Model:
+    """The methods of Pydantic's models that callers of xgrammar use; Pydantic itself is not needed."""
+
+    @classmethod
+    def model_validate(cls, obj: Any) -> Self:
+        """Returns the object of a dictionary, with the formats in it as objects. Unknown fields are dropped.
+
+        Raises:
+            ValueError: The value is no dictionary, has another ``type``, or lacks a field.
+        """
+        if isinstance(obj, cls):
+            return obj
+        if not isinstance(obj, dict):
+            msg = f"{cls.__name__} is made from a dictionary, not from {type(obj).__name__}"
+            raise ValueError(msg)
+        values: dict[str, Any] = {}
+        for entry in fields(cls):  # type: ignore[arg-type]
+            if entry.name == "type":
+                if obj.get("type", entry.default) != entry.default:
+                    msg = f"the type of {cls.__name__} is {entry.default!r}, not {obj['type']!r}"
+                    raise ValueError(msg)
+            elif entry.name in obj:
+                value = obj[entry.name]
+                values[entry.name] = _formats_in(value, entry.name) if entry.name in _NESTED else value
+            elif entry.default is MISSING and entry.default_factory is MISSING:
+                msg = f"{cls.__name__} needs the field {entry.name!r}"
+                raise ValueError(msg)
+        return cls(**values)
+
+    @classmethod
+    def model_validate_json(cls, json_data: str | bytes) -> Self:
+        """Returns the object of a JSON text.
+
+        Raises:
+            ValueError: As ``model_validate``, or the text is not JSON.
+        """
+        return cls.model_validate(json.loads(json_data))
+
+    def model_dump_json(self, *, indent: int | None = None) -> str:
+        """Returns the object as JSON text."""
+        return json.dumps(self, default=vars, indent=indent)
+
+    def model_dump(self) -> dict[str, Any]:
+        """Returns the object as dictionaries and lists."""
+        dumped: dict[str, Any] = json.loads(self.model_dump_json())
+        return dumped
+
+    def model_copy(self, *, update: dict[str, Any] | None = None) -> Self:
+        """Returns a shallow copy, with some fields replaced."""
+        return replace(self, **(update or {}))  # type: ignore[type-var]
+
+
+_NESTED = frozenset({"begin", "content", "elements", "end", "format", "rules", "tags"})
+"""The fields that contain formats."""
+
+
+def _formats_in(value: Any, name: str) -> Any:
+    """Returns a value with objects in place of the dictionaries of formats in it."""
+    if isinstance(value, list | tuple):
+        return [_formats_in(inner, name) for inner in value]
+    if not isinstance(value, dict):
+        return value
+    kind = value.get("type", "tag" if name == "tags" else None)
+    model = _FORMATS.get(kind) if isinstance(kind, str) else None
+    if model is None:
+        msg = f"there is no format of the type {kind!r}"
+        raise ValueError(msg)
+    return model.model_validate(value)
+
+
 @dataclass(kw_only=True)
-class ConstStringFormat:
+class ConstStringFormat(_Model):
     """A fixed text."""
 
     value: str
@@ -49,7 +127,7 @@ class ConstStringFormat:
 
 
 @dataclass(kw_only=True)
-class JSONSchemaFormat:
+class JSONSchemaFormat(_Model):
     """The values of a JSON schema, in JSON or in one of the styles of models."""
 
     json_schema: bool | dict[str, Any]
@@ -61,7 +139,7 @@ class JSONSchemaFormat:
 
 
 @dataclass(kw_only=True)
-class QwenXMLParameterFormat:
+class QwenXMLParameterFormat(_Model):
     """The values of a JSON schema in the style of Qwen."""
 
     json_schema: bool | dict[str, Any]
@@ -69,7 +147,7 @@ class QwenXMLParameterFormat:
 
 
 @dataclass(kw_only=True)
-class AnyTextFormat:
+class AnyTextFormat(_Model):
     """Any text that does not contain excluded texts."""
 
     excludes: list[str] = field(default_factory=list)
@@ -79,7 +157,7 @@ class AnyTextFormat:
 
 
 @dataclass(kw_only=True)
-class TokenFormat:
+class TokenFormat(_Model):
     """A token, by id or name."""
 
     token: int | str
@@ -87,7 +165,7 @@ class TokenFormat:
 
 
 @dataclass(kw_only=True)
-class ExcludeTokenFormat:
+class ExcludeTokenFormat(_Model):
     """A token that is not excluded."""
 
     exclude_tokens: list[int | str] = field(default_factory=list)
@@ -95,7 +173,7 @@ class ExcludeTokenFormat:
 
 
 @dataclass(kw_only=True)
-class AnyTokensFormat:
+class AnyTokensFormat(_Model):
     """Tokens that are not excluded."""
 
     exclude_tokens: list[int | str] = field(default_factory=list)
@@ -104,7 +182,7 @@ class AnyTokensFormat:
 
 
 @dataclass(kw_only=True)
-class GrammarFormat:
+class GrammarFormat(_Model):
     """The texts of a grammar in EBNF."""
 
     grammar: str
@@ -112,7 +190,7 @@ class GrammarFormat:
 
 
 @dataclass(kw_only=True)
-class RegexFormat:
+class RegexFormat(_Model):
     """The texts of a regular expression."""
 
     pattern: str
@@ -120,7 +198,7 @@ class RegexFormat:
 
 
 @dataclass(kw_only=True)
-class SequenceFormat:
+class SequenceFormat(_Model):
     """A concatenation."""
 
     elements: list[Format]
@@ -128,7 +206,7 @@ class SequenceFormat:
 
 
 @dataclass(kw_only=True)
-class OrFormat:
+class OrFormat(_Model):
     """An alternative."""
 
     elements: list[Format]
@@ -136,7 +214,7 @@ class OrFormat:
 
 
 @dataclass(kw_only=True)
-class OptionalFormat:
+class OptionalFormat(_Model):
     """Zero or one copy."""
 
     content: Format
@@ -144,7 +222,7 @@ class OptionalFormat:
 
 
 @dataclass(kw_only=True)
-class PlusFormat:
+class PlusFormat(_Model):
     """One or more copies."""
 
     content: Format
@@ -152,7 +230,7 @@ class PlusFormat:
 
 
 @dataclass(kw_only=True)
-class StarFormat:
+class StarFormat(_Model):
     """Zero or more copies."""
 
     content: Format
@@ -160,7 +238,7 @@ class StarFormat:
 
 
 @dataclass(kw_only=True)
-class RepeatFormat:
+class RepeatFormat(_Model):
     """``min`` to ``max`` copies."""
 
     min: int
@@ -170,7 +248,7 @@ class RepeatFormat:
 
 
 @dataclass(kw_only=True)
-class TagFormat:
+class TagFormat(_Model):
     """A content between a beginning and an end."""
 
     begin: str | Format
@@ -180,7 +258,7 @@ class TagFormat:
 
 
 @dataclass(kw_only=True)
-class TriggeredTagsFormat:
+class TriggeredTagsFormat(_Model):
     """Free text with tags that begin at triggers."""
 
     triggers: list[str]
@@ -192,7 +270,7 @@ class TriggeredTagsFormat:
 
 
 @dataclass(kw_only=True)
-class TokenTriggeredTagsFormat:
+class TokenTriggeredTagsFormat(_Model):
     """Free text with tags that begin at trigger tokens."""
 
     trigger_tokens: list[int | str]
@@ -204,7 +282,7 @@ class TokenTriggeredTagsFormat:
 
 
 @dataclass(kw_only=True)
-class TagsWithSeparatorFormat:
+class TagsWithSeparatorFormat(_Model):
     """Tags with a text between them."""
 
     tags: list[Format]
@@ -215,7 +293,7 @@ class TagsWithSeparatorFormat:
 
 
 @dataclass(kw_only=True)
-class DispatchFormat:
+class DispatchFormat(_Model):
     """Free text with triggers, each followed by its format."""
 
     rules: list[Any]
@@ -225,13 +303,30 @@ class DispatchFormat:
 
 
 @dataclass(kw_only=True)
-class TokenDispatchFormat:
+class TokenDispatchFormat(_Model):
     """Free text with trigger tokens, each followed by its format."""
 
     rules: list[Any]
     loop: bool = True
     exclude_tokens: list[int | str] = field(default_factory=list)
     type: str = "token_dispatch"
+
+
+@dataclass(kw_only=True)
+class ToolCallsFormat(_Model):
+    """Outputs with reasoning and calls in a tool style of grammask; an addition to xgrammar's formats.
+
+    It is the whole format of a structural tag. The fields are the arguments of :meth:`grammask.Grammar.from_tools`.
+    """
+
+    style: str
+    tools: list[Any]
+    tool_choice: str | Mapping[str, Any] = "auto"
+    reasoning: ReasoningMode = "none"
+    parallel: bool = True
+    any_order: bool = False
+    max_whitespace_cnt: int | None = None
+    type: str = "tool_calls"
 
 
 @dataclass
@@ -250,7 +345,7 @@ class StructuralTagItem:
 
 
 @dataclass(kw_only=True)
-class StructuralTag:
+class StructuralTag(_Model):
     """A whole structural tag."""
 
     format: Format
@@ -276,22 +371,30 @@ class StructuralTag:
 
     @staticmethod
     def from_json(json_str: str | dict[str, Any]) -> StructuralTag:
-        """Returns the structural tag of an object or its JSON text; inner formats remain dictionaries.
+        """Returns the structural tag of a dictionary or its JSON text.
 
         Raises:
-            ValueError: The text is not JSON, or has no ``format``.
+            ValueError: The text is not JSON, or is no structural tag.
         """
-        given = json.loads(json_str) if isinstance(json_str, str) else json_str
-        if not isinstance(given, dict) or "format" not in given:
-            msg = "a structural tag is an object with a format"
-            raise ValueError(msg)
-        return StructuralTag(format=given["format"])
+        if isinstance(json_str, str):
+            return StructuralTag.model_validate_json(json_str)
+        return StructuralTag.model_validate(json_str)
 
-    def model_dump_json(self, *, indent: int | None = None) -> str:
-        """Returns the structural tag as JSON text."""
-        return json.dumps(self, default=vars, indent=indent)
 
-    def model_dump(self) -> dict[str, Any]:
-        """Returns the structural tag as dictionaries and lists."""
-        dumped: dict[str, Any] = json.loads(self.model_dump_json())
-        return dumped
+_FORMATS: dict[str, type[_Model]] = {
+    model.type: model
+    for model in (
+        *(
+            AnyTextFormat,
+            AnyTokensFormat,
+            ConstStringFormat,
+            DispatchFormat,
+            ExcludeTokenFormat,
+            GrammarFormat,
+        ),
+        *(JSONSchemaFormat, OptionalFormat, OrFormat, PlusFormat, QwenXMLParameterFormat, RegexFormat),
+        *(RepeatFormat, SequenceFormat, StarFormat, TagFormat, TagsWithSeparatorFormat, TokenDispatchFormat),
+        *(TokenFormat, TokenTriggeredTagsFormat, ToolCallsFormat, TriggeredTagsFormat),
+    )
+}
+"""The class of each type of format."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import enum
 import json
 import re
+import warnings
 from typing import TYPE_CHECKING, Any
 
 from grammask.compat.xgrammar.exception import DeserializeFormatError, InvalidJSONError
@@ -162,6 +163,14 @@ class TokenizerInfo:
     @property
     def add_prefix_space(self) -> bool:
         """Whether the tokenizer adds a space before a text."""
+        return self._add_prefix_space
+
+    @property
+    def prepend_space_in_tokenization(self) -> bool:
+        """The older name of ``add_prefix_space``."""
+        warnings.warn(
+            "prepend_space_in_tokenization is deprecated. Use add_prefix_space instead.", stacklevel=2
+        )
         return self._add_prefix_space
 
     @property

@@ -22,7 +22,13 @@ from grammask.structural_tags.parameters.object_alternatives import (
     resolved,
     resolved_value,
 )
-from grammask.structural_tags.parameters.style import EMPTY, Member, counted_members_part, members_part
+from grammask.structural_tags.parameters.style import (
+    EMPTY,
+    Member,
+    counted_members_part,
+    members_part,
+    quoted,
+)
 from grammask.structural_tags.parameters.undeclared import ABOUT_UNDECLARED, undeclared_properties
 from grammask.structural_tags.parameters.value_shapes import NOT_ABOUT_STRINGS
 
@@ -45,6 +51,7 @@ class FlatStyle:
         has_own_lines: Whether models write values on lines of their own. One line feed at the beginning of a text and
             one at its end are then not part of it; they are optional.
         separator: The text that models write after a parameter and for ``{space}``.
+        quotes_names: Whether names are written as attributes in quotes, in which ``&`` and ``"`` are XML's entities.
         opening: The text that models write before the parameters, even if there are none.
     """
 
@@ -54,7 +61,12 @@ class FlatStyle:
     end: str
     has_own_lines: bool = False
     separator: str = "\n"
+    quotes_names: bool = False
     opening: str = ""
+
+    def written_name(self, name: str) -> str:
+        """Returns the name of a parameter as tags contain it."""
+        return quoted(name) if self.quotes_names else name
 
     @property
     def has_type(self) -> bool:
@@ -96,7 +108,7 @@ class FlatStyle:
         )
         line = "\n" if self.has_own_lines else ""
         value = member.text if text is None else text
-        return f"{tags.replace('{key}', member.name)}{line}{value}{line}{self.end}{self.separator}"
+        return f"{tags.replace('{key}', self.written_name(member.name))}{line}{value}{line}{self.end}{self.separator}"
 
     def decoder(self, schema: Any, begin: int, following: str) -> FlatDecoder:
         """Returns a decoder."""
@@ -113,7 +125,10 @@ FLAT_STYLES = {
         '<\uff5cDSML\uff5c parameter name="{key}" string="{is_string}">', "</\uff5cDSML\uff5c parameter>"
     ),
     "kimi_k3_xml": FlatStyle(
-        '<|open|>argument key="{key}" type="{type}"<|sep|>', "<|close|>argument<|sep|>", separator=""
+        '<|open|>argument key="{key}" type="{type}"<|sep|>',
+        "<|close|>argument<|sep|>",
+        separator="",
+        quotes_names=True,
     ),
     "glm_xml": FlatStyle("<arg_key>{key}</arg_key>{space}<arg_value>", "</arg_value>", opening="\n"),
 }
@@ -181,21 +196,22 @@ class _FlatEncoder:
         members: list[Member] = []
         for name, inner in properties.items():
             place = f"{pointer}/properties/{escaped(name)}"
-            if context.has_excluded_word(name):
+            if context.has_excluded_word(self.style.written_name(name)):
                 if name in required:
                     self.diagnostics.unsupported(
                         place, f"the name {name!r} is required, and contains an excluded word"
                     )
                 continue
-            part = composition.sequence([composition.literal(name), self.value_in_tag(inner, place, after)])
+            key = composition.literal(self.style.written_name(name))
+            part = composition.sequence([key, self.value_in_tag(inner, place, after)])
             members.append(Member(part, is_required=name in required))
         for group in undeclared_properties(
             schema, pointer, self.diagnostics, is_open="properties" not in schema
         ):
-            key = self.constrained(group.names_like(UNDECLARED_NAME, list(properties)), None)
-            if key is None:
+            undeclared = self.constrained(group.names_like(UNDECLARED_NAME, list(properties)), None)
+            if undeclared is None:
                 continue
-            part = composition.sequence([key, self.value_in_tag(group.value, group.pointer, after)])
+            part = composition.sequence([undeclared, self.value_in_tag(group.value, group.pointer, after)])
             members.append(Member(part, is_required=False, is_repeatable=True))
         minimum, maximum = self.count(schema, "minProperties"), self.count(schema, "maxProperties")
         if minimum is None and maximum is None:
@@ -382,8 +398,10 @@ class _FlatEncoder:
                 self.diagnostics.unsupported(
                     pointer, f"the value {value!r} contains the end of its parameter"
                 )
+        # Where the tag marks a string, readers of servers do not strip its text.
+        space = [] if self.style.marks_strings else [self.space]
         values = [
-            ("string", composition.sequence([self.space, composition.literal(value), self.space]))
+            ("string", composition.sequence([*space, composition.literal(value), *space]))
             for value in strings
         ]
         groups: dict[str, list[Any]] = {}

@@ -193,6 +193,7 @@ class FlatDecoder:
             For each match, whether the tag marks the value as a string (None if tags do not say), and the end of the
             tag.
         """
+        name = self._style.written_name(name)
         for is_string, tag in self._tags:
             before, _, after = tag.partition("{space}")
             pattern = re.escape(before.replace("{key}", name)) + (SPACE + re.escape(after) if after else "")
@@ -225,7 +226,9 @@ class FlatDecoder:
         end = output.find(end_tag, at)
         text = output[at:end] if end >= 0 else None
         if member.is_listed and keywords <= {"type", "enum", "const"}:
-            return self._listed_string(text, end, member) or as_json
+            if is_string:
+                return self._listed_string(text, end, member, is_exact=True)
+            return self._listed_string(text, end, member, is_exact=False) or as_json
         if types and "string" not in types and is_string is None:
             return as_json
         if is_string is None and types != ("string",) and as_json is not None:
@@ -244,16 +247,21 @@ class FlatDecoder:
             return None
         return _Value(json_string(text), end)
 
-    def _listed_string(self, text: str | None, end: int, member: _DeclaredProperty) -> _Value | None:
-        """Returns the listed string that a text contains, apart from white space at its ends."""
+    def _listed_string(
+        self, text: str | None, end: int, member: _DeclaredProperty, *, is_exact: bool
+    ) -> _Value | None:
+        """Returns the listed string that a text is, or, unless it must be exact, contains between white space."""
         listed = member.schema["enum"] if "enum" in member.schema else [member.schema["const"]]
         strings = [
             value
             for value in listed
             if isinstance(value, str)
             and text is not None
-            and value in text
-            and value.strip(" \n\r\t") == text.strip(" \n\r\t")
+            and (
+                value == text
+                if is_exact
+                else value in text and value.strip(" \n\r\t") == text.strip(" \n\r\t")
+            )
         ]
         return _Value(json_string(max(strings, key=len)), end) if strings else None
 

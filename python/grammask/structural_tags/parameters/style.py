@@ -35,9 +35,15 @@ __all__ = [
     "is_mark",
     "marked_text",
     "members_part",
+    "quoted",
 ]
 
 EMPTY = composition.literal("")
+
+
+def quoted(text: str) -> str:
+    """Returns a text as the value of an attribute in quotes, with XML's entities for ``&`` and ``"``."""
+    return text.replace("&", "&amp;").replace('"', "&quot;")
 
 
 class ParameterDecoder(Protocol):
