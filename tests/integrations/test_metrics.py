@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import time
+from concurrent.futures import ThreadPoolExecutor
+from functools import cache
 from typing import Any
 
 import pytest
@@ -58,3 +60,18 @@ def test_without_the_package(monkeypatch) -> None:
     assert compiled.is_valid(b"b")
     metrics.add_masks(1, 0.0)
     assert isinstance(metrics._ObservedCache(), CompileCache)
+
+
+def test_threads_register_the_metrics_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    class SlowMetrics:
+        count = 0
+
+        def __init__(self, _client: Any) -> None:
+            time.sleep(0.02)
+            SlowMetrics.count += 1
+
+    monkeypatch.setattr(metrics, "_Metrics", SlowMetrics)
+    monkeypatch.setattr(metrics, "_register", cache(metrics._register.__wrapped__))
+    with ThreadPoolExecutor(8) as threads:
+        registered = list(threads.map(lambda _: metrics._registered(), range(8)))
+    assert len(set(registered)) == SlowMetrics.count == 1

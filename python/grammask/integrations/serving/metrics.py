@@ -28,9 +28,18 @@ FLUSH_SECONDS = 1.0
 _COMPILE_BUCKETS = (0.0001, 0.0003, 0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0)
 
 
-@cache
+_registering = threading.Lock()
+"""Servers compile the grammars of their first requests in several threads, and a name can be registered only once."""
+
+
 def _registered() -> _Metrics | None:
     """Returns the metrics of this process; None without ``prometheus_client``."""
+    with _registering:
+        return _register()
+
+
+@cache
+def _register() -> _Metrics | None:
     try:
         import prometheus_client
     except ImportError:
