@@ -384,17 +384,28 @@ class StructuralTag(_Model):
 _FORMATS: dict[str, type[_Model]] = {
     model.type: model
     for model in (
-        *(
-            AnyTextFormat,
-            AnyTokensFormat,
-            ConstStringFormat,
-            DispatchFormat,
-            ExcludeTokenFormat,
-            GrammarFormat,
-        ),
-        *(JSONSchemaFormat, OptionalFormat, OrFormat, PlusFormat, QwenXMLParameterFormat, RegexFormat),
-        *(RepeatFormat, SequenceFormat, StarFormat, TagFormat, TagsWithSeparatorFormat, TokenDispatchFormat),
-        *(TokenFormat, TokenTriggeredTagsFormat, ToolCallsFormat, TriggeredTagsFormat),
+        AnyTextFormat,
+        AnyTokensFormat,
+        ConstStringFormat,
+        DispatchFormat,
+        ExcludeTokenFormat,
+        GrammarFormat,
+        JSONSchemaFormat,
+        OptionalFormat,
+        OrFormat,
+        PlusFormat,
+        QwenXMLParameterFormat,
+        RegexFormat,
+        RepeatFormat,
+        SequenceFormat,
+        StarFormat,
+        TagFormat,
+        TagsWithSeparatorFormat,
+        TokenDispatchFormat,
+        TokenFormat,
+        TokenTriggeredTagsFormat,
+        ToolCallsFormat,
+        TriggeredTagsFormat,
     )
 }
 """The class of each type of format."""

@@ -227,3 +227,49 @@ impl Values {
         max
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_beginning_of_a_text_can_become_its_value() {
+        let texts = [
+            "",
+            "a]",
+            "[1",
+            "[b1]",
+            "[1,]",
+            "{1:2}",
+            "\"a",
+            "\"ab\"c",
+            "\"ab\",",
+            "1 1",
+            "[}",
+            "1..2",
+            "[\"a\"]",
+            "{\"a\": [1.0, null]}",
+            "true",
+        ];
+        let mut values = Values::default();
+        for text in texts {
+            let mut prefixes = vec![Values::EMPTY_JSON];
+            for byte in text.bytes() {
+                prefixes.push(values.step(prefixes[prefixes.len() - 1], byte));
+            }
+            let value = values.finish(prefixes[prefixes.len() - 1]);
+            assert!(prefixes.iter().all(|&prefix| values.can_become(prefix, value)), "{text:?}");
+        }
+    }
+
+    #[test]
+    fn a_string_cannot_become_another_text_that_is_not_json() {
+        let mut values = Values::default();
+        let string = values.read(Values::EMPTY_JSON, b"\"a");
+        for text in ["[b1]", "\"b\"c", "\"b", "1 1"] {
+            let prefix = text.bytes().fold(Values::EMPTY_JSON, |prefix, byte| values.step(prefix, byte));
+            let value = values.finish(prefix);
+            assert!(!values.can_become(string, value), "{text:?}");
+        }
+    }
+}

@@ -17,9 +17,9 @@ use super::environment::ScopeEnd;
 use super::frontier::Frontier;
 use super::value_set::ValueSetId;
 
-/// Maximum number of states of a search inside numbers with more zeros than remembered numbers have digits.
-/// Inside values that are remembered in turn, each number of zeros is a state of its own.
-const MAX_SHORTENED: usize = 1 << 12;
+/// Only one in this many of the states of a search may be inside numbers with more zeros than remembered numbers have
+/// digits: inside values that are remembered in turn, each number of zeros is a state of its own.
+const SHORTENED_SHARE: usize = 50;
 
 /// A state, the remembered values, and the kind of the condition.
 type LivenessKey = (ValueState, ValueSetId, ValueKind);
@@ -118,7 +118,7 @@ impl Builder {
         let mut frontier = Frontier::new(from);
         let (mut has_exponents, mut is_incomplete, mut shortened) = (false, false, 0);
         while let Some(state) = frontier.next() {
-            if frontier.len() > self.limits.set_items || shortened > MAX_SHORTENED {
+            if frontier.len() > self.limits.set_items || shortened > self.limits.set_items / SHORTENED_SHARE {
                 return Err(LimitExceeded::new("set_items", self.limits.set_items));
             }
             for byte in bytes_by_preference() {
