@@ -4,8 +4,9 @@
 //! distances are searched when they are needed, by A* (Hart, Nilsson and Raphael 1968). Its heuristic is a lower bound
 //! of the distance of each state, which a search raises for all states that it expands (Adaptive A*, Koenig and
 //! Likhachev 2006): after a word of length n, a state that was expanded after g bytes is at least n - g bytes from
-//! acceptance. The raised heuristic is consistent again, so a state is expanded at most once per search, and later
-//! searches only leave the shortest path where others may be as short.
+//! acceptance. Where no search came, the heuristic is the length of the words that the form of the term shows. It need not be
+//! consistent, so a state may be expanded again when a shorter path to it is found. Later searches only leave the
+//! shortest path where others may be as short.
 //!
 //! An intersection with finite languages, such as limits of lengths, has a state per position and state of the other
 //! operands. The smallest of the shortest words of the other operands alone is that of the intersection, if it is one
@@ -16,8 +17,10 @@ use std::collections::BinaryHeap;
 
 use rustc_hash::FxHashMap;
 
+use crate::analysis::completion_bound::{CompletionBound, CompletionBounds};
 use crate::byte_set::ByteSet;
 use crate::dfa::lazy::{Automata, StateId};
+use crate::term::arena::TermId;
 use grammask_collections::graph::{AdjacencyList, components_of};
 use grammask_diagnostics::{Deadline, LimitExceeded};
 
@@ -27,12 +30,19 @@ const STATES_PER_CHECK: usize = 256;
 const MAX_FOLLOWED: usize = 64;
 
 /// The shortest nonempty word of a state.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct ShortestWord {
     /// Its length in bytes.
     pub length: u32,
     /// The smallest byte with which a word of this length begins.
     pub first: u8,
+}
+
+impl ShortestWord {
+    /// This word, followed by `bytes` more.
+    pub(crate) fn longer(self, bytes: u32) -> Self {
+        Self { length: self.length.saturating_add(bytes), ..self }
+    }
 }
 
 /// The distance of a state to acceptance, as far as searches have found it.
@@ -51,6 +61,8 @@ pub struct ShortestWords {
     /// By state; states beyond the end have not been searched.
     distances: Vec<Distance>,
     words: FxHashMap<StateId, Option<ShortestWord>>,
+    /// Bounds of the completions of terms.
+    bounds: CompletionBounds,
 }
 
 /// A visited state of a search: its distance from the start, and its predecessor.
@@ -73,7 +85,12 @@ impl ShortestWords {
     /// No distances yet; words are spelled with `bytes`.
     #[must_use]
     pub fn new(bytes: ByteSet) -> Self {
-        Self { bytes, distances: Vec::new(), words: FxHashMap::default() }
+        Self {
+            bytes,
+            distances: Vec::new(),
+            words: FxHashMap::default(),
+            bounds: CompletionBounds::default(),
+        }
     }
 
     /// The bytes with which words are spelled.
@@ -84,7 +101,8 @@ impl ShortestWords {
 
     /// The shortest nonempty word of `state`; `None` if none can be spelled. All calls take the same `automata`.
     ///
-    /// Cost: memoised; otherwise a search, which makes the states that it visits.
+    /// Cost: memoised; otherwise linear in the term if its form shows the word, or a search, which makes the states that it
+    /// visits.
     ///
     /// # Errors
     /// When the number of states exceeds its limit, or the deadline has passed.
@@ -96,6 +114,13 @@ impl ShortestWords {
     ) -> Result<Option<ShortestWord>, LimitExceeded> {
         if let Some(&word) = self.words.get(&state) {
             return Ok(word);
+        }
+        if self.bytes == ByteSet::ALL {
+            let bound = automata.terms().completion_bound(automata.term(state), &mut self.bounds);
+            if let Some(bound) = bound.filter(|bound| bound.is_exact) {
+                self.words.insert(state, bound.nonempty);
+                return Ok(bound.nonempty);
+            }
         }
         match self.word_without_limits(automata, state, deadline)? {
             Some(word) => Ok(Some(word)),
@@ -140,7 +165,7 @@ impl ShortestWords {
     }
 
     /// The shortest nonempty word of a state, by a search.
-    fn search_word(
+    pub(crate) fn search_word(
         &mut self,
         automata: &mut Automata,
         state: StateId,
@@ -164,15 +189,45 @@ impl ShortestWords {
         Ok(word)
     }
 
-    /// For each of `starts` the maximum number of bytes to acceptance, over the states that nonempty words reach with
-    /// any bytes; `None` for a start from which a word begins that cannot be completed. `None` for all if there are
-    /// more than `max_states` states. Their number is subtracted from it.
+    /// For each of `starts` an upper bound of the number of bytes to acceptance, over the states that nonempty words reach
+    /// with any bytes; `None` for a start from which a word begins that cannot be completed. `None` for all if there are
+    /// more than `max_states` states. Their number is subtracted from it. The bound is exact where states are counted.
     ///
-    /// Cost: linear in the states and their transitions, which are made.
+    /// Cost: linear in the terms if their form shows a bound and words have all bytes; otherwise in the states and their
+    /// transitions, which are made.
     ///
     /// # Errors
     /// When the number of states exceeds its limit, or the deadline has passed.
     pub fn longest_completions(
+        &mut self,
+        automata: &mut Automata,
+        starts: &[StateId],
+        max_states: &mut usize,
+        deadline: &Deadline,
+    ) -> Result<Option<Vec<Option<u32>>>, LimitExceeded> {
+        let mut longest: Vec<Option<u32>> = vec![None; starts.len()];
+        if self.bytes == ByteSet::ALL {
+            for (longest, &start) in longest.iter_mut().zip(starts) {
+                let bound = automata.terms().completion_bound(automata.term(start), &mut self.bounds);
+                *longest = bound.map(|bound| bound.longest);
+            }
+        }
+        let unknown: Vec<usize> = (0..starts.len()).filter(|&start| longest[start].is_none()).collect();
+        if unknown.is_empty() {
+            return Ok(Some(longest));
+        }
+        let states: Vec<StateId> = unknown.iter().map(|&start| starts[start]).collect();
+        let Some(explored) = self.explored_completions(automata, &states, max_states, deadline)? else {
+            return Ok(None);
+        };
+        for (start, explored) in unknown.into_iter().zip(explored) {
+            longest[start] = explored;
+        }
+        Ok(Some(longest))
+    }
+
+    /// The same, exactly, by way of all states.
+    pub(crate) fn explored_completions(
         &self,
         automata: &mut Automata,
         starts: &[StateId],
@@ -251,6 +306,7 @@ impl ShortestWords {
     pub fn memory_bytes(&self) -> usize {
         self.distances.capacity() * size_of::<Distance>()
             + self.words.capacity() * (size_of::<(StateId, Option<ShortestWord>)>() + 1)
+            + self.bounds.capacity() * (size_of::<(TermId, Option<CompletionBound>)>() + 1)
     }
 
     /// The successors of a state over the bytes, each with its smallest byte, in the order of these.
@@ -272,7 +328,12 @@ impl ShortestWords {
             return Distance::Exactly(0);
         }
         // A state that does not accept needs at least one byte.
-        self.distances.get(state.index()).copied().unwrap_or(Distance::AtLeast(1))
+        match self.distances.get(state.index()).copied().unwrap_or(Distance::AtLeast(1)) {
+            Distance::AtLeast(bound) => {
+                Distance::AtLeast(automata.terms().min_length_by_form(automata.term(state)).max(bound))
+            }
+            known => known,
+        }
     }
 
     fn set_distance(&mut self, automata: &Automata, state: StateId, distance: Distance) {
@@ -430,7 +491,7 @@ mod tests {
             };
             let longest = reached.iter().map(|&state| distance(&automata, &transitions, bytes, state))
                 .try_fold(0, |longest, distance| Some(longest.max(distance?)));
-            let found = words.longest_completions(&mut automata, &[start], &mut 100_000, &deadline).unwrap();
+            let found = words.explored_completions(&mut automata, &[start], &mut 100_000, &deadline).unwrap();
             prop_assert_eq!(found, Some(vec![longest]));
             let count = explored.len();
             explored.rotate_left(order as usize % count);
@@ -470,6 +531,6 @@ mod tests {
             state = automata.step(state, b'y').unwrap().unwrap();
         }
         assert!(automata.len() < 1_200, "{}", automata.len());
-        assert_eq!(words.longest_completions(&mut automata, &[start], &mut 100, &deadline), Ok(None));
+        assert_eq!(words.explored_completions(&mut automata, &[start], &mut 100, &deadline), Ok(None));
     }
 }

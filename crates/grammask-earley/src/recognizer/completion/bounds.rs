@@ -126,9 +126,9 @@ impl Completions {
         Ok(bounds)
     }
 
-    /// The graph of the grammar. Linear in the grammar, and in the states of the terminals.
+    /// The graph of the grammar. Linear in the grammar, and in the terms or the states of the terminals.
     fn nesting_graph(
-        &self,
+        &mut self,
         bytes: Option<usize>,
         parts: &mut Parts<'_>,
     ) -> Result<NestingGraph, LimitExceeded> {
@@ -265,7 +265,7 @@ impl Completions {
 
     /// For each terminal the longest of the shortest completions inside it.
     fn longest_in_terminals(
-        &self,
+        &mut self,
         bytes: Option<usize>,
         parts: &mut Parts<'_>,
     ) -> Result<Vec<Length>, LimitExceeded> {
@@ -288,7 +288,7 @@ impl Completions {
             let Some(state) = state else { continue };
             let mut max_states = left.min(MAX_TERMINAL_STATES);
             let before = max_states;
-            let words = &self.words;
+            let words = &mut self.words;
             let of_states =
                 words.longest_completions(parts.automata, &[state], &mut max_states, parts.deadline)?;
             left -= before - max_states;

@@ -1,0 +1,314 @@
+//! A bound of the bytes that complete the beginning of a word, as far as the form of a term shows it.
+//!
+//! A beginning of a word of a union is one of a word of some operand, and a beginning of a word of a concatenation ends
+//! in some operand, after which the shortest words of the others complete it. So the bound needs no states. It is
+//! not known for most intersections, complements and first matches, where what completes an operand need not complete the
+//! term. Free text without a few words, as names of properties that are not declared, has a bound: a byte more than
+//! that of the free text, since there are more bytes than words.
+//!
+//! The form of a regular term also shows its shortest words.
+
+use rustc_hash::FxHashMap;
+
+use crate::dfa::shortest_words::ShortestWord;
+use crate::dfa::table::{Table, TableState};
+use crate::term::arena::{Term, TermId, Terms};
+
+/// Bounds of lengths in bytes, by term; `None` where the form of a term shows none.
+pub(crate) type CompletionBounds = FxHashMap<TermId, Option<CompletionBound>>;
+
+/// Bounds of lengths in bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct CompletionBound {
+    /// Of the shortest word.
+    shortest: u32,
+    /// Of the shortest completions of all nonempty beginnings of words.
+    pub(crate) longest: u32,
+    /// Of the number of words; the maximum stands for more.
+    words: u32,
+    /// Whether `shortest` is the length of the shortest word.
+    pub(crate) is_exact: bool,
+    /// The shortest nonempty word, if `is_exact` and there is one.
+    pub(crate) nonempty: Option<ShortestWord>,
+}
+
+impl CompletionBound {
+    const EMPTY_WORD: Self = Self { shortest: 0, longest: 0, words: 1, is_exact: true, nonempty: None };
+
+    /// One word.
+    fn of_word(word: &[u8]) -> Self {
+        let Some(&first) = word.first() else { return Self::EMPTY_WORD };
+        // A chunk is short.
+        let length = word.len() as u32;
+        let nonempty = Some(ShortestWord { length, first });
+        Self { shortest: length, longest: length - 1, words: 1, is_exact: true, nonempty }
+    }
+
+    /// A word of this language, then one of another.
+    fn then(self, next: Self) -> Self {
+        let shortest = self.shortest.saturating_add(next.shortest);
+        let longest = self.longest.saturating_add(next.shortest).max(next.longest);
+        let longer = self.nonempty.map(|word| word.longer(next.shortest));
+        let without = if self.shortest == 0 { next.nonempty } else { None };
+        Self {
+            shortest,
+            longest,
+            words: self.words.saturating_mul(next.words),
+            is_exact: self.is_exact && next.is_exact,
+            nonempty: longer.into_iter().chain(without).min(),
+        }
+    }
+
+    /// A word of this language or of another.
+    fn or(self, other: Self) -> Self {
+        Self {
+            shortest: self.shortest.min(other.shortest),
+            longest: self.longest.max(other.longest),
+            words: self.words.saturating_add(other.words),
+            is_exact: self.is_exact && other.is_exact,
+            nonempty: self.nonempty.into_iter().chain(other.nonempty).min(),
+        }
+    }
+
+    /// `min` to `max` words.
+    fn times(self, min: u32, max: Option<u32>) -> Self {
+        let others = self.shortest.saturating_mul(min.saturating_sub(1));
+        let shortest = if min == 0 { 0 } else { self.shortest.saturating_add(others) };
+        let words = if max == Some(1) { self.words.saturating_add(1) } else { u32::MAX };
+        Self {
+            shortest,
+            longest: self.longest.saturating_add(others),
+            words,
+            is_exact: self.is_exact,
+            nonempty: self.nonempty.map(|word| word.longer(others)),
+        }
+    }
+
+    /// Some of the words, of which each is at most a byte longer than the shortest one with the same beginning.
+    fn without_words(self) -> Self {
+        let shortest = self.shortest.saturating_add(1);
+        Self { shortest, longest: self.longest.saturating_add(1), is_exact: false, nonempty: None, ..self }
+    }
+}
+
+impl Terms {
+    /// The bounds of a term. `known` has those of other terms of this arena, and is extended.
+    ///
+    /// Cost: linear in the subterms that are not known, and in the states of their tables.
+    pub(crate) fn completion_bound(
+        &self,
+        term: TermId,
+        known: &mut CompletionBounds,
+    ) -> Option<CompletionBound> {
+        // Not recursive, since terms may be deep.
+        let mut pending = vec![term];
+        while let Some(&term) = pending.last() {
+            if known.contains_key(&term) {
+                pending.pop();
+                continue;
+            }
+            let parts: &[TermId] = match self.get(term) {
+                Term::Concat(head, tail) => &[*head, *tail],
+                Term::Union(parts) | Term::Intersection(parts) => parts,
+                Term::Repeat { term, .. } | Term::Complement(term) => std::slice::from_ref(term),
+                _ => &[],
+            };
+            let before = pending.len();
+            pending.extend(parts.iter().filter(|part| !known.contains_key(part)));
+            if pending.len() > before {
+                continue;
+            }
+            let mut bounds = parts.iter().map(|part| known[part]);
+            let bound = match self.get(term) {
+                Term::Epsilon => Some(CompletionBound::EMPTY_WORD),
+                Term::Bytes(bytes) => bytes.iter().next().map(|first| CompletionBound {
+                    words: bytes.len() as u32,
+                    ..CompletionBound::of_word(&[first])
+                }),
+                Term::Literal(chunk) => Some(CompletionBound::of_word(chunk.as_slice())),
+                Term::Concat(..) => {
+                    let head = bounds.next().flatten();
+                    head.zip(bounds.next().flatten()).map(|(head, tail)| head.then(tail))
+                }
+                Term::Union(_) => {
+                    let first = bounds.next().flatten();
+                    bounds.fold(first, |all, next| Some(all?.or(next?)))
+                }
+                Term::Repeat { min, max, .. } => bounds.next().flatten().map(|one| one.times(*min, *max)),
+                Term::Intersection(parts) => self.bound_without_words(parts, known),
+                Term::Table { table, state } => Some(bound_of_table(self.get_table(*table), *state)),
+                Term::Nothing | Term::Complement(_) | Term::FirstMatch(_) => None,
+            };
+            known.insert(term, bound);
+        }
+        known[&term]
+    }
+
+    /// The bounds of an intersection of an unbounded repetition with complements of few words. A beginning of the
+    /// repetition is completed by a word of it, and by each byte that is a unit: not all of these words are excluded.
+    fn bound_without_words(&self, parts: &[TermId], known: &CompletionBounds) -> Option<CompletionBound> {
+        let mut units = None;
+        let mut excluded: u32 = 0;
+        for part in parts {
+            match self.get(*part) {
+                Term::Complement(words) => excluded = excluded.saturating_add(known[words]?.words),
+                &Term::Repeat { term, max: None, .. } if units.is_none() => units = Some((*part, term)),
+                _ => return None,
+            }
+        }
+        let (repetition, unit) = units?;
+        let bytes = |part: &TermId| match self.get(*part) {
+            Term::Bytes(bytes) => bytes.len() as u32,
+            _ => 0,
+        };
+        let bytes = match self.get(unit) {
+            Term::Union(parts) => parts.iter().map(bytes).sum(),
+            _ => bytes(&unit),
+        };
+        (excluded < bytes).then_some(known[&repetition]?.without_words())
+    }
+}
+
+/// The bounds of a state of a table, which are exact.
+fn bound_of_table(table: &Table, start: TableState) -> CompletionBound {
+    let mut sources: Vec<Vec<TableState>> = vec![Vec::new(); table.len()];
+    let mut is_reached = vec![false; table.len()];
+    // The states that nonempty words reach, after the start.
+    let mut reached = vec![start];
+    let mut next = 0;
+    while let Some(&state) = reached.get(next) {
+        for (_, _, target) in table.edges(state) {
+            sources[target.index()].push(state);
+            if !std::mem::replace(&mut is_reached[target.index()], true) {
+                reached.push(target);
+            }
+        }
+        next += 1;
+    }
+    let mut distances: Vec<Option<u32>> = vec![None; table.len()];
+    let mut settled: Vec<TableState> = Vec::new();
+    for &state in &reached {
+        if table.is_accepting(state) && distances[state.index()].replace(0).is_none() {
+            settled.push(state);
+        }
+    }
+    let mut next = 0;
+    while let Some(&state) = settled.get(next) {
+        let distance = distances[state.index()].map(|distance| distance + 1);
+        for &source in &sources[state.index()] {
+            if distances[source.index()].is_none() {
+                distances[source.index()] = distance;
+                settled.push(source);
+            }
+        }
+        next += 1;
+    }
+    // A table has no dead states.
+    let distance = |state: TableState| distances[state.index()].unwrap_or(u32::MAX);
+    let longest = reached[1..].iter().map(|&state| distance(state)).max();
+    let nonempty = table.edges(start).map(|(first, _, target)| {
+        let length = distance(target).saturating_add(1);
+        ShortestWord { length, first }
+    });
+    CompletionBound {
+        shortest: distance(start),
+        longest: longest.unwrap_or(0),
+        words: words_of_table(table, start),
+        is_exact: true,
+        nonempty: nonempty.min(),
+    }
+}
+
+/// The number of words of a state of a table; the maximum if there may be infinitely many.
+fn words_of_table(table: &Table, start: TableState) -> u32 {
+    if !table.is_acyclic() {
+        return u32::MAX;
+    }
+    let mut known: Vec<Option<u32>> = vec![None; table.len()];
+    let mut pending = vec![start];
+    while let Some(&state) = pending.last() {
+        let before = pending.len();
+        let mut words = u32::from(table.is_accepting(state));
+        for (low, high, target) in table.edges(state) {
+            match known[target.index()] {
+                Some(count) => words = words.saturating_add(count.saturating_mul(u32::from(high - low) + 1)),
+                None => pending.push(target),
+            }
+        }
+        if pending.len() == before {
+            known[state.index()] = Some(words);
+            pending.pop();
+        }
+    }
+    known[start.index()].unwrap_or(u32::MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use grammask_diagnostics::Deadline;
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::sketch::sketch;
+    use crate::{Automata, ByteSet, ShortestWords};
+
+    proptest! {
+        #![proptest_config(ProptestConfig { cases: 400, failure_persistence: None, ..ProptestConfig::default() })]
+
+        #[test]
+        fn bounds_the_completions_of_all_states(sketch in sketch()) {
+            let mut terms = Terms::new();
+            let term = sketch.term(&mut terms);
+            let bound = terms.completion_bound(term, &mut CompletionBounds::default());
+            let mut automata = Automata::new(terms, 100_000);
+            let (Some(bound), Some(start)) = (bound, automata.start(term).unwrap()) else { return Ok(()) };
+            let deadline = Deadline::after(Duration::from_secs(60));
+            let mut words = ShortestWords::new(ByteSet::ALL);
+            let explored = words.explored_completions(&mut automata, &[start], &mut 100_000, &deadline);
+            let longest = explored.unwrap().unwrap()[0].unwrap();
+            prop_assert!(longest <= bound.longest, "{} > {:?} of {:?}", longest, bound, sketch);
+            let shortest = match automata.is_accepting(start) {
+                true => 0,
+                false => words.search_word(&mut automata, start, &deadline).unwrap().unwrap().length,
+            };
+            prop_assert!(shortest <= bound.shortest);
+            if bound.is_exact {
+                let nonempty = words.search_word(&mut automata, start, &deadline).unwrap();
+                prop_assert_eq!((shortest, nonempty), (bound.shortest, bound.nonempty), "{:?}", sketch);
+            }
+        }
+    }
+
+    #[test]
+    fn bounds_of_regular_terms_are_close() {
+        let mut terms = Terms::new();
+        let unit = terms.bytes(ByteSet::range(b'a', b'z'));
+        let (open, close) = (terms.literal(b"<<"), terms.literal(b"/>>"));
+        let counted = terms.repeat(unit, 5, Some(5_000));
+        let word = terms.concat(&[open, counted, close]);
+        let bound = terms.completion_bound(word, &mut CompletionBounds::default()).unwrap();
+        // After `<`, one more bracket, five letters and the end.
+        assert_eq!((bound.shortest, bound.longest), (10, 9));
+    }
+
+    #[test]
+    fn bounds_of_names_without_words() {
+        let longest = |words: u8| {
+            let mut terms = Terms::new();
+            let (letter, escape) = (terms.bytes(ByteSet::range(b'a', b'e')), terms.literal(b"\\u"));
+            let (unit, quote) = (terms.union(&[letter, escape]), terms.literal(b"\""));
+            let (text, all) =
+                (terms.repeat(unit, 0, None), (0..words).map(|word| vec![b'a'; 1 + usize::from(word)]));
+            let excluded: Vec<TermId> = all.map(|word| terms.literal(&word)).collect();
+            let excluded = terms.union(&excluded);
+            let others = terms.complement(excluded);
+            let name = terms.intersection(&[text, others]);
+            let quoted = terms.concat(&[quote, name, quote]);
+            terms.completion_bound(quoted, &mut CompletionBounds::default()).map(|bound| bound.longest)
+        };
+        // After `"\`, the rest of the escape, perhaps another letter, and the quote.
+        assert_eq!((longest(4), longest(5)), (Some(3), None));
+    }
+}
