@@ -812,7 +812,7 @@ def test_structural_tags_from_dictionaries() -> None:
         {"type": "tag", "format": content},
         {"format": {"type": "sequence", "elements": [{"value": "no type"}]}},
     ):
-        for module in (ours, xgrammar):
+        for module in (ours, theirs()):
             with pytest.raises(ValueError):  # noqa: PT011 - Pydantic says it in its own words
                 module.StructuralTag.model_validate(wrong)
 
@@ -1061,6 +1061,67 @@ def test_depth_of_json() -> None:
             module.Grammar.from_json_schema('{"unused": ' + "[" * 40 + "]" * 40 + "}")
             with pytest.raises(RuntimeError, match="Maximum recursion depth exceeded"):
                 module.Grammar.from_json_schema('{"unused": ' + "[" * 60 + "]" * 60 + "}")
+
+
+def test_captures_of_named_grammars() -> None:
+    inner = """
+        start: tool* tail
+        tail: TEXT
+        head[stop="<t>", stop_capture="marker"]: TEXT
+        tool: head "x"
+        TEXT: /(\\n|.)*/
+    """
+    text = 'start[capture="outer"]: "(" @inner'
+    for module in (ours, theirs()):
+        grammar = module.Grammar.from_lark(
+            text, named_grammars={"inner": inner, "unused": 'start[capture]: "a"'}
+        )
+        matcher = module.GrammarMatcher(
+            compiler(module).compile_grammar(grammar), terminate_without_stop_token=True
+        )
+        assert matcher.accept_string("(a<t>xb")
+        assert matcher.get_captures() == [("marker", b"<t>"), ("outer", b"(axb")], module
+
+
+def test_captures_inside_of_lexemes_are_refused() -> None:
+    for text in (
+        'start: a\na[max_tokens=3]: "x" b\nb: c\nc[capture]: "y"',
+        'start: a\na[max_chars=3]: "x" b\nb[capture]: "y"',
+        'start: %lark {\nstart[capture]: "x"\n}',
+    ):
+        matcher = ours.GrammarMatcher(compiler(ours).compile_lark(text))
+        assert matcher.accept_string("x")
+        with pytest.raises(RuntimeError, match="captures"):
+            matcher.get_captures()
+
+
+def test_errors_of_properties_and_of_depth() -> None:
+    for schema, message in (
+        ({"minProperties": 5, "maxProperties": 3}, "minProperties is greater than maxProperties"),
+        ({"maxProperties": 1, "required": ["a", "b"]}, "less than the number of required properties"),
+        ({"properties": {"a": {}}, "minProperties": 2}, "additional properties aren't allowed"),
+    ):
+        for module in (ours, theirs()):
+            with pytest.raises(RuntimeError, match=message):
+                module.Grammar.from_json_schema(json.dumps({"type": "object", **schema}))
+    for module in (ours, theirs()):
+        with module.max_recursion_depth(50):
+            module.Grammar.from_lark("start: %json true\n# " + "[" * 100)
+            with pytest.raises(RuntimeError, match="line 1, column 8: .*Maximum recursion depth exceeded"):
+                module.Grammar.from_lark("start: %json " + "[" * 60 + "]" * 60)
+
+
+def test_no_mask_follows_an_end_token() -> None:
+    for module in (ours, theirs()):
+        matcher = module.GrammarMatcher(compiler(module).compile_regex("a?"))
+        mask = module.allocate_token_bitmask(1, matcher.stop_token_ids[0] + 1)
+        assert matcher.accept_token(matcher.stop_token_ids[0])
+        with pytest.raises(RuntimeError, match="terminated"):
+            matcher.fill_next_token_bitmask(mask)
+        with pytest.raises(RuntimeError, match="terminated"):
+            module.BatchGrammarMatcher().batch_fill_next_token_bitmask([matcher], mask)
+        matcher.rollback(1)
+        assert matcher.fill_next_token_bitmask(mask)
 
 
 def test_captures_that_are_refused() -> None:
