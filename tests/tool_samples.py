@@ -21,6 +21,7 @@ TOOLS: list[dict[str, Any]] = [
 ]
 
 JSON = '{"city": "Paris", "days": 2}'
+MIMO = "<parameter=city>Paris</parameter><parameter=days>2</parameter>"
 QWEN = "<parameter=city>\nParis\n</parameter>\n<parameter=days>\n2\n</parameter>\n"
 GLM = "\n<arg_key>city</arg_key>\n<arg_value>Paris</arg_value>\n<arg_key>days</arg_key>\n<arg_value>2</arg_value>\n"
 DEEPSEEK = (
@@ -78,6 +79,7 @@ CALLS = {
     "<|close|>call<|sep|><|close|>tools<|sep|>",
     "llama3": f'{{"name": "weather", "parameters": {JSON}}}',
     "llama4_pythonic": '[weather(city="Paris", days=2)]',
+    "mimo": f"<tool_call><function=weather>{MIMO}</function></tool_call>",
     "minimax_m2": f'<minimax:tool_call>\n<invoke name="weather">\n{MINIMAX}</invoke>\n</minimax:tool_call>',
     "minimax_m3": minimax_m3(
         '@<tool_call>\n@<invoke name="weather">\n@<city>Paris@</city>\n@<days>2@</days>\n@</invoke>\n@</tool_call>'

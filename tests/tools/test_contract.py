@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import random
 from pathlib import Path
@@ -265,7 +266,8 @@ def test_complete_calls_of_outputs_that_were_cut_off(style: str) -> None:
     cut = read_output(two[:end], style, TOOLS, is_cut_off=True)
     assert cut == output
     if parsed_style(style).has_leading_text:
-        cut = read_output(leading_text(style) + two[:end], style, TOOLS, is_cut_off=True)
+        without_space = two[:end].removeprefix(parsed_style(style).space_before_calls)
+        cut = read_output(leading_text(style) + without_space, style, TOOLS, is_cut_off=True)
         assert cut == Output(None, "I look. ", output.calls)
     assert read_output(answer(style), style, TOOLS, is_cut_off=True).content == "hello"
 
@@ -287,6 +289,10 @@ def test_fields_of_styles() -> None:
         ({"leading_text": ["<a>", {"text_before": "</a>"}, "</a>"]}, "needs an `answer`"),
         ({"leading_text": True, "call": [["<a>"], ["<b>"]]}, "one fixed text"),
         ({"end": "]"}, "a list of pieces is needed"),
+        ({"space_before_calls": "\n"}, "whose `leading_text` is true"),
+        ({"leading_text": True, "space_before_calls": 1}, "`space_before_calls` is a text"),
+        ({"reasoning": {"begin": ["<t>"], "end": ["</t>"], "skipped": [{"text": True}]}}, "texts and marks"),
+        ({"reasoning": {"begin": ["<t>"], "end": ["</t>"], "skipped": ["a"], "repeats": True}}, "not repeat"),
     ]:
         with pytest.raises(ValueError, match=message):
             parsed_style({**plain, **change})
@@ -301,3 +307,50 @@ def test_the_page_lists_all_fields() -> None:
             fields = {f"{prefix}.{inner}": text for inner, text in meaning.items()}
         for field, text in fields.items():
             assert f"| `{field}` | {text} |" in page
+
+
+def test_space_before_calls() -> None:
+    for style in tool_styles():
+        space = tool_style(style).get("space_before_calls", "")
+        if not space:
+            continue
+        call = CALLS[style]
+        expected = read_output(call, style, TOOLS)
+        for choice, mode in itertools.product(("auto", "required"), ("none", "open")):
+            grammar = Grammar.from_tools(
+                TOOLS, style=style, tool_choice=choice, reasoning=mode, vocabulary=BYTES
+            )
+            compiled = grammar.compile(BYTES)
+            thought = "Hm.</think>" if mode == "open" else ""
+            for before in ("", space, space * 2):
+                text = thought + before + call
+                is_space = len(before) <= len(space) or (mode == "open" and style == "minimax_m2")
+                assert compiled.is_valid(text.encode()) == (choice == "auto" or is_space), (style, text)
+                if is_space:
+                    output = read_output(text, style, TOOLS, reasoning=mode)
+                    assert (output.content, output.calls) == ("", expected.calls)
+                    for cut in range(len(text)):
+                        assert streamed(text, [text[:cut], text[cut:]], style, TOOLS, mode) == output
+        # Without calls, it is text.
+        assert read_output(space, style, TOOLS) == Output(None, space, ())
+        assert list(CallStream(style, TOOLS).push(space + "a")) == [space + "a"]
+
+
+def test_skipped_reasoning() -> None:
+    call = CALLS["minimax_m3"]
+    compiled = {
+        mode: Grammar.from_tools(TOOLS, style="minimax_m3", reasoning=mode, vocabulary=BYTES).compile(BYTES)
+        for mode in MODES
+    }
+    for rest in ("Good.", call, ""):
+        text = "</mm:think>" + rest
+        for mode in MODES:
+            is_skipped = mode == "optional"
+            is_open = mode == "open"
+            assert compiled[mode].is_valid(text.encode()) == (is_skipped or is_open or mode == "none")
+        output = read_output(text, "minimax_m3", TOOLS, reasoning="optional")
+        assert output == read_output(rest, "minimax_m3", TOOLS, reasoning="optional")
+        for cut in range(len(text)):
+            assert streamed(text, [text[:cut], text[cut:]], "minimax_m3", TOOLS, "optional") == output
+    both = "<mm:think>Hm.</mm:think></mm:think>x"
+    assert read_output(both, "minimax_m3", TOOLS, reasoning="optional") == Output("Hm.", "</mm:think>x", ())

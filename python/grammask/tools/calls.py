@@ -134,6 +134,9 @@ class _CallEncoder:
                 # All notations in a style with leading text begin with the same trigger.
                 text = composition.free_text(before=self.style.triggers[0], stops=self.marks_outside_text)
                 calls = composition.sequence([text, calls])
+            elif self.style.space_before_calls:
+                space = composition.literal(self.style.space_before_calls)
+                calls = composition.sequence([composition.choice([_EMPTY, space]), calls])
             outputs.append(calls)
         return composition.sequence([self.reasoning(), composition.choice(outputs)])
 
@@ -175,6 +178,8 @@ class _CallEncoder:
         later = self.sequence(section.pieces("optional"))
         max_later = None if section.is_repeatable else 0
         if self.mode == "optional":
+            if section.skipped:
+                return composition.choice([_EMPTY, later, self.sequence(section.skipped)])
             return composition.repeat(later, 0, None if section.is_repeatable else 1)
         first = self.sequence(section.pieces(self.mode))
         return composition.sequence([first, composition.repeat(later, 0, max_later)])

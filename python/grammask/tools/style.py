@@ -179,12 +179,14 @@ class ReasoningSection:
         end: The pieces after it; the first one is a fixed text, which the reasoning does not contain.
         default: Whether outputs have the section, unless the caller decides.
         is_repeatable: Whether there may be several such sections.
+        skipped: The pieces with which models say that they skip it; none if there are none.
     """
 
     begin: Pieces
     end: Pieces
     default: ReasoningMode
     is_repeatable: bool
+    skipped: Pieces
 
     def pieces(self, mode: ReasoningMode) -> Pieces:
         """Returns the pieces of the first section of an output."""
@@ -234,6 +236,7 @@ class ToolStyle:
         tokens: The marks that are special tokens of the models' tokenizers.
         calls: The alternative notations of a call.
         custom_calls: Those of a call with a text as its argument; None if the models call only functions.
+        space_before_calls: A text that may precede the calls where no other text does.
         begin: The pieces before the first call.
         between: The pieces between two calls.
         end: The pieces after the last call.
@@ -249,6 +252,7 @@ class ToolStyle:
     tokens: frozenset[str]
     calls: tuple[Pieces, ...]
     custom_calls: tuple[Pieces, ...] | None
+    space_before_calls: str
     begin: Pieces
     between: Pieces
     end: Pieces
@@ -350,6 +354,7 @@ def _parsed(style: Mapping[str, Any]) -> ToolStyle:
         tokens=frozenset(style.get("tokens", ())),
         calls=tuple(_pieces(call) for call in style["call"]),
         custom_calls=tuple(map(_pieces, style["custom_call"])) if "custom_call" in style else None,
+        space_before_calls=style.get("space_before_calls", ""),
         begin=_pieces(style.get("begin", ())),
         between=_pieces(style["between"]),
         end=_pieces(style.get("end", ())),
@@ -364,6 +369,9 @@ def _parsed(style: Mapping[str, Any]) -> ToolStyle:
     _ = parsed.triggers  # Raises if a call does not begin with a fixed text.
     if leading is True and parsed.answer is not None:
         msg = "`answer` cannot be told from text before calls that nothing delimits"
+        raise ValueError(msg)
+    if not isinstance(parsed.space_before_calls, str) or (parsed.space_before_calls and leading is not True):
+        msg = "`space_before_calls` is a text, in a style whose `leading_text` is true"
         raise ValueError(msg)
     if leading is True and len(parsed.triggers) > 1:
         msg = "text before calls needs one fixed text with which all calls begin"
@@ -394,7 +402,12 @@ def _reasoning(section: Any) -> ReasoningSection:
         raise ValueError(msg)
     for pieces in (begin, end):
         fixed_text(pieces[0])
-    return ReasoningSection(begin, end, default, is_repeatable=section.get("repeats") is True)
+    skipped = _pieces(section.get("skipped", ()))
+    is_repeatable = section.get("repeats") is True
+    if skipped and (is_repeatable or not all(isinstance(piece, Literal | Mark) for piece in skipped)):
+        msg = "`reasoning.skipped` consists of texts and marks, and its section does not repeat"
+        raise ValueError(msg)
+    return ReasoningSection(begin, end, default, is_repeatable, skipped)
 
 
 def _results(section: Any) -> ResultSection:

@@ -70,7 +70,7 @@ def write_output(
         if parsed.leading is not None and output.content:
             written += _fixed(parsed.leading, text=output.content)
         elif parsed.leading is None:
-            written += output.content
+            written += output.content or parsed.space_before_calls
         written += _fixed(parsed.begin)
         for index, call in enumerate(output.calls):
             if call.name not in by_name:

@@ -120,6 +120,7 @@ class FlatStyle:
 
 FLAT_STYLES = {
     "qwen_xml": FlatStyle("<parameter={key}>", "</parameter>", has_own_lines=True),
+    "mimo_xml": FlatStyle("<parameter={key}>", "</parameter>", separator=""),
     "minimax_xml": FlatStyle('<parameter name="{key}">', "</parameter>"),
     "deepseek_xml": FlatStyle(
         '<\uff5cDSML\uff5cparameter name="{key}" string="{is_string}">', "</\uff5cDSML\uff5cparameter>"
