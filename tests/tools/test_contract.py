@@ -266,7 +266,7 @@ def test_complete_calls_of_outputs_that_were_cut_off(style: str) -> None:
     cut = read_output(two[:end], style, TOOLS, is_cut_off=True)
     assert cut == output
     if parsed_style(style).has_leading_text:
-        without_space = two[:end].removeprefix(parsed_style(style).space_before_calls)
+        without_space = two[:end].removeprefix(parsed_style(style).empty_text)
         cut = read_output(leading_text(style) + without_space, style, TOOLS, is_cut_off=True)
         assert cut == Output(None, "I look. ", output.calls)
     assert read_output(answer(style), style, TOOLS, is_cut_off=True).content == "hello"
@@ -289,8 +289,8 @@ def test_fields_of_styles() -> None:
         ({"leading_text": ["<a>", {"text_before": "</a>"}, "</a>"]}, "needs an `answer`"),
         ({"leading_text": True, "call": [["<a>"], ["<b>"]]}, "one fixed text"),
         ({"end": "]"}, "a list of pieces is needed"),
-        ({"space_before_calls": "\n"}, "whose `leading_text` is true"),
-        ({"leading_text": True, "space_before_calls": 1}, "`space_before_calls` is a text"),
+        ({"empty_text": "\n"}, "in a style with `leading_text`"),
+        ({"leading_text": True, "empty_text": 1}, "`empty_text` is a text"),
         ({"reasoning": {"begin": ["<t>"], "end": ["</t>"], "skipped": [{"text": True}]}}, "texts and marks"),
         ({"reasoning": {"begin": ["<t>"], "end": ["</t>"], "skipped": ["a"], "repeats": True}}, "not repeat"),
     ]:
@@ -309,9 +309,9 @@ def test_the_page_lists_all_fields() -> None:
             assert f"| `{field}` | {text} |" in page
 
 
-def test_space_before_calls() -> None:
+def test_empty_text() -> None:
     for style in tool_styles():
-        space = tool_style(style).get("space_before_calls", "")
+        space = tool_style(style).get("empty_text", "")
         if not space:
             continue
         call = CALLS[style]

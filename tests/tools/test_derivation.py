@@ -41,7 +41,7 @@ def test_styles_are_derived_from_three_outputs(style: str) -> None:
     compiled = Grammar.from_tools(TOOLS, style=derived.style, vocabulary=BYTES).compile(BYTES)
     one = write_output(Output(None, "", (call,)), style, TOOLS)
     # Space before calls is text in a derived style.
-    space = tool_style(style).get("space_before_calls", "")
+    space = tool_style(style).get("empty_text", "")
     for text in (two.removeprefix(space), one.removeprefix(space), "hello"):
         assert compiled.is_valid(text.encode()), derived
         assert read_output(text, derived.style, TOOLS) == read_output(text, style, TOOLS)

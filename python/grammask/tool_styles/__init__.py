@@ -20,7 +20,7 @@ STYLE_FIELDS: dict[str, Any] = {
     "tokens": "The marks that are special tokens of the models' tokenizers.",
     "leading_text": "Whether text may precede the first call; or the pieces that contain this text.",
     "answer": "The pieces of an output without calls; any text if the field is absent.",
-    "space_before_calls": "A text that may precede the calls where no other text does; the writer writes it.",
+    "empty_text": "A text that stands for no text before the calls; it is optional, and the writer writes it.",
     "begin": "The pieces before the first call.",
     "call": "The alternative notations of a call. Each begins with a string or a mark.",
     "custom_call": "Those of a call whose argument is a text instead of JSON.",

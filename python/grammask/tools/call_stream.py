@@ -293,9 +293,9 @@ class CallStream:
             text = rest if is_whole else without_partial_match(self._style.triggers, rest)
         else:
             text = self._output[start:begin]
-        space = self._style.space_before_calls
-        if space and not self._emitted and (text == space if begin is not None else space.startswith(text)):
-            # The space belongs to the calls, and to the answer if there are none.
+        empty = self._style.empty_text
+        if empty and not self._emitted and (text == empty if begin is not None else empty.startswith(text)):
+            # It belongs to the calls, and to the answer if there are none.
             text = text if is_whole and begin is None else ""
         self._emitted += len(text)
         if text:

@@ -126,7 +126,10 @@ class _CallEncoder:
                 [self.sequence(self.style.begin), one, more, self.sequence(self.style.end)]
             )
             has_text = choice == "auto" and self.answer is None
-            if self.style.leading is not None and has_text:
+            if self.style.empty_text and not has_text:
+                empty = self.piece(Literal(self.style.empty_text), None)
+                calls = composition.sequence([composition.choice([_EMPTY, empty]), calls])
+            elif self.style.leading is not None and has_text:
                 calls = composition.sequence(
                     [composition.choice([_EMPTY, self.sequence(self.style.leading)]), calls]
                 )
@@ -134,9 +137,6 @@ class _CallEncoder:
                 # All notations in a style with leading text begin with the same trigger.
                 text = composition.free_text(before=self.style.triggers[0], stops=self.marks_outside_text)
                 calls = composition.sequence([text, calls])
-            elif self.style.space_before_calls:
-                space = composition.literal(self.style.space_before_calls)
-                calls = composition.sequence([composition.choice([_EMPTY, space]), calls])
             outputs.append(calls)
         return composition.sequence([self.reasoning(), composition.choice(outputs)])
 

@@ -236,7 +236,7 @@ class ToolStyle:
         tokens: The marks that are special tokens of the models' tokenizers.
         calls: The alternative notations of a call.
         custom_calls: Those of a call with a text as its argument; None if the models call only functions.
-        space_before_calls: A text that may precede the calls where no other text does.
+        empty_text: A text that stands for no text before the calls.
         begin: The pieces before the first call.
         between: The pieces between two calls.
         end: The pieces after the last call.
@@ -252,7 +252,7 @@ class ToolStyle:
     tokens: frozenset[str]
     calls: tuple[Pieces, ...]
     custom_calls: tuple[Pieces, ...] | None
-    space_before_calls: str
+    empty_text: str
     begin: Pieces
     between: Pieces
     end: Pieces
@@ -354,7 +354,7 @@ def _parsed(style: Mapping[str, Any]) -> ToolStyle:
         tokens=frozenset(style.get("tokens", ())),
         calls=tuple(_pieces(call) for call in style["call"]),
         custom_calls=tuple(map(_pieces, style["custom_call"])) if "custom_call" in style else None,
-        space_before_calls=style.get("space_before_calls", ""),
+        empty_text=style.get("empty_text", ""),
         begin=_pieces(style.get("begin", ())),
         between=_pieces(style["between"]),
         end=_pieces(style.get("end", ())),
@@ -370,8 +370,8 @@ def _parsed(style: Mapping[str, Any]) -> ToolStyle:
     if leading is True and parsed.answer is not None:
         msg = "`answer` cannot be told from text before calls that nothing delimits"
         raise ValueError(msg)
-    if not isinstance(parsed.space_before_calls, str) or (parsed.space_before_calls and leading is not True):
-        msg = "`space_before_calls` is a text, in a style whose `leading_text` is true"
+    if not isinstance(parsed.empty_text, str) or (parsed.empty_text and not parsed.has_leading_text):
+        msg = "`empty_text` is a text, in a style with `leading_text`"
         raise ValueError(msg)
     if leading is True and len(parsed.triggers) > 1:
         msg = "text before calls needs one fixed text with which all calls begin"

@@ -69,8 +69,8 @@ def write_output(
         by_name = {tool.name: tool for tool in available}
         if parsed.leading is not None and output.content:
             written += _fixed(parsed.leading, text=output.content)
-        elif parsed.leading is None:
-            written += output.content or parsed.space_before_calls
+        else:
+            written += output.content or parsed.empty_text
         written += _fixed(parsed.begin)
         for index, call in enumerate(output.calls):
             if call.name not in by_name:

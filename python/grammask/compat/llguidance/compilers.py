@@ -15,7 +15,8 @@ class JsonCompiler:
     """Returns JSON schemas as texts for :class:`LLMatcher`.
 
     Args:
-        separators: The text between items, and that after a key; ``(", ", ": ")`` if None.
+        separators: The text between items, and that after a key; if None, ``(", ", ": ")``, or those of JSON with
+            flexible white space, with which no others can be enforced.
         whitespace_flexible: Whether white space is permitted wherever JSON permits it.
         coerce_one_of: Without effect: ``oneOf`` is exact.
         whitespace_pattern: Must be None.
@@ -32,8 +33,7 @@ class JsonCompiler:
         json_allowed_escapes: str | None = None,
         json_allow_general_unicode_escapes: bool = False,  # noqa: FBT001, FBT002
     ) -> None:
-        # Flexible white space has the separators of JSON, with white space around them.
-        item, key = (",", ":") if whitespace_flexible else separators or (", ", ": ")
+        item, key = separators or ((",", ":") if whitespace_flexible else (", ", ": "))
         self._options: dict[str, Any] = {
             "item_separator": item,
             "key_separator": key,

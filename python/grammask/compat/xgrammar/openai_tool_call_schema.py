@@ -23,9 +23,9 @@ __all__ = [
     "FunctionToolParam",
     "NamedToolChoiceFunction",
     "NamedToolChoiceParam",
+    "SimplifiedToolChoice",
     "ToolChoiceOptionParam",
     "ToolParam",
-    "SimplifiedToolChoice",
     "normalize_tool_choice",
 ]
 
@@ -198,10 +198,11 @@ def normalize_tool_choice(
         ValueError: A tool or the choice is malformed, a chosen tool does not exist, or none is left of which one is
             required.
     """
-    if tools is not None and not isinstance(tools, list):
+    listed: object = [] if tools is None else tools
+    if not isinstance(listed, list):
         msg = "The 'tools' argument must be a list."
         raise ValueError(msg)
-    given = [_tool(tool) for tool in tools or []]
+    given = [_tool(tool) for tool in listed]
     functions = [tool for tool in given if isinstance(tool, FunctionToolParam)]
     builtins = [tool for tool in given if isinstance(tool, BuiltinToolParam)]
     choice = _choice("auto" if tool_choice is None else tool_choice)
@@ -247,7 +248,11 @@ def _choice(choice: Any) -> ToolChoiceOptionParam:
     choice = choice.model_dump() if hasattr(choice, "model_dump") else choice
     if choice in ("auto", "none", "required"):
         return str(choice)
-    kind = choice.get("type") if isinstance(choice, Mapping) else None
+    kind = (
+        choice.get("type", "function" if "function" in choice else None)
+        if isinstance(choice, Mapping)
+        else None
+    )
     models: dict[Any, type[NamedToolChoiceParam | AllowedToolChoiceParam]] = {
         "function": NamedToolChoiceParam,
         "allowed_tools": AllowedToolChoiceParam,
