@@ -312,7 +312,7 @@ def test_the_page_lists_all_fields() -> None:
 def test_empty_text() -> None:
     for style in tool_styles():
         space = tool_style(style).get("empty_text", "")
-        if not space:
+        if not space or tool_style(style)["leading_text"] is not True:
             continue
         call = CALLS[style]
         expected = read_output(call, style, TOOLS)
@@ -354,3 +354,20 @@ def test_skipped_reasoning() -> None:
             assert streamed(text, [text[:cut], text[cut:]], "minimax_m3", TOOLS, "optional") == output
     both = "<mm:think>Hm.</mm:think></mm:think>x"
     assert read_output(both, "minimax_m3", TOOLS, reasoning="optional") == Output("Hm.", "</mm:think>x", ())
+
+
+def test_empty_text_between_marks() -> None:
+    empty = tool_style("kimi_k3")["empty_text"]
+    for choice in ("auto", "required"):
+        grammar = Grammar.from_tools(TOOLS, style="kimi_k3", tool_choice=choice, vocabulary=BYTES)
+        compiled = grammar.compile(BYTES)
+        for text, is_valid in (
+            (empty + CALLS["kimi_k3"], True),
+            (CALLS["kimi_k3"], True),
+            (leading_text("kimi_k3") + CALLS["kimi_k3"], choice == "auto"),
+            (empty, choice == "auto"),
+        ):
+            assert compiled.is_valid(text.encode()) == is_valid, text
+    expected = read_output(CALLS["kimi_k3"], "kimi_k3", TOOLS)
+    assert read_output(empty + CALLS["kimi_k3"], "kimi_k3", TOOLS) == expected
+    assert write_output(expected, "kimi_k3", TOOLS).startswith(empty)
