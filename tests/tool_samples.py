@@ -85,6 +85,7 @@ CALLS = {
         '@<tool_call>\n@<invoke name="weather">\n@<city>Paris@</city>\n@<days>2@</days>\n@</invoke>\n@</tool_call>'
     ),
     "mistral": f'[TOOL_CALLS] [{{"name": "weather", "arguments": {JSON}}}]',
+    "mistral_v7": f'[TOOL_CALLS] [{{"name": "weather", "arguments": {JSON}}}]',
     "mistral_v11": f"[TOOL_CALLS]weather[ARGS]{JSON}",
     "mistral_v13": f"[TOOL_CALLS]weather[ARGS]{JSON}",
     "nemotron3": f"<tool_call>\n<function=weather>\n{QWEN}</function>\n</tool_call>",

@@ -151,12 +151,15 @@ def test_modes_of_reasoning_are_checked() -> None:
 @settings(max_examples=30, deadline=None)
 @given(texts=st.lists(st.text(max_size=12), min_size=1, max_size=3))
 def test_results(style: str, texts: list[str]) -> None:
-    results = [Result("weather", text) for text in texts]
+    results = [Result("weather", text, f"call{index}") for index, text in enumerate(texts)]
     has_end = parsed_style(style).results
     assert has_end is not None
     try:
         written = write_results(results, style, TOOLS)
     except ValueError:
+        if style == "mistral":  # It writes JSON as it is.
+            assert any(text.startswith('"') and text.endswith('"') for text in texts)
+            return
         # Results without a mark at their end are written one at a time.
         assert len(results) > 1
         assert tool_style(style)["results"]["result"][-1] == {"result": True}
@@ -173,6 +176,18 @@ def test_results(style: str, texts: list[str]) -> None:
         ),
         ("minimax_m2", '<response>a"é</response>\n<response>b</response>'),
         ("minimax_m3", '<response>a"é</response>\n<response>b</response>'),
+        (
+            "mistral",
+            '[TOOL_RESULTS]{"content": "a\\"é", "call_id": "x1"}[/TOOL_RESULTS]'
+            '[TOOL_RESULTS]{"content": "b", "call_id": "x2"}[/TOOL_RESULTS]',
+        ),
+        *(
+            (
+                style,
+                '[TOOL_RESULTS]x1[TOOL_CONTENT]a"é[/TOOL_RESULTS][TOOL_RESULTS]x2[TOOL_CONTENT]b[/TOOL_RESULTS]',
+            )
+            for style in ("mistral_v7", "mistral_v11")
+        ),
         ("mistral_v13", '[TOOL_RESULTS]a"é[/TOOL_RESULTS][TOOL_RESULTS]b[/TOOL_RESULTS]'),
         (
             "cohere",
@@ -195,7 +210,7 @@ def test_results(style: str, texts: list[str]) -> None:
     ],
 )
 def test_results_as_chat_templates_write_them(style: str, expected: str) -> None:
-    results = [Result("weather", 'a"é'), Result("weather", "b")]
+    results = [Result("weather", 'a"é', "x1"), Result("weather", "b", "x2")]
     assert write_results(results, style, TOOLS) == expected
 
 
@@ -203,7 +218,16 @@ def test_results_that_contain_their_mark_are_refused() -> None:
     with pytest.raises(ValueError, match="the mark that follows"):
         write_results([Result("now", "a\n</tool_response>b")], "hermes", TOOLS)
     with pytest.raises(ValueError, match="describes no results"):
-        write_results([Result("now", "a")], "mistral", TOOLS)
+        write_results([Result("now", "a")], "mimo", TOOLS)
+    for call_id, message in ((None, "a result has none"), ("a[TOOL_CONTENT]", "contains the mark")):
+        with pytest.raises(ValueError, match=message):
+            write_results([Result("now", "a", call_id)], "mistral_v7", TOOLS)
+    for text in ('{"a": [1]}', "1", '"', ""):
+        written = write_results([Result("now", text, "x")], "mistral", TOOLS)
+        assert (f'"content": {text},' in written) == (text[:1] in ("{", "1") and text != "")
+        assert read_results(written, "mistral", TOOLS)[0].text == text
+    with pytest.raises(ValueError, match="contains the mark"):
+        write_results([Result("now", '"a"', "x")], "mistral", TOOLS)
     with pytest.raises(ValueError, match="cannot be read"):
         read_results("a", "hermes", TOOLS)
 

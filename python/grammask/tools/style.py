@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 __all__ = [
     "Arguments",
     "BuiltinTool",
+    "CallIdentifier",
     "CallNumber",
     "CustomInput",
     "FreeText",
@@ -107,10 +108,16 @@ class ResultText:
     """The result of a call.
 
     Attributes:
-        is_json: Whether it is a JSON string. Otherwise it extends up to the fixed text that follows.
+        notation: ``json`` for a JSON string; ``value`` for a text that is JSON as it is, and for others a JSON string;
+            ``plain`` for a text that extends up to the fixed text that follows.
     """
 
-    is_json: bool
+    notation: OneOf["plain", "json", "value"]
+
+
+@dataclass(frozen=True)
+class CallIdentifier:
+    """The identifier of the call that a result belongs to. It extends up to the fixed text that follows."""
 
 
 @dataclass(frozen=True)
@@ -163,6 +170,7 @@ Piece: TypeAlias = (
     | FreeText
     | TextBefore
     | ResultText
+    | CallIdentifier
     | ToolName
     | Arguments
     | CustomInput
@@ -467,8 +475,12 @@ def _piece(piece: Any) -> Piece:
             return FreeText()
         case {"text_before": str(mark)}:
             return TextBefore(mark)
-        case {"result": True | "json" as notation}:
-            return ResultText(notation == "json")
+        case {"result": True}:
+            return ResultText("plain")
+        case {"result": "json" | "value" as notation}:
+            return ResultText(notation)
+        case {"call_id": True}:
+            return CallIdentifier()
         case {"name": notation}:
             return ToolName(str(notation))
         case {"arguments": "custom"}:
