@@ -154,7 +154,8 @@ class CallStream:
     @property
     def is_in_reasoning(self) -> bool:
         """Whether the output so far is reasoning, or may become so."""
-        return self._stage is _Stage.REASONING
+        has_ended = self._section is not None and self._section.can_end and not self._is_skipping
+        return self._stage is _Stage.REASONING and not has_ended
 
     @property
     def has_calls(self) -> bool:

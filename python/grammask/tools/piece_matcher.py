@@ -121,6 +121,12 @@ class PieceMatcher:
                 self._next += 1
         return self.status
 
+    @property
+    def can_end(self) -> bool:
+        """Whether the pieces match if the output ends here: the remaining ones are optional."""
+        rest = self._pieces[self._next :]
+        return self.status is not MatchStatus.FAILED and all(isinstance(piece, OptionalText) for piece in rest)
+
     def _piece_end(self, piece: Piece, output: str, *, is_whole: bool) -> _PieceEnd:
         match piece:
             case Literal(text) | Mark(text):
