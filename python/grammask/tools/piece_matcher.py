@@ -125,7 +125,9 @@ class PieceMatcher:
     def can_end(self) -> bool:
         """Whether the pieces match if the output ends here: the remaining ones are optional."""
         rest = self._pieces[self._next :]
-        return self.status is not MatchStatus.FAILED and all(isinstance(piece, OptionalText) for piece in rest)
+        return self.status is not MatchStatus.FAILED and all(
+            isinstance(piece, OptionalText) for piece in rest
+        )
 
     def _piece_end(self, piece: Piece, output: str, *, is_whole: bool) -> _PieceEnd:
         match piece:
