@@ -706,3 +706,15 @@ def test_masks_of_a_draft_at_an_address() -> None:
         with pytest.raises(ValueError, match="size"):
             matcher.unsafe_compute_mask_ptr_with_draft_token(masks.ctypes.data, words * 16, [97])
     assert rows[0] == rows[1]
+
+
+def test_masks_of_mlx() -> None:
+    core = pytest.importorskip("mlx.core")
+    arrays = importlib.import_module("grammask.compat.llguidance.mlx")
+    mask = arrays.allocate_token_bitmask(2, 40)
+    mask[1] = [2, 0]
+    masked = np.array(arrays.apply_token_bitmask(core.zeros((2, 50)), mask[:, :1]))
+    assert np.flatnonzero(masked[0] == 0).tolist() == list(range(32))
+    assert np.flatnonzero(np.array(arrays.apply_token_bitmask(core.zeros(40), mask[1]))[0] == 0).tolist() == [
+        1
+    ]

@@ -38,7 +38,6 @@ ABSENT = {
         "cli": "llguidance's command line; see `grammask --help`",
         "LLTokenizer.from_llamacpp": "takes addresses of C functions; see `llamacpp.lltokenizer_from_vocab`",
         "gbnf_to_lark.*": "the syntax tree of llguidance's reader of GBNF",
-        "mlx.apply_token_bitmask_kernel": "a part of `apply_token_bitmask`",
     },
     "kbnf": {
         "kbnf": "kbnf's Rust library",

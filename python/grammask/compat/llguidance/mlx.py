@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 from typing import Any
 
 from grammask.compat.llguidance.numpy import (
@@ -17,6 +18,8 @@ __all__ = [
     "fill_next_token_bitmask",
     "get_bitmask_shape",
 ]
+
+importlib.import_module("mlx.core")  # As in llguidance, the module can be imported only with MLX.
 
 
 def apply_token_bitmask(logits: Any, mask_np: Any) -> Any:
