@@ -21,6 +21,7 @@ TOOLS: list[dict[str, Any]] = [
 ]
 
 JSON = '{"city": "Paris", "days": 2}'
+MIMO = "<parameter=city>Paris</parameter><parameter=days>2</parameter>"
 QWEN = "<parameter=city>\nParis\n</parameter>\n<parameter=days>\n2\n</parameter>\n"
 GLM = "\n<arg_key>city</arg_key>\n<arg_value>Paris</arg_value>\n<arg_key>days</arg_key>\n<arg_value>2</arg_value>\n"
 DEEPSEEK = (
@@ -78,11 +79,13 @@ CALLS = {
     "<|close|>call<|sep|><|close|>tools<|sep|>",
     "llama3": f'{{"name": "weather", "parameters": {JSON}}}',
     "llama4_pythonic": '[weather(city="Paris", days=2)]',
+    "mimo": f"<tool_call><function=weather>{MIMO}</function></tool_call>",
     "minimax_m2": f'<minimax:tool_call>\n<invoke name="weather">\n{MINIMAX}</invoke>\n</minimax:tool_call>',
     "minimax_m3": minimax_m3(
         '@<tool_call>\n@<invoke name="weather">\n@<city>Paris@</city>\n@<days>2@</days>\n@</invoke>\n@</tool_call>'
     ),
     "mistral": f'[TOOL_CALLS] [{{"name": "weather", "arguments": {JSON}}}]',
+    "mistral_v7": f'[TOOL_CALLS] [{{"name": "weather", "arguments": {JSON}}}]',
     "mistral_v11": f"[TOOL_CALLS]weather[ARGS]{JSON}",
     "mistral_v13": f"[TOOL_CALLS]weather[ARGS]{JSON}",
     "nemotron3": f"<tool_call>\n<function=weather>\n{QWEN}</function>\n</tool_call>",

@@ -331,3 +331,13 @@ def test_contents_of_schemas(tmp_path: Path) -> None:
     page = tmp_path / "page.html"
     page.write_text("<!doctype html><html><head><title></title></head><body></body></html>")
     run("validate", "html:page", str(page))
+
+
+def test_a_reader_that_stops_is_no_error() -> None:
+    command = [sys.executable, "-m", "grammask", "generate", "--help"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+        assert process.stdout is not None
+        assert process.stderr is not None
+        process.stdout.close()
+        assert process.stderr.read() == b""
+    assert process.returncode == 1

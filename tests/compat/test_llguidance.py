@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
+from grammask import Grammar, Vocabulary
 from grammask.compat import llguidance as ours
 from grammask.compat.llguidance import numpy as our_numpy
 
@@ -508,3 +509,212 @@ def test_entries_of_batches_are_checked() -> None:
     executor.unsafe_compute_mask_ptr([(matcher, 1)], mask.ctypes.data, 36, 2)
     assert mask[0].tolist() == [-1] * 9
     assert mask[1].tobytes() == matcher.compute_bitmask()
+
+
+def steps_of(interpreter: Any, tokens: list[int]) -> list[Any]:
+    """Return what an interpreter says while tokens are committed; without the statistics of its reports."""
+    said: list[Any] = []
+    for token in tokens:
+        mask, report = interpreter.compute_mask()
+        loaded = json.loads(report)
+        for part in loaded["progress"]:
+            part.pop("stats", None)
+        said.append((None if mask is None else set(np.flatnonzero(np.frombuffer(mask, np.uint8))), loaded))
+        if loaded["stop"]:
+            break
+        said.append(interpreter.commit_token(token))
+        said.append((interpreter.is_accepting(), interpreter.has_pending_stop(), interpreter.stop_reason()))
+    return said
+
+
+@pytest.mark.parametrize("has_forced_tokens", [True, False])
+def test_interpreters(has_forced_tokens: bool) -> None:  # noqa: FBT001
+    grammar = 'start: "a" "bcd" /[0-9]+/ "xyz" /k*/'
+    drafts = {
+        True: [97, 48, 120, 107, 107, END_OF_BYTES, 1],
+        False: [97, 98, 99, 100, 48, 120, 121, 122, END_OF_BYTES, 1],
+    }
+    results = []
+    for module in modules():
+        made = module.LLTokenizer("byte")
+        interpreter = module.LLInterpreter(
+            made, grammar, enable_backtrack=False, enable_ff_tokens=has_forced_tokens
+        )
+        interpreter.start_without_prompt()
+        copy = interpreter.deep_copy()
+        said = steps_of(interpreter, drafts[has_forced_tokens])
+        assert interpreter.commit_token(97) == (0, [])
+        with pytest.raises(ValueError, match="after stop"):
+            interpreter.compute_mask()
+        other = module.LLInterpreter(made, 'start: "ab" /[0-9]/', log_level=0)
+        started = other.process_prompt([1, 2])
+        bits = bytearray(-(-made.vocab_size // 32) * 4)
+        other.compute_mask_into(bits)
+        results.append((said, copy.validate_tokens_raw([97, 98, 97]), started, bytes(bits)))
+        row = np.zeros((2, len(bits) // 4), np.int32)
+        importlib.import_module(f"{module.__name__}.numpy").fill_next_token_bitmask(other, row, 1)
+        assert row[1].tobytes() == bytes(bits)
+        with pytest.raises(ValueError, match="satisf"):
+            other.commit_token(200)
+        with pytest.raises(ValueError, match="satisf"):
+            other.compute_mask()
+        with pytest.raises(ValueError, match="foo"):
+            module.LLInterpreter(made, "start: foo")
+    assert results[0] == results[1]
+
+
+END_OF_BYTES = ours.LLTokenizer("byte").eos_token
+
+
+def test_the_temperature_of_an_interpreter() -> None:
+    grammar = 'start: "a" t\nt[temperature=0.5]: /[0-9]+/'
+    interpreter = ours.LLInterpreter(ours.LLTokenizer("byte"), grammar)
+    said = []
+    for token in b"a1":
+        said.append(json.loads(interpreter.compute_mask()[1])["temperature"])
+        interpreter.commit_token(token)
+    assert said == [0.0, 0.5]
+
+
+def test_compilers() -> None:
+    for module in modules():
+        byte = module.LLTokenizer("byte")
+        separated = module.JsonCompiler()
+        flexible = module.JsonCompiler(whitespace_flexible=True, separators=(",", ":"))
+        schema = '{"type": "array", "items": {"type": "integer"}}'
+        for grammar, texts in (
+            (separated.compile(schema), {"[1, 2]": True, "[1,2]": False}),
+            (flexible.compile(schema), {"[1, 2]": True, "[1,2]": True}),
+            (module.LarkCompiler().compile('start: "a" | "bc"'), {"bc": True, "b": False}),
+            (module.RegexCompiler().compile("[0-9]+/"), {"12/": True, "12": False}),
+        ):
+            for text, is_valid in texts.items():
+                matcher = module.LLMatcher(byte, grammar)
+                accepted = matcher.try_consume_tokens([*text.encode()]) == len(text)
+                assert (accepted and matcher.is_accepting()) == is_valid, (module, grammar, text)
+        for compiler, wrong in (
+            (module.JsonCompiler(), '{"type": "foo"}'),
+            (module.LarkCompiler(), "start: a"),
+            (module.RegexCompiler(), "("),
+        ):
+            assert isinstance(compiler.compile(wrong, check=False), str)
+            with pytest.raises(ValueError):  # noqa: PT011 - the words differ
+                compiler.compile(wrong)
+
+
+def test_expressions_for_lark_as_theirs() -> None:
+    reference = theirs()
+    rng = random.Random(5)
+    pieces = [
+        "a",
+        "\\\\",
+        "/",
+        "\n",
+        "[",
+        "]",
+        "\r",
+        "\t",
+        "\u00e9",
+        "^",
+        *(f"\\{letter}" for letter in "dwsDWSnx/"),
+    ]
+    for _ in range(3000):
+        regex = "".join(rng.choices(pieces, k=rng.randint(0, 6)))
+        for classes in ("", "d", "w", "dws"):
+            assert ours.regex_to_lark(regex, classes) == reference.regex_to_lark(regex, classes)
+
+
+GBNF_RULES = 'x ::= "a" | "b" x # c\ny-z ::= [a-b]*\nY-z ::= "q" |\n  "b"\ny_z ::= "A"\n'
+
+
+def random_gbnf(rng: random.Random, depth: int) -> str:
+    kind = rng.randint(0, 9)
+    if not depth or kind < 3:
+        texts = ['"a"', r'"b\n"', r'"\x41"', r'"\u4f60"', r'"\""', '"//#"', '""', "x", "y-z", "Y-z", "."]
+        classes = [
+            "[a-c]",
+            "[^a]",
+            "[-a]",
+            "[a-]",
+            r"[\]\[^]",
+            '[&~#/"]',
+            r"[\x41-C.]",
+            "<[97]>",
+            "!<[98]>",
+            "<think>",
+        ]
+        return rng.choice([*texts, *classes])
+    parts = [random_gbnf(rng, depth - 1) for _ in range(2)]
+    if kind < 5:
+        return f"({parts[0]} | {parts[1]})"
+    if kind < 8:
+        return " ".join(parts)
+    return f"({parts[0]}){rng.choice(['*', '+', '?', '{2}', '{1,}', '{ 0 , 2 }'])}"
+
+
+def test_gbnf_as_lark() -> None:
+    from grammask.compat.llguidance.gbnf_to_lark import (
+        GbnfToLarkError,
+        any_to_lark,
+        gbnf_to_lark,
+        is_lark_syntax,
+    )
+
+    vocabulary = Vocabulary(
+        [*(bytes([byte]) for byte in range(256)), None, None], special={"<think>": 256}, eos=257
+    )
+    rng = random.Random(6)
+    texts = ["".join(rng.choices('abA\n-]"/\u4f60^', k=rng.randint(0, 4))).encode() for _ in range(200)]
+    for _ in range(60):
+        gbnf = f"root ::= {random_gbnf(rng, 3)}\n{GBNF_RULES}"
+        lark = any_to_lark(gbnf)
+        assert [is_lark_syntax(lark), is_lark_syntax(gbnf), any_to_lark(lark)] == [True, False, lark]
+        compiled = [
+            Grammar.from_gbnf(gbnf).compile(vocabulary),
+            Grammar.from_llguidance_lark(lark).compile(vocabulary),
+        ]
+        masks = [each.matcher().allowed_ids().tolist() for each in compiled]
+        assert masks[0] == masks[1], lark
+        for text in texts:
+            assert compiled[0].is_valid(text) == compiled[1].is_valid(text), (lark, text)
+    # Theirs reads it.
+    matcher = theirs().LLMatcher(
+        theirs().LLTokenizer("byte"), gbnf_to_lark("root ::= [a-c/] (x | y-z)\n" + GBNF_RULES)
+    )
+    assert [matcher.is_error(), matcher.consume_tokens([*b"/bba"]), matcher.is_accepting()] == [
+        False,
+        True,
+        True,
+    ]
+    for wrong, message in (
+        ("root ::= a", "not defined"),
+        ("root ::= !<think>", "Lark has nothing"),
+        ("", "root"),
+    ):
+        with pytest.raises(GbnfToLarkError, match=message):
+            gbnf_to_lark(wrong)
+
+
+def test_masks_of_a_draft_at_an_address() -> None:
+    rows = []
+    for module in modules():
+        matcher = module.LLMatcher(module.LLTokenizer("byte"), 'start: /[a-z]*/ "X"')
+        words = -(-module.LLTokenizer("byte").vocab_size // 32)
+        masks = np.zeros((4, words), np.int32)
+        matcher.unsafe_compute_mask_ptr_with_draft_token(masks.ctypes.data, words * 4, [97, 98, 99])
+        rows.append(masks.tobytes())
+        with pytest.raises(ValueError, match="size"):
+            matcher.unsafe_compute_mask_ptr_with_draft_token(masks.ctypes.data, words * 16, [97])
+    assert rows[0] == rows[1]
+
+
+def test_masks_of_mlx() -> None:
+    core = pytest.importorskip("mlx.core")
+    arrays = importlib.import_module("grammask.compat.llguidance.mlx")
+    mask = arrays.allocate_token_bitmask(2, 40)
+    mask[1] = [2, 0]
+    masked = np.array(arrays.apply_token_bitmask(core.zeros((2, 50)), mask[:, :1]))
+    assert np.flatnonzero(masked[0] == 0).tolist() == list(range(32))
+    assert np.flatnonzero(np.array(arrays.apply_token_bitmask(core.zeros(40), mask[1]))[0] == 0).tolist() == [
+        1
+    ]

@@ -171,3 +171,36 @@ def test_programs(program) -> None:
     if "ModuleNotFoundError" in result.stderr and "grammask" not in result.stderr.splitlines()[-1]:
         pytest.skip(result.stderr.splitlines()[-1])
     assert result.returncode == 0, result.stderr
+
+
+OUTLINES = """
+from typing import Literal
+import outlines, pydantic
+torch.manual_seed(0)
+sizes = {"hidden_size": 32, "intermediate_size": 64, "num_hidden_layers": 1, "num_attention_heads": 2}
+width = len(tokenizer.get_vocab())
+config = transformers.LlamaConfig(vocab_size=width, eos_token_id=END, pad_token_id=END, **sizes)
+tokenizer.pad_token = tokenizer.eos_token
+model = outlines.from_transformers(transformers.LlamaForCausalLM(config), tokenizer)
+class Point(pydantic.BaseModel):
+    axis: Literal["x", "y"]
+    at: Literal[1, 2]
+GRAMMARS = {"xgrammar": 'root ::= "(" ("a" | root) ")"', "llguidance": 'start: "(" ("a" | start) ")"'}
+for backend, text in GRAMMARS.items():
+    options = {"max_new_tokens": 400, "do_sample": True}
+    def generated(kind):
+        return outlines.Generator(model, kind, backend=backend)("Say:", **options)
+    assert generated(Literal["yes", "no"]) in ("yes", "no")
+    assert len(generated(outlines.types.Regex("[0-9]{3}"))) == 3
+    assert json.loads(generated(Point))["axis"] in ("x", "y")
+    nested = generated(outlines.types.CFG(text))
+    assert nested == "(" * nested.count("(") + "a" + ")" * nested.count(")")
+"""
+
+
+def test_outlines() -> None:
+    if importlib.util.find_spec("outlines") is None:
+        pytest.skip("outlines is not installed")
+    code = ALIASES + SET_UP + OUTLINES
+    result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert result.returncode == 0, result.stderr[-3000:]

@@ -313,3 +313,84 @@ def test_random_lazy_grammars_allow_what_llguidance_does(seed: int) -> None:
             if matcher.try_consume_tokens([*letters]) == length and matcher.is_accepting():
                 assert compiled is not None, letters
                 assert compiled.is_valid(bytes(letters)), letters
+
+
+BUDGETS = grammask.Vocabulary([*(bytes([byte]) for byte in range(256)), b"ab", b"xy", b"y1", None], eos=259)
+# Per grammar: texts, as lists of tokens, that are valid and that are not.
+BOUNDS = {
+    'start: a "1"\na[max_tokens=2]: "x" b\nb[max_tokens=9]: /[a-z]*/': (
+        ["x 1", "x ab 1", "xy y1"],
+        ["x a b 1"],
+    ),
+    'start: a "1"\na[max_tokens=9]: "x" b\nb[max_tokens=1]: /[a-z]*/': (
+        ["x ab 1", "xy 1"],
+        ["x a b 1", "x a y1"],
+    ),
+    'start: a "."\na[max_tokens=3]: b\nb: "(" b ")" | "x"': (["x .", "( x ) ."], ["( ( x ) ) ."]),
+    'start: a a "."\na[max_tokens=1]: b\nb: c | "ab"\nc: "x" b?': (["x x .", "ab x ."], ["x x x ."]),
+    'start: a "."\na[max_tokens=3]: %json {"type": "array", "items": {"const": 1}}': (
+        ["[ ] ."],
+        ["[ 1 , 1 ] ."],
+    ),
+    'start: a "."\na[max_chars=3]: "x" b\nb[max_chars=5]: /[a-z\u4f60]*/': (
+        ["x ab .", "x \u4f60 a ."],
+        ["x ab a ."],
+    ),
+    'start: a "."\na[max_chars=2]: b c*\nb: c | "z"\nc: "y"': (["y .", "z y ."], ["z y y ."]),
+    "start: a\na[max_chars=0]: <[97]> <[98]>?": (["a b", "a"], []),
+}
+
+
+@pytest.mark.parametrize(("text", "cases"), BOUNDS.items())
+def test_rules_with_bounds(text: str, cases: tuple[list[str], list[str]]) -> None:
+    compiled = Grammar.from_llguidance_lark(text).compile(BUDGETS)
+    for outputs, is_valid in zip(cases, (True, False), strict=True):
+        for output in outputs:
+            matcher = compiled.matcher()
+            tokens = [
+                BUDGETS.tokens().index(piece)
+                for word in output.split(" ")
+                for piece in (
+                    [word.encode()] if word.isascii() else [bytes([byte]) for byte in word.encode()]
+                )
+            ]
+            # Each mask of a valid text has the next token.
+            accepted = all(token in matcher.allowed_ids() and matcher.accept(token) for token in tokens)
+            assert (accepted and matcher.is_complete) == is_valid, output
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ('start: a\na[max_tokens=9]: "(" a ")" | "x"', "is not defined there"),
+        ('start: a\na[max_chars=9]: b\nb: "(" b ")" | "x"', "made of itself"),
+        ('start: a\na[max_chars=9]: b\nb: a | "x"', "made of itself"),
+        ('start: a\na[max_tokens=9]: b\nb: c\nc[lazy]: /.*/ "x"', "`lazy`"),
+        ('start: a\na[max_chars=9]: b\nb[suffix="x"]: /.*/', "`suffix`"),
+        ("start: a\na[max_chars=9]: b\nb[temperature=1]: /.*/", "`temperature`"),
+        ("start: a\na[max_tokens=9]: b\nb[temperature=1]: /.*/", "`temperature`"),
+        ("start: a\na[max_chars=9]: b\nb[max_tokens=2]: /.*/", "`max_tokens`"),
+        ('start: a\na[max_chars=9]: b\nb: "x"\n%ignore " "', "ignored text"),
+        ('start: a\na[max_tokens=9]: b\nb: "x"\n%ignore " "', "ignored text"),
+        ("start: a\na[max_chars=9]: b", "`b` is not defined"),
+        ("start: a\na[max_tokens=9]: b", "`b` is not defined"),
+        ('start: a\na[max_tokens="x"]: b\nb: "x"', "`max_tokens` is a number"),
+        ('start: a\na[lazy]: b\nb: "x"', "a terminal is made of terminals"),
+    ],
+)
+def test_rules_with_bounds_that_are_refused(text: str, message: str) -> None:
+    with pytest.raises(grammask.GrammarError, match=message):
+        Grammar.from_llguidance_lark(text)
+
+
+def test_many_rules_with_bounds() -> None:
+    def chain(attribute: str, count: int) -> str:
+        rules = [f'r{index}[{attribute}=9]: r{index + 1} | "a"' for index in range(count)]
+        return "\n".join(["start: r0", *rules, f'r{count}: "b"'])
+
+    for attribute, count in (("max_tokens", 20), ("max_chars", 1000)):
+        compiled = Grammar.from_llguidance_lark(chain(attribute, count)).compile(BUDGETS)
+        assert compiled.is_valid(b"b") if attribute == "max_chars" else compiled.matcher().accept(ord("b"))
+    for count in (200, 1001):
+        with pytest.raises(grammask.LimitExceeded):
+            Grammar.from_llguidance_lark(chain("max_tokens", count))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import random
 from pathlib import Path
@@ -150,12 +151,15 @@ def test_modes_of_reasoning_are_checked() -> None:
 @settings(max_examples=30, deadline=None)
 @given(texts=st.lists(st.text(max_size=12), min_size=1, max_size=3))
 def test_results(style: str, texts: list[str]) -> None:
-    results = [Result("weather", text) for text in texts]
+    results = [Result("weather", text, f"call{index}") for index, text in enumerate(texts)]
     has_end = parsed_style(style).results
     assert has_end is not None
     try:
         written = write_results(results, style, TOOLS)
     except ValueError:
+        if style == "mistral":  # It writes JSON as it is.
+            assert any(text.startswith('"') and text.endswith('"') for text in texts)
+            return
         # Results without a mark at their end are written one at a time.
         assert len(results) > 1
         assert tool_style(style)["results"]["result"][-1] == {"result": True}
@@ -172,6 +176,18 @@ def test_results(style: str, texts: list[str]) -> None:
         ),
         ("minimax_m2", '<response>a"é</response>\n<response>b</response>'),
         ("minimax_m3", '<response>a"é</response>\n<response>b</response>'),
+        (
+            "mistral",
+            '[TOOL_RESULTS]{"content": "a\\"é", "call_id": "x1"}[/TOOL_RESULTS]'
+            '[TOOL_RESULTS]{"content": "b", "call_id": "x2"}[/TOOL_RESULTS]',
+        ),
+        *(
+            (
+                style,
+                '[TOOL_RESULTS]x1[TOOL_CONTENT]a"é[/TOOL_RESULTS][TOOL_RESULTS]x2[TOOL_CONTENT]b[/TOOL_RESULTS]',
+            )
+            for style in ("mistral_v7", "mistral_v11")
+        ),
         ("mistral_v13", '[TOOL_RESULTS]a"é[/TOOL_RESULTS][TOOL_RESULTS]b[/TOOL_RESULTS]'),
         (
             "cohere",
@@ -194,7 +210,7 @@ def test_results(style: str, texts: list[str]) -> None:
     ],
 )
 def test_results_as_chat_templates_write_them(style: str, expected: str) -> None:
-    results = [Result("weather", 'a"é'), Result("weather", "b")]
+    results = [Result("weather", 'a"é', "x1"), Result("weather", "b", "x2")]
     assert write_results(results, style, TOOLS) == expected
 
 
@@ -202,7 +218,16 @@ def test_results_that_contain_their_mark_are_refused() -> None:
     with pytest.raises(ValueError, match="the mark that follows"):
         write_results([Result("now", "a\n</tool_response>b")], "hermes", TOOLS)
     with pytest.raises(ValueError, match="describes no results"):
-        write_results([Result("now", "a")], "mistral", TOOLS)
+        write_results([Result("now", "a")], "mimo", TOOLS)
+    for call_id, message in ((None, "a result has none"), ("a[TOOL_CONTENT]", "contains the mark")):
+        with pytest.raises(ValueError, match=message):
+            write_results([Result("now", "a", call_id)], "mistral_v7", TOOLS)
+    for text in ('{"a": [1]}', "1", '"', ""):
+        written = write_results([Result("now", text, "x")], "mistral", TOOLS)
+        assert (f'"content": {text},' in written) == (text[:1] in ("{", "1") and text != "")
+        assert read_results(written, "mistral", TOOLS)[0].text == text
+    with pytest.raises(ValueError, match="contains the mark"):
+        write_results([Result("now", '"a"', "x")], "mistral", TOOLS)
     with pytest.raises(ValueError, match="cannot be read"):
         read_results("a", "hermes", TOOLS)
 
@@ -265,7 +290,8 @@ def test_complete_calls_of_outputs_that_were_cut_off(style: str) -> None:
     cut = read_output(two[:end], style, TOOLS, is_cut_off=True)
     assert cut == output
     if parsed_style(style).has_leading_text:
-        cut = read_output(leading_text(style) + two[:end], style, TOOLS, is_cut_off=True)
+        without_space = two[:end].removeprefix(parsed_style(style).empty_text)
+        cut = read_output(leading_text(style) + without_space, style, TOOLS, is_cut_off=True)
         assert cut == Output(None, "I look. ", output.calls)
     assert read_output(answer(style), style, TOOLS, is_cut_off=True).content == "hello"
 
@@ -287,6 +313,10 @@ def test_fields_of_styles() -> None:
         ({"leading_text": ["<a>", {"text_before": "</a>"}, "</a>"]}, "needs an `answer`"),
         ({"leading_text": True, "call": [["<a>"], ["<b>"]]}, "one fixed text"),
         ({"end": "]"}, "a list of pieces is needed"),
+        ({"empty_text": "\n"}, "in a style with `leading_text`"),
+        ({"leading_text": True, "empty_text": 1}, "`empty_text` is a text"),
+        ({"reasoning": {"begin": ["<t>"], "end": ["</t>"], "skipped": [{"text": True}]}}, "texts and marks"),
+        ({"reasoning": {"begin": ["<t>"], "end": ["</t>"], "skipped": ["a"], "repeats": True}}, "not repeat"),
     ]:
         with pytest.raises(ValueError, match=message):
             parsed_style({**plain, **change})
@@ -301,3 +331,67 @@ def test_the_page_lists_all_fields() -> None:
             fields = {f"{prefix}.{inner}": text for inner, text in meaning.items()}
         for field, text in fields.items():
             assert f"| `{field}` | {text} |" in page
+
+
+def test_empty_text() -> None:
+    for style in tool_styles():
+        space = tool_style(style).get("empty_text", "")
+        if not space or tool_style(style)["leading_text"] is not True:
+            continue
+        call = CALLS[style]
+        expected = read_output(call, style, TOOLS)
+        for choice, mode in itertools.product(("auto", "required"), ("none", "open")):
+            grammar = Grammar.from_tools(
+                TOOLS, style=style, tool_choice=choice, reasoning=mode, vocabulary=BYTES
+            )
+            compiled = grammar.compile(BYTES)
+            thought = "Hm.</think>" if mode == "open" else ""
+            for before in ("", space, space * 2):
+                text = thought + before + call
+                is_space = len(before) <= len(space) or (mode == "open" and style == "minimax_m2")
+                assert compiled.is_valid(text.encode()) == (choice == "auto" or is_space), (style, text)
+                if is_space:
+                    output = read_output(text, style, TOOLS, reasoning=mode)
+                    assert (output.content, output.calls) == ("", expected.calls)
+                    for cut in range(len(text)):
+                        assert streamed(text, [text[:cut], text[cut:]], style, TOOLS, mode) == output
+        # Without calls, it is text.
+        assert read_output(space, style, TOOLS) == Output(None, space, ())
+        assert list(CallStream(style, TOOLS).push(space + "a")) == [space + "a"]
+
+
+def test_skipped_reasoning() -> None:
+    call = CALLS["minimax_m3"]
+    compiled = {
+        mode: Grammar.from_tools(TOOLS, style="minimax_m3", reasoning=mode, vocabulary=BYTES).compile(BYTES)
+        for mode in MODES
+    }
+    for rest in ("Good.", call, ""):
+        text = "</mm:think>" + rest
+        for mode in MODES:
+            is_skipped = mode == "optional"
+            is_open = mode == "open"
+            assert compiled[mode].is_valid(text.encode()) == (is_skipped or is_open or mode == "none")
+        output = read_output(text, "minimax_m3", TOOLS, reasoning="optional")
+        assert output == read_output(rest, "minimax_m3", TOOLS, reasoning="optional")
+        for cut in range(len(text)):
+            assert streamed(text, [text[:cut], text[cut:]], "minimax_m3", TOOLS, "optional") == output
+    both = "<mm:think>Hm.</mm:think></mm:think>x"
+    assert read_output(both, "minimax_m3", TOOLS, reasoning="optional") == Output("Hm.", "</mm:think>x", ())
+
+
+def test_empty_text_between_marks() -> None:
+    empty = tool_style("kimi_k3")["empty_text"]
+    for choice in ("auto", "required"):
+        grammar = Grammar.from_tools(TOOLS, style="kimi_k3", tool_choice=choice, vocabulary=BYTES)
+        compiled = grammar.compile(BYTES)
+        for text, is_valid in (
+            (empty + CALLS["kimi_k3"], True),
+            (CALLS["kimi_k3"], True),
+            (leading_text("kimi_k3") + CALLS["kimi_k3"], choice == "auto"),
+            (empty, choice == "auto"),
+        ):
+            assert compiled.is_valid(text.encode()) == is_valid, text
+    expected = read_output(CALLS["kimi_k3"], "kimi_k3", TOOLS)
+    assert read_output(empty + CALLS["kimi_k3"], "kimi_k3", TOOLS) == expected
+    assert write_output(expected, "kimi_k3", TOOLS).startswith(empty)

@@ -32,6 +32,8 @@ class ReportingGroup(TyperGroup):
         except (Failure, ModelNotFound, PromptTooLong, VocabularyError) as error:
             ERR.print(styled(f"error: {error}"))
             raise typer.Exit(1) from None
+        except BrokenPipeError:
+            raise  # The reader of the output has enough of it; click ends the program.
         except OSError as error:
             place = f"{error.filename}: " if error.filename else ""
             ERR.print(styled(f"error: {place}{error.strerror or error}"))

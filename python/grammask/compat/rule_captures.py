@@ -10,7 +10,7 @@ import re
 from typing import TYPE_CHECKING
 
 from grammask import _grammask
-from grammask.llguidance_grammars import CapturedRule
+from grammask.llguidance_grammars import CapturedRule, CapturesUnavailable
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -27,10 +27,6 @@ _RULE_WITH_OPTIONS = re.compile(
 _CAPTURE = re.compile(r'(?:^|,)\s*capture\s*(?:=\s*"(?P<name>[^"]*)"\s*)?(?=,|$)')
 _HIDDEN = re.compile(r"(?:^|,)\s*(?:stop|suffix|stop_capture|capture_hidden_\w+)\s*=")
 """Options by which captures of a rule, or of those around it, lack a part of its text."""
-
-
-class CapturesUnavailable(ValueError):
-    """The captures of a grammar cannot be determined."""
 
 
 def captured_rules(text: str) -> list[CapturedRule]:

@@ -6,14 +6,23 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from grammask.llguidance_grammars.diagnostics import TextErrors
+from grammask.llguidance_grammars.rule_kinds import leaves, rule_kind, uses_of_rules
 from grammask.llguidance_grammars.syntax import Node, read
 from grammask.llguidance_grammars.translation import ending_grammar
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from grammask import _grammask
     from grammask.llguidance_grammars.syntax import Definition
 
-__all__ = ["CapturedRule", "captured_rules"]
+__all__ = ["CapturedRule", "CapturesUnavailable", "captured_rules"]
+
+_OF_CAPTURES = ("capture", "stop_capture")
+
+
+class CapturesUnavailable(ValueError):
+    """The captures of a grammar cannot be determined."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,15 +45,70 @@ class CapturedRule:
     ending: _grammask.Grammar | None = None
 
 
-def captured_rules(text: str) -> list[CapturedRule]:
+def captured_rules(text: str, named: Mapping[str, str] | None = None) -> list[CapturedRule]:
     """Returns the rules of a grammar that concern captures; none if it has no captures.
 
     Args:
         text: A grammar that :meth:`grammask.Grammar.from_llguidance_lark` accepts.
+        named: The texts of the grammars that ``@name`` refers to.
+
+    Raises:
+        CapturesUnavailable: A rule that concerns captures is in a `%lark`, is a part of a lexeme or of a rule with
+            `max_tokens`, or has the name of another.
     """
-    statements = read(text, TextErrors(text))
-    rules = [rule for one in statements.rules.values() if (rule := _rule(text, one)) is not None]
-    return rules if any(rule.capture is not None or rule.end_capture is not None for rule in rules) else []
+    rules: list[CapturedRule] = []
+    for one in _texts(text, named or {}):
+        definitions = read(one, TextErrors(one)).rules
+        found = [rule for each in definitions.values() if (rule := _rule(one, each)) is not None]
+        inside = _inside_of_others(definitions)
+        for rule in found:
+            if rule.name in inside:
+                msg = f"the rule {rule.name} concerns captures and is a part of a rule with max_tokens or max_chars"
+                raise CapturesUnavailable(msg)
+        rules += found
+    if not any(rule.capture is not None or rule.end_capture is not None for rule in rules):
+        return []
+    if len({rule.name for rule in rules}) < len(rules):
+        msg = "rules of the same name in several grammars concern captures"
+        raise CapturesUnavailable(msg)
+    return rules
+
+
+def _texts(text: str, named: Mapping[str, str]) -> list[str]:
+    """Returns a text and the named texts that it refers to, directly or not.
+
+    Raises:
+        CapturesUnavailable: A `%lark` contains a rule with attributes of captures.
+    """
+    texts = [text]
+    names: set[str] = set()
+    for one in texts:  # It grows.
+        for definition in read(one, TextErrors(one)).rules.values():
+            for leaf in leaves(definition.body):
+                if leaf.kind == "lark" and any(token.text in _OF_CAPTURES for token in leaf.value):
+                    msg = "captures of a %lark are not supported; give it a name, as `@name`"
+                    raise CapturesUnavailable(msg)
+                if leaf.kind == "grammar" and leaf.value in named and leaf.value not in names:
+                    names.add(leaf.value)
+                    texts.append(named[leaf.value])
+    return texts
+
+
+def _inside_of_others(definitions: Mapping[str, Definition]) -> set[str]:
+    """Returns the names of the rules that lexemes and rules with `max_tokens` are made of, directly or not."""
+    names = [
+        use.value[0]
+        for definition in definitions.values()
+        if rule_kind(definition) != "plain"
+        for use in uses_of_rules(definition)
+    ]
+    inside: set[str] = set()
+    while names:
+        name = names.pop()
+        if name not in inside and name in definitions:
+            inside.add(name)
+            names.extend(use.value[0] for use in uses_of_rules(definitions[name]))
+    return inside
 
 
 def _rule(text: str, definition: Definition) -> CapturedRule | None:

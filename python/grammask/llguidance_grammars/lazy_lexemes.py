@@ -14,6 +14,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
+from grammask.llguidance_grammars.rule_kinds import LAZY_ATTRIBUTES, rule_kind
 from grammask.llguidance_grammars.syntax import Node
 
 if TYPE_CHECKING:
@@ -27,8 +28,6 @@ Rivals = frozenset[str]
 """Lazy lexemes, named by their rules."""
 
 _NONE: Rivals = frozenset()
-_LAZY = ("lazy", "suffix", "stop")
-_OF_LEXEMES = (*_LAZY, "max_tokens", "max_chars")
 _MAX_SPLITS = 1000
 """Splits of sequences in all rules: ``n`` optional parts need ``2 ** n`` splits."""
 
@@ -77,7 +76,9 @@ class LazyLexemes:
         self._splits = 0
         self.undecided_spans: list[tuple[int, int]] = []
         """Spans of parts whose rivals depend on the text before them."""
-        lazy = [name for name, rule in self._rules.items() if any(a in rule.attributes for a in _LAZY)]
+        lazy = [
+            name for name, rule in self._rules.items() if any(a in rule.attributes for a in LAZY_ATTRIBUTES)
+        ]
         self.has_any = bool(lazy)
         if self.has_any:
             self._compute_fixpoint(frozenset(lazy))
@@ -85,7 +86,7 @@ class LazyLexemes:
     def _compute_fixpoint(self, lazy: Rivals) -> None:
         bodies: list[str] = []
         for name, rule in self._rules.items():
-            if any(attribute in rule.attributes for attribute in _OF_LEXEMES):
+            if rule_kind(rule) == "lexeme":
                 is_empty = self._is_nullable(rule)
                 # A nullable lazy lexeme always ends empty, so it competes with nothing.
                 first = frozenset([name]) if name in lazy and not is_empty else _NONE

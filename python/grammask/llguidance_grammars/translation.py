@@ -14,6 +14,12 @@ from grammask import _grammask
 from grammask.errors import GrammarError
 from grammask.llguidance_grammars.diagnostics import TextErrors
 from grammask.llguidance_grammars.lazy_lexemes import LazyLexemes, Rivals
+from grammask.llguidance_grammars.rule_kinds import (
+    LAZY_ATTRIBUTES,
+    LEXEME_ATTRIBUTES,
+    rule_kind,
+    uses_of_rules,
+)
 from grammask.llguidance_grammars.stops import Stops
 from grammask.llguidance_grammars.syntax import Definition, Node, Statements, read, read_tokens
 from grammask.readers.json_schema import json_schema_part
@@ -27,10 +33,6 @@ if TYPE_CHECKING:
 __all__ = ["llguidance_grammar"]
 
 _WORDS = re.compile(r"\s+|\w+|[^\s\w]+")
-
-_LAZY = ("lazy", "suffix", "stop")
-_OF_LEXEMES = (*_LAZY, "max_tokens", "max_chars")
-"""Attributes of rules whose bodies are terminals."""
 
 
 class _Lexeme(NamedTuple):
@@ -53,6 +55,8 @@ class _RuleInstance(NamedTuple):
 
 _MAX_INSTANCES = 1 << 20
 """Instances of rules without a limit of the caller."""
+_MAX_LIMITED_RULES = 1000
+"""Instances of limited rules. Each has a copy of the rules that it refers to."""
 
 
 def llguidance_grammar(
@@ -74,6 +78,8 @@ def llguidance_grammar(
         GrammarError: All errors.
     """
     translation = _Translation(limits, named or {}, keeps_stops=keeps_stops)
+    texts = [text, *(value for value in translation.named.values() if isinstance(value, str))]
+    translation.may_have_captures = any("capture" in one for one in texts)
     top = translation.scope_of_text(text)
     # Reading a scope may add others.
     for scope in translation.scopes:
@@ -128,6 +134,7 @@ class _Translation:
         self.scopes: list[_Scope] = []
         self.errors: list[TextErrors] = []
         self.instances = 0
+        self.may_have_captures = False
         self._named_parts: dict[str, int] = {}
 
     def scope_of_text(self, text: str) -> _Scope:
@@ -166,15 +173,20 @@ class _Scope:
         self.start = self.composition.rule("start")
         self.empty_text = self.composition.literal_language(b"")
         self.languages: dict[str, int] = {}
+        self.rule_languages: dict[str, int] = {}
+        """The languages of the rules that lexemes are made of."""
         self.ignored: int | None = None
         self.rule_numbers: dict[_RuleInstance, int] = {}
         self.pending: list[_RuleInstance] = []
+        self.uses: dict[_RuleInstance, list[_RuleInstance]] = {}
+        """The instances that the rule of an instance refers to."""
+        self.limited_parts: dict[_RuleInstance, int] = {}
+        """The parts of limited rules, which are defined after the rules that they refer to."""
+        self.current_uses: list[_RuleInstance] = []
+        """The uses of the instance whose part is made."""
         self.stops = Stops(Statements() if translation.keeps_stops else statements)
         self.lexemes: dict[str, _Lexeme] = {}
         self.lazy: LazyLexemes | None = None
-        self.has_captures = any(
-            not rule.attributes.keys().isdisjoint(("capture", "stop_capture")) for rule in self.rules.values()
-        )
         self.bound_names = {
             node.value[1]
             for definition in statements.rules.values()
@@ -258,6 +270,8 @@ class _Scope:
                 return self.languages[node.value]
             case "terminal":
                 self.undefined(node, node.value)
+            case "rule" if node.value[0] in self.rule_languages:
+                return self.rule_languages[node.value[0]]
             case "rule":
                 self.errors.add(
                     "rule-in-terminal",
@@ -332,6 +346,7 @@ class _Scope:
             if not definition.is_parametric and name not in used:
                 self.rule_number(_RuleInstance(name))
         self.define_pending(done)
+        self.define_limited()
         for span in lazy.undecided_spans:
             self.errors.add(
                 "unsupported-grammar",
@@ -353,8 +368,42 @@ class _Scope:
         """Defines the pending instances after the first ``done``, and those that they use."""
         while done < len(self.pending):
             instance = self.pending[done]
-            self.composition.define(self.rule_numbers[instance], self.rule(instance))
+            self.current_uses = self.uses[instance] = []
+            part = self.rule(instance)
+            if rule_kind(self.rules[instance.name]) == "limited":
+                self.limited_parts[instance] = part
+            else:
+                self.composition.define(self.rule_numbers[instance], part)
             done += 1
+
+    def define_limited(self) -> None:
+        """Defines the limited rules, each after those that it refers to."""
+        if len(self.limited_parts) > _MAX_LIMITED_RULES:
+            message = f"more than {_MAX_LIMITED_RULES} rules made of rules have `max_tokens`"
+            self.errors.add("limit-exceeded", self.rules[next(iter(self.limited_parts)).name].span, message)
+            return
+        self.check_limited()
+        seen: set[_RuleInstance] = set()
+        stack = [(instance, False) for instance in self.limited_parts]
+        while stack:
+            instance, is_ready = stack.pop()
+            if is_ready:
+                self.define_limited_rule(instance)
+            elif instance not in seen:
+                seen.add(instance)
+                if instance in self.limited_parts:
+                    stack.append((instance, True))
+                stack.extend((used, False) for used in self.uses.get(instance, ()))
+
+    def define_limited_rule(self, instance: _RuleInstance) -> None:
+        definition = self.rules[instance.name]
+        part = self.limited_parts[instance]
+        bound = self.bound(definition, "max_tokens")
+        try:
+            part = self.composition.limited(part, 0 if bound is None else bound)
+        except GrammarError as error:
+            self.errors.add_inner(definition.span, error)
+        self.composition.define(self.rule_numbers[instance], self.marked(definition, part))
 
     def rule_number(self, instance: _RuleInstance) -> int:
         """Returns the number of an instance, which is defined later."""
@@ -399,17 +448,18 @@ class _Scope:
         """Returns the part of a rule for a parameter and a context."""
         name, rivals = instance.name, instance.rivals
         definition = self.rules[name]
-        if definition.attributes.keys().isdisjoint(_OF_LEXEMES):
+        kind = rule_kind(definition)
+        if kind != "lexeme":
             self.check_attributes(definition)
             part = self.part(definition.body, instance)
             part = self.composition.scope(part) if _binds(definition.body) else part
-            return self.marked(definition, part)
+            return part if kind == "limited" else self.marked(definition, part)
         if definition.is_parametric:
             message = "a rule with a parameter is no lexeme"
             self.errors.add("unsupported-grammar", definition.span, message)
             return self.composition.literal(b"")
         lexeme = self.lexeme_of(definition)
-        is_lazy = not definition.attributes.keys().isdisjoint(_LAZY)
+        is_lazy = not definition.attributes.keys().isdisjoint(LAZY_ATTRIBUTES)
         language = self.without_rivals(lexeme.language, rivals, name if is_lazy else None)
         return self.marked(definition, self.lexeme(language, name, lexeme.max_tokens))
 
@@ -422,7 +472,9 @@ class _Scope:
         value = attributes.get("temperature", (None, (0, 0)))[0]
         if _is_temperature(value):
             part = self.composition.named(f"{definition.name}[temperature={value}]", part)
-        if self.has_captures and not attributes.keys().isdisjoint(("capture", "suffix", "stop")):
+        if self.translation.may_have_captures and not attributes.keys().isdisjoint(
+            ("capture", "suffix", "stop")
+        ):
             part = self.composition.named(f"{definition.name}[capture]", part)
         return part
 
@@ -437,7 +489,7 @@ class _Scope:
                 self.check_capture_name(name, value, span)
                 if definition.attributes.keys().isdisjoint(("stop", "suffix")):
                     self.errors.add("unexpected-input", span, "stop_capture requires stop or suffix")
-            elif name not in _OF_LEXEMES:
+            elif name not in LEXEME_ATTRIBUTES:
                 self.errors.add("unsupported-grammar", span, f"the attribute `{name}` is not supported")
 
     def check_capture_name(self, attribute: str, value: Any, span: tuple[int, int]) -> None:
@@ -455,6 +507,8 @@ class _Scope:
             return lexeme
         self.check_attributes(definition)
         attributes = definition.attributes
+        if attributes.keys().isdisjoint(LAZY_ATTRIBUTES):
+            self.read_rule_languages(definition)
         language = self.language(definition.body)
         is_lazy = "lazy" in attributes
         for name in ("suffix", "stop"):
@@ -477,21 +531,103 @@ class _Scope:
                 )
         if is_lazy:
             language = self.composition.shortest_language(language)
-        bounds: dict[str, int | None] = {}
-        for name in ("max_chars", "max_tokens"):
-            bound, span = attributes.get(name, (None, (0, 0)))
-            bounds[name] = bound
-            if bound is not None and (
-                isinstance(bound, bool) or not isinstance(bound, int) or bound >= 1 << 32
-            ):
-                self.errors.add("unexpected-input", span, f"`{name}` is a number")
-                bounds[name] = None
-        if bounds["max_chars"] is not None:
+        max_characters = self.bound(definition, "max_chars")
+        if max_characters is not None:
             characters = self.composition.range_language("\0", "\U0010ffff")
-            short = self.composition.repeated_language(characters, 0, bounds["max_chars"])
+            short = self.composition.repeated_language(characters, 0, max_characters)
             language = self.composition.intersection_language([language, short])
-        lexeme = self.lexemes[definition.name] = _Lexeme(language, bounds["max_tokens"])
+        lexeme = _Lexeme(language, self.bound(definition, "max_tokens"))
+        self.lexemes[definition.name] = lexeme
         return lexeme
+
+    def bound(self, definition: Definition, attribute: str) -> int | None:
+        """Returns the value of ``max_chars`` or ``max_tokens``; None if it is absent or an error."""
+        bound, span = definition.attributes.get(attribute, (None, (0, 0)))
+        if bound is None or (isinstance(bound, int) and not isinstance(bound, bool) and 0 <= bound < 1 << 32):
+            return bound
+        self.errors.add("unexpected-input", span, f"`{attribute}` is a number")
+        return None
+
+    def read_rule_languages(self, lexeme: Definition) -> None:
+        """Makes the languages of the rules that a lexeme is made of, each after those that it uses."""
+        open_names: set[str] = set()
+        stack = [(lexeme.name, False)]
+        while stack:
+            name, is_ready = stack.pop()
+            rule = self.rules[name]
+            if is_ready:
+                open_names.discard(name)
+                if rule is not lexeme:
+                    is_lexeme = rule_kind(rule) == "lexeme"
+                    self.rule_languages[name] = (
+                        self.lexeme_of(rule).language if is_lexeme else self.language(rule.body)
+                    )
+                continue
+            if name in self.rule_languages:
+                continue
+            open_names.add(name)
+            stack.append((name, True))
+            for use in uses_of_rules(rule):
+                used = use.value[0]
+                if used in self.rule_languages:
+                    continue
+                if used not in self.rules:
+                    self.rule_languages[used] = self.empty_text  # `check_names` refuses it.
+                elif used in open_names:
+                    message = f"`{lexeme.name}` is a lexeme, and the rule `{used}` in it is made of itself"
+                    self.errors.add("recursive-terminal", use.span, message)
+                    self.rule_languages[used] = self.empty_text
+                elif self.check_part_of_lexeme(lexeme, self.rules[used], use):
+                    stack.append((used, False))
+                else:
+                    self.rule_languages[used] = self.empty_text
+
+    def check_part_of_lexeme(self, lexeme: Definition, rule: Definition, use: Node) -> bool:
+        """Refuses a rule whose meaning would be lost in a lexeme; returns whether it is none."""
+        attributes = [
+            name for name in ("temperature", "max_tokens", *LAZY_ATTRIBUTES) if name in rule.attributes
+        ]
+        reason = None
+        if self.statements.ignored:
+            reason = "a rule in it would lack the ignored text"
+        elif attributes:
+            reason = f"the rule `{rule.name}` in it has `{attributes[0]}`"
+        elif rule.is_parametric:
+            reason = f"the rule `{rule.name}` in it has a parameter"
+        if reason is not None:
+            self.errors.add("rule-in-terminal", use.span, f"`{lexeme.name}` is a lexeme, and {reason}")
+        return reason is None
+
+    def check_limited(self) -> None:
+        """Refuses the parts of rules with ``max_tokens`` whose meaning would be lost in them."""
+        users: dict[str, list[str]] = {}
+        for name, rule in self.rules.items():
+            for use in uses_of_rules(rule):
+                users.setdefault(use.value[0], []).append(name)
+        lost: dict[str, tuple[str, str]] = {}
+        """For a rule, one in it that has an attribute, and this attribute."""
+        pending: list[str] = []
+        for name, rule in self.rules.items():
+            for attribute in ("temperature", *LAZY_ATTRIBUTES):
+                if attribute in rule.attributes and name not in lost:
+                    lost[name] = (name, attribute)
+                    pending.append(name)
+        while pending:
+            used = pending.pop()
+            for user in users.get(used, ()):
+                if user not in lost:
+                    lost[user] = lost[used]
+                    pending.append(user)
+        for name in dict.fromkeys(instance.name for instance in self.limited_parts):
+            definition = self.rules[name]
+            inner, attribute = lost.get(name, (name, ""))
+            if inner != name:
+                message = f"`{name}` has `max_tokens`, and the rule `{inner}` in it has `{attribute}`"
+                self.errors.add("rule-in-terminal", definition.span, message)
+            if self.statements.ignored:
+                message = f"`{name}` has `max_tokens` and contains rules, in a grammar with ignored text"
+                help = "the number of tokens of a terminal does not count ignored text"
+                self.errors.add("unsupported-grammar", definition.span, message, help)
 
     def is_nullable(self, lexeme: Node | Definition) -> bool:
         """Whether a lexeme may be empty."""
@@ -641,6 +777,7 @@ class _Scope:
             return self.composition.literal(b"")
         value = None if argument is None else argument.value(parameter or 0)
         instance = _RuleInstance(name, value, rivals, followers)
+        self.current_uses.append(instance)
         return self.composition.reference(self.rule_number(instance))
 
     def lexeme(self, language: int, label: str, max_tokens: int | None = None) -> int:

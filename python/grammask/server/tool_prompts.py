@@ -159,5 +159,6 @@ def _result(
     if "results" in tool_style(style):
         available = [*tools, *_undefined([Call(name, "{}")], tools)]
         with contextlib.suppress(ValueError):
-            return {"role": "user", "content": write_results([Result(name, text)], style, available)}
+            result = Result(name, text, str(message.get("tool_call_id", "")))
+            return {"role": "user", "content": write_results([result], style, available)}
     return {"role": "user", "content": f"Result of {name}: {text}"}

@@ -20,6 +20,7 @@ STYLE_FIELDS: dict[str, Any] = {
     "tokens": "The marks that are special tokens of the models' tokenizers.",
     "leading_text": "Whether text may precede the first call; or the pieces that contain this text.",
     "answer": "The pieces of an output without calls; any text if the field is absent.",
+    "empty_text": "A text that stands for no text before the calls; it is optional, and the writer writes it.",
     "begin": "The pieces before the first call.",
     "call": "The alternative notations of a call. Each begins with a string or a mark.",
     "custom_call": "Those of a call whose argument is a text instead of JSON.",
@@ -31,6 +32,7 @@ STYLE_FIELDS: dict[str, Any] = {
         "end": "The pieces after it. The first one is a string or a mark, which the reasoning does not contain.",
         "default": "`optional` if every output may begin with reasoning, `none` (the default) if the caller decides.",
         "repeats": "Whether there may be several sections.",
+        "skipped": "The pieces that may stand for the section in the mode `optional`, without repetition.",
     },
     "results": {
         "role": "The role of the message that contains the results.",

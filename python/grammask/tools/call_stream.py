@@ -116,6 +116,8 @@ class CallStream:
         self._section: PieceMatcher | None = None
         """The current section with reasoning."""
         self._section_count = 0
+        self._is_skipping = False
+        """Whether the current section is what models write when they skip reasoning."""
         self._leading: PieceMatcher | None = None
         """The text before calls, if it is delimited."""
         self._answer = PieceMatcher((), 0)
@@ -152,7 +154,8 @@ class CallStream:
     @property
     def is_in_reasoning(self) -> bool:
         """Whether the output so far is reasoning, or may become so."""
-        return self._stage is _Stage.REASONING
+        has_ended = self._section is not None and self._section.can_end and not self._is_skipping
+        return self._stage is _Stage.REASONING and not has_ended
 
     @property
     def has_calls(self) -> bool:
@@ -228,11 +231,20 @@ class CallStream:
         if text := section.text[self._emitted :]:
             self._emitted += len(text)
             yield ReasoningFragment(text)
-        if status is MatchStatus.DONE:
+        skipped = () if self._style.reasoning is None else self._style.reasoning.skipped
+        if self._is_skipping and status is not MatchStatus.OPEN:
+            self._at = section.at if status is MatchStatus.DONE else self._at
+            self._section = None
+            self._open_body()
+        elif status is MatchStatus.DONE:
             self._at = section.at
             self._section_count += 1
             self._section = None
             self._open_section()
+        elif status is MatchStatus.FAILED and not section.has_text and self._mode == "optional" and skipped:
+            self._is_skipping = True
+            self._section = PieceMatcher(skipped, self._at)
+            yield from self._read_reasoning(is_whole=is_whole)
         elif status is MatchStatus.FAILED and not section.has_text and self._can_skip_reasoning:
             self._section = None
             self._open_body()
@@ -282,6 +294,10 @@ class CallStream:
             text = rest if is_whole else without_partial_match(self._style.triggers, rest)
         else:
             text = self._output[start:begin]
+        empty = self._style.empty_text
+        if empty and not self._emitted and (text == empty if begin is not None else empty.startswith(text)):
+            # It belongs to the calls, and to the answer if there are none.
+            text = text if is_whole and begin is None else ""
         self._emitted += len(text)
         if text:
             yield text

@@ -126,7 +126,10 @@ class _CallEncoder:
                 [self.sequence(self.style.begin), one, more, self.sequence(self.style.end)]
             )
             has_text = choice == "auto" and self.answer is None
-            if self.style.leading is not None and has_text:
+            if self.style.empty_text and not has_text:
+                empty = self.piece(Literal(self.style.empty_text), None)
+                calls = composition.sequence([composition.choice([_EMPTY, empty]), calls])
+            elif self.style.leading is not None and has_text:
                 calls = composition.sequence(
                     [composition.choice([_EMPTY, self.sequence(self.style.leading)]), calls]
                 )
@@ -175,6 +178,8 @@ class _CallEncoder:
         later = self.sequence(section.pieces("optional"))
         max_later = None if section.is_repeatable else 0
         if self.mode == "optional":
+            if section.skipped:
+                return composition.choice([_EMPTY, later, self.sequence(section.skipped)])
             return composition.repeat(later, 0, None if section.is_repeatable else 1)
         first = self.sequence(section.pieces(self.mode))
         return composition.sequence([first, composition.repeat(later, 0, max_later)])

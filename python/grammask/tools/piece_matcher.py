@@ -16,6 +16,7 @@ from grammask.structural_tags.parameters.json_style import json_end
 from grammask.tools.custom_inputs import INPUT_SCHEMA, input_of
 from grammask.tools.style import (
     Arguments,
+    CallIdentifier,
     CallNumber,
     CustomInput,
     FreeText,
@@ -67,6 +68,7 @@ class PieceMatcher:
         at: The end of the pieces that have been matched.
         tool: The tool whose name and arguments the pieces stand for.
         text: The free text, as far as later output cannot change it.
+        call_id: The identifier of the call.
         has_text: Whether the free text has been reached.
         arguments: The arguments as JSON or as a text, as far as later output cannot change them. The input of a custom
             tool that is called as a function appears when it is complete.
@@ -88,6 +90,7 @@ class PieceMatcher:
         self.at = at
         self.tool = tool
         self.text = ""
+        self.call_id: str | None = None
         self.has_text = False
         self.arguments = ""
         self.has_name = False
@@ -118,6 +121,14 @@ class PieceMatcher:
                 self._next += 1
         return self.status
 
+    @property
+    def can_end(self) -> bool:
+        """Whether the pieces match if the output ends here: the remaining ones are optional."""
+        rest = self._pieces[self._next :]
+        return self.status is not MatchStatus.FAILED and all(
+            isinstance(piece, OptionalText) for piece in rest
+        )
+
     def _piece_end(self, piece: Piece, output: str, *, is_whole: bool) -> _PieceEnd:
         match piece:
             case Literal(text) | Mark(text):
@@ -131,8 +142,11 @@ class PieceMatcher:
                 if end == len(output) and not is_whole:
                     return _INCOMPLETE
                 return end if end > self.at else None
-            case ResultText(is_json=True):
-                return self._string_end(output)
+            case ResultText(notation="json" | "value" as notation):
+                return self._json_end(output, is_string=notation == "json")
+            case CallIdentifier():
+                self.call_id, end = self._until(self._following(), output, is_whole=is_whole)
+                return end
             case FreeText() | ResultText():
                 return self._text_end(self._following(), output, is_whole=is_whole)
             case TextBefore(mark):
@@ -156,11 +170,13 @@ class PieceMatcher:
         self.text, end = self._until(mark, output, is_whole=is_whole)
         return end
 
-    def _string_end(self, output: str) -> _PieceEnd:
-        """Reads a JSON string. Results are read in whole texts only."""
-        end = json_end(output, self.at) if output.startswith('"', self.at) else None
+    def _json_end(self, output: str, *, is_string: bool) -> _PieceEnd:
+        """Reads a JSON string, or any JSON value. Results are read in whole texts only."""
+        starts_string = output.startswith('"', self.at)
+        end = json_end(output, self.at) if starts_string or not is_string else None
         if end is not None:
-            self.has_text, self.text = True, json.loads(output[self.at : end])
+            written = output[self.at : end]
+            self.has_text, self.text = True, json.loads(written) if starts_string else written
         return end
 
     def _following(self) -> str | None:

@@ -58,10 +58,12 @@ class Result:
     Attributes:
         name: The name of the tool.
         text: The result.
+        call_id: The identifier of the call, which the styles of Mistral before v13 write.
     """
 
     name: str
     text: str
+    call_id: str | None = None
 
 
 def read_output(
@@ -157,7 +159,7 @@ def read_results(
         matcher = next((matcher for matcher in matchers if completed(matcher) is not None), None)
         if matcher is None or matcher.tool is None:
             break
-        results.append(Result(matcher.tool.name, matcher.text))
+        results.append(Result(matcher.tool.name, matcher.text, matcher.call_id))
         at = matcher.at
         before = completed(PieceMatcher(section.between, at)) if at < len(text) else None
     after = completed(PieceMatcher(section.end, at))

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 __all__ = [
     "Arguments",
     "BuiltinTool",
+    "CallIdentifier",
     "CallNumber",
     "CustomInput",
     "FreeText",
@@ -107,10 +108,16 @@ class ResultText:
     """The result of a call.
 
     Attributes:
-        is_json: Whether it is a JSON string. Otherwise it extends up to the fixed text that follows.
+        notation: ``json`` for a JSON string; ``value`` for a text that is JSON as it is, and for others a JSON string;
+            ``plain`` for a text that extends up to the fixed text that follows.
     """
 
-    is_json: bool
+    notation: OneOf["plain", "json", "value"]
+
+
+@dataclass(frozen=True)
+class CallIdentifier:
+    """The identifier of the call that a result belongs to. It extends up to the fixed text that follows."""
 
 
 @dataclass(frozen=True)
@@ -163,6 +170,7 @@ Piece: TypeAlias = (
     | FreeText
     | TextBefore
     | ResultText
+    | CallIdentifier
     | ToolName
     | Arguments
     | CustomInput
@@ -179,12 +187,14 @@ class ReasoningSection:
         end: The pieces after it; the first one is a fixed text, which the reasoning does not contain.
         default: Whether outputs have the section, unless the caller decides.
         is_repeatable: Whether there may be several such sections.
+        skipped: The pieces with which models say that they skip it; none if there are none.
     """
 
     begin: Pieces
     end: Pieces
     default: ReasoningMode
     is_repeatable: bool
+    skipped: Pieces
 
     def pieces(self, mode: ReasoningMode) -> Pieces:
         """Returns the pieces of the first section of an output."""
@@ -234,6 +244,7 @@ class ToolStyle:
         tokens: The marks that are special tokens of the models' tokenizers.
         calls: The alternative notations of a call.
         custom_calls: Those of a call with a text as its argument; None if the models call only functions.
+        empty_text: A text that stands for no text before the calls.
         begin: The pieces before the first call.
         between: The pieces between two calls.
         end: The pieces after the last call.
@@ -249,6 +260,7 @@ class ToolStyle:
     tokens: frozenset[str]
     calls: tuple[Pieces, ...]
     custom_calls: tuple[Pieces, ...] | None
+    empty_text: str
     begin: Pieces
     between: Pieces
     end: Pieces
@@ -350,6 +362,7 @@ def _parsed(style: Mapping[str, Any]) -> ToolStyle:
         tokens=frozenset(style.get("tokens", ())),
         calls=tuple(_pieces(call) for call in style["call"]),
         custom_calls=tuple(map(_pieces, style["custom_call"])) if "custom_call" in style else None,
+        empty_text=style.get("empty_text", ""),
         begin=_pieces(style.get("begin", ())),
         between=_pieces(style["between"]),
         end=_pieces(style.get("end", ())),
@@ -364,6 +377,9 @@ def _parsed(style: Mapping[str, Any]) -> ToolStyle:
     _ = parsed.triggers  # Raises if a call does not begin with a fixed text.
     if leading is True and parsed.answer is not None:
         msg = "`answer` cannot be told from text before calls that nothing delimits"
+        raise ValueError(msg)
+    if not isinstance(parsed.empty_text, str) or (parsed.empty_text and not parsed.has_leading_text):
+        msg = "`empty_text` is a text, in a style with `leading_text`"
         raise ValueError(msg)
     if leading is True and len(parsed.triggers) > 1:
         msg = "text before calls needs one fixed text with which all calls begin"
@@ -394,7 +410,12 @@ def _reasoning(section: Any) -> ReasoningSection:
         raise ValueError(msg)
     for pieces in (begin, end):
         fixed_text(pieces[0])
-    return ReasoningSection(begin, end, default, is_repeatable=section.get("repeats") is True)
+    skipped = _pieces(section.get("skipped", ()))
+    is_repeatable = section.get("repeats") is True
+    if skipped and (is_repeatable or not all(isinstance(piece, Literal | Mark) for piece in skipped)):
+        msg = "`reasoning.skipped` consists of texts and marks, and its section does not repeat"
+        raise ValueError(msg)
+    return ReasoningSection(begin, end, default, is_repeatable, skipped)
 
 
 def _results(section: Any) -> ResultSection:
@@ -454,8 +475,12 @@ def _piece(piece: Any) -> Piece:
             return FreeText()
         case {"text_before": str(mark)}:
             return TextBefore(mark)
-        case {"result": True | "json" as notation}:
-            return ResultText(notation == "json")
+        case {"result": True}:
+            return ResultText("plain")
+        case {"result": "json" | "value" as notation}:
+            return ResultText(notation)
+        case {"call_id": True}:
+            return CallIdentifier()
         case {"name": notation}:
             return ToolName(str(notation))
         case {"arguments": "custom"}:

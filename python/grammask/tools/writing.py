@@ -8,12 +8,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from grammask.structural_tags.parameters.json_style import is_same_json, json_string
+from grammask.structural_tags.parameters.json_style import is_same_json, json_end, json_string
 from grammask.tools.custom_inputs import INPUT, INPUT_SCHEMA
 from grammask.tools.definitions import chosen_tools
 from grammask.tools.reading import Output, read_output, read_results
 from grammask.tools.style import (
     Arguments,
+    CallIdentifier,
     CallNumber,
     CustomInput,
     FreeText,
@@ -69,8 +70,8 @@ def write_output(
         by_name = {tool.name: tool for tool in available}
         if parsed.leading is not None and output.content:
             written += _fixed(parsed.leading, text=output.content)
-        elif parsed.leading is None:
-            written += output.content
+        else:
+            written += output.content or parsed.empty_text
         written += _fixed(parsed.begin)
         for index, call in enumerate(output.calls):
             if call.name not in by_name:
@@ -103,7 +104,8 @@ def write_results(
         tools: The tools, as for :meth:`grammask.Grammar.from_tools`.
 
     Raises:
-        ValueError: The style describes no results, or the text of a result contains the mark that follows it.
+        ValueError: The style describes no results; the text of a result contains the mark that follows it, or is a JSON
+            string where the style writes JSON as it is; the style needs identifiers of calls, and a result has none.
     """
     tools = list(tools)
     section = parsed_style(style).results
@@ -111,7 +113,7 @@ def write_results(
         msg = "there are no results" if section else "the style describes no results"
         raise ValueError(msg)
     written = _fixed(section.between).join(
-        _fixed(section.result, text=result.text, name=result.name, index=index)
+        _fixed(section.result, text=result.text, name=result.name, index=index, call_id=result.call_id)
         for index, result in enumerate(results)
     )
     written = _fixed(section.begin) + written + _fixed(section.end)
@@ -120,9 +122,12 @@ def write_results(
         read = read_results(written, style, tools)
     except ValueError:
         read = []
-    if [(one.name if has_names else None, one.text) for one in read] != [
-        (one.name if has_names else None, one.text) for one in results
-    ]:
+    has_ids = any(isinstance(piece, CallIdentifier) for piece in section.result)
+    kept = [
+        [(one.name if has_names else None, one.call_id if has_ids else None, one.text) for one in some]
+        for some in (read, results)
+    ]
+    if kept[0] != kept[1]:
         msg = "the text of a result contains the mark that follows it, or there is no such tool"
         raise ValueError(msg)
     return written
@@ -155,7 +160,14 @@ def _call(style: ToolStyle, tool: Tool, call: Call, index: int) -> str:
 
 
 def _fixed(
-    pieces: Pieces, *, text: str = "", name: str = "", index: int = 0, arguments: str = "", schema: Any = None
+    pieces: Pieces,
+    *,
+    text: str = "",
+    name: str = "",
+    index: int = 0,
+    arguments: str = "",
+    schema: Any = None,
+    call_id: str | None = None,
 ) -> str:
     """Returns a text of pieces, in which each optional text is present."""
     written = ""
@@ -165,8 +177,16 @@ def _fixed(
                 written += piece.text
             case CallNumber(first):
                 written += str(first + index)
-            case ResultText(is_json=True):
+            case ResultText(notation="json"):
                 written += json_string(text)
+            case ResultText(notation="value"):
+                is_json = bool(text) and json_end(text, 0) == len(text)
+                written += text if is_json else json_string(text)
+            case CallIdentifier():
+                if call_id is None:
+                    msg = "results of this style name the identifiers of their calls, and a result has none"
+                    raise ValueError(msg)
+                written += call_id
             case FreeText() | TextBefore() | ResultText():
                 written += text
             case ToolName():

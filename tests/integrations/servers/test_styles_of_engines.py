@@ -56,6 +56,7 @@ VLLM = [
     ("llama3", "llama3_json"),
     ("minimax_m2", "minimax_m2"),
     ("minimax_m3", "minimax_m3"),
+    ("mimo", "mimo"),
     ("mistral_v11", "mistral"),  # The marks of the older style are those of other tokenizers.
     ("mistral_v13", "mistral"),
     ("qwen3_coder", "qwen3_coder"),
@@ -80,6 +81,7 @@ SGLANG = [
     ("llama3", "llama3"),
     ("minimax_m2", "minimax-m2"),
     ("minimax_m3", "minimax-m3"),
+    ("mimo", "mimo"),
     ("mistral", "mistral"),
     ("mistral_v11", "mistral"),
     ("mistral_v13", "mistral"),

@@ -140,7 +140,7 @@ def test_reasoning_that_the_prompt_has_begun() -> None:
     assert first.reasoning == "Paris."
     rest = text.removeprefix("Paris.")
     second = parser.parse_delta(rest, list(map(ord, rest)), request, finished=True)
-    assert second.content == "\n\n"
+    assert second.content is None
     assert [call.function.name for call in second.tool_calls if call.id] == ["weather"]
     assert parser_of("hermes", has_reasoning=True).parse(text, request, enable_auto_tools=True)[0] == "Paris."
 

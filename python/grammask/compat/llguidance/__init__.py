@@ -6,22 +6,29 @@ matchers share their caches. ``numpy``, ``torch``, ``hf`` and ``tiktoken`` are s
 
 from __future__ import annotations
 
+from grammask.compat.llguidance.compilers import JsonCompiler, LarkCompiler, RegexCompiler, regex_to_lark
 from grammask.compat.llguidance.executor import LLExecutor
 from grammask.compat.llguidance.grammar_texts import GrammarFormat, grammar_from
+from grammask.compat.llguidance.interpreter import LLInterpreter
 from grammask.compat.llguidance.matcher import LLMatcher, LLParserLimits
 from grammask.compat.llguidance.struct_tag import StructTag
 from grammask.compat.llguidance.tokenizer import LLTokenizer, TokenizerWrapper
 
 __all__ = [
     "GrammarFormat",
+    "JsonCompiler",
     "LLExecutor",
+    "LLInterpreter",
     "LLMatcher",
     "LLParserLimits",
     "LLTokenizer",
+    "LarkCompiler",
+    "RegexCompiler",
     "StructTag",
     "TokenizerWrapper",
     "get_version",
     "grammar_from",
+    "regex_to_lark",
 ]
 
 

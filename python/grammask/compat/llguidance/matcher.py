@@ -324,6 +324,20 @@ class LLMatcher:
             raise ValueError(msg)
         ctypes.memmove(trg_pointer, self.compute_bitmask(), trg_byte_size)
 
+    def unsafe_compute_mask_ptr_with_draft_token(
+        self, trg_ptr: int, trg_bytes: int, draft_tokens: Sequence[int]
+    ) -> None:
+        """Writes the masks before and after each token of a draft to an address, up to the first illegal token.
+
+        Raises:
+            ValueError: The size is not that of a mask, or the address is null or not aligned.
+        """
+        from grammask.compat.llguidance.executor import LLExecutor
+
+        LLExecutor().unsafe_compute_mask_ptr_with_draft_token(
+            [(self, 0, list(draft_tokens))], trg_ptr, trg_bytes, len(draft_tokens) + 1
+        )
+
     @property
     def mask_words(self) -> int:
         """The number of machine words of a mask, with 32 tokens each; an addition to llguidance's interface."""

@@ -15,11 +15,13 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
     from grammask.compat.llguidance.executor import LLExecutor
+    from grammask.compat.llguidance.interpreter import LLInterpreter
     from grammask.compat.llguidance.matcher import LLMatcher
 
 __all__ = [
     "allocate_token_bitmask",
     "apply_token_bitmask_inplace",
+    "apply_token_bitmask_inplace_kernel",
     "consume_token_par",
     "fill_next_token_bitmask",
     "fill_next_token_bitmask_par",
@@ -47,7 +49,11 @@ def apply_token_bitmask_inplace(logits: Any, mask: Any) -> None:
     apply_mask(logits, mask[..., : -(-logits.shape[-1] // 32)])
 
 
-def fill_next_token_bitmask(interp: LLMatcher, bitmask: Any, index: int = 0) -> None:
+apply_token_bitmask_inplace_kernel = apply_token_bitmask_inplace
+"""The function under the name of llguidance's kernel."""
+
+
+def fill_next_token_bitmask(interp: LLMatcher | LLInterpreter, bitmask: Any, index: int = 0) -> None:
     """Writes the mask of the next token into a row.
 
     Raises:

@@ -7,6 +7,7 @@ from typing import Any
 
 from grammask.compat.llguidance.numpy import (
     apply_token_bitmask_inplace,
+    apply_token_bitmask_inplace_kernel,
     consume_token_par,
     fill_next_token_bitmask,
     fill_next_token_bitmask_par,
@@ -17,6 +18,7 @@ from grammask.compat.llguidance.numpy import (
 __all__ = [
     "allocate_token_bitmask",
     "apply_token_bitmask_inplace",
+    "apply_token_bitmask_inplace_kernel",
     "consume_token_par",
     "fill_next_token_bitmask",
     "fill_next_token_bitmask_par",

@@ -9,7 +9,13 @@ from __future__ import annotations
 import importlib
 from typing import Any
 
-from grammask.compat.xgrammar import builtin_structural_tag, exception, structural_tag, testing
+from grammask.compat.xgrammar import (
+    builtin_structural_tag,
+    exception,
+    openai_tool_call_schema,
+    structural_tag,
+    testing,
+)
 from grammask.compat.xgrammar.bitmasks import (
     allocate_token_bitmask,
     apply_token_bitmask_inplace,
@@ -20,6 +26,8 @@ from grammask.compat.xgrammar.bitmasks import (
 from grammask.compat.xgrammar.builtin_structural_tag import (
     get_builtin_structural_tag,
     get_model_structural_tag,
+    normalize_tool_choice,
+    register_model_structural_tag,
 )
 from grammask.compat.xgrammar.compiler import CompiledGrammar, GrammarCompiler, get_serialization_version
 from grammask.compat.xgrammar.config import (
@@ -62,6 +70,9 @@ __all__ = [
     "get_model_structural_tag",
     "get_serialization_version",
     "max_recursion_depth",
+    "normalize_tool_choice",
+    "openai_tool_call_schema",
+    "register_model_structural_tag",
     "reset_token_bitmask",
     "set_max_recursion_depth",
     "structural_tag",

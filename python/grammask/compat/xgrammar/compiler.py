@@ -183,7 +183,7 @@ class GrammarCompiler:
         if not isinstance(given, Grammar):
             msg = "Invalid grammar type. Please pass a string or a Grammar object."
             raise ValueError(msg)
-        with grammar_errors():
+        with grammar_errors(message=grammar.message):
             vocabulary = self._tokenizer_info.vocabulary
             compiled = grammar.for_vocabulary(vocabulary).compile(
                 vocabulary, cache=False if self._cache is None else self._cache

@@ -205,6 +205,7 @@ class Grammar:
             else:
                 msg = "named grammar values must be Grammar instances or Lark strings"
                 raise TypeError(msg)
+        _check_depth_of_schemas(lark_string)
         with grammar_errors(message=lambda error: lark_error(error, lark_string)):
             source = LlguidanceLarkSource(lark_string, tuple(parts), keeps_stops=True)
             grammar = CoreGrammar.of_source(source)
@@ -270,6 +271,13 @@ class Grammar:
             found = _grammar_of_calls(json.loads(self._recipe[1]), vocabulary)
         return self._grammar if found is None else found
 
+    def message(self, error: GrammarError) -> str:
+        """Returns xgrammar's words for an error of compiling; an addition to xgrammar's interface."""
+        kind, *arguments = self._recipe
+        if kind == "ebnf":
+            return ebnf_error(error, arguments[0])
+        return lark_error(error, arguments[0]) if kind == "lark" else str(error)
+
     def captured_rules(self) -> list[CapturedRule]:
         """Returns the rules that concern captures; an addition to xgrammar's interface.
 
@@ -278,11 +286,15 @@ class Grammar:
         """
         kind, *arguments = self._recipe
         rules: list[CapturedRule] = []
+        inner: list[Any] = []
         if kind == "lark":
-            rules = lark_captured_rules(arguments[0])
+            texts = {name: value for name, value in arguments[1].items() if isinstance(value, str)}
+            rules = lark_captured_rules(arguments[0], texts)
+            inner = [value for name, value in arguments[1].items() if name not in texts]
         elif kind == "ebnf":
             rules = captured_rules(arguments[0])
-        inner = [arguments[1]] if kind == "lark" else [arguments] if kind in ("concat", "union") else []
+        elif kind in ("concat", "union"):
+            inner = arguments
         if any(captured_rules(text) for text in _texts(inner)):
             msg = "captures of grammars within others are not supported"
             raise CapturesUnavailable(msg)
@@ -330,6 +342,28 @@ def _grammar_of_calls(tag: dict[str, Any], vocabulary: Vocabulary | None) -> Cor
         raise
     except ValueError as error:
         raise InvalidStructuralTagError(f"Invalid structural tag error: {error}") from error
+
+
+_SCHEMA = re.compile(r"%json\s*(?=[\[{])")
+_DECODER = json.JSONDecoder()
+
+
+def _check_depth_of_schemas(text: str) -> None:
+    """Checks the depth of each schema in a Lark grammar.
+
+    Raises:
+        RuntimeError: One is deeper than the maximum.
+    """
+    for match in _SCHEMA.finditer(text):
+        with contextlib.suppress(ValueError, RecursionError):  # The reader of Lark reports errors.
+            end = _DECODER.raw_decode(text, match.end())[1]
+            try:
+                check_depth(text[match.end() : end])
+            except RuntimeError as error:
+                before = text[: match.start()]
+                line, column = before.count("\n") + 1, len(before) - before.rfind("\n")
+                msg = f"Lark error at line {line}, column {column}: {error}"
+                raise RuntimeError(msg) from None
 
 
 _ELEMENTS = re.compile(

@@ -118,16 +118,17 @@ class GrammarMatcher:
         return is_legal
 
     def fill_next_token_bitmask(self, bitmask: Any, index: int = 0, *, debug_print: bool = False) -> bool:
-        """Writes the mask of the next token into a row; after the end, only end tokens are legal.
+        """Writes the mask of the next token into a row.
 
         Returns:
             Whether some token is illegal.
 
         Raises:
-            RuntimeError: The mask has a wrong type or shape, no token is legal and the text is not complete, or a
-                budget was passed.
+            RuntimeError: An end token was accepted, the mask has a wrong type or shape, no token is legal and the text
+                is not complete, or a budget was passed.
         """
         del debug_print
+        self.check_not_ended()
         try:
             with grammar_errors():
                 self.fill_row(bitmask, index)
@@ -135,6 +136,16 @@ class GrammarMatcher:
             raise RuntimeError(str(error)) from error
         words = np.asarray(bitmask)
         return not _admits_all(words if words.ndim == 1 else words[index], self._size)
+
+    def check_not_ended(self) -> None:
+        """Checks that no end token was accepted; an addition to xgrammar's interface.
+
+        Raises:
+            RuntimeError: One was.
+        """
+        if self._matcher.is_finished:
+            msg = "GrammarMatcher has terminated after accepting the stop token: there is no next token mask"
+            raise RuntimeError(msg)
 
     def fill_row(self, bitmask: Any, row: int) -> None:
         """Writes the mask of the next token into a row; empty at the end of a text without end tokens.
@@ -322,6 +333,8 @@ class BatchGrammarMatcher:
         """
         del debug_print
         rows = list(range(len(matchers))) if indices is None else [int(index) for index in indices]
+        for matcher in matchers:
+            matcher.check_not_ended()
         try:
             with grammar_errors():
                 if all(matcher.has_plain_masks for matcher in matchers):

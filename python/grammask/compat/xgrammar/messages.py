@@ -220,6 +220,18 @@ def _of_clash(node: Mapping[str, Any]) -> str | None:
             "minItems is greater than the number of prefixItems, but additional items are not allowed: "
             f"{least} > {len(prefix)}"
         )
+    fewest, greatest = node.get("minProperties"), node.get("maxProperties")
+    required, properties = node.get("required"), node.get("properties", {})
+    if isinstance(fewest, int) and isinstance(greatest, int) and fewest > greatest:
+        return f"minProperties is greater than maxProperties: {fewest} > {greatest}"
+    if isinstance(greatest, int) and isinstance(required, list) and greatest < len(required):
+        return f"maxProperties is less than the number of required properties: {greatest} < {len(required)}"
+    is_closed = node.get("additionalProperties") is False or node.get("unevaluatedProperties") is False
+    if isinstance(fewest, int) and is_closed and isinstance(properties, dict) and fewest > len(properties):
+        return (
+            "minProperties is greater than the number of properties, but additional properties aren't allowed: "
+            f"{fewest} > {len(properties)}"
+        )
     if "multipleOf" in node:
         return "range contains no multipleOf value"
     return None
@@ -291,6 +303,8 @@ def _of_lark(entry: Diagnostic, text: str) -> str | None:
             return f"duplicate rule or terminal '{found}'"
         case "recursive-terminal":
             return f"circular reference in terminal '{found}'"
+        case "rule-in-terminal" if "`max_tokens`, and" in entry.message and "`lazy`" in entry.message:
+            return "max_tokens is not supported on rules consumed by dynamic dispatch"
         case "rule-in-terminal":
             owner = re.findall(r"^\s*([?!]?\w+)[^\n:]*:", before, re.MULTILINE)[-1:]
             is_terminal = bool(owner) and owner[0].isupper()
@@ -299,6 +313,10 @@ def _of_lark(entry: Diagnostic, text: str) -> str | None:
             return f"failed to compile inline JSON schema: {entry.message}"
     if found.startswith("/") and (said := _of_expression(entry, found[1:].rpartition("/")[0])):
         return said
+    if found.startswith("<[^") and "tokens cannot be used in terminals" in entry.message:
+        return "lazy special-token trigger cannot be negated"
+    if found.startswith("<") and entry.message.startswith("whether a lazy lexeme"):
+        return "cannot mix string and token triggers"
     if found in ("-", "!"):
         return f"unexpected '{found}' character"
     # Names are in single quotes in xgrammar's messages.
@@ -308,6 +326,7 @@ def _of_lark(entry: Diagnostic, text: str) -> str | None:
 # EBNF -----------------------------------------------------------------------------------------------------------------
 
 
+_REGEX = re.compile(r'\bRegex\(\s*"((?:[^"\\]|\\.)*)"')
 _CALL = re.compile(r"\b(TagDispatch|TokenTagDispatch|Regex|Substring)\(")
 
 
@@ -341,8 +360,8 @@ def _of_ebnf(entry: Diagnostic, text: str) -> str | None:
             said = f"Expect element, but got {found[0]}"
         case "unexpected-input" if re.fullmatch(r"\w-\w", found):
             said = "Invalid character class: lower bound is larger than upper bound"
-        case "invalid-regex" | "unsupported-regex":
-            argument = re.match(r'\w*\(\s*"((?:[^"\\]|\\.)*)"', source[entry.span[0] :].decode())
+        case "invalid-regex" | "unsupported-regex" | "empty-language":
+            argument = _REGEX.search(source[entry.span[0] :].decode())
             pattern = re.sub(r"\\(.)", r"\1", argument[1]) if argument else ""
             said = _of_expression(entry, pattern) or said
         case "unexpected-input" if found.startswith("temperature="):

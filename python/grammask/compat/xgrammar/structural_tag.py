@@ -316,16 +316,18 @@ class TokenDispatchFormat(_Model):
 class ToolCallsFormat(_Model):
     """Outputs with reasoning and calls in a tool style of grammask; an addition to xgrammar's formats.
 
-    It is the whole format of a structural tag. The fields are the arguments of :meth:`grammask.Grammar.from_tools`.
+    It is the whole format of a structural tag. The fields are the arguments of :meth:`grammask.Grammar.from_tools`, and
+    a text before all outputs.
     """
 
-    style: str
+    style: str | Mapping[str, Any]
     tools: list[Any]
     tool_choice: str | Mapping[str, Any] = "auto"
     reasoning: ReasoningMode = "none"
     parallel: bool = True
     any_order: bool = False
     max_whitespace_cnt: int | None = None
+    prefix: str = ""
     type: str = "tool_calls"
 
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from grammask.structural_tags.parameters.style import is_mark
 from grammask.tool_styles import tool_style, tool_styles
 from grammask.tools import CallStream, fixed_text, parsed_style
-from grammask.tools.style import Literal, Mark, OptionalText
+from grammask.tools.style import Literal, Mark
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -92,7 +92,7 @@ def styles_with_reasoning() -> list[str]:
 
 
 def reasoning_marks(style: ToolStyle) -> tuple[str, str]:
-    """Returns the texts before and after the reasoning of a style."""
+    """Returns the texts before and after the reasoning of a style, without optional ones."""
     section = style.reasoning
     if section is None:
         msg = "the style has no reasoning"
@@ -113,4 +113,4 @@ def reasoning_stream(style: ToolStyle, mode: ReasoningMode) -> CallStream:
 
 
 def _text(pieces: Iterable[Any]) -> str:
-    return "".join(piece.text for piece in pieces if isinstance(piece, Literal | Mark | OptionalText))
+    return "".join(piece.text for piece in pieces if isinstance(piece, Literal | Mark))

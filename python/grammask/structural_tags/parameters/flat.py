@@ -7,7 +7,6 @@ as the other value.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -112,11 +111,16 @@ class FlatStyle:
 
     def decoder(self, schema: Any, begin: int, following: str) -> FlatDecoder:
         """Returns a decoder."""
-        return FlatDecoder(self, resolved(schema, CONSTRAINTS), begin, following)
+        schema = resolved(schema, CONSTRAINTS)
+        alternatives = object_alternatives(schema, CONSTRAINTS) if self.marks_strings else [schema]
+        if len(alternatives) == 1:
+            return FlatDecoder(self, alternatives[0], begin, following)
+        return FlatDecoder(self, schema, begin, following, _declared_names(alternatives))
 
 
 FLAT_STYLES = {
     "qwen_xml": FlatStyle("<parameter={key}>", "</parameter>", has_own_lines=True),
+    "mimo_xml": FlatStyle("<parameter={key}>", "</parameter>", separator=""),
     "minimax_xml": FlatStyle('<parameter name="{key}">', "</parameter>"),
     "deepseek_xml": FlatStyle(
         '<\uff5cDSML\uff5cparameter name="{key}" string="{is_string}">', "</\uff5cDSML\uff5cparameter>"
@@ -154,19 +158,22 @@ class _FlatEncoder:
         if not self.style.marks_strings:
             return self.properties(schema)
         alternatives = object_alternatives(schema, self.context.constraints)
-        if len(alternatives) == 1 and alternatives[0] == schema:
-            return self.properties(schema)
         if not alternatives:
             self.diagnostics.unsupported(self.context.pointer, "parameters are the properties of an object")
-        names = {
-            name for one in alternatives if isinstance(one, Mapping) for name in one.get("properties", ())
-        }
-        for name in sorted(names):
-            if not re.fullmatch(UNDECLARED_NAME, name):
-                # The decoder knows no names where there are several objects.
-                message = f"the name {name!r} in one of several objects is no identifier"
-                self.diagnostics.unsupported(self.context.pointer, message)
+        if len(alternatives) > 1:
+            alternatives = [one for one in alternatives if not self.is_excluded(one)] or alternatives
         return composition.choice([self.properties(one) for one in alternatives] or [EMPTY])
+
+    def is_excluded(self, schema: Any) -> bool:
+        """Whether each object of a schema contains an excluded word, in a name or in a constant string."""
+        properties = schema.get("properties", {}) if isinstance(schema, Mapping) else {}
+        required = schema.get("required", ()) if isinstance(schema, Mapping) else ()
+        texts = [self.style.written_name(name) for name in required]
+        for name in required:
+            inner = properties.get(name)
+            constant = inner.get("const") if isinstance(inner, Mapping) else None
+            texts += [constant] if isinstance(constant, str) else []
+        return any(map(self.context.has_excluded_word, texts))
 
     def properties(self, schema: Any) -> Part:
         """Returns the part that matches the properties of the objects of a schema without alternatives."""
@@ -436,6 +443,12 @@ class _FlatEncoder:
         if "integer" in types:
             schemas.setdefault("number", {**schema, "type": "integer"})
         return schemas
+
+
+def _declared_names(schemas: list[Any]) -> list[str]:
+    """Returns the names of the properties of several objects."""
+    found = [one.get("properties", {}) for one in schemas if isinstance(one, Mapping)]
+    return sorted({name for properties in found if isinstance(properties, Mapping) for name in properties})
 
 
 def _json_type(text: str) -> str:

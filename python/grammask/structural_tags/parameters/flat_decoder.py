@@ -27,7 +27,7 @@ from grammask.structural_tags.parameters.object_alternatives import resolved_val
 from grammask.structural_tags.parameters.undeclared import undeclared_properties
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
 
     from grammask.structural_tags.parameters.flat import FlatStyle
 
@@ -93,7 +93,9 @@ class _Value:
 class FlatDecoder:
     """Reads the properties of an object in a growing output."""
 
-    def __init__(self, style: FlatStyle, schema: Any, begin: int, following: str) -> None:
+    def __init__(
+        self, style: FlatStyle, schema: Any, begin: int, following: str, names: Sequence[str] = ()
+    ) -> None:
         """Starts to read.
 
         Args:
@@ -101,7 +103,9 @@ class FlatDecoder:
             schema: The schema of the object.
             begin: The position at which the first tag may begin.
             following: The text after the arguments.
+            names: Names that one of several objects declares, which are read like undeclared ones.
         """
+        self._names = {style.written_name(name): name for name in names}
         schema = schema if isinstance(schema, Mapping) else {}
         self._declared = frozenset(schema.get("properties", {}))
         self._others = undeclared_properties(schema, "", DiagnosticList(), is_open="properties" not in schema)
@@ -169,16 +173,18 @@ class FlatDecoder:
 
         It follows all declared properties, so it replaces those that remain.
         """
-        before = self._style.begin.partition("{key}")[0]
-        match = re.compile(f"{re.escape(before)}({UNDECLARED_NAME})").match(output, at)
+        before, _, after = self._style.begin.partition("{key}")
+        written = "|".join([*map(re.escape, self._names), UNDECLARED_NAME])
+        match = re.compile(f"{re.escape(before)}({written})(?={re.escape(after[:1])})").match(output, at)
         if not self._others or match is None or match[1] in self._declared:
             return 0, None
+        name = self._names.get(match[1], match[1])
         if self._has_required(len(self._remaining)):
             return 0, None
-        group = next((group for group in self._others if group.has(match[1])), None)
+        group = next((group for group in self._others if group.has(name)), None)
         if group is None:
             return 0, None
-        member = _DeclaredProperty.of(match[1], group.value, self._definitions)
+        member = _DeclaredProperty.of(name, group.value, self._definitions)
         for is_string, begin in self._opening_tags(output, at, member.name):
             value = self._value(output, begin, member, is_string=is_string, is_whole=is_whole)
             if value is not None:
