@@ -8,10 +8,11 @@
 use rustc_hash::FxHashMap;
 
 use crate::encoding::CharacterEncoding;
+use crate::encoding::indented_block::{self, LastLine};
 use crate::encoding::spelling_trees::{CharTransition, LiteralSpellings, SpellingTrees, TreeNodeId};
 use crate::encoding::table_image::is_text;
 use crate::term::arena::Term;
-use crate::{ByteSet, Table, TableState, TermId, Terms};
+use crate::{Automata, ByteSet, Table, TableState, TermId, Terms};
 use grammask_diagnostics::{LimitExceeded, Limits};
 
 /// The inverse image of a term.
@@ -54,11 +55,35 @@ impl TermEncoder {
     /// The byte strings whose decoded text is in `term`. Bytes that are not part of a character within the term
     /// represent themselves.
     ///
-    /// Cost: linear in the size of the term, times the states of a character's spellings.
+    /// Cost: linear in the size of the term, times the states of a character's spellings. A term with line feeds in an
+    /// [indented block](CharacterEncoding::IndentedBlock) is determinised.
     ///
     /// # Errors
     /// If a part that may cut characters has too many states.
     pub fn image(&mut self, terms: &mut Terms, term: TermId) -> Result<TermId, LimitExceeded> {
+        self.image_with(terms, term, LastLine::Begun)
+    }
+
+    /// As [`image`](Self::image), without the byte strings in which the spelling of the last character depends on what
+    /// follows: those of an indented block that end with a blank line that is not indented. So the image of a
+    /// concatenation contains the concatenation of images. It has no more words if no term that ends with a line feed
+    /// comes before one that begins with a line feed.
+    ///
+    /// # Errors
+    /// As [`image`](Self::image).
+    pub fn separable_image(&mut self, terms: &mut Terms, term: TermId) -> Result<TermId, LimitExceeded> {
+        self.image_with(terms, term, LastLine::Indented)
+    }
+
+    fn image_with(
+        &mut self,
+        terms: &mut Terms,
+        term: TermId,
+        last_line: LastLine,
+    ) -> Result<TermId, LimitExceeded> {
+        if let CharacterEncoding::IndentedBlock(indent) = self.encoding {
+            return self.indented(terms, term, indent, last_line);
+        }
         let mut stack = vec![(term, false)];
         while let Some((next, operands_are_done)) = stack.pop() {
             if self.images.contains_key(&next) {
@@ -73,6 +98,26 @@ impl TermEncoder {
             }
         }
         Ok(self.images[&term].term)
+    }
+
+    /// The image of a term in an indented block.
+    fn indented(
+        &self,
+        terms: &mut Terms,
+        term: TermId,
+        indent: u8,
+        last_line: LastLine,
+    ) -> Result<TermId, LimitExceeded> {
+        let exceeded = || LimitExceeded::new("automaton_states", self.max_states);
+        let (any, line_feed) = (terms.repeat(TermId::ANY_BYTE, 0, None), terms.literal(b"\n"));
+        let with_line_feed = terms.concat(&[any, line_feed, any]);
+        let with_line_feed = terms.intersection(&[term, with_line_feed]);
+        if Automata::new(terms.clone(), self.max_states).start(with_line_feed)?.is_none() {
+            return Ok(term);
+        }
+        let table = terms.determinize(term, self.max_states).ok_or_else(exceeded)?;
+        let start = table.start().ok_or_else(exceeded)?;
+        Ok(terms.table(indented_block::image(&table, start, indent, last_line)))
     }
 
     /// The image of a term whose operands have images.
@@ -252,7 +297,7 @@ impl TermEncoder {
     }
 
     fn determinized(&mut self, terms: &mut Terms, term: TermId) -> Result<TermImage, LimitExceeded> {
-        let mut automata = crate::Automata::new(terms.clone(), self.max_states);
+        let mut automata = Automata::new(terms.clone(), self.max_states);
         if automata.start(term)?.is_none() {
             return Ok(TermImage::whole(terms.nothing()));
         }
