@@ -47,7 +47,7 @@ class Fence:
     Attributes:
         character: A backtick or a tilde.
         length: The number of characters of the opening fence; the closing one may be longer.
-        indent: The number of spaces before each line of the block.
+        indent: The number of spaces before each line of the block that is not blank.
     """
 
     character: str
@@ -105,7 +105,7 @@ def block_of_code(fence: Fence, names: Sequence[str], source: Source, language: 
     name = "|".join(map(re.escape, names))
     info = rf"{fence.text}[ \t]*(?i-u:{name})(?:[ \t][{fence.info_character}]*)?"
     line_feed = composition.literal("\n" + fence.spaces)
-    opening = [composition.difference(info), line_feed]
+    opening = composition.difference(info)
     last_line = [
         line_feed,
         composition.literal(fence.text),
@@ -115,14 +115,15 @@ def block_of_code(fence: Fence, names: Sequence[str], source: Source, language: 
         case LarkSource() if (code := code_of_block(fence, names[0], source)) is not None:
             # The closing fence of a language with indentation belongs to the part.
             closing = last_line if code.indentation is None else last_line[2:]
-            parts = [*opening, _coded(code, fence), *closing]
+            # The indentation of the first line, which may be blank, belongs to the part too.
+            parts = [opening, composition.literal("\n"), _coded(code, fence), *closing]
         case JsonSchemaSource():
             # No line of JSON begins with a fence, since strings have no line feeds.
-            parts = [*opening, _coded(source, fence), *last_line]
+            parts = [opening, line_feed, _coded(source, fence), *last_line]
         case RegexSource(syntax="rust") if not fence.indent:
             bad_lines = rf"(?:(?s:.)*\n)?{fence.begin_of_line}(?s:.)*"
             text = composition.difference(source.pattern, [r"(?s:.)*[\x00\r](?s:.)*", bad_lines])
-            parts = [*opening, text, *last_line]
+            parts = [opening, line_feed, text, *last_line]
         case _:
             message = f"it cannot be excluded that the {language} code of a block closes its fence"
             advice = (
@@ -161,9 +162,9 @@ def _ends_with_newline(source: LarkSource) -> bool:
 
 
 def _coded(source: Source, fence: Fence) -> Part:
-    """Returns the part of a source in which each line feed is followed by the spaces of the block."""
+    """Returns the part of a source in which lines that are not blank begin with the spaces of the block."""
     return Part.of_source(
-        EncodedSource(source, "line-prefix", "any", '"', fence.spaces) if fence.indent else source
+        EncodedSource(source, "indented-block", "any", '"', fence.spaces) if fence.indent else source
     )
 
 
