@@ -18,6 +18,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from grammask import composition
+from grammask._grammask import SchemaOptions
 from grammask.composition import Part
 from grammask.errors import GrammarSemanticError
 from grammask.lark_grammars.errors import unsupported
@@ -119,7 +120,7 @@ def block_of_code(fence: Fence, names: Sequence[str], source: Source, language: 
             parts = [opening, composition.literal("\n"), _coded(code, fence), *closing]
         case JsonSchemaSource():
             # No line of JSON begins with a fence, since strings have no line feeds.
-            parts = [opening, line_feed, _coded(source, fence), *last_line]
+            parts = [opening, line_feed, _coded(_with_pattern_of_white_space(source), fence), *last_line]
         case RegexSource(syntax="rust") if not fence.indent:
             bad_lines = rf"(?:(?s:.)*\n)?{fence.begin_of_line}(?s:.)*"
             text = composition.difference(source.pattern, [r"(?s:.)*[\x00\r](?s:.)*", bad_lines])
@@ -159,6 +160,16 @@ def code_of_block(fence: Fence, name: str, source: LarkSource) -> LarkSource | N
 def _ends_with_newline(source: LarkSource) -> bool:
     """Whether each text of a grammar with indentation is known to end with a line feed, besides white space."""
     return source in (bundled_source("python", start, None) for start in ("file", "statements"))
+
+
+def _with_pattern_of_white_space(source: JsonSchemaSource) -> JsonSchemaSource:
+    """Returns the schema with bounded white space as one terminal, which line feeds in an indented block have to be."""
+    arguments, keywords = source.options.__getnewargs_ex__()
+    bound = keywords["max_whitespace"]
+    if not bound:
+        return source
+    keywords |= {"max_whitespace": None, "whitespace_pattern": f"[ \\t\\n\\r]{{0,{bound}}}"}
+    return replace(source, options=SchemaOptions(*arguments, **keywords))
 
 
 def _coded(source: Source, fence: Fence) -> Part:
