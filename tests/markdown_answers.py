@@ -135,7 +135,7 @@ def random_answer(rng: random.Random) -> str:
     parts = []
     for _ in range(rng.randint(1, 4)):
         if rng.random() < 0.6:
-            indent = rng.choice(("", "", "", " ", "   "))
+            indent = rng.choice(("", "", "", " ", "   ", "     "))
             fence = rng.choice(("```", "```", "```", "````", "~~~"))
             info = rng.choice(("python", "json", "py x", " Python", "", "text", "JSON"))
             code = rng.choice(_CODE)
@@ -150,7 +150,7 @@ def random_answer(rng: random.Random) -> str:
                     block,
                 )
             parts.append(
-                rng.choice(("", "", "hello\n")) + indent + block + rng.choice(("\n", "\n", "\n", ""))
+                rng.choice(("", "", "hello\n", "- a\n  - b\n", "- a\n  - b\n\n", "> 1. a\n")) + indent + block + rng.choice(("\n", "\n", "\n", ""))
             )
         else:
             parts.append("".join(rng.choice(_FRAGMENTS) for _ in range(rng.randint(0, 6))))

@@ -33,10 +33,13 @@ if TYPE_CHECKING:
     from grammask.lark_grammars.terminals import TerminalTuple
     from grammask.sources import Source
 
-__all__ = ["MAX_FENCE_LENGTH", "Fence", "block_of_code", "block_of_text", "code_of_block", "fences_of"]
+__all__ = ["MAX_FENCE_LENGTH", "MAX_INDENT", "Fence", "block_of_code", "block_of_text", "code_of_block", "fences_of"]
 
 MAX_FENCE_LENGTH = 8
 """Each length is a part of the grammar of its own."""
+
+MAX_INDENT = 8
+"""Each indentation is a part of the grammar of its own."""
 
 _CHARACTER = r"[^\x00\n\r]"
 
@@ -80,10 +83,10 @@ def fences_of(texts: Sequence[str], max_indent: int) -> list[Fence]:
     """Returns fences with each indentation up to a maximum.
 
     Raises:
-        ValueError: A text is no fence of 3 to 8 characters, or the indentation is not 0 to 3.
+        ValueError: A text is no fence of 3 to 8 characters, or the indentation is not 0 to 8.
     """
-    if not 0 <= max_indent <= 3:
-        msg = f"max_indent={max_indent} is not in the range 0 to 3"
+    if not 0 <= max_indent <= MAX_INDENT:
+        msg = f"max_indent={max_indent} is not in the range 0 to {MAX_INDENT}"
         raise ValueError(msg)
     if not texts:
         msg = "there are no fences"
