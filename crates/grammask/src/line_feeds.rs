@@ -45,7 +45,8 @@ pub(crate) fn has_line_feeds(grammar: &Grammar, limits: &Limits) -> Result<bool,
 pub(crate) fn check_line_feeds(grammar: &Grammar, limits: &Limits) -> Result<(), GrammarError> {
     let fail = |diagnostic| GrammarError::new(vec![diagnostic], grammar.source().clone());
     let productions = flatten(grammar, limits)?;
-    let terminals = ends_of_terminals(grammar, &productions, limits).map_err(|limit| fail(limit.diagnostic()))?;
+    let terminals =
+        ends_of_terminals(grammar, &productions, limits).map_err(|limit| fail(limit.diagnostic()))?;
     let mut rules = vec![Ends::default(); productions.rules.len()];
     loop {
         let before = rules.clone();
@@ -66,8 +67,10 @@ pub(crate) fn check_line_feeds(grammar: &Grammar, limits: &Limits) -> Result<(),
     match productions.rules.iter().find(|rule| is_split(&rule.body, ends)) {
         None => Ok(()),
         Some(rule) => {
-            let message =
-                format!("two terminals in the rule `{}` may share line feeds of an indented block", rule.name);
+            let message = format!(
+                "two terminals in the rule `{}` may share line feeds of an indented block",
+                rule.name
+            );
             let diagnostic = Diagnostic::error(Code::UnsupportedGrammar, message)
                 .help("make them one terminal; in JSON, give white space by a pattern");
             Err(fail(diagnostic))

@@ -25,7 +25,10 @@ impl LexedDefinition {
                 let fewer = indent.saturating_sub(1);
                 terminals.push(TerminalSource {
                     name: format!("__BLOCK_{index}"),
-                    pattern: TerminalPattern::Regex(format!("(?s:.)*\\n {{0,{fewer}}}[^ \\n]")),
+                    // The first byte of a character decides, so no lexeme begins with a character that is refused.
+                    pattern: TerminalPattern::Regex(format!(
+                        "(?s:.)*\\n {{0,{fewer}}}(?:[^ \\n]|(?-u:[\\x80-\\xff]))"
+                    )),
                     priority: priority.saturating_add(1),
                     role: TerminalRole::Refused,
                 });
@@ -55,7 +58,7 @@ impl LexedGrammar {
         }
         let error = |code, message: String| GrammarError::from(Diagnostic::error(code, message));
         let exceeded = |limit: LimitExceeded| GrammarError::from(limit.diagnostic());
-        for terminal in &self.terminals {
+        for terminal in &self.terminals[..self.definition().terminals.len()] {
             if let Some(term) = terminal.term
                 && !is_text(&mut self.terms, term, limits).map_err(exceeded)?
             {

@@ -68,7 +68,8 @@ impl ColumnUnits {
     pub(crate) fn encoded(encodings: &[CharacterEncoding], limits: &Limits) -> Result<Self, LimitExceeded> {
         let mut terms = Terms::new();
         // A line feed before a blank line of an indented block is read together with the next one.
-        let languages = ["\n+", " ", "\t", "[^\n \t]"].map(|pattern| regex::term(&mut terms, pattern, limits).ok());
+        let languages =
+            ["\n+", " ", "\t", "[^\n \t]"].map(|pattern| regex::term(&mut terms, pattern, limits).ok());
         let mut languages: Vec<TermId> = languages.into_iter().flatten().collect();
         for encoding in encodings {
             let mut encoder = TermEncoder::new(encoding.clone(), limits);
