@@ -57,7 +57,7 @@ def is_answer(
 
 
 def _content(lines: list[str], indent: int, fence: str) -> tuple[str, bool] | None:
-    """Takes the lines of a block away; returns its content, and whether spaces indent all lines that are not blank."""
+    """Takes the lines of a block away; returns its content, and whether all lines are blank or indented by spaces."""
     content = ""
     is_indented = True
     spaces = " " * indent
@@ -149,9 +149,8 @@ def random_answer(rng: random.Random) -> str:
                     lambda found: found[0][: rng.randint(0, 3)],
                     block,
                 )
-            parts.append(
-                rng.choice(("", "", "hello\n", "- a\n  - b\n", "- a\n  - b\n\n", "> 1. a\n")) + indent + block + rng.choice(("\n", "\n", "\n", ""))
-            )
+            before = rng.choice(("", "", "hello\n", "- a\n  - b\n", "- a\n  - b\n\n", "> 1. a\n"))
+            parts.append(before + indent + block + rng.choice(("\n", "\n", "\n", "")))
         else:
             parts.append("".join(rng.choice(_FRAGMENTS) for _ in range(rng.randint(0, 6))))
     text = "".join(parts)

@@ -33,7 +33,15 @@ if TYPE_CHECKING:
     from grammask.lark_grammars.terminals import TerminalTuple
     from grammask.sources import Source
 
-__all__ = ["MAX_FENCE_LENGTH", "MAX_INDENT", "Fence", "block_of_code", "block_of_text", "code_of_block", "fences_of"]
+__all__ = [
+    "MAX_FENCE_LENGTH",
+    "MAX_INDENT",
+    "Fence",
+    "block_of_code",
+    "block_of_text",
+    "code_of_block",
+    "fences_of",
+]
 
 MAX_FENCE_LENGTH = 8
 """Each length is a part of the grammar of its own."""
