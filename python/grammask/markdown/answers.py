@@ -10,8 +10,8 @@ reader's block structure puts them. So the blocks that a reader finds are those 
 - A fence with at most three spaces is one in every context: it ends paragraphs, and containers that it is not indented
   for. Since the lines of a block are blank or indented like the fence, they stay in the container that the fence is
   in.
-- A fence with more spaces is one in an item whose text begins at most three columns before it. Elsewhere it is text, and
-  so are the lines of its block: each of them is blank or has four columns more than the innermost container around it.
+- A fence with more spaces is one in an item whose text begins at most three columns before it. Elsewhere it is text,
+  and so are the lines of its block: each of them is blank or has four columns more than the innermost container.
 """
 
 from __future__ import annotations
