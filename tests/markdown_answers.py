@@ -57,7 +57,7 @@ def is_answer(
 
 
 def _content(lines: list[str], indent: int, fence: str) -> tuple[str, bool] | None:
-    """Takes the lines of a block away; returns its content, and whether all lines are indented."""
+    """Takes the lines of a block away; returns its content, and whether all lines are blank or indented by spaces."""
     content = ""
     is_indented = True
     spaces = " " * indent
@@ -66,10 +66,11 @@ def _content(lines: list[str], indent: int, fence: str) -> tuple[str, bool] | No
         if re.fullmatch(f"{spaces}{fence}{fence[0]}*[ \t]*", line):
             return content, is_indented
         if not line.startswith(spaces):
-            is_indented = False
             if line.strip(" \t"):
                 return None
-        rest = line.removeprefix(spaces)
+            is_indented &= not line.strip(" ")
+        indentation = re.match(f" {{0,{indent}}}", line)
+        rest = line[indentation.end() :] if indentation else line
         if re.fullmatch(f" {{0,3}}{fence}{fence[0]}*[ \t]*", rest):
             return None
         content += rest + "\n"
@@ -122,6 +123,10 @@ _CODE = (
     "[1]",
     "[1,\n  2]",
     "x\n",
+    "\nx = 1\n\n\ny\n\n",
+    "if x:\n    y\n\n    z\n",
+    'x = """\n\n  \n   \n    a"""\n',
+    "[1,\n\n  2\n ]",
 )
 
 
@@ -130,16 +135,22 @@ def random_answer(rng: random.Random) -> str:
     parts = []
     for _ in range(rng.randint(1, 4)):
         if rng.random() < 0.6:
-            indent = rng.choice(("", "", "", " ", "   "))
+            indent = rng.choice(("", "", "", " ", "   ", "     "))
             fence = rng.choice(("```", "```", "```", "````", "~~~"))
             info = rng.choice(("python", "json", "py x", " Python", "", "text", "JSON"))
             code = rng.choice(_CODE)
             code += "" if code.endswith("\n") else "\n"
             closing = fence + rng.choice(("", "", "", "`", " ", "\t "))
             block = f"{fence}{info}\n{code}{closing}".replace("\n", "\n" + indent)
-            parts.append(
-                rng.choice(("", "", "hello\n")) + indent + block + rng.choice(("\n", "\n", "\n", ""))
-            )
+            if rng.random() < 0.5:
+                # Some of the blank lines have less indentation, and seldom other lines.
+                block = re.sub(
+                    r"(?<=\n) +(?=\n)" if rng.random() < 0.9 else r"(?<=\n) +",
+                    lambda found: found[0][: rng.randint(0, 3)],
+                    block,
+                )
+            before = rng.choice(("", "", "hello\n", "- a\n  - b\n", "- a\n  - b\n\n", "> 1. a\n"))
+            parts.append(before + indent + block + rng.choice(("\n", "\n", "\n", "")))
         else:
             parts.append("".join(rng.choice(_FRAGMENTS) for _ in range(rng.randint(0, 6))))
     text = "".join(parts)

@@ -179,8 +179,8 @@ class GrammarReaders:
                 grammar of the code, or True for the bundled grammar. Names alone are bundled languages.
             other: ``"free"``: blocks without a name, or with another one, hold any text. ``"refuse"``: there are none.
             fences: The opening fences, of 3 to 8 backticks or tildes. Other fences do not occur.
-            max_indent: The maximum number of spaces before fences, 0 to 3. All lines of a block have those of its
-                fence, as in items of lists.
+            max_indent: The maximum number of spaces before fences, 0 to 8. All lines of a block that are not blank have
+                those of its fence, as in items of lists.
             min_blocks: The minimum number of blocks.
 
         Raises:

@@ -41,7 +41,7 @@ _FENCES = ("```", "````", "~~~")
 
 
 @pytest.mark.parametrize("other", ["free", "refuse"])
-@pytest.mark.parametrize("max_indent", [0, 3])
+@pytest.mark.parametrize("max_indent", [0, 3, 5])
 def test_texts_are_those_of_the_definition(other: str, max_indent: int) -> None:
     grammar = Grammar.markdown_answer(["python", "json"], other=other, fences=_FENCES, max_indent=max_indent)  # type: ignore[arg-type]
     compiled = grammar.compile(_BYTES)
@@ -59,7 +59,7 @@ def test_texts_are_those_of_the_definition(other: str, max_indent: int) -> None:
 
 def test_a_reader_of_commonmark_finds_the_same_blocks() -> None:
     reader = pytest.importorskip("markdown_it").MarkdownIt("commonmark")
-    grammar = Grammar.markdown_answer(["python", "json"], fences=_FENCES, max_indent=3)
+    grammar = Grammar.markdown_answer(["python", "json"], fences=_FENCES, max_indent=5)
     compiled = grammar.compile(_BYTES)
     rng = random.Random(0)
     answers = blocks = 0
@@ -186,6 +186,32 @@ def test_languages_where_backticks_are_lexemes() -> None:
     assert not answer.is_valid(b"~~~js\nx = (\n~~~\n1)\n~~~")
 
 
+def test_blank_lines_of_indented_blocks() -> None:
+    flexible = Grammar.from_json_schema({"type": "array"}, whitespace="flexible")
+    grammars = {name: Grammar.bundled(name) for name in ("python", "javascript", "sql", "go")}
+    compiled = Grammar.markdown_answer({**grammars, "json": flexible}, max_indent=4).compile(_BYTES)
+    blocks = (
+        ("python", "\nif x:\n\n    y\n\n\nz\n\n"),
+        ("python", 'x = """\n\n a\n"""  # \n'),
+        ("javascript", "\nlet a = `\n\n\n`;\n// b\n\nf(\n\n)\n"),
+        ("sql", "\nSELECT a\n\nFROM b -- c\n\nWHERE 'd\n\n' = e;\n"),
+        ("go", "package a\n\nfunc f() {\n\n\tg()\n\n}\n"),
+        ("json", "[1,\n\n  2\n\n]\n"),
+    )
+    for language, code in blocks:
+        for indent in range(5):
+            for blank in range(indent + 1):
+                lines = [" " * (indent if line else blank) + line for line in code[:-1].split("\n")]
+                block = "\n".join([f"```{language}", *lines, " " * indent + "```"])
+                text = f"- a\n\n{' ' * indent}{block}\n"
+                assert compiled.is_valid(text.encode()), text
+                if indent:
+                    last = max(index for index, line in enumerate(lines) if line.strip())
+                    lines[last] = lines[last][1:]
+                    block = "\n".join([f"```{language}", *lines, " " * indent + "```"])
+                    assert not compiled.is_valid(f"- a\n\n{' ' * indent}{block}\n".encode()), block
+
+
 def test_a_minimum_of_blocks() -> None:
     compiled = Grammar.markdown_answer(["json"], min_blocks=2).compile(_BYTES)
     block = b"```json\n1\n```"
@@ -205,7 +231,7 @@ def test_options() -> None:
         {"fences": ["``"]},
         {"fences": []},
         {"fences": ["`~`"]},
-        {"max_indent": 4},
+        {"max_indent": 9},
         {"min_blocks": -1},
     )
     for options in wrong:

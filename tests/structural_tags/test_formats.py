@@ -256,7 +256,7 @@ def test_answers_in_markdown() -> None:
         ({"code": ["cobol"]}, "no bundled language"),
         ({"code": "json"}, "list of strings"),
         ({"code": ["json"], "other": "some"}, "neither"),
-        ({"code": ["json"], "max_indent": 4}, "range 0 to 3"),
+        ({"code": ["json"], "max_indent": 9}, "range 0 to 8"),
         ({"code": ["json"], "min_blocks": -1}, "is a number"),
         ({"code": ["json"], "fences": ["``"]}, "no fence"),
     ],

@@ -42,6 +42,18 @@ fn decoded(encoding: &CharacterEncoding, text: &[u8]) -> Option<Vec<u8>> {
                 }
                 _ => (vec![byte], 0),
             },
+            CharacterEncoding::IndentedBlock(indent) => match byte {
+                b'\n' => {
+                    let spaces = after.iter().take_while(|&&byte| byte == b' ').count();
+                    let dropped = spaces.min(usize::from(*indent));
+                    // A line with fewer spaces is blank.
+                    if dropped < usize::from(*indent) && !matches!(after.get(dropped), None | Some(b'\n')) {
+                        return None;
+                    }
+                    (vec![byte], dropped)
+                }
+                _ => (vec![byte], 0),
+            },
             CharacterEncoding::Utf8 => (vec![byte], 0),
         };
         out.extend(unit);
@@ -197,11 +209,13 @@ fn encodings() -> Vec<CharacterEncoding> {
         CharacterEncoding::PythonString(Quote::Single, Spellings::Canonical),
         CharacterEncoding::LinePrefix("> ".into()),
         CharacterEncoding::LinePrefix("".into()),
+        CharacterEncoding::IndentedBlock(1),
+        CharacterEncoding::IndentedBlock(2),
     ]
 }
 
 /// Pieces of encoded texts: literal characters, escapes, parts of characters and of escapes.
-const PIECES: [&[u8]; 56] = [
+const PIECES: [&[u8]; 60] = [
     b"a",
     b"a",
     b"b",
@@ -258,6 +272,10 @@ const PIECES: [&[u8]; 56] = [
     b"&#x1f600;",
     b"&#0;",
     b"\\u",
+    b" ",
+    b"\n  ",
+    b"\n",
+    b"\n \n",
 ];
 
 /// The shape of a random term.
@@ -295,6 +313,8 @@ fn shapes() -> impl Strategy<Value = Shape> {
         b"&b",
         b"",
         b"\xff",
+        b" ",
+        b"\n a",
     ]);
     let leaf = prop_oneof![
         4 => word.prop_map(|word| Shape::Word(word.to_vec())),
@@ -379,9 +399,12 @@ proptest! {
         let mut terms = Terms::new();
         let plain = term(&mut terms, &shape);
         for encoding in encodings() {
-            let image = TermEncoder::new(encoding.clone(), &Limits::default())
-                .image(&mut terms, plain)
-                .expect("small");
+            let mut encoder = TermEncoder::new(encoding.clone(), &Limits::default());
+            let image = encoder.image(&mut terms, plain).expect("small");
+            let separable = match encoding {
+                CharacterEncoding::IndentedBlock(_) => Some(encoder.separable_image(&mut terms, plain).expect("small")),
+                _ => None,
+            };
             let mut automata = Automata::new(terms.clone(), 100_000);
             for text in &texts {
                 let text = text.concat();
@@ -395,6 +418,12 @@ proptest! {
                     shape,
                     String::from_utf8_lossy(&text)
                 );
+                if let (CharacterEncoding::IndentedBlock(indent), Some(separable)) = (&encoding, separable) {
+                    let spaces = text.iter().rev().take_while(|&&byte| byte == b' ').count();
+                    let is_short = spaces < usize::from(*indent)
+                        && text[..text.len() - spaces].last() == Some(&b'\n');
+                    prop_assert_eq!(contains(&mut automata, separable, &text), expected && !is_short);
+                }
             }
         }
     }

@@ -2,7 +2,7 @@
 //!
 //! Inverse images under a character-wise decoder commute with the operations of grammars, so the nodes stay as they
 //! are, and each terminal is replaced by its inverse image. Values that must differ are compared decoded. A character that is cut by terminals represents itself: an
-//! escape spells a whole character.
+//! escape spells a whole character. In an indented block line feeds in a row have to belong to one terminal.
 
 use grammask_automata::encoding::{CharacterEncoding, TermEncoder};
 use grammask_diagnostics::{Code, Diagnostic, GrammarError, Limits};
@@ -40,7 +40,7 @@ impl Grammar {
                 }
                 Terminal::Embedded { .. } => continue,
             };
-            let image = match encoder.image(terms, term) {
+            let image = match encoder.separable_image(terms, term) {
                 Ok(image) => image,
                 Err(limit) => {
                     diagnostics.push(limit.diagnostic());

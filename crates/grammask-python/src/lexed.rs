@@ -264,10 +264,11 @@ impl PyLexedGrammar {
     /// Return the grammar of the texts that decode to a text of this one.
     ///
     /// Args:
-    ///     encoding: ``"json-string"``, ``"xml-text"``, ``"xml-attribute"``, ``"python-string"`` or ``"line-prefix"``.
+    ///     encoding: ``"json-string"``, ``"xml-text"``, ``"xml-attribute"``, ``"python-string"``, ``"line-prefix"`` or
+    ///         ``"indented-block"``.
     ///     spellings: ``"any"`` or ``"canonical"``.
     ///     quote: The delimiter of an attribute or a Python string.
-    ///     prefix: The text after each line feed, for ``"line-prefix"``.
+    ///     prefix: The text after each line feed, for ``"line-prefix"``; the spaces of an ``"indented-block"``.
     ///     limits: Budgets for the automata of the encoded terminals.
     ///
     /// Raises:

@@ -16,6 +16,7 @@ use rustc_hash::FxHashMap;
 
 use crate::cache::{CompiledLanguage, EngineWithMasks};
 use crate::deferred::DeferredGrammar;
+use crate::line_feeds::{check_line_feeds, has_line_feeds};
 
 /// Maximum depth of embedded grammars in embedded grammars, which is recursion of the engines.
 const MAX_DEPTH: usize = 32;
@@ -137,6 +138,16 @@ impl EmbeddedGrammar {
         Ok(images().entry(encoding.clone()).or_insert(image).clone())
     }
 
+    /// Whether a text may contain a line feed.
+    fn has_line_feeds(&self, limits: &Limits) -> Result<bool, LimitExceeded> {
+        match &self.0.language {
+            EmbeddedLanguage::Lexed(deferred) => has_line_feeds(&deferred.grammar().as_rules(), limits),
+            EmbeddedLanguage::ContextFree { grammar, embedded } => {
+                Ok(has_line_feeds(grammar, limits)? || any_has_line_feeds(embedded, limits)?)
+            }
+        }
+    }
+
     fn image(&self, encoding: &CharacterEncoding, limits: &Limits) -> Result<Self, GrammarError> {
         match &self.0.language {
             EmbeddedLanguage::Lexed(deferred) => {
@@ -189,13 +200,24 @@ impl EmbeddedGrammar {
 /// The grammar of the texts that decode to a text of another, and the grammars that it embeds.
 ///
 /// # Errors
-/// As [`EmbeddedGrammar::encoded`].
+/// As [`EmbeddedGrammar::encoded`]; in an indented block, if line feeds in a row may belong to two terminals.
 pub fn encoded(
     grammar: &Grammar,
     embedded: &[EmbeddedGrammar],
     encoding: &CharacterEncoding,
     limits: &Limits,
 ) -> Result<(Grammar, Vec<EmbeddedGrammar>), GrammarError> {
+    if let CharacterEncoding::IndentedBlock(_) = encoding {
+        let fail = |diagnostic| GrammarError::new(vec![diagnostic], grammar.source().clone());
+        if any_has_line_feeds(embedded, limits).map_err(|limit| fail(limit.diagnostic()))? {
+            let message = "a part with a recogniser of its own has line feeds in an indented block";
+            let help = "encode the part alone, and write the indentation after line feeds of the other parts";
+            return Err(fail(Diagnostic::error(Code::UnsupportedGrammar, message).help(help)));
+        }
+        check_line_feeds(grammar, limits)?;
+        let texts = embedded.iter().map(EmbeddedGrammar::texts).collect();
+        return Ok((grammar.encoded(encoding, texts, limits)?, embedded.to_vec()));
+    }
     let mut images: Vec<EmbeddedGrammar> = Vec::with_capacity(embedded.len());
     for (index, inner) in embedded.iter().enumerate() {
         let earlier = embedded[..index].iter().position(|other| Arc::ptr_eq(&other.0, &inner.0));
@@ -206,6 +228,15 @@ pub fn encoded(
     }
     let texts = images.iter().map(EmbeddedGrammar::texts).collect();
     Ok((grammar.encoded(encoding, texts, limits)?, images))
+}
+
+fn any_has_line_feeds(embedded: &[EmbeddedGrammar], limits: &Limits) -> Result<bool, LimitExceeded> {
+    for inner in embedded {
+        if inner.has_line_feeds(limits)? {
+            return Ok(true);
+        }
+    }
+    Ok(false)
 }
 
 /// The embedded grammars of a grammar in the form from which engines are created.

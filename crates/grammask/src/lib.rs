@@ -49,6 +49,7 @@ mod explanation;
 mod first_terminals;
 mod forced;
 mod learned_masks;
+mod line_feeds;
 pub mod masked_logits;
 mod matcher;
 mod named_tokens;

@@ -355,10 +355,11 @@ fn texts_of_blocks() {
 #[test]
 fn encoded_texts_of_blocks() {
     let json = CharacterEncoding::JsonString(JsonEscapes::Any);
-    let definitions = select(&BLOCK_CASES[..]).prop_map(move |(lexer, parser, newline)| LexedDefinition {
-        encodings: vec![json.clone()],
-        ..blocks_definition(lexer, parser, newline)
-    });
+    let encodings = select(vec![json, CharacterEncoding::IndentedBlock(2)]);
+    let definitions =
+        (select(&BLOCK_CASES[..]), encodings).prop_map(move |((lexer, parser, newline), encoding)| {
+            LexedDefinition { encodings: vec![encoding], ..blocks_definition(lexer, parser, newline) }
+        });
     run(definitions, generators::vocabulary_of(b"\\n :x()"), compile_lexed);
 }
 

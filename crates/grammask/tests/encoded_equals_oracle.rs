@@ -18,7 +18,9 @@ use generators::lexed::{BLOCK_CASES, blocks_definition, definition};
 use grammask::automata::encoding::{CharacterEncoding, JsonEscapes};
 use grammask::grammar::{EmbeddedTexts, Grammar, Terminal};
 use grammask::lexing::reference::LexedReference;
-use grammask::lexing::{LexedDefinition, LexedGrammar, LexedRecognizer, ParserKind, PreparedGrammar};
+use grammask::lexing::{
+    LexedDefinition, LexedGrammar, LexedRecognizer, ParserKind, PreparedGrammar, TerminalPattern,
+};
 use grammask::recognizer::reference::{
     Chart, EmbeddedReference, Language, LastPiece, PieceReading, Reference,
 };
@@ -105,6 +107,16 @@ fn first_character(encoding: &CharacterEncoding, text: &[u8]) -> FirstCharacter 
             b'f' => Complete(2, vec![12]),
             _ => Malformed,
         },
+        (CharacterEncoding::IndentedBlock(indent), [b'\n', rest @ ..]) => {
+            let indent = usize::from(*indent);
+            let spaces = rest.iter().take_while(|&&byte| byte == b' ').count();
+            match rest.get(spaces) {
+                _ if spaces >= indent => Complete(1 + indent, vec![b'\n']),
+                // A line with fewer spaces is blank.
+                None | Some(b'\n') => Complete(1 + spaces, vec![b'\n']),
+                Some(_) => Malformed,
+            }
+        }
         (_, [byte, ..]) => Complete(1, vec![*byte]),
     }
 }
@@ -442,12 +454,13 @@ fn check_lexed(
     let mut compared = HashSet::new();
     let mut pending = vec![(String::new(), 0, Some(recognizer.start()))];
     while let Some((text, count, set)) = pending.pop() {
-        let mut plain_text = text.clone().into_bytes();
-        for encoding in encodings.iter().rev() {
-            plain_text = decoded(encoding, &plain_text).expect("pieces are whole spellings");
-        }
+        let plain_text = encodings
+            .iter()
+            .rev()
+            .try_fold(text.clone().into_bytes(), |text, encoding| decoded(encoding, &text));
         let is_complete = set.is_some_and(|set| recognizer.is_complete(set));
-        assert_eq!(is_complete, reference.accepts(&plain_text), "text {text:?} {encodings:?}");
+        let expected = plain_text.is_some_and(|text| reference.accepts(&text));
+        assert_eq!(is_complete, expected, "text {text:?} {encodings:?}");
         ACCEPTED.fetch_add(u64::from(is_complete), Ordering::Relaxed);
         if count == longest {
             continue;
@@ -502,6 +515,40 @@ fn lexed_texts_are_those_that_decode() {
     assert!(ACCEPTED.load(Ordering::Relaxed) > 1000);
 }
 
+/// A definition with line feeds in the place of `b`.
+fn with_line_feeds(mut definition: LexedDefinition) -> LexedDefinition {
+    for terminal in &mut definition.terminals {
+        match &mut terminal.pattern {
+            TerminalPattern::Literal(text) => {
+                text.iter_mut().filter(|byte| **byte == b'b').for_each(|byte| *byte = b'\n');
+            }
+            TerminalPattern::Regex(pattern) => *pattern = pattern.replace('b', "\n"),
+            _ => {}
+        }
+    }
+    definition
+}
+
+#[test]
+fn lines_of_an_indented_block_are_those_that_decode() {
+    let json = CharacterEncoding::JsonString(JsonEscapes::Any);
+    let mut runner = proptest::test_runner::TestRunner::new(generators::config(300));
+    let result = runner.run(&(definition(), 1..4_u8), |(definition, indent)| {
+        if definition.lexer.is_dynamic() {
+            return Ok(());
+        }
+        let definition = with_line_feeds(definition);
+        let block = CharacterEncoding::IndentedBlock(indent);
+        check_lexed(&definition, std::slice::from_ref(&block), &["a", "\n", " "], 7);
+        check_lexed(&definition, &[block.clone(), json.clone()], &["a", "\\n", "\\u000a", " "], 5);
+        check_lexed(&definition, &[block.clone(), block], &["a", "\n", " "], 7);
+        Ok(())
+    });
+    if let Err(error) = result {
+        panic!("{error}");
+    }
+}
+
 #[test]
 fn columns_are_those_of_the_decoded_text() {
     let json = CharacterEncoding::JsonString(JsonEscapes::Any);
@@ -516,6 +563,9 @@ fn columns_are_those_of_the_decoded_text() {
             6,
         );
         check_lexed(&definition, std::slice::from_ref(&quoted), &["x", ":", "\n>  ", " ", "(", ")"], 7);
+        let block = CharacterEncoding::IndentedBlock(2);
+        check_lexed(&definition, std::slice::from_ref(&block), &["x", ":", "\n  ", "\n", " ", "("], 7);
+        check_lexed(&definition, &[block, json.clone()], &["x", ":", "\\n  ", "\\u000A", " ", ")"], 6);
         let both = [quoted.clone(), json.clone()];
         check_lexed(&definition, &both, &["x", ":", "\\n>  ", "\\n\\u003e \\u0020", " ", "("], 6);
     }

@@ -203,6 +203,7 @@ fn completions_of_blocks_equal_brute_force() {
 fn completions_through_encodings_equal_brute_force() {
     let json = CharacterEncoding::JsonString(JsonEscapes::Any);
     let quoted = CharacterEncoding::LinePrefix("> ".into());
+    let block = CharacterEncoding::IndentedBlock(2);
     for (lexer, parser, newline) in BLOCK_CASES {
         let plain = blocks_definition(lexer, parser, newline);
         let encoded = |encodings: &[&CharacterEncoding]| LexedDefinition {
@@ -213,6 +214,7 @@ fn completions_through_encodings_equal_brute_force() {
         check(&encoded(&[&json]), b"\\ 0:aux", b"0:\\aux", 7);
         check(&encoded(&[&quoted]), b"\n >:x(", b"\n ):>x", 6);
         check(&encoded(&[&quoted, &json]), b"\\n >:x", b" :>\\nx", 7);
+        check(&encoded(&[&block]), b"\n :x(", b"\n ):x", 7);
     }
     let mut runner = proptest::test_runner::TestRunner::new(generators::config(100));
     let result = runner.run(&definition(), |definition| {

@@ -8,7 +8,10 @@ reader's block structure puts them. So the blocks that a reader finds are those 
 - A block of HTML ends at a blank line (kinds 6 and 7 of the specification), a comment with its end. Lines that begin
   blocks with other ends are not text.
 - A fence with at most three spaces is one in every context: it ends paragraphs, and containers that it is not indented
-  for. Since the lines of a block are indented like the fence, they stay in the container that the fence is in.
+  for. Since the lines of a block are blank or indented like the fence, they stay in the container that the fence is
+  in.
+- A fence with more spaces is one in an item whose text begins at most three columns before it. Elsewhere it is text,
+  and so are the lines of its block: each of them is blank or has four columns more than the innermost container.
 """
 
 from __future__ import annotations

@@ -18,6 +18,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from grammask import composition
+from grammask._grammask import SchemaOptions
 from grammask.composition import Part
 from grammask.errors import GrammarSemanticError
 from grammask.lark_grammars.errors import unsupported
@@ -32,10 +33,21 @@ if TYPE_CHECKING:
     from grammask.lark_grammars.terminals import TerminalTuple
     from grammask.sources import Source
 
-__all__ = ["MAX_FENCE_LENGTH", "Fence", "block_of_code", "block_of_text", "code_of_block", "fences_of"]
+__all__ = [
+    "MAX_FENCE_LENGTH",
+    "MAX_INDENT",
+    "Fence",
+    "block_of_code",
+    "block_of_text",
+    "code_of_block",
+    "fences_of",
+]
 
 MAX_FENCE_LENGTH = 8
 """Each length is a part of the grammar of its own."""
+
+MAX_INDENT = 8
+"""Each indentation is a part of the grammar of its own."""
 
 _CHARACTER = r"[^\x00\n\r]"
 
@@ -47,7 +59,7 @@ class Fence:
     Attributes:
         character: A backtick or a tilde.
         length: The number of characters of the opening fence; the closing one may be longer.
-        indent: The number of spaces before each line of the block.
+        indent: The number of spaces before each line of the block that is not blank.
     """
 
     character: str
@@ -79,10 +91,10 @@ def fences_of(texts: Sequence[str], max_indent: int) -> list[Fence]:
     """Returns fences with each indentation up to a maximum.
 
     Raises:
-        ValueError: A text is no fence of 3 to 8 characters, or the indentation is not 0 to 3.
+        ValueError: A text is no fence of 3 to 8 characters, or the indentation is not 0 to 8.
     """
-    if not 0 <= max_indent <= 3:
-        msg = f"max_indent={max_indent} is not in the range 0 to 3"
+    if not 0 <= max_indent <= MAX_INDENT:
+        msg = f"max_indent={max_indent} is not in the range 0 to {MAX_INDENT}"
         raise ValueError(msg)
     if not texts:
         msg = "there are no fences"
@@ -105,7 +117,7 @@ def block_of_code(fence: Fence, names: Sequence[str], source: Source, language: 
     name = "|".join(map(re.escape, names))
     info = rf"{fence.text}[ \t]*(?i-u:{name})(?:[ \t][{fence.info_character}]*)?"
     line_feed = composition.literal("\n" + fence.spaces)
-    opening = [composition.difference(info), line_feed]
+    opening = composition.difference(info)
     last_line = [
         line_feed,
         composition.literal(fence.text),
@@ -115,14 +127,15 @@ def block_of_code(fence: Fence, names: Sequence[str], source: Source, language: 
         case LarkSource() if (code := code_of_block(fence, names[0], source)) is not None:
             # The closing fence of a language with indentation belongs to the part.
             closing = last_line if code.indentation is None else last_line[2:]
-            parts = [*opening, _coded(code, fence), *closing]
+            # The indentation of the first line, which may be blank, belongs to the part too.
+            parts = [opening, composition.literal("\n"), _coded(code, fence), *closing]
         case JsonSchemaSource():
             # No line of JSON begins with a fence, since strings have no line feeds.
-            parts = [*opening, _coded(source, fence), *last_line]
+            parts = [opening, line_feed, _coded(_with_pattern_of_white_space(source), fence), *last_line]
         case RegexSource(syntax="rust") if not fence.indent:
             bad_lines = rf"(?:(?s:.)*\n)?{fence.begin_of_line}(?s:.)*"
             text = composition.difference(source.pattern, [r"(?s:.)*[\x00\r](?s:.)*", bad_lines])
-            parts = [*opening, text, *last_line]
+            parts = [opening, line_feed, text, *last_line]
         case _:
             message = f"it cannot be excluded that the {language} code of a block closes its fence"
             advice = (
@@ -160,10 +173,20 @@ def _ends_with_newline(source: LarkSource) -> bool:
     return source in (bundled_source("python", start, None) for start in ("file", "statements"))
 
 
+def _with_pattern_of_white_space(source: JsonSchemaSource) -> JsonSchemaSource:
+    """Returns the schema with bounded white space as one terminal, which line feeds in an indented block have to be."""
+    arguments, keywords = source.options.__getnewargs_ex__()
+    bound = keywords["max_whitespace"]
+    if not bound:
+        return source
+    keywords |= {"max_whitespace": None, "whitespace_pattern": f"[ \\t\\n\\r]{{0,{bound}}}"}
+    return replace(source, options=SchemaOptions(*arguments, **keywords))
+
+
 def _coded(source: Source, fence: Fence) -> Part:
-    """Returns the part of a source in which each line feed is followed by the spaces of the block."""
+    """Returns the part of a source in which lines that are not blank begin with the spaces of the block."""
     return Part.of_source(
-        EncodedSource(source, "line-prefix", "any", '"', fence.spaces) if fence.indent else source
+        EncodedSource(source, "indented-block", "any", '"', fence.spaces) if fence.indent else source
     )
 
 

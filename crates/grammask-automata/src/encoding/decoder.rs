@@ -15,6 +15,8 @@ pub enum DecodedByte {
     Incomplete,
     /// The byte completes the spelling of a character.
     Character(char),
+    /// The character before the byte has ended, and the byte begins the next spelling.
+    CharacterBefore(char),
 }
 
 impl CharacterEncoding {
@@ -26,7 +28,7 @@ impl CharacterEncoding {
             Self::Utf8 => return DecodedByte::Itself,
             Self::JsonString(_) | Self::PythonString(..) => b'\\',
             Self::XmlText(_) | Self::XmlAttribute(..) => b'&',
-            Self::LinePrefix(_) => b'\n',
+            Self::LinePrefix(_) | Self::IndentedBlock(_) => b'\n',
         };
         if incomplete.is_empty() && byte != escape {
             return DecodedByte::Itself;
@@ -39,6 +41,12 @@ impl CharacterEncoding {
             Self::XmlText(_) | Self::XmlAttribute(..) => decode_xml(&spelling),
             Self::LinePrefix(prefix) if spelling.len() <= prefix.len() => DecodedByte::Incomplete,
             Self::LinePrefix(_) => DecodedByte::Character('\n'),
+            Self::IndentedBlock(_) if byte == b'\n' && !incomplete.is_empty() => {
+                DecodedByte::CharacterBefore('\n')
+            }
+            Self::IndentedBlock(_) if !matches!(byte, b' ' | b'\n') => DecodedByte::Itself,
+            Self::IndentedBlock(indent) if spelling.len() <= usize::from(*indent) => DecodedByte::Incomplete,
+            Self::IndentedBlock(_) => DecodedByte::Character('\n'),
         }
     }
 }
@@ -121,6 +129,10 @@ mod tests {
                     incomplete.clear();
                     bytes.extend(character.to_string().into_bytes());
                 }
+                DecodedByte::CharacterBefore(character) => {
+                    incomplete = vec![byte];
+                    bytes.extend(character.to_string().into_bytes());
+                }
             }
         }
         assert!(incomplete.is_empty(), "{text}");
@@ -140,5 +152,7 @@ mod tests {
         assert_eq!(decoded(&lines, "a\n> b\n> > c"), "a\nb\n> c");
         let lines = CharacterEncoding::LinePrefix(Arc::from(""));
         assert_eq!(decoded(&lines, "a\n\nb"), "a\n\nb");
+        let lines = CharacterEncoding::IndentedBlock(2);
+        assert_eq!(decoded(&lines, "a\n\n \n  \n   b\n  "), "a\n\n\n\n b\n");
     }
 }

@@ -11,6 +11,7 @@
 //! |---|---|
 //! | `base_n` | the inverse image of a regular language under base16, base32 and base64 |
 //! | `decoder` | the characters of a text, read byte by byte |
+//! | `indented_block` | the inverse image of a table under the removal of indentation |
 //! | `spelling_trees` | acyclic automata for the spellings of ranges of characters |
 //! | `spellings` | the spellings of each encoding |
 //! | `table_image` | the inverse image of a table |
@@ -18,6 +19,7 @@
 
 mod base_n;
 mod decoder;
+mod indented_block;
 pub mod spelling_trees;
 mod spellings;
 mod table_image;
@@ -92,4 +94,11 @@ pub enum CharacterEncoding {
     PythonString(Quote, Spellings),
     /// Lines with a prefix: each line feed is followed by it. The prefix of the first line is not part of the encoding.
     LinePrefix(Arc<str>),
+    /// Lines of a block that is indented by a number of spaces, as code in a list item of Markdown: each line after a
+    /// line feed begins with the spaces, which are dropped, or is blank and has fewer, which are dropped too. The
+    /// indentation of the first line is not part of the encoding.
+    ///
+    /// This decoder is not character-wise: the spelling of a line feed depends on what follows. See
+    /// [`TermEncoder::image`] and [`TermEncoder::separable_image`].
+    IndentedBlock(u8),
 }

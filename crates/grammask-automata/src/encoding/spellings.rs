@@ -45,7 +45,11 @@ impl CharacterEncoding {
     #[must_use]
     pub fn spells_all_characters(&self) -> bool {
         match self {
-            Self::Utf8 | Self::JsonString(_) | Self::PythonString(..) | Self::LinePrefix(_) => true,
+            Self::Utf8
+            | Self::JsonString(_)
+            | Self::PythonString(..)
+            | Self::LinePrefix(_)
+            | Self::IndentedBlock(_) => true,
             Self::XmlText(_) | Self::XmlAttribute(..) => false,
         }
     }
@@ -73,7 +77,7 @@ impl CharacterEncoding {
                     (0x20..0x7f).contains(&byte) && byte != b'\\' && character != quote.character()
                 }
             },
-            Self::LinePrefix(_) => byte != b'\n',
+            Self::LinePrefix(_) | Self::IndentedBlock(_) => byte != b'\n',
         }
     }
 
@@ -90,7 +94,7 @@ impl CharacterEncoding {
             if is_ascii { self.is_literal(character as u8) } else { self.is_literal_beyond_ascii() };
         is_literal
             && match self {
-                Self::Utf8 | Self::LinePrefix(_) => true,
+                Self::Utf8 | Self::LinePrefix(_) | Self::IndentedBlock(_) => true,
                 Self::JsonString(JsonEscapes::Canonical) => true,
                 Self::JsonString(JsonEscapes::Any) => false,
                 Self::JsonString(escapes) => match character {
@@ -126,6 +130,9 @@ impl CharacterEncoding {
                 _ => Some(format!("\\x{byte:02x}")),
             },
             Self::LinePrefix(prefix) => (byte == b'\n').then(|| format!("\n{prefix}")),
+            Self::IndentedBlock(indent) => {
+                (byte == b'\n').then(|| format!("\n{}", " ".repeat(usize::from(*indent))))
+            }
             Self::Utf8 => None,
         }
     }

@@ -8,10 +8,11 @@
 use rustc_hash::FxHashMap;
 
 use crate::encoding::CharacterEncoding;
+use crate::encoding::indented_block::{self, LastLine};
 use crate::encoding::spelling_trees::{CharTransition, LiteralSpellings, SpellingTrees, TreeNodeId};
 use crate::encoding::table_image::is_text;
 use crate::term::arena::Term;
-use crate::{ByteSet, Table, TableState, TermId, Terms};
+use crate::{Automata, ByteSet, Table, TableState, TermId, Terms};
 use grammask_diagnostics::{LimitExceeded, Limits};
 
 /// The inverse image of a term.
@@ -36,6 +37,8 @@ pub struct TermEncoder {
     encoding: CharacterEncoding,
     trees: SpellingTrees,
     images: FxHashMap<TermId, TermImage>,
+    /// Memo table: whether a word may have a line feed, as far as the form of the term shows.
+    line_feeds: FxHashMap<TermId, bool>,
     max_states: usize,
 }
 
@@ -47,6 +50,7 @@ impl TermEncoder {
             encoding,
             trees: SpellingTrees::new(),
             images: FxHashMap::default(),
+            line_feeds: FxHashMap::default(),
             max_states: limits.automaton_states,
         }
     }
@@ -54,11 +58,35 @@ impl TermEncoder {
     /// The byte strings whose decoded text is in `term`. Bytes that are not part of a character within the term
     /// represent themselves.
     ///
-    /// Cost: linear in the size of the term, times the states of a character's spellings.
+    /// Cost: linear in the size of the term, times the states of a character's spellings. A term with line feeds in an
+    /// [indented block](CharacterEncoding::IndentedBlock) is determinised.
     ///
     /// # Errors
     /// If a part that may cut characters has too many states.
     pub fn image(&mut self, terms: &mut Terms, term: TermId) -> Result<TermId, LimitExceeded> {
+        self.image_with(terms, term, LastLine::Begun)
+    }
+
+    /// As [`image`](Self::image), without the byte strings in which the spelling of the last character depends on what
+    /// follows: those of an indented block that end with a blank line that is not indented. So the image of a
+    /// concatenation contains the concatenation of images. It has no more words if no term that ends with a line feed
+    /// comes before one that begins with a line feed.
+    ///
+    /// # Errors
+    /// As [`image`](Self::image).
+    pub fn separable_image(&mut self, terms: &mut Terms, term: TermId) -> Result<TermId, LimitExceeded> {
+        self.image_with(terms, term, LastLine::Indented)
+    }
+
+    fn image_with(
+        &mut self,
+        terms: &mut Terms,
+        term: TermId,
+        last_line: LastLine,
+    ) -> Result<TermId, LimitExceeded> {
+        if let CharacterEncoding::IndentedBlock(indent) = self.encoding {
+            return self.indented(terms, term, indent, last_line);
+        }
         let mut stack = vec![(term, false)];
         while let Some((next, operands_are_done)) = stack.pop() {
             if self.images.contains_key(&next) {
@@ -73,6 +101,73 @@ impl TermEncoder {
             }
         }
         Ok(self.images[&term].term)
+    }
+
+    /// The image of a term in an indented block.
+    fn indented(
+        &mut self,
+        terms: &mut Terms,
+        term: TermId,
+        indent: u8,
+        last_line: LastLine,
+    ) -> Result<TermId, LimitExceeded> {
+        if !self.may_have_line_feed(terms, term) {
+            return Ok(term);
+        }
+        if let Some(word) = terms.word(term)
+            && last_line == LastLine::Indented
+            && !word.windows(2).any(|pair| pair == b"\n\n")
+        {
+            let line_feed = [&b"\n"[..], &vec![b' '; usize::from(indent)]].concat();
+            let lines: Vec<&[u8]> = word.split(|&byte| byte == b'\n').collect();
+            return Ok(terms.literal(&lines.join(&line_feed[..])));
+        }
+        let exceeded = || LimitExceeded::new("automaton_states", self.max_states);
+        let (any, line_feed) = (terms.repeat(TermId::ANY_BYTE, 0, None), terms.literal(b"\n"));
+        let with_line_feed = terms.concat(&[any, line_feed, any]);
+        let with_line_feed = terms.intersection(&[term, with_line_feed]);
+        if Automata::new(terms.clone(), self.max_states).start(with_line_feed)?.is_none() {
+            return Ok(term);
+        }
+        let table = terms.determinize(term, self.max_states).ok_or_else(exceeded)?;
+        let start = table.start().ok_or_else(exceeded)?;
+        Ok(terms.table(indented_block::image(&table, start, indent, last_line)))
+    }
+
+    /// Whether a word of a term may have a line feed, as far as the form of the term shows.
+    fn may_have_line_feed(&mut self, terms: &Terms, term: TermId) -> bool {
+        let mut stack = vec![(term, false)];
+        while let Some((next, operands_are_done)) = stack.pop() {
+            if self.line_feeds.contains_key(&next) {
+                continue;
+            }
+            let (parts, known) = match terms.get(next) {
+                Term::Nothing | Term::Epsilon => (Vec::new(), false),
+                Term::Bytes(set) => (Vec::new(), set.contains(b'\n')),
+                Term::Literal(chunk) => (Vec::new(), chunk.as_slice().contains(&b'\n')),
+                Term::Complement(_) => (Vec::new(), true),
+                Term::Table { table, .. } => {
+                    let table = terms.shared_table(*table);
+                    let mut edges = table.states().flat_map(|state| table.edges(state));
+                    (Vec::new(), edges.any(|(low, high, _)| (low..=high).contains(&b'\n')))
+                }
+                Term::Concat(..) => (elements(terms, next), false),
+                Term::Union(parts) | Term::Intersection(parts) => (parts.to_vec(), false),
+                Term::Repeat { term, .. } | Term::FirstMatch(term) => (vec![*term], false),
+            };
+            if operands_are_done {
+                let mut parts = parts.iter().map(|part| self.line_feeds[part]);
+                let may = match terms.get(next) {
+                    Term::Intersection(_) => parts.all(|part| part),
+                    _ => known || parts.any(|part| part),
+                };
+                self.line_feeds.insert(next, may);
+            } else {
+                stack.push((next, true));
+                stack.extend(parts.into_iter().map(|part| (part, false)));
+            }
+        }
+        self.line_feeds[&term]
     }
 
     /// The image of a term whose operands have images.
@@ -252,7 +347,7 @@ impl TermEncoder {
     }
 
     fn determinized(&mut self, terms: &mut Terms, term: TermId) -> Result<TermImage, LimitExceeded> {
-        let mut automata = crate::Automata::new(terms.clone(), self.max_states);
+        let mut automata = Automata::new(terms.clone(), self.max_states);
         if automata.start(term)?.is_none() {
             return Ok(TermImage::whole(terms.nothing()));
         }

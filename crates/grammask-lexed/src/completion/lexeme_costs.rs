@@ -12,6 +12,7 @@ use std::collections::BTreeSet;
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::completion::UNREACHABLE;
+use crate::definition::grammar::{LexedSymbol, LexedTerminal};
 use crate::lexer::lexer_automaton::{ConfigurationId, GuardsId, LexModeId, Lexer};
 use crate::parser::lr_automaton::LrState;
 use crate::parser::terminal_set::TerminalSet;
@@ -300,6 +301,51 @@ fn partition<T: Clone + Ord>(
     (values.iter().map(|value| class(value).unwrap_or(FREE)).collect(), classes)
 }
 
+/// Whether a text may end with a lexeme of each terminal, as far as the productions show.
+fn may_be_last(prepared: &PreparedGrammar) -> Vec<bool> {
+    let grammar = &prepared.grammar;
+    if !grammar.lexical.ignored.is_empty() {
+        return vec![true; grammar.terminals.len()];
+    }
+    let has_no_text = |symbol: &LexedSymbol, is_nullable: &[bool]| match *symbol {
+        LexedSymbol::Terminal(terminal) => grammar.terminals[terminal.index()].term.is_none(),
+        LexedSymbol::Nonterminal(nonterminal) => is_nullable[nonterminal.index()],
+    };
+    let mut is_nullable = vec![false; grammar.nonterminals.len()];
+    loop {
+        let before = is_nullable.clone();
+        for production in &grammar.productions {
+            is_nullable[production.lhs.index()] |=
+                production.rhs.iter().all(|symbol| has_no_text(symbol, &before));
+        }
+        if is_nullable == before {
+            break;
+        }
+    }
+    let mut may_be_last: Vec<bool> = grammar.terminals.iter().map(LexedTerminal::is_ignored).collect();
+    let mut is_last = vec![false; grammar.nonterminals.len()];
+    is_last[grammar.start.index()] = true;
+    let mut pending = vec![grammar.start];
+    while let Some(lhs) = pending.pop() {
+        for production in grammar.productions.iter().filter(|production| production.lhs == lhs) {
+            for symbol in production.rhs.iter().rev() {
+                match *symbol {
+                    LexedSymbol::Terminal(terminal) => may_be_last[terminal.index()] = true,
+                    LexedSymbol::Nonterminal(nonterminal) => {
+                        if !std::mem::replace(&mut is_last[nonterminal.index()], true) {
+                            pending.push(nonterminal);
+                        }
+                    }
+                }
+                if !has_no_text(symbol, &is_nullable) {
+                    break;
+                }
+            }
+        }
+    }
+    may_be_last
+}
+
 /// The lexer modes of the parser states after each terminal.
 fn modes_after(prepared: &PreparedGrammar) -> Vec<BTreeSet<LexModeId>> {
     let mut states = prepared.tables.states_after(&prepared.grammar);
@@ -328,10 +374,14 @@ fn profiles(
     known.dedup();
     let mut edges: Vec<(u32, u32)> = Vec::new();
     let mut ends: Vec<Vec<u32>> = vec![Vec::new(); prepared.grammar.terminals.len()];
+    let may_be_last = may_be_last(prepared);
     for &configuration in &known {
         let first = edges.len();
+        let mut may_be_followed = false;
         for &byte in bytes {
-            if let Some(next) = lexer.step(configuration, byte)?.extended {
+            let step = lexer.step(configuration, byte)?;
+            may_be_followed |= step.commit.is_some();
+            if let Some(next) = step.extended {
                 edges.push((next.as_u32(), configuration.as_u32()));
             }
         }
@@ -344,7 +394,9 @@ fn profiles(
             }
         }
         edges.truncate(kept);
-        if let Some(terminal) = lexer.label(configuration) {
+        if let Some(terminal) = lexer.label(configuration)
+            && (may_be_followed || may_be_last[terminal.index()])
+        {
             ends[terminal.index()].push(configuration.as_u32());
         }
     }

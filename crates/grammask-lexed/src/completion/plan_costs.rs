@@ -347,7 +347,8 @@ impl PlanGraph {
     /// positive weight, or the paths are too long.
     fn longest_path(&self, per_byte: u32) -> Option<u64> {
         let mut longest: Vec<i64> = self.first.iter().map(|cost| i64::from(cost.bytes)).collect();
-        for _ in 0..MAX_ROUNDS {
+        let mut before: Vec<Option<usize>> = vec![None; longest.len()];
+        for round in 1..=MAX_ROUNDS {
             let mut is_stable = true;
             // Reversed, because most edges lead to earlier states.
             for edge in self.edges.iter().rev() {
@@ -355,11 +356,17 @@ impl PlanGraph {
                 let through = longest[edge.from] + weight;
                 if through > longest[edge.to] {
                     longest[edge.to] = through;
+                    before[edge.to] = Some(edge.from);
                     is_stable = false;
                 }
             }
             if is_stable {
                 return u64::try_from(longest.into_iter().max().unwrap_or(0)).ok();
+            }
+            // The edges by which nodes were reached last have a cycle only if it has a positive weight. It is found
+            // long before the maximum of rounds.
+            if round.is_power_of_two() && has_cycle(&before) {
+                return None;
             }
         }
         None
@@ -390,6 +397,24 @@ impl PlanGraph {
         }
         most.into_iter().max().or(Some(0))
     }
+}
+
+/// Whether a path in a graph with at most one edge to each node, given by its source, returns to its beginning.
+fn has_cycle(before: &[Option<usize>]) -> bool {
+    // The walk, counted from one, in which each node was first visited.
+    let mut walks = vec![0; before.len()];
+    for walk in 1..=before.len() {
+        let mut current = walk - 1;
+        while walks[current] == 0 {
+            walks[current] = walk;
+            match before[current] {
+                Some(next) if walks[next] == walk => return true,
+                Some(next) => current = next,
+                None => break,
+            }
+        }
+    }
+    false
 }
 
 /// Lower bounds of the lengths of sentences, without separators.

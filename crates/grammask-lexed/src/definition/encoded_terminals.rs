@@ -1,12 +1,50 @@
 //! The terminals of a grammar under encodings of its text.
+//!
+//! In an indented block the spaces that are dropped after a line feed belong to the lexeme with the line feed: the longest
+//! match takes them. Where a lexeme ends with a line feed and fewer spaces, the line has to be blank. This is a
+//! condition on the next lexeme, so a *refused terminal* of the highest priority matches lines that break it.
 
 use std::sync::Arc;
 
-use crate::definition::grammar::LexedGrammar;
+use crate::definition::grammar::{
+    LexedDefinition, LexedGrammar, TerminalPattern, TerminalRole, TerminalSource,
+};
 use crate::lexer::column_units::ColumnUnits;
 use grammask_automata::encoding::{CharacterEncoding, TermEncoder};
 use grammask_automata::{Automata, ByteSet, ShortestWords, TermId, Terms};
 use grammask_diagnostics::{Code, Deadline, Diagnostic, GrammarError, LimitExceeded, Limits};
+
+impl LexedDefinition {
+    /// The terminals of the definition, and a refused one for each encoding as an indented block. The languages of
+    /// the latter are those of the text after that encoding.
+    pub(crate) fn terminals_with_conditions(&self) -> Vec<TerminalSource> {
+        let mut terminals = self.terminals.clone();
+        let priority = terminals.iter().map(|terminal| terminal.priority).max().unwrap_or(0);
+        for (index, encoding) in self.encodings.iter().enumerate() {
+            if let CharacterEncoding::IndentedBlock(indent) = encoding {
+                let fewer = indent.saturating_sub(1);
+                terminals.push(TerminalSource {
+                    name: format!("__BLOCK_{index}"),
+                    // The first byte of a character decides, so no lexeme begins with a character that is refused.
+                    pattern: TerminalPattern::Regex(format!(
+                        "(?s:.)*\\n {{0,{fewer}}}(?:[^ \\n]|(?-u:[\\x80-\\xff]))"
+                    )),
+                    priority: priority.saturating_add(1),
+                    role: TerminalRole::Refused,
+                });
+            }
+        }
+        terminals
+    }
+
+    /// The first encoding that applies to each terminal of [`terminals_with_conditions`].
+    fn first_encodings(&self) -> Vec<usize> {
+        let blocks = self.encodings.iter().enumerate().filter_map(|(index, encoding)| {
+            matches!(encoding, CharacterEncoding::IndentedBlock(_)).then_some(index + 1)
+        });
+        std::iter::repeat_n(0, self.terminals.len()).chain(blocks).collect()
+    }
+}
 
 impl LexedGrammar {
     /// Replaces the languages of terminals by their inverse images, the innermost encoding first.
@@ -20,7 +58,7 @@ impl LexedGrammar {
         }
         let error = |code, message: String| GrammarError::from(Diagnostic::error(code, message));
         let exceeded = |limit: LimitExceeded| GrammarError::from(limit.diagnostic());
-        for terminal in &self.terminals {
+        for terminal in &self.terminals[..self.definition().terminals.len()] {
             if let Some(term) = terminal.term
                 && !is_text(&mut self.terms, term, limits).map_err(exceeded)?
             {
@@ -32,11 +70,19 @@ impl LexedGrammar {
             }
         }
         let mut beginning = self.terms.literal(&self.beginning);
-        for encoding in encodings {
+        let first_encodings = self.definition().first_encodings();
+        for (index, encoding) in encodings.iter().enumerate() {
             let mut encoder = TermEncoder::new(encoding.clone(), limits);
-            beginning = encoder.image(&mut self.terms, beginning).map_err(exceeded)?;
-            for terminal in &mut self.terminals {
-                if let Some(term) = &mut terminal.term {
+            beginning = match self.definition().beginning[..] {
+                // The indentation of the first line is not part of the text, unless it follows a given line feed.
+                [] => encoder.separable_image(&mut self.terms, beginning),
+                _ => encoder.image(&mut self.terms, beginning),
+            }
+            .map_err(exceeded)?;
+            for (terminal, &first) in self.terminals.iter_mut().zip(&first_encodings) {
+                if let Some(term) = &mut terminal.term
+                    && index >= first
+                {
                     *term = encoder.image(&mut self.terms, *term).map_err(exceeded)?;
                 }
             }

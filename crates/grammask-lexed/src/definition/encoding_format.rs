@@ -23,6 +23,7 @@ impl DefinitionWriter {
                 self.kind(4).quote(*quote).spellings(*spellings)
             }
             CharacterEncoding::LinePrefix(prefix) => self.kind(5).text(prefix),
+            CharacterEncoding::IndentedBlock(indent) => self.kind(6).kind(*indent),
         };
     }
 
@@ -58,6 +59,7 @@ impl DefinitionReader<'_> {
             3 => CharacterEncoding::XmlAttribute(self.quote()?, self.spellings()?),
             4 => CharacterEncoding::PythonString(self.quote()?, self.spellings()?),
             5 => CharacterEncoding::LinePrefix(self.text()?.into()),
+            6 => CharacterEncoding::IndentedBlock(self.kind()?),
             _ => return None,
         })
     }

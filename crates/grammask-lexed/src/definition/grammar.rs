@@ -265,7 +265,8 @@ pub struct LexedDefinition {
     /// Blocks by indentation, if the language has them.
     pub indentation: Option<IndentationSource>,
     /// The bytes of which each text is the continuation: the language has the rest of each sentence that begins with
-    /// them. They are a line break if they are empty and `indentation` says that a text begins a line.
+    /// them. They are a line break if they are empty and `indentation` says that a text begins a line. Under encodings they
+    /// have their shortest spelling; after a line feed at their end, texts in an indented block begin with the indentation.
     pub beginning: Vec<u8>,
     /// The encodings of the text, the innermost first. Patterns, columns and literals are those of the decoded text.
     pub encodings: Vec<CharacterEncoding>,
@@ -377,7 +378,8 @@ impl LexedGrammar {
                 .into());
         }
         let mut check = DefinitionCheck::new(limits);
-        check.terminals(&definition.terminals);
+        let terminals = definition.terminals_with_conditions();
+        check.terminals(&terminals);
         check.productions(&definition.productions);
         let start = check.nonterminal_ids.get(&*definition.start).copied();
         if start.is_none() {
@@ -390,7 +392,7 @@ impl LexedGrammar {
         check.check_declared(indentation.as_ref());
         let keywords = match definition.rule {
             LexingRule::MaximalMunch => Vec::new(),
-            LexingRule::Lark => check.keywords(&definition.terminals),
+            LexingRule::Lark => check.keywords(&terminals),
         };
         let Some(start) = start.filter(|_| check.diagnostics.is_empty()) else {
             return Err(GrammarError::new(check.diagnostics, Arc::from("")));
@@ -428,7 +430,8 @@ impl LexedGrammar {
     /// the inverse image of the longest match. Columns are those of the decoded text.
     ///
     /// # Errors
-    /// If a terminal cuts characters, or none of its lexemes can be spelled; if a limit is exceeded.
+    /// If a terminal cuts characters, or none of its lexemes can be spelled; if a dynamic lexer reads an indented block;
+    /// if a limit is exceeded.
     pub fn encoded(&self, encoding: &CharacterEncoding, limits: &Limits) -> Result<Self, GrammarError> {
         let mut definition = LexedDefinition::clone(&self.definition);
         definition.encodings.push(encoding.clone());
@@ -751,7 +754,9 @@ impl<'a> DefinitionCheck<'a> {
             }
             (LexerKind::Dynamic | LexerKind::DynamicComplete, ParserKind::Earley) => {
                 let is_refused = |source: &TerminalSource| source.role == TerminalRole::Refused;
-                if definition.indentation.is_none() && !definition.terminals.iter().any(is_refused) {
+                if definition.indentation.is_none()
+                    && !definition.terminals_with_conditions().iter().any(is_refused)
+                {
                     return;
                 }
                 "a dynamic lexer supports neither indentation nor refused terminals"

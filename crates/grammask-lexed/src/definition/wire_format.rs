@@ -350,6 +350,7 @@ mod tests {
                 CharacterEncoding::XmlAttribute(Quote::Single, Spellings::Canonical),
                 CharacterEncoding::PythonString(Quote::Double, Spellings::Any),
                 CharacterEncoding::LinePrefix("> ".into()),
+                CharacterEncoding::IndentedBlock(3),
             ],
         }
     }

@@ -67,15 +67,18 @@ impl ColumnUnits {
     /// When a limit is exceeded.
     pub(crate) fn encoded(encodings: &[CharacterEncoding], limits: &Limits) -> Result<Self, LimitExceeded> {
         let mut terms = Terms::new();
-        let mut languages: Vec<TermId> =
-            ["\n", " ", "\t"].iter().map(|text| terms.literal(text.as_bytes())).collect();
-        languages.extend(regex::term(&mut terms, "[^\n \t]", limits).ok());
+        // A line feed before a blank line of an indented block is read together with the next one.
+        let languages =
+            ["\n+", " ", "\t", "[^\n \t]"].map(|pattern| regex::term(&mut terms, pattern, limits).ok());
+        let mut languages: Vec<TermId> = languages.into_iter().flatten().collect();
         for encoding in encodings {
             let mut encoder = TermEncoder::new(encoding.clone(), limits);
             for language in &mut languages {
-                *language = encoder.image(&mut terms, *language)?;
+                *language = encoder.separable_image(&mut terms, *language)?;
             }
         }
+        let has_blocks =
+            encodings.iter().any(|encoding| matches!(encoding, CharacterEncoding::IndentedBlock(_)));
         let mut automata = Automata::new(terms, limits.automaton_states);
         let root = languages.iter().map(|&term| automata.start(term)).collect::<Result<Vec<_>, _>>()?;
         let mut units =
@@ -111,6 +114,9 @@ impl ColumnUnits {
                     units.cells.push((UnitState::BOUNDARY, ColumnEffect::None));
                     continue;
                 }
+                // The line feed before a blank line begins a line too, though its spelling does not end there.
+                let is_line_break = has_blocks && next[0].is_some() && next[1..].iter().all(Option::is_none);
+                let effect = if is_line_break { ColumnEffect::LineBreak } else { ColumnEffect::None };
                 let id = match ids.get(&next) {
                     Some(&id) => id,
                     None => {
@@ -122,7 +128,7 @@ impl ColumnUnits {
                         id
                     }
                 };
-                units.cells.push((id, ColumnEffect::None));
+                units.cells.push((id, effect));
             }
         }
         Ok(units)
@@ -215,6 +221,10 @@ mod tests {
         let prefix = CharacterEncoding::LinePrefix(">  ".into());
         let units = ColumnUnits::encoded(&[prefix], &limits).expect("small");
         assert_eq!(effects(&units, b" \n>   \t"), [Space, LineBreak, Space, Tab]);
+        let block = CharacterEncoding::IndentedBlock(2);
+        let units = ColumnUnits::encoded(&[block], &limits).expect("small");
+        assert_eq!(effects(&units, b"x\n   \n\n \n  \t"), [None, LineBreak, Space, LineBreak, Tab]);
+        assert_eq!(units.line_break(), b"\n  ");
         let python = CharacterEncoding::PythonString(Quote::Double, Spellings::Any);
         let units = ColumnUnits::encoded(&[python], &limits).expect("small");
         assert_eq!(effects(&units, b"\t\\012\\x20"), [Tab, LineBreak, Space]);

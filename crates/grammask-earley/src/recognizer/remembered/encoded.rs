@@ -50,6 +50,11 @@ impl Values {
                     DecodedByte::Character(character) => {
                         decoded.extend_from_slice(character.encode_utf8(&mut [0; 4]).as_bytes());
                     }
+                    DecodedByte::CharacterBefore(character) => {
+                        decoded.extend_from_slice(character.encode_utf8(&mut [0; 4]).as_bytes());
+                        *incomplete = self.chains.push(ChainId::EMPTY, u32::from(byte));
+                        continue;
+                    }
                 }
                 *incomplete = ChainId::EMPTY;
             }
