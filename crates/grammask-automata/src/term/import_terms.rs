@@ -2,7 +2,7 @@
 //!
 //! The normal form of a term does not depend on the arena (operands are sorted by content hash), so the smart
 //! constructors are not needed: each subterm is interned with its operands replaced. Cost: linear in the number of
-//! subterms. Tables are shared, not copied.
+//! subterms. Tables are shared, not copied. What searches have established about a term is imported with it.
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
@@ -17,6 +17,7 @@ impl Terms {
             let new = match self.find_by_hash(source.content_hash(term)) {
                 Some(existing) => existing,
                 None => {
+                    // The content hash is known, so `intern` would only compute it again.
                     let form = match source.get(term) {
                         Term::Table { table, state } => {
                             let shared = tables
@@ -26,10 +27,16 @@ impl Terms {
                         }
                         form => form.map_operands(|part| imported[&part]),
                     };
-                    self.intern(form)
+                    self.push(form, source.content_hash(term))
                 }
             };
+            self.adopt_facts(new, source, term);
             imported.insert(term, new);
+        }
+        for code in &source.prefix_codes {
+            if let Some(&code) = imported.get(code) {
+                self.record_prefix_code(code);
+            }
         }
         imported
     }
