@@ -172,6 +172,16 @@ pub trait Engine: fmt::Debug + Send + Sync {
         false
     }
 
+    /// Whether from each state at most `max` prefixes of tokens are texts inside values that cannot be anonymous, as far as
+    /// that can be told from the beginnings of these values.
+    ///
+    /// # Errors
+    /// When a limit is exceeded.
+    fn has_few_texts_of_values(&self, vocabulary: &Vocabulary, max: usize) -> Result<bool, LimitExceeded> {
+        let _ = (vocabulary, max);
+        Ok(!self.depends_on_all_values())
+    }
+
     /// The state after a token, read by a token terminal; `None` if no token terminal that matches it comes next.
     ///
     /// # Errors

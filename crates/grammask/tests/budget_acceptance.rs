@@ -369,11 +369,13 @@ fn texts_with_different_values() {
     });
 }
 
-/// Nested elements. The other grammars with bound names take minutes; `budgets_equal_oracle` has them.
+/// The grammars whose names are words of any length take half a minute each; `budgets_equal_oracle`
+/// has them.
 #[test]
 fn texts_with_bound_names() {
-    let (source, bytes) = BINDING_CASES[0];
-    run(Just(source), generators::vocabulary_of(bytes), |source, vocabulary, options| {
-        CompiledGrammar::new(&binding_grammar(source), vocabulary, options)
-    });
+    for (source, bytes) in BINDING_CASES.into_iter().filter(|(source, _)| !source.contains("[ab]+")) {
+        run(Just(source), generators::vocabulary_of(bytes), |source, vocabulary, options| {
+            CompiledGrammar::new(&binding_grammar(source), vocabulary, options)
+        });
+    }
 }

@@ -329,29 +329,32 @@ fn budgets_of_bound_names_equal_the_oracle() {
     }
 }
 
-/// Each bound text has costs of its own, so a mask takes a state for each token.
+/// Each bound text has costs of its own, so the tokens inside bound texts must be few.
 #[test]
-fn budgets_of_bound_names_need_a_small_vocabulary() {
-    for (source, bytes) in BINDING_CASES {
-        for (size, is_possible) in [(1024, true), (1025, false)] {
-            let mut texts: TokenTexts = bytes.iter().map(|&byte| Some([byte])).collect();
-            while texts.len() < size {
-                texts.push_textless();
-            }
-            let vocabulary =
-                Arc::new(Vocabulary::new(texts, vec![], vec![size as u32 - 1], None).expect("valid"));
-            let compiled =
-                CompiledGrammar::new(&binding_grammar(source), vocabulary, CompileOptions::default());
-            let mut matcher = compiled.expect("it compiles").matcher();
-            match matcher.set_budget(Some(100)) {
-                Ok(()) => assert!(is_possible, "{source} over {size} ids"),
-                Err(error) => {
-                    let code = error.into_grammar_error().code();
-                    assert!(!is_possible && code == Code::UnsupportedGrammar, "{source}: {code:?}");
-                }
+fn many_tokens_inside_bound_names_have_no_budget() {
+    let is_possible = |source: &str, inside: usize| {
+        let mut texts: TokenTexts = (0..=u8::MAX).map(|byte| Some(vec![byte])).collect();
+        for length in 2..=inside {
+            texts.push(&b"a".repeat(length));
+        }
+        while texts.len() < 2048 {
+            texts.push_textless();
+        }
+        let vocabulary = Arc::new(Vocabulary::new(texts, vec![], vec![2047], None).expect("valid"));
+        let compiled = CompiledGrammar::new(&binding_grammar(source), vocabulary, CompileOptions::default());
+        match compiled.expect("it compiles").matcher().set_budget(Some(100)) {
+            Ok(()) => true,
+            Err(error) => {
+                assert_eq!(error.into_grammar_error().code(), Code::UnsupportedGrammar, "{source}");
+                false
             }
         }
+    };
+    for (source, _) in BINDING_CASES {
+        assert!(is_possible(source, 500), "{source}");
     }
+    let fence = BINDING_CASES[1].0;
+    assert!(is_possible(fence, 1024) && !is_possible(fence, 1025));
 }
 
 /// A budget that is set in the middle of a text is a part of the states from there on.

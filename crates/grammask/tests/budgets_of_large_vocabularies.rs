@@ -9,6 +9,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use generators::Step;
+use generators::values::{BINDING_CASES, binding_grammar};
 use grammask::grammar::Code;
 use grammask::lexing::LexedGrammar;
 use grammask::vocabulary::{TokenId, Vocabulary};
@@ -167,6 +168,46 @@ fn texts_of_lexed_grammars_end_within_budgets() {
     });
     if let Err(error) = result {
         panic!("{error}");
+    }
+}
+
+#[test]
+fn texts_with_bound_names_end_within_budgets() {
+    for (source, bytes) in BINDING_CASES {
+        let grammar = binding_grammar(source);
+        let end = prop_oneof![Just(EndMode::Eos), Just(EndMode::Eager)];
+        let strategy = (generators::vocabulary_of(bytes), generators::walk(10), 0_u32..20, end);
+        let mut runner = proptest::test_runner::TestRunner::new(generators::config(30));
+        let result = runner.run(&strategy, |(mut vocabulary, walk, slack, end)| {
+            vocabulary.size = SIZE;
+            let vocabulary = Arc::new(vocabulary.build());
+            let compiled = CompiledGrammar::new(&grammar, vocabulary, options_of(end)).expect("it compiles");
+            check(&compiled, &walk, slack);
+            Ok(())
+        });
+        if let Err(error) = result {
+            panic!("{source}: {error}");
+        }
+    }
+}
+
+/// Lines other than the bound one are no way around a long bound text.
+#[test]
+fn long_bound_texts_have_completions() {
+    let texts = (0..=255_u8).map(|byte| Some(vec![byte])).chain([None]).collect();
+    let vocabulary = Arc::new(Vocabulary::new(texts, vec![], vec![256], Some(SIZE)).expect("a vocabulary"));
+    let compiled =
+        CompiledGrammar::new(&binding_grammar(BINDING_CASES[3].0), vocabulary, CompileOptions::default());
+    let mut matcher = compiled.expect("it compiles").matcher();
+    for length in [1, 20, 300] {
+        let word = "ab".repeat(length);
+        assert!(matcher.accept_bytes(format!("<{word}\n").as_bytes()).expect("no limit"));
+        // The word, the end of its line, and the end token.
+        let tokens = word.len() as u32 + 2;
+        assert_eq!(cost(&matcher), Some(tokens));
+        matcher.set_budget(Some(tokens)).expect("it suffices");
+        assert_eq!(matcher.mask().expect("no limit").iter().collect::<Vec<_>>(), [TokenId(u32::from(b'a'))]);
+        matcher.reset();
     }
 }
 

@@ -63,7 +63,7 @@ use grammask_engine::{
 use grammask_grammar::{Terminal, ValueCondition, ValueKind, ValueSupply};
 use grammask_vocabulary::Vocabulary;
 
-use completion::{Completions, ValueCompletions, ValueEscapes};
+use completion::{CompletionTables, ValueCompletions, ValueEscapes};
 use continuation::{Content, InternContinuations};
 use kernel::Kernel;
 use prediction::{ByteWithClass, Predictor};
@@ -99,6 +99,8 @@ pub struct Recognizer {
     counts_tokens: bool,
     /// Whether some values cannot be anonymous.
     depends_on_all_values: bool,
+    /// Whether an embedded engine has values.
+    has_embedded_values: bool,
     /// The number of terminals that count tokens.
     limited_count: usize,
     /// The initial state of each terminal as if it did not count tokens, if some terminal does.
@@ -127,10 +129,8 @@ struct Builder {
     continuations: Continuations,
     traces: Traces,
     remembered: Remembered,
-    /// Memo tables of shortest completions, once one was asked for.
-    completions: Option<Box<Completions>>,
-    /// The same with lengthened values.
-    lengthened: Option<Box<Completions>>,
+    /// Memo tables of shortest completions.
+    completions: CompletionTables,
     value_escapes: Option<ValueEscapes>,
     /// Memo tables of completions in grammars with values.
     value_completions: ValueCompletions,
@@ -238,8 +238,8 @@ impl Recognizer {
         };
         let has_embedded_values =
             |engine: &Arc<dyn Engine>| engine.anonymous_values().is_some() || engine.depends_on_all_values();
-        let depends_on_all_values =
-            form.values().iter().any(is_needed) || embedded.engines().iter().any(has_embedded_values);
+        let has_embedded_values = embedded.engines().iter().any(has_embedded_values);
+        let depends_on_all_values = form.values().iter().any(is_needed) || has_embedded_values;
         let uncounted_starts =
             if !counts_tokens { Box::default() } else { starts.iter().map(uncounted).collect() };
         let mut continuations = Continuations::default();
@@ -264,8 +264,7 @@ impl Recognizer {
             continuations,
             traces: Traces::default(),
             remembered: Remembered::new(&form, &abundant),
-            completions: None,
-            lengthened: None,
+            completions: CompletionTables::default(),
             value_escapes: None,
             value_completions: ValueCompletions::default(),
             anonymous: AnonymousSets::default(),
@@ -288,6 +287,7 @@ impl Recognizer {
         Ok(Self {
             counts_tokens,
             depends_on_all_values,
+            has_embedded_values,
             limited_count,
             uncounted_starts,
             form,
@@ -590,6 +590,10 @@ impl Engine for Recognizer {
         self.depends_on_all_values
     }
 
+    fn has_few_texts_of_values(&self, vocabulary: &Vocabulary, max: usize) -> Result<bool, LimitExceeded> {
+        self.compute_has_few_texts_of_values(vocabulary, max)
+    }
+
     fn anonymous_values(&self) -> Option<&dyn AnonymousValues> {
         self.has_values().then_some(self)
     }
@@ -658,7 +662,7 @@ impl Builder {
             + self.continuations.memory_bytes()
             + self.traces.memory_bytes()
             + self.remembered.memory_bytes()
-            + self.completions.iter().chain(&self.lengthened).map(|of| of.memory_bytes()).sum::<usize>()
+            + self.completions.memory_bytes()
             + self.value_completions.memory_bytes()
             + self.anonymous.memory_bytes()
     }

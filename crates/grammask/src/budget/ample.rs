@@ -20,6 +20,7 @@ pub(super) struct AmpleFacts {
     longest: OnceLock<Option<u32>>,
     pub(super) completions_are_shortest: OnceLock<bool>,
     pub(super) length_bounds_tokens: OnceLock<bool>,
+    pub(super) can_have_budget: OnceLock<bool>,
 }
 
 impl GrammarCache {

@@ -95,22 +95,22 @@ impl Matcher {
     ///
     /// # Errors
     /// When the budget does not suffice, with the least one that does; `no-completion` when no completion is known;
-    /// `unsupported-grammar` for bound texts, and for values that must repeat others, over large vocabularies; when a
-    /// limit is exceeded. The matcher is then unchanged.
+    /// `unsupported-grammar` over large vocabularies for names that many tokens can be a part of, and for values that must
+    /// repeat others; when a limit is exceeded. The matcher is then unchanged.
     pub fn set_budget(&mut self, tokens: Option<u32>) -> Result<(), BudgetError> {
         let mut state = self.state();
         state.tokens_left = match tokens {
             None => TokensLeft::UNLIMITED,
             Some(budget) if state.is_finished => TokensLeft::new(budget, 0),
-            Some(_) if !self.cache().can_have_budget() => {
-                return Err(BudgetError::Grammar(self.cache().no_budget()));
-            }
             Some(budget) => {
+                let cache = self.cache();
+                if !cache.can_have_budget().map_err(|limit| cache.limit_error(limit))? {
+                    return Err(BudgetError::Grammar(cache.no_budget()));
+                }
                 let minimum = self.tokens_to_finish()?;
                 if budget < minimum {
                     return Err(BudgetError::TooSmall { budget, minimum });
                 }
-                let cache = self.cache();
                 let left = cache.tokens_left(state.set, budget, &cache.deadline());
                 left.map_err(|limit| cache.limit_error(limit))?
             }
@@ -205,8 +205,8 @@ impl GrammarCache {
     }
 
     fn no_budget(&self) -> GrammarError {
-        let message = "bound texts, and values that must repeat others or differ inside a part with a maximum number of \
-             tokens, cannot have a budget over a vocabulary of more than 1,024 ids";
+        let message = "over a vocabulary of more than 1,024 ids a grammar cannot have a budget if many tokens are parts of \
+             bound texts, or if values must repeat others, or must differ inside a part with a maximum number of tokens";
         self.grammar_error(Diagnostic::error(Code::UnsupportedGrammar, message).help("leave out the budget"))
     }
 

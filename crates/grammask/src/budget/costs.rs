@@ -18,9 +18,9 @@ use crate::options::EndMode;
 const MAX_SEARCHED_SIZE: usize = 1024;
 /// The same where each text inside a value has its own cost: a search reaches many states.
 const MAX_SEARCHED_SIZE_WITH_VALUES: usize = 128;
-/// Maximum number of ids of a vocabulary for budgets where each text inside a value has its own cost: a mask takes a state
-/// for each token.
-const MAX_SIZE_WITH_VALUES: usize = 1024;
+/// Maximum number of prefixes of tokens inside values, for budgets where each text inside a value has its own cost: a mask
+/// takes a state and a completion for each of them.
+const MAX_TEXTS_OF_VALUES: usize = 1024;
 
 /// Maximum size of the states that a search or a spelling goes through. In ambiguous grammars the cost of a step grows
 /// with the product of the nonterminals that it predicts and of what follows them, so with the square of the size. The
@@ -100,8 +100,14 @@ impl GrammarCache {
     }
 
     /// Whether texts can have a budget.
-    pub(super) fn can_have_budget(&self) -> bool {
-        !self.engine().depends_on_all_values() || self.vocabulary().size() <= MAX_SIZE_WITH_VALUES
+    pub(super) fn can_have_budget(&self) -> Result<bool, LimitExceeded> {
+        let (facts, vocabulary) = (&self.costs().facts, self.vocabulary());
+        if let Some(&known) = facts.can_have_budget.get() {
+            return Ok(known);
+        }
+        let found = vocabulary.size() <= MAX_SEARCHED_SIZE
+            || self.engine().has_few_texts_of_values(vocabulary, MAX_TEXTS_OF_VALUES)?;
+        Ok(*facts.can_have_budget.get_or_init(|| found))
     }
 
     /// The number of tokens that finish the text of a state in which the text has not ended.

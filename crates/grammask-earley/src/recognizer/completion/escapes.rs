@@ -11,6 +11,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 use grammask_automata::{Automata, ByteSet, StateId};
 use grammask_diagnostics::LimitExceeded;
+use grammask_engine::SetId;
 use grammask_grammar::{NonterminalId, TerminalId, ValueEquality, ValueKind};
 
 use crate::lowering::{NormalForm, RightHandSide, Symbol};
@@ -68,6 +69,22 @@ impl Builder {
         Ok(self.value_escapes(context)?.added)
     }
 
+    /// The same, for the completion of a set: a value may have to repeat the longest named one that the scopes around its
+    /// items remember, or to be longer. It is at most twice that length, so that there are few tables.
+    pub(super) fn added_in_set(
+        &mut self,
+        context: CompletionContext<'_>,
+        set: SetId,
+    ) -> Result<Length, LimitExceeded> {
+        let added = self.added_value_length(context)?;
+        let longest = self.longest_named_value(context.recognizer, set);
+        if longest == 0 {
+            return Ok(added);
+        }
+        let sum = added.plus(Length::new(longest as u64)).finite();
+        Ok(sum.map_or(Length::INFINITE, |sum| Length::new(u64::from(sum).next_power_of_two())))
+    }
+
     /// Whether lengthened values differ from all values that a text remembers, after `bytes` more bytes.
     pub(super) fn lengthens_values(
         &mut self,
@@ -116,7 +133,7 @@ impl Builder {
 }
 
 /// The terminals in the texts of a symbol, outside of scopes inside them.
-fn terminals_of(form: &NormalForm, symbol: Symbol) -> Vec<TerminalId> {
+pub(super) fn terminals_of(form: &NormalForm, symbol: Symbol) -> Vec<TerminalId> {
     let mut terminals = Vec::new();
     let mut reached: FxHashSet<Symbol> = FxHashSet::from_iter([symbol]);
     let mut stack = vec![symbol];

@@ -16,9 +16,11 @@
 //! | `dots` | the shortest text from each dot to the end of its production |
 //! | `continuations` | the shortest text of each continuation |
 //! | `with_values` | completions in grammars with values that a text must not repeat |
+//! | `bound_texts` | how many tokens are inside texts that are bound to names |
 //! | `escapes` | how much longer a value may be that differs from remembered ones |
 //! | `bounds` | bounds of the lengths over all sets, and over the sets that some bytes reach |
 
+mod bound_texts;
 mod bounds;
 mod continuations;
 mod dots;
@@ -26,6 +28,8 @@ mod escapes;
 mod shortest;
 mod symbols;
 mod with_values;
+
+use std::collections::hash_map::Entry;
 
 use rustc_hash::FxHashMap;
 
@@ -57,9 +61,13 @@ use with_values::MAX_LENGTH;
 pub(super) use escapes::ValueEscapes;
 pub(super) use with_values::{CompletionContext, ValueCompletions};
 
+/// The memo tables of shortest completions, by the length that is added to each value.
+#[derive(Debug, Default)]
+pub(super) struct CompletionTables(FxHashMap<Length, Box<Completions>>);
+
 /// The memo tables of shortest completions, for one vocabulary.
 #[derive(Debug)]
-pub(super) struct Completions {
+struct Completions {
     words: ShortestWords,
     /// Whether every byte is a token by itself.
     spells_all_bytes: bool,
@@ -105,8 +113,8 @@ struct Parts<'a> {
 enum ValueLengths {
     /// The shortest ones, which may be remembered: lower bounds.
     Shortest,
-    /// Longer ones, of which one is not remembered: upper bounds.
-    Lengthened,
+    /// Longer ones by this number of bytes, of which one is not remembered: upper bounds.
+    Lengthened(Length),
 }
 
 /// The completions of all items of a set.
@@ -217,7 +225,7 @@ impl Recognizer {
             }
             max_length = Some(MAX_LENGTH);
         }
-        let lengths = ValueLengths::Lengthened;
+        let lengths = ValueLengths::Lengthened(builder.added_value_length(context)?);
         let (longest, growth) = builder.with_completions(context, lengths, |completions, parts| {
             let bounds = completions.bounds(Some(bytes), parts)?;
             Ok((bounds.longest(), bounds.growth()))
@@ -249,12 +257,7 @@ impl Builder {
         compute: impl FnOnce(&mut Completions, &mut Parts<'_>) -> Result<T, LimitExceeded>,
     ) -> Result<T, LimitExceeded> {
         let CompletionContext { recognizer, vocabulary, deadline, .. } = context;
-        let is_lengthened = lengths == ValueLengths::Lengthened && recognizer.has_values();
-        let added = match is_lengthened {
-            true => self.added_value_length(context)?,
-            false => Length::ZERO,
-        };
-        let Self { stepper, continuations, completions, lengthened, set_parts, .. } = self;
+        let Self { stepper, continuations, completions: CompletionTables(tables), set_parts, .. } = self;
         let Stepper { automata, embedded, predictor, limited, .. } = stepper;
         let (left_corners, starts) = predictor.parts();
         let mut parts = Parts {
@@ -270,10 +273,13 @@ impl Builder {
             token_matches: &recognizer.token_matches,
             deadline,
         };
-        let completions = if is_lengthened { lengthened } else { completions };
-        let completions = match completions {
-            Some(completions) => completions,
-            None => completions.insert(Box::new(Completions::new(&mut parts, added)?)),
+        let added = match lengths {
+            ValueLengths::Lengthened(added) if recognizer.has_values() => added,
+            _ => Length::ZERO,
+        };
+        let completions = match tables.entry(added) {
+            Entry::Occupied(entry) => entry.into_mut(),
+            Entry::Vacant(entry) => entry.insert(Box::new(Completions::new(&mut parts, added)?)),
         };
         compute(completions, &mut parts)
     }
@@ -286,7 +292,8 @@ impl Builder {
         if !recognizer.counts_tokens {
             return Ok(true);
         }
-        if let Some(known) = self.completions.as_ref().and_then(|completions| completions.counted_can_end) {
+        let CompletionTables(tables) = &self.completions;
+        if let Some(known) = tables.get(&Length::ZERO).and_then(|completions| completions.counted_can_end) {
             return Ok(known);
         }
         let shortest = self.with_completions(context, ValueLengths::Shortest, |completions, _| {
@@ -312,10 +319,10 @@ impl Builder {
                 _ => false,
             };
         }
-        if let Some(completions) = &mut self.completions {
+        self.with_completions(context, ValueLengths::Shortest, |completions, _| {
             completions.counted_can_end = Some(can_end);
-        }
-        Ok(can_end)
+            Ok(can_end)
+        })
     }
 
     fn set_completion(
@@ -349,12 +356,12 @@ impl Builder {
         set: SetId,
         depth: usize,
     ) -> Result<Length, LimitExceeded> {
-        let lengths = ValueLengths::Lengthened;
+        let added = self.added_value_length(context)?;
+        let lengths = ValueLengths::Lengthened(added);
         let mut longest = self.set_completion(context, lengths, set)?.longest;
         if !context.recognizer.has_values() {
             return Ok(longest);
         }
-        let added = self.added_value_length(context)?;
         for item in self.items(context.recognizer.set(set)) {
             if item.state.is_in_value() {
                 if depth == MAX_OPEN_VALUES {
@@ -369,13 +376,14 @@ impl Builder {
         Ok(longest)
     }
 
-    /// The shortest text from an item, not inside a value, to the end of its production, with lengthened values.
+    /// The shortest text from an item, not inside a value, to the end of its production.
     fn item_completion(
         &mut self,
         context: CompletionContext<'_>,
+        lengths: ValueLengths,
         item: Item,
     ) -> Result<Shortest, LimitExceeded> {
-        self.with_completions(context, ValueLengths::Lengthened, |completions, parts| {
+        self.with_completions(context, lengths, |completions, parts| {
             Ok(completions.item(item, parts)?.shortest)
         })
     }
@@ -403,7 +411,8 @@ impl Builder {
         bytes: usize,
     ) -> Result<Length, LimitExceeded> {
         let items = self.items(context.recognizer.set(set));
-        self.with_completions(context, ValueLengths::Lengthened, |completions, parts| {
+        let lengths = ValueLengths::Lengthened(self.added_value_length(context)?);
+        self.with_completions(context, lengths, |completions, parts| {
             let Completions { continuations, texts, dots, .. } = completions;
             let mut longest = Length::ZERO;
             for item in items {
@@ -418,6 +427,13 @@ impl Builder {
             }
             Ok(longest)
         })
+    }
+}
+
+impl CompletionTables {
+    /// Estimated memory in bytes.
+    pub(super) fn memory_bytes(&self) -> usize {
+        self.0.values().map(|completions| completions.memory_bytes()).sum()
     }
 }
 
@@ -499,7 +515,7 @@ impl Completions {
         Ok(CoreCompletion { shortest, longest: shortest.length })
     }
 
-    pub(super) fn memory_bytes(&self) -> usize {
+    fn memory_bytes(&self) -> usize {
         self.words.memory_bytes()
             + self.texts.memory_bytes()
             + self.dots.memory_bytes()

@@ -5,7 +5,7 @@ use grammask_vocabulary::TokenId;
 
 /// A number of steps; infinite where no text can be spelled. Lengths of 2^32 - 1 steps or more, which no budget
 /// admits, are infinite too.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(super) struct Length(u32);
 
 impl Length {

@@ -21,11 +21,10 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use grammask_automata::ByteSet;
 use grammask_diagnostics::{Deadline, LimitExceeded};
 use grammask_engine::{CompletionStep, SetId, ShortestCompletion};
-use grammask_grammar::ValueKind;
 use grammask_vocabulary::Vocabulary;
 
 use super::super::kernel::Item;
-use super::super::remembered::{MAX_OPEN_VALUES, ValueSetId, ValueState};
+use super::super::remembered::{MAX_OPEN_VALUES, ValueGoal};
 use super::super::{Builder, Recognizer};
 use super::shortest::{FirstStep, Length, Shortest};
 use super::{ValueLengths, spelled_bytes};
@@ -47,7 +46,7 @@ pub(in super::super) struct ValueCompletions {
     bounds: FxHashMap<SetId, Shortest>,
     /// Sets of which the completion without conditions is legal.
     legal: FxHashSet<SetId>,
-    values: FxHashMap<(ValueState, ValueSetId, ValueKind), Shortest>,
+    values: FxHashMap<ValueGoal, Shortest>,
 }
 
 impl ValueCompletions {
@@ -56,7 +55,7 @@ impl ValueCompletions {
         let entry = size_of::<(SetId, Shortest)>() + 1;
         (self.completions.capacity() + self.bounds.capacity()) * entry
             + self.legal.capacity() * (size_of::<SetId>() + 1)
-            + self.values.capacity() * (size_of::<(ValueState, ValueSetId, ValueKind, Shortest)>() + 1)
+            + self.values.capacity() * (size_of::<(ValueGoal, Shortest)>() + 1)
     }
 }
 
@@ -102,8 +101,9 @@ struct TextSearch<N> {
     max_expanded: usize,
 }
 
-/// What a byte leads to in a search.
+/// A byte after a node, and what it leads to in a search.
 struct SearchedStep<N> {
+    byte: u8,
     /// Whether the text after the byte is as required.
     is_found: bool,
     /// The node after the byte, and a lower bound of the length of the rest.
@@ -203,13 +203,15 @@ impl Builder {
         }
         if context.vocabulary.size() <= MAX_SEARCHED_SIZE && !context.recognizer.names_tokens {
             let search = TextSearch { start: set, bound: bound.length, max_expanded: MAX_EXPANDED };
-            let result = self.search_shortest(context, search, |builder, set, byte| {
-                let Some(next) = builder.step_inside(context.recognizer, set, byte)? else {
-                    return Ok(SearchedStep { is_found: false, next: None });
-                };
-                let is_found = context.recognizer.set(next).data.ends();
-                let rest = builder.completion_bound(context, next)?.length;
-                Ok(SearchedStep { is_found, next: Some((next, rest)) })
+            let result = self.search_shortest(context, search, |builder, set| {
+                let mut steps = Vec::new();
+                for byte in context.bytes().iter() {
+                    let Some(next) = builder.step_inside(context.recognizer, set, byte)? else { continue };
+                    let is_found = context.recognizer.set(next).data.ends();
+                    let rest = builder.completion_bound(context, next)?.length;
+                    steps.push(SearchedStep { byte, is_found, next: Some((next, rest)) });
+                }
+                Ok(steps)
             })?;
             match result {
                 SearchResult::Found(text) => return Ok(Some(Beginning::Text(text))),
@@ -217,14 +219,15 @@ impl Builder {
                 SearchResult::GaveUp => {}
             }
         }
+        let lengths = ValueLengths::Lengthened(self.added_in_set(context, set)?);
         let mut candidates = Vec::new();
         for item in self.scans(context.recognizer, set)? {
             let own = match item.state.is_in_value() {
                 true => self.value_text(context, item, depth)?,
-                false => self.item_completion(context, item)?,
+                false => self.item_completion(context, lengths, item)?,
             };
             if own != Shortest::NONE {
-                let rest = self.rest_length(context, ValueLengths::Lengthened, item.continuation)?;
+                let rest = self.rest_length(context, lengths, item.continuation)?;
                 candidates.push(own.then(rest));
             }
         }
@@ -309,7 +312,7 @@ impl Builder {
                 }
                 Some(true) => self.bound_of_items(context, state.set, depth + 1)?,
                 Some(false) => Shortest::NONE,
-                None => self.search_value(context, state, remembered, kind)?,
+                None => self.search_value(context, ValueGoal { state, remembered, kind })?,
             };
             shortest = shortest.min(text);
         }
@@ -320,28 +323,35 @@ impl Builder {
     fn search_value(
         &mut self,
         context: CompletionContext<'_>,
-        from: ValueState,
-        remembered: ValueSetId,
-        kind: ValueKind,
+        goal: ValueGoal,
     ) -> Result<Shortest, LimitExceeded> {
-        let key = (from, remembered, kind);
-        if let Some(&known) = self.value_completions.values.get(&key) {
+        let ValueGoal { state: from, remembered, kind } = goal;
+        if let Some(&known) = self.value_completions.values.get(&goal) {
             return Ok(known);
         }
-        let bound = self.bound_of_items(context, from.set, 0)?.length;
+        let bound = self.bound_of_items(context, from.set, 0)?;
+        if self.follow_value(context, goal, bound)? {
+            self.value_completions.values.insert(goal, bound);
+            return Ok(bound);
+        }
         let max_expanded = MAX_EXPANDED + EXPANDED_PER_VALUE * self.remembered.set_len(remembered);
-        let search = TextSearch { start: from, bound, max_expanded };
-        let result = self.search_shortest(context, search, |builder, state, byte| {
-            let none = SearchedStep { is_found: false, next: None };
-            let Some(next) = builder.step_value(context.recognizer, state, byte)? else { return Ok(none) };
-            let set = &context.recognizer.set(next.set).data;
-            let (ends, is_final) = (set.ends(), set.is_final());
-            let is_found = ends && builder.is_satisfied(next, remembered, kind);
-            if is_final || builder.is_decided(next, remembered, kind) == Some(false) {
-                return Ok(SearchedStep { is_found, next: None });
+        let search = TextSearch { start: from, bound: bound.length, max_expanded };
+        let result = self.search_shortest(context, search, |builder, state| {
+            let mut steps = Vec::new();
+            let bytes = builder.decisive_bytes(state, remembered, kind).intersection(context.bytes());
+            for byte in bytes.iter() {
+                let Some(next) = builder.step_value(context.recognizer, state, byte)? else { continue };
+                let set = &context.recognizer.set(next.set).data;
+                let (ends, is_final) = (set.ends(), set.is_final());
+                let is_found = ends && builder.is_satisfied(next, remembered, kind);
+                let is_last = is_final || builder.is_decided(next, remembered, kind) == Some(false);
+                let next = match is_last {
+                    true => None,
+                    false => Some((next, builder.bound_of_items(context, next.set, 0)?.length)),
+                };
+                steps.push(SearchedStep { byte, is_found, next });
             }
-            let rest = builder.bound_of_items(context, next.set, 0)?.length;
-            Ok(SearchedStep { is_found, next: Some((next, rest)) })
+            Ok(steps)
         })?;
         let found = match result {
             SearchResult::Found(text) => {
@@ -349,20 +359,42 @@ impl Builder {
             }
             SearchResult::None | SearchResult::GaveUp => Shortest::NONE,
         };
-        self.value_completions.values.insert(key, found);
+        self.value_completions.values.insert(goal, found);
         Ok(found)
     }
 
-    /// The smallest of the shortest nonempty texts from a node to one that is as required, where `step` says what a byte
-    /// leads to. Nodes are left in the order of the lengths of the texts through them, then of the texts.
+    /// Whether the shortest text of a value satisfies its condition.
+    fn follow_value(
+        &mut self,
+        context: CompletionContext<'_>,
+        ValueGoal { mut state, remembered, kind }: ValueGoal,
+        mut bound: Shortest,
+    ) -> Result<bool, LimitExceeded> {
+        while bound != Shortest::NONE {
+            context.deadline.check()?;
+            let CompletionStep::Byte(byte) = bound.first.step() else { break };
+            let Some(next) = self.step_value(context.recognizer, state, byte)? else { break };
+            if bound.length == Length::new(1) {
+                return Ok(self.is_satisfied(next, remembered, kind));
+            }
+            if let Some(decided) = self.is_decided(next, remembered, kind) {
+                return Ok(decided);
+            }
+            state = next;
+            bound = self.bound_of_items(context, state.set, 0)?;
+        }
+        Ok(false)
+    }
+
+    /// The smallest of the shortest nonempty texts from a node to one that is as required, where `expand` lists the steps
+    /// of a node. Nodes are left in the order of the lengths of the texts through them, then of the texts.
     fn search_shortest<N: Copy + Eq + Hash + Ord>(
         &mut self,
         context: CompletionContext<'_>,
         TextSearch { start, bound, max_expanded }: TextSearch<N>,
-        mut step: impl FnMut(&mut Self, N, u8) -> Result<SearchedStep<N>, LimitExceeded>,
+        mut expand: impl FnMut(&mut Self, N) -> Result<Vec<SearchedStep<N>>, LimitExceeded>,
     ) -> Result<SearchResult, LimitExceeded> {
         let mut queue = BinaryHeap::from([Reverse((bound, Vec::new(), Some(start)))]);
-        let bytes = context.bytes();
         let mut expanded: FxHashSet<N> = FxHashSet::default();
         while let Some(Reverse((_, text, node))) = queue.pop() {
             let Some(node) = node else { return Ok(SearchResult::Found(text)) };
@@ -374,8 +406,7 @@ impl Builder {
             }
             context.deadline.check()?;
             let read = Length::new(text.len() as u64 + 1);
-            for byte in bytes.iter() {
-                let SearchedStep { is_found, next } = step(self, node, byte)?;
+            for SearchedStep { byte, is_found, next } in expand(self, node)? {
                 let longer = || text.iter().copied().chain([byte]).collect::<Vec<u8>>();
                 if is_found {
                     queue.push(Reverse((read, longer(), None)));

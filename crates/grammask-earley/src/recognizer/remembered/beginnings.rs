@@ -91,6 +91,10 @@ impl Values {
                 let plain = next.and_then(|byte| u8::try_from(byte).ok()).unwrap_or(b'"');
                 ByteSet::single(plain).union(ByteSet::single(b'\\'))
             }
+            (None, Token::Text(text), &Value::Text(whole)) => {
+                let next = self.chains.get(whole, self.chains.len(text));
+                next.and_then(|byte| u8::try_from(byte).ok()).map_or(ByteSet::EMPTY, ByteSet::single)
+            }
             (None, Token::None, Value::String(_)) => {
                 b"\" \t\r\n".iter().fold(ByteSet::EMPTY, |bytes, &byte| bytes.union(ByteSet::single(byte)))
             }

@@ -13,14 +13,15 @@ use std::sync::Arc;
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use grammask_diagnostics::LimitExceeded;
+use grammask_engine::SetId;
 use grammask_grammar::ValueKind;
 
 use super::super::continuation::{Content, ContinuationId, Continuations, InternContinuations};
 use super::super::{Builder, Recognizer};
-use super::Environment;
 use super::json::PrefixId;
 use super::scopes::Ahead;
 use super::value_set::ValueSetId;
+use super::{Environment, Remembered};
 
 /// The environments of wrappers.
 #[derive(Debug, Default)]
@@ -29,6 +30,8 @@ pub(super) struct Environments {
     wrappers: FxHashMap<Environment, ContinuationId>,
     /// The ends of scopes that continuations lead to.
     ends: FxHashMap<ContinuationId, Arc<[ScopeEnd]>>,
+    /// For each continuation the length of the longest named value in the environments that it leads to.
+    longest_named: FxHashMap<ContinuationId, usize>,
 }
 
 impl Environments {
@@ -54,7 +57,9 @@ impl Environments {
     /// Estimated memory, in bytes.
     pub(super) fn memory_bytes(&self) -> usize {
         let entry = size_of::<(ContinuationId, Environment)>() + 1;
-        (self.of_wrapper.capacity() + self.wrappers.capacity()) * entry + self.ends.capacity() * 96
+        (self.of_wrapper.capacity() + self.wrappers.capacity()) * entry
+            + self.ends.capacity() * 96
+            + self.longest_named.capacity() * (size_of::<(ContinuationId, usize)>() + 1)
     }
 }
 
@@ -104,6 +109,49 @@ impl Builder {
         let ends: Arc<[ScopeEnd]> = ends.into();
         environments.ends.insert(continuation, ends.clone());
         ends
+    }
+
+    /// The length in bytes of the longest value with a name that a set refers to: a remembered one, of all scopes around its
+    /// items, or the beginning of one that the text is inside of.
+    pub(in super::super) fn longest_named_value(&mut self, recognizer: &Recognizer, set: SetId) -> usize {
+        if !self.remembered.scopes.has_names() {
+            return 0;
+        }
+        let mut longest = 0;
+        for item in self.items(recognizer.set(set)) {
+            if item.state.is_in_value() {
+                let prefix = self.remembered.state(item.state).prefix;
+                longest = longest.max(self.remembered.values.named_length(prefix));
+            }
+            longest = longest.max(self.longest_named_after(recognizer, item.continuation));
+        }
+        longest
+    }
+
+    /// The length of the longest named value in the environments that a continuation leads to. Memoised.
+    fn longest_named_after(&mut self, recognizer: &Recognizer, continuation: ContinuationId) -> usize {
+        let Self { remembered: Remembered { environments, sets, values, .. }, continuations, .. } = self;
+        let mut longest = 0;
+        let mut visited = FxHashSet::from_iter([continuation]);
+        let mut stack = vec![continuation];
+        while let Some(current) = stack.pop() {
+            if let Some(&known) = environments.longest_named.get(&current) {
+                longest = longest.max(known);
+                continue;
+            }
+            for (dot, next) in continuations.get(current).entries() {
+                if recognizer.form.is_scope_end(dot) {
+                    let remembered = sets.values(environments.get(next).set);
+                    let lengths = remembered.map(|value| values.named_length_of_value(value));
+                    longest = longest.max(lengths.max().unwrap_or(0));
+                }
+                if visited.insert(next) {
+                    stack.push(next);
+                }
+            }
+        }
+        environments.longest_named.insert(continuation, longest);
+        longest
     }
 
     /// The continuation after a complete value, given its text, where `continuation` is that of its item; `None` if the

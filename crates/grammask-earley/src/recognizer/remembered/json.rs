@@ -144,6 +144,10 @@ impl Values {
     pub(super) const EMPTY_JSON: PrefixId = PrefixId(1);
     /// The prefix of texts that begin no remembered value.
     pub(super) const DIVERGED: PrefixId = PrefixId(2);
+    /// What has been read of an anonymous value.
+    pub(super) const ANONYMOUS_PREFIX: PrefixId = PrefixId(3);
+    /// An anonymous value.
+    pub(super) const ANONYMOUS: ValueId = ValueId(0);
 
     /// The empty prefix of texts with a name.
     pub(super) fn empty_named(&mut self, name: u16) -> PrefixId {
@@ -173,10 +177,14 @@ impl Values {
             _ => 0,
         }
     }
-    /// What has been read of an anonymous value.
-    pub(super) const ANONYMOUS_PREFIX: PrefixId = PrefixId(3);
-    /// An anonymous value.
-    pub(super) const ANONYMOUS: ValueId = ValueId(0);
+
+    /// Length of a value with a name, in bytes.
+    pub(super) fn named_length_of_value(&self, value: ValueId) -> usize {
+        match *self.value(value) {
+            Value::Text(text) => (self.chains.len(text) as usize).saturating_sub(1),
+            _ => 0,
+        }
+    }
 
     pub(super) fn prefix(&self, id: PrefixId) -> Prefix {
         self.prefixes[id.index()]

@@ -7,6 +7,7 @@
 
 use rustc_hash::FxHashMap;
 
+use grammask_automata::ByteSet;
 use grammask_diagnostics::LimitExceeded;
 use grammask_grammar::ValueKind;
 
@@ -21,17 +22,23 @@ use super::value_set::ValueSetId;
 /// digits: inside values that are remembered in turn, each number of zeros is a state of its own.
 const SHORTENED_SHARE: usize = 50;
 
-/// A state, the remembered values, and the kind of the condition.
-type LivenessKey = (ValueState, ValueSetId, ValueKind);
+/// The condition on the rest of a value.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(in super::super) struct ValueGoal {
+    /// Before or inside the value.
+    pub(in super::super) state: ValueState,
+    pub(in super::super) remembered: ValueSetId,
+    pub(in super::super) kind: ValueKind,
+}
 
 /// Results of searches.
 #[derive(Debug, Default)]
-pub(super) struct LivenessMemo(FxHashMap<LivenessKey, bool>);
+pub(super) struct LivenessMemo(FxHashMap<ValueGoal, bool>);
 
 impl LivenessMemo {
     /// Estimated memory, in bytes.
     pub(super) fn memory_bytes(&self) -> usize {
-        self.0.capacity() * (size_of::<(LivenessKey, bool)>() + 1)
+        self.0.capacity() * (size_of::<(ValueGoal, bool)>() + 1)
     }
 }
 
@@ -74,7 +81,7 @@ impl Builder {
         if let Some(known) = self.is_decided(state, remembered, kind) {
             return Ok(known);
         }
-        let key = (state, remembered, kind);
+        let key = ValueGoal { state, remembered, kind };
         if let Some(&known) = self.remembered.liveness.0.get(&key) {
             return Ok(known);
         }
@@ -100,6 +107,21 @@ impl Builder {
         (!tables.can_repeat(state.prefix, remembered)).then_some(kind != ValueKind::Repeated)
     }
 
+    /// The bytes after which a value may still satisfy the condition.
+    pub(in super::super) fn decisive_bytes(
+        &self,
+        state: ValueState,
+        remembered: ValueSetId,
+        kind: ValueKind,
+    ) -> ByteSet {
+        if kind != ValueKind::Repeated {
+            return ByteSet::ALL;
+        }
+        let tables = &self.remembered;
+        let next = tables.sets.values(remembered).map(|value| tables.values.next_bytes(state.prefix, value));
+        next.fold(ByteSet::EMPTY, ByteSet::union)
+    }
+
     /// Whether a remembered value can begin with the text of a value so far.
     pub(in super::super) fn can_repeat(&self, state: ValueState, remembered: ValueSetId) -> bool {
         self.remembered.can_repeat(state.prefix, remembered)
@@ -121,7 +143,8 @@ impl Builder {
             if frontier.len() > self.limits.set_items || shortened > self.limits.set_items / SHORTENED_SHARE {
                 return Err(LimitExceeded::new("set_items", self.limits.set_items));
             }
-            for byte in bytes_by_preference() {
+            let bytes = self.decisive_bytes(state, remembered, kind);
+            for byte in bytes_by_preference().filter(|&byte| bytes.contains(byte)) {
                 let Some(next) = self.step_value(recognizer, state, byte)? else { continue };
                 has_exponents |= self.remembered.values.is_in_exponent(next.prefix);
                 let set = &recognizer.set(next.set).data;

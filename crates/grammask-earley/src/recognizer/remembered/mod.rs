@@ -70,6 +70,7 @@ pub(super) use abundance::Abundance;
 pub(super) use anonymous::AnonymousSets;
 pub(super) use counting::first_bytes;
 pub(crate) use json::PrefixId;
+pub(super) use liveness::ValueGoal;
 pub(crate) use open::{CompletingNode, OpenValue, RepeatingNodes};
 pub(super) use value_set::ValueSetId;
 
