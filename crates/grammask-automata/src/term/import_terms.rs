@@ -43,17 +43,17 @@ impl Terms {
 
     /// The subterms of `roots`, operands first.
     fn subterms(&self, roots: &[TermId]) -> Vec<TermId> {
-        let mut found: FxHashSet<TermId> = FxHashSet::default();
-        let mut stack: Vec<TermId> = roots.to_vec();
-        while let Some(term) = stack.pop() {
-            if found.insert(term) {
-                let _ = self.get(term).map_operands(|part| {
-                    stack.push(part);
-                    part
-                });
-            }
+        let mut seen: FxHashSet<TermId> = roots.iter().copied().collect();
+        let mut found: Vec<TermId> = seen.iter().copied().collect();
+        let mut visited = 0;
+        while let Some(&term) = found.get(visited) {
+            visited += 1;
+            self.get(term).for_each_operand(|part| {
+                if seen.insert(part) {
+                    found.push(part);
+                }
+            });
         }
-        let mut found: Vec<TermId> = found.into_iter().collect();
         // A term has a higher id than its operands.
         found.sort_unstable();
         found
@@ -61,6 +61,18 @@ impl Terms {
 }
 
 impl Term {
+    fn for_each_operand(&self, mut visit: impl FnMut(TermId)) {
+        match self {
+            &Self::Concat(head, tail) => {
+                visit(head);
+                visit(tail);
+            }
+            Self::Union(parts) | Self::Intersection(parts) => parts.iter().copied().for_each(visit),
+            &(Self::Complement(term) | Self::FirstMatch(term) | Self::Repeat { term, .. }) => visit(term),
+            Self::Nothing | Self::Epsilon | Self::Bytes(_) | Self::Literal(_) | Self::Table { .. } => {}
+        }
+    }
+
     /// The same operation with other operands.
     fn map_operands(&self, mut replace: impl FnMut(TermId) -> TermId) -> Self {
         match self {
