@@ -8,11 +8,14 @@ from __future__ import annotations
 
 import argparse
 import itertools
+import multiprocessing
 import os
 import random
 import sys
 import time
+from functools import partial
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 sys.path.insert(0, str(Path(__file__).parent))
 
@@ -20,6 +23,9 @@ import grammask
 from comparison import cases, vocabularies
 from json_schema import cases as schema_cases
 from suite_results import Section, Stamp, SuiteResults, Table, add_record_option
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 _DATA = Path(os.environ.get("GRAMMASK_DATA", Path(__file__).parents[2] / "shared" / "data"))
 _KEYS = """
@@ -135,11 +141,26 @@ class Soak:
                     if not matcher.accept(token):
                         break
         self.add(
-            f"{compiled_count:,} schemas of MaskBench, compile cache of {max_bytes >> 20} MiB",
+            f"{compiled_count:,} schemas of MaskBench, compile cache of {max_bytes >> 20:,} MiB",
             cache.stats()["bytes"] + self.vocabulary.cache_bytes,
             resident_mib() - before,
             time.process_time() - start,
         )
+
+    def in_child(self, work: Callable[[], None]) -> None:
+        """Add the row of ``work`` from a process of its own, where it cannot use memory that other work has freed."""
+        context = multiprocessing.get_context("fork")
+        receiver, sender = context.Pipe(duplex=False)
+
+        def run() -> None:
+            work()
+            sender.send(self.rows[-1])
+
+        process = context.Process(target=run)
+        process.start()
+        sender.close()
+        self.rows.append(receiver.recv())
+        process.join()
 
     def add(self, work: str, tables: int, grown: float, seconds: float) -> None:
         """Add and print a row."""
@@ -159,9 +180,9 @@ def main() -> None:
     options = parser.parse_args()
     soak = Soak(options.vocabulary, options.budget_mib << 20)
     print(f"budget {options.budget_mib} MiB per grammar; work | tables MiB | resident growth MiB | CPU s")
-    # First, while no memory of other work can be used again.
     if options.schemas.is_dir():
-        soak.schemas(options.schemas, 900, 16 << 20)
+        for max_bytes in (16 << 20, 1 << 30):
+            soak.in_child(partial(soak.schemas, options.schemas, 900, max_bytes))
     else:
         print(f"{options.schemas} is no folder of schemas")
     soak.tokens(options.tokens, seed=1)

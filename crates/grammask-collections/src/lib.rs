@@ -6,6 +6,7 @@
 //! | [`state_table`] | interned states of a lazy automaton with memoised transitions, on the same storage |
 //! | [`incremental_hash_table`] | interning: a hash table of ids with incremental resizing |
 //! | [`segmented_vec`] | a vector in segments, whose growth moves nothing |
+//! | [`mod@reserve`] | growth of vectors by a quarter |
 //! | [`small_map`] | a map with few, short keys |
 //! | [`graph`] | strongly connected components |
 //! | [`id_type!`] | id newtypes |
@@ -19,6 +20,7 @@ pub mod append_only_vec;
 pub mod graph;
 mod id_type;
 pub mod incremental_hash_table;
+pub mod reserve;
 pub mod segmented_array;
 pub mod segmented_vec;
 pub mod small_map;

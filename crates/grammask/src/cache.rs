@@ -5,7 +5,7 @@
 //! and the old caches are dropped with the last matcher that uses them.
 
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
-use std::sync::{Arc, RwLock};
+use std::sync::{Arc, OnceLock, RwLock};
 use std::time::Duration;
 
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -175,7 +175,8 @@ pub struct GrammarCache {
     source: Arc<dyn MaskSource>,
     masks: MaskCache,
     forced: ForcedBytes,
-    costs: CostCache,
+    /// Created for the first text with a budget.
+    costs: OnceLock<Box<CostCache>>,
     vocabulary: Arc<Vocabulary>,
     options: CompileOptions,
     text: Arc<str>,
@@ -218,7 +219,7 @@ impl GrammarCache {
             source,
             masks: MaskCache::default(),
             forced: ForcedBytes::default(),
-            costs: CostCache::default(),
+            costs: OnceLock::new(),
             vocabulary,
             options: options.clone(),
             text,
@@ -299,7 +300,7 @@ impl GrammarCache {
     #[must_use]
     pub fn memory_bytes(&self) -> usize {
         let masks = self.masks.memory_bytes() + self.source.summary_bytes();
-        self.engine.memory_bytes() + masks + self.costs.memory_bytes()
+        self.engine.memory_bytes() + masks + self.costs.get().map_or(0, |costs| costs.memory_bytes())
     }
 
     /// Whether the grammar should begin fresh caches.
@@ -320,7 +321,7 @@ impl GrammarCache {
     }
 
     pub(crate) fn costs(&self) -> &CostCache {
-        &self.costs
+        self.costs.get_or_init(Box::default)
     }
 
     pub(crate) fn vocabulary(&self) -> &Vocabulary {
@@ -351,7 +352,7 @@ impl GrammarCache {
     /// Numbers of masks under token budgets, and the memory of budgets.
     #[must_use]
     pub fn budget_statistics(&self) -> BudgetStatistics {
-        self.costs.statistics()
+        self.costs.get().map(|costs| costs.statistics()).unwrap_or_default()
     }
 
     pub(crate) fn forced_bytes(&self) -> &ForcedBytes {

@@ -2,6 +2,8 @@
 
 use rustc_hash::FxHashMap;
 
+use grammask_collections::reserve::reserve;
+
 use super::derive::DerivativeTask;
 use crate::byte_set::ByteSet;
 use crate::term::arena::TermId;
@@ -73,6 +75,7 @@ impl DerivativeMemo {
         }
         self.generation += 1;
         if self.derivatives.len() < count {
+            reserve(&mut self.derivatives, count);
             self.derivatives.resize(count, (0, TermId::NOTHING));
         }
     }

@@ -4,13 +4,16 @@
 //! when a byte of it is first read; from then on a step is two table lookups. Steps into dead states are not taken:
 //! liveness is decided when a state is first reached (see [`super::liveness`]).
 
+use std::hash::BuildHasher;
 use std::sync::Arc;
 
-use rustc_hash::FxHashMap;
+use rustc_hash::FxBuildHasher;
 
 use crate::byte_set::ByteSet;
 use crate::dfa::table::TableState;
 use crate::term::arena::{TableId, TermId, Terms};
+use grammask_collections::incremental_hash_table::IncrementalHashTable;
+use grammask_collections::reserve::{reserve, reserve_one};
 use grammask_diagnostics::LimitExceeded;
 
 /// A live state of [`Automata`].
@@ -78,9 +81,9 @@ impl TransitionRow {
     }
 }
 
-/// The transition of one class of bytes.
-#[derive(Clone, Copy, Debug)]
-enum MemoCell {
+/// The memoised transition of one class of bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum LazyTransition {
     /// Not computed.
     Unknown,
     /// There is no live target.
@@ -91,10 +94,42 @@ enum MemoCell {
     Candidate(StateId),
 }
 
+/// A [`LazyTransition`] in 4 bytes, since an automaton has several per state: 0 is unknown, 1 is dead, and the number of
+/// a target, plus one, is above the bit of the live ones.
+#[derive(Clone, Copy, Debug)]
+struct MemoCell(u32);
+
+/// Maximum number of states whose numbers fit into a [`MemoCell`].
+const MAX_CELL_STATES: usize = (u32::MAX >> 1) as usize;
+
+impl MemoCell {
+    const UNKNOWN: Self = Self(0);
+
+    fn new(transition: LazyTransition) -> Self {
+        Self(match transition {
+            LazyTransition::Unknown => 0,
+            LazyTransition::Dead => 1,
+            LazyTransition::Candidate(target) => (target.0 + 1) << 1,
+            LazyTransition::Live(target) => (target.0 + 1) << 1 | 1,
+        })
+    }
+
+    #[inline]
+    fn transition(self) -> LazyTransition {
+        match self.0 {
+            0 => LazyTransition::Unknown,
+            1 => LazyTransition::Dead,
+            target if target & 1 == 1 => LazyTransition::Live(StateId((target >> 1) - 1)),
+            target => LazyTransition::Candidate(StateId((target >> 1) - 1)),
+        }
+    }
+}
+
 /// The byte classes of all states with one set of boundaries.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 struct BoundaryClasses {
-    class_of: Box<[u8; 256]>,
+    boundaries: ByteSet,
+    class_of: [u8; 256],
     /// The first byte of each class.
     starts: Box<[u8]>,
 }
@@ -103,17 +138,33 @@ impl BoundaryClasses {
     fn new(boundaries: ByteSet) -> Self {
         let mut starts = vec![0];
         starts.extend(boundaries.iter().filter(|&byte| byte > 0));
-        let mut class_of = Box::new([0; 256]);
+        let mut class_of = [0; 256];
         for (class, &start) in starts.iter().enumerate().skip(1) {
             // Each class has at least one byte, so there are at most 256.
             class_of[usize::from(start)..].fill(class as u8);
         }
-        Self { class_of, starts: starts.into() }
+        Self { boundaries, class_of, starts: starts.into() }
     }
 
     fn bytes(&self, class: usize) -> ByteSet {
         let end = self.starts.get(class + 1).map_or(u8::MAX, |next| next - 1);
         ByteSet::range(self.starts[class], end)
+    }
+}
+
+/// The state of a term, if it has one, in 4 bytes: the number plus one.
+#[derive(Clone, Copy, Debug)]
+struct TermState(u32);
+
+impl TermState {
+    const NONE: Self = Self(0);
+
+    fn new(state: StateId) -> Self {
+        Self(state.0 + 1)
+    }
+
+    fn get(self) -> Option<StateId> {
+        self.0.checked_sub(1).map(StateId)
     }
 }
 
@@ -124,10 +175,11 @@ pub struct Automata {
     max_states: usize,
     states: Vec<LazyState>,
     /// The state of each term, if it has one.
-    state_of: Vec<Option<StateId>>,
+    state_of: Vec<TermState>,
     cells: Vec<MemoCell>,
-    byte_classes: Vec<BoundaryClasses>,
-    byte_classes_of: FxHashMap<ByteSet, u32>,
+    /// Shared by the copies of an automaton.
+    byte_classes: Vec<Arc<BoundaryClasses>>,
+    byte_classes_of: IncrementalHashTable,
     /// The last paths that the liveness search found to live states.
     live_paths: Vec<Arc<[u8]>>,
 }
@@ -138,13 +190,12 @@ impl Automata {
     pub fn new(terms: Terms, max_states: usize) -> Self {
         Self {
             terms,
-            // State ids are 32 bits wide.
-            max_states: max_states.min(u32::MAX as usize),
+            max_states: max_states.min(MAX_CELL_STATES),
             states: Vec::new(),
             state_of: Vec::new(),
             cells: Vec::new(),
             byte_classes: Vec::new(),
-            byte_classes_of: FxHashMap::default(),
+            byte_classes_of: IncrementalHashTable::default(),
             live_paths: Vec::new(),
         }
     }
@@ -196,10 +247,10 @@ impl Automata {
     pub fn step(&mut self, state: StateId, byte: u8) -> Result<Option<StateId>, LimitExceeded> {
         if let Some(row) = self.states[state.index()].row {
             let class = self.byte_classes[row.classes as usize].class_of[usize::from(byte)];
-            match self.cells[row.cell(usize::from(class))] {
-                MemoCell::Live(target) => return Ok(Some(target)),
-                MemoCell::Dead => return Ok(None),
-                MemoCell::Unknown | MemoCell::Candidate(_) => {}
+            match self.cells[row.cell(usize::from(class))].transition() {
+                LazyTransition::Live(target) => return Ok(Some(target)),
+                LazyTransition::Dead => return Ok(None),
+                LazyTransition::Unknown | LazyTransition::Candidate(_) => {}
             }
         } else if let Some(TableTransition { low, high, target }) =
             self.states[state.index()].table_transition
@@ -346,12 +397,13 @@ impl Automata {
     /// Estimated memory of the states and the arena, in bytes.
     #[must_use]
     pub fn memory_bytes(&self) -> usize {
-        let per_classes = size_of::<BoundaryClasses>() + 256 + 16 + size_of::<(ByteSet, u32)>();
+        let per_classes = size_of::<BoundaryClasses>() + size_of::<Arc<BoundaryClasses>>() + 16;
         self.terms.memory_bytes()
             + self.states.capacity() * size_of::<LazyState>()
-            + self.state_of.capacity() * size_of::<Option<StateId>>()
+            + self.state_of.capacity() * size_of::<TermState>()
             + self.cells.capacity() * size_of::<MemoCell>()
             + self.byte_classes.len() * per_classes
+            + self.byte_classes_of.memory_bytes()
     }
 
     /// A step from a state of a table that has no row yet. Tables have no dead states.
@@ -378,7 +430,7 @@ impl Automata {
             None => None,
         };
         let cell = self.row(state).cell(class);
-        self.cells[cell] = target.map_or(MemoCell::Dead, MemoCell::Live);
+        self.cells[cell] = MemoCell::new(target.map_or(LazyTransition::Dead, LazyTransition::Live));
         Ok(target)
     }
 
@@ -389,18 +441,18 @@ impl Automata {
         class: usize,
     ) -> Result<Option<StateId>, LimitExceeded> {
         let row = self.row(state);
-        match self.cells[row.cell(class)] {
-            MemoCell::Dead => Ok(None),
-            MemoCell::Live(target) | MemoCell::Candidate(target) => Ok(Some(target)),
-            MemoCell::Unknown => {
+        match self.cells[row.cell(class)].transition() {
+            LazyTransition::Dead => Ok(None),
+            LazyTransition::Live(target) | LazyTransition::Candidate(target) => Ok(Some(target)),
+            LazyTransition::Unknown => {
                 let byte = self.byte_classes[row.classes as usize].starts[class];
                 let derivative = self.terms.derivative(self.states[state.index()].term, byte);
                 let target = self.intern_state(derivative)?;
-                self.cells[row.cell(class)] = match target {
-                    Some(target) if self.liveness(target) == Liveness::Live => MemoCell::Live(target),
-                    Some(target) => MemoCell::Candidate(target),
-                    None => MemoCell::Dead,
-                };
+                self.cells[row.cell(class)] = MemoCell::new(match target {
+                    Some(target) if self.liveness(target) == Liveness::Live => LazyTransition::Live(target),
+                    Some(target) => LazyTransition::Candidate(target),
+                    None => LazyTransition::Dead,
+                });
                 Ok(target)
             }
         }
@@ -452,7 +504,7 @@ impl Automata {
         if term == self.terms.nothing() || self.terms.is_known_empty(term) {
             return Ok(None);
         }
-        if let Some(&Some(state)) = self.state_of.get(term.index()) {
+        if let Some(state) = self.state_of.get(term.index()).and_then(|state| state.get()) {
             return Ok(Some(state));
         }
         if self.states.len() >= self.max_states {
@@ -460,11 +512,13 @@ impl Automata {
         }
         let liveness = if self.terms.is_known_inhabited(term) { Liveness::Live } else { Liveness::Unknown };
         let state = StateId(self.states.len() as u32);
+        reserve_one(&mut self.states);
         self.states.push(LazyState { term, liveness, row: None, table_transition: None, first_bytes: None });
         if self.state_of.len() <= term.index() {
-            self.state_of.resize(term.index() + 1, None);
+            reserve(&mut self.state_of, term.index() + 1);
+            self.state_of.resize(term.index() + 1, TermState::NONE);
         }
-        self.state_of[term.index()] = Some(state);
+        self.state_of[term.index()] = TermState::new(state);
         Ok(Some(state))
     }
 
@@ -474,14 +528,19 @@ impl Automata {
             return row;
         }
         let boundaries = self.terms.boundaries(self.term(state));
-        let classes = *self.byte_classes_of.entry(boundaries).or_insert_with(|| {
-            self.byte_classes.push(BoundaryClasses::new(boundaries));
-            self.byte_classes.len() as u32 - 1
-        });
+        let hash = FxBuildHasher.hash_one(boundaries);
+        let known = self.byte_classes_of.find(hash, |id| self.byte_classes[id].boundaries == boundaries);
+        let classes = known.unwrap_or_else(|| {
+            let id = self.byte_classes.len();
+            self.byte_classes.push(Arc::new(BoundaryClasses::new(boundaries)));
+            self.byte_classes_of.insert(hash, id);
+            id
+        }) as u32;
         let start = u32::try_from(self.cells.len()).expect("memory ends before four billion transitions");
         let row = TransitionRow { classes, start };
         let class_count = self.byte_classes[classes as usize].starts.len();
-        self.cells.resize(row.cell(class_count), MemoCell::Unknown);
+        reserve(&mut self.cells, row.cell(class_count));
+        self.cells.resize(row.cell(class_count), MemoCell::UNKNOWN);
         self.states[state.index()].row = Some(row);
         row
     }

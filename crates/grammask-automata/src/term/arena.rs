@@ -10,6 +10,7 @@ use std::sync::Arc;
 use rustc_hash::{FxBuildHasher, FxHashMap};
 
 use grammask_collections::incremental_hash_table::IncrementalHashTable;
+use grammask_collections::reserve::reserve_one;
 
 use crate::byte_set::ByteSet;
 use crate::derivative::memo::DerivativeMemo;
@@ -123,8 +124,15 @@ pub enum Structure {
 #[derive(Clone, Debug)]
 struct TermRecord {
     term: Term,
-    hash: u128,
+    /// The content hash, as two words: a `u128` is aligned to 16 bytes, which would make records larger.
+    hash: [u64; 2],
     facts: Facts,
+}
+
+impl TermRecord {
+    fn hash(&self) -> u128 {
+        u128::from(self.hash[1]) << u64::BITS | u128::from(self.hash[0])
+    }
 }
 
 /// Facts about a language that follow from the form of its term, or that a search has established.
@@ -132,20 +140,16 @@ struct TermRecord {
 /// Except for `nullable` they are one-sided: `false` means that the fact has not been established.
 #[derive(Clone, Copy, Debug)]
 struct Facts {
-    /// The language contains the empty word.
-    nullable: bool,
-    /// The language contains a word.
-    inhabited: bool,
-    /// A search has shown that the language is empty.
-    empty: bool,
-    /// The language contains a nonempty word.
-    has_nonempty_word: bool,
     /// Lower bound on the length of the words, in bytes.
     min_length: u32,
-    /// The language is finite.
-    finite: bool,
-    /// The language is infinite.
-    infinite: bool,
+    /// The language contains the empty word.
+    nullable: bool,
+    /// The language contains a nonempty word.
+    has_nonempty_word: bool,
+    /// Whether the language contains a word; no if a search has shown that it is empty.
+    inhabited: Option<bool>,
+    /// Whether the language is finite.
+    finite: Option<bool>,
 }
 
 /// The arena of all regular languages of a grammar.
@@ -269,25 +273,30 @@ impl Terms {
     /// hashes mean equal languages; the converse does not hold, since a language has many terms.
     #[must_use]
     pub fn content_hash(&self, term: TermId) -> u128 {
-        self.records[term.index()].hash
+        self.records[term.index()].hash()
     }
 
     /// Records the outcome of an emptiness search, so that no later use of the term repeats it.
     pub(crate) fn record_inhabited(&mut self, term: TermId, inhabited: bool) {
-        let facts = &mut self.records[term.index()].facts;
-        facts.inhabited |= inhabited;
-        facts.empty |= !inhabited;
+        self.records[term.index()].facts.inhabited = Some(inhabited);
+    }
+
+    /// Adopts what a search has established about the same term of another arena.
+    pub(crate) fn adopt_facts(&mut self, term: TermId, source: &Self, in_source: TermId) {
+        if let Some(inhabited) = source.facts(in_source).inhabited {
+            self.record_inhabited(term, inhabited);
+        }
     }
 
     /// Whether a search has shown that the language is empty.
     pub(crate) fn is_known_empty(&self, term: TermId) -> bool {
-        self.facts(term).empty
+        self.facts(term).inhabited == Some(false)
     }
 
     /// Whether the form of the term, or an earlier search, shows that the language is not empty. Every term without
     /// intersections and complements is [`TermId::NOTHING`] or known to be inhabited.
     pub(crate) fn is_known_inhabited(&self, term: TermId) -> bool {
-        self.facts(term).inhabited
+        self.facts(term).inhabited == Some(true)
     }
 
     /// Whether the form of the term shows that the language contains a nonempty word.
@@ -302,12 +311,12 @@ impl Terms {
 
     /// Whether the form of the term shows that the language is finite.
     pub(crate) fn is_finite_by_form(&self, term: TermId) -> bool {
-        self.facts(term).finite
+        self.facts(term).finite == Some(true)
     }
 
     /// Whether the form of the term shows that the language is infinite.
     pub fn is_infinite_by_form(&self, term: TermId) -> bool {
-        self.facts(term).infinite
+        self.facts(term).finite == Some(false)
     }
 
     pub(crate) fn get(&self, term: TermId) -> &Term {
@@ -326,7 +335,7 @@ impl Terms {
     /// The term with this content hash, if the arena has it.
     pub(crate) fn find_by_hash(&self, hash: u128) -> Option<TermId> {
         // The lower half selects the slot; the comparison is over all 128 bits.
-        let id = self.ids.find(hash as u64, |id| self.records[id].hash == hash);
+        let id = self.ids.find(hash as u64, |id| self.records[id].hash() == hash);
         id.map(|id| TermId(id as u32))
     }
 
@@ -387,13 +396,14 @@ impl Terms {
     }
 
     /// Adds a term that the arena does not have.
-    fn push(&mut self, term: Term, hash: u128) -> TermId {
+    pub(crate) fn push(&mut self, term: Term, hash: u128) -> TermId {
         let facts = self.facts_of(&term);
         if let Term::Union(parts) | Term::Intersection(parts) = &term {
             self.operands += parts.len();
         }
         let id = TermId(u32::try_from(self.records.len()).expect("memory ends before four billion terms"));
-        self.records.push(TermRecord { term, hash, facts });
+        reserve_one(&mut self.records);
+        self.records.push(TermRecord { term, hash: [hash as u64, (hash >> u64::BITS) as u64], facts });
         self.ids.insert(hash as u64, id.index());
         id
     }
@@ -474,8 +484,8 @@ impl Terms {
             Term::Epsilon => (true, true, false),
             Term::Bytes(_) | Term::Literal(_) => (false, true, true),
             Term::Concat(head, tail) => {
+                let inhabited = self.is_known_inhabited(*head) && self.is_known_inhabited(*tail);
                 let (head, tail) = (self.facts(*head), self.facts(*tail));
-                let inhabited = head.inhabited && tail.inhabited;
                 (
                     head.nullable && tail.nullable,
                     inhabited,
@@ -486,7 +496,7 @@ impl Terms {
                 let any = |fact: fn(Facts) -> bool| parts.iter().any(|&part| fact(self.facts(part)));
                 (
                     any(|facts| facts.nullable),
-                    any(|facts| facts.inhabited),
+                    any(|facts| facts.inhabited == Some(true)),
                     any(|facts| facts.has_nonempty_word),
                 )
             }
@@ -501,7 +511,7 @@ impl Terms {
             Term::Repeat { term, min, .. } => {
                 let facts = self.facts(*term);
                 let nullable = *min == 0 || facts.nullable;
-                (nullable, nullable || facts.inhabited, facts.has_nonempty_word)
+                (nullable, nullable || facts.inhabited == Some(true), facts.has_nonempty_word)
             }
             Term::FirstMatch(part) => {
                 let has_nonempty_word = self.facts(*part).has_nonempty_word;
@@ -523,7 +533,13 @@ impl Terms {
             Term::Repeat { term, min, .. } => self.min_length_by_form(*term).saturating_mul(*min),
             _ => 1,
         };
-        Facts { nullable, inhabited, empty: false, has_nonempty_word, finite, infinite, min_length }
+        Facts {
+            min_length,
+            nullable,
+            has_nonempty_word,
+            inhabited: inhabited.then_some(true),
+            finite: (finite || infinite).then_some(finite),
+        }
     }
 }
 

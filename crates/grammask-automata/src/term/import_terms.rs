@@ -2,7 +2,7 @@
 //!
 //! The normal form of a term does not depend on the arena (operands are sorted by content hash), so the smart
 //! constructors are not needed: each subterm is interned with its operands replaced. Cost: linear in the number of
-//! subterms. Tables are shared, not copied.
+//! subterms. Tables are shared, not copied. What searches have established about a term is imported with it.
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
@@ -17,6 +17,7 @@ impl Terms {
             let new = match self.find_by_hash(source.content_hash(term)) {
                 Some(existing) => existing,
                 None => {
+                    // The content hash is known, so `intern` would only compute it again.
                     let form = match source.get(term) {
                         Term::Table { table, state } => {
                             let shared = tables
@@ -26,27 +27,33 @@ impl Terms {
                         }
                         form => form.map_operands(|part| imported[&part]),
                     };
-                    self.intern(form)
+                    self.push(form, source.content_hash(term))
                 }
             };
+            self.adopt_facts(new, source, term);
             imported.insert(term, new);
+        }
+        for code in &source.prefix_codes {
+            if let Some(&code) = imported.get(code) {
+                self.record_prefix_code(code);
+            }
         }
         imported
     }
 
     /// The subterms of `roots`, operands first.
     fn subterms(&self, roots: &[TermId]) -> Vec<TermId> {
-        let mut found: FxHashSet<TermId> = FxHashSet::default();
-        let mut stack: Vec<TermId> = roots.to_vec();
-        while let Some(term) = stack.pop() {
-            if found.insert(term) {
-                let _ = self.get(term).map_operands(|part| {
-                    stack.push(part);
-                    part
-                });
-            }
+        let mut seen: FxHashSet<TermId> = roots.iter().copied().collect();
+        let mut found: Vec<TermId> = seen.iter().copied().collect();
+        let mut visited = 0;
+        while let Some(&term) = found.get(visited) {
+            visited += 1;
+            self.get(term).for_each_operand(|part| {
+                if seen.insert(part) {
+                    found.push(part);
+                }
+            });
         }
-        let mut found: Vec<TermId> = found.into_iter().collect();
         // A term has a higher id than its operands.
         found.sort_unstable();
         found
@@ -54,6 +61,18 @@ impl Terms {
 }
 
 impl Term {
+    fn for_each_operand(&self, mut visit: impl FnMut(TermId)) {
+        match self {
+            &Self::Concat(head, tail) => {
+                visit(head);
+                visit(tail);
+            }
+            Self::Union(parts) | Self::Intersection(parts) => parts.iter().copied().for_each(visit),
+            &(Self::Complement(term) | Self::FirstMatch(term) | Self::Repeat { term, .. }) => visit(term),
+            Self::Nothing | Self::Epsilon | Self::Bytes(_) | Self::Literal(_) | Self::Table { .. } => {}
+        }
+    }
+
     /// The same operation with other operands.
     fn map_operands(&self, mut replace: impl FnMut(TermId) -> TermId) -> Self {
         match self {

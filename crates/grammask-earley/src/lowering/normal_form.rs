@@ -6,7 +6,7 @@
 use std::fmt;
 use std::sync::Arc;
 
-use grammask_automata::Automata;
+use grammask_automata::{TermId, Terms};
 use grammask_collections::id_type;
 use grammask_diagnostics::LimitExceeded;
 use grammask_grammar::{NonterminalId, Selection, Terminal, TerminalDefinition, TerminalId, ValueCondition};
@@ -100,7 +100,8 @@ const MAX_BLOCKS: usize = 1 << 16;
 /// A lowered grammar.
 #[derive(Clone, Debug)]
 pub struct NormalForm {
-    pub(crate) automata: Automata,
+    /// The terms of the terminals with their subterms, and no others: lowering makes many more.
+    pub(crate) terms: Arc<Terms>,
     pub(crate) terminals: Vec<TerminalDefinition>,
     pub(crate) names: Vec<Arc<str>>,
     /// Productions of each nonterminal as a range.
@@ -140,7 +141,7 @@ impl NormalForm {
         }
         let mut terminal_ids: Vec<Option<TerminalId>> = vec![None; productions.terminals.len()];
         let mut form = Self {
-            automata: productions.automata,
+            terms: Arc::default(),
             terminals: Vec::new(),
             names: Vec::new(),
             productions_of: Vec::new(),
@@ -218,6 +219,7 @@ impl NormalForm {
             form.productions_of.push(first..first + 1);
             form.start = Some(first_dot);
         }
+        form.terms = Arc::new(own_terms(&mut form.terminals, productions.automata.terms()));
         form.blocks = form.index_blocks(next_dot);
         form.dot_kinds = form.compute_dot_kinds(next_dot);
         form.selections = SelectionDots::new(&form.productions, next_dot.saturating_add(1))?;
@@ -585,6 +587,27 @@ impl NormalForm {
         }
         text
     }
+}
+
+/// An arena of the terms of terminals, which refer to `source` before and to the new arena afterwards.
+fn own_terms(terminals: &mut [TerminalDefinition], source: &Terms) -> Terms {
+    fn term(definition: &mut TerminalDefinition) -> Option<&mut TermId> {
+        match &mut definition.terminal {
+            Terminal::Regular(term) | Terminal::Limited { term, .. } => Some(term),
+            Terminal::Literal(_)
+            | Terminal::Token(_)
+            | Terminal::AnyToken
+            | Terminal::OneOf(_)
+            | Terminal::Embedded { .. } => None,
+        }
+    }
+    let roots: Vec<TermId> = terminals.iter_mut().filter_map(term).map(|term| *term).collect();
+    let mut terms = Terms::new();
+    let imported = terms.import_terms(source, &roots);
+    for term in terminals.iter_mut().filter_map(term) {
+        *term = imported[term];
+    }
+    terms
 }
 
 /// Wraps terminals that are parts of selections into nonterminals, so that each part has dots of its own, and those

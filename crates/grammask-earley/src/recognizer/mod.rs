@@ -52,7 +52,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::lowering::{DotId, NormalForm, Symbol};
-use grammask_automata::ByteSet;
+use grammask_automata::{Automata, ByteSet, Terms};
 use grammask_collections::incremental_hash_table::IncrementalHashTable;
 use grammask_collections::state_table::MemoTransition;
 use grammask_diagnostics::{Deadline, LimitExceeded, Limits};
@@ -169,7 +169,7 @@ impl Recognizer {
             form = Arc::new(fresh);
         }
         let left_corners = LeftCorners::of(&form, limits.grammar_size)?;
-        let mut automata = form.automata.clone();
+        let mut automata = Automata::new(Terms::clone(&form.terms), limits.automaton_states);
         let mut embedded = EmbeddedStates::new(embedded);
         let mut limited = Vec::new();
         let mut starts = Vec::with_capacity(form.terminals.len());

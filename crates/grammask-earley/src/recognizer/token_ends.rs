@@ -16,7 +16,7 @@ use super::embedded::{EmbeddedState, EmbeddedStates, TerminalReader};
 use super::kernel::ItemState;
 use super::stepping::TokenLimitedState;
 use crate::lowering::NormalForm;
-use grammask_automata::{Automata, ByteSet, ShortestWords, StateId};
+use grammask_automata::{Automata, ByteSet, ShortestWords, StateId, Terms};
 use grammask_diagnostics::{Deadline, LimitExceeded, Limits};
 use grammask_engine::{Engine, FirstToken, first_tokens};
 use grammask_grammar::{Terminal, TerminalId};
@@ -274,7 +274,7 @@ pub fn terminals_without_end(
     limits: &Limits,
 ) -> Result<Vec<TerminalId>, LimitExceeded> {
     let mut found = Vec::new();
-    let mut automata = form.automata.clone();
+    let mut automata = Automata::new(Terms::clone(&form.terms), limits.automaton_states);
     let mut embedded = EmbeddedStates::new(embedded.to_vec());
     let mut ends = TokenEnds::new(vocabulary.clone(), limits);
     let deadline = Deadline::after(limits.time);
