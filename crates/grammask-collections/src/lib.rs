@@ -6,7 +6,7 @@
 //! | [`state_table`] | interned states of a lazy automaton with memoised transitions, on the same storage |
 //! | [`incremental_hash_table`] | interning: a hash table of ids with incremental resizing |
 //! | [`segmented_vec`] | a vector in segments, whose growth moves nothing |
-//! | [`mod@reserve`] | growth of vectors by a quarter |
+//! | [`mod@reserve`] | growth of vectors by a half |
 //! | [`small_map`] | a map with few, short keys |
 //! | [`graph`] | strongly connected components |
 //! | [`id_type!`] | id newtypes |
