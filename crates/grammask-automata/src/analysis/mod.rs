@@ -1,9 +1,9 @@
 //! Properties of languages that the syntactic form of their terms shows, mostly without a search.
 
 mod cardinality;
-pub(crate) mod completion_bound;
 mod inclusion;
 pub(crate) mod length_limit;
 mod prefix_code;
 mod prefix_code_counts;
 mod repetition_bounds;
+pub(crate) mod word_bounds;

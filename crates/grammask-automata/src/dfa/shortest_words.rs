@@ -17,7 +17,7 @@ use std::collections::BinaryHeap;
 
 use rustc_hash::FxHashMap;
 
-use crate::analysis::completion_bound::{CompletionBound, CompletionBounds};
+use crate::analysis::word_bounds::{KnownWordBounds, WordBounds};
 use crate::byte_set::ByteSet;
 use crate::dfa::lazy::{Automata, StateId};
 use crate::term::arena::TermId;
@@ -62,7 +62,7 @@ pub struct ShortestWords {
     distances: Vec<Distance>,
     words: FxHashMap<StateId, Option<ShortestWord>>,
     /// Bounds of the completions of terms.
-    bounds: CompletionBounds,
+    bounds: KnownWordBounds,
 }
 
 /// A visited state of a search: its distance from the start, and its predecessor.
@@ -85,12 +85,7 @@ impl ShortestWords {
     /// No distances yet; words are spelled with `bytes`.
     #[must_use]
     pub fn new(bytes: ByteSet) -> Self {
-        Self {
-            bytes,
-            distances: Vec::new(),
-            words: FxHashMap::default(),
-            bounds: CompletionBounds::default(),
-        }
+        Self { bytes, distances: Vec::new(), words: FxHashMap::default(), bounds: KnownWordBounds::default() }
     }
 
     /// The bytes with which words are spelled.
@@ -116,7 +111,7 @@ impl ShortestWords {
             return Ok(word);
         }
         if self.bytes == ByteSet::ALL {
-            let bound = automata.terms().completion_bound(automata.term(state), &mut self.bounds);
+            let bound = automata.terms().word_bounds(automata.term(state), &mut self.bounds);
             if let Some(bound) = bound.filter(|bound| bound.is_exact) {
                 self.words.insert(state, bound.nonempty);
                 return Ok(bound.nonempty);
@@ -208,7 +203,7 @@ impl ShortestWords {
         let mut longest: Vec<Option<u32>> = vec![None; starts.len()];
         if self.bytes == ByteSet::ALL {
             for (longest, &start) in longest.iter_mut().zip(starts) {
-                let bound = automata.terms().completion_bound(automata.term(start), &mut self.bounds);
+                let bound = automata.terms().word_bounds(automata.term(start), &mut self.bounds);
                 *longest = bound.map(|bound| bound.longest);
             }
         }
@@ -306,7 +301,7 @@ impl ShortestWords {
     pub fn memory_bytes(&self) -> usize {
         self.distances.capacity() * size_of::<Distance>()
             + self.words.capacity() * (size_of::<(StateId, Option<ShortestWord>)>() + 1)
-            + self.bounds.capacity() * (size_of::<(TermId, Option<CompletionBound>)>() + 1)
+            + self.bounds.capacity() * (size_of::<(TermId, Option<WordBounds>)>() + 1)
     }
 
     /// The successors of a state over the bytes, each with its smallest byte, in the order of these.

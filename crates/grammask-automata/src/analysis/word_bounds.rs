@@ -1,9 +1,9 @@
-//! A bound of the bytes that complete the beginning of a word, as far as the form of a term shows it.
+//! Bounds of the words of a term, and of the bytes that complete a beginning of one, as far as the form of the term shows them.
 //!
 //! A beginning of a word of a union is one of a word of some operand, and a beginning of a word of a concatenation ends
-//! in some operand, after which the shortest words of the others complete it. So the bound needs no states. It is
+//! in some operand, after which the shortest words of the others complete it. So these bounds need no states. They are
 //! not known for most intersections, complements and first matches, where what completes an operand need not complete the
-//! term. Free text without a few words, as names of properties that are not declared, has a bound: a byte more than
+//! term. Free text without a few words, such as names of properties that are not declared, has a bound: a byte more than
 //! that of the free text, since there are more bytes than words.
 //!
 //! The form of a regular term also shows its shortest words.
@@ -14,12 +14,12 @@ use crate::dfa::shortest_words::ShortestWord;
 use crate::dfa::table::{Table, TableState};
 use crate::term::arena::{Term, TermId, Terms};
 
-/// Bounds of lengths in bytes, by term; `None` where the form of a term shows none.
-pub(crate) type CompletionBounds = FxHashMap<TermId, Option<CompletionBound>>;
+/// The bounds of some terms; `None` where the form of a term shows none.
+pub(crate) type KnownWordBounds = FxHashMap<TermId, Option<WordBounds>>;
 
-/// Bounds of lengths in bytes.
+/// Upper bounds; lengths are in bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct CompletionBound {
+pub(crate) struct WordBounds {
     /// Of the shortest word.
     shortest: u32,
     /// Of the shortest completions of all nonempty beginnings of words.
@@ -32,7 +32,7 @@ pub(crate) struct CompletionBound {
     pub(crate) nonempty: Option<ShortestWord>,
 }
 
-impl CompletionBound {
+impl WordBounds {
     const EMPTY_WORD: Self = Self { shortest: 0, longest: 0, words: 1, is_exact: true, nonempty: None };
 
     /// One word.
@@ -95,11 +95,7 @@ impl Terms {
     /// The bounds of a term. `known` has those of other terms of this arena, and is extended.
     ///
     /// Cost: linear in the subterms that are not known, and in the states of their tables.
-    pub(crate) fn completion_bound(
-        &self,
-        term: TermId,
-        known: &mut CompletionBounds,
-    ) -> Option<CompletionBound> {
+    pub(crate) fn word_bounds(&self, term: TermId, known: &mut KnownWordBounds) -> Option<WordBounds> {
         // Not recursive, since terms may be deep.
         let mut pending = vec![term];
         while let Some(&term) = pending.last() {
@@ -120,12 +116,12 @@ impl Terms {
             }
             let mut bounds = parts.iter().map(|part| known[part]);
             let bound = match self.get(term) {
-                Term::Epsilon => Some(CompletionBound::EMPTY_WORD),
-                Term::Bytes(bytes) => bytes.iter().next().map(|first| CompletionBound {
-                    words: bytes.len() as u32,
-                    ..CompletionBound::of_word(&[first])
-                }),
-                Term::Literal(chunk) => Some(CompletionBound::of_word(chunk.as_slice())),
+                Term::Epsilon => Some(WordBounds::EMPTY_WORD),
+                Term::Bytes(bytes) => bytes
+                    .iter()
+                    .next()
+                    .map(|first| WordBounds { words: bytes.len() as u32, ..WordBounds::of_word(&[first]) }),
+                Term::Literal(chunk) => Some(WordBounds::of_word(chunk.as_slice())),
                 Term::Concat(..) => {
                     let head = bounds.next().flatten();
                     head.zip(bounds.next().flatten()).map(|(head, tail)| head.then(tail))
@@ -146,7 +142,7 @@ impl Terms {
 
     /// The bounds of an intersection of an unbounded repetition with complements of few words. A beginning of the
     /// repetition is completed by a word of it, and by each byte that is a unit: not all of these words are excluded.
-    fn bound_without_words(&self, parts: &[TermId], known: &CompletionBounds) -> Option<CompletionBound> {
+    fn bound_without_words(&self, parts: &[TermId], known: &KnownWordBounds) -> Option<WordBounds> {
         let mut units = None;
         let mut excluded: u32 = 0;
         for part in parts {
@@ -170,7 +166,7 @@ impl Terms {
 }
 
 /// The bounds of a state of a table, which are exact.
-fn bound_of_table(table: &Table, start: TableState) -> CompletionBound {
+fn bound_of_table(table: &Table, start: TableState) -> WordBounds {
     let mut sources: Vec<Vec<TableState>> = vec![Vec::new(); table.len()];
     let mut is_reached = vec![false; table.len()];
     // The states that nonempty words reach, after the start.
@@ -210,7 +206,7 @@ fn bound_of_table(table: &Table, start: TableState) -> CompletionBound {
         let length = distance(target).saturating_add(1);
         ShortestWord { length, first }
     });
-    CompletionBound {
+    WordBounds {
         shortest: distance(start),
         longest: longest.unwrap_or(0),
         words: words_of_table(table, start),
@@ -261,7 +257,7 @@ mod tests {
         fn bounds_the_completions_of_all_states(sketch in sketch()) {
             let mut terms = Terms::new();
             let term = sketch.term(&mut terms);
-            let bound = terms.completion_bound(term, &mut CompletionBounds::default());
+            let bound = terms.word_bounds(term, &mut KnownWordBounds::default());
             let mut automata = Automata::new(terms, 100_000);
             let (Some(bound), Some(start)) = (bound, automata.start(term).unwrap()) else { return Ok(()) };
             let deadline = Deadline::after(Duration::from_secs(60));
@@ -288,7 +284,7 @@ mod tests {
         let (open, close) = (terms.literal(b"<<"), terms.literal(b"/>>"));
         let counted = terms.repeat(unit, 5, Some(5_000));
         let word = terms.concat(&[open, counted, close]);
-        let bound = terms.completion_bound(word, &mut CompletionBounds::default()).unwrap();
+        let bound = terms.word_bounds(word, &mut KnownWordBounds::default()).unwrap();
         // After `<`, one more bracket, five letters and the end.
         assert_eq!((bound.shortest, bound.longest), (10, 9));
     }
@@ -306,7 +302,7 @@ mod tests {
             let others = terms.complement(excluded);
             let name = terms.intersection(&[text, others]);
             let quoted = terms.concat(&[quote, name, quote]);
-            terms.completion_bound(quoted, &mut CompletionBounds::default()).map(|bound| bound.longest)
+            terms.word_bounds(quoted, &mut KnownWordBounds::default()).map(|bound| bound.longest)
         };
         // After `"\`, the rest of the escape, perhaps another letter, and the quote.
         assert_eq!((longest(4), longest(5)), (Some(3), None));
