@@ -104,31 +104,33 @@ pub fn components_of(edges: &AdjacencyList) -> Components {
     let mut order = vec![UNVISITED; count];
     let mut lowlink = vec![0; count];
     let mut of_node = vec![UNVISITED; count];
-    let mut stack: Vec<usize> = Vec::new();
+    let mut stack: Vec<usize> = Vec::with_capacity(count);
     let mut next_order = 0;
     let mut components = 0;
-    let mut calls: Vec<(usize, usize)> = Vec::new();
+    // The nodes that were left for a successor, each with its next edge.
+    let mut callers: Vec<(usize, usize)> = Vec::new();
     for root in 0..count {
         if order[root] != UNVISITED {
             continue;
         }
-        calls.push((root, 0));
-        while let Some((node, edge)) = calls.pop() {
+        let (mut node, mut edge) = (root, 0);
+        'nodes: loop {
             if edge == 0 {
                 order[node] = next_order;
                 lowlink[node] = next_order;
                 next_order += 1;
                 stack.push(node);
             }
-            if let Some(&next) = edges.of(node).get(edge) {
+            for (position, &next) in edges.of(node).iter().enumerate().skip(edge) {
                 let next = next as usize;
-                calls.push((node, edge + 1));
                 if order[next] == UNVISITED {
-                    calls.push((next, 0));
-                } else if of_node[next] == UNVISITED {
+                    callers.push((node, position + 1));
+                    (node, edge) = (next, 0);
+                    continue 'nodes;
+                }
+                if of_node[next] == UNVISITED {
                     lowlink[node] = lowlink[node].min(order[next]);
                 }
-                continue;
             }
             if lowlink[node] == order[node] {
                 while let Some(member) = stack.pop() {
@@ -139,9 +141,9 @@ pub fn components_of(edges: &AdjacencyList) -> Components {
                 }
                 components += 1;
             }
-            if let Some(&(parent, _)) = calls.last() {
-                lowlink[parent] = lowlink[parent].min(lowlink[node]);
-            }
+            let Some((caller, next_edge)) = callers.pop() else { break };
+            lowlink[caller] = lowlink[caller].min(lowlink[node]);
+            (node, edge) = (caller, next_edge);
         }
     }
     Components { of_node, count: components }

@@ -7,38 +7,39 @@ use super::{Binding, Grammar, Node, NodeId};
 /// `text` in double quotes, with the escapes of KBNF.
 #[must_use]
 pub fn quote_text(text: &str) -> String {
-    let mut quoted = String::with_capacity(text.len() + 2);
-    quoted.push('"');
-    for c in text.chars() {
-        match c {
-            '"' => quoted.push_str("\\\""),
-            '\\' => quoted.push_str("\\\\"),
-            '\n' => quoted.push_str("\\n"),
-            '\r' => quoted.push_str("\\r"),
-            '\t' => quoted.push_str("\\t"),
-            c if c.is_control() || (c as u32 >= 0x80 && c.is_whitespace()) => {
-                let _ = write!(quoted, "\\u{{{:x}}}", c as u32);
-            }
-            c => quoted.push(c),
-        }
-    }
-    quoted.push('"');
-    quoted
+    quote_bytes(text.as_bytes())
 }
 
 /// `bytes` in double quotes: valid UTF-8 as text, other bytes as `\b{hh}` escapes.
 #[must_use]
 pub fn quote_bytes(bytes: &[u8]) -> String {
-    let mut quoted = String::from("\"");
+    let mut quoted = String::with_capacity(bytes.len() + bytes.len() / 4 + 8);
+    quoted.push('"');
     for chunk in bytes.utf8_chunks() {
-        let text = quote_text(chunk.valid());
-        quoted.push_str(&text[1..text.len() - 1]);
+        push_quoted(&mut quoted, chunk.valid());
         for byte in chunk.invalid() {
             let _ = write!(quoted, "\\b{{{byte:02x}}}");
         }
     }
     quoted.push('"');
     quoted
+}
+
+fn push_quoted(quoted: &mut String, text: &str) {
+    for c in text.chars() {
+        match c {
+            '"' => quoted.push_str("\\\""),
+            '\\' => quoted.push_str("\\\\"),
+            ' '..='~' => quoted.push(c),
+            '\n' => quoted.push_str("\\n"),
+            '\r' => quoted.push_str("\\r"),
+            '\t' => quoted.push_str("\\t"),
+            c if c.is_control() || c.is_whitespace() => {
+                let _ = write!(quoted, "\\u{{{:x}}}", c as u32);
+            }
+            c => quoted.push(c),
+        }
+    }
 }
 
 /// Operator precedence: a node of lower precedence than its context is put in parentheses.

@@ -50,18 +50,18 @@ struct Pending {
 pub(crate) fn grammar_with_contents(
     emitter: &Emitter,
     reader: &mut SchemaReader<'_>,
-    terms: &Terms,
+    terms: Terms,
     start: RuleId,
     source: &str,
 ) -> Result<Option<GrammarWithContents>, LimitExceeded> {
     let media_grammars = &reader.options.media_grammars;
-    let emitted_of = |rule: RuleId, source: &str| {
-        emitter.rules.to_grammar(terms.clone(), rule, source, media_grammars, reader.limits)
+    let emitted_of = |terms: Terms, rule: RuleId, source: &str| {
+        emitter.rules.to_grammar(terms, rule, source, media_grammars, reader.limits)
     };
     let mut contents: Vec<StringContent> = Vec::new();
     let mut depths: Vec<usize> = Vec::new();
     let mut indices: FxHashMap<EmittedContent, usize> = FxHashMap::default();
-    let Some(emitted) = emitted_of(start, source)? else { return Ok(None) };
+    let Some(emitted) = emitted_of(terms, start, source)? else { return Ok(None) };
     let mut stack = vec![Pending { content: None, emitted }];
     while let Some(Pending { emitted, .. }) = stack.last() {
         let missing = emitted.contents.iter().copied().find(|content| !indices.contains_key(content));
@@ -78,7 +78,9 @@ pub(crate) fn grammar_with_contents(
                 return Ok(None);
             }
             Some(EmittedContent::Json(rule)) => {
-                let Some(emitted) = emitted_of(rule, "")? else { return Ok(None) };
+                // Making a grammar only adds terms.
+                let terms = emitted.grammar.terms().clone();
+                let Some(emitted) = emitted_of(terms, rule, "")? else { return Ok(None) };
                 stack.push(Pending { content: Some(rule), emitted });
             }
             None => {

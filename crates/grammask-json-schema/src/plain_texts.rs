@@ -57,7 +57,7 @@ pub fn grammar(
     let start = emitter.rules.add("start", alternatives);
     let ValueSets { mut reader, languages, .. } = sets;
     let terms = languages.automata.into_terms();
-    let made = grammar_with_contents(&emitter, &mut reader, &terms, start, schema).map_err(exceeded)?;
+    let made = grammar_with_contents(&emitter, &mut reader, terms, start, schema).map_err(exceeded)?;
     reader.findings.copy_to_duplicates(&reader.library);
     let errors = reader.findings.take_errors(options.on_unsupported);
     if !errors.is_empty() {

@@ -158,15 +158,16 @@ fn with_media_grammars(
 /// The grammar of a schema with the contents of its strings.
 fn schema_grammar(
     py: Python<'_>,
-    made: SchemaGrammar,
+    mut made: SchemaGrammar,
     media_grammars: &[EmbeddedGrammar],
     encoding: &CharacterEncoding,
     limits: &Limits,
 ) -> PyResult<PyGrammar> {
+    let (warnings, relaxations) = (std::mem::take(&mut made.warnings), std::mem::take(&mut made.relaxations));
     let (grammar, embedded) = py
-        .outside_forks(|| grammask::with_contents(&made, media_grammars, encoding, limits))
+        .outside_forks(|| grammask::with_contents(made, media_grammars, encoding, limits))
         .map_err(|error| grammar_error(py, &error))?;
-    Ok(PyGrammar::embedding(grammar, embedded, made.warnings).with_relaxations(made.relaxations))
+    Ok(PyGrammar::embedding(grammar, embedded, warnings).with_relaxations(relaxations))
 }
 
 /// Make the grammar of the JSON texts that a schema validates. Use :class:`grammask.Grammar`.

@@ -137,16 +137,18 @@ impl JsGrammar {
         let fields: SchemaFields = options(fields)?;
         let limits = fields.limits.limits();
         let options = fields.schema_options()?;
-        let made = json_schema::grammar(schema, &options, &limits).map_err(grammar_error)?;
-        let contents = grammask::with_contents(&made, &[], &options.escapes.encoding(), &limits);
+        let mut made = json_schema::grammar(schema, &options, &limits).map_err(grammar_error)?;
+        let warnings = std::mem::take(&mut made.warnings);
+        let relaxations = std::mem::take(&mut made.relaxations);
+        let contents = grammask::with_contents(made, &[], &options.escapes.encoding(), &limits);
         let (grammar, embedded) = contents.map_err(grammar_error)?;
         let grammar = Arc::new(grammar);
         Ok(Self {
             source: grammar.source().clone(),
             rules: Some(grammar.clone()),
             language: GrammarLanguage::ContextFree { grammar, embedded },
-            warnings: made.warnings,
-            relaxations: made.relaxations,
+            warnings,
+            relaxations,
         })
     }
 

@@ -24,7 +24,7 @@ use crate::embedded::EmbeddedGrammar;
 /// let schema = r#"{"type": "string", "contentMediaType": "application/json"}"#;
 /// let made = json_schema::grammar(schema, &options, &Limits::default())?;
 /// let encoding = CharacterEncoding::JsonString(JsonEscapes::Natural);
-/// let (grammar, embedded) = grammask::with_contents(&made, &[], &encoding, &Limits::default())?;
+/// let (grammar, embedded) = grammask::with_contents(made, &[], &encoding, &Limits::default())?;
 /// assert_eq!((grammar.embedded().len(), embedded.len()), (1, 1));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
@@ -35,25 +35,25 @@ use crate::embedded::EmbeddedGrammar;
 /// # Panics
 /// If there are fewer grammars than media types.
 pub fn with_contents(
-    schema: &SchemaGrammar,
+    schema: SchemaGrammar,
     media_grammars: &[EmbeddedGrammar],
     encoding: &CharacterEncoding,
     limits: &Limits,
 ) -> Result<(Grammar, Vec<EmbeddedGrammar>), GrammarError> {
     let mut encoded: Vec<EmbeddedGrammar> = Vec::with_capacity(schema.contents.len());
-    for content in &schema.contents {
+    for content in schema.contents {
         let inner = match content {
-            StringContent::Media(index) => in_encoding(&media_grammars[*index], encoding, limits)?,
+            StringContent::Media(index) => in_encoding(&media_grammars[index], encoding, limits)?,
             StringContent::Json { grammar, embedded, pointer } => {
-                let (grammar, embedded) = embedding(grammar, embedded, &encoded);
+                let (grammar, embedded) = embedding(*grammar, &embedded, &encoded);
                 EmbeddedGrammar::context_free(Arc::new(grammar), embedded, limits)
                     .and_then(|decoded| in_encoding(&decoded, encoding, limits))
-                    .map_err(|error| at_pointer(&error, pointer, schema.grammar.source()))?
+                    .map_err(|error| at_pointer(&error, &pointer, schema.grammar.source()))?
             }
         };
         encoded.push(inner);
     }
-    Ok(embedding(&schema.grammar, &schema.embedded, &encoded))
+    Ok(embedding(schema.grammar, &schema.embedded, &encoded))
 }
 
 fn in_encoding(
@@ -67,14 +67,13 @@ fn in_encoding(
     }
 }
 
-/// A grammar that embeds some of `contents`.
+/// The grammar, which embeds some of `contents`.
 fn embedding(
-    grammar: &Grammar,
+    mut grammar: Grammar,
     embedded: &[usize],
     contents: &[EmbeddedGrammar],
 ) -> (Grammar, Vec<EmbeddedGrammar>) {
     let embedded: Vec<EmbeddedGrammar> = embedded.iter().map(|&index| contents[index].clone()).collect();
-    let mut grammar = grammar.clone();
     grammar.embedded = embedded.iter().map(EmbeddedGrammar::texts).collect();
     (grammar, embedded)
 }

@@ -10,14 +10,6 @@ use crate::byte_ranges::ByteRanges;
 use crate::byte_set::ByteSet;
 use crate::term::arena::{Term, TermId, Terms};
 
-/// The part of a block of bytes that is in a set.
-#[derive(Clone, Copy, Default)]
-struct BlockPart {
-    size: usize,
-    /// The block of the part, if it is not the whole block.
-    block: Option<u8>,
-}
-
 impl Terms {
     /// The class of each byte, numbered from 0 in order of first bytes. Bytes of one class are interchangeable in all
     /// words of `terms`.
@@ -30,52 +22,39 @@ impl Terms {
         // No set distinguishes bytes between two boundaries, so the first byte of each interval represents it.
         let boundaries = sets.iter().fold(ByteSet::single(0), |all, set| all.union(set.boundaries()));
         let starts = boundaries.union(single).union(single.boundaries());
-        // Refines the partition of the starts until each set is a union of blocks. There are at most 256 blocks.
-        let mut block_of = [0_u8; 256];
-        let mut sizes = vec![starts.len()];
-        let mut parts: Vec<BlockPart> = Vec::new();
-        for start in single.iter() {
-            let block = &mut sizes[usize::from(block_of[usize::from(start)])];
-            if *block > 1 {
-                *block -= 1;
-                block_of[usize::from(start)] = sizes.len() as u8;
-                sizes.push(1);
-            }
-        }
+        // Refines the partition of the other starts until each set is a union of blocks. There are at most 256 blocks.
+        let mut blocks = vec![starts.without(single)];
         for set in sets {
-            let inside = set.intersection(starts);
-            parts.clear();
-            parts.resize(sizes.len(), BlockPart::default());
-            for start in inside.iter() {
-                parts[usize::from(block_of[usize::from(start)])].size += 1;
-            }
-            for start in inside.iter() {
-                let block = usize::from(block_of[usize::from(start)]);
-                let part = &mut parts[block];
-                if part.size == sizes[block] {
-                    continue;
+            for index in 0..blocks.len() {
+                let (inside, outside) = (blocks[index].intersection(set), blocks[index].without(set));
+                if !inside.is_empty() && !outside.is_empty() {
+                    blocks[index] = inside;
+                    blocks.push(outside);
                 }
-                let new = *part.block.get_or_insert_with(|| {
-                    sizes.push(0);
-                    (sizes.len() - 1) as u8
-                });
-                block_of[usize::from(start)] = new;
-                sizes[usize::from(new)] += 1;
-            }
-            for (block, part) in parts.iter().enumerate().filter(|(_, part)| part.block.is_some()) {
-                sizes[block] -= part.size;
             }
         }
-        let mut class_of_block = vec![None; sizes.len()];
-        let (mut classes, mut count) = ([0; 256], 0);
+        let mut block_of = [None; 256];
+        for (index, block) in blocks.iter().enumerate() {
+            block.iter().for_each(|start| block_of[usize::from(start)] = Some(index));
+        }
+        let mut class_of_block = vec![None; blocks.len()];
+        // There are at most 256 intervals, hence at most 256 classes.
+        let (mut classes, mut count) = ([0; 256], 0_u16);
+        let mut new_class = || {
+            count += 1;
+            (count - 1) as u8
+        };
+        let (mut begin, mut class) = (0, 0);
         for start in starts.iter() {
-            let class = *class_of_block[usize::from(block_of[usize::from(start)])].get_or_insert_with(|| {
-                count += 1;
-                count - 1
-            });
-            // There are at most 256 intervals, hence at most 256 classes.
-            classes[usize::from(start)..].fill(class as u8);
+            let start = usize::from(start);
+            classes[begin..start].fill(class);
+            begin = start;
+            class = match block_of[start] {
+                Some(block) => *class_of_block[block].get_or_insert_with(&mut new_class),
+                None => new_class(),
+            };
         }
+        classes[begin..].fill(class);
         classes
     }
 

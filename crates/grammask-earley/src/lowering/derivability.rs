@@ -16,6 +16,7 @@ use std::borrow::Cow;
 
 use grammask_collections::graph::{AdjacencyList, components_of};
 use grammask_diagnostics::LimitExceeded;
+use grammask_grammar::TerminalId;
 
 use super::productions::{Body, Productions, Symbol, TextKinds};
 
@@ -36,7 +37,7 @@ impl Derivability {
     /// When an automaton exceeds the limit on states.
     pub fn of(productions: &mut Productions) -> Result<Self, LimitExceeded> {
         let terminals = (0..productions.terminals.len())
-            .map(|index| productions.terminal_kinds(grammask_grammar::TerminalId::new(index)))
+            .map(|index| productions.terminal_kinds(TerminalId::new(index)))
             .collect::<Result<Vec<_>, _>>()?;
         let alternatives = Alternatives::of(productions);
         let nonterminals = finite_kinds(&alternatives, &terminals, productions.rules.len());
@@ -217,40 +218,11 @@ impl<'a> Alternatives<'a> {
 
 /// Part 1: least fixpoints.
 fn finite_kinds(alternatives: &Alternatives<'_>, terminals: &[TextKinds], rules: usize) -> Vec<TextKinds> {
-    let finite = |predicate: &dyn Fn(TextKinds) -> bool| {
-        // `derived[nt]`: the nonterminal derives a text all of whose leaves satisfy the predicate.
-        let mut derived = vec![false; rules];
-        let mut missing: Vec<usize> = Vec::with_capacity(alternatives.list.len());
-        let mut pending: Vec<usize> = Vec::new();
-        for (lhs, symbols) in &alternatives.list {
-            let count = symbols
-                .iter()
-                .filter(|symbol| match symbol {
-                    Symbol::Terminal(id) => !predicate(terminals[id.index()]),
-                    Symbol::Nonterminal(_) => true,
-                })
-                .count();
-            missing.push(count);
-            if count == 0 {
-                pending.push(*lhs);
-            }
-        }
-        while let Some(nonterminal) = pending.pop() {
-            if std::mem::replace(&mut derived[nonterminal], true) {
-                continue;
-            }
-            for &index in alternatives.users.of(nonterminal) {
-                let index = index as usize;
-                missing[index] -= 1;
-                if missing[index] == 0 {
-                    pending.push(alternatives.list[index].0);
-                }
-            }
-        }
-        derived
-    };
-    let empty = finite(&|kinds| kinds.empty);
-    let any = finite(&|kinds| kinds.empty || kinds.nonempty);
+    let empty = derived_from(alternatives, rules, |terminal| terminals[terminal.index()].empty);
+    let any = derived_from(alternatives, rules, |terminal| {
+        let kinds = terminals[terminal.index()];
+        kinds.empty || kinds.nonempty
+    });
     let is_finite = |symbol: &Symbol| match symbol {
         Symbol::Terminal(id) => terminals[id.index()].empty || terminals[id.index()].nonempty,
         Symbol::Nonterminal(id) => any[id.index()],
@@ -274,4 +246,39 @@ fn finite_kinds(alternatives: &Alternatives<'_>, terminals: &[TextKinds], rules:
         }
     }
     empty.into_iter().zip(nonempty).map(|(empty, nonempty)| TextKinds { empty, nonempty }).collect()
+}
+
+/// Whether each nonterminal derives a text all of whose leaves satisfy the predicate.
+fn derived_from(
+    alternatives: &Alternatives<'_>,
+    rules: usize,
+    predicate: impl Fn(TerminalId) -> bool,
+) -> Vec<bool> {
+    let mut derived = vec![false; rules];
+    let mut missing: Vec<u32> = Vec::with_capacity(alternatives.list.len());
+    let mut pending: Vec<usize> = Vec::with_capacity(alternatives.list.len());
+    for (lhs, symbols) in &alternatives.list {
+        let is_missing = |symbol: &&Symbol| match symbol {
+            Symbol::Terminal(id) => !predicate(*id),
+            Symbol::Nonterminal(_) => true,
+        };
+        let count = symbols.iter().filter(is_missing).count();
+        missing.push(count as u32);
+        if count == 0 {
+            pending.push(*lhs);
+        }
+    }
+    while let Some(nonterminal) = pending.pop() {
+        if std::mem::replace(&mut derived[nonterminal], true) {
+            continue;
+        }
+        for &index in alternatives.users.of(nonterminal) {
+            let index = index as usize;
+            missing[index] -= 1;
+            if missing[index] == 0 {
+                pending.push(alternatives.list[index].0);
+            }
+        }
+    }
+    derived
 }

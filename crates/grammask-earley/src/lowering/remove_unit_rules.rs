@@ -39,8 +39,8 @@ fn unit_targets(productions: &Productions) -> Vec<Symbol> {
     };
     let mut targets: Vec<Option<Symbol>> = vec![None; productions.rules.len()];
     let mut visited_from = vec![usize::MAX; productions.rules.len()];
+    let mut path = Vec::new();
     for index in 0..targets.len() {
-        let mut path = Vec::new();
         let mut symbol = own(index);
         let target = loop {
             if let Symbol::Nonterminal(id) = symbol {
@@ -57,7 +57,7 @@ fn unit_targets(productions: &Productions) -> Vec<Symbol> {
                 None => break symbol,
             }
         };
-        for id in path {
+        for id in path.drain(..) {
             targets[id.index()] = Some(target);
         }
     }

@@ -57,10 +57,16 @@ pub(crate) struct JsonError {
 impl Document {
     /// Parses `text`.
     pub(crate) fn parse(text: &str) -> Result<Self, JsonError> {
+        // Schemas have about a value per 16 bytes.
+        let capacity = (text.len() / 16).min(256);
         JsonParser {
             text,
             at: 0,
-            document: Self { values: Vec::new(), spans: Vec::new(), parents: Vec::new() },
+            document: Self {
+                values: Vec::with_capacity(capacity),
+                spans: Vec::with_capacity(capacity),
+                parents: Vec::with_capacity(capacity),
+            },
         }
         .read()
     }
@@ -163,6 +169,9 @@ impl Document {
         id
     }
 }
+
+/// Names of an object up to which comparing each two takes less time than hashing all.
+const MAX_COMPARED_NAMES: usize = 12;
 
 /// An open array or object.
 struct OpenContainer {
@@ -420,6 +429,10 @@ fn attach(open: &mut [OpenContainer], name: Option<Box<str>>, value: ValueId) {
 }
 
 fn without_duplicates(members: Vec<(Box<str>, ValueId)>) -> Vec<(Box<str>, ValueId)> {
+    let is_new = |index: usize| !members[..index].iter().any(|(earlier, _)| *earlier == members[index].0);
+    if members.len() <= MAX_COMPARED_NAMES && (1..members.len()).all(is_new) {
+        return members;
+    }
     let mut indices = rustc_hash::FxHashMap::default();
     let mut distinct: Vec<(Box<str>, ValueId)> = Vec::with_capacity(members.len());
     for (name, value) in members {

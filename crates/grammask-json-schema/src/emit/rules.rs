@@ -11,6 +11,7 @@ use rustc_hash::FxHashMap;
 
 use crate::options::MediaGrammar;
 use grammask_automata::{TermId, Terms};
+use grammask_collections::graph::AdjacencyList;
 use grammask_diagnostics::{LimitExceeded, Limits, Span};
 use grammask_grammar::{
     EmbeddedId, EmbeddedTexts, Grammar, GrammarBuilder, NodeId, NonterminalId, PartId, Selection, Terminal,
@@ -192,37 +193,38 @@ impl Rules {
 
     /// For each rule, whether an alternative of it derives a finite text, where those in `assumed` do inside of others.
     fn productive_with(&self, assumed: &[bool]) -> Vec<bool> {
-        // By rule: the alternatives, as (rule, index), in which it occurs.
-        let mut dependents: Vec<Vec<(usize, usize)>> = vec![Vec::new(); self.rules.len()];
-        // By rule and alternative: the number of required rules that are not yet productive.
-        let mut missing: Vec<Vec<usize>> = Vec::with_capacity(self.rules.len());
+        // By alternative: its rule, and the number of required rules that are not yet productive.
+        let mut alternatives: Vec<(usize, u32)> = Vec::with_capacity(self.rules.len() * 2);
+        // Rules and the alternatives that require them.
+        let mut uses: Vec<(u32, u32)> = Vec::with_capacity(self.rules.len() * 2);
         let mut productive = vec![false; self.rules.len()];
         let mut worklist = Vec::new();
         let is_assumed = |rule: RuleId| assumed.get(rule.index()).is_some_and(|&assumed| assumed);
         for (index, rule) in self.rules.iter().enumerate() {
-            let mut counts = Vec::with_capacity(rule.alternatives.len());
-            for (alternative, parts) in rule.alternatives.iter().enumerate() {
+            for parts in &rule.alternatives {
                 let required = parts.iter().filter_map(|part| required_rule(*part));
                 let required = required.filter(|&rule| !is_assumed(rule));
-                let count = required.map(|rule| dependents[rule.index()].push((index, alternative))).count();
-                counts.push(count);
-                if count == 0 && !productive[index] {
+                let known = uses.len();
+                uses.extend(required.map(|rule| (rule.0, alternatives.len() as u32)));
+                alternatives.push((index, (uses.len() - known) as u32));
+                if uses.len() == known && !productive[index] {
                     productive[index] = true;
                     worklist.push(index);
                 }
             }
-            missing.push(counts);
         }
+        let dependents = AdjacencyList::from_pairs(self.rules.len(), &uses);
         let selection = |index: &usize| self.rules[*index].selection.as_ref();
         let mut selections: Vec<usize> =
             (0..self.rules.len()).filter(|index| selection(index).is_some()).collect();
         loop {
             while let Some(index) = worklist.pop() {
-                for (rule, alternative) in std::mem::take(&mut dependents[index]) {
-                    missing[rule][alternative] -= 1;
-                    if missing[rule][alternative] == 0 && !productive[rule] {
-                        productive[rule] = true;
-                        worklist.push(rule);
+                for &alternative in dependents.of(index) {
+                    let (rule, missing) = &mut alternatives[alternative as usize];
+                    *missing -= 1;
+                    if *missing == 0 && !productive[*rule] {
+                        productive[*rule] = true;
+                        worklist.push(*rule);
                     }
                 }
             }
@@ -285,7 +287,7 @@ impl Rules {
         let mut pending = vec![start];
         let new_nonterminal = |rule: RuleId, builder: &mut GrammarBuilder| {
             let kind = self.rules[rule.index()].kind;
-            let name = if rule == start { "start".to_owned() } else { format!("{kind}{}", rule.0) };
+            let name = if rule == start { "start".to_owned() } else { numbered(kind, rule.0) };
             builder.nonterminal(&name, span)
         };
         let first = new_nonterminal(start, &mut builder);
@@ -464,6 +466,18 @@ impl TerminalNodes<'_> {
         self.by_term.insert(term, node);
         node
     }
+}
+
+/// A name followed by a number. Formatting would be most of the time of naming a rule.
+fn numbered(name: &str, number: u32) -> String {
+    let mut numbered = String::with_capacity(name.len() + 10);
+    numbered.push_str(name);
+    let mut scale = 10_u32.pow(number.checked_ilog10().unwrap_or(0));
+    while scale > 0 {
+        numbered.push(char::from(b'0' + (number / scale % 10) as u8));
+        scale /= 10;
+    }
+    numbered
 }
 
 /// Whether all required rules of `parts` are productive.
