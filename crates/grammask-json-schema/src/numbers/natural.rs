@@ -11,9 +11,10 @@
 //! So it contains `repr` of every double in Python and `JSON.stringify` of every double in JavaScript, and all integers
 //! of at most 20 digits.
 
+use super::number_dfa::{Comparison, ScientificOnly, build_dfa};
 use super::{
-    AUTOMATA, Constant, Decimal, NumberLanguage, NumberSet, all_encodings, compared_with, digit, exponent,
-    exponent_mark, without_point,
+    AUTOMATA, Constant, Decimal, NumberLanguage, NumberSet, all_encodings, digit, exponent, exponent_mark,
+    without_point,
 };
 use crate::options::Numbers;
 use grammask_automata::{ByteSet, TermId, Terms};
@@ -199,7 +200,8 @@ fn scientific_notation(terms: &mut Terms) -> TermId {
     let notation = terms.concat(&[sign, first, fraction, mark, exponent_sign, power]);
     let mut within = |text: &str, orders| {
         let bound = Decimal::parse(text).ok()?;
-        Some(compared_with(terms, Numbers::Any, &bound, orders))
+        let comparison = ScientificOnly(Comparison { bound: &bound, orders });
+        Some(terms.table(build_dfa(&comparison, Numbers::Any)))
     };
     const AT_MOST: &[Ordering] = &[Ordering::Less, Ordering::Equal];
     const AT_LEAST: &[Ordering] = &[Ordering::Greater, Ordering::Equal];

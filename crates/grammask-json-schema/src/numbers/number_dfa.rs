@@ -385,6 +385,40 @@ impl NumberPredicate for Comparison<'_> {
     }
 }
 
+/// Accepts the scientific notations that another predicate accepts, and no plain decimal: these need a state for each
+/// digit of a bound, several hundred next to the least double.
+pub(super) struct ScientificOnly<P>(pub(super) P);
+
+impl<P: NumberPredicate> NumberPredicate for ScientificOnly<P> {
+    const MAX_FRACTION_DIGITS: Option<u8> = P::MAX_FRACTION_DIGITS;
+    const DEPENDS_ON_SIGN: bool = P::DEPENDS_ON_SIGN;
+
+    type Plain = ();
+    type Mantissa = P::Mantissa;
+
+    fn plain(&self) {}
+    fn integer_digit(&self, (): &mut (), _: u8) {}
+    fn fraction_digit(&self, (): &mut (), _: u8) {}
+    fn accepts_plain(&self, (): &(), _: bool) -> bool {
+        false
+    }
+    fn mantissa(&self, digit: u8) -> P::Mantissa {
+        self.0.mantissa(digit)
+    }
+    fn mantissa_digit(&self, state: &mut P::Mantissa, digit: u8) {
+        self.0.mantissa_digit(state, digit);
+    }
+    fn finish_mantissa(&self, state: &P::Mantissa) -> P::Mantissa {
+        self.0.finish_mantissa(state)
+    }
+    fn exponent(&self, state: &P::Mantissa) -> i32 {
+        self.0.exponent(state)
+    }
+    fn accepts_scientific(&self, state: &P::Mantissa, exponent: Ordering, negative: bool) -> bool {
+        self.0.accepts_scientific(state, exponent, negative)
+    }
+}
+
 /// Accepts the multiples of a power of ten, or the other numbers.
 pub(super) struct PowerOfTen {
     pub(super) power: i32,

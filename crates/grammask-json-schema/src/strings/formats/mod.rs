@@ -43,7 +43,7 @@ pub(crate) fn format(
         let separator = full_match(terms, encoding, dates::SEPARATOR, limits);
         return Some(separator.map(|separator| terms.concat(&[date, separator, time])));
     }
-    let subject = (Box::from(name), draft, encoding.kind());
+    let subject = (Box::from(name), depends_on_draft(name).then_some(draft), encoding.kind());
     let mut failure = None;
     let table = AUTOMATA.get(subject, || {
         if is_too_large_to_determinize(name) {
@@ -81,12 +81,17 @@ fn is_too_large_to_determinize(name: &str) -> bool {
     matches!(name, "hostname" | "idn-hostname")
 }
 
+/// Whether drafts differ in the texts of a format.
+fn depends_on_draft(name: &str) -> bool {
+    matches!(name, "hostname" | "relative-json-pointer")
+}
+
 /// Whether digits, and the punctuation of dates and patterns, have themselves as their only encoding.
 fn encodes_ascii_as_itself(kind: EncodingKind) -> bool {
     kind != EncodingKind::Json(Escapes::Any)
 }
 
-static AUTOMATA: AutomatonCache<(Box<str>, Draft, EncodingKind)> = AutomatonCache::new();
+static AUTOMATA: AutomatonCache<(Box<str>, Option<Draft>, EncodingKind)> = AutomatonCache::new();
 
 fn build(builder: &mut FormatBuilder<'_>, name: &str, draft: Draft) -> Option<Result<TermId, PatternError>> {
     Some(match name {
