@@ -7,9 +7,8 @@
 
 use std::sync::OnceLock;
 
-use super::bit_sliced::BitSliced;
 use super::children::ChildTable;
-use super::token_trie::{CharacterIndex, EdgesByByte, TokenTrie, TrieNode};
+use super::token_trie::{CharacterIndex, TokenTrie};
 use crate::{ByteGroups, Character, TokenId, TokenTexts};
 
 /// Builds a [`TokenTrie`] from tokens in the order of their bytes, then of their ids.
@@ -105,7 +104,8 @@ impl TrieBuilder {
             characters,
             // The maximum depth is the length of a token.
             max_depth: self.max_depth as u16,
-            edges: self.edges(),
+            edges: OnceLock::new(),
+            character_slices: OnceLock::new(),
             bytes_below: OnceLock::new(),
             bytes: self.bytes,
             depths: self.depths,
@@ -113,29 +113,6 @@ impl TrieBuilder {
             token_starts: self.token_starts,
             sorted_ids: self.sorted_ids,
         }
-    }
-
-    /// All edges, by a counting sort.
-    fn edges(&self) -> EdgesByByte {
-        let mut starts = vec![0_u32; 257];
-        for &byte in &self.bytes[1..] {
-            starts[usize::from(byte) + 1] += 1;
-        }
-        for byte in 0..256 {
-            starts[byte + 1] += starts[byte];
-        }
-        let mut next = starts.clone();
-        let mut edges = vec![(TrieNode::ROOT, TrieNode::ROOT); self.bytes.len() - 1].into_boxed_slice();
-        // By depth.
-        let mut path = vec![TrieNode::ROOT; self.max_depth + 1];
-        for (node, (&byte, &depth)) in self.bytes.iter().zip(&self.depths).enumerate().skip(1) {
-            let (node, depth) = (TrieNode(node as u32), usize::from(depth));
-            path[depth] = node;
-            let slot = &mut next[usize::from(byte)];
-            edges[*slot as usize] = (path[depth - 1], node);
-            *slot += 1;
-        }
-        EdgesByByte { starts, edges }
     }
 
     /// The characters of all prefixes, and the nodes whose prefixes are not the beginning of a text in UTF-8, as a
@@ -158,15 +135,6 @@ impl TrieBuilder {
             index.whole[node >> 6] |= u64::from(character == Character::Boundary) << (node & 63);
             is_broken[node >> 6] |= u64::from(character == Character::Broken) << (node & 63);
         }
-        let ids = self.sorted_ids.iter().map(|id| id.index() + 1).max().unwrap_or(0);
-        let mut of_tokens = vec![0; ids];
-        for (tokens, &count) in self.token_starts.windows(2).zip(&index.counts) {
-            for id in &self.sorted_ids[tokens[0] as usize..tokens[1] as usize] {
-                of_tokens[id.index()] = count;
-            }
-        }
-        index.of_nodes = BitSliced::new(&index.counts);
-        index.of_tokens = BitSliced::new(&of_tokens);
         (index, is_broken)
     }
 

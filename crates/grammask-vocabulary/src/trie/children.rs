@@ -46,12 +46,15 @@ const POPCOUNT: [u8; 256] = {
 impl ChildTable {
     /// The children of all nodes, from the byte of each node and the end of its subtree.
     pub(super) fn new(bytes: &[u8], subtree_ends: &[u32]) -> Self {
-        let singletons = (0..=u8::MAX).map(|byte| bytes_of(&[byte]));
+        let singletons = (0..=u8::MAX).map(|byte| {
+            let mut set = [0; 4];
+            set[usize::from(byte >> 6)] = 1 << (byte & 63);
+            set
+        });
         let mut sets: Vec<[u64; 4]> = singletons.chain([[0; 4]]).collect();
         let mut indices: FxHashMap<[u64; 4], u32> = FxHashMap::default();
         let mut families = Vec::with_capacity(bytes.len());
         let mut nodes = Vec::new();
-        let mut edges = Vec::new();
         for (node, &end) in subtree_ends.iter().enumerate() {
             // There are fewer edges than nodes, and fewer than 2^32 nodes.
             let start = nodes.len() as u32;
@@ -61,14 +64,14 @@ impl ChildTable {
             } else if subtree_ends[first] == end {
                 u32::from(bytes[first])
             } else {
-                edges.clear();
+                let mut set = [0; 4];
                 let mut child = first;
                 while child != end as usize {
-                    edges.push(bytes[child]);
+                    let byte = bytes[child];
+                    set[usize::from(byte >> 6)] |= 1 << (byte & 63);
                     nodes.push(TrieNode(child as u32));
                     child = subtree_ends[child] as usize;
                 }
-                let set = bytes_of(&edges);
                 *indices.entry(set).or_insert_with(|| {
                     sets.push(set);
                     sets.len() as u32 - 1
@@ -95,15 +98,6 @@ impl ChildTable {
             + size_of_val(&self.ranks[..])
             + size_of_val(&self.nodes[..])
     }
-}
-
-/// A set of bytes.
-fn bytes_of(bytes: &[u8]) -> [u64; 4] {
-    let mut set = [0; 4];
-    for byte in bytes {
-        set[usize::from(byte >> 6)] |= 1 << (byte & 63);
-    }
-    set
 }
 
 /// For each group of eight bytes, the number of members of the set below it.

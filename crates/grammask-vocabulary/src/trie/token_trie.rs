@@ -53,11 +53,12 @@ pub struct TokenTrie {
     /// The nodes that have children, as a bitset.
     pub(super) inner_nodes: Vec<u64>,
     pub(super) children: ChildTable,
-    pub(super) edges: EdgesByByte,
+    pub(super) edges: OnceLock<EdgesByByte>,
     /// For each node the groups of the bytes below it, with the flag for broken UTF-8 if the node is inside a
     /// character or a byte below it belongs to no character.
     pub(super) groups_below: Vec<ByteGroups>,
     pub(super) characters: CharacterIndex,
+    pub(super) character_slices: OnceLock<CharacterSlices>,
     pub(super) max_depth: u16,
     pub(super) bytes_below: OnceLock<BytesBelow>,
 }
@@ -69,9 +70,14 @@ pub(super) struct CharacterIndex {
     pub(super) whole: Vec<u64>,
     /// Number of characters that begin in the prefix of each node: of bytes outside 0x80 to 0xBF.
     pub(super) counts: Vec<u16>,
-    /// The same numbers as bit-sliced indices, by node and by token id.
-    pub(super) of_nodes: BitSliced,
-    pub(super) of_tokens: BitSliced,
+}
+
+/// [`CharacterIndex::counts`] as bit-sliced indices.
+#[derive(Clone, Debug)]
+pub(super) struct CharacterSlices {
+    of_nodes: BitSliced,
+    /// By token id, up to the last token with text.
+    of_tokens: BitSliced,
 }
 
 /// The bytes on all edges below each node, as an index into `sets`; [`NONE`](Self::NONE) for small subtrees.
@@ -135,9 +141,9 @@ impl TrieColumns<'_> {
 #[derive(Clone, Debug)]
 pub(super) struct EdgesByByte {
     /// Start of the edges over each byte, followed by the number of edges.
-    pub(super) starts: Vec<u32>,
+    starts: Vec<u32>,
     /// Pairs of parent and child, ascending by child.
-    pub(super) edges: Box<[(TrieNode, TrieNode)]>,
+    edges: Box<[(TrieNode, TrieNode)]>,
 }
 
 impl TokenTrie {
@@ -306,16 +312,31 @@ impl TokenTrie {
         self.characters.counts[node.index()]
     }
 
-    /// The number of characters of all nodes, as a bit-sliced index.
+    /// The number of characters of all nodes, as a bit-sliced index. The first call costs a pass over the trie.
     #[must_use]
     pub(crate) fn characters_of_nodes(&self) -> &BitSliced {
-        &self.characters.of_nodes
+        &self.character_slices().of_nodes
     }
 
-    /// The number of characters of all tokens by id, as a bit-sliced index up to the last token with text.
+    /// The number of characters of all tokens by id, as a bit-sliced index up to the last token with text. The first call
+    /// costs a pass over the trie.
     #[must_use]
     pub(crate) fn characters_of_tokens(&self) -> &BitSliced {
-        &self.characters.of_tokens
+        &self.character_slices().of_tokens
+    }
+
+    fn character_slices(&self) -> &CharacterSlices {
+        self.character_slices.get_or_init(|| {
+            let ids = self.sorted_ids.iter().map(|id| id.index() + 1).max().unwrap_or(0);
+            let mut of_tokens = vec![0; ids];
+            for (tokens, &count) in self.token_starts.windows(2).zip(&self.characters.counts) {
+                for id in &self.sorted_ids[tokens[0] as usize..tokens[1] as usize] {
+                    of_tokens[id.index()] = count;
+                }
+            }
+            let of_nodes = BitSliced::new(&self.characters.counts);
+            CharacterSlices { of_nodes, of_tokens: BitSliced::new(&of_tokens) }
+        })
     }
 
     /// The positions in [`TokenTrie::sorted_ids`] of the tokens at a range of nodes.
@@ -342,12 +363,35 @@ impl TokenTrie {
         })
     }
 
-    /// All edges over `byte` as (parent, child), ascending by child.
+    /// All edges over `byte` as (parent, child), ascending by child. The first call costs a pass over the trie.
     #[must_use]
     pub fn edges_over(&self, byte: u8) -> &[(TrieNode, TrieNode)] {
-        let EdgesByByte { starts, edges } = &self.edges;
+        let EdgesByByte { starts, edges } = self.edges.get_or_init(|| self.collect_edges());
         let starts = &starts[usize::from(byte)..];
         &edges[starts[0] as usize..starts[1] as usize]
+    }
+
+    /// All edges, by a counting sort.
+    fn collect_edges(&self) -> EdgesByByte {
+        let mut starts = vec![0_u32; 257];
+        for &byte in &self.bytes[1..] {
+            starts[usize::from(byte) + 1] += 1;
+        }
+        for byte in 0..256 {
+            starts[byte + 1] += starts[byte];
+        }
+        let mut next = starts.clone();
+        let mut edges = vec![(TrieNode::ROOT, TrieNode::ROOT); self.bytes.len() - 1].into_boxed_slice();
+        // By depth.
+        let mut path = vec![TrieNode::ROOT; self.max_depth() + 1];
+        for (node, (&byte, &depth)) in self.bytes.iter().zip(&self.depths).enumerate().skip(1) {
+            let (node, depth) = (TrieNode(node as u32), usize::from(depth));
+            path[depth] = node;
+            let slot = &mut next[usize::from(byte)];
+            edges[*slot as usize] = (path[depth - 1], node);
+            *slot += 1;
+        }
+        EdgesByByte { starts, edges }
     }
 
     /// The arrays of the trie.
@@ -393,7 +437,7 @@ impl TokenTrie {
         &self.sorted_ids
     }
 
-    /// Memory of the trie, in bytes.
+    /// Memory of the trie, in bytes, with the indices that were used so far.
     #[must_use]
     pub fn memory_bytes(&self) -> usize {
         self.bytes.capacity()
@@ -405,9 +449,11 @@ impl TokenTrie {
             + size_of_val(&self.characters.whole[..])
             + size_of_val(&self.characters.counts[..])
             + self.children.memory_bytes()
-            + size_of_val(&self.edges.edges[..])
-            + self.characters.of_nodes.memory_bytes()
-            + self.characters.of_tokens.memory_bytes()
+            + self.edges.get().map_or(0, |edges| size_of_val(&edges.edges[..]))
+            + self
+                .character_slices
+                .get()
+                .map_or(0, |slices| slices.of_nodes.memory_bytes() + slices.of_tokens.memory_bytes())
     }
 }
 
