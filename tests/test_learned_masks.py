@@ -8,6 +8,7 @@ from typing import Any, Literal
 import numpy as np
 import pytest
 from grammask import (
+    CompiledGrammar,
     DeadEnd,
     Grammar,
     GrammarError,
@@ -214,6 +215,11 @@ def test_the_command_line_saves_masks(tmp_path: Path) -> None:
     warm.matcher().fill_mask(row)
     grammar.compile(Vocabulary.default(), cache=False).matcher().fill_mask(expected)
     assert (row == expected).all()
+    subprocess.run([*command, "--grammar"], check=True)
+    loaded = CompiledGrammar.load(masks, read)
+    loaded.matcher().fill_mask(row)
+    assert (row == expected).all()
+    assert loaded.stats()["masks_composed"] == 0
     subprocess.run(
         [sys.executable, "-m", "grammask", "mask", str(schema), "--vocab", str(vocabulary)], check=True
     )

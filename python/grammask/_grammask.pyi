@@ -312,7 +312,12 @@ class Grammar:
         """
 
     def compile(
-        self, vocabulary: Vocabulary, end: str, limits: Limits | None = None, finite: bool = False
+        self,
+        vocabulary: Vocabulary,
+        end: str,
+        limits: Limits | None = None,
+        finite: bool = False,
+        source: object = None,
     ) -> CompiledGrammar:
         """Compile the grammar for a vocabulary; see :meth:`grammask.Grammar.compile`."""
 
@@ -701,7 +706,12 @@ class LexedGrammar:
         """
 
     def compile(
-        self, vocabulary: Vocabulary, end: str, limits: Limits | None = None, finite: bool = False
+        self,
+        vocabulary: Vocabulary,
+        end: str,
+        limits: Limits | None = None,
+        finite: bool = False,
+        source: object = None,
     ) -> CompiledGrammar:
         """Compile the grammar for a vocabulary; see :meth:`grammask.Grammar.compile`.
 
@@ -955,15 +965,28 @@ class CompiledGrammar:
             ValueError: ``seconds`` is negative or not a number.
         """
 
-    def save(self, path: str | os.PathLike[str]) -> None:
-        """Write a lexed grammar to a file, for :meth:`load`.
+    def save(
+        self,
+        path: str | os.PathLike[str],
+        texts: Iterable[str | bytes] | None = None,
+        *,
+        max_bytes: int | None = None,
+    ) -> None:
+        """Write the grammar to a file, for :meth:`load` in other processes.
 
-        The file has the grammar and the options of its compilation, but not the caches. Loading it takes tens of
-        milliseconds and does not need the lark library.
+        The file has the grammar, when its texts end, and the masks at all bytes of texts, which are computed if they
+        are not cached. It belongs to the vocabulary and the release of grammask, and is replaced as a whole, so
+        processes can share it. A grammar with a lexer loads in tens of milliseconds, without the lark library; others
+        are compiled from their source.
+
+        Args:
+            path: The file.
+            texts: Typical texts, as str or bytes, the most important first. Each counts up to its first illegal byte.
+            max_bytes: About the maximum length of the masks; 16 MiB by default.
 
         Raises:
             OSError: The file cannot be written.
-            UnsupportedGrammar: The grammar is not a lexed one.
+            LimitExceeded: A limit was exceeded.
         """
 
     @staticmethod
@@ -972,15 +995,24 @@ class CompiledGrammar:
     ) -> CompiledGrammar:
         """Load a file that :meth:`save` wrote, for an equal vocabulary.
 
+        Files are data: reading one does not unpickle, and a damaged one is an error. A forged file can hold another
+        grammar or other masks.
+
+        Args:
+            path: The file.
+            vocabulary: A vocabulary with the same tokens.
+            limits: Budgets for reading the grammar, compiling it, and all later calls.
+
         Raises:
             OSError: The file cannot be read.
-            GrammarSyntaxError: The file is not a saved grammar, is damaged, or has another version of the format.
-            GrammarSemanticError: The grammar was saved for another vocabulary.
+            GrammarSyntaxError: The file is not a saved grammar, is damaged, or has another version of the format, or is
+                of another release (code ``invalid-saved-grammar``).
+            GrammarSemanticError: The grammar was saved for another vocabulary (code ``other-vocabulary``).
             LimitExceeded: A limit was exceeded.
         """
 
-    def to_bytes(self) -> bytes:
-        """Return the bytes that :meth:`save` writes."""
+    def to_bytes(self, texts: Iterable[str | bytes] | None = None, *, max_bytes: int | None = None) -> bytes:
+        """Return the bytes that :meth:`save` writes. Takes the same arguments, and raises the same exceptions."""
 
     @staticmethod
     def from_bytes(saved: bytes, vocabulary: Vocabulary, limits: Limits | None = None) -> CompiledGrammar:

@@ -7,7 +7,6 @@ Recursive languages are written with :func:`rules`, which refer to each other by
 
 from __future__ import annotations
 
-import hashlib
 from collections import Counter
 from typing import TYPE_CHECKING, Any
 
@@ -63,6 +62,8 @@ class Part:
         self.kind = kind
         self.arguments = arguments
         self.parts = parts
+        import hashlib  # Loads OpenSSL, which most programs do not need here.
+
         content = hashlib.sha256(kind.encode())
         content.update(ascii(arguments).encode())
         for part in parts:

@@ -7,13 +7,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 from grammask import _grammask
-from grammask.ambiguity import find_ambiguity
 from grammask.compile_cache import CompileCache, default_compile_cache
 from grammask.composition import Part
 from grammask.grammar_algebra import GrammarAlgebra
 from grammask.grammar_readers import GrammarReaders
-from grammask.learned_masks import DEFAULT_MAX_BYTES, compute_masks, write_whole
-from grammask.notebooks import grammar_html
+from grammask.learned_masks import DEFAULT_MAX_BYTES, masks_along, write_whole
 from grammask.sources import SourceKey, source_digest
 
 if TYPE_CHECKING:
@@ -216,9 +214,7 @@ class Grammar(GrammarAlgebra, GrammarReaders):
             OSError: The file cannot be written.
         """
         compiled = self.compile(vocabulary, end=end, limits=limits, cache=cache)
-        samples = [text.encode() if isinstance(text, str) else bytes(text) for text in texts]
-        compute_masks(compiled, samples, progress)
-        write_whole(path, compiled.masks_to_bytes(self.digest(), samples, max_bytes))
+        write_whole(path, masks_along(compiled, self.digest(), texts, max_bytes, progress))
 
     def _compiled(
         self,
@@ -230,14 +226,14 @@ class Grammar(GrammarAlgebra, GrammarReaders):
         cache: CompileCache | bool,
     ) -> CompiledGrammar:
         if cache is False:
-            return self._core.compile(vocabulary, end, limits, finite)
+            return self._core.compile(vocabulary, end, limits, finite, self._source)
         if self._key is None:
             self._key = SourceKey(self._source)
         return (default_compile_cache if cache is True else cache).find(
             vocabulary,
             self._key,
             (end, limits, finite),
-            lambda: self._core.compile(vocabulary, end, limits, finite),
+            lambda: self._core.compile(vocabulary, end, limits, finite, self._source),
         )
 
     def shortest_text(self, limits: Limits | None = None) -> bytes:
@@ -275,6 +271,8 @@ class Grammar(GrammarAlgebra, GrammarReaders):
         Raises:
             GrammarError: A limit was exceeded.
         """
+        from grammask.ambiguity import find_ambiguity
+
         return find_ambiguity(self._core, limits)
 
     def diagrams(self) -> list[tuple[str, str]]:
@@ -302,6 +300,8 @@ class Grammar(GrammarAlgebra, GrammarReaders):
         return self._core.automaton(name)
 
     def _repr_html_(self) -> str:
+        from grammask.notebooks import grammar_html
+
         return grammar_html(self.source, self.diagrams())
 
     def stages(self, limits: Limits | None = None) -> list[tuple[str, str]]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import os
-import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -12,11 +11,11 @@ from grammask.errors import DeadEnd
 from grammask.masks import allocate_mask
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
     from grammask._grammask import CompiledGrammar
 
-__all__ = ["DEFAULT_MAX_BYTES", "compute_masks", "write_whole"]
+__all__ = ["DEFAULT_MAX_BYTES", "compute_masks", "masks_along", "write_whole"]
 
 DEFAULT_MAX_BYTES = 16 << 20
 """Default of the maximum length of a file of masks."""
@@ -51,12 +50,38 @@ def compute_masks(
         progress(total, total)
 
 
+def masks_along(
+    compiled: CompiledGrammar,
+    identity: bytes,
+    texts: Iterable[str | bytes],
+    max_bytes: int = DEFAULT_MAX_BYTES,
+    progress: Callable[[int, int], None] | None = None,
+) -> bytes:
+    """Computes the masks at all bytes of texts, and returns them as bytes, for ``CompiledGrammar.add_masks``.
+
+    Args:
+        compiled: The grammar.
+        identity: That of the grammar, which reading them requires.
+        texts: The texts, the most important first.
+        max_bytes: About the maximum length of the result.
+        progress: As for :func:`compute_masks`.
+
+    Raises:
+        LimitExceeded: A limit was exceeded.
+    """
+    samples = [text.encode() if isinstance(text, str) else bytes(text) for text in texts]
+    compute_masks(compiled, samples, progress)
+    return compiled.masks_to_bytes(identity, samples, max_bytes)
+
+
 def write_whole(path: str | os.PathLike[str], content: bytes) -> None:
     """Writes a file under another name and renames it, so that no process reads a part of it.
 
     Raises:
         OSError: It cannot be written.
     """
+    import tempfile  # Takes as long as a tenth of the package, and only writers need it.
+
     target = Path(path)
     descriptor, unfinished = tempfile.mkstemp(prefix=f".{target.name}.", dir=target.parent)
     try:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from dataclasses import fields, is_dataclass
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
@@ -33,6 +32,8 @@ class Source(Protocol):
 
 def source_digest(source: Source) -> bytes:
     """Returns a SHA-256 hash of a source, equal in all processes."""
+    import hashlib  # Loads OpenSSL.
+
     # `ascii`, because the characters that `repr` escapes depend on Python's version of Unicode.
     return hashlib.sha256(ascii(source).encode()).digest()
 

@@ -79,9 +79,3 @@ def test_limits_hold_for_loading() -> None:
     saved = grammask.Grammar.bundled("json").compile(BYTES).to_bytes()
     with pytest.raises(grammask.LimitExceeded):
         grammask.CompiledGrammar.from_bytes(saved, BYTES, grammask.Limits(grammar_size=3))
-
-
-def test_context_free_grammars_are_not_saved(tmp_path: Path) -> None:
-    compiled = grammask.Grammar.from_kbnf('start ::= "a";').compile(BYTES)
-    with pytest.raises(grammask.UnsupportedGrammar, match="lexed"):
-        compiled.save(tmp_path / "grammar")

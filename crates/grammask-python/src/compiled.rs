@@ -5,12 +5,12 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use grammask::CompiledGrammar;
 use grammask::grammar::{Code, Diagnostic, NamedOption};
+use grammask::{CompiledGrammar, MaskOrigin, mask_origin};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedBytes;
-use pyo3::types::{PyBool, PyBytes, PyDict};
+use pyo3::types::{PyBool, PyBytes, PyDict, PyTuple};
 
 use crate::allocator::PurgeOnDrop;
 use crate::budget::budget;
@@ -31,12 +31,38 @@ const CALLS_PER_REPORT: usize = 16;
 pub(crate) struct PyCompiledGrammar {
     compiled: Arc<CompiledGrammar>,
     relaxations: Vec<Diagnostic>,
+    /// The source of the grammar in Python, for files.
+    source: Option<Py<PyAny>>,
     _purge: PurgeOnDrop,
 }
 
+/// The beginnings of the identities of grammars in files, followed by the definition of a lexed grammar, or by the source
+/// of another one.
+const DEFINITION: &[u8] = b"definition\n";
+const SOURCE: &[u8] = b"source\n";
+
 impl PyCompiledGrammar {
-    pub(crate) fn new(compiled: Arc<CompiledGrammar>, relaxations: Vec<Diagnostic>) -> Self {
-        Self { compiled, relaxations, _purge: PurgeOnDrop }
+    pub(crate) fn new(
+        compiled: Arc<CompiledGrammar>,
+        relaxations: Vec<Diagnostic>,
+        source: Option<Py<PyAny>>,
+    ) -> Self {
+        Self { compiled, relaxations, source, _purge: PurgeOnDrop }
+    }
+
+    /// The identity of the grammar in files, from which it can be made.
+    fn identity(&self, py: Python<'_>) -> PyResult<Vec<u8>> {
+        if let Some(definition) = py.outside_forks(|| self.compiled.to_bytes()) {
+            return Ok([DEFINITION, &definition].concat());
+        }
+        let Some(source) = &self.source else {
+            let message = "the grammar was compiled without a source that can be saved";
+            let diagnostic = Diagnostic::error(Code::UnsupportedGrammar, message)
+                .help("compile it with `grammask.Grammar.compile`");
+            return Err(grammar_error(py, &diagnostic.into()));
+        };
+        let encoded = py.import("grammask.saved_sources")?.call_method1("encode_source", (source,))?;
+        Ok([SOURCE, encoded.cast::<PyBytes>()?.as_bytes()].concat())
     }
 }
 
@@ -185,63 +211,117 @@ impl PyCompiledGrammar {
         }
     }
 
-    /// Return the bytes that :meth:`save` writes.
-    fn to_bytes<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
-        match py.outside_forks(|| self.compiled.to_bytes()) {
-            Some(bytes) => Ok(PyBytes::new(py, &bytes)),
-            None => {
-                let message = "only lexed grammars can be saved";
-                let diagnostic = Diagnostic::error(Code::UnsupportedGrammar, message)
-                    .help("keep the grammar's text; it compiles as fast as it would load");
-                Err(grammar_error(py, &diagnostic.into()))
-            }
+    /// Return the bytes that :meth:`save` writes. Takes the same arguments, and raises the same exceptions.
+    #[pyo3(signature = (texts=None, *, max_bytes=None))]
+    fn to_bytes<'py>(
+        slf: &Bound<'py, Self>,
+        texts: Option<Bound<'py, PyAny>>,
+        max_bytes: Option<usize>,
+    ) -> PyResult<Bound<'py, PyBytes>> {
+        let py = slf.py();
+        let identity = PyBytes::new(py, &slf.get().identity(py)?);
+        let options = PyDict::new(py);
+        if let Some(max_bytes) = max_bytes {
+            options.set_item("max_bytes", max_bytes)?;
         }
+        let texts = texts.unwrap_or_else(|| PyTuple::empty(py).into_any());
+        let module = py.import("grammask.learned_masks")?;
+        let bytes = module.call_method("masks_along", (slf, identity, texts), Some(&options))?;
+        Ok(bytes.cast_into::<PyBytes>()?)
     }
 
     /// Load the bytes that :meth:`to_bytes` returned. Raises the same exceptions as :meth:`load`.
     #[staticmethod]
     #[pyo3(signature = (saved, vocabulary, limits=None))]
-    fn from_bytes(
-        py: Python<'_>,
+    fn from_bytes<'py>(
+        py: Python<'py>,
         saved: &[u8],
-        vocabulary: &PyVocabulary,
-        limits: Option<&PyLimits>,
-    ) -> PyResult<Self> {
-        let (vocabulary, limits) = (vocabulary.shared(), or_default(limits));
-        let compiled = py.outside_forks(|| CompiledGrammar::from_bytes(saved, vocabulary, limits));
-        let compiled = compiled.map_err(|error| grammar_error(py, &error))?;
-        Ok(Self::new(compiled, Vec::new()))
+        vocabulary: &Bound<'py, PyVocabulary>,
+        limits: Option<&Bound<'py, PyLimits>>,
+    ) -> PyResult<Bound<'py, Self>> {
+        let shared = vocabulary.get().shared();
+        let origin = py.outside_forks(|| mask_origin(saved, &shared));
+        let MaskOrigin { identity, end } = origin.map_err(|error| grammar_error(py, &error))?;
+        let compiled = if let Some(definition) = identity.strip_prefix(DEFINITION) {
+            let limits = or_default(limits.map(Bound::get));
+            let compiled = py.outside_forks(|| CompiledGrammar::from_bytes(definition, shared, limits));
+            let compiled = compiled.map_err(|error| grammar_error(py, &error))?;
+            Bound::new(py, Self::new(compiled, Vec::new(), None))?
+        } else {
+            let module = py.import("grammask.saved_sources")?;
+            let opened = match identity.strip_prefix(SOURCE) {
+                Some(source) => module
+                    .call_method1("open_source", (PyBytes::new(py, source), limits))?
+                    .extract::<Option<(Bound<'py, PyAny>, Bound<'py, PyAny>)>>()?,
+                None => None,
+            };
+            let Some((source, grammar)) = opened else {
+                let message = "the file holds no grammar, or masks alone";
+                let diagnostic = Diagnostic::error(Code::InvalidSavedGrammar, message)
+                    .help("read masks with `Grammar.compile(masks=)`");
+                return Err(grammar_error(py, &diagnostic.into()));
+            };
+            let end = end.name().unwrap_or_default();
+            let compiled = grammar.call_method1("compile", (vocabulary, end, limits, false, source))?;
+            compiled.cast_into::<Self>()?
+        };
+        let shared = &compiled.get().compiled;
+        let masks = py.outside_forks(|| shared.add_masks(identity, saved));
+        masks.map_err(|error| grammar_error(py, &error))?;
+        Ok(compiled)
     }
 
-    /// Write a lexed grammar to a file, for :meth:`load`.
+    /// Write the grammar to a file, for :meth:`load` in other processes.
     ///
-    /// The file has the grammar and the options of its compilation, but not the caches. Loading it takes tens of
-    /// milliseconds and does not need the lark library.
+    /// The file has the grammar, when its texts end, and the masks at all bytes of texts, which are computed if they
+    /// are not cached. It belongs to the vocabulary and the release of grammask, and is replaced as a whole, so
+    /// processes can share it. A grammar with a lexer loads in tens of milliseconds, without the lark library; others
+    /// are compiled from their source.
+    ///
+    /// Args:
+    ///     path: The file.
+    ///     texts: Typical texts, as str or bytes, the most important first. Each counts up to its first illegal byte.
+    ///     max_bytes: About the maximum length of the masks; 16 MiB by default.
     ///
     /// Raises:
     ///     OSError: The file cannot be written.
-    ///     UnsupportedGrammar: The grammar is not a lexed one.
-    fn save(&self, py: Python<'_>, path: PathBuf) -> PyResult<()> {
-        let bytes = self.to_bytes(py)?;
+    ///     LimitExceeded: A limit was exceeded.
+    #[pyo3(signature = (path, texts=None, *, max_bytes=None))]
+    fn save<'py>(
+        slf: &Bound<'py, Self>,
+        path: PathBuf,
+        texts: Option<Bound<'py, PyAny>>,
+        max_bytes: Option<usize>,
+    ) -> PyResult<()> {
+        let bytes = Self::to_bytes(slf, texts, max_bytes)?;
         let bytes = bytes.as_bytes();
-        Ok(py.outside_forks(|| write_whole(&path, bytes))?)
+        Ok(slf.py().outside_forks(|| write_whole(&path, bytes))?)
     }
 
     /// Load a file that :meth:`save` wrote, for an equal vocabulary.
     ///
+    /// Files are data: reading one does not unpickle, and a damaged one is an error. A forged file can hold another
+    /// grammar or other masks.
+    ///
+    /// Args:
+    ///     path: The file.
+    ///     vocabulary: A vocabulary with the same tokens.
+    ///     limits: Budgets for reading the grammar, compiling it, and all later calls.
+    ///
     /// Raises:
     ///     OSError: The file cannot be read.
-    ///     GrammarSyntaxError: The file is not a saved grammar, is damaged, or has another version of the format.
-    ///     GrammarSemanticError: The grammar was saved for another vocabulary.
+    ///     GrammarSyntaxError: The file is not a saved grammar, is damaged, or has another version of the format, or is
+    ///         of another release (code ``invalid-saved-grammar``).
+    ///     GrammarSemanticError: The grammar was saved for another vocabulary (code ``other-vocabulary``).
     ///     LimitExceeded: A limit was exceeded.
     #[staticmethod]
     #[pyo3(signature = (path, vocabulary, limits=None))]
-    fn load(
-        py: Python<'_>,
+    fn load<'py>(
+        py: Python<'py>,
         path: PathBuf,
-        vocabulary: &PyVocabulary,
-        limits: Option<&PyLimits>,
-    ) -> PyResult<Self> {
+        vocabulary: &Bound<'py, PyVocabulary>,
+        limits: Option<&Bound<'py, PyLimits>>,
+    ) -> PyResult<Bound<'py, Self>> {
         let saved = py.detach(|| fs::read(path))?;
         Self::from_bytes(py, &saved, vocabulary, limits)
     }

@@ -217,7 +217,9 @@ impl PyGrammar {
     }
 
     /// Compile the grammar for a vocabulary; see :meth:`grammask.Grammar.compile`.
-    #[pyo3(signature = (vocabulary, end, limits=None, finite=false))]
+    ///
+    /// ``source`` is the source of the grammar, for :meth:`CompiledGrammar.save`.
+    #[pyo3(signature = (vocabulary, end, limits=None, finite=false, source=None))]
     fn compile(
         &self,
         py: Python<'_>,
@@ -225,6 +227,7 @@ impl PyGrammar {
         end: &str,
         limits: Option<&PyLimits>,
         finite: bool,
+        source: Option<Py<PyAny>>,
     ) -> PyResult<PyCompiledGrammar> {
         let _purge = PurgeOnDrop;
         let mut options = CompileOptions::default();
@@ -237,7 +240,7 @@ impl PyGrammar {
                 CompiledGrammar::with_embedded(&self.grammar, &self.embedded, vocabulary, options)
             })
             .map_err(|error| grammar_error(py, &error))?;
-        Ok(PyCompiledGrammar::new(compiled, self.relaxations.clone()))
+        Ok(PyCompiledGrammar::new(compiled, self.relaxations.clone(), source))
     }
 
     /// Lower the grammar; return the warnings of the passes.

@@ -389,7 +389,8 @@ impl PyLexedGrammar {
     /// Compile the grammar for a vocabulary; see :meth:`grammask.Grammar.compile`.
     ///
     /// ``finite`` has no effect: a prefix of a lexed grammar is viable only if a finite text completes it.
-    #[pyo3(signature = (vocabulary, end, limits=None, finite=false))]
+    /// ``source`` is the source of the grammar.
+    #[pyo3(signature = (vocabulary, end, limits=None, finite=false, source=None))]
     fn compile(
         &self,
         py: Python<'_>,
@@ -397,6 +398,7 @@ impl PyLexedGrammar {
         end: &str,
         limits: Option<&PyLimits>,
         finite: bool,
+        source: Option<Py<PyAny>>,
     ) -> PyResult<PyCompiledGrammar> {
         let _purge = PurgeOnDrop;
         let _ = finite;
@@ -408,7 +410,7 @@ impl PyLexedGrammar {
         let compiled = py
             .outside_forks(|| CompiledGrammar::from_lexed(grammar, vocabulary, options))
             .map_err(|error| grammar_error(py, &error))?;
-        Ok(PyCompiledGrammar::new(compiled, Vec::new()))
+        Ok(PyCompiledGrammar::new(compiled, Vec::new(), source))
     }
 }
 

@@ -13,6 +13,7 @@ use rustc_hash::FxHashMap;
 
 use crate::CompiledGrammar;
 use crate::cache::GrammarCache;
+use crate::options::EndMode;
 use crate::serialize::{describe_defect, end_mode_byte};
 use grammask_diagnostics::{Code, Diagnostic, GrammarError};
 use grammask_engine::SetId;
@@ -60,30 +61,14 @@ impl CompiledGrammar {
     /// `invalid-saved-grammar` if the bytes are damaged, of another format, or of another release or grammar;
     /// `other-vocabulary`; an exceeded limit. Nothing is cached then.
     pub fn add_masks(&self, identity: &[u8], saved: &[u8]) -> Result<Vec<Vec<u8>>, GrammarError> {
-        let invalid =
-            |message: &str| Diagnostic::error(Code::InvalidSavedGrammar, message).help("save them again");
-        let body = unframed(saved, MAGIC, VERSION)
-            .map_err(|defect| invalid(&describe_defect(defect, "set of masks", VERSION)))?;
-        let damaged = || invalid("the saved masks are damaged");
-        let mut reader = MaskReader(ByteReader::new(body));
-        let text = |reader: &mut MaskReader<'_>| -> Option<Vec<u8>> {
-            let length = reader.0.count(1)?;
-            reader.0.take(length).map(<[u8]>::to_vec)
-        };
-        if text(&mut reader).ok_or_else(damaged)? != identity {
+        let MaskHeader { identity: of_file, end, mut reader } = MaskHeader::read(saved, self.vocabulary())?;
+        if of_file != identity {
             return Err(invalid("the masks were saved for another grammar").into());
         }
-        if text(&mut reader).ok_or_else(damaged)? != RELEASE.as_bytes() {
-            return Err(invalid("the masks were saved by another release of grammask").into());
-        }
-        if reader.0.take(16).ok_or_else(damaged)? != self.vocabulary().fingerprint().to_le_bytes() {
-            let message = "the masks were saved for another vocabulary";
-            let help = "use the vocabulary that the grammar was compiled for, or save the masks again";
-            return Err(Diagnostic::error(Code::OtherVocabulary, message).help(help).into());
-        }
-        if reader.0.take(1).ok_or_else(damaged)? != [end_mode_byte(self.options().end)] {
+        if end != self.options().end {
             return Err(invalid("the masks were saved with another `end=`").into());
         }
+        let damaged = || invalid("the saved masks are damaged");
         let nodes = reader.nodes().ok_or_else(damaged)?;
         let masks = reader.masks(self.vocabulary()).ok_or_else(damaged)?;
         let cache = self.cache();
@@ -105,6 +90,65 @@ impl CompiledGrammar {
         header.push(end_mode_byte(self.options().end));
         header
     }
+}
+
+/// What a file of masks was made for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct MaskOrigin<'a> {
+    /// The caller's identity of the grammar.
+    pub identity: &'a [u8],
+    /// The end mode.
+    pub end: EndMode,
+}
+
+/// The grammar and the end mode for which [`CompiledGrammar::masks_to_bytes`] wrote a file. An identity from which its
+/// caller can make the grammar turns the file into one of a compiled grammar.
+///
+/// # Errors
+/// As [`CompiledGrammar::add_masks`].
+pub fn mask_origin<'a>(saved: &'a [u8], vocabulary: &Vocabulary) -> Result<MaskOrigin<'a>, GrammarError> {
+    let MaskHeader { identity, end, .. } = MaskHeader::read(saved, vocabulary)?;
+    Ok(MaskOrigin { identity, end })
+}
+
+/// The beginning of a file.
+struct MaskHeader<'a> {
+    identity: &'a [u8],
+    end: EndMode,
+    /// The rest of the file.
+    reader: MaskReader<'a>,
+}
+
+impl<'a> MaskHeader<'a> {
+    fn read(saved: &'a [u8], vocabulary: &Vocabulary) -> Result<Self, GrammarError> {
+        let body = unframed(saved, MAGIC, VERSION)
+            .map_err(|defect| invalid(&describe_defect(defect, "grammar or set of masks", VERSION)))?;
+        let damaged = || invalid("the file is damaged");
+        let mut reader = ByteReader::new(body);
+        let text = |reader: &mut ByteReader<'a>| {
+            let length = reader.count(1)?;
+            reader.take(length)
+        };
+        let identity = text(&mut reader).ok_or_else(damaged)?;
+        if text(&mut reader).ok_or_else(damaged)? != RELEASE.as_bytes() {
+            return Err(invalid("the file was saved by another release of grammask").into());
+        }
+        if reader.take(16).ok_or_else(damaged)? != vocabulary.fingerprint().to_le_bytes() {
+            let message = "the file was saved for another vocabulary";
+            let help = "use the vocabulary that the grammar was compiled for, or save the file again";
+            return Err(Diagnostic::error(Code::OtherVocabulary, message).help(help).into());
+        }
+        let end = match reader.take(1).ok_or_else(damaged)? {
+            [0] => EndMode::Eos,
+            [1] => EndMode::Eager,
+            _ => return Err(damaged().into()),
+        };
+        Ok(Self { identity, end, reader: MaskReader(reader) })
+    }
+}
+
+fn invalid(message: &str) -> Diagnostic {
+    Diagnostic::error(Code::InvalidSavedGrammar, message).help("save it again")
 }
 
 /// Appends a number below 2^32.

@@ -95,6 +95,7 @@ pub use grammask_engine::{
     CompletionStep, Effort, Engine, Expectation, Lexeme, LexerReading, MaskSource, MaskStrategy, OpenLexeme,
     ParseNode, ParseTree, PrecomputeBudget, SetId, ShortestCompletion, TokenEvent,
 };
+pub use learned_masks::{MaskOrigin, mask_origin};
 pub use matcher::{Matcher, MatcherStep};
 pub use options::{CompileOptions, EndMode, EndlessRules, MaskStatistics};
 pub use parse_trees::TreeParser;
