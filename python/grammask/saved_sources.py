@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from grammask._grammask import Limits
     from grammask.sources import EngineGrammar, Source
 
-__all__ = ["encode_source", "open_source"]
+__all__ = ["encode_source", "open_source", "source_classes"]
 
 _MODULES = {
     "ChoicesSource": "grammask.readers.choices",
@@ -87,6 +87,15 @@ def open_source(encoded: bytes, limits: Limits | None) -> tuple[Source, EngineGr
         return None
 
 
+def source_classes() -> list[type]:
+    """Returns the classes of which sources consist, besides built-in types."""
+    return [Part, _grammask.SchemaOptions, *map(_class, _MODULES)]
+
+
+def _class(name: str) -> Any:
+    return getattr(import_module(_MODULES[name]), name)
+
+
 def _key(value: Any) -> Any:
     """Returns a key that equal scalars have in common, and other values with themselves only."""
     return (type(value), value) if type(value) in (*_SCALARS, bytes) else id(value)
@@ -143,7 +152,7 @@ def _value(kind: str, rest: list[Any], values: list[Any], limits: Limits | None)
             return Part(name, values[arguments], tuple(_referred(parts, values)))
         case "SchemaOptions", [list(names), *numbers]:
             return _grammask.SchemaOptions(**dict(zip(names, _referred(numbers, values), strict=True)))
-    made = getattr(import_module(_MODULES[kind]), kind)
+    made = _class(kind)
     names = [field.name for field in fields(made)]
     given = dict(zip((name for name in names if name != _LIMITS), _referred(rest, values), strict=True))
     if _LIMITS in names:

@@ -134,18 +134,18 @@ class GrammarLogitsProcessor:
         texts = [tokens[request.prompt_length :] for tokens in token_ids]
         if request.beams and not (self._has_chunked_prompts and not any(texts)):
             _check_for_new_tokens(texts, request.beams)
-        beams = [self._beam(request, text) for text in texts]
-        request.beams = beams
         rows = logits.reshape(-1, logits.shape[-1]) if logits.dim() != 2 else logits
         if rows.data_ptr() != logits.data_ptr():
             msg = "the logits are not contiguous, so they cannot be changed in place"
             raise ValueError(msg)
+        mask = allocate_mask(rows.shape[0], self._start().size)
         # The first step may have fewer rows than beams, or one sequence of tokens for all rows.
-        if len(beams) == 1:
-            beams = beams * rows.shape[0]
-        mask = allocate_mask(rows.shape[0], beams[0].matcher.size)
-        for row, beam in enumerate(beams[: rows.shape[0]]):
-            beam.matcher.fill_mask(mask, row)
+        request.beams = [
+            self._beam(request, text, mask if row < rows.shape[0] else None, row)
+            for row, text in enumerate(texts)
+        ]
+        if len(texts) == 1:
+            mask[1:] = mask[0]
         with _stream(stream_ptr):
             apply_mask(rows, mask)
 
@@ -153,8 +153,11 @@ class GrammarLogitsProcessor:
         """Removes the state of a request that has ended."""
         self._requests.pop(req_id, None)
 
-    def _beam(self, request: _Request, tokens: list[int]) -> _Beam:
-        """Returns a beam, derived from the beam of the previous step with the longest common prefix."""
+    def _beam(self, request: _Request, tokens: list[int], mask: Any, row: int) -> _Beam:
+        """Returns a beam, derived from the beam of the previous step with the longest common prefix.
+
+        Its mask is written into a row of ``mask``, unless that is None.
+        """
         best, shared = None, -1
         for beam in request.beams:
             length = _common_length(beam.tokens, tokens)
@@ -165,12 +168,15 @@ class GrammarLogitsProcessor:
         else:
             matcher, step_count = best.matcher.fork(), len(best.tokens)
         matcher.rollback(step_count - shared)
-        for token in tokens[shared:]:
+        if mask is not None and shared == len(tokens):
+            matcher.fill_mask(mask, row)
+        for position in range(shared, len(tokens)):
             # Padding of a finished row counts as an end token, so that the matcher has one step per token.
-            if not matcher.accept(matcher.end_tokens[0] if matcher.is_finished else token):
-                msg = f"token {token} is not legal after the tokens {tokens[:shared]}"
+            token = matcher.end_tokens[0] if matcher.is_finished else tokens[position]
+            is_last = mask is not None and position + 1 == len(tokens)
+            if not (matcher.step(token, mask, row) if is_last else matcher.accept(token)):
+                msg = f"token {token} is not legal after the tokens {tokens[:position]}"
                 raise ValueError(msg)
-            shared += 1
         return _Beam(tokens, matcher)
 
     def _start(self) -> RequestMatcher:
@@ -200,36 +206,12 @@ def approve_pickles() -> None:
         ImportError: TensorRT-LLM is not installed.
     """
     from grammask import _grammask
-    from grammask.composition import Part
     from grammask.grammar import _restore as restore_grammar
-    from grammask.lark_grammars.loading import LarkDefinition
-    from grammask.llguidance_grammars import LlguidanceLarkSource
-    from grammask.readers.choices import ChoicesSource
-    from grammask.readers.gbnf import GbnfSource
-    from grammask.readers.json_schema import JsonSchemaSource, StringSchemaSource
-    from grammask.readers.kbnf import KbnfSource
-    from grammask.readers.lark import LarkSource
-    from grammask.readers.regex import RegexSource
+    from grammask.saved_sources import source_classes
 
     serialization: Any = importlib.import_module("tensorrt_llm.serialization")
-    for each in (
-        _restore,
-        restore_grammar,
-        ChoicesSource,
-        GbnfSource,
-        JsonSchemaSource,
-        KbnfSource,
-        LarkDefinition,
-        LarkSource,
-        LlguidanceLarkSource,
-        Part,
-        RegexSource,
-        StringSchemaSource,
-        VocabularyFile,
-        Vocabulary,
-        _grammask.SchemaOptions,
-        _grammask.Limits,
-    ):
+    own = (_restore, restore_grammar, VocabularyFile, Vocabulary, _grammask.Limits)
+    for each in (*own, *source_classes()):
         serialization.register_approved_class(each)
 
 

@@ -53,6 +53,19 @@ def test_end_tokens_of_a_request(text: str, ends: list[int]) -> None:
                 branch = matcher.fork()
                 assert branch.accept(token) == (token in allowed)
                 assert branch.step_count == matcher.step_count + (token in allowed)
+                stepped = matcher.fork()
+                before, written = mask.copy(), allocate_mask(1, 8)
+                try:
+                    assert stepped.step(token, mask) == (token in allowed)
+                except DeadEnd:
+                    assert stepped.step_count == matcher.step_count
+                    with pytest.raises(DeadEnd):
+                        branch.fill_mask(written)
+                    continue
+                if token in allowed:
+                    branch.fill_mask(written)
+                    before[0] = written[0]
+                assert (mask == before).all()
             token = chance.choice(allowed)
             assert matcher.accepted_prefix([token]) == (0 if matcher.is_finished else 1)
             assert matcher.accept(token)

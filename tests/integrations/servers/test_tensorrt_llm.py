@@ -6,12 +6,15 @@ import inspect
 import io
 import pickle
 import random
+import sys
+import types
 from typing import Any
 
 import numpy as np
 import pytest
 from grammask import BudgetTooSmall, DeadEnd, Grammar, Vocabulary
-from grammask.integrations.tensorrt_llm import GrammarLogitsProcessor, VocabularyFile
+from grammask.integrations.tensorrt_llm import GrammarLogitsProcessor, VocabularyFile, approve_pickles
+from test_learned_masks import KINDS
 
 torch = pytest.importorskip("torch")
 
@@ -187,6 +190,25 @@ def test_pickled_for_workers(tmp_path, tokenizer) -> None:
     again(1, logits, [[1]], None, None)
     assert tokenizer.encode("yes")[0] in legal(logits)[0]
     assert file.load() is file.load()
+
+
+def test_pickles_of_all_kinds_of_grammars_need_approved_classes_only(monkeypatch: Any) -> None:
+    approved: list[Any] = []
+    serialization = types.ModuleType("tensorrt_llm.serialization")
+    serialization.register_approved_class = approved.append  # type: ignore[attr-defined]
+    monkeypatch.setitem(sys.modules, "tensorrt_llm", types.ModuleType("tensorrt_llm"))
+    monkeypatch.setitem(sys.modules, "tensorrt_llm.serialization", serialization)
+    approve_pickles()
+
+    class Approving(pickle.Unpickler):
+        def find_class(self, module: str, name: str) -> Any:
+            found = super().find_class(module, name)
+            assert found in approved, f"{module}.{name}"
+            return found
+
+    for grammar, _ in KINDS.values():
+        pickled = pickle.dumps(GrammarLogitsProcessor(grammar, VocabularyFile("tokenizer.json")))
+        assert Approving(io.BytesIO(pickled)).load()._grammar.digest() == grammar.digest()
 
 
 @pytest.mark.skipif(not torch.cuda.is_available(), reason="no CUDA device")

@@ -209,6 +209,27 @@ class RequestMatcher:
             raise self._dead_end()
         np.asarray(mask)[row] = words
 
+    def step(self, token: int, mask: Any, row: int = 0) -> bool:
+        """Appends a token, and writes the mask of the next one: :meth:`accept` and :meth:`fill_mask` in one call.
+
+        Returns:
+            Whether the token is legal. If it is not, nothing changes.
+
+        Raises:
+            DeadEnd: As of :meth:`fill_mask`; nothing changes.
+            LimitExceeded: A budget was exceeded; nothing changes.
+        """
+        if self._is_plain:
+            return 0 <= token < self._size and self._matcher.step(token, mask, row)
+        if not self.accept(token):
+            return False
+        try:
+            self.fill_mask(mask, row)
+        except GrammarError:
+            self._matcher.rollback(1)
+            raise
+        return True
+
     def _begin_budget(self) -> None:
         if self._late_budget is None or self._matcher.step_count:
             return
