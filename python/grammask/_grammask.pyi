@@ -319,7 +319,10 @@ class Grammar:
         finite: bool = False,
         source: object = None,
     ) -> CompiledGrammar:
-        """Compile the grammar for a vocabulary; see :meth:`grammask.Grammar.compile`."""
+        """Compile the grammar for a vocabulary; see :meth:`grammask.Grammar.compile`.
+
+        ``source`` is the source of the grammar, for :meth:`CompiledGrammar.save`.
+        """
 
     def stages(self, limits: Limits | None = None) -> list[tuple[str, str]]:
         """Return the grammar before and after each pass of lowering, as pairs of pass and text."""
@@ -716,6 +719,7 @@ class LexedGrammar:
         """Compile the grammar for a vocabulary; see :meth:`grammask.Grammar.compile`.
 
         ``finite`` has no effect: a prefix of a lexed grammar is viable only if a finite text completes it.
+        ``source`` is the source of the grammar.
         """
 
     def stages(self, limits: Limits | None = None) -> list[tuple[str, str]]:
