@@ -188,7 +188,8 @@ class GrammarReaders:
 
         Raises:
             UnsupportedGrammar: It cannot be excluded that the code closes its block: the grammar is neither of
-                :meth:`bundled`, :meth:`from_lark` or a JSON Schema, nor, where fences have no prefix, of :meth:`from_regex`.
+                :meth:`bundled`, :meth:`from_lark` or a JSON Schema, nor, where fences have no prefix, of
+                :meth:`from_regex`.
             GrammarError: When the grammar is used: no code of a language begins with an empty line, for grammars with a
                 lexer.
             ValueError: There is no such language or option, or two names are of one language.

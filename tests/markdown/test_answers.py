@@ -227,7 +227,7 @@ def test_blank_lines_of_indented_blocks() -> None:
 
 
 def test_tabs_before_a_fence() -> None:
-    """In a list item or a quotation a tab may be less than four columns wide, so the fence after it closes the block."""
+    """In an item or a quotation a tab may be less than four columns wide, so the fence after it closes the block."""
     compiled = Grammar.markdown_answer(["python"], max_indent=4, max_quotations=1).compile(_BYTES)
     for prefix, tabs_close in (("", False), ("  ", True), ("   ", True), ("    ", False), ("> ", True)):
         for info in ("python", "text"):

@@ -63,8 +63,8 @@ class Fence:
     Attributes:
         character: A backtick or a tilde.
         length: The number of characters of the opening fence; the closing one may be longer.
-        prefix: The markers of quotations and the spaces before each line of the block. Blank lines may lack the spaces at
-            its end.
+        prefix: The markers of quotations and the spaces before each line of the block. Blank lines may lack the spaces
+            at its end.
     """
 
     character: str
