@@ -9,7 +9,9 @@ use std::sync::Arc;
 use grammask_automata::{TermId, Terms};
 use grammask_collections::id_type;
 use grammask_diagnostics::LimitExceeded;
-use grammask_grammar::{NonterminalId, Selection, Terminal, TerminalDefinition, TerminalId, ValueCondition};
+use grammask_grammar::{
+    NonterminalId, Selection, Terminal, TerminalDefinition, TerminalId, ValueCondition, ValueKind,
+};
 use rustc_hash::FxHashSet;
 
 use super::productions::{Body, Productions, Symbol};
@@ -117,6 +119,8 @@ pub struct NormalForm {
     scope_ends: FxHashSet<DotId>,
     /// The dots before values, sorted, with their conditions.
     values: Vec<(DotId, ValueCondition)>,
+    /// Whether some values must be repeated.
+    repeats_values: bool,
     /// The dot before the start symbol in the production of the augmented grammar. `None` if the language has no
     /// nonempty text.
     pub(crate) start: Option<DotId>,
@@ -151,6 +155,7 @@ impl NormalForm {
             selections: SelectionDots::new(&[], u32::MAX)?,
             scope_ends: FxHashSet::default(),
             values: Vec::new(),
+            repeats_values: false,
             start: None,
             start_is_nullable: productions.start_is_nullable,
         };
@@ -198,7 +203,8 @@ impl NormalForm {
                         form.scope_ends.insert(DotId(next_dot.saturating_add(1)));
                     }
                     RightHandSide::Value { ref condition, .. } => {
-                        form.values.push((first_dot, condition.clone()))
+                        form.repeats_values |= condition.kind == ValueKind::Repeated;
+                        form.values.push((first_dot, condition.clone()));
                     }
                     _ => {}
                 }
@@ -307,6 +313,11 @@ impl NormalForm {
     #[must_use]
     pub fn has_values(&self) -> bool {
         !self.values.is_empty()
+    }
+
+    /// Whether some values must be repeated.
+    pub(crate) fn repeats_values(&self) -> bool {
+        self.repeats_values
     }
 
     /// Number of nonterminals.

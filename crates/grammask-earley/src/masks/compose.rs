@@ -22,7 +22,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::lowering::{Advance, DotId};
 use crate::recognizer::{
-    ContinuationId, Item, ItemState, Machine, MaskItems, OpenValue, RepeatingNodes, SetReader,
+    CompletedValue, ContinuationId, Item, ItemState, Machine, MaskItems, OpenValue, RepeatingNodes, SetReader,
 };
 use grammask_automata::StateId;
 use grammask_diagnostics::{Deadline, LimitExceeded};
@@ -61,8 +61,8 @@ struct MaskParts {
     resumed: Vec<ContinuationId>,
     /// The tokens that may be illegal whatever is remembered.
     suspects: Vec<TokenId>,
-    /// The nodes at which inexhaustible values are complete that began after the root, sorted.
-    complete: Box<[(TrieNode, TrieNode)]>,
+    /// The inexhaustible values that are complete, of those that began after the root, sorted.
+    complete: Box<[CompletedValue]>,
 }
 
 /// The parts of a mask.
@@ -94,6 +94,10 @@ pub(crate) struct RuleSummaries {
     /// Summaries of the remaining copies of a repetition, by the dot before them.
     pub(super) repetitions: ByNodes<DotId, SymbolSummary>,
     pub(super) terminals: TerminalCache,
+    /// The nodes at which inexhaustible values are complete, by their initial state.
+    pub(super) completed_values: ByNodes<StateId, Option<Arc<ValueNodes>>>,
+    /// The nodes at and below a node at which a word is complete, by the state in which it is entered.
+    pub(super) words_below: FxHashMap<(StateId, TrieNode), Arc<[TrieNode]>>,
     pub(super) embedded: EmbeddedSummaries,
     /// The nonterminals that nothing can follow; computed on demand.
     last_nonterminals: Option<Box<[bool]>>,

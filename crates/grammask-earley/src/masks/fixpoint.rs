@@ -7,7 +7,7 @@ use std::sync::Arc;
 use rustc_hash::FxHashMap;
 
 use crate::lowering::{Advance, DotId, Symbol};
-use crate::recognizer::ContinuationId;
+use crate::recognizer::{CompletedValue, ContinuationId};
 use grammask_automata::{ByteSet, StateId};
 use grammask_diagnostics::LimitExceeded;
 use grammask_grammar::{TerminalId, ValueKind, ValueSupply};
@@ -36,7 +36,7 @@ pub(super) struct LeftCornerClosure {
 /// Where a left-corner closure begins.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) enum ClosurePlace {
-    /// At the root, in a grammar with values: repeated values derive nothing there.
+    /// At the root, in a grammar with repeated values, which derive nothing there.
     Root,
     Anywhere,
 }
@@ -256,7 +256,13 @@ impl MaskComputation<'_> {
                     None => self.embedded(start, nodes),
                 }
             }
-            Symbol::Nonterminal(id) => self.nonterminal(id.index(), nodes, nesting),
+            Symbol::Nonterminal(id) => match self.inexhaustible_start(id.index()) {
+                Some(state) => {
+                    let summary = self.terminal(state, nodes)?;
+                    Ok(SymbolSummary { values: self.completed_values(state, nodes)?, ..summary })
+                }
+                None => self.nonterminal(id.index(), nodes, nesting),
+            },
         }
     }
 
@@ -321,7 +327,7 @@ impl MaskComputation<'_> {
 
     /// Where a closure begins, if it begins at these nodes.
     fn place(&self, nodes: &NodeSetRef) -> ClosurePlace {
-        match self.machine.has_values && nodes.id() == self.root.id() {
+        match self.machine.form.repeats_values() && nodes.id() == self.root.id() {
             true => ClosurePlace::Root,
             false => ClosurePlace::Anywhere,
         }
@@ -340,18 +346,13 @@ impl MaskComputation<'_> {
         nonterminals: &[usize],
         nodes: &NodeSetRef,
     ) -> Result<Option<Arc<ValueNodes>>, ComposeError> {
-        let trie = self.trie;
-        let starts: Vec<TrieNode> = nodes.iter().filter(|&node| node != TrieNode::ROOT).collect();
-        if starts.is_empty() {
-            return Ok(None);
-        }
-        let (mut first_bytes, mut complete) = (ByteSet::EMPTY, Vec::new());
+        let (mut first_bytes, mut values) = (ByteSet::EMPTY, Vec::new());
         for &nonterminal in nonterminals {
             if !self.has_condition(nonterminal) {
                 continue;
             }
             match self.inexhaustible_start(nonterminal) {
-                Some(state) => self.add_complete(state, &starts, &mut complete)?,
+                Some(state) => values.extend(self.completed_values(state, nodes)?),
                 None => {
                     let closure = self.closure(nonterminal, ClosurePlace::Anywhere)?;
                     first_bytes = first_bytes.union(closure.first_bytes);
@@ -359,19 +360,25 @@ impl MaskComputation<'_> {
             }
         }
         let mut begun: Vec<TrieNode> = Vec::new();
-        if first_bytes != ByteSet::EMPTY {
-            for &node in &starts {
-                begun.extend(trie.children(node).filter(|&child| first_bytes.contains(trie.byte(child))));
+        if first_bytes.intersects(nodes.child_bytes()) {
+            for node in after_root(nodes) {
+                let children = self.trie.children_by_byte(node);
+                let begins = first_bytes.within(children.bytes());
+                begun.extend(begins.iter().filter_map(|byte| children.get(byte)));
             }
         }
-        self.budget.spend(begun.len() + complete.len())?;
-        let is_empty = begun.is_empty() && complete.is_empty();
-        let nodes = || Arc::new(ValueNodes { begun: begun.into(), complete: complete.into() });
-        Ok((!is_empty).then(nodes))
+        self.budget.spend(begun.len())?;
+        if !begun.is_empty() {
+            values.push(Arc::new(ValueNodes { begun: begun.into(), complete: Box::default() }));
+        }
+        Ok(united(&values))
     }
 
     /// The initial state of a nonterminal that is an inexhaustible fresh value of one terminal; `None` for others.
     fn inexhaustible_start(&self, nonterminal: usize) -> Option<StateId> {
+        if !self.machine.has_values {
+            return None;
+        }
         let form = self.machine.form;
         let condition = form.value_condition(nonterminal)?;
         if condition.kind != ValueKind::Fresh || condition.supply != ValueSupply::Inexhaustible {
@@ -380,31 +387,66 @@ impl MaskComputation<'_> {
         self.machine.starts[form.terminal_of_value(nonterminal)?.index()].automaton_state()
     }
 
-    /// Adds the nodes below some nodes at which a word of a terminal ends, each with the node at which it begins.
-    /// Summaries have those only that have children.
-    fn add_complete(
+    /// The nodes at which an inexhaustible value of one terminal is complete that begins at some nodes, except for the root;
+    /// also nodes at which words are complete that the terminal excludes.
+    fn completed_values(
         &mut self,
         start: StateId,
-        nodes: &[TrieNode],
-        complete: &mut Vec<(TrieNode, TrieNode)>,
-    ) -> Result<(), ComposeError> {
-        let trie = self.trie;
-        let mut stack: Vec<(TrieNode, StateId)> = Vec::new();
-        for &first in nodes {
-            stack.push((first, start));
-            while let Some((node, state)) = stack.pop() {
-                for child in trie.children(node) {
-                    self.budget.spend(1)?;
-                    let automata = &mut *self.machine.automata;
-                    let Some(next) = automata.step(state, trie.byte(child))? else { continue };
-                    if automata.is_accepting(next) {
-                        complete.push((child, first));
-                    }
-                    stack.push((child, next));
+        nodes: &NodeSetRef,
+    ) -> Result<Option<Arc<ValueNodes>>, ComposeError> {
+        if let Some(known) = self.summaries.completed_values.get(&(start, nodes.id())) {
+            return Ok(known.clone());
+        }
+        let mut complete: Vec<CompletedValue> = Vec::new();
+        for byte in self.first_bytes(start)?.within(nodes.child_bytes()).iter() {
+            let Some(next) = self.machine.automata.step(start, byte)? else { continue };
+            let next = self.without_excluded_words(next)?;
+            for first in after_root(nodes) {
+                self.budget.spend(1)?;
+                if let Some(child) = self.trie.child(first, byte) {
+                    let words = self.words_below(next, child)?;
+                    complete.extend(words.iter().map(|&node| CompletedValue { node, first }));
                 }
             }
         }
-        Ok(())
+        self.summaries.bytes += size_of_val(&complete[..]) + 64;
+        let values = (!complete.is_empty())
+            .then(|| Arc::new(ValueNodes { begun: Box::default(), complete: complete.into() }));
+        self.summaries.completed_values.insert((start, nodes.id()), values.clone());
+        Ok(values)
+    }
+
+    /// The state that also accepts the words that a state excludes, so that objects with different declared names share
+    /// their nodes.
+    fn without_excluded_words(&mut self, state: StateId) -> Result<StateId, ComposeError> {
+        let automata = &mut *self.machine.automata;
+        let term = automata.term(state);
+        let Some(exclusion) = automata.terms_mut().exclusion(term) else { return Ok(state) };
+        Ok(automata.start(exclusion.wider)?.unwrap_or(state))
+    }
+
+    /// The nodes at and below a node, entered in `state`, at which a word is complete. Summaries have those only that have
+    /// children.
+    fn words_below(&mut self, state: StateId, node: TrieNode) -> Result<Arc<[TrieNode]>, ComposeError> {
+        if let Some(known) = self.summaries.words_below.get(&(state, node)) {
+            return Ok(known.clone());
+        }
+        let mut complete = Vec::new();
+        let mut stack = vec![(node, state)];
+        while let Some((node, state)) = stack.pop() {
+            self.budget.spend(1)?;
+            if self.machine.automata.is_accepting(state) {
+                complete.push(node);
+            }
+            for child in self.trie.children(node) {
+                let next = self.machine.automata.step(state, self.trie.byte(child))?;
+                stack.extend(next.map(|next| (child, next)));
+            }
+        }
+        let complete: Arc<[TrieNode]> = complete.into();
+        self.summaries.bytes += size_of_val(&complete[..]) + 64;
+        self.summaries.words_below.insert((state, node), complete.clone());
+        Ok(complete)
     }
 
     fn closure(
@@ -476,4 +518,9 @@ impl MaskComputation<'_> {
         self.summaries.closures.insert((nonterminal, place), closure.clone());
         Ok(closure)
     }
+}
+
+/// The nodes of a set except for the root: the values that begin there are known.
+fn after_root(nodes: &NodeSetRef) -> impl Iterator<Item = TrieNode> {
+    nodes.iter().filter(|&node| node != TrieNode::ROOT)
 }

@@ -26,15 +26,17 @@ use grammask_vocabulary::{LiveTokens, TokenId, TokenTrie, TrieNode};
 use super::budget::ComposeError;
 use super::compose::MaskComputation;
 use super::fixpoint::Worklist;
-use crate::recognizer::{CompletingNode, ContinuationId, OpenValue, RepeatingNodes, SetReader};
+use crate::recognizer::{
+    CompletedValue, CompletingNode, ContinuationId, OpenValue, RepeatingNodes, SetReader,
+};
 
 /// Nodes below which the values that begin after the root decide about tokens.
 #[derive(Debug)]
 pub(super) struct ValueNodes {
     /// Those after the first bytes of values.
     pub(super) begun: Box<[TrieNode]>,
-    /// Those at which inexhaustible values are complete, each with the node at which the value begins.
-    pub(super) complete: Box<[(TrieNode, TrieNode)]>,
+    /// The inexhaustible values that are complete after them.
+    pub(super) complete: Box<[CompletedValue]>,
 }
 
 /// The union of nodes; `None` if there are none.
@@ -67,8 +69,8 @@ pub(super) struct Suspects {
 }
 
 impl Suspects {
-    /// The nodes at which inexhaustible values are complete, each with the node at which the value begins, sorted.
-    pub(super) fn complete(&self) -> Box<[(TrieNode, TrieNode)]> {
+    /// The inexhaustible values that are complete after the root, sorted.
+    pub(super) fn complete(&self) -> Box<[CompletedValue]> {
         sorted(self.values.iter().flat_map(|nodes| nodes.complete.iter().copied()))
     }
 
@@ -104,7 +106,7 @@ pub(crate) struct DecidedByValues {
     /// The tokens that may be illegal.
     pub(crate) suspects: Box<[TokenId]>,
     /// The nodes at which inexhaustible values are complete that began after the root.
-    completing: Box<[CompletingNode]>,
+    completing: Arc<[CompletingNode]>,
     /// Whether the text is inside of a value, or one can begin.
     pub(super) has_open_values: bool,
     /// Whether a value can begin.
@@ -114,16 +116,16 @@ pub(crate) struct DecidedByValues {
 impl DecidedByValues {
     pub(super) fn new(
         suspects: Vec<TokenId>,
-        completing: Box<[CompletingNode]>,
+        completing: Arc<[CompletingNode]>,
         values: &[OpenValue],
     ) -> Self {
         let begins_value = values.iter().any(|value| !value.is_begun);
         Self { suspects: suspects.into(), completing, has_open_values: !values.is_empty(), begins_value }
     }
 
-    /// Estimated memory, in bytes.
+    /// Estimated memory, in bytes, without the nodes, which the recogniser shares.
     pub(super) fn memory_bytes(&self) -> usize {
-        size_of_val(&*self.suspects) + self.completing.len() * 64
+        size_of_val(&*self.suspects)
     }
 }
 

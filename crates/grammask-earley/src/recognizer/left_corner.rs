@@ -105,6 +105,8 @@ pub(crate) struct LeftCorners {
     pub(crate) terminals: Lists<(DotId, TerminalId)>,
     /// For each nonterminal its productions that begin with a nonterminal, as (that nonterminal, first dot).
     pub(crate) nonterminals: Lists<(usize, DotId)>,
+    /// The components of nonterminals that can begin with a value; empty in a grammar without values.
+    begins_with_value: Vec<bool>,
 }
 
 impl LeftCorners {
@@ -205,7 +207,30 @@ impl LeftCorners {
             }
             component_children.end_list();
         }
-        Ok(Self { component_of, components, component_children, outer_edges, terminals, nonterminals })
+        let mut begins_with_value = Vec::new();
+        if form.has_values() {
+            // Children have smaller numbers than their parents.
+            for (component, Component { members, .. }) in components.iter().enumerate() {
+                let is_value = |&(_, id): &(DotId, TerminalId)| id.index() >= form.terminals().len();
+                let begins = members.iter().any(|&member| terminals[member].iter().any(is_value))
+                    || component_children[component].iter().any(|&child| begins_with_value[child]);
+                begins_with_value.push(begins);
+            }
+        }
+        Ok(Self {
+            component_of,
+            components,
+            component_children,
+            outer_edges,
+            terminals,
+            nonterminals,
+            begins_with_value,
+        })
+    }
+
+    /// Whether a nonterminal can begin with a value.
+    pub(crate) fn begins_with_value(&self, nonterminal: usize) -> bool {
+        self.begins_with_value.get(self.component_of[nonterminal]).is_some_and(|&begins| begins)
     }
 }
 

@@ -1,18 +1,18 @@
 //! A set with the parts of the recogniser from which its mask is composed.
 
-use std::sync::MutexGuard;
+use std::sync::{Arc, MutexGuard};
 
 use super::set_core::CoreId;
 use super::stepping::Stepper;
 use super::{
-    Builder, CompletingNode, ContinuationId, Continuations, EmbeddedStates, Item, ItemState, LeftCorners,
-    OpenValue, PrefixId, Recognizer, RepeatingNodes,
+    Builder, CompletedValue, CompletingNode, ContinuationId, Continuations, EmbeddedStates, Item, ItemState,
+    LeftCorners, OpenValue, PrefixId, Recognizer, RepeatingNodes,
 };
 use crate::lowering::NormalForm;
 use grammask_automata::Automata;
 use grammask_diagnostics::LimitExceeded;
 use grammask_engine::{SetId, TokenMatch};
-use grammask_vocabulary::{TokenTrie, TrieNode};
+use grammask_vocabulary::TokenTrie;
 
 /// The parts of a recogniser from which masks are composed.
 pub(crate) struct Machine<'a> {
@@ -138,14 +138,13 @@ impl SetReader<'_> {
         self.builder.has_scarce_values()
     }
 
-    /// Nodes at which inexhaustible values are complete, with these values; `nodes` has each with one at which a value
-    /// begins, sorted.
+    /// Nodes at which inexhaustible values are complete, with these values, of a sorted list.
     pub(crate) fn values_completed_at(
         &mut self,
-        nodes: &[(TrieNode, TrieNode)],
+        values: &[CompletedValue],
         trie: &TokenTrie,
-    ) -> Box<[CompletingNode]> {
-        self.builder.values_completed_at(nodes, trie)
+    ) -> Arc<[CompletingNode]> {
+        self.builder.values_completed_at(values, trie)
     }
 
     /// Whether a value that is complete at a node may repeat one, in any scope, or one that is read in the same token,

@@ -86,10 +86,13 @@ impl Values {
     pub(super) fn next_bytes(&self, prefix: PrefixId, value: ValueId) -> ByteSet {
         let Prefix { frame, token } = self.prefix(prefix);
         match (frame, token, self.value(value)) {
-            (None, Token::String(text, escape), &Value::String(whole)) if escape == Escape::NONE => {
+            (None, Token::String(text, Escape::NONE), &Value::String(whole)) => {
                 let next = self.chains.get(whole, self.chains.len(text));
                 let plain = next.and_then(|byte| u8::try_from(byte).ok()).unwrap_or(b'"');
                 ByteSet::single(plain).union(ByteSet::single(b'\\'))
+            }
+            (None, Token::String(text, escape), &Value::String(whole)) => {
+                escape.next_bytes(&self.next_character(text, whole))
             }
             (None, Token::Text(text), &Value::Text(whole)) => {
                 let next = self.chains.get(whole, self.chains.len(text));
@@ -171,13 +174,18 @@ impl Values {
                 if escape == Escape::NONE || !self.chains.begins_with(whole, text) {
                     return self.chains.begins_with(whole, text);
                 }
-                let read = self.chains.len(text);
-                let next = (read..read.saturating_add(4)).map_while(|at| self.chains.get(whole, at));
-                escape.can_precede(&next.filter_map(|byte| u8::try_from(byte).ok()).collect::<Vec<_>>())
+                escape.can_precede(&self.next_character(text, whole))
             }
             Token::Done(value) => matches!(self.value(value), Value::String(text) if *text == whole),
             _ => false,
         }
+    }
+
+    /// The bytes of a string after what has been read of it, at most those of one character.
+    fn next_character(&self, read: ChainId, whole: ChainId) -> Vec<u8> {
+        let length = self.chains.len(read);
+        let next = (length..length.saturating_add(4)).map_while(|at| self.chains.get(whole, at));
+        next.filter_map(|byte| u8::try_from(byte).ok()).collect()
     }
 
     /// The prefix without what has no effect on values whose numbers have at most `digits` digits.
@@ -264,6 +272,60 @@ mod tests {
             let value = values.finish(prefixes[prefixes.len() - 1]);
             assert!(prefixes.iter().all(|&prefix| values.can_become(prefix, value)), "{text:?}");
         }
+    }
+
+    #[test]
+    fn other_bytes_than_the_next_ones_exclude_a_value() {
+        let mut values = Values::default();
+        let texts = [
+            r#"""#,
+            r#""ab""#,
+            r#""\n\u0007u""#,
+            r#""\\\"/""#,
+            r#""b\u0062""#,
+            "\"\u{e9}\u{1f600}\"",
+            r#""\ud83dx""#,
+            "12",
+            "true",
+        ];
+        let spellings = [
+            r#"  "a\u0062""#,
+            r#""\u000a\u0007\u0075""#,
+            r#""\\\"\/""#,
+            r#""\u00e9\ud83d\ude00""#,
+            r#""\u00E9\uD83D\uDE00""#,
+            r#""\u0062b""#,
+            r#""\ud83d\u0078""#,
+            r#""\b\t""#,
+            "12",
+            "true",
+        ];
+        let wholes: Vec<ValueId> = texts
+            .iter()
+            .map(|text| {
+                let end = values.read(Values::EMPTY_JSON, text.as_bytes());
+                values.finish(end)
+            })
+            .collect();
+        let mut excluded = 0;
+        for spelling in spellings {
+            let mut prefix = Values::EMPTY_JSON;
+            for &read in spelling.as_bytes() {
+                for &whole in &wholes {
+                    if !values.can_become(prefix, whole) {
+                        continue;
+                    }
+                    let next = values.next_bytes(prefix, whole);
+                    for byte in next.complement().iter() {
+                        let after = values.step(prefix, byte);
+                        assert!(!values.can_become(after, whole), "{spelling}: {byte} after {prefix:?}");
+                        excluded += 1;
+                    }
+                }
+                prefix = values.step(prefix, read);
+            }
+        }
+        assert!(excluded > 10_000, "{excluded}");
     }
 
     #[test]

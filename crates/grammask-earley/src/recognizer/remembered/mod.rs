@@ -49,6 +49,8 @@ use std::sync::Arc;
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
+use grammask_automata::ByteSet;
+
 use crate::lowering::{DotId, NormalForm, RightHandSide, Symbol};
 use grammask_engine::SetId;
 use grammask_grammar::{ValueCondition, ValueEquality, ValueKind, ValueSupply};
@@ -71,7 +73,7 @@ pub(super) use anonymous::AnonymousSets;
 pub(super) use counting::first_bytes;
 pub(crate) use json::PrefixId;
 pub(super) use liveness::ValueGoal;
-pub(crate) use open::{CompletingNode, OpenValue, RepeatingNodes};
+pub(crate) use open::{CompletedValue, CompletingNode, OpenValue, RepeatingNodes};
 pub(super) use value_set::ValueSetId;
 
 /// Maximum number of values that are open inside each other. A step descends into each of them.
@@ -102,8 +104,11 @@ pub(super) struct Remembered {
     beginnings: FxHashSet<ChainId>,
     /// Whether all of them are strings.
     are_strings: bool,
-    /// The trie nodes at which values are complete, by the prefix before the root.
-    completing: FxHashMap<(PrefixId, ValueId), Arc<[TrieNode]>>,
+    /// The trie nodes at which values are complete, by the prefix before the root and the children of the root that were
+    /// skipped.
+    completing: FxHashMap<(PrefixId, ValueId, ByteSet), Arc<[TrieNode]>>,
+    /// The nodes at which the values of a list are complete.
+    completed_at: FxHashMap<Box<[CompletedValue]>, Arc<[CompletingNode]>>,
     environments: Environments,
     values: Values,
     sets: RememberedSets,
@@ -134,6 +139,7 @@ impl Remembered {
             beginnings: FxHashSet::default(),
             are_strings: true,
             completing: FxHashMap::default(),
+            completed_at: FxHashMap::default(),
             scopes,
             environments: Environments::default(),
             values: Values::default(),
@@ -231,7 +237,8 @@ impl Remembered {
             + self.viability.memory_bytes()
             + self.ever_remembered.capacity() * (size_of::<ValueId>() + 1)
             + self.beginnings.capacity() * (size_of::<ChainId>() + 1)
-            + self.completing.capacity() * (size_of::<((PrefixId, ValueId), Arc<[TrieNode]>)>() + 17)
+            + self.completed_at.keys().map(|nodes| 64 + nodes.len() * 72).sum::<usize>()
+            + self.completing.capacity() * (size_of::<((PrefixId, ValueId, ByteSet), Arc<[TrieNode]>)>() + 17)
     }
 
     /// Whether a value, which is the whole text of a prefix, is as its condition demands.

@@ -1,7 +1,11 @@
 //! The open values of a set, for its mask: where in a token can a remembered value be repeated?
 
+use std::sync::Arc;
+
 use rustc_hash::FxHashMap;
 
+use crate::lowering::Symbol;
+use grammask_automata::ByteSet;
 use grammask_diagnostics::LimitExceeded;
 use grammask_engine::SetId;
 use grammask_grammar::ValueKind;
@@ -12,7 +16,7 @@ use super::super::set::Set;
 use super::super::{Builder, Recognizer, index_u32};
 use super::json::{PrefixId, ValueId, Values};
 use super::value_set::ValueSetId;
-use super::{Remembered, value_at};
+use super::{Remembered, ValueState, value_at};
 
 /// Maximum number of values inside each other for which a mask is composed.
 const MAX_DEPTH: usize = 8;
@@ -48,6 +52,15 @@ pub(crate) struct RepeatingNodes {
     pub(crate) prefixes: Vec<PrefixId>,
 }
 
+/// An inexhaustible value that begins and is complete below the root of a trie.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub(crate) struct CompletedValue {
+    /// The node at which it is complete.
+    pub(crate) node: TrieNode,
+    /// The node at which it begins.
+    pub(crate) first: TrieNode,
+}
+
 /// A node at which an inexhaustible value is complete that began after the root.
 #[derive(Debug)]
 pub(crate) struct CompletingNode {
@@ -70,7 +83,10 @@ impl Builder {
         if self.may_run_out(recognizer, &items, trie.max_depth())? {
             return Ok(None);
         }
-        let scans = self.scans(recognizer, set)?;
+        let scans = match self.begins_value(recognizer, &items)? {
+            true => self.scans(recognizer, set)?,
+            false => items.clone(),
+        };
         let mut values = Vec::new();
         for item in scans.into_iter().filter(|item| item.state.is_in_value()) {
             let Some((number, condition)) = value_at(&recognizer.form, item.dot) else { continue };
@@ -88,7 +104,7 @@ impl Builder {
             let repeatable = match condition.kind {
                 ValueKind::Bound => Some(Vec::new()),
                 _ if self.remembered.is_inexhaustible(number) => {
-                    Some(self.completing_nodes(state.prefix, &remembered, trie))
+                    Some(self.completing_nodes(recognizer, state, &remembered, trie)?)
                 }
                 _ => {
                     let sets = remembered.iter();
@@ -112,6 +128,22 @@ impl Builder {
         Ok(Some(values))
     }
 
+    /// Whether a value can begin after some items of a kernel.
+    fn begins_value(&self, recognizer: &Recognizer, items: &[Item]) -> Result<bool, LimitExceeded> {
+        let form = &recognizer.form;
+        let (left_corners, _) = self.stepper.predictor.parts();
+        for item in items.iter().filter(|item| item.state == ItemState::FRESH) {
+            let mut symbols = form.expanded(item.dot)?.map(|dot| form.symbol_after(dot));
+            if symbols.any(|symbol| match symbol {
+                Symbol::Nonterminal(id) => left_corners.begins_with_value(id.index()),
+                Symbol::Terminal(_) => false,
+            }) {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+
     /// The items of a set, each item inside a value followed by those of the set inside it, in place of its text. The
     /// state of such an item is the number of the items inside.
     pub(in super::super) fn items_without_values(&self, recognizer: &Recognizer, set: &Set) -> Vec<Item> {
@@ -131,13 +163,23 @@ impl Builder {
     /// The trie nodes below the root at which a value of the sets is complete. Amortised cost: a lookup for each value.
     fn completing_nodes(
         &mut self,
-        prefix: PrefixId,
+        recognizer: &Recognizer,
+        ValueState { set, prefix }: ValueState,
         sets: &[ValueSetId],
         trie: &TokenTrie,
-    ) -> Vec<(TrieNode, bool)> {
+    ) -> Result<Vec<(TrieNode, bool)>, LimitExceeded> {
         let mut found = Vec::new();
         if !self.remembered.may_begin(prefix) {
-            return found;
+            return Ok(found);
+        }
+        // A trie has many nodes of white space, with which few values begin.
+        let mut skipped = ByteSet::EMPTY;
+        if prefix == Values::EMPTY_JSON {
+            for byte in *b" \t\r\n" {
+                if self.step_inside(recognizer, set, byte)?.is_none() {
+                    skipped.insert(byte);
+                }
+            }
         }
         for &set in sets {
             let Remembered { sets, values, completing, .. } = &mut self.remembered;
@@ -146,12 +188,12 @@ impl Builder {
                     continue;
                 }
                 let nodes = completing
-                    .entry((prefix, value))
-                    .or_insert_with(|| nodes_completing(values, prefix, value, trie).into());
+                    .entry((prefix, value, skipped))
+                    .or_insert_with(|| nodes_completing(values, prefix, value, skipped, trie).into());
                 found.extend(nodes.iter().map(|&node| (node, true)));
             }
         }
-        found
+        Ok(found)
     }
 
     /// The nodes at which values repeat a remembered one that the text of a set is inside of, or that begin there if
@@ -173,7 +215,8 @@ impl Builder {
             if !self.remembered.is_inexhaustible(number) || !self.remembered.is_flat[number] {
                 return Ok(None);
             }
-            let prefix = self.remembered.state(item.state).prefix;
+            let state = self.remembered.state(item.state);
+            let prefix = state.prefix;
             if prefix != self.remembered.start_state(index_u32(number)).prefix {
                 found.prefixes.push(prefix);
             }
@@ -182,25 +225,27 @@ impl Builder {
             }
             let ends = self.scope_ends(recognizer, item.continuation);
             let remembered: Vec<ValueSetId> = ends.iter().map(|end| end.remembered).collect();
-            let nodes = self.completing_nodes(prefix, &remembered, trie);
+            let nodes = self.completing_nodes(recognizer, state, &remembered, trie)?;
             found.nodes.extend(nodes.into_iter().map(|(node, _)| node));
         }
         Ok(Some(found))
     }
 
-    /// Nodes at which inexhaustible values are complete, with these values; `nodes` has each with one at which a value
-    /// begins, sorted.
+    /// Nodes at which inexhaustible values are complete, with these values, of a sorted list. Memoised.
     pub(in super::super) fn values_completed_at(
         &mut self,
-        nodes: &[(TrieNode, TrieNode)],
+        completed: &[CompletedValue],
         trie: &TokenTrie,
-    ) -> Box<[CompletingNode]> {
-        let first_prefixes = if nodes.is_empty() { Vec::new() } else { self.remembered.first_prefixes() };
+    ) -> Arc<[CompletingNode]> {
+        if let Some(known) = self.remembered.completed_at.get(completed) {
+            return known.clone();
+        }
+        let first_prefixes = self.remembered.first_prefixes();
         let mut above: FxHashMap<TrieNode, Vec<ValueId>> = FxHashMap::default();
-        let mut completing = Vec::with_capacity(nodes.len());
+        let mut completing = Vec::with_capacity(completed.len());
         // Nodes are numbered in preorder, so those above others come first.
-        for of_node in nodes.chunk_by(|(node, _), (other, _)| node == other) {
-            let (node, _) = of_node[0];
+        for of_node in completed.chunk_by(|value, other| value.node == other.node) {
+            let node = of_node[0].node;
             let mut path: Vec<u8> = Vec::new();
             let mut earlier: Vec<ValueId> = Vec::new();
             let mut starts: Vec<usize> = Vec::new();
@@ -210,7 +255,7 @@ impl Builder {
                 let Some(child) = children.find(|&child| node < trie.subtree_end(child)) else { break };
                 path.push(trie.byte(child));
                 earlier.extend(above.get(&child).into_iter().flatten());
-                starts.extend(of_node.iter().any(|&(_, start)| start == child).then_some(path.len()));
+                starts.extend(of_node.iter().any(|value| value.first == child).then_some(path.len()));
                 at = child;
             }
             let mut values: Vec<ValueId> = Vec::new();
@@ -228,7 +273,9 @@ impl Builder {
             completing
                 .push(CompletingNode { node, values: if is_twice { Box::default() } else { values.into() } });
         }
-        completing.into()
+        let completing: Arc<[CompletingNode]> = completing.into();
+        self.remembered.completed_at.insert(completed.into(), completing.clone());
+        completing
     }
 
     /// Whether a value that begins at the root is one of these after some bytes of a path, but not after all of them.
@@ -287,18 +334,23 @@ impl Builder {
     }
 }
 
-/// The trie nodes below the root at which a value is complete after a prefix.
+/// The trie nodes below the root, except for those below its children over the bytes `skipped`, at which a value is
+/// complete after a prefix.
 fn nodes_completing(
     values: &mut Values,
     prefix: PrefixId,
     value: ValueId,
+    skipped: ByteSet,
     trie: &TokenTrie,
 ) -> Vec<TrieNode> {
     let mut found = Vec::new();
     let mut stack = vec![(TrieNode::ROOT, prefix)];
     while let Some((node, prefix)) = stack.pop() {
         let children = trie.children_by_byte(node);
-        let bytes = values.next_bytes(prefix, value).within(children.bytes());
+        let mut bytes = values.next_bytes(prefix, value).within(children.bytes());
+        if node == TrieNode::ROOT {
+            bytes = bytes.without(skipped);
+        }
         for byte in bytes.iter() {
             let Some(child) = children.get(byte) else { continue };
             let next = values.step(prefix, byte);

@@ -1,6 +1,12 @@
 //! Escape sequences inside JSON strings, decoded byte by byte.
 
+use grammask_automata::ByteSet;
+
 use super::chains::{ChainId, Chains};
+
+/// The letters of short escapes and the bytes that they stand for; other bytes stand for themselves.
+const SHORT_ESCAPES: [(u8, u8); 5] =
+    [(b'b', 0x08), (b'f', 0x0c), (b'n', b'\n'), (b'r', b'\r'), (b't', b'\t')];
 
 /// The position inside an escape sequence.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -44,14 +50,8 @@ impl Escape {
             }
             EscapePhase::Backslash => {
                 let text = push_surrogate(text, high, chains);
-                let decoded = match byte {
-                    b'b' => 0x08,
-                    b'f' => 0x0c,
-                    b'n' => b'\n',
-                    b'r' => b'\r',
-                    b't' => b'\t',
-                    other => other,
-                };
+                let short = SHORT_ESCAPES.iter().find(|&&(letter, _)| letter == byte);
+                let decoded = short.map_or(byte, |&(_, decoded)| decoded);
                 stay(chains.push(text, u32::from(decoded)))
             }
             EscapePhase::Digits(left) => {
@@ -72,9 +72,7 @@ impl Escape {
             }
         }
     }
-}
 
-impl Escape {
     /// Whether a text that goes on with `next` after what has been decoded, at least one character long, can be written
     /// from this position on. Bytes that are no character can.
     pub(super) fn can_precede(self, next: &[u8]) -> bool {
@@ -82,11 +80,7 @@ impl Escape {
             return true;
         }
         let Some(code) = first_code(next) else { return !next.is_empty() };
-        // The UTF-16 units of the character.
-        let [first, second] = match code.checked_sub(0x1_0000) {
-            None => [code, 0],
-            Some(offset) => [0xd800 + (offset >> 10), 0xdc00 + (offset & 0x3ff)],
-        };
+        let [first, second] = utf16(code);
         let is_possible = |unit: u32| match self.phase {
             EscapePhase::Outside | EscapePhase::Backslash => true,
             EscapePhase::Digits(left) => unit >> (4 * u32::from(left)) == u32::from(self.unit),
@@ -96,6 +90,45 @@ impl Escape {
             // A surrogate that remains alone may be followed by anything.
             high => high == first && (second == 0 || is_possible(second)),
         }
+    }
+
+    /// Bytes inside an escape sequence after which a text that goes on with `next`, at least one character long, may still
+    /// be written from this position on; all others exclude it.
+    pub(super) fn next_bytes(self, next: &[u8]) -> ByteSet {
+        let Some(&first) = next.first() else { return ByteSet::EMPTY };
+        match (self.phase, self.high) {
+            (EscapePhase::Backslash, 0) => {
+                let is_letter =
+                    |byte: u8| byte == b'u' || SHORT_ESCAPES.iter().any(|&(letter, _)| letter == byte);
+                let itself = if is_letter(first) { ByteSet::EMPTY } else { ByteSet::single(first) };
+                let short = SHORT_ESCAPES.iter().filter(|&&(_, decoded)| decoded == first);
+                itself.union(short.map(|&(letter, _)| letter).chain([b'u']).collect())
+            }
+            (EscapePhase::Digits(left), 0) => {
+                let Some(code) = first_code(next) else { return ByteSet::ALL };
+                let digit = utf16(code)[0] >> (4 * (u32::from(left) - 1)) & 0xf;
+                let own: ByteSet = char::from_digit(digit, 16)
+                    .into_iter()
+                    .flat_map(|digit| [digit as u8, digit.to_ascii_uppercase() as u8])
+                    .collect();
+                // Bytes that are no digits count as zeros.
+                if digit == 0 { own.union(hexadecimal_digits().complement()) } else { own }
+            }
+            // A surrogate that remains alone may be followed by anything.
+            _ => ByteSet::ALL,
+        }
+    }
+}
+
+fn hexadecimal_digits() -> ByteSet {
+    ByteSet::range(b'0', b'9').union(ByteSet::range(b'a', b'f')).union(ByteSet::range(b'A', b'F'))
+}
+
+/// The UTF-16 units of a character; the second one is 0 if there is none.
+fn utf16(code: u32) -> [u32; 2] {
+    match code.checked_sub(0x1_0000) {
+        None => [code, 0],
+        Some(offset) => [0xd800 + (offset >> 10), 0xdc00 + (offset & 0x3ff)],
     }
 }
 
