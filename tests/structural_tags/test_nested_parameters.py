@@ -208,6 +208,39 @@ def test_inexact_schemas_are_refused(style: str, inner: Any, pointer: str) -> No
     assert [found.pointer for found in caught.value.diagnostics] == [place]
 
 
+def test_arrays_as_a_whole() -> None:
+    schema = {
+        "type": "array",
+        "prefixItems": [{"type": "string"}, {"$ref": "#/items"}],
+        "items": {"type": "integer"},
+    }
+
+    def item(body: str) -> str:
+        return minimax("item", body)
+
+    for min_items, texts in (
+        (0, ["", item("a"), item("a") + item("2"), "\n" + item("a") + " " + item("2") + item("3")]),
+        (2, [item("a") + item("2"), item("") + item("2") + item("-3")]),
+    ):
+        bounded = {**schema, "minItems": min_items, "maxItems": 3 if min_items else 1 << 31}
+        compiled = Grammar.from_structural_tag(tag(bounded, MINIMAX)).compile(BYTES)
+        for text in texts:
+            assert compiled.is_valid(text.encode()), text
+            decoder = NESTED_STYLES[MINIMAX].decoder(bounded, 0, "<end>")
+            assert decoder.end(text + "<end>", is_whole=True) == len(text)
+            value = decoder.written(text)
+            jsonschema.validate(json.loads(value), bounded)
+            written = NESTED_STYLES[MINIMAX].write(bounded, value)
+            assert "".join(written.split()) == "".join(text.split())
+        assert not compiled.is_valid(item("a").encode() + item("b").encode())
+        assert not compiled.is_valid(minimax("a", "x").encode())
+        assert compiled.is_valid(b"") == compiled.is_valid(item("a").encode()) == (min_items == 0)
+        assert compiled.is_valid((item("a") + 3 * item("1")).encode()) == (min_items == 0)
+    # Tags with types are read without the schema, as the members of an object.
+    with pytest.raises(grammask.UnsupportedGrammar, match="properties of an object"):
+        is_valid(schema, COHERE, "")
+
+
 def test_schemas_that_are_none() -> None:
     for schema in (
         {"type": 5},

@@ -386,7 +386,7 @@ class SchemaShapes:
         prefix = schema.get("prefixItems", [])
         items = schema.get("items", True)
         min_items = self._bound(schema, "minItems", pointer) or 0
-        max_items = self._bound(schema, "maxItems", pointer)
+        max_items = self._bound(schema, "maxItems", pointer, is_maximum=True)
         if not isinstance(prefix, list) or not isinstance(items, Mapping | bool):
             self.diagnostics.unsupported(
                 f"{pointer}/items", "`items` is a schema, `prefixItems` a list of schemas"
@@ -399,10 +399,17 @@ class SchemaShapes:
         others = LocatedSchema(items, f"{pointer}/items") if has_others else None
         return [ArrayShape(first, others, min_items, max_items, pointer)]
 
-    def _bound(self, schema: Mapping[str, Any], name: str, pointer: str) -> int | None:
+    def _bound(
+        self, schema: Mapping[str, Any], name: str, pointer: str, *, is_maximum: bool = False
+    ) -> int | None:
         bound = schema.get(name)
-        if bound is None or (isinstance(bound, int) and not isinstance(bound, bool) and 0 <= bound < 1 << 31):
-            return bound
+        if bound is None:
+            return None
+        if isinstance(bound, int) and not isinstance(bound, bool) and bound >= 0:
+            if bound < 1 << 31:
+                return bound
+            if is_maximum:
+                return None  # No text is that long: so many items need at least 4 GiB.
         self.diagnostics.invalid(f"{pointer}/{name}", f"`{name}` is a number from 0 to 2147483647")
         return None
 
