@@ -186,7 +186,7 @@ def test_conversations(address: str, model: RecordingModel) -> None:
         ({"input": [{"type": "function_call", "name": "count"}]}, "input[0]", "invalid_value"),
         ({"instructions": []}, "instructions", "invalid_value"),
         ({"max_output_tokens": 0}, "max_output_tokens", "invalid_value"),
-        ({"text": {"format": {**N_FORMAT, "schema": {"type": "object"}}}}, "text.format", "not-strict"),
+        ({"text": {"format": {**N_FORMAT, "schema": {"type": 3}}}}, "text.format", "invalid-schema"),
         ({"text": []}, "text", "invalid_value"),
         ({"tools": [{"type": "web_search"}]}, None, "invalid_value"),
         ({"tools": {}}, "tools", "invalid_value"),

@@ -200,6 +200,17 @@ def test_unknown_paths_are_errors_in_openai_s_form(url: str) -> None:
     assert json.loads(post(url, "models", {}, 405))["error"]["message"] == "Method Not Allowed"
 
 
+def test_strict_schemas_need_not_be_in_openai_s_subset(url: str) -> None:
+    schema = {"type": "object", "properties": {"s": {"type": "string", "maxLength": 2}}, "maxProperties": 1}
+    wanted = {"type": "json_schema", "json_schema": {"name": "s", "schema": schema, "strict": True}}
+    tool = {"type": "function", "function": {"name": "f", "parameters": schema, "strict": True}}
+    for fields in ({"response_format": wanted}, {"tools": [tool], "tool_choice": "required"}):
+        message = chat(url, **fields, parallel_tool_calls=False)["choices"][0]["message"]
+        calls = message.get("tool_calls")
+        text = calls[0]["function"]["arguments"] if calls else message["content"]
+        assert len(json.loads(text)) <= 1
+
+
 def test_streams_are_the_same_text(url: str) -> None:
     fields = {"structured_outputs": {"regex": "[aé]{9}"}, "seed": 4, "temperature": 0}
     whole = chat(url, **fields)["choices"][0]["message"]["content"]

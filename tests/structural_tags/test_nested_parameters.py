@@ -208,6 +208,57 @@ def test_inexact_schemas_are_refused(style: str, inner: Any, pointer: str) -> No
     assert [found.pointer for found in caught.value.diagnostics] == [place]
 
 
+def test_types_beside_alternatives() -> None:
+    # Public MCP servers declare an address so, and a field that is known by its number or its name.
+    address = {"type": "string", "anyOf": [{"format": "ipv4"}, {"format": "ipv6"}]}
+    field = {
+        "type": "object",
+        "oneOf": [
+            {"properties": {"id": {"const": "1"}}, "required": ["id"], "additionalProperties": False},
+            {"type": ["object", "null"], "properties": {"id": {"const": "2"}}, "required": ["id"]},
+        ],
+    }
+    number = {
+        "type": ["integer", "null"],
+        "anyOf": [{"type": "number", "minimum": 2}, {"enum": [None, "x"]}, {"type": "array"}],
+    }
+
+    def written(body: str) -> str:
+        return cohere("a", "dict", cohere("id", "raw", body))
+
+    cases: list[tuple[Any, str, dict[str, bool]]] = [
+        (address, MINIMAX, {minimax("a", body): body != "x" for body in ("1.2.3.4", "::1", "x")}),
+        (field, COHERE, {written("1"): True, written("2"): True, written("3"): False}),
+        (
+            number,
+            MINIMAX,
+            {minimax("a", body): body in ("2", "null") for body in ("2", "1", "2.5", "null", "x", "")},
+        ),
+    ]
+    for schema, style, texts in cases:
+        parameters = {"properties": {"a": schema}, "required": ["a"]}
+        for text, expected in texts.items():
+            assert is_valid(parameters, style, text) == expected, (schema, text)
+            if expected:
+                decoder = NESTED_STYLES[style].decoder(parameters, 0, "<end>")
+                assert decoder.end(text + "<end>", is_whole=True) == len(text)
+                jsonschema.validate(json.loads(decoder.written(text)), parameters)
+    for other in ({"minLength": 2}, {"type": "string", "$ref": "#/x"}, {"type": 3}):
+        with pytest.raises(grammask.GrammarError):
+            is_valid({"properties": {"a": {**address, **other}}}, MINIMAX, "")
+
+
+@pytest.mark.parametrize("style", STYLES)
+def test_nullable_is_no_keyword_of_json_schema(style: str) -> None:
+    schema = {"properties": {"a": {"type": "string", "enum": ["x"], "nullable": True}}, "required": ["a"]}
+    written = {COHERE: cohere("a", "raw", "x"), MINIMAX: minimax("a", "x")}[style]
+    assert is_valid(schema, style, written)
+    assert not is_valid(schema, style, written.replace(">x", ">null"))
+    tools = [{"type": "function", "function": {"name": "f", "parameters": schema}}]
+    with pytest.raises(grammask.UnsupportedGrammar, match="`nullable` together with listed values"):
+        Grammar.from_tools(tools, style=style.removesuffix("_xml"), openapi_nullable=True, vocabulary=BYTES)
+
+
 def test_arrays_as_a_whole() -> None:
     schema = {
         "type": "array",

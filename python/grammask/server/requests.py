@@ -246,7 +246,19 @@ def tools_of(fields: Mapping[str, Any]) -> list[dict[str, Any]]:
         raise BadRequest("tools is a list with at least one tool", "tools")
     if not isinstance(fields.get("parallel_tool_calls", True), bool):
         raise BadRequest("parallel_tool_calls is true or false", "parallel_tool_calls")
-    return tools
+    return [_without_strict(tool, "function") for tool in tools]
+
+
+def _without_strict(value: Any, name: str) -> Any:
+    """Returns a format or a tool without ``strict``, also in its member of the given name.
+
+    Schemas are enforced exactly in any case, also those that OpenAI would refuse because of it.
+    """
+    if not isinstance(value, dict):
+        return value
+    rest = {member: inner for member, inner in value.items() if member != "strict"}
+    inner = rest.get(name)
+    return {**rest, name: _without_strict(inner, "")} if isinstance(inner, dict) and name else rest
 
 
 @dataclass(frozen=True)
@@ -301,7 +313,7 @@ def grammar_of(
         raise BadRequest(f"{' and '.join(constraints)} exclude each other", constraints[1])
     if form is None:
         return _text_grammar(fields)
-    answer = fields.get("response_format") if form.tools else _text_grammar(fields)
+    answer = _response_format(fields) if form.tools else _text_grammar(fields)
     if not form.tools and answer is None:
         return None
     return Grammar.from_tools(
@@ -322,8 +334,12 @@ def _text_grammar(fields: Mapping[str, Any]) -> Grammar | None:
     if "structured_outputs" in fields:
         return _structured_outputs(fields["structured_outputs"])
     if "response_format" in fields:
-        return Grammar.from_response_format(fields["response_format"])
+        return Grammar.from_response_format(_response_format(fields))
     return None
+
+
+def _response_format(fields: Mapping[str, Any]) -> Any:
+    return _without_strict(fields.get("response_format"), "json_schema")
 
 
 def budget_policy_of(fields: Mapping[str, Any], default: BudgetPolicy) -> BudgetPolicy:
