@@ -60,9 +60,10 @@ test-engines: $(ENGINES)/.created $(FORMATRON)/.created ## tests that need vLLM,
 	GRAMMASK_FORMATRON_TESTS=$(FORMATRON)/formatron-0.5.0/tests $(FORMATRON)/bin/python -m pytest tests/formatron
 
 # Six minutes. The suites come from the source archives on the package index; tests/compat/peer_suites lists their failures.
-test-peers: $(PACKAGE) ## the test suites of xgrammar and llguidance on the compatible modules
+test-peers: $(PACKAGE) ## the test suites of xgrammar, llguidance and lark
 	PYTHONPATH=tests $(BIN)/python tests/compat/peer_suites/run.py llguidance
 	PYTHONPATH=tests $(BIN)/python tests/compat/peer_suites/run.py xgrammar
+	PYTHONPATH=tests $(BIN)/python tests/compat/peer_suites/lark_verdicts.py
 
 # 15 minutes. Packages without a release for such an interpreter are not installed, and their tests skip.
 test-freethreaded: $(FREE_THREADED)/.package ## the Python tests without a global interpreter lock

@@ -167,7 +167,7 @@ def real_files(folders: list[Path]) -> Iterator[tuple[str, str]]:
 
 def check_real_files(folders: list[Path]) -> None:
     """Print how many files are accepted, and the place of the first error in the others."""
-    grammar = Grammar.markdown_answer(_LANGUAGES, fences=_FENCES, max_indent=3)
+    grammar = Grammar.markdown_answer(_LANGUAGES, fences=_FENCES, max_indent=3, max_quotations=1)
     compiled = {
         name: (vocabulary, grammar.compile(vocabulary)) for name, vocabulary in vocabularies().items()
     }
@@ -338,15 +338,16 @@ def check_samples() -> None:
     weights[:32] = weights[127:256] = 0.02
     weights[256 : 256 + len(_PIECES)] = 6
     rng = np.random.default_rng(0)
-    answer = Grammar.markdown_answer(_LANGUAGES, fences=_FENCES, max_indent=3, min_blocks=1).compile(
-        vocabulary, limits=_LIMITS
-    )
+    answer = Grammar.markdown_answer(
+        _LANGUAGES, fences=_FENCES, max_indent=3, max_quotations=1, min_blocks=1
+    ).compile(vocabulary, limits=_LIMITS)
     start = time.perf_counter()
     codes = []
     for _ in range(_SAMPLES):
         # In most samples a block begins at once: random text rarely begins one.
-        language, fence, spaces = rng.choice(_LANGUAGES), rng.choice(_FENCES), " " * rng.integers(4)
-        begin = f"{spaces}{fence}{language}\n{spaces}" if rng.random() < 0.9 else ""
+        language, fence = rng.choice(_LANGUAGES), rng.choice(_FENCES)
+        prefix = "> " * rng.integers(2) + " " * rng.integers(4)
+        begin = f"{prefix}{fence}{language}\n{prefix}" if rng.random() < 0.9 else ""
         codes += blocks_of(sample(answer, vocabulary, weights, rng, begin))
     print(f"{_SAMPLES} answers in {time.perf_counter() - start:.0f} s", flush=True)
     report(codes, "blocks of answers")

@@ -22,27 +22,40 @@ _HTML = re.compile(rf"{_CONTAINER}</?[A-Za-z]")
 
 
 def is_answer(
-    text: str, validators: Validators, *, fences: tuple[str, ...], max_indent: int, is_other_free: bool
+    text: str,
+    validators: Validators,
+    *,
+    fences: tuple[str, ...],
+    max_indent: int,
+    is_other_free: bool,
+    max_quotations: int = 0,
 ) -> bool:
     """Whether a text of printable characters and line feeds is an answer."""
     lines = text.split("\n")
     is_in_html = is_in_comment = False
     while lines:
         line = lines.pop(0)
-        opening = re.fullmatch(r"( *)(```+|~~~+)(.*)", line)
-        is_fence = opening is not None and not ("`" in opening[3] and opening[2][0] == "`")
-        if is_fence and opening is not None and len(opening[1]) <= max_indent and opening[2] in fences:
+        opening = re.fullmatch(r"((?:> )*)( *)(```+|~~~+)(.*)", line)
+        is_fence = opening is not None and not ("`" in opening[4] and opening[3][0] == "`")
+        if (
+            is_fence
+            and opening is not None
+            and len(opening[1]) <= 2 * max_quotations
+            and len(opening[2]) <= max_indent
+            and opening[3] in fences
+        ):
             if is_in_html or is_in_comment:
                 return False
-            block = _content(lines, len(opening[1]), opening[2])
+            prefix = opening[1] + opening[2]
+            block = _content(lines, prefix, opening[3])
             if block is None:
                 return False
             content, is_indented = block
-            first = (opening[3].split() or [""])[0]
+            first = (opening[4].split() or [""])[0]
             found = [check for names, check in validators.items() if first.lower() in names]
             if found:
-                begins_with_fence = rf"(?m)^ {{0,3}}{opening[2]}"
-                if not is_indented or re.search(begins_with_fence, content) or not found[0](content):
+                is_cut = any(_is_fence(line, prefix, opening[3]) for line in content.split("\n"))
+                if not is_indented or is_cut or not found[0](content):
                     return False
             elif not is_other_free or set(first) & set("&\\`"):
                 return False
@@ -56,25 +69,32 @@ def is_answer(
     return True
 
 
-def _content(lines: list[str], indent: int, fence: str) -> tuple[str, bool] | None:
-    """Takes the lines of a block away; returns its content, and whether all lines are blank or indented by spaces."""
+def _content(lines: list[str], prefix: str, fence: str) -> tuple[str, bool] | None:
+    """Takes the lines of a block away; returns its content, and whether its blank lines only lack spaces."""
     content = ""
     is_indented = True
-    spaces = " " * indent
     while lines:
         line = lines.pop(0)
-        if re.fullmatch(f"{spaces}{fence}{fence[0]}*[ \t]*", line):
+        if re.fullmatch(f"{prefix}{fence}{fence[0]}*[ \t]*", line):
             return content, is_indented
-        if not line.startswith(spaces):
-            if line.strip(" \t"):
+        if not line.startswith(prefix):
+            if not line.startswith(prefix.rstrip()) or line[len(prefix.rstrip()) :].strip(" \t"):
                 return None
-            is_indented &= not line.strip(" ")
-        indentation = re.match(f" {{0,{indent}}}", line)
-        rest = line[indentation.end() :] if indentation else line
-        if re.fullmatch(f" {{0,3}}{fence}{fence[0]}*[ \t]*", rest):
+            is_indented &= "\t" not in line
+        rest = line
+        for character in prefix:
+            rest = rest.removeprefix(character)
+        if _is_fence(rest, prefix, fence) and not rest.strip(f"{fence[0]} \t"):
             return None
         content += rest + "\n"
     return None
+
+
+def _is_fence(line: str, prefix: str, fence: str) -> bool:
+    """Whether a line after its prefix begins with a fence that is indented by at most three columns."""
+    spaces = line[: len(line) - len(line.lstrip(" \t"))]
+    columns = len((" " * len(prefix) + spaces).expandtabs(4)) - len(prefix)
+    return columns <= 3 and line[len(spaces) :].startswith(fence)
 
 
 _FRAGMENTS = (
@@ -124,6 +144,8 @@ _CODE = (
     "[1,\n  2]",
     "x\n",
     "\nx = 1\n\n\ny\n\n",
+    'x = """\n\t```\n\t~~~\n"""\n',
+    'x = """\n \t ````\n"""\n',
     "if x:\n    y\n\n    z\n",
     'x = """\n\n  \n   \n    a"""\n',
     "[1,\n\n  2\n ]",
@@ -135,7 +157,7 @@ def random_answer(rng: random.Random) -> str:
     parts = []
     for _ in range(rng.randint(1, 4)):
         if rng.random() < 0.6:
-            indent = rng.choice(("", "", "", " ", "   ", "     "))
+            indent = rng.choice(("", "", "", "> ", "> > ")) + rng.choice(("", "", "", " ", "   ", "     "))
             fence = rng.choice(("```", "```", "```", "````", "~~~"))
             info = rng.choice(("python", "json", "py x", " Python", "", "text", "JSON"))
             code = rng.choice(_CODE)
@@ -145,8 +167,8 @@ def random_answer(rng: random.Random) -> str:
             if rng.random() < 0.5:
                 # Some of the blank lines have less indentation, and seldom other lines.
                 block = re.sub(
-                    r"(?<=\n) +(?=\n)" if rng.random() < 0.9 else r"(?<=\n) +",
-                    lambda found: found[0][: rng.randint(0, 3)],
+                    r"(?<=\n)[> ]+(?=\n)" if rng.random() < 0.9 else r"(?<=\n)[> ]+",
+                    lambda found: found[0][: max(rng.randint(0, 3), found[0].rfind(">") + 1)],
                     block,
                 )
             before = rng.choice(("", "", "hello\n", "- a\n  - b\n", "- a\n  - b\n\n", "> 1. a\n"))

@@ -161,6 +161,7 @@ class GrammarReaders:
         other: OtherBlocks = "free",
         fences: Sequence[str] = ("```",),
         max_indent: int = 0,
+        max_quotations: int = 0,
         min_blocks: int = 0,
     ) -> Self:
         r"""Makes the grammar of answers in CommonMark whose fenced blocks are valid in the language that they name.
@@ -181,11 +182,14 @@ class GrammarReaders:
             fences: The opening fences, of 3 to 8 backticks or tildes. Other fences do not occur.
             max_indent: The maximum number of spaces before fences, 0 to 8. All lines of a block that are not blank have
                 those of its fence, as in items of lists.
+            max_quotations: The maximum number of block quotes around a block, 0 to 3. All lines of a block begin with a
+                ``>`` for each, and a space if they are not blank.
             min_blocks: The minimum number of blocks.
 
         Raises:
             UnsupportedGrammar: It cannot be excluded that the code closes its block: the grammar is neither of
-                :meth:`bundled`, :meth:`from_lark` or a JSON Schema, nor, with ``max_indent=0``, of :meth:`from_regex`.
+                :meth:`bundled`, :meth:`from_lark` or a JSON Schema, nor, where fences have no prefix, of
+                :meth:`from_regex`.
             GrammarError: When the grammar is used: no code of a language begins with an empty line, for grammars with a
                 lexer.
             ValueError: There is no such language or option, or two names are of one language.
@@ -201,7 +205,12 @@ class GrammarReaders:
             for name, one in listed
         }
         part = markdown_answer_part(
-            sources, other=other, fences=fences, max_indent=max_indent, min_blocks=min_blocks
+            sources,
+            other=other,
+            fences=fences,
+            max_indent=max_indent,
+            max_quotations=max_quotations,
+            min_blocks=min_blocks,
         )
         return cls.of_source(part)
 

@@ -566,6 +566,55 @@ def test_interpreters(has_forced_tokens: bool) -> None:  # noqa: FBT001
 END_OF_BYTES = ours.LLTokenizer("byte").eos_token
 
 
+@pytest.mark.parametrize(
+    ("grammar", "text"),
+    [
+        ('start: "(" v+ ")"\nv[capture="w"]: inner ";"\ninner[capture]: /[a-z]+/', "(ab;c;)"),
+        ('start: "x" a\na[capture="__LIST_APPEND:l", max_tokens=9]: /[0-9]+/', "x123"),
+        ('start: u\nu[capture, max_tokens=60]: %json {"const": [1, 2], "x-guidance": X}', "[1, 2]"),
+        ('start: a "z"\na[capture, suffix=","]: /[a-y]*/', "ab,z"),
+        # Theirs removes the stop from the text.
+        ("start: a\na[capture, stop=/,|;/]: /(?s:.*)/", "ab,"),
+        ('start: a ","\na[capture, stop=","]: /(?s:.*)/', "ab,"),
+    ],
+)
+def test_captures_of_an_interpreter(grammar: str, text: str) -> None:
+    # The options that guidance writes.
+    separators = {"item_separator": ", ", "key_separator": ": ", "whitespace_flexible": False}
+    options = {**separators, "whitespace_pattern": None, "coerce_one_of": True, "lenient": False}
+    found = []
+    for module in modules():
+        made = module.LLTokenizer("byte")
+        interpreter = module.LLInterpreter(
+            made, grammar.replace("X", json.dumps(options)), enable_backtrack=False, enable_ff_tokens=False
+        )
+        captures = []
+        for token in [*text.encode(), None]:
+            mask, said = interpreter.compute_mask()
+            report = json.loads(said)
+            captures += [one for one in report["progress"] if one["object"] == "capture"]
+            if report["stop"]:
+                assert mask is None
+                break
+            interpreter.commit_token(made.eos_token if token is None else token)
+        else:
+            captures += [
+                one
+                for one in json.loads(interpreter.compute_mask()[1])["progress"]
+                if one["object"] == "capture"
+            ]
+        found.append(sorted((one["name"], one["hex"], one["str"], one["log_prob"]) for one in captures))
+    assert found[0] == found[-1] != []
+
+
+def test_unavailable_captures_of_an_interpreter_are_errors() -> None:
+    made = ours.LLTokenizer("byte")
+    inside = 'start: a\na[max_tokens=3]: b "!"\nb[capture]: "x"'
+    with pytest.raises(ValueError, match="rule b concerns captures"):
+        ours.LLInterpreter(made, inside)
+    ours.LLInterpreter(made, inside.replace("[capture]", ""))
+
+
 def test_the_temperature_of_an_interpreter() -> None:
     grammar = 'start: "a" t\nt[temperature=0.5]: /[0-9]+/'
     interpreter = ours.LLInterpreter(ours.LLTokenizer("byte"), grammar)

@@ -204,3 +204,42 @@ def test_outlines() -> None:
     code = ALIASES + SET_UP + OUTLINES
     result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert result.returncode == 0, result.stderr[-3000:]
+
+
+GUIDANCE = """
+import json, random, warnings
+warnings.simplefilter("ignore")
+import guidance, pydantic
+from guidance import capture, gen, models, one_or_more, optional, regex, select, substring
+class Point(pydantic.BaseModel):
+    x: int
+    y: list[bool]
+@guidance.guidance(stateless=True, dedent=False)
+def nested(lm):
+    return lm + select(["a", guidance.sequence("(" + nested() + ")", 1, 1)])
+random.seed(0)
+for _ in range(3):
+    model = models.Mock()
+    lm = model + "Say: " + select(["yes", "no"], name="answer") + "! " + regex("[0-9]{3}", name="digits")
+    assert lm["answer"] in ("yes", "no") and len(lm["digits"]) == 3 and lm["digits"].isdigit()
+    assert str(lm).endswith(lm["answer"] + "! " + lm["digits"])
+    lm = model + "p = " + guidance.json(name="point", schema=Point, max_tokens=400)
+    assert isinstance(Point.model_validate_json(lm["point"]), Point)
+    lm = model + capture(nested(), "nested") + ";"
+    assert lm["nested"].strip("()") in ("a", "")
+    word = gen("word", regex="[a-z]*", stop=",", max_tokens=9)
+    lm = model + word + "," + optional("x") + substring("a b", name="part")
+    assert "," not in lm["word"] and lm["part"] in "a b"
+    for _ in range(2):
+        lm += gen("words", list_append=True, regex="[a-z]{2}")
+    assert [len(word) for word in lm["words"]] == [2, 2]
+"""
+
+
+def test_guidance() -> None:
+    if importlib.util.find_spec("guidance") is None:
+        pytest.skip("guidance is not installed")
+    result = subprocess.run(
+        [sys.executable, "-c", ALIASES + GUIDANCE], capture_output=True, text=True, check=False
+    )
+    assert result.returncode == 0, result.stderr[-3000:]

@@ -57,7 +57,7 @@ def test_grammask_enforces_all_keywords() -> None:
 def test_each_constraint_has_a_probe() -> None:
     probed = {probe["keyword"].partition(":")[0] for probe in keyword_support.probes()}
     extensions = {name for name in keywords.CONSTRAINTS if name.startswith("x-grammask")}
-    assert keywords.CONSTRAINTS - extensions - probed == {"$recursiveRef", "nullable"}
+    assert keywords.CONSTRAINTS - extensions - probed == {"$recursiveRef"}
     for engine, recorded in portability.table().items():
         assert recorded["keywords"].keys() == {probe["keyword"] for probe in keyword_support.probes()}, engine
 

@@ -355,6 +355,7 @@ SQL_TEXTS = [
     "  b real check (b > 0) references u (id) on delete cascade, foreign key (a) references v(a)); -- done",
     "delete from main.t where a like '%x' escape '!' ; drop view if exists v; begin; commit",
     "select sum(a) over (partition by b order by c rows between unbounded preceding and current row) from t",
+    "select match, a.regexp as match from t match where t match 'a' and b not regexp c or match match d escape 'e'",
     "select a.*, -1 + ~2 || 'b' collate nocase /* c */ from [t 1] as a, (select distinct 0x1F) group by a having 1",
 ]
 
@@ -373,6 +374,8 @@ def test_sql_is_read_by_sqlite() -> None:
         "0x",
         "--",
         "/*",
+        " match ",
+        "regexp",
     ]
     verdicts = []
     for text in SQL_TEXTS:

@@ -32,9 +32,17 @@ def test_languages_compile_through_encodings_of_all_characters(name: str, start:
 @pytest.mark.parametrize("fence", ["```", "~~~"])
 @pytest.mark.parametrize(("name", "start"), STARTS)
 def test_languages_compile_in_fenced_blocks(name: str, start: str, fence: str) -> None:
-    block = code_of_block(Fence(fence[0], 3, 0), name, bundled_source(name, start, None))
+    block = code_of_block(Fence(fence[0], 3, ""), name, bundled_source(name, start, None))
     if block is not None:
         assert block.known_empty == Grammar.of_source(block).compile(BYTES).is_valid(b"")
+
+
+@pytest.mark.parametrize("prefix", ["   ", "> ", "> >  "])
+@pytest.mark.parametrize("name", sorted(BUNDLED))
+def test_languages_compile_in_fenced_blocks_with_a_prefix(name: str, prefix: str) -> None:
+    block = code_of_block(Fence("`", 3, prefix), name, bundled_source(name, "file", None))
+    assert block is not None
+    EncodedSource(block, "indented-block", "any", '"', prefix).build().check()
 
 
 def test_threads_reach_a_part_at_the_same_time() -> None:
@@ -53,6 +61,33 @@ def test_threads_reach_a_part_at_the_same_time() -> None:
     for thread in threads:
         thread.join()
     assert results == [True] * len(texts)
+
+
+def test_shortest_completions_are_those_with_all_tables() -> None:
+    def answer() -> grammask.CompiledGrammar:
+        names = ["python", "javascript", "sql"]
+        return Grammar.markdown_answer(names, max_indent=2).compile(BYTES, cache=False)
+
+    compiled, made = answer(), answer()
+    for name in ("python", "javascript", "sql"):
+        for spaces in ("", " ", "  "):
+            assert made.matcher().accept_bytes(f"{spaces}```{name}\n{spaces}s".encode())
+    texts = (
+        b"",
+        b"So:\n",
+        b"```",
+        b"```sql",
+        b" ```javascript\n",
+        b"```sql\nselect (",
+        b"  ```sql\n  select (",
+    )
+    for text in texts:
+        completions = []
+        for grammar in (compiled, made):
+            matcher = grammar.matcher()
+            assert matcher.accept_bytes(text)
+            completions.append(matcher.shortest_completion().text)
+        assert completions[0] == completions[1]
 
 
 def test_pickled_answers_are_deferred_too() -> None:

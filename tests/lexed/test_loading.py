@@ -45,6 +45,15 @@ def test_a_change_of_an_imported_file_is_another_grammar(tmp_path: Path) -> None
         assert grammask.Grammar.from_lark(file).compile(BYTES).is_valid(word.encode())
 
 
+@pytest.mark.parametrize(
+    ("of_word", "of_hex"), [(10**20, 10**20 + 1), (-(10**20), 0), (-(2**31) - 1, -(2**31))]
+)
+def test_priorities_may_be_any_integers(of_word: int, of_hex: int) -> None:
+    text = f'start: WORD | HEX "!"\nWORD.{of_word}: /[a-z]+/\nHEX.{of_hex}: /[a-f]+/'
+    compiled = grammask.Grammar.from_lark(text, lexer="basic").compile(BYTES)
+    assert [compiled.is_valid(text) for text in (b"xyz", b"abc!", b"abc")] == [True, True, False]
+
+
 def test_absent_terminals_leave_out_alternatives() -> None:
     text = """
     start: item{NEVER} "." item{POSSIBLE}

@@ -41,25 +41,39 @@ _FENCES = ("```", "````", "~~~")
 
 
 @pytest.mark.parametrize("other", ["free", "refuse"])
-@pytest.mark.parametrize("max_indent", [0, 3, 5])
-def test_texts_are_those_of_the_definition(other: str, max_indent: int) -> None:
-    grammar = Grammar.markdown_answer(["python", "json"], other=other, fences=_FENCES, max_indent=max_indent)  # type: ignore[arg-type]
+@pytest.mark.parametrize(("max_indent", "max_quotations"), [(0, 0), (3, 0), (5, 0), (1, 2)])
+def test_texts_are_those_of_the_definition(other: str, max_indent: int, max_quotations: int) -> None:
+    grammar = Grammar.markdown_answer(
+        ["python", "json"],
+        other=other,  # type: ignore[arg-type]
+        fences=_FENCES,
+        max_indent=max_indent,
+        max_quotations=max_quotations,
+    )
     compiled = grammar.compile(_BYTES)
     rng = random.Random(f"{other} {max_indent}")
     counts = {True: 0, False: 0}
     for _ in range(3_000):
         text = random_answer(rng)
         expected = is_answer(
-            text, _VALIDATORS, fences=_FENCES, max_indent=max_indent, is_other_free=other == "free"
+            text,
+            _VALIDATORS,
+            fences=_FENCES,
+            max_indent=max_indent,
+            max_quotations=max_quotations,
+            is_other_free=other == "free",
         )
         assert compiled.is_valid(text.encode()) == expected, text
         counts[expected] += 1
     assert min(counts.values()) > 200
 
 
-def test_a_reader_of_commonmark_finds_the_same_blocks() -> None:
+@pytest.mark.parametrize(("max_indent", "max_quotations"), [(5, 0), (3, 2)])
+def test_a_reader_of_commonmark_finds_the_same_blocks(max_indent: int, max_quotations: int) -> None:
     reader = pytest.importorskip("markdown_it").MarkdownIt("commonmark")
-    grammar = Grammar.markdown_answer(["python", "json"], fences=_FENCES, max_indent=5)
+    grammar = Grammar.markdown_answer(
+        ["python", "json"], fences=_FENCES, max_indent=max_indent, max_quotations=max_quotations
+    )
     compiled = grammar.compile(_BYTES)
     rng = random.Random(0)
     answers = blocks = 0
@@ -210,6 +224,35 @@ def test_blank_lines_of_indented_blocks() -> None:
                     lines[last] = lines[last][1:]
                     block = "\n".join([f"```{language}", *lines, " " * indent + "```"])
                     assert not compiled.is_valid(f"- a\n\n{' ' * indent}{block}\n".encode()), block
+
+
+def test_tabs_before_a_fence() -> None:
+    """In an item or a quotation a tab may be less than four columns wide, so the fence after it closes the block."""
+    compiled = Grammar.markdown_answer(["python"], max_indent=4, max_quotations=1).compile(_BYTES)
+    for prefix, tabs_close in (("", False), ("  ", True), ("   ", True), ("    ", False), ("> ", True)):
+        for info in ("python", "text"):
+            lines = [f"```{info}", '"""', "\t```", '"""', "```"]
+            text = "\n".join(prefix + line for line in lines)
+            assert compiled.is_valid(f"- a\n\n{text}".encode()) != tabs_close, text
+            assert compiled.is_valid(f"- a\n\n{text}".replace("\t`", "\t  ` ``").encode()), text
+
+
+def test_blocks_in_quotations() -> None:
+    compiled = Grammar.markdown_answer(["python", "json"], max_indent=2, max_quotations=2).compile(_BYTES)
+    for text, is_valid in (
+        ("> ```py\n> if x:\n>     y\n>\n>\n> z\n> ```\n", True),
+        ("So:\n> Text\n>   ```json\n>   [1,\n>\n> \n>   2]\n>   ```\nMore\n", True),
+        ("> > ```py\n> > x\n> >\n> > y\n> > ```\n", True),
+        ("> > ```py\n> > x\n>\n> > y\n> > ```\n", False),  # The inner quotation ends.
+        ("> ```py\n> x\n\n> y\n> ```\n", False),
+        ("> ```py\n> x\ny\n> ```\n", False),
+        ("> ```py\n> x\n```\n", False),
+        ("> ```py\n> x +\n> ```\n", False),
+        ("> ```py\n>x\n> ```\n", False),  # Markers are followed by a space.
+        ("> > > ```py\n> > > x\n> > > ```\n", False),
+        ("> ```\n> free\n>\n> > text\n> ```\n", True),
+    ):
+        assert compiled.is_valid(text.encode()) == is_valid, text
 
 
 def test_a_minimum_of_blocks() -> None:

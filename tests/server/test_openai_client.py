@@ -73,3 +73,40 @@ def test_streams_of_answers(client: Any) -> None:
 def test_refusals_are_the_client_s_errors(client: Any) -> None:
     with pytest.raises(openai.BadRequestError, match="n is not supported"):
         client.chat.completions.create(model="noise", messages=USER, n=3)
+
+
+def test_parsed_responses(client: Any) -> None:
+    response = client.responses.parse(model="noise", input="Hi", text_format=Number)
+    assert 0 <= response.output_parsed.n <= 99
+    chosen = {"type": "function", "name": "count"}
+    response = client.responses.parse(model="noise", input="Hi", tools=[COUNT], tool_choice=chosen)
+    (call,) = response.output
+    assert 0 <= call.parsed_arguments.n <= 99
+
+
+def test_streams_of_responses(client: Any) -> None:
+    with client.responses.stream(model="noise", input="Hi", text_format=Number) as stream:
+        deltas = [event.delta for event in stream if event.type == "response.output_text.delta"]
+        final = stream.get_final_response()
+    assert Number.model_validate_json("".join(deltas)) == final.output_parsed
+    chosen = {"type": "function", "name": "count"}
+    with client.responses.stream(model="noise", input="Hi", tools=[COUNT], tool_choice=chosen) as stream:
+        kind = "response.function_call_arguments.delta"
+        deltas = [event.delta for event in stream if event.type == kind]
+        final = stream.get_final_response()
+    (call,) = final.output
+    assert Number.model_validate_json("".join(deltas)) == call.parsed_arguments
+
+
+def test_responses_continue_by_id(client: Any) -> None:
+    chosen = {"type": "function", "name": "count"}
+    tools = [{"type": "function", "name": "count", "parameters": Number.model_json_schema()}]
+    first = client.responses.create(model="noise", input="Hi", tools=tools, tool_choice=chosen)
+    (call,) = first.output
+    result = {"type": "function_call_output", "call_id": call.call_id, "output": "3"}
+    second = client.responses.create(
+        model="noise", input=[result], previous_response_id=first.id, max_output_tokens=5
+    )
+    assert second.output_text
+    with pytest.raises(openai.BadRequestError, match="there is no response"):
+        client.responses.create(model="noise", input="Hi", previous_response_id="resp_0")

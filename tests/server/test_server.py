@@ -167,6 +167,50 @@ def test_grammars(url: str, fields: Any, pattern: str) -> None:
         assert re.fullmatch(pattern, answer["choices"][0]["text"])
 
 
+@pytest.mark.parametrize(
+    ("fields", "pattern"),
+    [
+        ({"guided_choice": ["yes", "no"]}, "yes|no"),
+        ({"guided_json": {"const": 7}}, "7"),
+        ({"guided_grammar": 'root ::= "x" [0-9]'}, "x[0-9]"),
+        ({"guided_regex": "[ab]{3}"}, "[ab]{3}"),
+        ({"json_schema": '{"const": 7}'}, "7"),
+        ({"json_schema": {"const": 7}}, "7"),
+        ({"ebnf": 'root ::= "x" [0-9]'}, "x[0-9]"),
+        ({"regex": "[ab]{3}"}, "[ab]{3}"),
+        ({"structural_tag": {"format": {"type": "const_string", "value": "hi"}}}, "hi"),
+        ({"structural_tag": '{"format": {"type": "const_string", "value": "hi"}}'}, "hi"),
+    ],
+)
+def test_constraints_by_the_names_of_other_servers(url: str, fields: Any, pattern: str) -> None:
+    answer = chat(url, **fields, top_k=-1, repetition_penalty=1.0, skip_special_tokens=True)
+    assert re.fullmatch(pattern, answer["choices"][0]["message"]["content"])
+
+
+@pytest.mark.parametrize(
+    "fields", [{"tools": []}, {"tool_choice": "none"}, {"tools": [], "tool_choice": "auto"}]
+)
+def test_no_tools(url: str, fields: Any) -> None:
+    answer = chat(url, **fields, parallel_tool_calls=True, structured_outputs={"regex": "abc"})
+    assert answer["choices"][0]["message"] == {"role": "assistant", "content": "abc"}
+
+
+def test_unknown_paths_are_errors_in_openai_s_form(url: str) -> None:
+    assert json.loads(post(url, "embeddings", {}, 404))["error"]["code"] == "not_found"
+    assert json.loads(post(url, "models", {}, 405))["error"]["message"] == "Method Not Allowed"
+
+
+def test_strict_schemas_need_not_be_in_openai_s_subset(url: str) -> None:
+    schema = {"type": "object", "properties": {"s": {"type": "string", "maxLength": 2}}, "maxProperties": 1}
+    wanted = {"type": "json_schema", "json_schema": {"name": "s", "schema": schema, "strict": True}}
+    tool = {"type": "function", "function": {"name": "f", "parameters": schema, "strict": True}}
+    for fields in ({"response_format": wanted}, {"tools": [tool], "tool_choice": "required"}):
+        message = chat(url, **fields, parallel_tool_calls=False)["choices"][0]["message"]
+        calls = message.get("tool_calls")
+        text = calls[0]["function"]["arguments"] if calls else message["content"]
+        assert len(json.loads(text)) <= 1
+
+
 def test_streams_are_the_same_text(url: str) -> None:
     fields = {"structured_outputs": {"regex": "[aé]{9}"}, "seed": 4, "temperature": 0}
     whole = chat(url, **fields)["choices"][0]["message"]["content"]
@@ -407,7 +451,12 @@ def test_logprobs(url: str) -> None:
         (b"[]", None, "invalid_json"),
         ({"messages": []}, "messages", "invalid_value"),
         ({"messages": USER, "n": 2}, "n", "unsupported_parameter"),
-        ({"messages": USER, "tools": []}, "tools", "invalid_value"),
+        ({"messages": USER, "tools": [], "tool_choice": "required"}, "tool_choice", "invalid_value"),
+        ({"messages": USER, "tools": [], "parallel_tool_calls": 1}, "parallel_tool_calls", "invalid_value"),
+        ({"messages": USER, "regex": "a", "grammar": "x"}, "grammar", "invalid_value"),
+        ({"messages": USER, "regex": "a", "ebnf": "x"}, "ebnf", "invalid_value"),
+        ({"messages": USER, "guided_regex": "("}, "response_format", "invalid-regex"),
+        ({"messages": USER, "top_k": 4}, "top_k", "unsupported_parameter"),
         ({"messages": USER, "tools": [{"type": "function"}]}, None, "invalid_value"),
         ({"messages": USER, "tool_choice": "required"}, "tool_choice", "invalid_value"),
         (

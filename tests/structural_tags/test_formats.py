@@ -257,6 +257,8 @@ def test_answers_in_markdown() -> None:
         ({"code": "json"}, "list of strings"),
         ({"code": ["json"], "other": "some"}, "neither"),
         ({"code": ["json"], "max_indent": 9}, "range 0 to 8"),
+        ({"code": ["json"], "max_quotations": 4}, "range 0 to 3"),
+        ({"code": ["json"], "max_quotations": "1"}, "is a number"),
         ({"code": ["json"], "min_blocks": -1}, "is a number"),
         ({"code": ["json"], "fences": ["``"]}, "no fence"),
     ],

@@ -208,6 +208,90 @@ def test_inexact_schemas_are_refused(style: str, inner: Any, pointer: str) -> No
     assert [found.pointer for found in caught.value.diagnostics] == [place]
 
 
+def test_types_beside_alternatives() -> None:
+    # Public MCP servers declare an address so, and a field that is known by its number or its name.
+    address = {"type": "string", "anyOf": [{"format": "ipv4"}, {"format": "ipv6"}]}
+    field = {
+        "type": "object",
+        "oneOf": [
+            {"properties": {"id": {"const": "1"}}, "required": ["id"], "additionalProperties": False},
+            {"type": ["object", "null"], "properties": {"id": {"const": "2"}}, "required": ["id"]},
+        ],
+    }
+    number = {
+        "type": ["integer", "null"],
+        "anyOf": [{"type": "number", "minimum": 2}, {"enum": [None, "x"]}, {"type": "array"}],
+    }
+
+    def written(body: str) -> str:
+        return cohere("a", "dict", cohere("id", "raw", body))
+
+    cases: list[tuple[Any, str, dict[str, bool]]] = [
+        (address, MINIMAX, {minimax("a", body): body != "x" for body in ("1.2.3.4", "::1", "x")}),
+        (field, COHERE, {written("1"): True, written("2"): True, written("3"): False}),
+        (
+            number,
+            MINIMAX,
+            {minimax("a", body): body in ("2", "null") for body in ("2", "1", "2.5", "null", "x", "")},
+        ),
+    ]
+    for schema, style, texts in cases:
+        parameters = {"properties": {"a": schema}, "required": ["a"]}
+        for text, expected in texts.items():
+            assert is_valid(parameters, style, text) == expected, (schema, text)
+            if expected:
+                decoder = NESTED_STYLES[style].decoder(parameters, 0, "<end>")
+                assert decoder.end(text + "<end>", is_whole=True) == len(text)
+                jsonschema.validate(json.loads(decoder.written(text)), parameters)
+    for other in ({"minLength": 2}, {"type": "string", "$ref": "#/x"}, {"type": 3}):
+        with pytest.raises(grammask.GrammarError):
+            is_valid({"properties": {"a": {**address, **other}}}, MINIMAX, "")
+
+
+@pytest.mark.parametrize("style", STYLES)
+def test_nullable_is_no_keyword_of_json_schema(style: str) -> None:
+    schema = {"properties": {"a": {"type": "string", "enum": ["x"], "nullable": True}}, "required": ["a"]}
+    written = {COHERE: cohere("a", "raw", "x"), MINIMAX: minimax("a", "x")}[style]
+    assert is_valid(schema, style, written)
+    assert not is_valid(schema, style, written.replace(">x", ">null"))
+    tools = [{"type": "function", "function": {"name": "f", "parameters": schema}}]
+    with pytest.raises(grammask.UnsupportedGrammar, match="`nullable` together with listed values"):
+        Grammar.from_tools(tools, style=style.removesuffix("_xml"), openapi_nullable=True, vocabulary=BYTES)
+
+
+def test_arrays_as_a_whole() -> None:
+    schema = {
+        "type": "array",
+        "prefixItems": [{"type": "string"}, {"$ref": "#/items"}],
+        "items": {"type": "integer"},
+    }
+
+    def item(body: str) -> str:
+        return minimax("item", body)
+
+    for min_items, texts in (
+        (0, ["", item("a"), item("a") + item("2"), "\n" + item("a") + " " + item("2") + item("3")]),
+        (2, [item("a") + item("2"), item("") + item("2") + item("-3")]),
+    ):
+        bounded = {**schema, "minItems": min_items, "maxItems": 3 if min_items else 1 << 31}
+        compiled = Grammar.from_structural_tag(tag(bounded, MINIMAX)).compile(BYTES)
+        for text in texts:
+            assert compiled.is_valid(text.encode()), text
+            decoder = NESTED_STYLES[MINIMAX].decoder(bounded, 0, "<end>")
+            assert decoder.end(text + "<end>", is_whole=True) == len(text)
+            value = decoder.written(text)
+            jsonschema.validate(json.loads(value), bounded)
+            written = NESTED_STYLES[MINIMAX].write(bounded, value)
+            assert "".join(written.split()) == "".join(text.split())
+        assert not compiled.is_valid(item("a").encode() + item("b").encode())
+        assert not compiled.is_valid(minimax("a", "x").encode())
+        assert compiled.is_valid(b"") == compiled.is_valid(item("a").encode()) == (min_items == 0)
+        assert compiled.is_valid((item("a") + 3 * item("1")).encode()) == (min_items == 0)
+    # Tags with types are read without the schema, as the members of an object.
+    with pytest.raises(grammask.UnsupportedGrammar, match="properties of an object"):
+        is_valid(schema, COHERE, "")
+
+
 def test_schemas_that_are_none() -> None:
     for schema in (
         {"type": 5},

@@ -42,16 +42,8 @@ fn decoded(encoding: &CharacterEncoding, text: &[u8]) -> Option<Vec<u8>> {
                 }
                 _ => (vec![byte], 0),
             },
-            CharacterEncoding::IndentedBlock(indent) => match byte {
-                b'\n' => {
-                    let spaces = after.iter().take_while(|&&byte| byte == b' ').count();
-                    let dropped = spaces.min(usize::from(*indent));
-                    // A line with fewer spaces is blank.
-                    if dropped < usize::from(*indent) && !matches!(after.get(dropped), None | Some(b'\n')) {
-                        return None;
-                    }
-                    (vec![byte], dropped)
-                }
+            CharacterEncoding::IndentedBlock(prefix) => match byte {
+                b'\n' => (vec![byte], dropped_prefix(prefix.text(), after)?),
                 _ => (vec![byte], 0),
             },
             CharacterEncoding::Utf8 => (vec![byte], 0),
@@ -67,6 +59,19 @@ fn decoded(encoding: &CharacterEncoding, text: &[u8]) -> Option<Vec<u8>> {
             | CharacterEncoding::PythonString(_, Spellings::Canonical)
     );
     (!is_canonical || canonical(encoding, &out) == text).then_some(out)
+}
+
+/// The number of bytes that are dropped at the beginning of a line.
+fn dropped_prefix(prefix: &str, line: &[u8]) -> Option<usize> {
+    let shared = prefix.bytes().zip(line).take_while(|(expected, byte)| expected == *byte).count();
+    match line.get(shared) {
+        _ if shared == prefix.len() => Some(shared),
+        // The text ends.
+        None => Some(shared),
+        // A blank line lacks spaces only.
+        Some(b'\n') if prefix[shared..].bytes().all(|byte| byte == b' ') => Some(shared),
+        Some(_) => None,
+    }
 }
 
 fn utf8(code: u32) -> Option<Vec<u8>> {
@@ -209,8 +214,12 @@ fn encodings() -> Vec<CharacterEncoding> {
         CharacterEncoding::PythonString(Quote::Single, Spellings::Canonical),
         CharacterEncoding::LinePrefix("> ".into()),
         CharacterEncoding::LinePrefix("".into()),
-        CharacterEncoding::IndentedBlock(1),
-        CharacterEncoding::IndentedBlock(2),
+        CharacterEncoding::indented_block(" ").expect("a prefix"),
+        CharacterEncoding::indented_block("  ").expect("a prefix"),
+        CharacterEncoding::indented_block("> ").expect("a prefix"),
+        CharacterEncoding::indented_block(" >> ").expect("a prefix"),
+        CharacterEncoding::indented_block(">").expect("a prefix"),
+        CharacterEncoding::indented_block("").expect("a prefix"),
     ]
 }
 
@@ -418,10 +427,9 @@ proptest! {
                     shape,
                     String::from_utf8_lossy(&text)
                 );
-                if let (CharacterEncoding::IndentedBlock(indent), Some(separable)) = (&encoding, separable) {
-                    let spaces = text.iter().rev().take_while(|&&byte| byte == b' ').count();
-                    let is_short = spaces < usize::from(*indent)
-                        && text[..text.len() - spaces].last() == Some(&b'\n');
+                if let (CharacterEncoding::IndentedBlock(prefix), Some(separable)) = (&encoding, separable) {
+                    let last_line = text.iter().rposition(|&byte| byte == b'\n').map(|at| &text[at + 1..]);
+                    let is_short = last_line.is_some_and(|line| line.len() < prefix.len());
                     prop_assert_eq!(contains(&mut automata, separable, &text), expected && !is_short);
                 }
             }

@@ -60,6 +60,11 @@ pub trait Engine: fmt::Debug + Send + Sync {
     /// Whether the text of a state is complete.
     fn is_complete(&self, set: SetId) -> bool;
 
+    /// Whether the engine is made when it is first used, and was not used yet.
+    fn is_pending(&self) -> bool {
+        false
+    }
+
     /// Number of states so far.
     fn set_count(&self) -> usize;
 

@@ -33,10 +33,9 @@ pub(crate) fn character_encoding(
         "xml-attribute" => CharacterEncoding::XmlAttribute(quote, spellings),
         "python-string" => CharacterEncoding::PythonString(quote, spellings),
         "line-prefix" => CharacterEncoding::LinePrefix(prefix.into()),
-        "indented-block" => match u8::try_from(prefix.len()) {
-            Ok(indent) if prefix.bytes().all(|byte| byte == b' ') => CharacterEncoding::IndentedBlock(indent),
-            _ => return Err(PyValueError::new_err(format!("prefix={prefix:?} is not up to 255 spaces"))),
-        },
+        "indented-block" => CharacterEncoding::indented_block(prefix).ok_or_else(|| {
+            PyValueError::new_err(format!("prefix={prefix:?} is not up to 255 printable ASCII characters"))
+        })?,
         _ => return Err(PyValueError::new_err(format!("there is no encoding {name:?}"))),
     })
 }

@@ -268,7 +268,7 @@ impl PyLexedGrammar {
     ///         ``"indented-block"``.
     ///     spellings: ``"any"`` or ``"canonical"``.
     ///     quote: The delimiter of an attribute or a Python string.
-    ///     prefix: The text after each line feed, for ``"line-prefix"``; the spaces of an ``"indented-block"``.
+    ///     prefix: The text after each line feed, for ``"line-prefix"``; that of lines of an ``"indented-block"``.
     ///     limits: Budgets for the automata of the encoded terminals.
     ///
     /// Raises:

@@ -115,6 +115,10 @@ impl Engine for DeferredRecognizer {
         }
     }
 
+    fn is_pending(&self) -> bool {
+        self.recognizer.get().is_none()
+    }
+
     fn set_count(&self) -> usize {
         self.made().map_or(1, Engine::set_count)
     }

@@ -1,7 +1,7 @@
 //! Line feeds of context-free grammars in an indented block.
 //!
-//! In an indented block the spelling of a line feed depends on whether another one follows: only then may the spaces of the
-//! indentation be missing. Terminals are replaced by their inverse images one by one, so line feeds in a row have to belong
+//! In an indented block the spelling of a line feed depends on whether another one follows: only then may spaces of the
+//! prefix be missing. Terminals are replaced by their inverse images one by one, so line feeds in a row have to belong
 //! to one terminal.
 
 use grammask_automata::encoding::{CharacterEncoding, TermEncoder};
@@ -21,7 +21,8 @@ struct Ends {
 /// Whether a text of a terminal may contain a line feed.
 pub(crate) fn has_line_feeds(grammar: &Grammar, limits: &Limits) -> Result<bool, LimitExceeded> {
     let mut terms = grammar.terms().clone();
-    let mut encoder = TermEncoder::new(CharacterEncoding::IndentedBlock(1), limits);
+    let block = CharacterEncoding::indented_block(" ").unwrap_or(CharacterEncoding::Utf8);
+    let mut encoder = TermEncoder::new(block, limits);
     for definition in grammar.terminals() {
         let found = match &definition.terminal {
             Terminal::Literal(word) => word.contains(&b'\n'),

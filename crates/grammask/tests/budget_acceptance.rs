@@ -355,8 +355,9 @@ fn texts_of_blocks() {
 #[test]
 fn encoded_texts_of_blocks() {
     let json = CharacterEncoding::JsonString(JsonEscapes::Any);
-    let encodings: [(CharacterEncoding, &[u8]); 2] =
-        [(json, b"\\n :x()"), (CharacterEncoding::IndentedBlock(2), b"\n :x()")];
+    let block = |prefix| CharacterEncoding::indented_block(prefix).expect("a prefix");
+    let encodings: [(CharacterEncoding, &[u8]); 3] =
+        [(json, b"\\n :x()"), (block("  "), b"\n :x()"), (block("> "), b"\n> :x()")];
     for (encoding, bytes) in encodings {
         let definitions = select(&BLOCK_CASES[..]).prop_map(move |(lexer, parser, newline)| {
             LexedDefinition { encodings: vec![encoding.clone()], ..blocks_definition(lexer, parser, newline) }

@@ -107,13 +107,16 @@ fn first_character(encoding: &CharacterEncoding, text: &[u8]) -> FirstCharacter 
             b'f' => Complete(2, vec![12]),
             _ => Malformed,
         },
-        (CharacterEncoding::IndentedBlock(indent), [b'\n', rest @ ..]) => {
-            let indent = usize::from(*indent);
-            let spaces = rest.iter().take_while(|&&byte| byte == b' ').count();
-            match rest.get(spaces) {
-                _ if spaces >= indent => Complete(1 + indent, vec![b'\n']),
-                // A line with fewer spaces is blank.
-                None | Some(b'\n') => Complete(1 + spaces, vec![b'\n']),
+        (CharacterEncoding::IndentedBlock(prefix), [b'\n', rest @ ..]) => {
+            let prefix = prefix.text().as_bytes();
+            let read = prefix.iter().zip(rest).take_while(|(expected, byte)| expected == byte).count();
+            match rest.get(read) {
+                _ if read == prefix.len() => Complete(1 + read, vec![b'\n']),
+                None => Complete(1 + read, vec![b'\n']),
+                // A blank line lacks spaces only.
+                Some(b'\n') if prefix[read..].iter().all(|&byte| byte == b' ') => {
+                    Complete(1 + read, vec![b'\n'])
+                }
                 Some(_) => Malformed,
             }
         }
@@ -533,15 +536,20 @@ fn with_line_feeds(mut definition: LexedDefinition) -> LexedDefinition {
 fn lines_of_an_indented_block_are_those_that_decode() {
     let json = CharacterEncoding::JsonString(JsonEscapes::Any);
     let mut runner = proptest::test_runner::TestRunner::new(generators::config(300));
-    let result = runner.run(&(definition(), 1..4_u8), |(definition, indent)| {
+    let prefixes = prop::sample::select(vec![" ", "  ", "   ", " b", "b ", "bb  "]);
+    let result = runner.run(&(definition(), prefixes), |(definition, prefix)| {
         if definition.lexer.is_dynamic() {
             return Ok(());
         }
         let definition = with_line_feeds(definition);
-        let block = CharacterEncoding::IndentedBlock(indent);
-        check_lexed(&definition, std::slice::from_ref(&block), &["a", "\n", " "], 7);
-        check_lexed(&definition, &[block.clone(), json.clone()], &["a", "\\n", "\\u000a", " "], 5);
-        check_lexed(&definition, &[block.clone(), block], &["a", "\n", " "], 7);
+        let block = CharacterEncoding::indented_block(prefix).expect("a prefix");
+        // Shorter texts where there are more pieces.
+        let (mark, shorter): (&[&str], usize) = if prefix.trim().is_empty() { (&[], 0) } else { (&["b"], 1) };
+        let pieces = [&["a", "\n", " "], mark].concat();
+        check_lexed(&definition, std::slice::from_ref(&block), &pieces, 7 - shorter);
+        let spelled = [&["a", "\\n", "\\u000a", " "], mark].concat();
+        check_lexed(&definition, &[block.clone(), json.clone()], &spelled, 5 - shorter);
+        check_lexed(&definition, &[block.clone(), block], &pieces, 7 - shorter);
         Ok(())
     });
     if let Err(error) = result {
@@ -563,7 +571,9 @@ fn columns_are_those_of_the_decoded_text() {
             6,
         );
         check_lexed(&definition, std::slice::from_ref(&quoted), &["x", ":", "\n>  ", " ", "(", ")"], 7);
-        let block = CharacterEncoding::IndentedBlock(2);
+        let marked = CharacterEncoding::indented_block(">  ").expect("a prefix");
+        check_lexed(&definition, std::slice::from_ref(&marked), &["x", ":", "\n>  ", "\n>", " ", "("], 7);
+        let block = CharacterEncoding::indented_block("  ").expect("a prefix");
         check_lexed(&definition, std::slice::from_ref(&block), &["x", ":", "\n  ", "\n", " ", "("], 7);
         check_lexed(&definition, &[block, json.clone()], &["x", ":", "\\n  ", "\\u000A", " ", ")"], 6);
         let both = [quoted.clone(), json.clone()];

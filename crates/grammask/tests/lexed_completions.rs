@@ -203,7 +203,8 @@ fn completions_of_blocks_equal_brute_force() {
 fn completions_through_encodings_equal_brute_force() {
     let json = CharacterEncoding::JsonString(JsonEscapes::Any);
     let quoted = CharacterEncoding::LinePrefix("> ".into());
-    let block = CharacterEncoding::IndentedBlock(2);
+    let block = CharacterEncoding::indented_block("  ").expect("a prefix");
+    let marked = CharacterEncoding::indented_block("> ").expect("a prefix");
     for (lexer, parser, newline) in BLOCK_CASES {
         let plain = blocks_definition(lexer, parser, newline);
         let encoded = |encodings: &[&CharacterEncoding]| LexedDefinition {
@@ -215,6 +216,7 @@ fn completions_through_encodings_equal_brute_force() {
         check(&encoded(&[&quoted]), b"\n >:x(", b"\n ):>x", 6);
         check(&encoded(&[&quoted, &json]), b"\\n >:x", b" :>\\nx", 7);
         check(&encoded(&[&block]), b"\n :x(", b"\n ):x", 7);
+        check(&encoded(&[&marked]), b"\n >:x(", b"\n ):>x", 6);
     }
     let mut runner = proptest::test_runner::TestRunner::new(generators::config(100));
     let result = runner.run(&definition(), |definition| {

@@ -268,9 +268,15 @@ fn encoded_blocks_equal_oracle() {
         check(&definition, &tokens, b"x:\n >()", TextBounds::up_to(LONGEST_WITH_BLOCKS - 1));
         let tokens = ["x", ":", " ", "(", ")", "\n", "\n  ", "\n\n", ":\n", ":\n\n  ", "  x", " \n", "x\n\n"];
         let tokens: Vec<Vec<u8>> = tokens.iter().map(|text| text.as_bytes().to_vec()).collect();
-        let encodings = vec![CharacterEncoding::IndentedBlock(2)];
-        let definition = LexedDefinition { encodings, ..plain };
+        let encodings = vec![CharacterEncoding::indented_block("  ").expect("a prefix")];
+        let definition = LexedDefinition { encodings, ..plain.clone() };
         check(&definition, &tokens, b"x:\n ()", TextBounds::up_to(LONGEST_WITH_BLOCKS));
+        let tokens =
+            ["x", ":", " ", "(", ")", "\n", ">", "\n> ", "\n>\n", ":\n", ":\n>\n> ", "> x", ">\n", "x\n>\n"];
+        let tokens: Vec<Vec<u8>> = tokens.iter().map(|text| text.as_bytes().to_vec()).collect();
+        let encodings = vec![CharacterEncoding::indented_block("> ").expect("a prefix")];
+        let definition = LexedDefinition { encodings, ..plain };
+        check(&definition, &tokens, b"x:\n >()", TextBounds::up_to(LONGEST_WITH_BLOCKS - 1));
     }
 }
 

@@ -13,7 +13,7 @@ from grammask.lark_grammars.lexical_rules import with_lexical_rules
 from grammask.lark_grammars.terminals import terminal_tuples
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Sequence
+    from collections.abc import Callable, Collection, Iterable, Sequence
 
     from grammask.lark_grammars.terminals import TerminalTuple
 
@@ -149,6 +149,8 @@ def lark_definition(
                 terminal.pattern.flags = frozenset({*terminal.pattern.flags, "a"})
     is_dynamic = lexer in {"dynamic", "dynamic_complete"}
     rules = _with_texts(rules, absent_terminals)
+    _bound_priorities(terminals)
+    _bound_priorities([rule.options for rule in rules])
     declared = _declared(terminals, rules, ignored)
     used = {symbol.name for rule in rules for symbol in rule.expansion}
     productions = tuple(
@@ -173,6 +175,16 @@ def lark_definition(
         tuple(name for name in lexical if name not in ignored_rules),
         tuple(ignored_rules),
     )
+
+
+def _bound_priorities(owners: Iterable[Any]) -> None:
+    """Replaces priorities of more than 32 bits, with all others, by numbers in the same order: only that matters."""
+    distinct = list({id(owner): owner for owner in owners}.values())
+    priorities = {owner.priority or 0 for owner in distinct}
+    if any(not -(2**31) <= priority < 2**31 for priority in priorities):
+        ranks = {priority: rank for rank, priority in enumerate(sorted(priorities))}
+        for owner in distinct:
+            owner.priority = ranks[owner.priority or 0]
 
 
 def _with_texts(rules: list[Any], absent_terminals: Collection[str]) -> list[Any]:

@@ -57,17 +57,17 @@ def captured_rules(text: str, named: Mapping[str, str] | None = None) -> list[Ca
             `max_tokens`, or has the name of another.
     """
     rules: list[CapturedRule] = []
+    inside: set[str] = set()
     for one in _texts(text, named or {}):
         definitions = read(one, TextErrors(one)).rules
         found = [rule for each in definitions.values() if (rule := _rule(one, each)) is not None]
-        inside = _inside_of_others(definitions)
-        for rule in found:
-            if rule.name in inside:
-                msg = f"the rule {rule.name} concerns captures and is a part of a rule with max_tokens or max_chars"
-                raise CapturesUnavailable(msg)
+        inside |= _inside_of_others(definitions).intersection(rule.name for rule in found)
         rules += found
     if not any(rule.capture is not None or rule.end_capture is not None for rule in rules):
         return []
+    if inside:
+        msg = f"the rule {min(inside)} concerns captures and is a part of a rule with max_tokens or max_chars"
+        raise CapturesUnavailable(msg)
     if len({rule.name for rule in rules}) < len(rules):
         msg = "rules of the same name in several grammars concern captures"
         raise CapturesUnavailable(msg)

@@ -20,6 +20,7 @@ from grammask.llguidance_grammars.rule_kinds import (
     rule_kind,
     uses_of_rules,
 )
+from grammask.llguidance_grammars.schema_options import schema_options, without_options
 from grammask.llguidance_grammars.stops import Stops
 from grammask.llguidance_grammars.syntax import Definition, Node, Statements, read, read_tokens
 from grammask.readers.json_schema import json_schema_part
@@ -825,26 +826,17 @@ class _Scope:
         return self.composition.tokens([], others, ranges)
 
     def schema(self, node: Node) -> int:
-        schema = node.value
-        # The defaults of llguidance.
-        options: dict[str, Any] = {
-            "limits": self.limits,
-            "whitespace": "flexible",
-            "numbers": "any",
-            "unique_names": False,
-        }
-        if isinstance(schema, dict) and "x-guidance" in schema:
-            own = schema["x-guidance"]
-            schema = {name: value for name, value in schema.items() if name != "x-guidance"}
-            for name, value in own.items() if isinstance(own, dict) else ():
-                if name == "whitespace_flexible" and isinstance(value, bool):
-                    options["whitespace"] = "flexible" if value else "compact"
-                elif name not in ("lenient", "coerce_one_of") or value:
-                    self.errors.add(
-                        "unsupported-grammar", node.span, f"`{name}` of `x-guidance` is not supported"
-                    )
+        schema, own = without_options(node.value)
+        options: dict[str, Any] = {}
         try:
-            part = json_schema_part(schema, **options)
+            options = schema_options(own if isinstance(own, dict) else {})
+        except ValueError as error:
+            self.errors.add("unsupported-grammar", node.span, str(error))
+        if "on_unsupported" in options:
+            message = "lenient of x-guidance is not supported: the constraints that it drops are not listed"
+            self.errors.add("unsupported-grammar", node.span, message)
+        try:
+            part = json_schema_part(schema, limits=self.limits, **options)
         except GrammarError as error:
             self.errors.add_inner(node.span, error)
         except (TypeError, ValueError) as error:

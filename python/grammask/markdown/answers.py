@@ -8,8 +8,8 @@ reader's block structure puts them. So the blocks that a reader finds are those 
 - A block of HTML ends at a blank line (kinds 6 and 7 of the specification), a comment with its end. Lines that begin
   blocks with other ends are not text.
 - A fence with at most three spaces is one in every context: it ends paragraphs, and containers that it is not indented
-  for. Since the lines of a block are blank or indented like the fence, they stay in the container that the fence is
-  in.
+  for. The same holds after markers of quotations, which begin quotations in every context. Since the lines of a block
+  have the prefix of the fence, except for spaces of blank lines, they stay in the container that the fence is in.
 - A fence with more spaces is one in an item whose text begins at most three columns before it. Elsewhere it is text,
   and so are the lines of its block: each of them is blank or has four columns more than the innermost container.
 """
@@ -60,6 +60,7 @@ def markdown_answer_part(
     other: OtherBlocks = "free",
     fences: Sequence[str] = ("```",),
     max_indent: int = 0,
+    max_quotations: int = 0,
     min_blocks: int = 0,
 ) -> Part:
     """Returns the part of the answers whose blocks are valid in their languages.
@@ -69,6 +70,7 @@ def markdown_answer_part(
         other: Whether there may be other blocks.
         fences: The opening fences.
         max_indent: The maximum number of spaces before fences.
+        max_quotations: The maximum number of quotations around blocks.
         min_blocks: The minimum number of blocks.
 
     Raises:
@@ -83,7 +85,7 @@ def markdown_answer_part(
         raise ValueError(msg)
     names = names_of(code)
     blocks: list[Part] = []
-    for fence in fences_of(fences, max_indent):
+    for fence in fences_of(fences, max_indent, max_quotations):
         blocks += [block_of_code(fence, names[key], source, key) for key, source in code.items()]
         if other == "free":
             blocks.append(block_of_text(fence, [name for listed in names.values() for name in listed]))

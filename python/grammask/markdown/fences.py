@@ -36,6 +36,7 @@ if TYPE_CHECKING:
 __all__ = [
     "MAX_FENCE_LENGTH",
     "MAX_INDENT",
+    "MAX_QUOTATIONS",
     "Fence",
     "block_of_code",
     "block_of_text",
@@ -49,6 +50,9 @@ MAX_FENCE_LENGTH = 8
 MAX_INDENT = 8
 """Each indentation is a part of the grammar of its own."""
 
+MAX_QUOTATIONS = 3
+"""Each number of quotations is a part of the grammar of its own."""
+
 _CHARACTER = r"[^\x00\n\r]"
 
 
@@ -59,22 +63,18 @@ class Fence:
     Attributes:
         character: A backtick or a tilde.
         length: The number of characters of the opening fence; the closing one may be longer.
-        indent: The number of spaces before each line of the block that is not blank.
+        prefix: The markers of quotations and the spaces before each line of the block. Blank lines may lack the spaces
+            at its end.
     """
 
     character: str
     length: int
-    indent: int
+    prefix: str
 
     @property
     def text(self) -> str:
         """The opening fence."""
         return self.character * self.length
-
-    @property
-    def spaces(self) -> str:
-        """The spaces before each line."""
-        return " " * self.indent
 
     @property
     def info_character(self) -> str:
@@ -83,19 +83,28 @@ class Fence:
 
     @property
     def begin_of_line(self) -> str:
-        """The expression for the beginning of a line that could close the block."""
-        return f" {{0,3}}{self.character}{{{self.length}}}"
+        """The expression for the beginning of a line after the prefix that could close the block.
+
+        It is indented by at most three columns. Tabs go on to every fourth column of the line.
+        """
+        to_tab_stop = 4 - len(self.prefix) % 4
+        tab = rf"| {{0,{to_tab_stop - 1}}}\t {{0,{3 - to_tab_stop}}}" if to_tab_stop < 4 else ""
+        return f"(?: {{0,3}}{tab}){self.character}{{{self.length}}}"
 
 
-def fences_of(texts: Sequence[str], max_indent: int) -> list[Fence]:
-    """Returns fences with each indentation up to a maximum.
+def fences_of(texts: Sequence[str], max_indent: int, max_quotations: int) -> list[Fence]:
+    """Returns fences with each number of quotations and each indentation up to a maximum.
 
     Raises:
-        ValueError: A text is no fence of 3 to 8 characters, or the indentation is not 0 to 8.
+        ValueError: A text is no fence of 3 to 8 characters, or a maximum is out of its range.
     """
-    if not 0 <= max_indent <= MAX_INDENT:
-        msg = f"max_indent={max_indent} is not in the range 0 to {MAX_INDENT}"
-        raise ValueError(msg)
+    for name, value, most in (
+        ("max_indent", max_indent, MAX_INDENT),
+        ("max_quotations", max_quotations, MAX_QUOTATIONS),
+    ):
+        if not 0 <= value <= most:
+            msg = f"{name}={value} is not in the range 0 to {most}"
+            raise ValueError(msg)
     if not texts:
         msg = "there are no fences"
         raise ValueError(msg)
@@ -104,7 +113,10 @@ def fences_of(texts: Sequence[str], max_indent: int) -> list[Fence]:
             msg = f"{text!r} is no fence of 3 to {MAX_FENCE_LENGTH} backticks or tildes"
             raise ValueError(msg)
     return [
-        Fence(text[0], len(text), indent) for text in dict.fromkeys(texts) for indent in range(max_indent + 1)
+        Fence(text[0], len(text), "> " * quotations + " " * indent)
+        for text in dict.fromkeys(texts)
+        for quotations in range(max_quotations + 1)
+        for indent in range(max_indent + 1)
     ]
 
 
@@ -116,7 +128,7 @@ def block_of_code(fence: Fence, names: Sequence[str], source: Source, language: 
     """
     name = "|".join(map(re.escape, names))
     info = rf"{fence.text}[ \t]*(?i-u:{name})(?:[ \t][{fence.info_character}]*)?"
-    line_feed = composition.literal("\n" + fence.spaces)
+    line_feed = composition.literal("\n" + fence.prefix)
     opening = composition.difference(info)
     last_line = [
         line_feed,
@@ -127,12 +139,12 @@ def block_of_code(fence: Fence, names: Sequence[str], source: Source, language: 
         case LarkSource() if (code := code_of_block(fence, names[0], source)) is not None:
             # The closing fence of a language with indentation belongs to the part.
             closing = last_line if code.indentation is None else last_line[2:]
-            # The indentation of the first line, which may be blank, belongs to the part too.
+            # The prefix of the first line, which may be blank, belongs to the part too.
             parts = [opening, composition.literal("\n"), _coded(code, fence), *closing]
         case JsonSchemaSource():
             # No line of JSON begins with a fence, since strings have no line feeds.
             parts = [opening, line_feed, _coded(_with_pattern_of_white_space(source), fence), *last_line]
-        case RegexSource(syntax="rust") if not fence.indent:
+        case RegexSource(syntax="rust") if not fence.prefix:
             bad_lines = rf"(?:(?s:.)*\n)?{fence.begin_of_line}(?s:.)*"
             text = composition.difference(source.pattern, [r"(?s:.)*[\x00\r](?s:.)*", bad_lines])
             parts = [opening, line_feed, text, *last_line]
@@ -140,11 +152,11 @@ def block_of_code(fence: Fence, names: Sequence[str], source: Source, language: 
             message = f"it cannot be excluded that the {language} code of a block closes its fence"
             advice = (
                 "grammars of blocks are bundled languages (Python by its files or statements), those of `from_lark` "
-                "without indentation, JSON Schemas, and where fences are not indented regular expressions"
+                "without indentation, JSON Schemas, and where fences have no prefix regular expressions"
             )
             raise unsupported(message, advice=advice)
     return composition.sequence(
-        [composition.literal(fence.spaces), composition.named(composition.sequence(parts), language)]
+        [composition.literal(fence.prefix), composition.named(composition.sequence(parts), language)]
     )
 
 
@@ -184,9 +196,9 @@ def _with_pattern_of_white_space(source: JsonSchemaSource) -> JsonSchemaSource:
 
 
 def _coded(source: Source, fence: Fence) -> Part:
-    """Returns the part of a source in which lines that are not blank begin with the spaces of the block."""
+    """Returns the part of a source in which lines that are not blank begin with the prefix of the block."""
     return Part.of_source(
-        EncodedSource(source, "indented-block", "any", '"', fence.spaces) if fence.indent else source
+        EncodedSource(source, "indented-block", "any", '"', fence.prefix) if fence.prefix else source
     )
 
 
@@ -276,15 +288,15 @@ def block_of_text(fence: Fence, names: Sequence[str]) -> Part:
     named = rf"[ \t]*(?i-u:{'|'.join(map(re.escape, names))})(?:[ \t](?s:.)*)?"
     beginning = rf"{fence.character}(?s:.)*"
     # Blank lines belong to the block whether or not they are indented.
-    line = rf"(?:{fence.spaces}{_CHARACTER}*|[ \t]*)\n"
-    closing_line = rf"(?:(?s:.)*\n)?(?:{fence.spaces}) {{0,3}}{fence.text}{fence.character}*[ \t]*\n(?s:.)*"
+    line = rf"(?:{fence.prefix}{_CHARACTER}*|{fence.prefix.rstrip()}[ \t]*)\n"
+    closing_line = rf"(?:(?s:.)*\n)?(?:{fence.prefix}){fence.begin_of_line}{fence.character}*[ \t]*\n(?s:.)*"
     return composition.sequence(
         [
-            composition.literal(fence.spaces + fence.text),
+            composition.literal(fence.prefix + fence.text),
             composition.difference(info, [beginning, *([named] if names else [])]),
             composition.literal("\n"),
             composition.difference(f"(?:{line})*", [closing_line]),
-            composition.literal(fence.spaces + fence.text),
+            composition.literal(fence.prefix + fence.text),
             composition.difference(rf"{fence.character}*[ \t]*"),
         ]
     )

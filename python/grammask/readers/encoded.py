@@ -31,7 +31,7 @@ class EncodedSource:
         encoding: The name of the encoding, as the engine has it.
         spellings: Which spellings of a character are admitted.
         quote: The delimiter of an attribute or a Python string.
-        prefix: The text after each line feed; in an indented block the spaces before each line that is not blank.
+        prefix: The text after each line feed; in an indented block that of lines that are not blank.
         limits: Budgets for the automata of terminals.
     """
 

@@ -11,6 +11,7 @@ __all__ = [
     "CONTENT_KEYWORDS",
     "MAX_TOKENS",
     "NUMBER_TEXTS",
+    "OPENAPI_NULLABLE",
     "UNENFORCEABLE",
     "escaped",
     "places",
@@ -30,7 +31,7 @@ CONSTRAINTS = frozenset(
         "$dynamicRef", "$recursiveRef", "$ref", "additionalItems", "additionalProperties", "allOf", "anyOf", "const",
         "contains", "dependencies", "dependentRequired", "dependentSchemas", "enum", "exclusiveMaximum",
         "exclusiveMinimum", "format", "if", "items", "maxContains", "maxItems", "maxLength", "maxProperties", "maximum",
-        "minContains", "minItems", "minLength", "minProperties", "minimum", "multipleOf", "not", "nullable", "oneOf",
+        "minContains", "minItems", "minLength", "minProperties", "minimum", "multipleOf", "not", "oneOf",
         "pattern", "patternProperties", "prefixItems", "properties", "propertyNames", "required", "type",
         "unevaluatedItems", "unevaluatedProperties", "uniqueItems",
         CONTENT, MAX_TOKENS, NUMBER_TEXTS, UNENFORCEABLE,
@@ -38,6 +39,8 @@ CONSTRAINTS = frozenset(
 )  # fmt: skip
 """Keywords that can constrain values, in any draft. ``then`` and ``else`` belong to ``if``."""
 
+OPENAPI_NULLABLE = "nullable"
+"""The keyword that constrains values only with the option ``openapi_nullable``."""
 CONTENT_KEYWORDS = frozenset({"contentEncoding", "contentMediaType", "contentSchema"})
 """Keywords that constrain strings with ``content="enforce"``."""
 

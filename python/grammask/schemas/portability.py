@@ -38,7 +38,7 @@ _GEMINI_PARTIAL = frozenset({"$ref to itself", "$ref with siblings", "format", "
 
 _OTHER_FORMATS = "format: any other"
 """The entry for a format that no standard defines; an engine that rejects it rejects all that have no entry."""
-_CONSTRAINTS = keywords.CONSTRAINTS | {"$anchor"}
+_CONSTRAINTS = keywords.CONSTRAINTS | {"$anchor", keywords.OPENAPI_NULLABLE}
 
 ENGINES = ("gemini", "llama.cpp", "llguidance", "openai", "outlines", "xgrammar")
 """The engines and services that are known."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import codecs
+import json
 import secrets
 import time
 from dataclasses import dataclass, field
@@ -146,7 +147,7 @@ class Answer:
 
 
 class Chunks:
-    """An answer as the objects of a stream, each with the part since the previous one.
+    """An answer as the events of a stream, each an object with the part since the previous one.
 
     Args:
         answer: The answer.
@@ -161,24 +162,37 @@ class Chunks:
         self._is_first = True
         self._reported_steps = 0
 
-    def of(self, part: OutputPart) -> dict[str, Any]:
-        """Returns the object for the next part of the text, of the reasoning or of a call."""
+    def first(self) -> Iterator[str]:
+        """Yields the events before the first part: none."""
+        yield from ()
+
+    def of(self, part: OutputPart) -> Iterator[str]:
+        """Yields the event of the next part of the text, of the reasoning or of a call."""
+        yield _event(self._chunk(self._content_of(part)))
+
+    def last(self) -> Iterator[str]:
+        """Yields the last events: the finish reason, and the numbers of tokens if they are requested."""
+        yield _event(self._chunk({"text": ""} if self._answer.kind == "completions" else {}, is_last=True))
+        if self._with_usage:
+            yield _event({**self._head(), "choices": [], "usage": self._answer.usage()})
+        yield _END
+
+    def error(self, message: str, code: str) -> Iterator[str]:
+        """Yields the events of an error, which end the stream."""
+        yield _event(error_of(message, kind="server_error", code=code))
+        yield _END
+
+    def _content_of(self, part: OutputPart) -> dict[str, Any]:
         if isinstance(part, str):
-            return self._chunk({"text" if self._answer.kind == "completions" else "content": part})
+            return {"text" if self._answer.kind == "completions" else "content": part}
         if isinstance(part, ReasoningFragment):
-            return self._chunk({"reasoning_content": part.text})
+            return {"reasoning_content": part.text}
         kind, given = ("custom", "input") if part.is_custom else ("function", "arguments")
         if part.name is None:
             call = {"index": part.index, kind: {given: part.arguments}}
         else:
             call = {"index": part.index, **_call(kind, {"name": part.name, given: part.arguments})}
-        return self._chunk({"tool_calls": [call]})
-
-    def last(self) -> Iterator[dict[str, Any]]:
-        """Yields the last objects: the finish reason, and the numbers of tokens if they are requested."""
-        yield self._chunk({"text": ""} if self._answer.kind == "completions" else {}, is_last=True)
-        if self._with_usage:
-            yield {**self._head(), "choices": [], "usage": self._answer.usage()}
+        return {"tool_calls": [call]}
 
     def _chunk(self, content: dict[str, Any], *, is_last: bool = False) -> dict[str, Any]:
         if self._answer.kind == "chat":
@@ -203,6 +217,13 @@ class Chunks:
 
     def _head(self) -> dict[str, Any]:
         return self._answer.head("text_completion", "chat.completion.chunk")
+
+
+_END = "data: [DONE]\n\n"
+
+
+def _event(chunk: dict[str, Any]) -> str:
+    return f"data: {json.dumps(chunk, ensure_ascii=False)}\n\n"
 
 
 def _tool_calls(calls: Sequence[Call]) -> list[dict[str, Any]]:

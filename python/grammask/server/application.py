@@ -9,11 +9,13 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import json
+from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from starlette.applications import Starlette
 from starlette.concurrency import run_in_threadpool
+from starlette.exceptions import HTTPException
 from starlette.middleware import Middleware
 from starlette.middleware.trustedhost import TrustedHostMiddleware
 from starlette.responses import HTMLResponse, JSONResponse, Response, StreamingResponse
@@ -28,6 +30,13 @@ from grammask.language_models.generation import generate
 from grammask.mask_directory import MaskDirectory
 from grammask.server import playground, requests
 from grammask.server.answers import Answer, Chunks, StopText, error_of
+from grammask.server.responses import (
+    Conversations,
+    ResponseEvents,
+    ResponseRequest,
+    field_name,
+    whole_response,
+)
 from grammask.server.tool_prompts import chat_prompt
 from grammask.tool_styles import tool_style
 from grammask.tools import CallStream, Output, parsed_style, read_output, shown_tools
@@ -101,7 +110,9 @@ def application(
             Route("/v1/models/{name:path}", server.model),
             Route("/v1/completions", server.completions, methods=["POST"]),
             Route("/v1/chat/completions", server.chat, methods=["POST"]),
+            Route("/v1/responses", server.responses, methods=["POST"]),
         ],
+        exception_handlers={HTTPException: _http_error},
         lifespan=server.lifespan,
         middleware=[Middleware(TrustedHostMiddleware, allowed_hosts=list(hosts))],
     )
@@ -126,6 +137,7 @@ class _Server:
         self._has_budgets = has_budgets
         self._has_drafts = has_drafts
         self._directory = directory
+        self._conversations = Conversations()
         self._model_lock = asyncio.Lock()
 
     @contextlib.asynccontextmanager
@@ -181,9 +193,23 @@ class _Server:
     async def chat(self, request: Request) -> Response:
         return await self._answer(request, "chat")
 
+    async def responses(self, request: Request) -> Response:
+        return await self._answer(request, "responses")
+
     async def _answer(self, request: Request, kind: str) -> Response:
+        asked: ResponseRequest | None = None
+
+        def refusal(error: Exception, param: str | None, code: str) -> Response:
+            param = field_name(param) if kind == "responses" else param
+            return JSONResponse(error_of(str(error), param=param, code=code), 400)
+
         try:
-            fields = requests.read_body(await _body_of(request), kind=kind)
+            body = await _body_of(request)
+            if kind == "responses":
+                asked = ResponseRequest.read(body, self._conversations)
+                fields = asked.fields
+            else:
+                fields = requests.read_body(body, kind=kind)
             sampling = requests.sampling_of(fields, kind=kind)
             form = requests.output_form_of(
                 fields, kind=kind, tool_style=self._tool_style, reasoning=self._reasoning
@@ -195,17 +221,17 @@ class _Server:
             trace = Trace(self._model.vocabulary) if sampling.has_trace and matcher is not None else None
             steps = await run_in_threadpool(self._steps, matcher, prompt, sampling, policy, trace)
         except requests.BadRequest as error:
-            return JSONResponse(error_of(str(error), param=error.param, code=error.code), 400)
+            return refusal(error, error.param, error.code)
         except PromptTooLong as error:
-            param = "messages" if kind == "chat" else "prompt"
-            return JSONResponse(error_of(str(error), param=param, code="context_length_exceeded"), 400)
+            return refusal(
+                error, "prompt" if kind == "completions" else "messages", "context_length_exceeded"
+            )
         except BudgetTooSmall as error:
-            return JSONResponse(error_of(str(error), param=sampling.max_tokens_field, code=error.code), 400)
+            return refusal(error, sampling.max_tokens_field, error.code)
         except GrammarError as error:
-            param = "tools" if "tools" in fields else "response_format"
-            return JSONResponse(error_of(str(error), param=param, code=error.code), 400)
+            return refusal(error, "tools" if "tools" in fields else "response_format", error.code)
         except (TypeError, ValueError) as error:
-            return JSONResponse(error_of(str(error), code="invalid_value"), 400)
+            return refusal(error, None, "invalid_value")
         answer = Answer(
             kind,
             self._name,
@@ -219,13 +245,21 @@ class _Server:
         has_logprobs = sampling.logprobs is not None
         if sampling.is_streamed:
             vocabulary = self._model.vocabulary if has_logprobs else None
-            chunks = Chunks(answer, vocabulary, with_usage=sampling.has_usage)
-            events = self._events(answer, pieces, chunks, form)
+            writer: Chunks | ResponseEvents = (
+                Chunks(answer, vocabulary, with_usage=sampling.has_usage)
+                if asked is None
+                else ResponseEvents(answer, asked)
+            )
+            events = self._events(answer, pieces, writer, form)
             return StreamingResponse(events, media_type="text/event-stream")
         try:
             output = _read(answer, "".join([piece async for piece in pieces]), form)
         except DeadEnd as error:
             return JSONResponse(error_of(str(error), kind="server_error", code=error.code), 500)
+        if asked is not None:
+            response = whole_response(answer, asked, output)
+            self._conversations.add(answer.id, [*asked.items, *response["output"]])
+            return JSONResponse(response)
         return JSONResponse(answer.whole(output, self._model.vocabulary, with_logprobs=has_logprobs))
 
     def _grammar(self, fields: dict[str, Any], form: requests.OutputForm | None) -> Grammar | None:
@@ -329,24 +363,32 @@ class _Server:
         return bool(answer.steps) and answer.steps[-1].token in self._model.vocabulary.eos
 
     async def _events(
-        self, answer: Answer, pieces: AsyncIterator[str], chunks: Chunks, form: requests.OutputForm | None
+        self,
+        answer: Answer,
+        pieces: AsyncIterator[str],
+        writer: Chunks | ResponseEvents,
+        form: requests.OutputForm | None,
     ) -> AsyncIterator[str]:
         """Yields the answer as server-sent events."""
         stream = None if form is None else CallStream(form.style, form.tools, reasoning=form.reasoning)
         try:
+            for event in writer.first():
+                yield event
             async for piece in pieces:
                 parts: Iterable[OutputPart] = [piece] if stream is None else stream.push(piece)
-                for part in parts:
-                    yield _event(chunks.of(part))
-            for part in () if stream is None else stream.finish():
-                yield _event(chunks.of(part))
+                for event in chain.from_iterable(map(writer.of, parts)):
+                    yield event
+            for event in () if stream is None else chain.from_iterable(map(writer.of, stream.finish())):
+                yield event
             if stream is not None and stream.has_calls and answer.finish_reason == "stop":
                 answer.finish_reason = "tool_calls"
-            for chunk in chunks.last():
-                yield _event(chunk)
+            for event in writer.last():
+                yield event
+            if isinstance(writer, ResponseEvents):
+                self._conversations.add(answer.id, writer.conversation)
         except DeadEnd as error:
-            yield _event(error_of(str(error), kind="server_error", code=error.code))
-        yield "data: [DONE]\n\n"
+            for event in writer.error(str(error), error.code):
+                yield event
 
 
 def _read(answer: Answer, text: str, form: requests.OutputForm | None) -> Output:
@@ -367,8 +409,10 @@ def _read(answer: Answer, text: str, form: requests.OutputForm | None) -> Output
     return output
 
 
-def _event(chunk: dict[str, Any]) -> str:
-    return f"data: {json.dumps(chunk, ensure_ascii=False)}\n\n"
+async def _http_error(_: Request, error: Exception) -> Response:
+    """Answers a request to an unknown path, or with a wrong method, in the form that OpenAI's clients expect."""
+    status, message = (error.status_code, error.detail) if isinstance(error, HTTPException) else (500, "")
+    return JSONResponse(error_of(message, code="not_found" if status == 404 else ""), status)
 
 
 async def _body_of(request: Request) -> bytes:

@@ -26,13 +26,26 @@ _WITHOUT_EFFECT = {
 }  # fmt: skip
 """Fields without effect."""
 
-_NEUTRAL = {
-    "best_of": (1,), "echo": (False,), "frequency_penalty": (0,), "logit_bias": ({},), "n": (1,),
-    "presence_penalty": (0,), "suffix": (None, ""),
+_NEUTRAL: dict[str, tuple[Any, ...]] = {
+    "add_generation_prompt": (True,), "best_of": (1,), "chat_template_kwargs": ({},),
+    "continue_final_message": (False,), "echo": (False,), "frequency_penalty": (0,), "ignore_eos": (False,),
+    "include_reasoning": (True,), "include_stop_str_in_output": (False,), "length_penalty": (1,),
+    "logit_bias": ({},), "min_p": (0,), "min_tokens": (0,), "modalities": (["text"],), "n": (1,),
+    "presence_penalty": (0,), "repetition_penalty": (1,), "return_token_ids": (False,),
+    "separate_reasoning": (True,), "skip_special_tokens": (True,), "spaces_between_special_tokens": (True,),
+    "stream_reasoning": (True,), "suffix": (None, ""), "top_k": (-1, 0), "use_beam_search": (False,),
 }  # fmt: skip
-"""Unsupported fields, with the values that are equivalent to their absence."""
+"""Unsupported fields, of OpenAI, vLLM and SGLang, with the values that are equivalent to their absence."""
 
-_CONSTRAINTS = {"response_format", "structured_outputs", "grammar"}
+_NAMES_OF_CONSTRAINTS = {
+    # vLLM before 0.12.
+    "guided_choice": "choice", "guided_grammar": "grammar", "guided_json": "json", "guided_regex": "regex",
+    # SGLang; llama.cpp has the first one, too.
+    "json_schema": "json", "ebnf": "grammar", "regex": "regex", "structural_tag": "structural_tag",
+}  # fmt: skip
+"""Fields of other servers that mean a kind of ``structured_outputs``."""
+
+_CONSTRAINTS = ("response_format", "structured_outputs", "grammar")
 _TOOLS = {"parallel_tool_calls", "tool_choice", "tools"}
 _SAMPLING = {
     "logprobs", "max_completion_tokens", "max_tokens", "seed", "stop", "stream", "stream_options", "temperature",
@@ -71,20 +84,53 @@ class Sampling:
 
 def read_body(body: bytes, *, kind: str) -> dict[str, Any]:
     """Reads the body of a request to ``completions`` or ``chat/completions``; refuses unsupported fields."""
-    try:
-        fields = json.loads(body)
-    except ValueError as error:
-        raise BadRequest(f"the body is no JSON: {error}", code="invalid_json") from None
-    if not isinstance(fields, dict):
-        raise BadRequest("the body is no JSON object", code="invalid_json")
-    fields = {name: value for name, value in fields.items() if value is not None}
+    fields = _with_structured_outputs(read_object(body))
+    if kind == "chat" and fields.get("tools", []) == []:
+        fields = without_tools(fields)
     of_kind = {"prompt"} if kind == "completions" else {"messages", *_TOOLS}
-    supported = _SAMPLING | _CONSTRAINTS | of_kind
+    supported = _SAMPLING | {*_CONSTRAINTS} | of_kind
     for name, value in fields.items():
         if name in supported or name in _WITHOUT_EFFECT or value in _NEUTRAL.get(name, ()):
             continue
         raise BadRequest(f"{name} is not supported by this server", name, "unsupported_parameter")
     return fields
+
+
+def without_tools(fields: Mapping[str, Any]) -> dict[str, Any]:
+    """Returns fields without those about tools that mean nothing without tools; clients send their defaults."""
+    return {
+        name: value
+        for name, value in fields.items()
+        if not (
+            name == "tools"
+            or (name == "tool_choice" and value in ("auto", "none"))
+            or (name == "parallel_tool_calls" and isinstance(value, bool))
+        )
+    }
+
+
+def read_object(body: bytes) -> dict[str, Any]:
+    """Reads a JSON object, without members that are null."""
+    try:
+        fields = json.loads(body)
+    except (ValueError, RecursionError) as error:
+        raise BadRequest(f"the body is no JSON: {error}", code="invalid_json") from None
+    if not isinstance(fields, dict):
+        raise BadRequest("the body is no JSON object", code="invalid_json")
+    return {name: value for name, value in fields.items() if value is not None}
+
+
+def _with_structured_outputs(fields: dict[str, Any]) -> dict[str, Any]:
+    """Returns fields with the constraint that another server's field means."""
+    names = [name for name in fields if name in _NAMES_OF_CONSTRAINTS]
+    others = [name for name in (*_CONSTRAINTS, *names[1:]) if name in fields]
+    if names and others:
+        raise BadRequest(f"{names[0]} and {others[0]} exclude each other", others[0])
+    if not names:
+        return fields
+    written = dict(fields)
+    written["structured_outputs"] = {_NAMES_OF_CONSTRAINTS[names[0]]: written.pop(names[0])}
+    return written
 
 
 def sampling_of(fields: Mapping[str, Any], *, kind: str) -> Sampling:
@@ -200,7 +246,19 @@ def tools_of(fields: Mapping[str, Any]) -> list[dict[str, Any]]:
         raise BadRequest("tools is a list with at least one tool", "tools")
     if not isinstance(fields.get("parallel_tool_calls", True), bool):
         raise BadRequest("parallel_tool_calls is true or false", "parallel_tool_calls")
-    return tools
+    return [_without_strict(tool, "function") for tool in tools]
+
+
+def _without_strict(value: Any, name: str) -> Any:
+    """Returns a format or a tool without ``strict``, also in its member of the given name.
+
+    Schemas are enforced exactly in any case, also those that OpenAI would refuse because of it.
+    """
+    if not isinstance(value, dict):
+        return value
+    rest = {member: inner for member, inner in value.items() if member != "strict"}
+    inner = rest.get(name)
+    return {**rest, name: _without_strict(inner, "")} if isinstance(inner, dict) and name else rest
 
 
 @dataclass(frozen=True)
@@ -250,14 +308,12 @@ def grammar_of(
         form: The form of outputs with reasoning or calls; None for outputs that are only a text.
         vocabulary: Decides which marks of the style are special tokens.
     """
-    constraints = [
-        name for name in ("response_format", "structured_outputs", "grammar", "tools") if name in fields
-    ]
+    constraints = [name for name in (*_CONSTRAINTS, "tools") if name in fields]
     if len(constraints) > 1 and constraints != ["response_format", "tools"]:
         raise BadRequest(f"{' and '.join(constraints)} exclude each other", constraints[1])
     if form is None:
         return _text_grammar(fields)
-    answer = fields.get("response_format") if form.tools else _text_grammar(fields)
+    answer = _response_format(fields) if form.tools else _text_grammar(fields)
     if not form.tools and answer is None:
         return None
     return Grammar.from_tools(
@@ -278,8 +334,12 @@ def _text_grammar(fields: Mapping[str, Any]) -> Grammar | None:
     if "structured_outputs" in fields:
         return _structured_outputs(fields["structured_outputs"])
     if "response_format" in fields:
-        return Grammar.from_response_format(fields["response_format"])
+        return Grammar.from_response_format(_response_format(fields))
     return None
+
+
+def _response_format(fields: Mapping[str, Any]) -> Any:
+    return _without_strict(fields.get("response_format"), "json_schema")
 
 
 def budget_policy_of(fields: Mapping[str, Any], default: BudgetPolicy) -> BudgetPolicy:

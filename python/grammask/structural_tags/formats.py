@@ -354,7 +354,7 @@ class _Translator:
                 "let it be the last format",
             )
         options = {name: node[name] for name in _FIELDS["markdown_answer"] if name in node and name != "code"}
-        for name in ("max_indent", "min_blocks"):
+        for name in ("max_indent", "max_quotations", "min_blocks"):
             if name in options and not _is_count(options[name]):
                 self.diagnostics.invalid(f"{pointer}/{name}", f"`{name}` is a number")
                 return _leaf(_EMPTY)
@@ -733,7 +733,7 @@ _FIELDS: dict[str, tuple[str, ...]] = {
     "grammar": ("grammar",),
     "html_page": (),
     "json_schema": ("json_schema", "style", "any_order", "content", "max_whitespace_cnt", "excludes"),
-    "markdown_answer": ("code", "other", "fences", "max_indent", "min_blocks"),
+    "markdown_answer": ("code", "other", "fences", "max_indent", "max_quotations", "min_blocks"),
     "optional": ("content",),
     "or": ("elements",),
     "plus": ("content",),

@@ -41,12 +41,14 @@ impl CharacterEncoding {
             Self::XmlText(_) | Self::XmlAttribute(..) => decode_xml(&spelling),
             Self::LinePrefix(prefix) if spelling.len() <= prefix.len() => DecodedByte::Incomplete,
             Self::LinePrefix(_) => DecodedByte::Character('\n'),
-            Self::IndentedBlock(_) if byte == b'\n' && !incomplete.is_empty() => {
-                DecodedByte::CharacterBefore('\n')
-            }
-            Self::IndentedBlock(_) if !matches!(byte, b' ' | b'\n') => DecodedByte::Itself,
-            Self::IndentedBlock(indent) if spelling.len() <= usize::from(*indent) => DecodedByte::Incomplete,
-            Self::IndentedBlock(_) => DecodedByte::Character('\n'),
+            Self::IndentedBlock(prefix) => match incomplete.len().checked_sub(1) {
+                Some(read) if byte == b'\n' && prefix.is_blank_after(read) => {
+                    DecodedByte::CharacterBefore('\n')
+                }
+                Some(read) if prefix.byte(read) != Some(byte) => DecodedByte::Itself,
+                _ if spelling.len() <= prefix.len() => DecodedByte::Incomplete,
+                _ => DecodedByte::Character('\n'),
+            },
         }
     }
 }
@@ -152,7 +154,9 @@ mod tests {
         assert_eq!(decoded(&lines, "a\n> b\n> > c"), "a\nb\n> c");
         let lines = CharacterEncoding::LinePrefix(Arc::from(""));
         assert_eq!(decoded(&lines, "a\n\nb"), "a\n\nb");
-        let lines = CharacterEncoding::IndentedBlock(2);
+        let lines = CharacterEncoding::indented_block("  ").expect("a prefix");
         assert_eq!(decoded(&lines, "a\n\n \n  \n   b\n  "), "a\n\n\n\n b\n");
+        let lines = CharacterEncoding::indented_block(" > ").expect("a prefix");
+        assert_eq!(decoded(&lines, "a\n >\n > \n >  b\n > "), "a\n\n\n b\n");
     }
 }

@@ -11,7 +11,7 @@
 //! |---|---|
 //! | `base_n` | the inverse image of a regular language under base16, base32 and base64 |
 //! | `decoder` | the characters of a text, read byte by byte |
-//! | `indented_block` | the inverse image of a table under the removal of indentation |
+//! | `indented_block` | the inverse image of a table under the removal of the prefixes of lines |
 //! | `spelling_trees` | acyclic automata for the spellings of ranges of characters |
 //! | `spellings` | the spellings of each encoding |
 //! | `table_image` | the inverse image of a table |
@@ -29,6 +29,7 @@ use std::sync::Arc;
 
 pub use base_n::BaseEncoding;
 pub use decoder::DecodedByte;
+pub use indented_block::BlockPrefix;
 pub use term_image::TermEncoder;
 
 /// The escapes inside a JSON string (RFC 8259, section 7).
@@ -94,11 +95,20 @@ pub enum CharacterEncoding {
     PythonString(Quote, Spellings),
     /// Lines with a prefix: each line feed is followed by it. The prefix of the first line is not part of the encoding.
     LinePrefix(Arc<str>),
-    /// Lines of a block that is indented by a number of spaces, as code in a list item of Markdown: each line after a
-    /// line feed begins with the spaces, which are dropped, or is blank and has fewer, which are dropped too. The
-    /// indentation of the first line is not part of the encoding.
+    /// Lines of a block with a [prefix](BlockPrefix), as code in a list item or in a quotation of Markdown: each line
+    /// after a line feed begins with the prefix, which is dropped, or is blank and lacks spaces at the end of the prefix.
+    /// The last line may be any beginning of the prefix, and is empty then. The prefix of the first line is not part of
+    /// the encoding.
     ///
     /// This decoder is not character-wise: the spelling of a line feed depends on what follows. See
     /// [`TermEncoder::image`] and [`TermEncoder::separable_image`].
-    IndentedBlock(u8),
+    IndentedBlock(BlockPrefix),
+}
+
+impl CharacterEncoding {
+    /// An [indented block](Self::IndentedBlock); `None` if the prefix is not of at most 255 printable ASCII characters.
+    #[must_use]
+    pub fn indented_block(prefix: &str) -> Option<Self> {
+        BlockPrefix::new(prefix).map(Self::IndentedBlock)
+    }
 }

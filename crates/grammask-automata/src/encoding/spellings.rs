@@ -130,9 +130,7 @@ impl CharacterEncoding {
                 _ => Some(format!("\\x{byte:02x}")),
             },
             Self::LinePrefix(prefix) => (byte == b'\n').then(|| format!("\n{prefix}")),
-            Self::IndentedBlock(indent) => {
-                (byte == b'\n').then(|| format!("\n{}", " ".repeat(usize::from(*indent))))
-            }
+            Self::IndentedBlock(prefix) => (byte == b'\n').then(|| format!("\n{prefix}")),
             Self::Utf8 => None,
         }
     }

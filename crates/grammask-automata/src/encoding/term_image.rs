@@ -7,10 +7,10 @@
 
 use rustc_hash::FxHashMap;
 
-use crate::encoding::CharacterEncoding;
 use crate::encoding::indented_block::{self, LastLine};
 use crate::encoding::spelling_trees::{CharTransition, LiteralSpellings, SpellingTrees, TreeNodeId};
 use crate::encoding::table_image::is_text;
+use crate::encoding::{BlockPrefix, CharacterEncoding};
 use crate::term::arena::Term;
 use crate::{Automata, ByteSet, Table, TableState, TermId, Terms};
 use grammask_diagnostics::{LimitExceeded, Limits};
@@ -84,8 +84,9 @@ impl TermEncoder {
         term: TermId,
         last_line: LastLine,
     ) -> Result<TermId, LimitExceeded> {
-        if let CharacterEncoding::IndentedBlock(indent) = self.encoding {
-            return self.indented(terms, term, indent, last_line);
+        if let CharacterEncoding::IndentedBlock(prefix) = &self.encoding {
+            let prefix = prefix.clone();
+            return self.indented(terms, term, &prefix, last_line);
         }
         let mut stack = vec![(term, false)];
         while let Some((next, operands_are_done)) = stack.pop() {
@@ -108,7 +109,7 @@ impl TermEncoder {
         &mut self,
         terms: &mut Terms,
         term: TermId,
-        indent: u8,
+        prefix: &BlockPrefix,
         last_line: LastLine,
     ) -> Result<TermId, LimitExceeded> {
         if !self.may_have_line_feed(terms, term) {
@@ -118,9 +119,8 @@ impl TermEncoder {
             && last_line == LastLine::Indented
             && !word.windows(2).any(|pair| pair == b"\n\n")
         {
-            let line_feed = [&b"\n"[..], &vec![b' '; usize::from(indent)]].concat();
             let lines: Vec<&[u8]> = word.split(|&byte| byte == b'\n').collect();
-            return Ok(terms.literal(&lines.join(&line_feed[..])));
+            return Ok(terms.literal(&lines.join(format!("\n{prefix}").as_bytes())));
         }
         let exceeded = || LimitExceeded::new("automaton_states", self.max_states);
         let (any, line_feed) = (terms.repeat(TermId::ANY_BYTE, 0, None), terms.literal(b"\n"));
@@ -131,7 +131,7 @@ impl TermEncoder {
         }
         let table = terms.determinize(term, self.max_states).ok_or_else(exceeded)?;
         let start = table.start().ok_or_else(exceeded)?;
-        Ok(terms.table(indented_block::image(&table, start, indent, last_line)))
+        Ok(terms.table(indented_block::image(&table, start, prefix, last_line)))
     }
 
     /// Whether a word of a term may have a line feed, as far as the form of the term shows.

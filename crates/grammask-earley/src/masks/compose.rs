@@ -358,6 +358,7 @@ impl MaskComputation<'_> {
         for value in values {
             self.open_value(value, worklist, suspects)?;
         }
+        let mut embedded: Vec<(ItemState, SymbolSummary)> = Vec::new();
         for item in items {
             match item.state.automaton_state() {
                 Some(state) => {
@@ -370,10 +371,18 @@ impl MaskComputation<'_> {
                     worklist.advance(self, item.dot, item.continuation, ends)?;
                 }
                 None if item.state.embedded_index().is_some() => {
-                    let is_last = self.is_last(item.dot);
-                    let summary = self.inside_embedded(item.state, item.dot, item.continuation, is_last)?;
-                    worklist.live.push(summary.live);
-                    worklist.advance(self, item.dot, item.continuation, summary.ends)?;
+                    let summary = match embedded.iter().find(|(state, _)| *state == item.state) {
+                        Some((_, known)) => known.clone(),
+                        None => {
+                            let summary = self.inside_embedded(item.state, items)?;
+                            embedded.push((item.state, summary.clone()));
+                            worklist.live.push(summary.live.clone());
+                            summary
+                        }
+                    };
+                    if !self.is_last(item.dot) {
+                        worklist.advance(self, item.dot, item.continuation, summary.ends)?;
+                    }
                 }
                 None if item.state == ItemState::TOKEN || item.state.is_in_value() => {}
                 None => {
@@ -408,7 +417,7 @@ impl MaskComputation<'_> {
     }
 
     /// Whether nothing can follow the symbol after a dot, in any text.
-    fn is_last(&mut self, dot: DotId) -> bool {
+    pub(super) fn is_last(&mut self, dot: DotId) -> bool {
         let form = self.machine.form;
         let Advance { completes, next } = form.advance(dot);
         if !completes || next.is_some() {

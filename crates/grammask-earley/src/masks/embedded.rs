@@ -27,7 +27,7 @@ use grammask_vocabulary::{LiveTokens, NodeSet, NodeSetRef, TokenSet, TokenTrie, 
 use super::budget::ComposeError;
 use super::compose::{MaskComputation, SymbolSummary};
 use crate::lowering::{Advance, DotId, Symbol};
-use crate::recognizer::{ContinuationId, EmbeddedState, ItemState};
+use crate::recognizer::{ContinuationId, EmbeddedState, Item, ItemState};
 
 /// Maximum number of memoised exits.
 const MAX_EXITS: usize = 64;
@@ -112,20 +112,24 @@ impl ExitTrie {
 
 impl MaskComputation<'_> {
     /// The live tokens of a state inside an embedded grammar, and the nodes where its text ends and the symbol after
-    /// the dot can continue.
+    /// the dot of some item in this state may continue. Items in one state share the tables of one set of bytes.
     pub(super) fn inside_embedded(
         &mut self,
-        state: ItemState,
-        dot: DotId,
-        continuation: ContinuationId,
-        is_last: bool,
+        item_state: ItemState,
+        items: &[Item],
     ) -> Result<SymbolSummary, ComposeError> {
-        let Some(state) = self.machine.embedded.get(state) else { return Ok(self.empty()) };
-        if is_last {
+        let Some(state) = self.machine.embedded.get(item_state) else { return Ok(self.empty()) };
+        let mut bytes_after = None;
+        for item in items.iter().filter(|item| item.state == item_state) {
+            if !self.is_last(item.dot) {
+                let bytes = self.bytes_after(item.dot, item.continuation)?;
+                bytes_after = Some(bytes.union(bytes_after.unwrap_or(ByteSet::EMPTY)));
+            }
+        }
+        let Some(bytes) = bytes_after else {
             let live = self.mask_inside(state)?;
             return Ok(SymbolSummary { live, ends: self.nothing.clone(), values: None });
-        }
-        let bytes = self.bytes_after(dot, continuation)?;
+        };
         self.budget.require_full_effort()?;
         let request = ExitsRequest { set: state.set, vocabulary: self.vocabulary, next_bytes: bytes.words() };
         let source = &self.embedded_masks[EmbeddedId::index(state.grammar)].source;

@@ -1,7 +1,7 @@
 //! The terminals of a grammar under encodings of its text.
 //!
-//! In an indented block the spaces that are dropped after a line feed belong to the lexeme with the line feed: the longest
-//! match takes them. Where a lexeme ends with a line feed and fewer spaces, the line has to be blank. This is a
+//! In an indented block the prefix that is dropped after a line feed belongs to the lexeme with the line feed: the longest
+//! match takes it. Where a lexeme ends with a line feed and a part of the prefix, the line has to be blank. This is a
 //! condition on the next lexeme, so a *refused terminal* of the highest priority matches lines that break it.
 
 use std::sync::Arc;
@@ -10,7 +10,7 @@ use crate::definition::grammar::{
     LexedDefinition, LexedGrammar, TerminalPattern, TerminalRole, TerminalSource,
 };
 use crate::lexer::column_units::ColumnUnits;
-use grammask_automata::encoding::{CharacterEncoding, TermEncoder};
+use grammask_automata::encoding::{BlockPrefix, CharacterEncoding, TermEncoder};
 use grammask_automata::{Automata, ByteSet, ShortestWords, TermId, Terms};
 use grammask_diagnostics::{Code, Deadline, Diagnostic, GrammarError, LimitExceeded, Limits};
 
@@ -21,14 +21,12 @@ impl LexedDefinition {
         let mut terminals = self.terminals.clone();
         let priority = terminals.iter().map(|terminal| terminal.priority).max().unwrap_or(0);
         for (index, encoding) in self.encodings.iter().enumerate() {
-            if let CharacterEncoding::IndentedBlock(indent) = encoding {
-                let fewer = indent.saturating_sub(1);
+            if let CharacterEncoding::IndentedBlock(prefix) = encoding
+                && !prefix.is_empty()
+            {
                 terminals.push(TerminalSource {
                     name: format!("__BLOCK_{index}"),
-                    // The first byte of a character decides, so no lexeme begins with a character that is refused.
-                    pattern: TerminalPattern::Regex(format!(
-                        "(?s:.)*\\n {{0,{fewer}}}(?:[^ \\n]|(?-u:[\\x80-\\xff]))"
-                    )),
+                    pattern: TerminalPattern::Regex(format!("(?s:.)*\\n{}", other_beginning(prefix))),
                     priority: priority.saturating_add(1),
                     role: TerminalRole::Refused,
                 });
@@ -40,10 +38,23 @@ impl LexedDefinition {
     /// The first encoding that applies to each terminal of [`terminals_with_conditions`].
     fn first_encodings(&self) -> Vec<usize> {
         let blocks = self.encodings.iter().enumerate().filter_map(|(index, encoding)| {
-            matches!(encoding, CharacterEncoding::IndentedBlock(_)).then_some(index + 1)
+            let is_block = matches!(encoding, CharacterEncoding::IndentedBlock(prefix) if !prefix.is_empty());
+            is_block.then_some(index + 1)
         });
         std::iter::repeat_n(0, self.terminals.len()).chain(blocks).collect()
     }
+}
+
+/// The expression for the beginnings of lines that are neither blank nor begin with the prefix, up to the first byte that
+/// shows it. The first byte of a character decides, so no lexeme begins with a character that is refused.
+fn other_beginning(prefix: &BlockPrefix) -> String {
+    let mut expression = String::new();
+    for (read, byte) in prefix.text().bytes().enumerate().rev() {
+        let line_feed = if prefix.is_blank_after(read) { "\\n" } else { "" };
+        let rest = if expression.is_empty() { expression } else { format!("|\\x{byte:02x}(?:{expression})") };
+        expression = format!("[^\\x{byte:02x}{line_feed}]|(?-u:[\\x80-\\xff]){rest}");
+    }
+    format!("(?:{expression})")
 }
 
 impl LexedGrammar {

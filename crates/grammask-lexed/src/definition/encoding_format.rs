@@ -1,7 +1,7 @@
 //! The serialised form of encodings.
 
 use crate::definition::wire_format::{DefinitionReader, DefinitionWriter};
-use grammask_automata::encoding::{CharacterEncoding, JsonEscapes, Quote, Spellings};
+use grammask_automata::encoding::{BlockPrefix, CharacterEncoding, JsonEscapes, Quote, Spellings};
 
 impl DefinitionWriter {
     /// Writes an encoding: its kind, and its options.
@@ -23,7 +23,7 @@ impl DefinitionWriter {
                 self.kind(4).quote(*quote).spellings(*spellings)
             }
             CharacterEncoding::LinePrefix(prefix) => self.kind(5).text(prefix),
-            CharacterEncoding::IndentedBlock(indent) => self.kind(6).kind(*indent),
+            CharacterEncoding::IndentedBlock(prefix) => self.kind(6).text(prefix.text()),
         };
     }
 
@@ -59,7 +59,7 @@ impl DefinitionReader<'_> {
             3 => CharacterEncoding::XmlAttribute(self.quote()?, self.spellings()?),
             4 => CharacterEncoding::PythonString(self.quote()?, self.spellings()?),
             5 => CharacterEncoding::LinePrefix(self.text()?.into()),
-            6 => CharacterEncoding::IndentedBlock(self.kind()?),
+            6 => CharacterEncoding::IndentedBlock(BlockPrefix::new(&self.text()?)?),
             _ => return None,
         })
     }

@@ -266,7 +266,7 @@ pub struct LexedDefinition {
     pub indentation: Option<IndentationSource>,
     /// The bytes of which each text is the continuation: the language has the rest of each sentence that begins with
     /// them. They are a line break if they are empty and `indentation` says that a text begins a line. Under encodings they
-    /// have their shortest spelling; after a line feed at their end, texts in an indented block begin with the indentation.
+    /// have their shortest spelling; after a line feed at their end, texts in an indented block begin with its prefix.
     pub beginning: Vec<u8>,
     /// The encodings of the text, the innermost first. Patterns, columns and literals are those of the decoded text.
     pub encodings: Vec<CharacterEncoding>,

@@ -350,7 +350,7 @@ mod tests {
                 CharacterEncoding::XmlAttribute(Quote::Single, Spellings::Canonical),
                 CharacterEncoding::PythonString(Quote::Double, Spellings::Any),
                 CharacterEncoding::LinePrefix("> ".into()),
-                CharacterEncoding::IndentedBlock(3),
+                CharacterEncoding::indented_block(" > ").expect("a prefix"),
             ],
         }
     }

@@ -221,7 +221,11 @@ mod tests {
         let prefix = CharacterEncoding::LinePrefix(">  ".into());
         let units = ColumnUnits::encoded(&[prefix], &limits).expect("small");
         assert_eq!(effects(&units, b" \n>   \t"), [Space, LineBreak, Space, Tab]);
-        let block = CharacterEncoding::IndentedBlock(2);
+        let marked = CharacterEncoding::indented_block("> ").expect("a prefix");
+        let units = ColumnUnits::encoded(&[marked], &limits).expect("small");
+        let expected = [None, LineBreak, Space, LineBreak, LineBreak, Tab];
+        assert_eq!(effects(&units, b"x\n>  \n>\n> \n> \t"), expected);
+        let block = CharacterEncoding::indented_block("  ").expect("a prefix");
         let units = ColumnUnits::encoded(&[block], &limits).expect("small");
         assert_eq!(effects(&units, b"x\n   \n\n \n  \t"), [None, LineBreak, Space, LineBreak, Tab]);
         assert_eq!(units.line_break(), b"\n  ");

@@ -222,7 +222,9 @@ impl Lexer {
                     only.insert(terminal);
                     starts.push(lexer.start_of(&only)?);
                 }
-            } else {
+            }
+            if starts.is_empty() {
+                // Of one lexeme for all terminals; of the empty text, if a dynamic lexer has none.
                 starts.push(lexer.start_of(mode)?);
             }
             lexer.mode_starts.push(starts.into());

@@ -13,6 +13,7 @@ from grammask import composition
 from grammask.errors import GrammarSyntaxError
 from grammask.grammar import Grammar
 from grammask.integrations.serving import request_grammars
+from grammask.llguidance_grammars import schema_options, without_options
 
 if TYPE_CHECKING:
     from grammask._grammask import Limits
@@ -22,18 +23,6 @@ __all__ = ["GrammarFormat", "from_json_schema", "from_kind", "grammar_from", "la
 GrammarFormat: TypeAlias = Literal[
     "lark", "gbnf", "ebnf", "cfg", "grammar", "json_schema", "json", "regex", "choice", "llguidance"
 ]
-
-_OPTIONS = (
-    *(
-        "item_separator",
-        "key_separator",
-        "whitespace_pattern",
-        "whitespace_flexible",
-        "coerce_one_of",
-        "lenient",
-    ),
-    *("json_allowed_escapes", "json_allow_general_unicode_escapes"),
-)
 
 
 def grammar_from(format: GrammarFormat, text: str) -> str:
@@ -104,14 +93,16 @@ def read(text: str, limits: Limits | None) -> Grammar:
     return _read_one(grammars[0], _named(grammars, limits), limits)
 
 
-def lark_texts(text: str) -> list[str]:
-    """Returns the texts in Lark of a grammar that :func:`read` reads, with that of the main grammar first.
+def lark_texts(text: str) -> tuple[str, dict[str, str]]:
+    """Returns the text in Lark of a grammar that :func:`read` reads, and the texts that it names.
 
-    The main text is empty if the main grammar is not in Lark.
+    The text is empty if the grammar is not in Lark.
     """
     if not text.lstrip().startswith("{"):
-        return [text]
-    return [grammar.get("lark_grammar") or "" for grammar in json.loads(text)["grammars"]]
+        return text, {}
+    first, *others = json.loads(text)["grammars"]
+    named = {other["name"]: other["lark_grammar"] for other in others if other.get("lark_grammar")}
+    return first.get("lark_grammar") or "", named
 
 
 def _named(grammars: list[dict[str, Any]], limits: Limits | None) -> dict[str, str | Grammar]:
@@ -138,11 +129,9 @@ def _read_one(grammar: dict[str, Any], named: dict[str, str | Grammar], limits: 
         case {"lark_grammar": lark}:
             return Grammar.from_llguidance_lark(lark, grammars=named, limits=limits)
         case {"json_schema": schema}:
-            options = grammar.get("options") or {}
-            if isinstance(schema, dict) and "x-guidance" in schema:
-                options = {**options, **schema["x-guidance"]}
-                schema = {name: value for name, value in schema.items() if name != "x-guidance"}
-            return Grammar.from_json_schema(schema, limits=limits, **_schema_options(options))
+            schema, own = without_options(schema)
+            options = schema_options({**(grammar.get("options") or {}), **own})
+            return Grammar.from_json_schema(schema, limits=limits, **options)
         case {"regex": pattern}:
             try:
                 return Grammar.from_regex(pattern, limits=limits)
@@ -174,35 +163,3 @@ def _text_with_tags(tags: list[dict[str, Any]], limits: Limits | None) -> Gramma
         parts.append(composition.sequence([*begin, rest, content, end]))
     repeated = composition.repeat(composition.choice(parts), 0, None)
     return Grammar.of_part(composition.sequence([repeated, composition.free_text(stops=texts)]))
-
-
-def _schema_options(options: dict[str, Any]) -> dict[str, Any]:
-    """Translates llguidance's options to those of ``Grammar.from_json_schema``.
-
-    Raises:
-        ValueError: An option is unknown, or cannot be enforced.
-    """
-    given = {name: value for name, value in options.items() if value is not None}
-    for name in given:
-        if name not in _OPTIONS:
-            msg = f"x-guidance has no option {name!r}"
-            raise ValueError(msg)
-    for name in ("whitespace_pattern", "json_allowed_escapes"):
-        if name in given:
-            msg = f"grammask.compat.llguidance does not enforce {name}"
-            raise ValueError(msg)
-    translated: dict[str, Any] = {"whitespace": "flexible", "numbers": "any", "unique_names": False}
-    separators = (given.get("item_separator", ","), given.get("key_separator", ":"))
-    if not given.get("whitespace_flexible", True):
-        translated["separators"] = separators
-    elif separators != (",", ":"):
-        msg = "separators of one's own need whitespace_flexible=False"
-        raise ValueError(msg)
-    if any(set(separator) & set("\\[](){}*+?|^$.") for separator in separators):
-        msg = f"separators are texts, not the expressions {separators}"
-        raise ValueError(msg)
-    if given.get("lenient"):
-        translated["on_unsupported"] = "relax"
-    if given.get("json_allow_general_unicode_escapes"):
-        translated["escapes"] = "any"
-    return translated

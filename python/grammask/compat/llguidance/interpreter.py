@@ -50,6 +50,7 @@ class LLInterpreter:
         self._tokenizer = tokenizer
         self._matcher = LLMatcher(tokenizer, grammar, limits=limits)
         self._raise_error()
+        self._matcher.check_captures()
         self._has_forced_tokens = enable_ff_tokens
         self._tokens: list[int] = []
         self._reported = 0
@@ -98,8 +99,8 @@ class LLInterpreter:
     def compute_mask(self) -> tuple[bytes | None, str]:
         """Returns the mask of the next token, a byte per token that is 200 for legal ones, and a report as JSON.
 
-        The mask is None after the stop. The report has the members ``progress`` (the text since the last report, and
-        all text at the stop), ``stop`` and ``temperature`` (that of the rule of the next token, or 0).
+        The mask is None after the stop. The report has the members ``progress`` (the text since the last report; at the
+        stop also the captures and all text), ``stop`` and ``temperature`` (that of the rule of the next token, or 0).
 
         Raises:
             ValueError: The stop was reported, or no token is legal and the text is not complete.
@@ -219,6 +220,10 @@ class LLInterpreter:
         self._reported, self._has_reported = len(self._tokens), True
         self._has_stopped = self._matcher.is_stopped()
         if self._has_stopped:
+            progress += [
+                {"object": "capture", "name": name, **_as_json(text), "log_prob": 0.0}
+                for name, text in self._matcher.get_captures()
+            ]
             reason = {"stop_reason": self.stop_reason()}
             progress.append({"object": "final_text", **self._shown(self._tokens), **reason})
         temperature = None if self._temperatures is None else self._temperatures.temperature(self._tokens)
@@ -227,9 +232,12 @@ class LLInterpreter:
         )
 
     def _shown(self, tokens: Sequence[int]) -> dict[str, str]:
-        text = b"".join(self._tokenizer.vocabulary.token(token) or b"" for token in tokens)
-        return {"str": text.decode(errors="replace"), "hex": text.hex()}
+        return _as_json(b"".join(self._tokenizer.vocabulary.token(token) or b"" for token in tokens))
 
     def _raise_error(self) -> None:
         if self._matcher.is_error():
             raise ValueError(self._matcher.get_error())
+
+
+def _as_json(text: bytes) -> dict[str, str]:
+    return {"str": text.decode(errors="replace"), "hex": text.hex()}

@@ -8,8 +8,9 @@ import numpy as np
 
 from grammask._grammask import Limits
 from grammask.compat.llguidance import grammar_texts
-from grammask.compat.rule_captures import CapturesUnavailable, RuleCaptures, captured_rules
+from grammask.compat.rule_captures import CapturesUnavailable, RuleCaptures
 from grammask.errors import GrammarError, LimitExceeded
+from grammask.llguidance_grammars import captured_rules
 from grammask.masks import allocate_mask
 
 if TYPE_CHECKING:
@@ -363,10 +364,18 @@ class LLMatcher:
         parsed again at each call. Special tokens add no bytes.
 
         Raises:
-            ValueError: A limit was exceeded, a grammar within the first one has captures, or a rule has a stop or a
-                suffix.
+            ValueError: A limit was exceeded, or a captured rule is a part of a rule with a maximum or of a ``%lark``.
         """
         return [] if self._captures is None else self._captures.of(self._steps)
+
+    def check_captures(self) -> None:
+        """Checks that captures can be found; an addition to llguidance's interface.
+
+        Raises:
+            ValueError: As for :meth:`get_captures`.
+        """
+        if self._captures is not None:
+            self._captures.check()
 
     def _working(self) -> Matcher | None:
         return None if self._error else self._matcher
@@ -421,12 +430,9 @@ class _Captures:
         self._finder: RuleCaptures | None = None
         self._rules: list[CapturedRule] = []
         self._error: CapturesUnavailable | None = None
-        first, *others = grammar_texts.lark_texts(text)
+        lark, named = grammar_texts.lark_texts(text)
         try:
-            self._rules = captured_rules(first)
-            if any(captured_rules(other) for other in others):
-                msg = "captures of grammars within others are not supported"
-                raise CapturesUnavailable(msg)
+            self._rules = captured_rules(lark, named) if lark else []
         except CapturesUnavailable as error:
             self._error = error
 
@@ -434,9 +440,12 @@ class _Captures:
     def may_exist(self) -> bool:
         return bool(self._rules)
 
-    def of(self, steps: Sequence[int | bytes]) -> list[tuple[str, bytes]]:
+    def check(self) -> None:
         if self._error is not None:
             raise self._error
+
+    def of(self, steps: Sequence[int | bytes]) -> list[tuple[str, bytes]]:
+        self.check()
         if self._finder is None:
             self._finder = RuleCaptures(self._grammar, self._rules, self._tokenizer.vocabulary)
         return self._finder.of(steps)

@@ -145,6 +145,8 @@ def _of_field(parent: Mapping[str, Any], name: str) -> str | None:
             return f"{name} must be a boolean"
         case "max_tokens" | "max_chars":
             return f"{name} must be a non-negative 32-bit integer"
+        case "minItems" if isinstance(value, int) and value >= 1 << 31:
+            return "minItems and minContains must not exceed 2147483647"
         case "token":
             return f"{name} must be an integer or a string"
         case "content" if "content" not in parent:

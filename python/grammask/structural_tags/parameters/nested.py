@@ -81,7 +81,7 @@ class NestedStyle:
         return self.end.replace("{key}", self.key(name))
 
     def encode(self, schema: Any, context: EncodingContext) -> Part:
-        """Returns the part that matches the properties of an object."""
+        """Returns the part that matches the properties of an object, or the items of an array."""
         schema = parameters_schema(schema, has_free_names=self.has_type)
         return _NestedEncoder.encoded(self, schema, context)
 
@@ -226,6 +226,8 @@ class _NestedEncoder(ShapeEncoder):
     def __init__(self, style: NestedStyle, schema: Any, context: EncodingContext) -> None:
         super().__init__(style, schema, context)
         self.style = style
+        # Where tags name the types of values, the decoder does not consult the schema, and reads an object.
+        self.admits_array_root = not style.has_type
 
     def check_name(self, name: str, pointer: str) -> None:
         if not self.style.has_entities and not _is_element_name(name):

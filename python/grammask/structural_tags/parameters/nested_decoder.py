@@ -99,38 +99,41 @@ class _OpeningTag:
 
 
 class NestedDecoder:
-    """Reads the properties of an object, as nested tags, in a growing output."""
+    """Reads the properties of an object or the items of an array, as nested tags, in a growing output."""
 
     def __init__(self, style: NestedStyle, schema: Any, begin: int, following: str) -> None:
         """Starts to read.
 
         Args:
             style: The style of the tags.
-            schema: The schema of the object.
+            schema: The schema of the object or array.
             begin: The position at which the first tag may begin.
             following: The text after the arguments.
         """
         self._style = style
         self._at = begin
-        self._decoded = "{"
         self._partial = ""
         """The beginning of the string that is being read, with its key."""
         schema = parameters_schema({} if schema is None else schema, has_free_names=style.has_type)
         self._shapes = SchemaShapes(schema, "#", DiagnosticList(), admits_any=style.has_type)
-        objects = [
-            shape for shape in self._shapes.of(LocatedSchema(schema, "#")) if isinstance(shape, ObjectShape)
+        containers = [
+            shape
+            for shape in self._shapes.of(LocatedSchema(schema, "#"))
+            if isinstance(shape, ObjectShape | ArrayShape)
         ]
-        shape = objects[0] if objects and not style.has_type else None
-        self._open = [_Container(is_object=True, end=following, shape=shape)]
+        shape = containers[0] if containers and not style.has_type else None
+        root = _Container(is_object=not isinstance(shape, ArrayShape), end=following, shape=shape)
+        self._open = [root]
+        self._decoded = "{" if root.is_object else "["
         self._property_tag = _tag_pattern(style.begin, style)
         self._item_tag = _tag_pattern(style.item, style)
 
     def written(self, output: str) -> str:  # noqa: ARG002
-        """Returns the object as JSON, as far as later output cannot change it."""
+        """Returns the value as JSON, as far as later output cannot change it."""
         return self._decoded + self._partial
 
     def end(self, output: str, *, is_whole: bool) -> int | None:
-        """Returns the end of the properties and of white space after them; None if incomplete or malformed."""
+        """Returns the end of the value and of white space after it; None if it is incomplete or malformed."""
         while True:
             self._partial = ""
             begin = after_space(output, self._at)
@@ -143,10 +146,9 @@ class NestedDecoder:
                 is_over = True
             if not is_over or not container.is_complete():
                 return None
-            if is_root:
-                self._decoded += "}"
-                return begin
             self._decoded += "}" if container.is_object else "]"
+            if is_root:
+                return begin
             self._open.pop()
             self._at = begin + len(container.end)
 

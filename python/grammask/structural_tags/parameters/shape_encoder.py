@@ -53,6 +53,9 @@ class ShapeStyle(Protocol):
 class ShapeEncoder(ABC):
     """Encodes the schema of one object: a rule for each object and array."""
 
+    admits_array_root = False
+    """Whether the notation can write an array as a whole, if the schema admits one kind of arrays and nothing else."""
+
     def __init__(self, style: ShapeStyle, schema: Any, context: EncodingContext) -> None:
         """Classifies the values of the schema.
 
@@ -92,7 +95,8 @@ class ShapeEncoder(ABC):
         """Returns the part that matches the arguments."""
         error_count = len(self.diagnostics.entries)
         roots = self.shapes.of(self.root)
-        if not roots or not all(isinstance(shape, ObjectShape) for shape in roots):
+        is_array = self.admits_array_root and [*map(type, roots)] == [ArrayShape]
+        if not is_array and not (roots and all(isinstance(shape, ObjectShape) for shape in roots)):
             self.diagnostics.unsupported(
                 f"{self.root.pointer}/type", "parameters are the properties of an object"
             )
@@ -101,7 +105,9 @@ class ShapeEncoder(ABC):
         if len(self.diagnostics.entries) > error_count:
             return EMPTY
         self._find_finite(containers)
-        starts = [shape for shape in roots if isinstance(shape, ObjectShape) and shape in self.finite]
+        starts = [
+            shape for shape in roots if isinstance(shape, ObjectShape | ArrayShape) and shape in self.finite
+        ]
         if not starts:
             self.diagnostics.unsupported(self.root.pointer, "no value is finite: each contains another one")
             return EMPTY

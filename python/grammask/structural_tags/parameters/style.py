@@ -15,7 +15,7 @@ from grammask.readers.content import content_type_part, is_json_type
 from grammask.readers.json_schema import json_schema_part, string_schema_part
 from grammask.readers.regex import regex_part
 from grammask.schemas.json_text import schema_text
-from grammask.schemas.keywords import CONSTRAINTS, CONTENT, CONTENT_KEYWORDS
+from grammask.schemas.keywords import CONSTRAINTS, CONTENT, CONTENT_KEYWORDS, OPENAPI_NULLABLE
 from grammask.schemas.options import FLEXIBLE_WHITESPACE, with_keywords
 
 if TYPE_CHECKING:
@@ -134,7 +134,8 @@ class EncodingContext:
     @cached_property
     def constraints(self) -> frozenset[str]:
         """The keywords that constrain values."""
-        return CONSTRAINTS | self._content_keywords
+        nullable = {OPENAPI_NULLABLE} if self.options.get("openapi_nullable") else frozenset()
+        return CONSTRAINTS | nullable | self._content_keywords
 
     @cached_property
     def _content_keywords(self) -> frozenset[str]:

@@ -237,26 +237,31 @@ class SchemaShapes:
                 continue
             keyword = combined[0]
             inside = f"{pointer}/{escaped(keyword)}"
+            inner_schemas: Any = schema[keyword]
+            if keywords == {keyword, "type"} and keyword in ("anyOf", "oneOf"):
+                narrowed = _of_types(inner_schemas, schema["type"])
+                if narrowed is not None:
+                    inner_schemas, keywords = narrowed, {keyword}
             if len(keywords) > 1:
                 self.diagnostics.unsupported(
                     inside, f"`{keyword}` together with {sorted(keywords - {keyword})}"
                 )
             elif keyword == "$ref":
-                inner = self._resolved(schema[keyword], inside)
+                inner = self._resolved(inner_schemas, inside)
                 if inner is not None and id(inner.schema) not in seen:
                     seen.add(id(inner.schema))
                     stack.append((inner, branches))
-            elif not isinstance(schema[keyword], list) or not schema[keyword]:
+            elif not isinstance(inner_schemas, list) or not inner_schemas:
                 self.diagnostics.invalid(inside, f"`{keyword}` is a list of schemas")
-            elif keyword == "allOf" and len(schema[keyword]) > 1:
+            elif keyword == "allOf" and len(inner_schemas) > 1:
                 self.diagnostics.unsupported(inside, "`allOf` of several schemas")
             else:
                 stack += [
                     (
-                        LocatedSchema(inner, f"{inside}/{index}"),
+                        LocatedSchema(inner_schema, f"{inside}/{index}"),
                         {**branches, inside: index} if keyword == "oneOf" else branches,
                     )
-                    for index, inner in reversed(list(enumerate(schema[keyword])))
+                    for index, inner_schema in reversed(list(enumerate(inner_schemas)))
                 ]
         for (one, here), (other, there) in combinations(found, 2):
             for pointer in here.keys() & there.keys():
@@ -386,7 +391,7 @@ class SchemaShapes:
         prefix = schema.get("prefixItems", [])
         items = schema.get("items", True)
         min_items = self._bound(schema, "minItems", pointer) or 0
-        max_items = self._bound(schema, "maxItems", pointer)
+        max_items = self._bound(schema, "maxItems", pointer, is_maximum=True)
         if not isinstance(prefix, list) or not isinstance(items, Mapping | bool):
             self.diagnostics.unsupported(
                 f"{pointer}/items", "`items` is a schema, `prefixItems` a list of schemas"
@@ -399,10 +404,17 @@ class SchemaShapes:
         others = LocatedSchema(items, f"{pointer}/items") if has_others else None
         return [ArrayShape(first, others, min_items, max_items, pointer)]
 
-    def _bound(self, schema: Mapping[str, Any], name: str, pointer: str) -> int | None:
+    def _bound(
+        self, schema: Mapping[str, Any], name: str, pointer: str, *, is_maximum: bool = False
+    ) -> int | None:
         bound = schema.get(name)
-        if bound is None or (isinstance(bound, int) and not isinstance(bound, bool) and 0 <= bound < 1 << 31):
-            return bound
+        if bound is None:
+            return None
+        if isinstance(bound, int) and not isinstance(bound, bool) and bound >= 0:
+            if bound < 1 << 31:
+                return bound
+            if is_maximum:
+                return None  # No text is that long: so many items need at least 4 GiB.
         self.diagnostics.invalid(f"{pointer}/{name}", f"`{name}` is a number from 0 to 2147483647")
         return None
 
@@ -433,6 +445,25 @@ def _share_no_listed_string(some: list[ValueShape], others: list[ValueShape]) ->
         for shapes in (some, others)
     ]
     return not listed[0] & listed[1] and all(isinstance(shape, ListedStrings) for shape in (*some, *others))
+
+
+def _of_types(schemas: Any, types: Any) -> list[Any] | None:
+    """Returns alternatives with the types of the schema around them; None if they are no plain schemas."""
+    outer = [types] if isinstance(types, str) else types
+    if not isinstance(schemas, list) or not isinstance(outer, list):
+        return None
+    narrowed: list[Any] = []
+    for schema in schemas:
+        if not isinstance(schema, Mapping) or schema.keys() & (_WITHOUT_TYPE - {"enum", "const"}):
+            return None
+        own = schema.get("type", outer)
+        own = [own] if isinstance(own, str) else own
+        if not isinstance(own, list):
+            return None
+        common = [kind for kind in own if kind in outer or (kind == "integer" and "number" in outer)]
+        common += ["integer"] * ("integer" in outer and "number" in own and "integer" not in own)
+        narrowed.append({**schema, "type": common} if common else False)
+    return narrowed
 
 
 def _is_of_type(value: Any, kind: str) -> bool:

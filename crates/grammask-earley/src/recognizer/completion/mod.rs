@@ -61,9 +61,23 @@ use with_values::MAX_LENGTH;
 pub(super) use escapes::ValueEscapes;
 pub(super) use with_values::{CompletionContext, ValueCompletions};
 
-/// The memo tables of shortest completions, by the length that is added to each value.
+/// The memo tables of shortest completions.
 #[derive(Debug, Default)]
-pub(super) struct CompletionTables(FxHashMap<Length, Box<Completions>>);
+pub(super) struct CompletionTables(FxHashMap<CountedTexts, Box<Completions>>);
+
+/// The texts that completions consist of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+struct CountedTexts {
+    /// The length that is added to each value.
+    added: Length,
+    /// The shortest text of an embedded grammar whose engine is still to be made; `None` if the engine is made for it.
+    pending: Option<Shortest>,
+}
+
+impl CountedTexts {
+    /// The shortest texts.
+    const SHORTEST: Self = Self { added: Length::ZERO, pending: None };
+}
 
 /// The memo tables of shortest completions, for one vocabulary.
 #[derive(Debug)]
@@ -105,16 +119,20 @@ struct Parts<'a> {
     /// The continuations of all sets.
     set_parts: &'a [ContinuationId],
     token_matches: &'a [Option<TokenMatch>],
+    /// See [`CountedTexts::pending`].
+    pending: Option<Shortest>,
     deadline: &'a Deadline,
 }
 
-/// Which texts of values are counted.
+/// Which texts are counted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum ValueLengths {
-    /// The shortest ones, which may be remembered: lower bounds.
+    /// The shortest ones; those of values may be remembered: lower bounds.
     Shortest,
-    /// Longer ones by this number of bytes, of which one is not remembered: upper bounds.
+    /// Those of values are longer by this number of bytes, so one is not remembered: upper bounds.
     Lengthened(Length),
+    /// The shortest ones, where engines that are still to be made have this shortest text.
+    Pending(Shortest),
 }
 
 /// The completions of all items of a set.
@@ -140,7 +158,7 @@ impl Recognizer {
         if !self.form.values().is_empty() {
             return builder.completion_with_values(context, set);
         }
-        let of_set = builder.set_completion(context, ValueLengths::Shortest, set)?.shortest;
+        let of_set = builder.shortest_of_set(context, set)?;
         let completion = |length| ShortestCompletion { length, first: Some(of_set.first.step()) };
         Ok(of_set.length.finite().map(completion))
     }
@@ -260,6 +278,15 @@ impl Builder {
         let Self { stepper, continuations, completions: CompletionTables(tables), set_parts, .. } = self;
         let Stepper { automata, embedded, predictor, limited, .. } = stepper;
         let (left_corners, starts) = predictor.parts();
+        let counted = match lengths {
+            ValueLengths::Lengthened(added) if recognizer.has_values() => {
+                CountedTexts { added, ..CountedTexts::SHORTEST }
+            }
+            ValueLengths::Pending(shortest) => {
+                CountedTexts { pending: Some(shortest), ..CountedTexts::SHORTEST }
+            }
+            _ => CountedTexts::SHORTEST,
+        };
         let mut parts = Parts {
             form: &recognizer.form,
             automata,
@@ -271,15 +298,12 @@ impl Builder {
             continuations,
             set_parts,
             token_matches: &recognizer.token_matches,
+            pending: counted.pending,
             deadline,
         };
-        let added = match lengths {
-            ValueLengths::Lengthened(added) if recognizer.has_values() => added,
-            _ => Length::ZERO,
-        };
-        let completions = match tables.entry(added) {
+        let completions = match tables.entry(counted) {
             Entry::Occupied(entry) => entry.into_mut(),
-            Entry::Vacant(entry) => entry.insert(Box::new(Completions::new(&mut parts, added)?)),
+            Entry::Vacant(entry) => entry.insert(Box::new(Completions::new(&mut parts, counted.added)?)),
         };
         compute(completions, &mut parts)
     }
@@ -293,7 +317,9 @@ impl Builder {
             return Ok(true);
         }
         let CompletionTables(tables) = &self.completions;
-        if let Some(known) = tables.get(&Length::ZERO).and_then(|completions| completions.counted_can_end) {
+        if let Some(known) =
+            tables.get(&CountedTexts::SHORTEST).and_then(|completions| completions.counted_can_end)
+        {
             return Ok(known);
         }
         let shortest = self.with_completions(context, ValueLengths::Shortest, |completions, _| {
@@ -323,6 +349,29 @@ impl Builder {
             completions.counted_can_end = Some(can_end);
             Ok(can_end)
         })
+    }
+
+    /// The shortest completion of a set, in a grammar without values.
+    ///
+    /// Engines that are still to be made are left so where their texts cannot matter: where the completion is the same
+    /// whether they have the least of all texts or none. Completions grow with each text, so it is that of all texts.
+    fn shortest_of_set(
+        &mut self,
+        context: CompletionContext<'_>,
+        set: SetId,
+    ) -> Result<Shortest, LimitExceeded> {
+        let CompletionTables(tables) = &self.completions;
+        let is_pending = !tables.contains_key(&CountedTexts::SHORTEST)
+            && self.stepper.embedded.engines().iter().any(|engine| engine.is_pending());
+        if is_pending {
+            let least = Shortest { length: Length::new(1), first: FirstStep::byte(0) };
+            let lower = self.set_completion(context, ValueLengths::Pending(least), set)?.shortest;
+            let upper = self.set_completion(context, ValueLengths::Pending(Shortest::NONE), set)?.shortest;
+            if lower == upper {
+                return Ok(lower);
+            }
+        }
+        Ok(self.set_completion(context, ValueLengths::Shortest, set)?.shortest)
     }
 
     fn set_completion(
@@ -559,6 +608,11 @@ fn shortest_word(
 /// The shortest nonempty text of a state of an embedded grammar.
 fn shortest_text(bytes: ByteSet, state: EmbeddedState, parts: &Parts<'_>) -> Result<Shortest, LimitExceeded> {
     let engine = parts.embedded.engine(state.grammar);
+    if let Some(pending) = parts.pending
+        && engine.is_pending()
+    {
+        return Ok(pending);
+    }
     let completion = |set| engine.shortest_completion(set, parts.vocabulary, parts.deadline);
     if let Some(ShortestCompletion { length, first: Some(CompletionStep::Byte(byte)) }) =
         completion(state.set)?

@@ -32,7 +32,7 @@ impl Length {
 }
 
 /// The first step of a text. Bytes come before tokens.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(super) struct FirstStep(u32);
 
 /// Number of bytes; tokens follow them in the order of first steps.
@@ -58,7 +58,7 @@ impl FirstStep {
 
 /// The length of the shortest texts of a symbol, or from an item on, with the smallest of their first steps: the
 /// minimum in the lexicographic order of both.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(super) struct Shortest {
     pub(super) length: Length,
     pub(super) first: FirstStep,
