@@ -1,7 +1,7 @@
 """Records the grammars of conformance cases that are read in Python, so that the Rust engines run these cases too.
 
-A context-free grammar is recorded as the calls of ``_grammask.Composition`` that make it, a grammar with a lexer as the
-bytes of ``CompiledGrammar.to_bytes``. ``pytest tests/conformance --update`` writes the file.
+A context-free grammar is recorded as the calls of ``_grammask.Composition`` that make it, a grammar with a lexer as its
+definition in bytes. ``pytest tests/conformance --update`` writes the file.
 """
 
 from __future__ import annotations
@@ -93,6 +93,17 @@ def value_text(value: Any) -> str:
             return json.dumps(value, ensure_ascii=False)
 
 
+def definition_in(saved: bytes) -> bytes:
+    """Return the definition of a grammar with a lexer from the bytes of ``CompiledGrammar.to_bytes``.
+
+    It follows a word in the identity of the grammar, whose length stands before it.
+    """
+    word = b"definition\n"
+    start = saved.index(word)
+    length = int.from_bytes(saved[start - 4 : start], "little")
+    return saved[start + len(word) : start + length]
+
+
 def recorded(case: dict[str, Any], read: Callable[..., Grammar]) -> str:
     """Return the lines of the grammar of a case."""
     calls: list[str] = []
@@ -115,7 +126,7 @@ def recorded(case: dict[str, Any], read: Callable[..., Grammar]) -> str:
         compiled = read(case["grammar"], **options).compile(vocabulary, cache=False)
     if calls:
         return "calls = [\n" + "".join(f"    {call},\n" for call in calls) + "]\n"
-    return f'saved = "{compiled.to_bytes().hex()}"\n'
+    return f'saved = "{definition_in(compiled.to_bytes()).hex()}"\n'
 
 
 def test_the_file_is_recorded_anew(request: pytest.FixtureRequest) -> None:
