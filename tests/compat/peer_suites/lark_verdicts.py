@@ -43,12 +43,12 @@ class Comparison:
             self.refused[f"{type(error).__name__}, {error.diagnostics[0].code}"] += 1
             return None
 
-    def add(self, compiled: CompiledGrammar, text: str, *, is_valid: bool) -> None:
+    def add(self, grammar: str, compiled: CompiledGrammar, text: str, *, is_valid: bool) -> None:
         """Compares the verdict on a text."""
         self.valid += is_valid
         self.invalid += not is_valid
         if compiled.is_valid(text.encode("utf-8", "surrogatepass")) != is_valid:
-            self.differences.append(f"lark: {is_valid}, grammask: {not is_valid}\n{compiled}\n{text!r}")
+            self.differences.append(f"lark: {is_valid}, grammask: {not is_valid}\n{grammar}\n{text!r}")
 
 
 def observe(comparison: Comparison) -> None:
@@ -85,10 +85,10 @@ def observe(comparison: Comparison) -> None:
             result = parse(self, text, start, on_error)
         except UnexpectedInput:
             if compiled is not None:
-                comparison.add(compiled, text, is_valid=False)
+                comparison.add(self.observed[0], compiled, text, is_valid=False)
             raise
         if compiled is not None:
-            comparison.add(compiled, text, is_valid=True)
+            comparison.add(self.observed[0], compiled, text, is_valid=True)
         return result
 
     lark.Lark.__init__ = observed_make

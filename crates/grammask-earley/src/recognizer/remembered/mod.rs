@@ -109,6 +109,8 @@ pub(super) struct Remembered {
     completing: FxHashMap<(PrefixId, ValueId, ByteSet), Arc<[TrieNode]>>,
     /// The nodes at which the values of a list are complete.
     completed_at: FxHashMap<Box<[CompletedValue]>, Arc<[CompletingNode]>>,
+    /// Estimated memory of `completed_at`, in bytes.
+    completed_at_bytes: usize,
     environments: Environments,
     values: Values,
     sets: RememberedSets,
@@ -140,6 +142,7 @@ impl Remembered {
             are_strings: true,
             completing: FxHashMap::default(),
             completed_at: FxHashMap::default(),
+            completed_at_bytes: 0,
             scopes,
             environments: Environments::default(),
             values: Values::default(),
@@ -237,7 +240,7 @@ impl Remembered {
             + self.viability.memory_bytes()
             + self.ever_remembered.capacity() * (size_of::<ValueId>() + 1)
             + self.beginnings.capacity() * (size_of::<ChainId>() + 1)
-            + self.completed_at.keys().map(|nodes| 64 + nodes.len() * 72).sum::<usize>()
+            + self.completed_at_bytes
             + self.completing.capacity() * (size_of::<((PrefixId, ValueId, ByteSet), Arc<[TrieNode]>)>() + 17)
     }
 

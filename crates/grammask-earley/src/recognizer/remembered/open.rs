@@ -274,6 +274,8 @@ impl Builder {
                 .push(CompletingNode { node, values: if is_twice { Box::default() } else { values.into() } });
         }
         let completing: Arc<[CompletingNode]> = completing.into();
+        let node_bytes = size_of::<CompletingNode>() + size_of::<ValueId>();
+        self.remembered.completed_at_bytes += size_of_val(completed) + completing.len() * node_bytes + 64;
         self.remembered.completed_at.insert(completed.into(), completing.clone());
         completing
     }
