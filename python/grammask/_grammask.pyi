@@ -40,6 +40,7 @@ __all__ = [
     "keyword_effects",
     "measure_mask_row",
     "missing_documents",
+    "open_vocabulary",
     "plain_text_grammar",
     "quote_bytes",
     "saved_vocabulary",
@@ -146,6 +147,9 @@ class Vocabulary:
 
 def saved_vocabulary(saved: bytes) -> Vocabulary:
     """Read the bytes of a saved vocabulary. Use :meth:`grammask.Vocabulary.from_bytes`."""
+
+def open_vocabulary(path: str | os.PathLike[str]) -> Vocabulary:
+    """Read the file of a saved vocabulary. Use :meth:`grammask.Vocabulary.load`."""
 
 def embedded_vocabulary(name: str) -> tuple[list[bytes | None], dict[str, int]]:
     """Return the tokens and the special tokens of a vocabulary that is embedded in the extension module.

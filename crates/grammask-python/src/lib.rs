@@ -77,7 +77,7 @@ mod _grammask {
     #[pymodule_export]
     use crate::matcher::PyMatcher;
     #[pymodule_export]
-    use crate::vocabulary::{PyVocabulary, saved_vocabulary};
+    use crate::vocabulary::{PyVocabulary, open_vocabulary, saved_vocabulary};
 
     /// Runs when the module is imported.
     #[pymodule_init]

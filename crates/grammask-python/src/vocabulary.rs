@@ -2,8 +2,9 @@
 
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::{fs, io};
 
-use grammask::vocabulary::{TokenId, TokenTexts, Vocabulary};
+use grammask::vocabulary::{SavedVocabularyError, TokenId, TokenTexts, Vocabulary};
 use pyo3::exceptions::{PyIndexError, PyOverflowError, PyTypeError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyList, PyMapping, PyString, PyTuple};
@@ -198,9 +199,19 @@ impl PyVocabulary {
 /// Read the bytes of a saved vocabulary. Use :meth:`grammask.Vocabulary.from_bytes`.
 #[pyfunction]
 pub(crate) fn saved_vocabulary(py: Python<'_>, saved: &[u8]) -> PyResult<PyVocabulary> {
-    let vocabulary = py
-        .outside_forks(|| Vocabulary::from_bytes(saved))
-        .map_err(|error| coded_vocabulary_error(error.code(), error.to_string()))?;
+    read_vocabulary(py.outside_forks(|| Vocabulary::from_bytes(saved)))
+}
+
+/// Read the file of a saved vocabulary. Use :meth:`grammask.Vocabulary.load`.
+#[pyfunction]
+pub(crate) fn open_vocabulary(py: Python<'_>, path: PathBuf) -> PyResult<PyVocabulary> {
+    // The memory of the file is that of the process's next grammars; bytes of Python would be returned to the system.
+    read_vocabulary(py.outside_forks(|| io::Result::Ok(Vocabulary::from_bytes(&fs::read(path)?)))?)
+}
+
+fn read_vocabulary(vocabulary: Result<Vocabulary, SavedVocabularyError>) -> PyResult<PyVocabulary> {
+    let vocabulary =
+        vocabulary.map_err(|error| coded_vocabulary_error(error.code(), error.to_string()))?;
     populate_pages();
     reset_freed_bytes();
     Ok(PyVocabulary::of(Arc::new(vocabulary)))

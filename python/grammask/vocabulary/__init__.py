@@ -77,7 +77,7 @@ class Vocabulary(_grammask.Vocabulary):
         ...     Vocabulary.load(path).tokens()
         [b'a', b'b', None]
         """
-        return cls.from_bytes(Path(path).read_bytes())
+        return cls(_grammask.open_vocabulary(path))
 
     @staticmethod
     def is_saved(path: str | os.PathLike[str]) -> bool:

@@ -11,7 +11,7 @@
 //! So it contains `repr` of every double in Python and `JSON.stringify` of every double in JavaScript, and all integers
 //! of at most 20 digits.
 
-use super::number_dfa::{Comparison, ScientificOnly, build_dfa};
+use super::number_dfa::{Comparison, ScientificMagnitude, build_dfa};
 use super::{
     AUTOMATA, Constant, Decimal, NumberLanguage, NumberSet, all_encodings, digit, exponent, exponent_mark,
     without_point,
@@ -197,21 +197,17 @@ fn scientific_notation(terms: &mut Terms) -> TermId {
     let exponent_sign = terms.bytes(ByteSet::single(b'+').union(ByteSet::single(b'-')));
     let exponent_sign = terms.repeat(exponent_sign, 0, Some(1));
     let power = terms.repeat(digit, 1, Some(3));
-    let notation = terms.concat(&[sign, first, fraction, mark, exponent_sign, power]);
+    let notation = terms.concat(&[first, fraction, mark, exponent_sign, power]);
     let mut within = |text: &str, orders| {
         let bound = Decimal::parse(text).ok()?;
-        let comparison = ScientificOnly(Comparison { bound: &bound, orders });
+        let comparison = ScientificMagnitude(Comparison { bound: &bound, orders });
         Some(terms.table(build_dfa(&comparison, Numbers::Any)))
     };
-    const AT_MOST: &[Ordering] = &[Ordering::Less, Ordering::Equal];
-    const AT_LEAST: &[Ordering] = &[Ordering::Greater, Ordering::Equal];
-    let bounds = [
-        within(MAX_FINITE, AT_MOST),
-        within(&format!("-{MAX_FINITE}"), AT_LEAST),
-        within(MIN_NONZERO, AT_LEAST),
-        within(&format!("-{MIN_NONZERO}"), AT_MOST),
-    ];
-    let [Some(below), Some(above), Some(positive), Some(negative)] = bounds else { return terms.nothing() };
-    let nonzero = terms.union(&[positive, negative]);
-    terms.intersection(&[notation, below, above, nonzero])
+    let bounds = (
+        within(MAX_FINITE, &[Ordering::Less, Ordering::Equal]),
+        within(MIN_NONZERO, &[Ordering::Greater, Ordering::Equal]),
+    );
+    let (Some(finite), Some(nonzero)) = bounds else { return terms.nothing() };
+    let magnitude = terms.intersection(&[notation, finite, nonzero]);
+    terms.concat(&[sign, magnitude])
 }

@@ -385,13 +385,13 @@ impl NumberPredicate for Comparison<'_> {
     }
 }
 
-/// Accepts the scientific notations that another predicate accepts, and no plain decimal: these need a state for each
-/// digit of a bound, several hundred next to the least double.
-pub(super) struct ScientificOnly<P>(pub(super) P);
+/// Accepts the scientific notations whose magnitudes another predicate accepts, and no plain decimal: these need a state
+/// for each digit of a bound, several hundred next to the least double.
+pub(super) struct ScientificMagnitude<P>(pub(super) P);
 
-impl<P: NumberPredicate> NumberPredicate for ScientificOnly<P> {
+impl<P: NumberPredicate> NumberPredicate for ScientificMagnitude<P> {
     const MAX_FRACTION_DIGITS: Option<u8> = P::MAX_FRACTION_DIGITS;
-    const DEPENDS_ON_SIGN: bool = P::DEPENDS_ON_SIGN;
+    const DEPENDS_ON_SIGN: bool = false;
 
     type Plain = ();
     type Mantissa = P::Mantissa;
@@ -414,8 +414,8 @@ impl<P: NumberPredicate> NumberPredicate for ScientificOnly<P> {
     fn exponent(&self, state: &P::Mantissa) -> i32 {
         self.0.exponent(state)
     }
-    fn accepts_scientific(&self, state: &P::Mantissa, exponent: Ordering, negative: bool) -> bool {
-        self.0.accepts_scientific(state, exponent, negative)
+    fn accepts_scientific(&self, state: &P::Mantissa, exponent: Ordering, _: bool) -> bool {
+        self.0.accepts_scientific(state, exponent, false)
     }
 }
 

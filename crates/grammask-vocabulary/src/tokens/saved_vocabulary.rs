@@ -1,24 +1,26 @@
 //! Vocabularies as files, which open several times as fast as the file of a tokenizer.
 //!
-//! Layout: magic bytes, format version, then integers of 32 bits, little-endian: the size, the number of ids without
-//! padding, the special tokens (id, length of the name, name), the end tokens, and the tokens with text. These are
-//! listed in the order of the trie (by bytes, then by id), as the length of the prefix shared with the previous text
-//! (16 bits), the length of the text (16 bits) and the id; the remaining bytes of all texts follow. At the end is a
-//! checksum over all of these.
+//! Layout: magic bytes, format version, the fingerprint (128 bits), then integers of 32 bits, little-endian: the size,
+//! the number of ids without padding, the special tokens (id, length of the name, name), the end tokens, and the tokens
+//! with text. These are listed in the order of the trie (by bytes, then by id), as the length of the prefix shared with
+//! the previous text (16 bits), the length of the text (16 bits) and the id; the remaining bytes of all texts follow. At
+//! the end is a checksum over all of these.
 //!
 //! The trie is built from the texts, and not stored: with the order given, that takes about as long as reading and
 //! checking its arrays, and a file cannot contain an inconsistent trie. The order is checked while it is read. The
-//! checksum detects accidents, not forgeries: a forged file can contain another vocabulary.
+//! fingerprint is stored, since files of masks and grammars are compared with it, and computing it takes a pass over the
+//! texts in the order of their ids. The checksum detects accidents, not forgeries: a forged file can contain another
+//! vocabulary, or the fingerprint of another one.
 
 use std::fmt;
 
 use crate::trie::{TrieBuilder, shared_prefix};
-use crate::{ByteReader, FrameDefect, TokenId, TokenTexts, Vocabulary, VocabularyError, framed, unframed};
+use crate::{ByteReader, FrameDefect, TokenId, TokenTexts, Vocabulary, VocabularyError, WordHash, framed, unframed};
 
 /// The magic bytes at the start of a file.
 const MAGIC: &[u8; 8] = b"gmskvoc\n";
 /// The version of the format. Files of other versions are rejected.
-const VERSION: u32 = 1;
+const VERSION: u32 = 2;
 
 /// Why bytes are not a saved vocabulary.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -65,7 +67,7 @@ impl Vocabulary {
     #[must_use]
     pub fn to_bytes(&self) -> Vec<u8> {
         // Numbers of ids, names and bytes of a vocabulary are below 2^32.
-        let mut bytes = Vec::new();
+        let mut bytes = self.fingerprint().to_le_bytes().to_vec();
         let number = |bytes: &mut Vec<u8>, number: usize| bytes.extend((number as u32).to_le_bytes());
         number(&mut bytes, self.size());
         number(&mut bytes, self.texts().len());
@@ -144,6 +146,7 @@ const READ_AHEAD: usize = 32;
 impl VocabularyReader<'_> {
     /// Reads the vocabulary; `None` for bytes that no vocabulary has.
     fn vocabulary(&mut self) -> Option<Result<Vocabulary, VocabularyError>> {
+        let fingerprint = u128::from_le_bytes(self.0.take(WordHash::BYTES)?.try_into().ok()?);
         let size = self.0.number()? as usize;
         let id_count = self.0.number()? as usize;
         if id_count > size || size > Vocabulary::MAX_SIZE {
@@ -166,7 +169,8 @@ impl VocabularyReader<'_> {
         if special.iter().any(|&(_, id)| has_text(id)) || eos.iter().any(|&id| has_text(id)) {
             return None;
         }
-        Some(Vocabulary::with_trie(texts, special, eos, Some(size), |_| trie.finish()))
+        let vocabulary = Vocabulary::with_trie(texts, special, eos, Some(size), |_| trie.finish());
+        Some(vocabulary.map(|vocabulary| vocabulary.with_fingerprint(fingerprint)))
     }
 
     /// Reads the texts of tokens, and checks that they are in the order of a trie.
@@ -212,7 +216,6 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::WordHash;
 
     fn assert_equal(one: &Vocabulary, other: &Vocabulary) {
         assert_eq!((one.size(), one.eos(), one.specials()), (other.size(), other.eos(), other.specials()));
@@ -235,6 +238,7 @@ mod tests {
     fn every_damage_is_an_error() {
         let bytes = small().to_bytes();
         assert_equal(&small(), &Vocabulary::from_bytes(&bytes).unwrap());
+        assert_eq!(Vocabulary::from_bytes(&bytes).unwrap().fingerprint(), small().fingerprint());
         for length in 0..bytes.len() {
             assert!(Vocabulary::from_bytes(&bytes[..length]).is_err());
         }
@@ -298,6 +302,7 @@ mod tests {
             let bytes = made.to_bytes();
             let read = Vocabulary::from_bytes(&bytes).unwrap();
             assert_equal(&made, &read);
+            prop_assert_eq!(read.fingerprint(), made.fingerprint());
             prop_assert_eq!(read.to_bytes(), bytes);
         }
     }

@@ -147,6 +147,11 @@ impl Vocabulary {
         })
     }
 
+    /// The vocabulary with its fingerprint, which was computed earlier.
+    pub(super) fn with_fingerprint(self, fingerprint: u128) -> Self {
+        Self { fingerprint: fingerprint.into(), ..self }
+    }
+
     /// The summary cache, which all grammars on this vocabulary share.
     #[must_use]
     pub fn summaries(&self) -> &SummaryCache {

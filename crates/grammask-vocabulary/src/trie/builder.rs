@@ -1,9 +1,9 @@
-//! The construction of a trie: one pass over the tokens in sorted order, then two passes over the nodes.
+//! The construction of a trie: one pass over the tokens in sorted order.
 //!
 //! Tokens are sorted by their first eight bytes as one integer, with the remaining bytes as a tie-break. Adjacent
-//! tokens share their longest common prefix, so the nodes arise in preorder. The passes over nodes need no pointers to
-//! parents: values of the path to a node are arrays by depth. In preorder, the entry before a node's depth is that of
-//! its parent; in the opposite order, the entry after its depth has collected the values of all of its children.
+//! tokens share their longest common prefix, so the nodes arise in preorder. Values that depend on the prefix of a node
+//! are computed when the node is made, and those that depend on its subtree when the last token below it is followed by
+//! another one. Until then they are on the path from the root, so no pass needs pointers to parents.
 
 use std::sync::OnceLock;
 
@@ -19,9 +19,24 @@ pub(crate) struct TrieBuilder {
     subtree_ends: Vec<u32>,
     token_starts: Vec<u32>,
     sorted_ids: Vec<TokenId>,
+    inner_nodes: Vec<u64>,
+    groups_below: Vec<ByteGroups>,
+    characters: CharacterIndex,
     /// The nodes from the root to that of the last token.
-    path: Vec<u32>,
+    path: Vec<OpenNode>,
     max_depth: usize,
+}
+
+/// A node whose subtree is not complete.
+#[derive(Debug)]
+struct OpenNode {
+    node: u32,
+    /// Number of characters that begin in the prefix.
+    characters: u16,
+    /// The end of the prefix.
+    character: Character,
+    /// The groups of the bytes below the node so far, with the flag if a prefix below it is not UTF-8.
+    groups: ByteGroups,
 }
 
 impl TrieBuilder {
@@ -33,13 +48,16 @@ impl TrieBuilder {
             subtree_ends: Vec::with_capacity(nodes + 1),
             token_starts: Vec::with_capacity(nodes + 2),
             sorted_ids: Vec::with_capacity(tokens),
-            path: vec![0],
+            inner_nodes: Vec::with_capacity(nodes / 64 + 1),
+            groups_below: Vec::with_capacity(nodes + 1),
+            characters: CharacterIndex {
+                whole: Vec::with_capacity(nodes / 64 + 1),
+                counts: Vec::with_capacity(nodes + 1),
+            },
+            path: Vec::new(),
             max_depth: 0,
         };
-        builder.bytes.push(0);
-        builder.depths.push(0);
-        builder.subtree_ends.push(0);
-        builder.token_starts.push(0);
+        builder.open(0, Character::Boundary, 0, 0);
         builder
     }
 
@@ -63,24 +81,56 @@ impl TrieBuilder {
     /// id. No token has more than 65,535 bytes.
     pub(crate) fn push(&mut self, shared: usize, suffix: &[u8], id: TokenId) {
         self.close(shared + 1);
-        // Tokens, nodes and lengths are within the maxima of `Vocabulary`.
-        let position = self.sorted_ids.len() as u32;
-        for (depth, &byte) in (shared + 1..).zip(suffix) {
-            self.path.push(self.bytes.len() as u32);
-            self.bytes.push(byte);
-            self.depths.push(depth as u16);
-            self.subtree_ends.push(0);
-            self.token_starts.push(position);
+        for &byte in suffix {
+            let (character, characters) = match self.path.last() {
+                Some(parent) => (parent.character.step(byte), parent.characters),
+                None => (Character::Boundary, 0),
+            };
+            let characters = characters + u16::from(!(0x80..0xc0).contains(&byte));
+            // The depth is at most the length of the token.
+            self.open(byte, character, characters, self.path.len() as u16);
         }
         self.max_depth = self.max_depth.max(shared + suffix.len());
         self.sorted_ids.push(id);
     }
 
+    /// Adds a node at the end of the path.
+    #[inline]
+    fn open(&mut self, byte: u8, character: Character, characters: u16, depth: u16) {
+        // Tokens and nodes are within the maxima of `Vocabulary`.
+        let node = self.bytes.len();
+        self.path.push(OpenNode { node: node as u32, characters, character, groups: ByteGroups::default() });
+        self.bytes.push(byte);
+        self.depths.push(depth);
+        self.subtree_ends.push(0);
+        self.token_starts.push(self.sorted_ids.len() as u32);
+        self.groups_below.push(ByteGroups::default());
+        self.characters.counts.push(characters);
+        if node % 64 == 0 {
+            self.inner_nodes.push(0);
+            self.characters.whole.push(0);
+        }
+        self.characters.whole[node >> 6] |= u64::from(character == Character::Boundary) << (node & 63);
+    }
+
     /// Ends the subtrees of all nodes on the path but the first `kept`.
+    #[inline]
     fn close(&mut self, kept: usize) {
         let end = self.bytes.len() as u32;
-        for node in self.path.drain(kept..) {
-            self.subtree_ends[node as usize] = end;
+        while self.path.len() > kept {
+            let Some(OpenNode { node, character, groups, .. }) = self.path.pop() else { break };
+            let index = node as usize;
+            self.subtree_ends[index] = end;
+            self.inner_nodes[index >> 6] |= u64::from(end > node + 1) << (index & 63);
+            let is_whole = character == Character::Boundary;
+            self.groups_below[index] = if is_whole { groups } else { groups.union(ByteGroups::broken()) };
+            if let Some(parent) = self.path.last_mut() {
+                let mut with_edge = groups.union(ByteGroups::of(self.bytes[index]));
+                if character == Character::Broken {
+                    with_edge = with_edge.union(ByteGroups::broken());
+                }
+                parent.groups = parent.groups.union(with_edge);
+            }
         }
     }
 
@@ -92,16 +142,13 @@ impl TrieBuilder {
         self.depths.shrink_to_fit();
         self.subtree_ends.shrink_to_fit();
         self.token_starts.shrink_to_fit();
-        let mut inner_nodes = vec![0; self.bytes.len().div_ceil(64)];
-        for (node, &end) in self.subtree_ends.iter().enumerate() {
-            inner_nodes[node >> 6] |= u64::from(end as usize > node + 1) << (node & 63);
-        }
-        let (characters, is_broken) = self.characters();
+        self.groups_below.shrink_to_fit();
+        self.characters.counts.shrink_to_fit();
         TokenTrie {
-            inner_nodes,
+            inner_nodes: self.inner_nodes,
             children: ChildTable::new(&self.bytes, &self.subtree_ends),
-            groups_below: self.groups_below(&characters, &is_broken),
-            characters,
+            groups_below: self.groups_below,
+            characters: self.characters,
             // The maximum depth is the length of a token.
             max_depth: self.max_depth as u16,
             edges: OnceLock::new(),
@@ -113,49 +160,6 @@ impl TrieBuilder {
             token_starts: self.token_starts,
             sorted_ids: self.sorted_ids,
         }
-    }
-
-    /// The characters of all prefixes, and the nodes whose prefixes are not the beginning of a text in UTF-8, as a
-    /// bitset.
-    fn characters(&self) -> (CharacterIndex, Vec<u64>) {
-        let mut index = CharacterIndex::default();
-        index.counts.reserve_exact(self.bytes.len());
-        index.whole = vec![0; self.bytes.len().div_ceil(64)];
-        let mut is_broken = index.whole.clone();
-        // By depth.
-        let mut path = vec![(Character::Boundary, 0_u16); self.max_depth + 1];
-        for (node, (&byte, &depth)) in self.bytes.iter().zip(&self.depths).enumerate() {
-            let depth = usize::from(depth);
-            if depth > 0 {
-                let (before, count) = path[depth - 1];
-                path[depth] = (before.step(byte), count + u16::from(!(0x80..0xc0).contains(&byte)));
-            }
-            let (character, count) = path[depth];
-            index.counts.push(count);
-            index.whole[node >> 6] |= u64::from(character == Character::Boundary) << (node & 63);
-            is_broken[node >> 6] |= u64::from(character == Character::Broken) << (node & 63);
-        }
-        (index, is_broken)
-    }
-
-    /// The groups of bytes below each node, with the flag for broken UTF-8 as in [`TokenTrie`].
-    fn groups_below(&self, characters: &CharacterIndex, is_broken: &[u64]) -> Vec<ByteGroups> {
-        let flag = |bits: &[u64], node: usize| bits[node >> 6] >> (node & 63) & 1 == 1;
-        let mut groups_below = vec![ByteGroups::default(); self.bytes.len()];
-        // By depth: the groups of all bytes on edges from nodes of the depth before it.
-        let mut path = vec![ByteGroups::default(); self.max_depth + 2];
-        for node in (0..self.bytes.len()).rev() {
-            let depth = usize::from(self.depths[node]);
-            let below = std::mem::take(&mut path[depth + 1]);
-            let mut with_edge = below.union(ByteGroups::of(self.bytes[node]));
-            if flag(is_broken, node) {
-                with_edge = with_edge.union(ByteGroups::broken());
-            }
-            path[depth] = path[depth].union(with_edge);
-            let is_whole = flag(&characters.whole, node);
-            groups_below[node] = if is_whole { below } else { below.union(ByteGroups::broken()) };
-        }
-        groups_below
     }
 }
 
