@@ -3,6 +3,9 @@
 import json
 import subprocess
 import sys
+from pathlib import Path
+
+from grammask import Grammar, Vocabulary
 
 OPTIONAL = {
     "lark", "llama_cpp", "mistral_common", "mlx", "opentelemetry", "pydantic", "sentencepiece", "sglang", "starlette",
@@ -27,6 +30,22 @@ def test_what_comes_with_the_package() -> None:
     modules = set(json.loads(run.stdout))
     assert modules & OPTIONAL == set()
     assert modules & {f"grammask.{name}" for name in LATE} == set()
+
+
+def test_a_grammar_from_files_needs_no_slow_module(tmp_path: Path) -> None:
+    vocabulary = Vocabulary([bytes([byte]) for byte in range(256)], eos=256, size=257)
+    vocabulary.save(tmp_path / "vocabulary")
+    Grammar.from_json_schema({"type": "integer"}).compile(vocabulary).save(tmp_path / "grammar")
+    code = (
+        "import json, sys; import numpy; before = set(sys.modules); import grammask; "
+        "vocabulary = grammask.Vocabulary.load(sys.argv[1]); "
+        "mask = grammask.CompiledGrammar.load(sys.argv[2], vocabulary).matcher().mask(); "
+        "print(json.dumps(sorted({*sys.modules} - before)))"
+    )
+    arguments = [sys.executable, "-c", code, str(tmp_path / "vocabulary"), str(tmp_path / "grammar")]
+    run = subprocess.run(arguments, capture_output=True, text=True, check=True)
+    slow = {"dataclasses", "hashlib", "inspect", "pathlib", "tempfile", "grammask.schemas"}
+    assert set(json.loads(run.stdout)) & slow == set()
 
 
 def test_late_names_are_there() -> None:

@@ -23,7 +23,6 @@ from grammask.compile_cache import CompileCache, default_compile_cache
 from grammask.errors import (
     BudgetTooSmall,
     DeadEnd,
-    Diagnostic,
     GrammarError,
     GrammarSemanticError,
     GrammarSyntaxError,
@@ -48,6 +47,7 @@ if TYPE_CHECKING:
     from grammask import templates as templates
     from grammask import tools as tools
     from grammask.ambiguity import Ambiguity, AmbiguityReport
+    from grammask.diagnostic import Diagnostic
     from grammask.language_models.values import generate
     from grammask.partial_objects import PartialJson, partial_json
     from grammask.readers.keyword_effects import KeywordEffect, keyword_effects
@@ -103,6 +103,7 @@ __all__ = [
 
 _IMPORTED_WHEN_USED = {
     **dict.fromkeys(("PartialJson", "partial_json"), "grammask.partial_objects"),
+    "Diagnostic": "grammask.diagnostic",
     "SchemaOptions": "grammask.schemas.options",
     **dict.fromkeys(("KeywordEffect", "keyword_effects"), "grammask.readers.keyword_effects"),
     "generate": "grammask.language_models.values",

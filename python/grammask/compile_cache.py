@@ -6,7 +6,6 @@ import os
 import threading
 import weakref
 from collections import OrderedDict, deque
-from dataclasses import dataclass
 from itertools import islice
 from typing import TYPE_CHECKING
 
@@ -29,11 +28,13 @@ _caches: weakref.WeakSet[CompileCache] = weakref.WeakSet()
 """All caches of this process. ``_ForkLocks`` keeps them consistent in a forked process."""
 
 
-@dataclass(slots=True)
 class _Entry:
-    compiled: CompiledGrammar
-    key_bytes: int
-    bytes: int = 0
+    __slots__ = ("bytes", "compiled", "key_bytes")
+
+    def __init__(self, compiled: CompiledGrammar, key_bytes: int) -> None:
+        self.compiled = compiled
+        self.key_bytes = key_bytes
+        self.bytes = 0
 
     def measure(self) -> None:
         self.bytes = self.key_bytes + self.compiled.memory_bytes

@@ -2,7 +2,21 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from grammask.diagnostic import Diagnostic as Diagnostic
+
+
+def __getattr__(name: str) -> Any:
+    """Imports the module of diagnostics with the first error: it needs ``dataclasses``."""
+    if name != "Diagnostic":
+        msg = f"module {__name__!r} has no attribute {name!r}"
+        raise AttributeError(msg)
+    from grammask.diagnostic import Diagnostic
+
+    globals()[name] = Diagnostic
+    return Diagnostic
 
 
 class VocabularyError(ValueError):
@@ -22,38 +36,6 @@ class VocabularyError(ValueError):
 
     def __str__(self) -> str:
         return str(self.args[0])
-
-
-@dataclass(frozen=True, slots=True)
-class Diagnostic:
-    """One error or warning about a grammar.
-
-    Attributes:
-        code: Stable identifier, for example ``"undefined-symbol"``.
-        severity: ``"error"`` or ``"warning"``.
-        message: One sentence.
-        location: Line and column in the text, both from 1, columns in characters; None without a location.
-        span: Byte offsets in the text of the grammar; None without a location.
-        found: The text at the location.
-        expected: Descriptions of texts that would be correct there.
-        help: A remedy.
-        rendered: All of this for display, with an excerpt of the text and a caret.
-        pointer: JSON pointer as a URI fragment (``#/properties/a``), for a location in a JSON document.
-    """
-
-    code: str
-    severity: str
-    message: str
-    location: tuple[int, int] | None
-    span: tuple[int, int] | None
-    found: str | None
-    expected: list[str]
-    help: str | None
-    rendered: str
-    pointer: str | None = None
-
-    def __str__(self) -> str:
-        return self.rendered
 
 
 class GrammarError(ValueError):

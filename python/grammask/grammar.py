@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from functools import cache
-from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 from grammask import _grammask
@@ -178,6 +177,8 @@ class Grammar(GrammarAlgebra, GrammarReaders):
         """
         compiled = self._compiled(vocabulary, end, limits, finite=finite, cache=cache)
         if masks is not None:
+            from pathlib import Path  # Takes as long as a quarter of the package.
+
             compiled.add_masks(self.digest(), Path(masks).read_bytes())
         return compiled
 

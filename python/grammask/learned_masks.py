@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import os
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from grammask.errors import DeadEnd
@@ -80,7 +79,9 @@ def write_whole(path: str | os.PathLike[str], content: bytes) -> None:
     Raises:
         OSError: It cannot be written.
     """
-    import tempfile  # Takes as long as a tenth of the package, and only writers need it.
+    # Take as long as a third of the package, and only writers need them.
+    import tempfile
+    from pathlib import Path
 
     target = Path(path)
     descriptor, unfinished = tempfile.mkstemp(prefix=f".{target.name}.", dir=target.parent)

@@ -1,20 +1,20 @@
 """Sources of grammars as bytes, for files of compiled grammars.
 
 Reading does not unpickle: a file can only make values of the built-in types below, parts, options of schemas, and the
-dataclasses in ``_MODULES``. The encoding is a list of records in JSON. A record has a kind, and refers to earlier
+classes in ``_MODULES``. The encoding is a list of records in JSON. A record has a kind, and refers to earlier
 records by number, so no function recurses, and the last record is the source. Limits are not part of it.
 """
 
 from __future__ import annotations
 
 import json
-from dataclasses import fields, is_dataclass
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from grammask import _grammask
 from grammask.composition import Part
 from grammask.errors import GrammarError
+from grammask.frozen_values import FrozenValue
 
 if TYPE_CHECKING:
     from grammask._grammask import Limits
@@ -26,15 +26,15 @@ _MODULES = {
     "ChoicesSource": "grammask.readers.choices",
     "EncodedSource": "grammask.readers.encoded",
     "GbnfSource": "grammask.readers.gbnf",
-    "JsonSchemaSource": "grammask.readers.json_schema",
+    "JsonSchemaSource": "grammask.readers.schema_sources",
     "KbnfSource": "grammask.readers.kbnf",
     "LarkDefinition": "grammask.lark_grammars.loading",
     "LarkSource": "grammask.readers.lark",
     "LlguidanceLarkSource": "grammask.llguidance_grammars.source",
     "RegexSource": "grammask.readers.regex",
-    "StringSchemaSource": "grammask.readers.json_schema",
+    "StringSchemaSource": "grammask.readers.schema_sources",
 }
-"""The modules of the dataclasses of which sources consist."""
+"""The modules of the classes of which sources consist."""
 
 _SCALARS = (type(None), bool, int, str)
 """The types of values that JSON has."""
@@ -109,8 +109,8 @@ def _inner(value: Any) -> tuple[Any, ...]:
         return (value.arguments, *value.parts)
     if isinstance(value, _grammask.SchemaOptions):
         return tuple(_options(value).values())
-    if is_dataclass(value):
-        return tuple(getattr(value, field.name) for field in fields(value) if field.name != _LIMITS)
+    if isinstance(value, FrozenValue):
+        return tuple(getattr(value, name) for name in value.fields if name != _LIMITS)
     return ()
 
 
@@ -153,9 +153,8 @@ def _value(kind: str, rest: list[Any], values: list[Any], limits: Limits | None)
         case "SchemaOptions", [list(names), *numbers]:
             return _grammask.SchemaOptions(**dict(zip(names, _referred(numbers, values), strict=True)))
     made = _class(kind)
-    names = [field.name for field in fields(made)]
-    given = dict(zip((name for name in names if name != _LIMITS), _referred(rest, values), strict=True))
-    if _LIMITS in names:
+    given = dict(zip((name for name in made.fields if name != _LIMITS), _referred(rest, values), strict=True))
+    if _LIMITS in made.fields:
         given[_LIMITS] = limits
     return made(**given)
 

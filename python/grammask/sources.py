@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import fields, is_dataclass
-from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Protocol, TypeAlias
+
+from grammask.frozen_values import FrozenValue
 
 if TYPE_CHECKING:
     from grammask import _grammask
@@ -17,9 +18,9 @@ EngineGrammar: TypeAlias = "_grammask.Grammar | _grammask.LexedGrammar"
 class Source(Protocol):
     """The text and the options that a reader made a grammar from.
 
-    A reader defines a frozen dataclass with slots. Equal sources build equal grammars, so a source is a key of the
-    compile cache, and a pickled grammar is its source. Limits are fields that neither compare nor print: they decide
-    whether a grammar is built, not which one.
+    A reader defines a :class:`FrozenValue`. Equal sources build equal grammars, so a source is a key of the compile
+    cache, and a pickled grammar is its source. Limits neither compare nor print: they decide whether a grammar is
+    built, not which one.
     """
 
     def build(self) -> EngineGrammar:
@@ -55,10 +56,10 @@ class SourceKey:
 
     def __len__(self) -> int:
         """Returns the number of characters and bytes in the texts of the source: the cache counts them as memory."""
-        source: Any = self._source
-        if not is_dataclass(source):
+        source: object = self._source
+        if not isinstance(source, FrozenValue):
             return 0
-        return sum(_text_length(getattr(source, field.name)) for field in fields(source))
+        return sum(_text_length(getattr(source, name)) for name in source.fields)
 
 
 def _text_length(value: object) -> int:

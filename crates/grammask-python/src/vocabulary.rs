@@ -210,8 +210,7 @@ pub(crate) fn open_vocabulary(py: Python<'_>, path: PathBuf) -> PyResult<PyVocab
 }
 
 fn read_vocabulary(vocabulary: Result<Vocabulary, SavedVocabularyError>) -> PyResult<PyVocabulary> {
-    let vocabulary =
-        vocabulary.map_err(|error| coded_vocabulary_error(error.code(), error.to_string()))?;
+    let vocabulary = vocabulary.map_err(|error| coded_vocabulary_error(error.code(), error.to_string()))?;
     populate_pages();
     reset_freed_bytes();
     Ok(PyVocabulary::of(Arc::new(vocabulary)))

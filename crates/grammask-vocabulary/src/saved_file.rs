@@ -65,6 +65,14 @@ impl<'a> ByteReader<'a> {
         self.0.is_empty()
     }
 
+    /// The next 16 bytes, or all that are left and zeros, the first one in the lowest bits. They stay unread.
+    pub(crate) fn peek_16(&self) -> u128 {
+        match self.0.first_chunk() {
+            Some(next) => u128::from_le_bytes(*next),
+            None => self.0.iter().rev().fold(0, |all, &byte| all << 8 | u128::from(byte)),
+        }
+    }
+
     /// The next `length` bytes.
     pub fn take(&mut self, length: usize) -> Option<&'a [u8]> {
         let (taken, remaining) = self.0.split_at_checked(length)?;

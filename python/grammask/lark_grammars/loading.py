@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, cast, get_args
 
+from grammask.frozen_values import FrozenValue
 from grammask.lark_grammars.errors import invalid, unsupported
 from grammask.lark_grammars.follow_sets import FollowPairs
 from grammask.lark_grammars.lexical_rules import with_lexical_rules
@@ -27,8 +27,7 @@ ProductionTuple: TypeAlias = tuple[str, tuple[str, ...], int]
 """A production for the engine: left side, right side, priority."""
 
 
-@dataclass(frozen=True, slots=True)
-class LarkDefinition:
+class LarkDefinition(FrozenValue):
     """A loaded grammar.
 
     Attributes:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from grammask.frozen_values import FrozenValue
 from grammask.llguidance_grammars.translation import llguidance_grammar
 
 if TYPE_CHECKING:
@@ -15,8 +15,7 @@ if TYPE_CHECKING:
 __all__ = ["LlguidanceLarkSource"]
 
 
-@dataclass(frozen=True, slots=True)
-class LlguidanceLarkSource:
+class LlguidanceLarkSource(FrozenValue):
     """A text in llguidance's dialect of Lark.
 
     Attributes:
@@ -29,7 +28,7 @@ class LlguidanceLarkSource:
     text: str
     named: tuple[tuple[str, str | Part], ...] = ()
     keeps_stops: bool = False
-    limits: Limits | None = field(default=None, compare=False, repr=False)
+    limits: Limits | None = None
 
     def build(self) -> _grammask.Grammar:
         """Builds the grammar.

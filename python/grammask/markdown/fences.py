@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import functools
 import re
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from grammask import composition
@@ -23,9 +23,9 @@ from grammask.composition import Part
 from grammask.errors import GrammarSemanticError
 from grammask.lark_grammars.errors import unsupported
 from grammask.readers.encoded import EncodedSource
-from grammask.readers.json_schema import JsonSchemaSource
 from grammask.readers.lark import LarkSource, bundled_source
 from grammask.readers.regex import RegexSource
+from grammask.readers.schema_sources import JsonSchemaSource
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -192,7 +192,7 @@ def _with_pattern_of_white_space(source: JsonSchemaSource) -> JsonSchemaSource:
     if not bound:
         return source
     keywords |= {"max_whitespace": None, "whitespace_pattern": f"[ \\t\\n\\r]{{0,{bound}}}"}
-    return replace(source, options=SchemaOptions(*arguments, **keywords))
+    return source.replace(options=SchemaOptions(*arguments, **keywords))
 
 
 def _coded(source: Source, fence: Fence) -> Part:
@@ -234,9 +234,8 @@ class _BlockLexemes:
             known_empty = None if known_empty is None else False
         definition = source.definition
         productions = (*definition.productions, ("__block", tuple(symbols), 0))
-        definition = replace(definition, terminals=(*own, *definition.terminals), productions=productions)
-        return replace(
-            source,
+        definition = definition.replace(terminals=(*own, *definition.terminals), productions=productions)
+        return source.replace(
             definition=definition,
             start="__block",
             beginning=f"{opening}\n".encode(),

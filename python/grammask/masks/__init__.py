@@ -7,8 +7,7 @@ from __future__ import annotations
 
 import os
 import sys
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -41,8 +40,7 @@ def allocate_mask(rows: int, vocab_size: int) -> npt.NDArray[np.int32]:
     return np.zeros((rows, -(-vocab_size // 32)), dtype=np.int32)
 
 
-@dataclass(frozen=True, slots=True)
-class _Effects:
+class _Effects(NamedTuple):
     """The arrays into which :func:`apply_mask` writes the effects of the masks, one element per masked row."""
 
     mass: Any

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from grammask import _grammask
+from grammask.frozen_values import FrozenValue
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -15,8 +15,7 @@ if TYPE_CHECKING:
 __all__ = ["ChoicesSource", "choices_source"]
 
 
-@dataclass(frozen=True, slots=True)
-class ChoicesSource:
+class ChoicesSource(FrozenValue):
     """A list of texts.
 
     Attributes:
@@ -25,7 +24,7 @@ class ChoicesSource:
     """
 
     texts: tuple[bytes, ...]
-    limits: Limits | None = field(default=None, compare=False, repr=False)
+    limits: Limits | None = None
 
     def build(self) -> _grammask.Grammar:
         """Builds the grammar.

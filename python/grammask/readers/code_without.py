@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from grammask import composition
@@ -47,8 +46,8 @@ def code_without_pattern(source: Source, pattern: str) -> Part:
     ):
         highest = max((terminal[4] for terminal in source.definition.terminals), default=0) + 1
         word = ("__EXCLUDED_WORD", "regex", f"(?s:.)*(?:{pattern})", "", highest, "refused")
-        definition = replace(source.definition, terminals=(word, *source.definition.terminals))
-        return Part.of_source(replace(source, definition=definition))
+        definition = source.definition.replace(terminals=(word, *source.definition.terminals))
+        return Part.of_source(source.replace(definition=definition))
     if isinstance(source, RegexSource) and source.syntax == "rust":
         return composition.difference(source.pattern, [f"(?s:.)*(?:{pattern})(?s:.)*"])
     message = "it cannot be excluded that the code of a parameter contains the end of the parameter"

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal, TypeAlias
+
+from grammask.frozen_values import FrozenValue
 
 if TYPE_CHECKING:
     from grammask._grammask import Limits
@@ -22,8 +23,7 @@ Spellings: TypeAlias = Literal["any", "canonical"]
 _LINE_PREFIXES: dict[str, str] = {"indented": "    ", "block-quote": "> "}
 
 
-@dataclass(frozen=True, slots=True)
-class EncodedSource:
+class EncodedSource(FrozenValue):
     """A grammar through an encoding.
 
     Attributes:
@@ -40,7 +40,7 @@ class EncodedSource:
     spellings: Spellings
     quote: str
     prefix: str
-    limits: Limits | None = field(default=None, compare=False, repr=False)
+    limits: Limits | None = None
 
     def build(self) -> EngineGrammar:
         """Builds the grammar.

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal
 
 from grammask import _grammask
 from grammask.composition import Part
+from grammask.frozen_values import FrozenValue
 
 if TYPE_CHECKING:
     from grammask._grammask import Limits
@@ -16,8 +16,7 @@ if TYPE_CHECKING:
 __all__ = ["GbnfSource", "gbnf_source", "xgrammar_ebnf_part", "xgrammar_ebnf_source"]
 
 
-@dataclass(frozen=True, slots=True)
-class GbnfSource:
+class GbnfSource(FrozenValue):
     """A text in GBNF.
 
     Attributes:
@@ -34,7 +33,7 @@ class GbnfSource:
     dialect: Literal["llama.cpp", "xgrammar"] = "llama.cpp"
     lexer: Lexer | None = None
     parser: Parser | None = None
-    limits: Limits | None = field(default=None, compare=False, repr=False)
+    limits: Limits | None = None
 
     def build(self) -> EngineGrammar:
         """Builds the grammar.

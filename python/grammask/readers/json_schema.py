@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from grammask import _grammask
 from grammask.composition import Part
+from grammask.readers.schema_sources import JsonSchemaSource, StringSchemaSource
 from grammask.schemas.embedded_options import with_embedded_options
 from grammask.schemas.json_text import schema_text
 from grammask.schemas.options import SchemaOptions, with_keywords
@@ -17,72 +16,18 @@ if TYPE_CHECKING:
 
     from typing_extensions import Unpack
 
+    from grammask import _grammask
     from grammask._grammask import Limits
     from grammask.readers.content import ContentParts
     from grammask.schemas.json_text import Schema
     from grammask.schemas.options import ContentGrammars, ContentKeywords, SchemaKeywords
-    from grammask.sources import EngineGrammar
 
 __all__ = [
-    "JsonSchemaSource",
-    "StringSchemaSource",
     "json_schema_part",
     "json_schema_source",
     "string_schema_part",
     "string_schema_source",
 ]
-
-
-@dataclass(frozen=True, slots=True, repr=False)
-class _SchemaSource:
-    """A JSON Schema.
-
-    Attributes:
-        text: The schema as JSON.
-        options: The options of the engine, with the documents that the schema refers to.
-        content: The grammars of the contents of strings.
-        limits: Budgets for reading.
-    """
-
-    text: str
-    options: _grammask.SchemaOptions
-    content: ContentParts = ()
-    limits: Limits | None = field(default=None, compare=False)
-
-    def __repr__(self) -> str:
-        options = self.options.__getnewargs_ex__()[1]
-        return f"{type(self).__name__}({self.text!r}, {options}, {self.content})"
-
-    def _content_grammars(self) -> list[tuple[str, EngineGrammar]]:
-        return [(name, part.build()) for name, part in self.content]
-
-
-@dataclass(frozen=True, slots=True, repr=False)
-class JsonSchemaSource(_SchemaSource):
-    """A JSON Schema whose values are written as JSON."""
-
-    def build(self) -> _grammask.Grammar:
-        """Builds the grammar.
-
-        Raises:
-            GrammarError: As of :meth:`grammask.Grammar.from_json_schema`.
-        """
-        content = self._content_grammars()
-        return _grammask.json_schema_grammar(self.text, self.options, content, self.limits)
-
-
-@dataclass(frozen=True, slots=True, repr=False)
-class StringSchemaSource(_SchemaSource):
-    """A JSON Schema whose strings are written as they are, without quotes and escapes."""
-
-    def build(self) -> _grammask.Grammar:
-        """Builds the grammar.
-
-        Raises:
-            GrammarError: As of :meth:`grammask.Grammar.from_string_schema`.
-        """
-        content = self._content_grammars()
-        return _grammask.plain_text_grammar(self.text, self.options, content, self.limits)
 
 
 def _content_parts(

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from grammask import _grammask
+from grammask.frozen_values import FrozenValue
 
 if TYPE_CHECKING:
     from grammask._grammask import Limits
@@ -15,8 +15,7 @@ if TYPE_CHECKING:
 __all__ = ["KbnfSource", "kbnf_source"]
 
 
-@dataclass(frozen=True, slots=True)
-class KbnfSource:
+class KbnfSource(FrozenValue):
     """A text in KBNF.
 
     Attributes:
@@ -31,7 +30,7 @@ class KbnfSource:
     start: str
     lexer: Lexer | None = None
     parser: Parser | None = None
-    limits: Limits | None = field(default=None, compare=False, repr=False)
+    limits: Limits | None = None
 
     def build(self) -> EngineGrammar:
         """Builds the grammar.

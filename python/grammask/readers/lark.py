@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import functools
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from grammask import _grammask
+from grammask.frozen_values import FrozenValue
 from grammask.lark_grammars import (
     bundled,
     lark_definition,
@@ -27,8 +27,7 @@ if TYPE_CHECKING:
 __all__ = ["LarkSource", "LexicalRules", "bundled_source", "lark_source"]
 
 
-@dataclass(frozen=True, slots=True)
-class LexicalRules:
+class LexicalRules(FrozenValue):
     """The names of lexical rules.
 
     Attributes:
@@ -40,8 +39,7 @@ class LexicalRules:
     ignored: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class LarkSource:
+class LarkSource(FrozenValue):
     """A grammar that the lark library has loaded, with everything that it imports.
 
     Attributes:
@@ -62,10 +60,12 @@ class LarkSource:
     parser: Parser
     lexer: Lexer
     indentation: IndentationTuple | None
-    text: str = field(compare=False, repr=False)
-    limits: Limits | None = field(default=None, compare=False, repr=False)
+    text: str
+    limits: Limits | None = None
     beginning: bytes = b""
-    known_empty: bool | None = field(default=None, compare=False, repr=False)
+    known_empty: bool | None = None
+
+    uncompared = FrozenValue.uncompared | {"text", "known_empty"}
 
     def build(self) -> _grammask.LexedGrammar:
         """Builds the grammar.

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal
 
 from grammask import _grammask
 from grammask.composition import Part
+from grammask.frozen_values import FrozenValue
 
 if TYPE_CHECKING:
     from grammask._grammask import Limits
@@ -14,8 +14,7 @@ if TYPE_CHECKING:
 __all__ = ["RegexSource", "regex_part"]
 
 
-@dataclass(frozen=True, slots=True)
-class RegexSource:
+class RegexSource(FrozenValue):
     """A regular expression.
 
     Attributes:
@@ -26,7 +25,7 @@ class RegexSource:
 
     pattern: str
     syntax: Literal["rust", "ecma"] = "rust"
-    limits: Limits | None = field(default=None, compare=False, repr=False)
+    limits: Limits | None = None
 
     def build(self) -> _grammask.Grammar:
         """Builds the grammar.

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import threading
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from grammask import _grammask
@@ -86,6 +85,8 @@ class Vocabulary(_grammask.Vocabulary):
         Raises:
             OSError: The file cannot be read.
         """
+        from pathlib import Path  # Takes as long as a quarter of the package.
+
         with Path(path).open("rb") as file:
             return file.read(len(_SAVED_MAGIC)) == _SAVED_MAGIC
 

@@ -14,8 +14,11 @@
 
 use std::fmt;
 
+use super::token_texts::TextBeginning;
 use crate::trie::{TrieBuilder, shared_prefix};
-use crate::{ByteReader, FrameDefect, TokenId, TokenTexts, Vocabulary, VocabularyError, WordHash, framed, unframed};
+use crate::{
+    ByteReader, FrameDefect, TokenId, TokenTexts, Vocabulary, VocabularyError, WordHash, framed, unframed,
+};
 
 /// The magic bytes at the start of a file.
 const MAGIC: &[u8; 8] = b"gmskvoc\n";
@@ -183,6 +186,7 @@ impl VocabularyReader<'_> {
         let mut trie = TrieBuilder::with_capacity(records.len(), self.0.remaining());
         let mut texts = TokenTexts::textless(id_count);
         let mut text = Vec::new();
+        let mut beginning = TextBeginning::default();
         let mut previous = None;
         for batch in records.chunks(READ_AHEAD) {
             if batch.iter().any(|&record| texts.get(SavedToken::new(record).id as usize).is_some()) {
@@ -190,6 +194,7 @@ impl VocabularyReader<'_> {
             }
             for &record in batch {
                 let SavedToken { shared, length, id } = SavedToken::new(record);
+                let ahead = self.0.peek_16();
                 let suffix = self.0.take(length.checked_sub(shared)?)?;
                 let is_ascending = match (suffix.first(), text.get(shared..)?) {
                     (Some(byte), [before, ..]) => byte > before,
@@ -202,7 +207,8 @@ impl VocabularyReader<'_> {
                 }
                 text.truncate(shared);
                 text.extend_from_slice(suffix);
-                texts.set(id as usize, &text)?;
+                beginning = beginning.followed_by(shared, ahead, suffix.len());
+                texts.set(id as usize, &text, beginning)?;
                 trie.push(shared, suffix, TokenId(id));
                 previous = Some(id);
             }

@@ -1,0 +1,76 @@
+"""Frozen values with named fields: the sources of grammars, and what they consist of.
+
+Dataclasses would do, but the module ``dataclasses`` imports ``inspect`` and compiles methods for each class, which
+takes longer than importing the rest of the package.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, ClassVar
+
+if TYPE_CHECKING:
+    from typing import NoReturn
+
+    from typing_extensions import Self, dataclass_transform
+else:
+
+    def dataclass_transform(**_: bool) -> Any:
+        """Returns a decorator that changes nothing: only type checkers read it."""
+        return lambda decorated: decorated
+
+
+__all__ = ["FrozenValue"]
+
+
+@dataclass_transform(frozen_default=True)
+class FrozenValue:
+    """A value whose class annotates its fields, after those of its base class; a field may have a default.
+
+    >>> class Point(FrozenValue):
+    ...     x: int
+    ...     y: int = 0
+    >>> Point(1), Point(1) == Point(x=1, y=0), Point(1).replace(y=2)
+    (Point(x=1, y=0), True, Point(x=1, y=2))
+    """
+
+    fields: ClassVar[tuple[str, ...]] = ()
+    """The names of the fields, in order."""
+
+    uncompared: ClassVar[frozenset[str]] = frozenset({"limits"})
+    """The fields that neither compare nor print: they decide whether a value can be used, not which one it is."""
+
+    def __init_subclass__(cls) -> None:
+        cls.fields = (*cls.fields, *(name for name in cls.__annotations__ if name not in cls.fields))
+
+    def __init__(self, *values: Any, **keywords: Any) -> None:
+        given = {**dict(zip(self.fields, values, strict=False)), **keywords}
+        is_once = len(given) == len(values) + len(keywords) and given.keys() <= set(self.fields)
+        if not is_once or not all(name in given or hasattr(self, name) for name in self.fields):
+            msg = f"{type(self).__name__} has the fields {', '.join(self.fields)}"
+            raise TypeError(msg)
+        self.__dict__.update(given)
+
+    def replace(self, **changes: Any) -> Self:
+        """Returns the value with other fields."""
+        return type(self)(**{**{name: getattr(self, name) for name in self.fields}, **changes})
+
+    def _compared(self) -> dict[str, Any]:
+        return {name: getattr(self, name) for name in self.fields if name not in self.uncompared}
+
+    def __eq__(self, other: object) -> bool:
+        return type(self) is type(other) and self._compared() == other._compared()
+
+    def __hash__(self) -> int:
+        return hash(tuple(self._compared().values()))
+
+    def __repr__(self) -> str:
+        fields = (f"{name}={value!r}" for name, value in self._compared().items())
+        return f"{type(self).__qualname__}({', '.join(fields)})"
+
+    def __setattr__(self, name: str, value: object) -> NoReturn:
+        msg = f"{type(self).__name__} is immutable: cannot set {name!r}"
+        raise AttributeError(msg)
+
+    def __delattr__(self, name: str) -> NoReturn:
+        msg = f"{type(self).__name__} is immutable: cannot delete {name!r}"
+        raise AttributeError(msg)
