@@ -106,7 +106,7 @@ impl TrieBuilder {
         self.token_starts.push(self.sorted_ids.len() as u32);
         self.groups_below.push(ByteGroups::default());
         self.characters.counts.push(characters);
-        if node % 64 == 0 {
+        if node >> 6 == self.inner_nodes.len() {
             self.inner_nodes.push(0);
             self.characters.whole.push(0);
         }
