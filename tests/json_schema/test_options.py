@@ -321,7 +321,10 @@ def test_a_schema_carries_options() -> None:
         ({"x-grammask": {"key_order": "x"}}, r'key_order="x" is not.*\n  at #/x-grammask/key_order'),
         ({"x-grammask": {"limits": 1}}, r"no option `limits`.*\n  at #/x-grammask/limits"),
         ({"x-grammask": {"resolver": 1}}, "no option `resolver`"),
-        ({"x-grammask": {"unique_names": "yes"}}, "at #/x-grammask/unique_names"),
+        (
+            {"x-grammask": {"unique_names": "yes"}},
+            r"not one of 'counted', True and False\n  at #/x-grammask/unique_names",
+        ),
         ({"x-grammask": {"separators": 1}}, r"at #/x-grammask/separators"),
         ({"x-grammask": {"max_whitespace": True}}, "max_whitespace=True is no integer"),
         ({"x-grammask": {"indent": 2, "separators": [",", ":"]}}, "exclude each other"),

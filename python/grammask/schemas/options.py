@@ -24,7 +24,7 @@ if TYPE_CHECKING:
         indent: int | None
         separators: tuple[str, str] | None
         key_order: KeyOrder
-        unique_names: bool
+        unique_names: UniqueNames
         escapes: Escapes
         ensure_ascii: bool | None
         numbers: Numbers
@@ -55,6 +55,7 @@ KeyOrder: TypeAlias = Literal["declared", "any"]
 Escapes: TypeAlias = Literal["natural", "any", "ascii", "raw"]
 ContentKeywords: TypeAlias = Literal["annotation", "enforce"]
 Numbers: TypeAlias = Literal["natural", "any", "plain"]
+UniqueNames: TypeAlias = "bool | Literal['counted']"
 Whitespace: TypeAlias = str
 """``"natural"``, ``"flexible"``, ``"compact"``, or :data:`REGEX` and a regular expression."""
 
@@ -99,8 +100,11 @@ class SchemaOptions:
         separators: As of ``json.dumps``: exactly these between items and after names. Takes precedence over
             ``whitespace``.
         key_order: ``"declared"``: the declared names in their order, then all others. ``"any"``: any order.
-        unique_names: Whether an object has no name twice, compared decoded. If False, names that the schema does not
-            declare may be repeated. Costs a state for each name that was read.
+        unique_names: Whether an object has no name twice, compared decoded. Names that the schema declares never occur
+            twice. ``"counted"``: nor do others where the value that remains when a reader drops all but the last of
+            equal names might be invalid: under ``minProperties``, where some member must have a certain value (``not``,
+            ``if`` and ``else``), and in unique items. True: no name, which costs a state for each name that was read.
+            False: other names may be repeated anywhere.
         escapes: The characters that may be escaped. ``"natural"``: those that JSON requires, and optionally those
             outside ASCII. ``"any"``: all. ``"ascii"``: those outside ASCII must be. ``"raw"``: those outside ASCII
             must not be.
@@ -138,7 +142,7 @@ class SchemaOptions:
     indent: int | None = None
     separators: tuple[str, str] | None = None
     key_order: KeyOrder = "declared"
-    unique_names: bool = False
+    unique_names: UniqueNames = "counted"
     escapes: Escapes = "natural"
     ensure_ascii: bool | None = None
     numbers: Numbers = "natural"
@@ -188,7 +192,7 @@ class SchemaOptions:
             separators=self.separators,
             indent=self.indent,
             key_order=self.key_order,
-            unique_names=self.unique_names,
+            unique_names=_unique_names(self.unique_names),
             escapes=escapes,
             numbers=self.numbers,
             on_unsupported=self.on_unsupported,
@@ -215,6 +219,20 @@ def with_keywords(options: SchemaOptions | None, keywords: Any) -> SchemaOptions
     if not keywords:
         return options or _DEFAULT
     return SchemaOptions(**keywords) if options is None else replace(options, **keywords)
+
+
+def _unique_names(unique_names: Any) -> str:
+    """Returns the name that the engine has for a value of ``unique_names``.
+
+    Raises:
+        ValueError: There is no such value.
+    """
+    if isinstance(unique_names, bool):
+        return "all" if unique_names else "declared"
+    if unique_names != "counted":
+        msg = f"unique_names={unique_names!r} is not one of 'counted', True and False"
+        raise ValueError(msg)
+    return "counted"
 
 
 def _whitespace_pattern(whitespace: Any) -> str | None:
