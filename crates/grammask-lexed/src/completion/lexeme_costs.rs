@@ -151,7 +151,8 @@ impl LexemeCosts {
                 for &byte in bytes {
                     commit.push(lexer.step(configuration, byte)?.commit);
                 }
-                id = *commits.entry(commit.into()).or_insert_with_key(|commit: &Box<[_]>| {
+                let commit: Box<[_]> = commit.into();
+                id = *commits.entry(commit).or_insert_with_key(|commit| {
                     commit_list.push(commit.clone());
                     commit_list.len() - 1
                 });
