@@ -131,7 +131,8 @@ class SchemaOptions:
         strict: Whether a schema outside OpenAI's strict subset is an error.
 
     Raises:
-        TypeError: A number is no integer, ``excludes`` is no list of texts, or a grammar of contents is none.
+        TypeError: A number is no integer, a flag no bool, a choice no text, ``excludes`` no list of texts, or a grammar
+            of contents is none.
         ValueError: An option has no such value, or contradicts another.
         GrammarError: The expression of white space is malformed, or matches more than white space.
     """
@@ -158,6 +159,14 @@ class SchemaOptions:
     _engine_options: _grammask.SchemaOptions = field(init=False, compare=False, repr=False)
 
     def __post_init__(self) -> None:
+        for name in _FLAGS:
+            _check_type(name, getattr(self, name), bool, "neither True nor False")
+        for name in _NAMED_CHOICES:
+            _check_type(name, getattr(self, name), str, "no text")
+        if self.draft is not None:
+            _check_type("draft", self.draft, str, "no text")
+        if self.ensure_ascii is not None:
+            _check_type("ensure_ascii", self.ensure_ascii, bool, "neither True nor False")
         pattern = _whitespace_pattern(self.whitespace)
         if pattern is not None and self.max_whitespace is not None:
             msg = "max_whitespace and an expression of white space exclude each other"
@@ -278,6 +287,16 @@ def _checked_words(words: Sequence[str]) -> tuple[str, ...]:
         msg = "every text contains the empty text"
         raise ValueError(msg)
     return tuple(sorted(set(words)))
+
+
+_FLAGS = ("unique_names", "formats", "openapi_nullable", "strict")
+_NAMED_CHOICES = ("key_order", "escapes", "numbers", "on_unsupported", "content")
+
+
+def _check_type(name: str, value: Any, kind: type, otherwise: str) -> None:
+    if not isinstance(value, kind):
+        msg = f"{name}={value!r} is {otherwise}"
+        raise TypeError(msg)
 
 
 def _check_count(name: str, value: Any) -> None:
