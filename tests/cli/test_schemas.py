@@ -149,7 +149,7 @@ def test_check_for_other_engines(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (("--option", "indent=-1"), "indent=-1 is not between 0 and 4294967295"),
+        (("--option", "indent=-1"), "indent=-1 is not between 0 and 64"),
         (("--option", "ensure_ascii=False"), "ensure_ascii='False' is neither True nor False"),
         (("--option", "key_order=null"), "key_order=None is no text"),
         (("--start", "value"), "--start is for grammars: a schema has no start symbol"),

@@ -76,6 +76,9 @@ REGEX = "regex:"
 FLEXIBLE_WHITESPACE = 32
 """The default bound of flexible white space, in characters."""
 
+MAX_INDENT = 64
+"""The largest ``indent``: the automata of line ends have a state for each space of the deepest level."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SchemaOptions:
@@ -96,7 +99,8 @@ class SchemaOptions:
             ``"compact"``: none. ``"regex:..."``: what the expression, in the syntax of the Rust crate ``regex``,
             matches as a whole at each place: ``"regex:[ ]?"``.
         max_whitespace: The bound of ``"flexible"`` in characters, 32 if None. A bound alone chooses ``"flexible"``.
-        indent: As of ``json.dumps``: every member on a line of its own. Takes precedence over ``whitespace``.
+        indent: As of ``json.dumps``: every member on a line of its own, up to 64 spaces per level. Takes precedence over
+            ``whitespace``.
         separators: As of ``json.dumps``: exactly these between items and after names. Takes precedence over
             ``whitespace``.
         key_order: ``"declared"``: the declared names in their order, then all others. ``"any"``: any order.
@@ -183,7 +187,7 @@ class SchemaOptions:
         elif self.whitespace == "flexible" and max_whitespace is None:
             max_whitespace = FLEXIBLE_WHITESPACE
         if self.indent is not None:
-            _check_count("indent", self.indent)
+            _check_count("indent", self.indent, MAX_INDENT)
         if self.ensure_ascii is not None and self.escapes != "natural":
             msg = "ensure_ascii and escapes exclude each other"
             raise ValueError(msg)
@@ -289,7 +293,7 @@ def _checked_words(words: Sequence[str]) -> tuple[str, ...]:
     return tuple(sorted(set(words)))
 
 
-_FLAGS = ("unique_names", "formats", "openapi_nullable", "strict")
+_FLAGS = ("formats", "openapi_nullable", "strict")
 _NAMED_CHOICES = ("key_order", "escapes", "numbers", "on_unsupported", "content")
 
 
@@ -299,12 +303,12 @@ def _check_type(name: str, value: Any, kind: type, otherwise: str) -> None:
         raise TypeError(msg)
 
 
-def _check_count(name: str, value: Any) -> None:
+def _check_count(name: str, value: Any, most: int = 2**32 - 1) -> None:
     if not isinstance(value, int) or isinstance(value, bool):
         msg = f"{name}={value!r} is no integer"
         raise TypeError(msg)
-    if not 0 <= value < 1 << 32:
-        msg = f"{name}={value} is not between 0 and 4294967295"
+    if not 0 <= value <= most:
+        msg = f"{name}={value} is not between 0 and {most}"
         raise ValueError(msg)
 
 
