@@ -854,7 +854,7 @@ class SchemaOptions:
         separators: tuple[str, str] | None,
         indent: int | None,
         key_order: str,
-        unique_names: bool,
+        unique_names: str,
         escapes: str,
         numbers: str,
         on_unsupported: str,

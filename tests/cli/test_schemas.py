@@ -144,3 +144,26 @@ def test_check_for_other_engines(tmp_path: Path) -> None:
     schema.write_text('{"type": "array", "items": {"type": "integer"}}', "utf-8")
     assert "enforces all keywords" in run("check", str(schema), "--for", "xgrammar")
     assert "nothing is known of 'other'" in run("check", str(schema), "--for", "other", status=1)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("--option", "indent=-1"), "indent=-1 is not between 0 and 64"),
+        (("--option", "ensure_ascii=False"), "ensure_ascii='False' is neither True nor False"),
+        (("--option", "key_order=null"), "key_order=None is no text"),
+        (("--start", "value"), "--start is for grammars: a schema has no start symbol"),
+    ],
+)
+@pytest.mark.parametrize("command", ["check", "mask"])
+def test_options_that_a_schema_cannot_have(
+    file: Any, command: str, arguments: tuple[str, ...], message: str
+) -> None:
+    assert message in run(command, file("s.json", SCHEMA), *arguments, status=1)
+
+
+def test_options_of_schemas_are_refused_for_grammars() -> None:
+    for command in ("check", "mask"):
+        output = run(command, JSON, "--option", "indent=2", status=1)
+        assert "--option is for schemas" in output
+    assert "--for is for schemas" in run("check", JSON, "--for", "xgrammar", status=1)

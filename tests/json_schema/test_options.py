@@ -153,6 +153,7 @@ def test_what_cannot_be_enforced_is_refused_with_pointers() -> None:
     ("schema", "exception", "code"),
     [
         ("{", GrammarSyntaxError, "invalid-json"),
+        ({"enum": ["\ud83d"]}, GrammarSyntaxError, "invalid-json"),
         ('{"type": "strin"}', GrammarSyntaxError, "invalid-schema"),
         ({"$ref": "#/$defs/a"}, GrammarSemanticError, "unresolved-reference"),
         ({"$ref": "https://example.org/a"}, GrammarSemanticError, "unresolved-reference"),
@@ -164,6 +165,21 @@ def test_classes_of_errors(schema: Any, exception: type[GrammarError], code: str
         Grammar.from_json_schema(schema)
     assert type(error.value) is exception
     assert error.value.code == code
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"ensure_ascii": "no"}, "ensure_ascii='no' is neither True nor False"),
+        ({"strict": 1}, "strict=1 is neither True nor False"),
+        ({"formats": None}, "formats=None is neither True nor False"),
+        ({"key_order": None}, "key_order=None is no text"),
+        ({"draft": 7}, "draft=7 is no text"),
+    ],
+)
+def test_options_of_wrong_types_are_named(options: Any, message: str) -> None:
+    with pytest.raises(TypeError, match=f"^{message}$"):
+        Grammar.from_json_schema({}, **options)
 
 
 def test_unknown_formats_are_warnings() -> None:
@@ -321,7 +337,10 @@ def test_a_schema_carries_options() -> None:
         ({"x-grammask": {"key_order": "x"}}, r'key_order="x" is not.*\n  at #/x-grammask/key_order'),
         ({"x-grammask": {"limits": 1}}, r"no option `limits`.*\n  at #/x-grammask/limits"),
         ({"x-grammask": {"resolver": 1}}, "no option `resolver`"),
-        ({"x-grammask": {"unique_names": "yes"}}, "at #/x-grammask/unique_names"),
+        (
+            {"x-grammask": {"unique_names": "yes"}},
+            r"not one of 'counted', True and False\n  at #/x-grammask/unique_names",
+        ),
         ({"x-grammask": {"separators": 1}}, r"at #/x-grammask/separators"),
         ({"x-grammask": {"max_whitespace": True}}, "max_whitespace=True is no integer"),
         ({"x-grammask": {"indent": 2, "separators": [",", ":"]}}, "exclude each other"),

@@ -360,6 +360,64 @@ def test_the_option_permits_repetitions() -> None:
     assert not permissive.is_valid(b'{"b":1,"a":1}')
 
 
+INTEGERS: dict[str, Any] = {"type": "object", "additionalProperties": {"type": "integer"}}
+COUNTED = [
+    (INTEGERS, '{"a":1,"a":2}', True),
+    (INTEGERS | {"minProperties": 1}, '{"a":1,"a":2}', True),
+    (INTEGERS | {"minProperties": 2}, '{"a":1,"a":2}', False),
+    (INTEGERS | {"minProperties": 2}, '{"a":1,"\\u0061":2,"b":3}', False),
+    (INTEGERS | {"minProperties": 2}, '{"a":1,"b":2}', True),
+    (INTEGERS | {"minProperties": 2, "required": ["b"]}, '{"b":1,"a":1,"a":2}', True),
+    (INTEGERS | {"minProperties": 3, "required": ["b"]}, '{"b":1,"a":1,"a":2}', False),
+    ({"type": "object", "not": INTEGERS}, '{"a":"","a":2}', False),
+    ({"type": "object", "not": INTEGERS}, '{"b":1,"a":"","c":2}', True),
+    ({"type": "object", "not": {"propertyNames": {"maxLength": 1}}}, '{"aa":1,"aa":2}', True),
+    ({"if": {"patternProperties": {"^a": ONE}}, "then": False}, '{"a":2,"a":1}', False),
+    ({"if": {"patternProperties": {"^a": ONE}}, "then": False}, '{"b":2,"b":1,"a":2}', True),
+    ({"anyOf": [INTEGERS, {"additionalProperties": {"type": "string"}}], "type": "object"}, '{"a":1,"a":2}', True),
+    ({"type": "array", "contains": INTEGERS | {"minProperties": 2}}, '[{"a":1,"a":2}]', False),
+    ({"type": "array", "contains": INTEGERS | {"minProperties": 2}}, '[{"a":1,"b":2},{"a":1,"a":2}]', True),
+    ({"type": "array", "uniqueItems": True, "items": INTEGERS}, '[{"a":2},{"a":1,"a":2}]', False),
+    ({"type": "array", "uniqueItems": True, "items": {"items": INTEGERS}}, '[[{"a":1,"a":2}]]', False),
+    ({"type": "array", "items": INTEGERS}, '[{"a":2},{"a":1,"a":2}]', True),
+    ({"properties": {"set": {"uniqueItems": True}}}, '{"set":[{"a":1}],"a":1,"a":[{"b":1,"b":1}]}', True),
+    ({"properties": {"set": {"uniqueItems": True}}}, '{"set":[{"b":1},{"b":{"a":1,"a":2}}]}', False),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("key_order", ["declared", "any"])
+@pytest.mark.parametrize("case", COUNTED, ids=lambda case: case[1])
+def test_names_differ_where_members_count(
+    case: tuple[dict[str, Any], str, bool], key_order: KeyOrder
+) -> None:
+    """Of equal names ``json.loads`` keeps the last. None is repeated if the object without the others is invalid."""
+    schema, text, is_accepted = case
+    grammar = Grammar.from_json_schema(schema, key_order=key_order).compile(VOCABULARY)
+    assert grammar.is_valid(text.encode()) == is_accepted
+
+
+@pytest.mark.parametrize("key_order", ["declared", "any"])
+@pytest.mark.parametrize("name", list(SCHEMAS))
+def test_the_value_that_a_reader_keeps_is_valid(name: str, key_order: KeyOrder) -> None:
+    schema = SCHEMAS[name]
+    grammar = Grammar.from_json_schema(schema, key_order=key_order).compile(VOCABULARY)
+    permissive, strict = (
+        compiled(schema, key_order=key_order, unique_names=option) for option in (False, True)
+    )
+    objects = texts(random.Random(name))
+    arrays = (f"[{first},{second}]" for first, second in zip(objects, objects, strict=False))
+    accepted = 0
+    for text in itertools.islice(arrays if name == "items" else objects, 2_000 * CASES):
+        is_accepted = grammar.is_valid(text.encode())
+        accepted += is_accepted
+        if is_accepted:
+            assert jsonschema.Draft202012Validator(schema).is_valid(json.loads(text)), text
+            assert permissive.is_valid(text.encode())
+        else:
+            assert not strict.is_valid(text.encode()), text
+    assert accepted > 1
+
+
 def test_everything_that_a_matcher_does_works_in_scopes() -> None:
     grammar = Grammar.from_json_schema({"type": "object"}, whitespace="compact", unique_names=True)
     restored = pickle.loads(pickle.dumps(grammar))

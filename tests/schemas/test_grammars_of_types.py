@@ -146,7 +146,7 @@ def test_functions_that_may_refuse_a_value_are_named() -> None:
     ("tp", "named"),
     [
         (Annotated[set[float], pydantic.Field(min_length=2)], "different items"),
-        (Annotated[dict[str, int], pydantic.Field(min_length=2)], "different names"),
+        (Annotated[dict[int, int], pydantic.Field(min_length=2)], "different keys"),
         (set[list[int]], "hashable"),
         (pydantic.FutureDate, "future"),
         (Annotated[str, pydantic.StringConstraints(pattern=r"\bword\b")], "pattern"),

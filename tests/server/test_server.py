@@ -1,16 +1,21 @@
 """The server's answers, over HTTP, as a client of OpenAI's interface sees them."""
 
+import http.client
 import json
 import re
+import time
 import urllib.error
+import urllib.parse
 import urllib.request
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from grammask import Vocabulary, default_compile_cache
 from grammask.cli.application import application
+from grammask.language_models.random_model import RandomModel
 from typer.testing import CliRunner
 
 SCHEMA = {
@@ -455,7 +460,7 @@ def test_logprobs(url: str) -> None:
         ({"messages": USER, "tools": [], "parallel_tool_calls": 1}, "parallel_tool_calls", "invalid_value"),
         ({"messages": USER, "regex": "a", "grammar": "x"}, "grammar", "invalid_value"),
         ({"messages": USER, "regex": "a", "ebnf": "x"}, "ebnf", "invalid_value"),
-        ({"messages": USER, "guided_regex": "("}, "response_format", "invalid-regex"),
+        ({"messages": USER, "guided_regex": "("}, "structured_outputs", "invalid-regex"),
         ({"messages": USER, "top_k": 4}, "top_k", "unsupported_parameter"),
         ({"messages": USER, "tools": [{"type": "function"}]}, None, "invalid_value"),
         ({"messages": USER, "tool_choice": "required"}, "tool_choice", "invalid_value"),
@@ -481,11 +486,13 @@ def test_logprobs(url: str) -> None:
         ({"messages": USER, "stream_options": {"include_usage": True}}, "stream_options", "invalid_value"),
         ({"messages": USER, "stream": True, "stream_options": {"x": 1}}, "stream_options", "invalid_value"),
         ({"messages": USER, "temperature": -1}, "temperature", "invalid_value"),
-        ({"messages": USER, "structured_outputs": {"regex": "("}}, "response_format", "invalid-regex"),
+        ({"messages": USER, "structured_outputs": {"regex": "("}}, "structured_outputs", "invalid-regex"),
+        ({"messages": USER, "structured_outputs": {"choice": [1]}}, None, "invalid_value"),
+        ({"messages": USER, "response_format": "json_object"}, "response_format", "invalid_value"),
         ({"messages": USER, "structured_outputs": {"a": 1}}, "structured_outputs", "invalid_value"),
         (
             {"messages": USER, "structured_outputs": {"json": {"type": "string", "pattern": r"(a)\1"}}},
-            "response_format",
+            "structured_outputs",
             "unsupported-schema",
         ),
     ],
@@ -494,6 +501,35 @@ def test_bad_requests(url: str, body: Any, param: str | None, code: str) -> None
     error = json.loads(post(url, "chat/completions", body, 400))["error"]
     assert (error["param"], error["code"]) == (param, code)
     assert error["message"]
+
+
+class SlowModel(RandomModel):
+    """A model that takes a while for each token, and counts the tokens."""
+
+    steps = 0
+
+    def logits(self) -> Any:
+        self.steps += 1
+        time.sleep(0.01)
+        return super().logits()
+
+
+@pytest.mark.parametrize("stream", [False, True])
+def test_generation_ends_when_the_client_disconnects(serve: Callable[..., Any], *, stream: bool) -> None:
+    vocabulary = Vocabulary([bytes([byte]) for byte in range(256)], eos=256, size=257)
+    model = SlowModel(vocabulary, np.random.default_rng(0))
+    long = {"messages": USER, "structured_outputs": {"regex": "[ab]{2000}"}, "max_tokens": 2100}
+    with serve(has_budgets=True, model=model) as url:
+        address = urllib.parse.urlsplit(url)
+        connection = http.client.HTTPConnection(address.hostname or "", address.port)
+        connection.request("POST", f"{address.path}/chat/completions", json.dumps({**long, "stream": stream}))
+        while model.steps < 5:
+            time.sleep(0.01)
+        if stream:
+            connection.getresponse().close()
+        connection.close()
+        assert chat(url, structured_outputs={"regex": "ab"})["choices"][0]["message"]["content"] == "ab"
+        assert model.steps < 1000
 
 
 def probabilities(url: str, status: int = 200, **fields: Any) -> Any:

@@ -52,6 +52,18 @@ fn files_are_named_for_their_job() {
     assert!(found.is_empty(), "{found:?}");
 }
 
+/// A file of tests that no module declares would not run.
+#[test]
+fn every_test_file_of_the_engine_is_a_module() {
+    const FOLDER: &str = "crates/grammask/tests/";
+    let main = REPOSITORY.text(&format!("{FOLDER}main.rs"));
+    let declared: BTreeSet<_> =
+        main.lines().filter_map(|line| line.strip_prefix("mod ")?.strip_suffix(';')).collect();
+    let files = rust_files().filter_map(|(path, _)| path.strip_prefix(FOLDER)?.split(['/', '.']).next());
+    let missing: BTreeSet<_> = files.filter(|file| *file != "main" && !declared.contains(file)).collect();
+    assert!(missing.is_empty(), "{missing:?}");
+}
+
 #[test]
 fn only_the_bindings_know_python() {
     let engine = REPOSITORY

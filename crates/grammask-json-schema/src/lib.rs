@@ -27,8 +27,8 @@
 //! A constraint that a step cannot express is a finding with its JSON pointer; all findings of a schema are reported
 //! together. Nothing recurses on the depth of the schema, except the bounded descent for `unevaluated*`.
 //!
-//! "No name occurs twice" is not context-free. Declared names occur at most once by the rules, undeclared ones by
-//! remembered values or, where there are finitely many, as parts of their own ([`UniqueNames`]).
+//! "No name occurs twice" is not context-free. Declared names occur at most once by the rules, undeclared ones, where they
+//! must differ ([`UniqueNames`]), by remembered values or, where there are finitely many, as parts of their own.
 //!
 //! Papers: Brzozowski, "Derivatives of regular expressions" (1964), for complement and intersection of languages;
 //! Antimirov, "Partial derivatives of regular expressions and finite automaton constructions" (1996), for the linear forms

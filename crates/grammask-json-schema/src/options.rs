@@ -183,13 +183,17 @@ pub enum OpenApi {
     Nullable,
 }
 
-/// Whether the names of an object differ.
+/// Which names of an object differ, compared decoded. Of members with equal names most readers keep the last one.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum UniqueNames {
-    /// All of them, compared decoded.
+    /// All of them.
     All,
-    /// Those that the schema declares; others may be repeated.
+    /// Those that the schema declares; and all others where the object without some of its members might be invalid, or
+    /// equal to another one: under a minimum of members, where some undeclared member must have a certain value, and in
+    /// items that must differ. So the value that a reader keeps is valid.
     #[default]
+    Counted,
+    /// Those that the schema declares; others may be repeated.
     Declared,
 }
 
@@ -261,6 +265,12 @@ impl NamedOption for Draft {
 impl NamedOption for KeyOrder {
     const OPTION: &'static str = "key_order";
     const NAMES: &'static [(&'static str, Self)] = &[("declared", Self::Declared), ("any", Self::Any)];
+}
+
+impl NamedOption for UniqueNames {
+    const OPTION: &'static str = "unique_names";
+    const NAMES: &'static [(&'static str, Self)] =
+        &[("all", Self::All), ("counted", Self::Counted), ("declared", Self::Declared)];
 }
 
 impl NamedOption for Numbers {

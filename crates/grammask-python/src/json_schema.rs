@@ -1,8 +1,7 @@
 //! JSON Schema: the options of the front end as a Python value, and grammars of schemas.
 
 use grammask::frontends::json_schema::{
-    self, Formats, MediaGrammar, OpenApi, SchemaGrammar, SchemaOptions, UniqueNames, Whitespace,
-    WhitespacePattern,
+    self, Formats, MediaGrammar, OpenApi, SchemaGrammar, SchemaOptions, Whitespace, WhitespacePattern,
 };
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple};
@@ -44,7 +43,7 @@ impl PySchemaOptions {
         separators: Option<(String, String)>,
         indent: Option<u32>,
         key_order: &str,
-        unique_names: bool,
+        unique_names: &str,
         escapes: &str,
         numbers: &str,
         on_unsupported: &str,
@@ -71,7 +70,7 @@ impl PySchemaOptions {
             }
         };
         options.key_order = named(key_order)?;
-        options.unique_names = if unique_names { UniqueNames::All } else { UniqueNames::Declared };
+        options.unique_names = named(unique_names)?;
         options.escapes = named(escapes)?;
         options.numbers = named(numbers)?;
         options.on_unsupported = named(on_unsupported)?;
@@ -108,7 +107,7 @@ impl PySchemaOptions {
         fields.set_item("separators", separators)?;
         fields.set_item("indent", indent)?;
         fields.set_item("key_order", options.key_order.name())?;
-        fields.set_item("unique_names", options.unique_names == UniqueNames::All)?;
+        fields.set_item("unique_names", options.unique_names.name())?;
         fields.set_item("escapes", options.escapes.name())?;
         fields.set_item("numbers", options.numbers.name())?;
         fields.set_item("on_unsupported", options.on_unsupported.name())?;

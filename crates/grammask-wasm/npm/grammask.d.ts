@@ -126,7 +126,7 @@ export interface JsonSchemaOptions {
   indent?: number;
   separators?: [string, string];
   keyOrder?: "declared" | "any";
-  uniqueNames?: boolean;
+  uniqueNames?: boolean | "counted";
   escapes?: "natural" | "any" | "ascii" | "raw";
   numbers?: "natural" | "any" | "plain";
   onUnsupported?: "error" | "relax";

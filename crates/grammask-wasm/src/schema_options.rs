@@ -25,7 +25,7 @@ pub(crate) struct SchemaFields {
     separators: Option<[String; 2]>,
     indent: Option<u32>,
     key_order: Option<String>,
-    unique_names: bool,
+    unique_names: Option<UniqueNamesField>,
     escapes: Option<String>,
     numbers: Option<String>,
     on_unsupported: Option<String>,
@@ -37,6 +37,14 @@ pub(crate) struct SchemaFields {
     pub(crate) limits: LimitOptions,
 }
 
+/// Whether all names differ, or a named treatment.
+#[derive(Deserialize)]
+#[serde(untagged)]
+enum UniqueNamesField {
+    All(bool),
+    Named(String),
+}
+
 impl Default for SchemaFields {
     fn default() -> Self {
         Self {
@@ -46,7 +54,7 @@ impl Default for SchemaFields {
             separators: None,
             indent: None,
             key_order: None,
-            unique_names: false,
+            unique_names: None,
             escapes: None,
             numbers: None,
             on_unsupported: None,
@@ -83,7 +91,12 @@ impl SchemaFields {
         if let Some(content) = &self.content {
             options.content = named(content)?;
         }
-        options.unique_names = if self.unique_names { UniqueNames::All } else { UniqueNames::Declared };
+        match &self.unique_names {
+            None => {}
+            Some(UniqueNamesField::All(true)) => options.unique_names = UniqueNames::All,
+            Some(UniqueNamesField::All(false)) => options.unique_names = UniqueNames::Declared,
+            Some(UniqueNamesField::Named(name)) => options.unique_names = named(name)?,
+        }
         options.formats = if self.formats { Formats::Enforce } else { Formats::Annotate };
         options.openapi = if self.openapi_nullable { OpenApi::Nullable } else { OpenApi::Ignore };
         options.resources = self.resources.into_iter().map(|[uri, text]| (uri, text)).collect();

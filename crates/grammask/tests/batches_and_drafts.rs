@@ -1,11 +1,9 @@
 //! Property: the masks of batches, drafts and draft trees equal those of single matchers, on one thread and on many.
 
-mod generators;
-
 use std::num::NonZeroUsize;
 use std::sync::Arc;
 
-use generators::Step;
+use crate::generators::Step;
 use grammask::grammar::Code;
 use grammask::vocabulary::{Mask, TokenId, TokenSet};
 use grammask::{CompileOptions, CompiledGrammar, DraftTree, EndMode, Matcher, batch, frontends};
@@ -47,8 +45,9 @@ fn matchers(compiled: &Arc<CompiledGrammar>, walk: &[Step]) -> Vec<Matcher> {
 #[test]
 fn batches_equal_single_masks() {
     batch::set_threads(NonZeroUsize::new(4));
-    let strategy = (generators::grammar(), generators::vocabulary(), generators::walk(14));
-    proptest!(generators::config(400), |((grammar, vocabulary, walk) in strategy)| {
+    let strategy =
+        (crate::generators::grammar(), crate::generators::vocabulary(), crate::generators::walk(14));
+    proptest!(crate::generators::config(400), |((grammar, vocabulary, walk) in strategy)| {
         let (grammar, vocabulary) = (grammar.build(), Arc::new(vocabulary.build()));
         let compile = || CompiledGrammar::new(&grammar, vocabulary.clone(), CompileOptions::default());
         let Ok(compiled) = compile() else { return Ok(()) };
@@ -110,9 +109,15 @@ fn drafts_equal_forks() {
     let end = prop_oneof![Just(EndMode::Eos), Just(EndMode::Eager)];
     let choices = prop::collection::vec((any::<Index>(), prop::bool::weighted(0.9)), 0..8);
     let parents = prop::collection::vec(any::<Index>(), 0..12);
-    let strategy =
-        (generators::grammar(), generators::vocabulary(), generators::walk(6), choices, parents, end);
-    proptest!(generators::config(1000), |((grammar, vocabulary, walk, choices, parents, end) in strategy)| {
+    let strategy = (
+        crate::generators::grammar(),
+        crate::generators::vocabulary(),
+        crate::generators::walk(6),
+        choices,
+        parents,
+        end,
+    );
+    proptest!(crate::generators::config(1000), |((grammar, vocabulary, walk, choices, parents, end) in strategy)| {
         let vocabulary = Arc::new(vocabulary.build());
         let mut options = CompileOptions::default();
         options.end = end;

@@ -7,17 +7,15 @@
 //!
 //! `GRAMMASK_CASES=100` runs 100,000 combinations.
 
-mod generators;
-
 use std::collections::BTreeMap;
 use std::fmt::Debug;
 use std::sync::Arc;
 use std::time::Instant;
 
-use generators::distances::{Cost, DistanceGraph, state};
-use generators::lexed::{BLOCK_CASES, blocks_definition};
-use generators::values::{BINDING_CASES, binding_grammar};
-use generators::{GrammarSketch, VocabularySketch};
+use crate::generators::distances::{Cost, DistanceGraph, state};
+use crate::generators::lexed::{BLOCK_CASES, blocks_definition};
+use crate::generators::values::{BINDING_CASES, binding_grammar};
+use crate::generators::{GrammarSketch, VocabularySketch};
 use grammask::automata::encoding::{CharacterEncoding, JsonEscapes};
 use grammask::grammar::{Code, Grammar, GrammarBuilder, GrammarError, Span};
 use grammask::lexing::{LexedDefinition, LexedGrammar};
@@ -256,7 +254,7 @@ fn run<G: Debug>(
     compile: impl Fn(&G, Arc<Vocabulary>, CompileOptions) -> Result<Arc<CompiledGrammar>, GrammarError>,
 ) {
     let started = Instant::now();
-    let config = generators::config(CASES);
+    let config = crate::generators::config(CASES);
     let cases = u64::from(config.cases);
     let mut runner = proptest::test_runner::TestRunner::new(config);
     let counts = std::cell::RefCell::new(Counts::default());
@@ -282,29 +280,29 @@ fn run<G: Debug>(
 }
 
 fn run_grammars(grammars: impl Strategy<Value = GrammarSketch>) {
-    run(grammars, generators::vocabulary(), |grammar, vocabulary, options| {
+    run(grammars, crate::generators::vocabulary(), |grammar, vocabulary, options| {
         CompiledGrammar::new(&grammar.build(), vocabulary, options)
     });
 }
 
 #[test]
 fn texts_of_bytes() {
-    run_grammars(generators::grammar());
+    run_grammars(crate::generators::grammar());
 }
 
 #[test]
 fn texts_of_rules() {
-    run_grammars(generators::literal_grammar());
+    run_grammars(crate::generators::literal_grammar());
 }
 
 #[test]
 fn texts_with_counted_tokens() {
-    run_grammars(generators::counting_grammar());
+    run_grammars(crate::generators::counting_grammar());
 }
 
 #[test]
 fn texts_with_selected_tokens() {
-    run_grammars(generators::token_grammar());
+    run_grammars(crate::generators::token_grammar());
 }
 
 /// Two grammars with a text between them.
@@ -320,9 +318,14 @@ fn joined((first, second): &(GrammarSketch, GrammarSketch)) -> Grammar {
 
 #[test]
 fn texts_of_compositions() {
-    let parts =
-        || prop_oneof![generators::grammar(), generators::counting_grammar(), generators::token_grammar()];
-    run((parts(), parts()), generators::vocabulary(), |parts, vocabulary, options| {
+    let parts = || {
+        prop_oneof![
+            crate::generators::grammar(),
+            crate::generators::counting_grammar(),
+            crate::generators::token_grammar()
+        ]
+    };
+    run((parts(), parts()), crate::generators::vocabulary(), |parts, vocabulary, options| {
         CompiledGrammar::new(&joined(parts), vocabulary, options)
     });
 }
@@ -337,19 +340,23 @@ fn compile_lexed(
 
 #[test]
 fn texts_of_lexemes() {
-    run(generators::lexed::definition(), generators::lexed::vocabulary(), compile_lexed);
+    run(crate::generators::lexed::definition(), crate::generators::lexed::vocabulary(), compile_lexed);
 }
 
 #[test]
 fn texts_of_lexical_rules() {
-    run(generators::lexed::lexical_definition(), generators::vocabulary_of(b"ab ()<>"), compile_lexed);
+    run(
+        crate::generators::lexed::lexical_definition(),
+        crate::generators::vocabulary_of(b"ab ()<>"),
+        compile_lexed,
+    );
 }
 
 #[test]
 fn texts_of_blocks() {
     let definitions = select(&BLOCK_CASES[..])
         .prop_map(|(lexer, parser, newline)| blocks_definition(lexer, parser, newline));
-    run(definitions, generators::vocabulary_of(b"\t\n\x0c #:x()"), compile_lexed);
+    run(definitions, crate::generators::vocabulary_of(b"\t\n\x0c #:x()"), compile_lexed);
 }
 
 #[test]
@@ -362,15 +369,17 @@ fn encoded_texts_of_blocks() {
         let definitions = select(&BLOCK_CASES[..]).prop_map(move |(lexer, parser, newline)| {
             LexedDefinition { encodings: vec![encoding.clone()], ..blocks_definition(lexer, parser, newline) }
         });
-        run(definitions, generators::vocabulary_of(bytes), compile_lexed);
+        run(definitions, crate::generators::vocabulary_of(bytes), compile_lexed);
     }
 }
 
 #[test]
 fn texts_with_different_values() {
-    run(generators::values::scope(), generators::values::vocabulary(), |scope, vocabulary, options| {
-        CompiledGrammar::new(&scope.build(), vocabulary, options)
-    });
+    run(
+        crate::generators::values::scope(),
+        crate::generators::values::vocabulary(),
+        |scope, vocabulary, options| CompiledGrammar::new(&scope.build(), vocabulary, options),
+    );
 }
 
 /// The grammars whose names are words of any length take half a minute each; `budgets_equal_oracle`
@@ -378,7 +387,7 @@ fn texts_with_different_values() {
 #[test]
 fn texts_with_bound_names() {
     for (source, bytes) in BINDING_CASES.into_iter().filter(|(source, _)| !source.contains("[ab]+")) {
-        run(Just(source), generators::vocabulary_of(bytes), |source, vocabulary, options| {
+        run(Just(source), crate::generators::vocabulary_of(bytes), |source, vocabulary, options| {
             CompiledGrammar::new(&binding_grammar(source), vocabulary, options)
         });
     }

@@ -3,14 +3,12 @@
 //! The oracle is a graph of states with all legal tokens as edges, explored with matchers without a budget, and the
 //! distance of each state to the end of the text. `GRAMMASK_CASES=50` is the long profile.
 
-mod generators;
-
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use generators::Step;
-use generators::distances::{Cost, DistanceGraph, state};
-use generators::values::{BINDING_CASES, binding_grammar};
+use crate::generators::Step;
+use crate::generators::distances::{Cost, DistanceGraph, state};
+use crate::generators::values::{BINDING_CASES, binding_grammar};
 use grammask::grammar::{Code, GrammarError};
 use grammask::lexing::{LexedGrammar, ParserKind};
 use grammask::vocabulary::{TokenId, TokenTexts, Vocabulary};
@@ -232,15 +230,15 @@ fn check(compile: &Compile<'_>, walk: &[Step], slack: u32, end: EndMode) {
     }
 }
 
-fn run(grammars: impl Strategy<Value = generators::GrammarSketch>, cases: u32) {
+fn run(grammars: impl Strategy<Value = crate::generators::GrammarSketch>, cases: u32) {
     let strategy = (
         grammars,
-        generators::vocabulary(),
-        generators::walk(12),
+        crate::generators::vocabulary(),
+        crate::generators::walk(12),
         0_u32..6,
         prop_oneof![Just(EndMode::Eos), Just(EndMode::Eager)],
     );
-    let mut runner = proptest::test_runner::TestRunner::new(generators::config(cases));
+    let mut runner = proptest::test_runner::TestRunner::new(crate::generators::config(cases));
     let result = runner.run(&strategy, |(grammar, vocabulary, walk, slack, end)| {
         let (grammar, vocabulary) = (grammar.build(), Arc::new(vocabulary.build()));
         check(&|options| CompiledGrammar::new(&grammar, vocabulary.clone(), options), &walk, slack, end);
@@ -255,24 +253,28 @@ fn run(grammars: impl Strategy<Value = generators::GrammarSketch>, cases: u32) {
 
 #[test]
 fn budgets_of_grammars_equal_the_oracle() {
-    run(generators::grammar(), 400);
+    run(crate::generators::grammar(), 400);
 }
 
 #[test]
 fn budgets_of_token_grammars_equal_the_oracle() {
-    run(generators::token_grammar(), 300);
+    run(crate::generators::token_grammar(), 300);
 }
 
 #[test]
 fn budgets_of_rules_equal_the_oracle() {
-    run(generators::literal_grammar(), 300);
+    run(crate::generators::literal_grammar(), 300);
 }
 
 #[test]
 fn budgets_of_lexed_grammars_equal_the_oracle() {
-    let strategy =
-        (generators::lexed::definition(), generators::lexed::vocabulary(), generators::walk(12), 0_u32..6);
-    let mut runner = proptest::test_runner::TestRunner::new(generators::config(100));
+    let strategy = (
+        crate::generators::lexed::definition(),
+        crate::generators::lexed::vocabulary(),
+        crate::generators::walk(12),
+        0_u32..6,
+    );
+    let mut runner = proptest::test_runner::TestRunner::new(crate::generators::config(100));
     let result = runner.run(&strategy, |(definition, vocabulary, walk, slack)| {
         // Without LALR(1) tables the lexed engine does not know which sentences the bytes can spell, so a state without a
         // completion ends in an exceeded limit instead of an answer.
@@ -294,10 +296,14 @@ fn budgets_of_lexed_grammars_equal_the_oracle() {
 
 #[test]
 fn budgets_of_different_values_equal_the_oracle() {
-    let strategy =
-        (generators::values::scope(), generators::values::vocabulary(), generators::walk(6), 0_u32..6);
+    let strategy = (
+        crate::generators::values::scope(),
+        crate::generators::values::vocabulary(),
+        crate::generators::walk(6),
+        0_u32..6,
+    );
     // Each text inside a value is a state of the oracle.
-    let mut runner = proptest::test_runner::TestRunner::new(generators::config(100));
+    let mut runner = proptest::test_runner::TestRunner::new(crate::generators::config(100));
     let result = runner.run(&strategy, |(scope, vocabulary, walk, slack)| {
         let (grammar, vocabulary) = (scope.build(), Arc::new(vocabulary.build()));
         let compile = |options| CompiledGrammar::new(&grammar, vocabulary.clone(), options);
@@ -314,8 +320,8 @@ fn budgets_of_different_values_equal_the_oracle() {
 fn budgets_of_bound_names_equal_the_oracle() {
     for (source, bytes) in BINDING_CASES {
         let grammar = binding_grammar(source);
-        let strategy = (generators::vocabulary_of(bytes), generators::walk(8), 0_u32..6);
-        let mut runner = proptest::test_runner::TestRunner::new(generators::config(12));
+        let strategy = (crate::generators::vocabulary_of(bytes), crate::generators::walk(8), 0_u32..6);
+        let mut runner = proptest::test_runner::TestRunner::new(crate::generators::config(12));
         let result = runner.run(&strategy, |(vocabulary, walk, slack)| {
             let vocabulary = Arc::new(vocabulary.build());
             let compile = |options| CompiledGrammar::new(&grammar, vocabulary.clone(), options);

@@ -3,13 +3,11 @@
 //!
 //! Padding makes the vocabularies too large for the search of the fewest tokens.
 
-mod generators;
-
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use generators::Step;
-use generators::values::{BINDING_CASES, binding_grammar};
+use crate::generators::Step;
+use crate::generators::values::{BINDING_CASES, binding_grammar};
 use grammask::grammar::Code;
 use grammask::lexing::LexedGrammar;
 use grammask::vocabulary::{TokenId, Vocabulary};
@@ -116,10 +114,10 @@ fn check(compiled: &Arc<CompiledGrammar>, walk: &[Step], slack: u32) {
     }
 }
 
-fn run(grammars: impl Strategy<Value = generators::GrammarSketch>, cases: u32, slack: u32) {
+fn run(grammars: impl Strategy<Value = crate::generators::GrammarSketch>, cases: u32, slack: u32) {
     let end = prop_oneof![Just(EndMode::Eos), Just(EndMode::Eager)];
-    let strategy = (grammars, generators::vocabulary(), generators::walk(10), 0..=slack, end);
-    let mut runner = proptest::test_runner::TestRunner::new(generators::config(cases));
+    let strategy = (grammars, crate::generators::vocabulary(), crate::generators::walk(10), 0..=slack, end);
+    let mut runner = proptest::test_runner::TestRunner::new(crate::generators::config(cases));
     let result = runner.run(&strategy, |(grammar, mut vocabulary, walk, slack, end)| {
         vocabulary.size = SIZE;
         let vocabulary = Arc::new(vocabulary.build());
@@ -136,24 +134,28 @@ fn run(grammars: impl Strategy<Value = generators::GrammarSketch>, cases: u32, s
 
 #[test]
 fn texts_end_within_small_budgets() {
-    run(generators::grammar(), 600, 5);
+    run(crate::generators::grammar(), 600, 5);
 }
 
 #[test]
 fn texts_end_within_large_budgets() {
-    run(generators::grammar(), 200, 60);
+    run(crate::generators::grammar(), 200, 60);
 }
 
 #[test]
 fn texts_with_named_tokens_end_within_budgets() {
-    run(generators::token_grammar(), 300, 5);
+    run(crate::generators::token_grammar(), 300, 5);
 }
 
 #[test]
 fn texts_of_lexed_grammars_end_within_budgets() {
-    let strategy =
-        (generators::lexed::definition(), generators::lexed::vocabulary(), generators::walk(10), 0_u32..20);
-    let mut runner = proptest::test_runner::TestRunner::new(generators::config(300));
+    let strategy = (
+        crate::generators::lexed::definition(),
+        crate::generators::lexed::vocabulary(),
+        crate::generators::walk(10),
+        0_u32..20,
+    );
+    let mut runner = proptest::test_runner::TestRunner::new(crate::generators::config(300));
     let result = runner.run(&strategy, |(definition, mut vocabulary, walk, slack)| {
         vocabulary.size = SIZE;
         let Ok(grammar) = LexedGrammar::new(&definition, &Limits::default()) else { return Ok(()) };
@@ -176,8 +178,8 @@ fn texts_with_bound_names_end_within_budgets() {
     for (source, bytes) in BINDING_CASES {
         let grammar = binding_grammar(source);
         let end = prop_oneof![Just(EndMode::Eos), Just(EndMode::Eager)];
-        let strategy = (generators::vocabulary_of(bytes), generators::walk(10), 0_u32..20, end);
-        let mut runner = proptest::test_runner::TestRunner::new(generators::config(30));
+        let strategy = (crate::generators::vocabulary_of(bytes), crate::generators::walk(10), 0_u32..20, end);
+        let mut runner = proptest::test_runner::TestRunner::new(crate::generators::config(30));
         let result = runner.run(&strategy, |(mut vocabulary, walk, slack, end)| {
             vocabulary.size = SIZE;
             let vocabulary = Arc::new(vocabulary.build());

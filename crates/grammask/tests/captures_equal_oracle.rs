@@ -1,8 +1,6 @@
 //! Property: the capture parser accepts the same texts as the textbook recogniser, and its captures are those of a
 //! search through all derivations by the documented rules, for complete texts and for viable prefixes.
 
-mod generators;
-
 use std::collections::BTreeSet;
 
 use grammask::Limits;
@@ -18,12 +16,12 @@ use proptest::sample::Index;
 const LENGTH: usize = 7;
 
 proptest! {
-    #![proptest_config(generators::config(400))]
+    #![proptest_config(crate::generators::config(400))]
 
     #[test]
     fn captures_of_grammars_of_literals(
-        sketch in generators::literal_grammar(),
-        words in generators::vocabulary(),
+        sketch in crate::generators::literal_grammar(),
+        words in crate::generators::vocabulary(),
         parts in proptest::collection::vec(any::<Index>(), 1..=3),
         picks in proptest::collection::vec(any::<Index>(), 1..=LENGTH),
     ) {
@@ -32,8 +30,8 @@ proptest! {
 
     #[test]
     fn captures_of_any_grammar(
-        sketch in generators::grammar(),
-        words in generators::vocabulary(),
+        sketch in crate::generators::grammar(),
+        words in crate::generators::vocabulary(),
         parts in proptest::collection::vec(any::<Index>(), 1..=3),
         picks in proptest::collection::vec(any::<Index>(), 1..=LENGTH),
     ) {
@@ -42,8 +40,8 @@ proptest! {
 }
 
 fn compare(
-    sketch: &generators::GrammarSketch,
-    words: &generators::VocabularySketch,
+    sketch: &crate::generators::GrammarSketch,
+    words: &crate::generators::VocabularySketch,
     parts: &[Index],
     picks: &[Index],
 ) -> Result<(), TestCaseError> {

@@ -1,8 +1,6 @@
 //! Property: a capture parser with a vocabulary reads the same tokens as the textbook recogniser. For grammars without
 //! token terminals its captures are those of the bytes, and an illegal token changes nothing.
 
-mod generators;
-
 use std::sync::Arc;
 
 use grammask::Limits;
@@ -18,12 +16,12 @@ use proptest::sample::Index;
 const LENGTH: usize = 7;
 
 proptest! {
-    #![proptest_config(generators::config(400))]
+    #![proptest_config(crate::generators::config(400))]
 
     #[test]
     fn tokens_that_the_reference_reads(
-        sketch in generators::grammar(),
-        words in generators::vocabulary(),
+        sketch in crate::generators::grammar(),
+        words in crate::generators::vocabulary(),
         parts in proptest::collection::vec(any::<Index>(), 1..=3),
         picks in proptest::collection::vec(any::<Index>(), 1..=LENGTH),
     ) {

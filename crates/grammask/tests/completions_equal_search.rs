@@ -4,8 +4,6 @@
 //! tokens by themselves, and over the tokens that the grammar names: its length and its first step. The bounds are
 //! compared with the completions of all states of the walk.
 
-mod generators;
-
 use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -59,7 +57,7 @@ const NESTED: [&str; 14] = [
 
 #[test]
 fn completions_of_random_grammars() {
-    let strategy = (generators::grammar(), generators::vocabulary(), choices(24));
+    let strategy = (crate::generators::grammar(), crate::generators::vocabulary(), choices(24));
     run(500, strategy, |(grammar, vocabulary, choices)| {
         check(&grammar.build(), vocabulary.build(), &choices)
     });
@@ -67,7 +65,7 @@ fn completions_of_random_grammars() {
 
 #[test]
 fn completions_of_tokens() {
-    let strategy = (generators::token_grammar(), generators::vocabulary(), choices(24));
+    let strategy = (crate::generators::token_grammar(), crate::generators::vocabulary(), choices(24));
     run(300, strategy, |(grammar, vocabulary, choices)| {
         check(&grammar.build(), vocabulary.build(), &choices)
     });
@@ -75,7 +73,7 @@ fn completions_of_tokens() {
 
 #[test]
 fn completions_of_counted_tokens() {
-    let strategy = (generators::counting_grammar(), generators::vocabulary(), choices(24));
+    let strategy = (crate::generators::counting_grammar(), crate::generators::vocabulary(), choices(24));
     run(300, strategy, |(grammar, vocabulary, choices)| {
         check(&grammar.build(), vocabulary.build(), &choices)
     });
@@ -153,10 +151,10 @@ fn completions_of_selections() {
 #[test]
 fn completions_of_embedded_grammars() {
     let strategy = (
-        proptest::collection::vec(generators::lexed::definition(), 4),
-        generators::embedding_grammar(1, 7),
-        generators::embedding_grammar(2, 7),
-        generators::lexed::vocabulary(),
+        proptest::collection::vec(crate::generators::lexed::definition(), 4),
+        crate::generators::embedding_grammar(1, 7),
+        crate::generators::embedding_grammar(2, 7),
+        crate::generators::lexed::vocabulary(),
         choices(24),
     );
     run(500, strategy, |(definitions, middle, outer, vocabulary, choices)| {
@@ -184,7 +182,7 @@ fn completions_of_embedded_grammars() {
 /// Every terminal that counts tokens can be ended with the tokens that are left, along the shortest completions.
 #[test]
 fn counted_tokens_suffice_for_completions() {
-    let strategy = (generators::counting_grammar(), generators::vocabulary(), choices(24));
+    let strategy = (crate::generators::counting_grammar(), crate::generators::vocabulary(), choices(24));
     run(1000, strategy, |(grammar, vocabulary, choices)| {
         check_spelling(&grammar.build(), vocabulary.build(), &choices)
     });
@@ -252,7 +250,7 @@ fn choices(max: usize) -> impl Strategy<Value = Vec<u16>> {
 }
 
 fn run<S: Strategy>(cases: u32, strategy: S, check: impl Fn(S::Value)) {
-    let mut runner = TestRunner::new(generators::config(cases));
+    let mut runner = TestRunner::new(crate::generators::config(cases));
     let result = runner.run(&strategy, |values| {
         check(values);
         Ok(())

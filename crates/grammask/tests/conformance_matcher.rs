@@ -1,10 +1,8 @@
 //! The conformance cases on the public matcher.
 
-mod conformance;
-
 use std::sync::Arc;
 
-use conformance::{Case, End, Engine, Outcome};
+use crate::conformance::{Case, End, Engine, Outcome};
 use grammask::frontends::kbnf;
 use grammask::grammar::Code;
 use grammask::vocabulary::TokenId;
@@ -12,7 +10,7 @@ use grammask::{CompileOptions, CompiledGrammar, EndMode, Limits, Matcher};
 
 #[test]
 fn kbnf_cases_on_the_matcher() {
-    conformance::check_all("kbnf.toml", check);
+    crate::conformance::check_all("kbnf.toml", check);
 }
 
 fn check(case: &Case) {
@@ -28,7 +26,7 @@ fn check(case: &Case) {
         Err(error) => case.check_error(&error),
         Ok(compiled) => {
             assert_eq!(case.error, None, "{}: no error", case.name);
-            conformance::run(case, &mut Run(compiled.matcher()));
+            crate::conformance::run(case, &mut Run(compiled.matcher()));
         }
     }
 }

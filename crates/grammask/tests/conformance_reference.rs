@@ -1,8 +1,6 @@
 //! The conformance cases on the oracles: the textbook recogniser and the brute-force mask.
 
-mod conformance;
-
-use conformance::{Case, End, Engine, Outcome};
+use crate::conformance::{Case, End, Engine, Outcome};
 use grammask::Limits;
 use grammask::frontends::kbnf;
 use grammask::grammar::{Code, Diagnostic, Grammar, GrammarError, Terminal, TokenReference};
@@ -12,7 +10,7 @@ use grammask::vocabulary::{TokenId, Vocabulary};
 
 #[test]
 fn kbnf_cases_on_the_oracles() {
-    conformance::check_all("kbnf.toml", check);
+    crate::conformance::check_all("kbnf.toml", check);
 }
 
 fn check(case: &Case) {
@@ -28,7 +26,7 @@ fn check(case: &Case) {
     }
     assert_eq!(case.error, None, "{}: no error", case.name);
     let first = State { chart: reference.chart(), finished: false };
-    conformance::run(case, &mut Oracle { case, vocabulary: &vocabulary, states: vec![first] });
+    crate::conformance::run(case, &mut Oracle { case, vocabulary: &vocabulary, states: vec![first] });
 }
 
 /// Rejects tokens that the vocabulary lacks.

@@ -1,18 +1,15 @@
 //! The conformance cases of GBNF, llguidance's Lark, structural tags and grammars with a lexer, whose texts and next bytes
 //! are tested on the matcher. Grammars that are read in Python are recorded (`recorded_grammars.toml`).
 
-#[path = "conformance/recorded_grammars.rs"]
-mod recorded_grammars;
-
 use std::path::Path;
 use std::sync::Arc;
 
+use crate::conformance::recorded_grammars::recorded_grammars;
 use grammask::frontends::gbnf::{self, Dialect};
 use grammask::frontends::kbnf;
 use grammask::grammar::GrammarError;
 use grammask::vocabulary::{TokenTexts, Vocabulary};
 use grammask::{CompileOptions, CompiledGrammar, Limits};
-use recorded_grammars::recorded_grammars;
 use serde::Deserialize;
 
 /// A case; the comment at the top of testdata/conformance/gbnf.toml explains the fields.

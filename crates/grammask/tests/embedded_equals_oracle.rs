@@ -6,8 +6,6 @@
 //! completion may give up (Earley parsers and resolved conflicts), a prefix without one is a case without a result. The
 //! oracle of an embedded context-free grammar is again the textbook recogniser. `GRAMMASK_CASES=50` is the long profile.
 
-mod generators;
-
 use std::cell::RefCell;
 use std::collections::HashMap;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
@@ -15,7 +13,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use generators::{GrammarSketch, Step};
+use crate::generators::{GrammarSketch, Step};
 use grammask::grammar::{Code, EmbeddedTexts, Grammar, GrammarBuilder, Span, Terminal};
 use grammask::lexing::reference::LexedReference;
 use grammask::lexing::{
@@ -296,14 +294,14 @@ fn texts(embedded: &[Embedded<'_>]) -> Vec<EmbeddedTexts> {
 
 #[test]
 fn masks_equal_brute_force() {
-    let config = generators::config(1500);
+    let config = crate::generators::config(1500);
     let mut runner = proptest::test_runner::TestRunner::new(config);
     let strategy = (
-        proptest::collection::vec(generators::lexed::definition(), 4),
-        generators::embedding_grammar(1, 7),
-        generators::embedding_grammar(2, 7),
-        prop_oneof![generators::vocabulary(), generators::lexed::vocabulary()],
-        generators::walk(12),
+        proptest::collection::vec(crate::generators::lexed::definition(), 4),
+        crate::generators::embedding_grammar(1, 7),
+        crate::generators::embedding_grammar(2, 7),
+        prop_oneof![crate::generators::vocabulary(), crate::generators::lexed::vocabulary()],
+        crate::generators::walk(12),
     );
     let result = runner.run(&strategy, |(definitions, middle, outer, vocabulary, walk)| {
         let vocabulary = Arc::new(vocabulary.build());
@@ -330,13 +328,13 @@ fn masks_equal_brute_force() {
 /// Maxima that do not constrain most tokens, so that masks are composed. Every byte is a token.
 #[test]
 fn masks_with_ample_maxima_equal_brute_force() {
-    let mut runner = proptest::test_runner::TestRunner::new(generators::config(500));
+    let mut runner = proptest::test_runner::TestRunner::new(crate::generators::config(500));
     let strategy = (
-        proptest::collection::vec(generators::lexed::definition(), 4),
-        generators::embedding_grammar(1, 1),
-        generators::embedding_grammar(2, 60),
-        generators::lexed::vocabulary(),
-        generators::walk(8),
+        proptest::collection::vec(crate::generators::lexed::definition(), 4),
+        crate::generators::embedding_grammar(1, 1),
+        crate::generators::embedding_grammar(2, 60),
+        crate::generators::lexed::vocabulary(),
+        crate::generators::walk(8),
     );
     let result = runner.run(&strategy, |(definitions, middle, outer, mut vocabulary, walk)| {
         let end = vocabulary.texts.len() - 1;
@@ -498,7 +496,7 @@ fn accept(text: &mut Text<'_>, token: TokenId, vocabulary: &Vocabulary, is_allow
 /// `"a" part "a"` where the part is `a+`: every `a` after the second may be the last.
 #[test]
 fn all_ends_of_a_part_are_followed() {
-    let vocabulary = generators::VocabularySketch {
+    let vocabulary = crate::generators::VocabularySketch {
         texts: vec![
             Some(b"a".to_vec()),
             Some(b"aa".to_vec()),

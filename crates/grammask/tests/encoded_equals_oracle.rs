@@ -4,8 +4,6 @@
 //! token is legal if the complete characters keep a viable prefix, and the incomplete one can become a character that
 //! does. The oracle of lexed grammars is the plain reference on the decoded text. The decoders are written plainly.
 
-mod generators;
-
 use std::cell::RefCell;
 use std::collections::{HashMap, HashSet};
 use std::rc::Rc;
@@ -13,8 +11,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-use generators::GrammarSketch;
-use generators::lexed::{BLOCK_CASES, blocks_definition, definition};
+use crate::generators::GrammarSketch;
+use crate::generators::lexed::{BLOCK_CASES, blocks_definition, definition};
 use grammask::automata::encoding::{CharacterEncoding, JsonEscapes};
 use grammask::grammar::{EmbeddedTexts, Grammar, Terminal};
 use grammask::lexing::reference::LexedReference;
@@ -344,10 +342,10 @@ impl EmbeddedReference for PlainOracle<'_> {
 
 #[test]
 fn masks_equal_the_product_of_decoder_and_recogniser() {
-    let mut runner = proptest::test_runner::TestRunner::new(generators::config(2500));
+    let mut runner = proptest::test_runner::TestRunner::new(crate::generators::config(2500));
     let strategy = (
-        prop_oneof![generators::grammar(), generators::embedding_grammar(1, 7)],
-        prop::collection::vec(generators::grammar(), 4),
+        prop_oneof![crate::generators::grammar(), crate::generators::embedding_grammar(1, 7)],
+        prop::collection::vec(crate::generators::grammar(), 4),
         vocabulary(),
         select(encodings()),
         prop::collection::vec(any::<Index>(), 12),
@@ -500,7 +498,7 @@ fn check_mask(recognizer: &LexedRecognizer, set: grammask::SetId, vocabulary: &V
 #[test]
 fn lexed_texts_are_those_that_decode() {
     let json = CharacterEncoding::JsonString(JsonEscapes::Any);
-    let mut runner = proptest::test_runner::TestRunner::new(generators::config(150));
+    let mut runner = proptest::test_runner::TestRunner::new(crate::generators::config(150));
     let result = runner.run(&definition(), |definition| {
         check_lexed(
             &definition,
@@ -535,7 +533,7 @@ fn with_line_feeds(mut definition: LexedDefinition) -> LexedDefinition {
 #[test]
 fn lines_of_an_indented_block_are_those_that_decode() {
     let json = CharacterEncoding::JsonString(JsonEscapes::Any);
-    let mut runner = proptest::test_runner::TestRunner::new(generators::config(300));
+    let mut runner = proptest::test_runner::TestRunner::new(crate::generators::config(300));
     let prefixes = prop::sample::select(vec![" ", "  ", "   ", " b", "b ", "bb  "]);
     let result = runner.run(&(definition(), prefixes), |(definition, prefix)| {
         if definition.lexer.is_dynamic() {

@@ -1,12 +1,10 @@
 //! Property: every continuation begins with the forced text, and the forced tokens are those of a byte pair encoder for
 //! every continuation.
 
-mod generators;
-
 use std::convert::Infallible;
 use std::sync::Arc;
 
-use generators::Step;
+use crate::generators::Step;
 use grammask::vocabulary::{TokenId, TokenTexts, Vocabulary};
 use grammask::{CompileOptions, CompiledGrammar, EndMode, Limits, Matcher, frontends};
 use proptest::prelude::*;
@@ -139,13 +137,13 @@ fn single_tokens_are_forced_too() {
 fn forced_text_begins_every_continuation() {
     let end = prop_oneof![Just(EndMode::Eos), Just(EndMode::Eager)];
     let strategy = (
-        generators::grammar(),
+        crate::generators::grammar(),
         prop::collection::vec((any::<Index>(), any::<Index>()), 0..24),
-        generators::walk(5),
+        crate::generators::walk(5),
         prop::collection::vec(any::<Index>(), 12),
         end,
     );
-    proptest!(generators::config(1500), |((grammar, merges, walk, choices, end) in strategy)| {
+    proptest!(crate::generators::config(1500), |((grammar, merges, walk, choices, end) in strategy)| {
         let pairs = BytePairs::new(&merges);
         // If the grammar counts or names tokens, the only token of a mask may be one that a tokenizer would not choose.
         let is_plain = !["any!", "<", "except!"].iter().any(|word| grammar.kbnf().contains(word));

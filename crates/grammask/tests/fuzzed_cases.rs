@@ -1,8 +1,6 @@
 //! Every input on which a fuzz target has failed, from `testdata/fuzz`, with a folder per target. Grammars with a
 //! vocabulary and a walk are cases of `testdata/conformance` instead.
 
-mod fuzzed;
-
 use std::path::PathBuf;
 
 use grammask::EndMode;
@@ -23,7 +21,7 @@ fn cases(target: &str) -> Vec<(PathBuf, Vec<u8>)> {
 #[test]
 fn kbnf_texts() {
     for (_, text) in cases("kbnf_parse") {
-        fuzzed::kbnf_text(&text);
+        crate::fuzzed::kbnf_text(&text);
     }
 }
 
@@ -34,7 +32,7 @@ fn patterns() {
         let end = case.iter().position(|&byte| byte == 0).expect("a case has a zero byte");
         let pattern = std::str::from_utf8(&case[end + 1..])
             .unwrap_or_else(|error| panic!("{}: {error}", path.display()));
-        fuzzed::pattern(pattern, &case[..end]);
+        crate::fuzzed::pattern(pattern, &case[..end]);
     }
 }
 
@@ -44,7 +42,7 @@ fn grammars() {
     for (_, case) in cases("lowering") {
         let (picks, text) = case.split_at(3);
         for end in [EndMode::Eos, EndMode::Eager] {
-            fuzzed::grammar_text(text, picks, end);
+            crate::fuzzed::grammar_text(text, picks, end);
         }
     }
 }
@@ -53,6 +51,6 @@ fn grammars() {
 #[test]
 fn schemas() {
     for (_, case) in cases("json_schema") {
-        fuzzed::schema_text(&String::from_utf8_lossy(&case));
+        crate::fuzzed::schema_text(&String::from_utf8_lossy(&case));
     }
 }

@@ -1,7 +1,5 @@
 //! Property: generated grammars and their printed KBNF have the same meaning.
 
-mod generators;
-
 use grammask::Limits;
 use grammask::frontends::kbnf;
 use grammask::masks::brute_force;
@@ -10,12 +8,12 @@ use proptest::prelude::*;
 use proptest::sample::Index;
 
 proptest! {
-    #![proptest_config(generators::config(200))]
+    #![proptest_config(crate::generators::config(200))]
 
     #[test]
     fn printed_grammars_mean_the_same(
-        sketch in generators::grammar(),
-        words in generators::vocabulary(),
+        sketch in crate::generators::grammar(),
+        words in crate::generators::vocabulary(),
         picks in proptest::collection::vec(any::<Index>(), 1..=4),
     ) {
         let printed = sketch.kbnf();

@@ -1,8 +1,6 @@
 //! The JSON Schema front end on the cases of testdata/json_schema: texts inside and outside the language of a schema,
 //! and broken and mixed schemas, on which it must return.
 
-mod fuzzed;
-
 use std::sync::Arc;
 
 use grammask::frontends::json_schema::{self, KeyOrder, Numbers, OnUnsupported, SchemaOptions, Whitespace};
@@ -177,6 +175,6 @@ fn mixed_schemas_get_an_answer() {
                 mixed.replace_range(ends[0]..ends[1], pieces[random(pieces.len())]);
             }
         }
-        fuzzed::schema_text(&mixed);
+        crate::fuzzed::schema_text(&mixed);
     }
 }

@@ -1,12 +1,10 @@
 //! Property: shortest completions of lexed grammars equal those of a breadth-first search over bytes.
 
-mod generators;
-
 use std::collections::{HashMap, HashSet, VecDeque};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-use generators::lexed::{BLOCK_CASES, blocks_definition, definition, lexical_definition};
+use crate::generators::lexed::{BLOCK_CASES, blocks_definition, definition, lexical_definition};
 use grammask::automata::encoding::{CharacterEncoding, JsonEscapes};
 use grammask::lexing::{LexedDefinition, LexedGrammar, LexedRecognizer, ParserKind, PreparedGrammar};
 use grammask::vocabulary::Vocabulary;
@@ -157,7 +155,7 @@ fn check_random(
     alphabet: &[u8],
     longest: usize,
 ) {
-    let mut runner = proptest::test_runner::TestRunner::new(generators::config(1000));
+    let mut runner = proptest::test_runner::TestRunner::new(crate::generators::config(1000));
     let result = runner.run(&(definitions, spellable), |(definition, bytes)| {
         check(&definition, alphabet, bytes, longest);
         Ok(())
@@ -218,7 +216,7 @@ fn completions_through_encodings_equal_brute_force() {
         check(&encoded(&[&block]), b"\n :x(", b"\n ):x", 7);
         check(&encoded(&[&marked]), b"\n >:x(", b"\n ):>x", 6);
     }
-    let mut runner = proptest::test_runner::TestRunner::new(generators::config(100));
+    let mut runner = proptest::test_runner::TestRunner::new(crate::generators::config(100));
     let result = runner.run(&definition(), |definition| {
         let definition = LexedDefinition { encodings: vec![json.clone()], ..definition };
         check(&definition, b"ab\\u06", b"0126\\abu", 6);

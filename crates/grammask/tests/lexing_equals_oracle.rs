@@ -4,13 +4,11 @@
 //! prefix of an accepted text is viable, and every viable prefix has a continuation that the oracle accepts. Masks of
 //! random vocabularies hold exactly the tokens whose bytes can be read one by one.
 
-mod generators;
-
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-use generators::lexed::{BLOCK_CASES, blocks_definition, definition, lexical_definition};
+use crate::generators::lexed::{BLOCK_CASES, blocks_definition, definition, lexical_definition};
 use grammask::automata::encoding::{CharacterEncoding, JsonEscapes};
 use grammask::grammar::Code;
 use grammask::lexing::reference::LexedReference;
@@ -67,7 +65,7 @@ fn vocabulary() -> impl Strategy<Value = Vec<Vec<u8>>> {
 
 #[test]
 fn engine_equals_oracle() {
-    let mut runner = proptest::test_runner::TestRunner::new(generators::config(3000));
+    let mut runner = proptest::test_runner::TestRunner::new(crate::generators::config(3000));
     let result = runner.run(&(definition(), vocabulary()), |(definition, tokens)| {
         check(&definition, &tokens, b"ab ", TextBounds::up_to(LONGEST));
         Ok(())
@@ -85,7 +83,7 @@ fn lexical_rules_equal_oracle() {
         tokens.extend(b"ab ()<>".iter().map(|&byte| vec![byte]));
         tokens
     });
-    let mut runner = proptest::test_runner::TestRunner::new(generators::config(1500));
+    let mut runner = proptest::test_runner::TestRunner::new(crate::generators::config(1500));
     let result = runner.run(&(lexical_definition(), vocabulary), |(definition, tokens)| {
         check(&definition, &tokens, b"ab ()<>", WITH_LEXICAL_RULES);
         Ok(())

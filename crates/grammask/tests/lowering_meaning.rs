@@ -1,8 +1,6 @@
 //! Property: the passes on the intermediate representation preserve the language, by the textbook recogniser before and
 //! after them. (`matcher_equals_oracle` tests the passes on productions through the engine.)
 
-mod generators;
-
 use grammask::grammar::Grammar;
 use grammask::lowering::{flatten_operators, group_definitions};
 use grammask::masks::brute_force;
@@ -12,12 +10,12 @@ use proptest::prelude::*;
 use proptest::sample::Index;
 
 proptest! {
-    #![proptest_config(generators::config(200))]
+    #![proptest_config(crate::generators::config(200))]
 
     #[test]
     fn grouping_definitions_keeps_the_language(
-        sketch in generators::grammar(),
-        words in generators::vocabulary(),
+        sketch in crate::generators::grammar(),
+        words in crate::generators::vocabulary(),
         picks in proptest::collection::vec(any::<Index>(), 1..=4),
     ) {
         let before = sketch.build();
@@ -30,8 +28,8 @@ proptest! {
 
     #[test]
     fn flattening_operators_keeps_the_language(
-        sketch in generators::grammar(),
-        words in generators::vocabulary(),
+        sketch in crate::generators::grammar(),
+        words in crate::generators::vocabulary(),
         picks in proptest::collection::vec(any::<Index>(), 1..=4),
     ) {
         let before = group_definitions(sketch.build());

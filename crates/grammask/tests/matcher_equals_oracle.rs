@@ -4,12 +4,10 @@
 //! `accept` accepts exactly the tokens of the mask, and completeness is equal. `GRAMMASK_CASES=50` is the long profile;
 //! the test prints the number of compared masks.
 
-mod generators;
-
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use generators::{GrammarSketch, Step};
+use crate::generators::{GrammarSketch, Step};
 use grammask::frontends::json_schema::{self, KeyOrder, SchemaOptions, Whitespace};
 use grammask::grammar::{Code, Grammar};
 use grammask::masks::brute_force;
@@ -49,12 +47,12 @@ fn masks_equal_brute_force_when_everything_is_forgotten() {
 
 #[test]
 fn masks_of_sets_of_tokens_equal_brute_force() {
-    run_on(generators::token_grammar(), 1000, false);
+    run_on(crate::generators::token_grammar(), 1000, false);
 }
 
 #[test]
 fn masks_of_counted_tokens_equal_brute_force() {
-    run_on(generators::counting_grammar(), 1000, false);
+    run_on(crate::generators::counting_grammar(), 1000, false);
 }
 
 /// `a` requires `c`, which must not occur. Further members may follow `a` for ever, but finitely many parts complete a
@@ -124,8 +122,8 @@ fn masks_of_selections_equal_brute_force() {
     let pieces = pieces.iter().map(|piece| Some(piece.as_bytes().to_vec()));
     let texts: TokenTexts = bytes.chain(pieces).chain([None]).collect();
     let end = texts.len() - 1;
-    let mut runner = proptest::test_runner::TestRunner::new(generators::config(400));
-    let result = runner.run(&(schemas, generators::walk(24)), |(schema, walk)| {
+    let mut runner = proptest::test_runner::TestRunner::new(crate::generators::config(400));
+    let result = runner.run(&(schemas, crate::generators::walk(24)), |(schema, walk)| {
         let (values, required, needs, bounds, (any_order, open, is_array), excluded) = schema;
         let member = |index: usize| match values[index] {
             "#" => "{\"$ref\": \"#\"}".to_owned(),
@@ -179,16 +177,16 @@ fn masks_of_selections_equal_brute_force() {
 }
 
 fn run(cases: u32, forgets: bool) {
-    run_on(generators::grammar(), cases, forgets);
+    run_on(crate::generators::grammar(), cases, forgets);
 }
 
 fn run_on(grammars: impl Strategy<Value = GrammarSketch>, cases: u32, forgets: bool) {
-    let config = generators::config(cases);
+    let config = crate::generators::config(cases);
     let mut runner = proptest::test_runner::TestRunner::new(config);
     let strategy = (
         grammars,
-        generators::vocabulary(),
-        generators::walk(14),
+        crate::generators::vocabulary(),
+        crate::generators::walk(14),
         prop_oneof![Just(EndMode::Eos), Just(EndMode::Eager)],
     );
     let result = runner.run(&strategy, |(grammar, vocabulary, walk, end)| {

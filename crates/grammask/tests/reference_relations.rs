@@ -5,11 +5,9 @@
 //! complete if the start symbol matches all of it, and a viable prefix if it is complete or has an open span from its
 //! beginning. There is no prediction, scanning or completion here, and the whole text is given.
 
-mod generators;
-
 use std::collections::{BTreeSet, HashMap, VecDeque};
 
-use generators::{GrammarSketch, VocabularySketch};
+use crate::generators::{GrammarSketch, VocabularySketch};
 use grammask::automata::{TermId, Terms};
 use grammask::grammar::{Grammar, Node, Terminal, TokenReference};
 use grammask::masks::brute_force;
@@ -419,12 +417,12 @@ fn compare(sketch: &GrammarSketch, words: &VocabularySketch, picks: &[Index]) ->
 }
 
 proptest! {
-    #![proptest_config(generators::config(300))]
+    #![proptest_config(crate::generators::config(300))]
 
     #[test]
     fn textbook_earley_matches_the_relations(
-        sketch in generators::grammar(),
-        words in generators::vocabulary(),
+        sketch in crate::generators::grammar(),
+        words in crate::generators::vocabulary(),
         picks in proptest::collection::vec(any::<Index>(), 1..=4),
     ) {
         compare(&sketch, &words, &picks)?;
@@ -432,8 +430,8 @@ proptest! {
 
     #[test]
     fn textbook_earley_matches_the_relations_on_counted_tokens(
-        sketch in generators::counting_grammar(),
-        words in generators::vocabulary(),
+        sketch in crate::generators::counting_grammar(),
+        words in crate::generators::vocabulary(),
         picks in proptest::collection::vec(any::<Index>(), 1..=4),
     ) {
         compare(&sketch, &words, &picks)?;
@@ -441,8 +439,8 @@ proptest! {
 
     #[test]
     fn textbook_earley_matches_the_relations_on_literals(
-        sketch in generators::literal_grammar(),
-        words in generators::vocabulary(),
+        sketch in crate::generators::literal_grammar(),
+        words in crate::generators::vocabulary(),
         picks in proptest::collection::vec(any::<Index>(), 1..=5),
     ) {
         compare(&sketch, &words, &picks)?;

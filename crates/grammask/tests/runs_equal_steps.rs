@@ -1,7 +1,5 @@
 //! Property: a run of several bytes inside a keyword of a long list reaches the same set as single steps.
 
-mod generators;
-
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use grammask::frontends::kbnf;
@@ -22,7 +20,7 @@ fn words() -> impl Strategy<Value = Vec<String>> {
 #[test]
 fn runs_of_bytes() {
     let strategy = (words(), proptest::collection::vec((any::<u16>(), 1_usize..9), 1..60), 0..3_usize);
-    let mut runner = TestRunner::new(generators::config(600));
+    let mut runner = TestRunner::new(crate::generators::config(600));
     let result = runner.run(&strategy, |(words, pieces, form)| {
         let list: Vec<String> = words.iter().map(|word| format!("\"{word}\"")).collect();
         let list = list.join(" | ");

@@ -3,11 +3,9 @@
 //! Along long texts of random grammars, and of grammars with cyclic continuations, each step from each set is
 //! compared with the same step without memo tables. Sets are interned, so ids are compared.
 
-mod generators;
-
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use generators::GrammarSketch;
+use crate::generators::GrammarSketch;
 use grammask::frontends::kbnf;
 use grammask::grammar::Grammar;
 use grammask::lowering::lower;
@@ -42,8 +40,8 @@ const CYCLIC: [&str; 16] = [
 
 #[test]
 fn steps_of_random_grammars() {
-    let strategy = (generators::grammar(), proptest::collection::vec(any::<u16>(), 0..80));
-    let mut runner = TestRunner::new(generators::config(600));
+    let strategy = (crate::generators::grammar(), proptest::collection::vec(any::<u16>(), 0..80));
+    let mut runner = TestRunner::new(crate::generators::config(600));
     let result = runner.run(&strategy, |(grammar, choices): (GrammarSketch, Vec<u16>)| {
         check(&grammar.build(), &choices);
         Ok(())
@@ -54,7 +52,7 @@ fn steps_of_random_grammars() {
 #[test]
 fn steps_of_cyclic_grammars() {
     let strategy = (0..CYCLIC.len(), proptest::collection::vec(any::<u16>(), 0..160));
-    let mut runner = TestRunner::new(generators::config(600));
+    let mut runner = TestRunner::new(crate::generators::config(600));
     let result = runner.run(&strategy, |(grammar, choices)| {
         let (grammar, _) = kbnf::grammar(CYCLIC[grammar].as_bytes(), "start", &Limits::default())
             .unwrap_or_else(|error| panic!("{error}"));

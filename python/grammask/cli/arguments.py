@@ -161,9 +161,14 @@ def read_grammar(
 ) -> Grammar:
     """Reads a grammar or a schema from a file, by its suffix, or from standard input if the path is ``-``."""
     if schema or is_schema(path):
+        if start is not None:
+            msg = "--start is for grammars: a schema has no start symbol"
+            raise Failure(msg)
         try:
             return Grammar.from_json_schema(read_bytes(path), **schema_options(options))
-        except (TypeError, UnicodeDecodeError) as error:
+        except GrammarError:
+            raise
+        except (TypeError, ValueError) as error:
             raise Failure(str(error)) from None
     if options:
         msg = "--option is for schemas: files called *.json, or with --schema"

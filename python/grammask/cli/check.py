@@ -53,9 +53,12 @@ def check(
         _check_engines(grammar, [name.strip() for name in engines.split(",")])
         return
     if schema or arguments.is_schema(grammar):
+        if start is not None:
+            msg = "--start is for grammars: a schema has no start symbol"
+            raise Failure(msg)
         diagnostics = _check_schema(arguments.read_bytes(grammar), arguments.schema_options(option))
     else:
-        diagnostics = _check_grammar(grammar, start, vocab, finite=finite)
+        diagnostics = _check_grammar(grammar, start, vocab, option, finite=finite)
         if ambiguity and has_only_conflicts(diagnostics):
             conflicts = _show_ambiguity(arguments.read_grammar(grammar, start))
             # Errors are listed already.
@@ -70,9 +73,11 @@ def check(
         raise typer.Exit(1)
 
 
-def _check_grammar(path: str, start: str | None, vocab: str | None, *, finite: bool) -> list[Diagnostic]:
+def _check_grammar(
+    path: str, start: str | None, vocab: str | None, options: list[str] | None, *, finite: bool
+) -> list[Diagnostic]:
     try:
-        checked = arguments.read_grammar(path, start)
+        checked = arguments.read_grammar(path, start, options=options)
         diagnostics = checked.check()
         if vocab is not None or finite:
             vocabulary = arguments.open_vocabulary(vocab or "o200k")
@@ -126,6 +131,10 @@ def _check_engines(path: str, engines: list[str]) -> None:
     """Prints the keywords of a schema that other engines do not enforce."""
     try:
         schema = json.loads(arguments.read_bytes(path))
+    except (ValueError, RecursionError) as error:
+        msg = f"--for is for schemas, and {path} is no JSON: {error}"
+        raise Failure(msg) from None
+    try:
         found = portability(schema, engines)
     except (ValueError, RecursionError) as error:
         raise Failure(str(error)) from None

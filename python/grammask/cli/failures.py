@@ -1,6 +1,7 @@
 """Failures of commands: a message and an exit status, never a traceback.
 
-Exit status 1 is for an error in a grammar, a text or a vocabulary, 2 for an error in the command line.
+Exit status 1 is for an error in a grammar, a text, a vocabulary or what an option names, 2 for a command line of
+another form and for files.
 """
 
 from __future__ import annotations

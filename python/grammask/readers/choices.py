@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from grammask import _grammask
 from grammask.frozen_values import FrozenValue
@@ -44,5 +44,14 @@ def choices_source(choices: Iterable[str | bytes], limits: Limits | None) -> Cho
     if isinstance(choices, (str, bytes)):
         msg = "choices are a list of texts, not a single text"
         raise TypeError(msg)
-    texts = (text.encode() if isinstance(text, str) else bytes(memoryview(text)) for text in choices)
-    return ChoicesSource(tuple(texts), limits)
+    return ChoicesSource(tuple(map(_bytes_of, choices)), limits)
+
+
+def _bytes_of(choice: Any) -> bytes:
+    if isinstance(choice, str):
+        return choice.encode()
+    try:
+        return bytes(memoryview(choice))
+    except TypeError:
+        msg = f"the choice {choice!r} is neither str nor bytes"
+        raise TypeError(msg) from None

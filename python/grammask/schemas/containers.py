@@ -84,9 +84,13 @@ def set_schema(items: _Schema, node: _Node, path: str) -> _Schema:
 
 
 def mapping_schema(keys: _Schema, values: _Schema, node: _Node, path: str) -> _Schema:
-    """Returns the schema of an object whose names and values have a schema each."""
+    """Returns the schema of an object whose names and values have a schema each.
+
+    A minimum of 2 or more counts the keys that Python takes for different: of plain strings those are the names.
+    """
     schema: _Schema = {"type": "object"}
-    if keys != {"type": "string"}:
+    are_plain = keys == {"type": "string"}
+    if not are_plain:
         schema["propertyNames"] = keys
     schema["additionalProperties"] = values
     low, high = node.get("min_length"), node.get("max_length")
@@ -95,6 +99,6 @@ def mapping_schema(keys: _Schema, values: _Schema, node: _Node, path: str) -> _S
     if not low:
         return schema
     schema["minProperties"] = low
-    if low == 1:
-        return schema
-    return unenforceable(schema, f"{path}: the minimum of {low} counts different names only")
+    if low > 1 and not are_plain:
+        return unenforceable(schema, f"{path}: the minimum of {low} counts different keys only")
+    return schema

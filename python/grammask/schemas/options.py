@@ -24,7 +24,7 @@ if TYPE_CHECKING:
         indent: int | None
         separators: tuple[str, str] | None
         key_order: KeyOrder
-        unique_names: bool
+        unique_names: UniqueNames
         escapes: Escapes
         ensure_ascii: bool | None
         numbers: Numbers
@@ -55,6 +55,7 @@ KeyOrder: TypeAlias = Literal["declared", "any"]
 Escapes: TypeAlias = Literal["natural", "any", "ascii", "raw"]
 ContentKeywords: TypeAlias = Literal["annotation", "enforce"]
 Numbers: TypeAlias = Literal["natural", "any", "plain"]
+UniqueNames: TypeAlias = "bool | Literal['counted']"
 Whitespace: TypeAlias = str
 """``"natural"``, ``"flexible"``, ``"compact"``, or :data:`REGEX` and a regular expression."""
 
@@ -74,6 +75,9 @@ REGEX = "regex:"
 
 FLEXIBLE_WHITESPACE = 32
 """The default bound of flexible white space, in characters."""
+
+MAX_INDENT = 64
+"""The largest ``indent``: the automata of line ends have a state for each space of the deepest level."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -95,12 +99,16 @@ class SchemaOptions:
             ``"compact"``: none. ``"regex:..."``: what the expression, in the syntax of the Rust crate ``regex``,
             matches as a whole at each place: ``"regex:[ ]?"``.
         max_whitespace: The bound of ``"flexible"`` in characters, 32 if None. A bound alone chooses ``"flexible"``.
-        indent: As of ``json.dumps``: every member on a line of its own. Takes precedence over ``whitespace``.
+        indent: As of ``json.dumps``: every member on a line of its own, up to 64 spaces per level. Takes precedence over
+            ``whitespace``.
         separators: As of ``json.dumps``: exactly these between items and after names. Takes precedence over
             ``whitespace``.
         key_order: ``"declared"``: the declared names in their order, then all others. ``"any"``: any order.
-        unique_names: Whether an object has no name twice, compared decoded. If False, names that the schema does not
-            declare may be repeated. Costs a state for each name that was read.
+        unique_names: Whether an object has no name twice, compared decoded. Names that the schema declares never occur
+            twice. ``"counted"``: nor do others where the value that remains when a reader drops all but the last of
+            equal names might be invalid: under ``minProperties``, where some member must have a certain value (``not``,
+            ``if`` and ``else``), and in unique items. True: no name, which costs a state for each name that was read.
+            False: other names may be repeated anywhere.
         escapes: The characters that may be escaped. ``"natural"``: those that JSON requires, and optionally those
             outside ASCII. ``"any"``: all. ``"ascii"``: those outside ASCII must be. ``"raw"``: those outside ASCII
             must not be.
@@ -127,7 +135,8 @@ class SchemaOptions:
         strict: Whether a schema outside OpenAI's strict subset is an error.
 
     Raises:
-        TypeError: A number is no integer, ``excludes`` is no list of texts, or a grammar of contents is none.
+        TypeError: A number is no integer, a flag no bool, a choice no text, ``excludes`` no list of texts, or a grammar
+            of contents is none.
         ValueError: An option has no such value, or contradicts another.
         GrammarError: The expression of white space is malformed, or matches more than white space.
     """
@@ -138,7 +147,7 @@ class SchemaOptions:
     indent: int | None = None
     separators: tuple[str, str] | None = None
     key_order: KeyOrder = "declared"
-    unique_names: bool = False
+    unique_names: UniqueNames = "counted"
     escapes: Escapes = "natural"
     ensure_ascii: bool | None = None
     numbers: Numbers = "natural"
@@ -154,6 +163,14 @@ class SchemaOptions:
     _engine_options: _grammask.SchemaOptions = field(init=False, compare=False, repr=False)
 
     def __post_init__(self) -> None:
+        for name in _FLAGS:
+            _check_type(name, getattr(self, name), bool, "neither True nor False")
+        for name in _NAMED_CHOICES:
+            _check_type(name, getattr(self, name), str, "no text")
+        if self.draft is not None:
+            _check_type("draft", self.draft, str, "no text")
+        if self.ensure_ascii is not None:
+            _check_type("ensure_ascii", self.ensure_ascii, bool, "neither True nor False")
         pattern = _whitespace_pattern(self.whitespace)
         if pattern is not None and self.max_whitespace is not None:
             msg = "max_whitespace and an expression of white space exclude each other"
@@ -170,7 +187,7 @@ class SchemaOptions:
         elif self.whitespace == "flexible" and max_whitespace is None:
             max_whitespace = FLEXIBLE_WHITESPACE
         if self.indent is not None:
-            _check_count("indent", self.indent)
+            _check_count("indent", self.indent, MAX_INDENT)
         if self.ensure_ascii is not None and self.escapes != "natural":
             msg = "ensure_ascii and escapes exclude each other"
             raise ValueError(msg)
@@ -188,7 +205,7 @@ class SchemaOptions:
             separators=self.separators,
             indent=self.indent,
             key_order=self.key_order,
-            unique_names=self.unique_names,
+            unique_names=_unique_names(self.unique_names),
             escapes=escapes,
             numbers=self.numbers,
             on_unsupported=self.on_unsupported,
@@ -215,6 +232,20 @@ def with_keywords(options: SchemaOptions | None, keywords: Any) -> SchemaOptions
     if not keywords:
         return options or _DEFAULT
     return SchemaOptions(**keywords) if options is None else replace(options, **keywords)
+
+
+def _unique_names(unique_names: Any) -> str:
+    """Returns the name that the engine has for a value of ``unique_names``.
+
+    Raises:
+        ValueError: There is no such value.
+    """
+    if isinstance(unique_names, bool):
+        return "all" if unique_names else "declared"
+    if unique_names != "counted":
+        msg = f"unique_names={unique_names!r} is not one of 'counted', True and False"
+        raise ValueError(msg)
+    return "counted"
 
 
 def _whitespace_pattern(whitespace: Any) -> str | None:
@@ -262,12 +293,22 @@ def _checked_words(words: Sequence[str]) -> tuple[str, ...]:
     return tuple(sorted(set(words)))
 
 
-def _check_count(name: str, value: Any) -> None:
+_FLAGS = ("formats", "openapi_nullable", "strict")
+_NAMED_CHOICES = ("key_order", "escapes", "numbers", "on_unsupported", "content")
+
+
+def _check_type(name: str, value: Any, kind: type, otherwise: str) -> None:
+    if not isinstance(value, kind):
+        msg = f"{name}={value!r} is {otherwise}"
+        raise TypeError(msg)
+
+
+def _check_count(name: str, value: Any, most: int = 2**32 - 1) -> None:
     if not isinstance(value, int) or isinstance(value, bool):
         msg = f"{name}={value!r} is no integer"
         raise TypeError(msg)
-    if not 0 <= value < 1 << 32:
-        msg = f"{name}={value} is not between 0 and 4294967295"
+    if not 0 <= value <= most:
+        msg = f"{name}={value} is not between 0 and {most}"
         raise ValueError(msg)
 
 

@@ -44,7 +44,7 @@ from grammask.trace import Trace
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import AsyncIterator, Iterable, Iterator, Sequence
+    from collections.abc import AsyncGenerator, AsyncIterator, Iterable, Iterator, Sequence
 
     from starlette.requests import Request
 
@@ -56,6 +56,9 @@ if TYPE_CHECKING:
 
 MAX_BODY_BYTES = 4 << 20
 """Maximum length of the body of a request."""
+
+_CLIENT_CLOSED_REQUEST = 499
+"""The status of an answer that nobody receives, as in logs of nginx."""
 
 
 def application(
@@ -229,7 +232,7 @@ class _Server:
         except BudgetTooSmall as error:
             return refusal(error, sampling.max_tokens_field, error.code)
         except GrammarError as error:
-            return refusal(error, "tools" if "tools" in fields else "response_format", error.code)
+            return refusal(error, requests.constraint_in(fields), error.code)
         except (TypeError, ValueError) as error:
             return refusal(error, None, "invalid_value")
         answer = Answer(
@@ -252,10 +255,17 @@ class _Server:
             )
             events = self._events(answer, pieces, writer, form)
             return StreamingResponse(events, media_type="text/event-stream")
-        try:
-            output = _read(answer, "".join([piece async for piece in pieces]), form)
-        except DeadEnd as error:
-            return JSONResponse(error_of(str(error), kind="server_error", code=error.code), 500)
+        texts = []
+        async with contextlib.aclosing(pieces):
+            try:
+                async for piece in pieces:
+                    # Others wait for the model, and nobody reads the rest. A stream is cancelled by starlette.
+                    if await request.is_disconnected():
+                        return Response(status_code=_CLIENT_CLOSED_REQUEST)
+                    texts.append(piece)
+            except DeadEnd as error:
+                return JSONResponse(error_of(str(error), kind="server_error", code=error.code), 500)
+        output = _read(answer, "".join(texts), form)
         if asked is not None:
             response = whole_response(answer, asked, output)
             self._conversations.add(answer.id, [*asked.items, *response["output"]])
@@ -273,11 +283,12 @@ class _Server:
         return grammar.compile(self._model.vocabulary, cache=default_compile_cache).matcher()
 
     async def _learning(
-        self, pieces: AsyncIterator[str], answer: Answer, grammar: Grammar | None
-    ) -> AsyncIterator[str]:
+        self, pieces: AsyncGenerator[str, None], answer: Answer, grammar: Grammar | None
+    ) -> AsyncGenerator[str, None]:
         """Yields the pieces of an answer; afterwards the directory of masks learns its text."""
-        async for piece in pieces:
-            yield piece
+        async with contextlib.aclosing(pieces):
+            async for piece in pieces:
+                yield piece
         if self._directory is not None and grammar is not None:
             text = b"".join(step.text for step in answer.steps)
             with contextlib.suppress(OSError):  # The answer does not depend on the file.
@@ -334,7 +345,7 @@ class _Server:
         sampling: requests.Sampling,
         *,
         is_named: bool,
-    ) -> AsyncIterator[str]:
+    ) -> AsyncGenerator[str, None]:
         """Yields the text in pieces, at most one for each token.
 
         Special tokens have no text; with `is_named`, those that are not end tokens are replaced by their names.

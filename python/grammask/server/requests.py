@@ -338,7 +338,14 @@ def _text_grammar(fields: Mapping[str, Any]) -> Grammar | None:
     return None
 
 
+def constraint_in(fields: Mapping[str, Any]) -> str | None:
+    """Returns the field that constrains the output, to which an error in a grammar belongs."""
+    return next((name for name in ("tools", *_CONSTRAINTS) if name in fields), None)
+
+
 def _response_format(fields: Mapping[str, Any]) -> Any:
+    if not isinstance(fields.get("response_format"), dict | None):
+        raise BadRequest("response_format is an object with a type", "response_format")
     return _without_strict(fields.get("response_format"), "json_schema")
 
 

@@ -377,20 +377,22 @@ impl JsonParser<'_> {
         Ok(short)
     }
 
-    /// `uXXXX`, or a surrogate pair of them for a character beyond U+FFFF. A lone surrogate becomes U+FFFD.
+    /// `uXXXX`, or a surrogate pair of them for a character beyond U+FFFF. Half a pair is an error: no text in UTF-8 has
+    /// such a character, so a value that contains it cannot be required.
     fn code_point(&mut self) -> Result<char, JsonError> {
-        let first = self.unit()?;
-        if (0xd800..0xdc00).contains(&first) && self.text[self.at..].starts_with("\\u") {
-            let back = self.at;
+        let backslash = self.at - 1;
+        let mut code = self.unit()?;
+        if (0xd800..0xdc00).contains(&code) && self.text[self.at..].starts_with("\\u") {
             self.at += 1;
             let second = self.unit()?;
             if (0xdc00..0xe000).contains(&second) {
-                let code = 0x10000 + ((first - 0xd800) << 10) + (second - 0xdc00);
-                return Ok(char::from_u32(code).unwrap_or(char::REPLACEMENT_CHARACTER));
+                code = 0x10000 + ((code - 0xd800) << 10) + (second - 0xdc00);
             }
-            self.at = back;
         }
-        Ok(char::from_u32(first).unwrap_or(char::REPLACEMENT_CHARACTER))
+        char::from_u32(code).ok_or_else(|| {
+            self.at = backslash;
+            self.error("this is half of a surrogate pair, not a character")
+        })
     }
 
     fn unit(&mut self) -> Result<u32, JsonError> {
@@ -485,6 +487,9 @@ mod tests {
             "[1] 2",
             "{a:1}",
             "\"\\u12g4\"",
+            "\"\\ud83d\"",
+            "\"\\ud83d\\u0041\"",
+            "\"\\ude00\"",
             "+1",
             "\"abc",
         ] {

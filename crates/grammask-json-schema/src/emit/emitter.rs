@@ -27,8 +27,8 @@ const MAX_CONTENT_DEPTH: usize = 8;
 pub(crate) struct Emitter {
     pub(crate) rules: Rules,
     punctuation: PunctuationTable,
-    /// Memo table of rules by value set and depth.
-    value_rules: FxHashMap<(ValueSet, u32), RuleId>,
+    /// Memo table of rules by value set and position.
+    value_rules: FxHashMap<(ValueSet, ValuePosition), RuleId>,
     /// Memo table of rules for parts.
     rules_of_parts: FxHashMap<PartSequence, RuleId>,
     /// Rules of values without alternatives yet.
@@ -41,10 +41,19 @@ pub(crate) struct Emitter {
     content_depth: usize,
 }
 
-/// A rule to be defined: the values of `set` at `depth`.
+/// The facts about the place of a value that its texts depend on.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub(crate) struct ValuePosition {
+    /// The depth, if values are indented; otherwise 0.
+    pub(crate) depth: u32,
+    /// Whether the value belongs to an item that is compared with others.
+    pub(crate) is_compared: bool,
+}
+
+/// A rule to be defined: the values of `set` at `position`.
 struct PendingValue {
     set: ValueSet,
-    depth: u32,
+    position: ValuePosition,
     rule: RuleId,
 }
 
@@ -76,10 +85,10 @@ impl Emitter {
         root: ValueFormula,
     ) -> Result<RuleId, LimitExceeded> {
         let set = sets.of_formula(root)?;
-        let start = self.value_rule(set, 0);
-        while let Some(PendingValue { set, depth, rule }) = self.pending.pop() {
+        let start = self.value_rule(set, ValuePosition::default());
+        while let Some(PendingValue { set, position, rule }) = self.pending.pop() {
             self.check_limits(sets)?;
-            let alternatives = self.alternatives(sets, set, depth)?;
+            let alternatives = self.alternatives(sets, set, position)?;
             self.rules.define(rule, alternatives);
         }
         Ok(start)
@@ -110,7 +119,7 @@ impl Emitter {
         &mut self,
         sets: &mut ValueSets<'_>,
         value: ValueFormula,
-        depth: u32,
+        position: ValuePosition,
     ) -> Result<Option<PartSequence>, LimitExceeded> {
         let set = sets.of_formula(value)?;
         if sets.is_plainly_empty(set)? {
@@ -122,7 +131,7 @@ impl Emitter {
                 return Ok(texts.pop());
             }
         }
-        Ok(Some(vec![RulePart::Rule(self.value_rule(set, depth))]))
+        Ok(Some(vec![RulePart::Rule(self.value_rule(set, position))]))
     }
 
     /// A rule for `parts`: equal parts have the same rule.
@@ -139,14 +148,14 @@ impl Emitter {
         self.punctuation.at_depth(languages.automata.terms_mut(), &mut self.rules, depth)
     }
 
-    /// The rule of the values of `set` at `depth`.
-    fn value_rule(&mut self, set: ValueSet, depth: u32) -> RuleId {
-        if let Some(&rule) = self.value_rules.get(&(set, depth)) {
+    /// The rule of the values of `set` at `position`.
+    fn value_rule(&mut self, set: ValueSet, position: ValuePosition) -> RuleId {
+        if let Some(&rule) = self.value_rules.get(&(set, position)) {
             return rule;
         }
         let rule = self.rules.reserve(VALUE);
-        self.value_rules.insert((set, depth), rule);
-        self.pending.push(PendingValue { set, depth, rule });
+        self.value_rules.insert((set, position), rule);
+        self.pending.push(PendingValue { set, position, rule });
         rule
     }
 
@@ -154,15 +163,16 @@ impl Emitter {
         &mut self,
         sets: &mut ValueSets<'_>,
         set: ValueSet,
-        depth: u32,
+        position: ValuePosition,
     ) -> Result<Vec<PartSequence>, LimitExceeded> {
         let mut alternatives = self.scalar_alternatives(sets, set)?;
-        if let Some(depth) = self.punctuation.child_depth(depth) {
+        if let Some(depth) = self.punctuation.child_depth(position.depth) {
+            let position = ValuePosition { depth, ..position };
             for part in sets.formulas.arrays.disjuncts(set.array) {
-                alternatives.extend(array_alternatives(sets, self, part, depth)?);
+                alternatives.extend(array_alternatives(sets, self, part, position)?);
             }
             for part in sets.formulas.objects.disjuncts(set.object) {
-                alternatives.extend(object_alternatives(sets, self, part, depth)?);
+                alternatives.extend(object_alternatives(sets, self, part, position)?);
             }
         } else {
             // Above the bound on indentation only empty arrays and objects are emitted.
@@ -239,7 +249,7 @@ impl Emitter {
                 Some(ContentTexts::Media(grammar)) => RulePart::Media { grammar, tokens },
                 Some(ContentTexts::Json(value)) => {
                     let set = sets.of_formula(value)?;
-                    let rule = self.value_rule(set, 0);
+                    let rule = self.value_rule(set, ValuePosition::default());
                     self.json_contents.entry(rule).or_insert(value);
                     RulePart::Json { rule, tokens }
                 }

@@ -3,7 +3,7 @@
 //! Each different residual of the formula is a rule (see [`crate::values::derivative`]). Bounds on the number of items are
 //! kept apart from the formula, so that items that leave the residual unchanged are one counted repetition.
 
-use crate::emit::emitter::Emitter;
+use crate::emit::emitter::{Emitter, ValuePosition};
 use crate::emit::punctuation::{Brackets, Punctuation};
 use crate::emit::rules::{PartSequence, RuleId, RulePart};
 use crate::members::child_count::ChildCount;
@@ -54,22 +54,22 @@ impl ItemPosition {
     }
 }
 
-/// The right-hand sides of the arrays that satisfy `formula`; their items are at `depth`.
+/// The right-hand sides of the arrays that satisfy `formula`; their items are at `position`.
 pub(crate) fn array_alternatives(
     sets: &mut ValueSets<'_>,
     emitter: &mut Emitter,
     formula: ArrayFormula,
-    depth: u32,
+    position: ValuePosition,
 ) -> Result<Vec<PartSequence>, LimitExceeded> {
     if formula == falsehood() {
         return Ok(Vec::new());
     }
-    let punctuation = emitter.punctuation(&mut sets.languages, depth);
+    let punctuation = emitter.punctuation(&mut sets.languages, position.depth);
     let count = ChildCount::default();
     let Some(mut residual) = residual(&mut sets.formulas, formula, count, ItemPosition::First) else {
         return Ok(Vec::new());
     };
-    let shape = ArrayShape { punctuation, depth };
+    let shape = ArrayShape { punctuation, position };
     if let Some(alternatives) = unique_items_selection(sets, emitter, residual, shape)? {
         return Ok(alternatives);
     }
@@ -81,8 +81,7 @@ pub(crate) fn array_alternatives(
     }
     let tracked = items.tracked;
     let (rules, pending) = (FxHashMap::default(), Vec::new());
-    let mut array =
-        ArrayRules { sets, emitter, depth, punctuation, tracked, has_values: false, rules, pending };
+    let mut array = ArrayRules { sets, emitter, shape, tracked, has_values: false, rules, pending };
     let alternatives = array.alternatives(residual, ItemPosition::First)?;
     while let Some((residual, rule)) = array.pending.pop() {
         array.emitter.check_limits(array.sets)?;
@@ -132,8 +131,7 @@ pub(super) fn residual_after(
 struct ArrayRules<'t, 'o> {
     sets: &'t mut ValueSets<'o>,
     emitter: &'t mut Emitter,
-    depth: u32,
-    punctuation: Punctuation,
+    shape: ArrayShape,
     /// The values that residuals keep track of.
     tracked: Vec<ListedValue>,
     /// Whether values are remembered.
@@ -158,7 +156,7 @@ impl ArrayRules<'_, '_> {
                 true => Vec::new(),
                 false => next_items(self.sets, residual.formula, &self.tracked)?,
             };
-            let close = position.end(&self.punctuation.array);
+            let close = position.end(&self.shape.punctuation.array);
             if form.is_empty() {
                 return Ok(if can_end { vec![joined(&parts, [close])] } else { Vec::new() });
             }
@@ -169,7 +167,7 @@ impl ArrayRules<'_, '_> {
                 }
                 return self.repeated_items(residual, position, &parts, &form);
             }
-            let before = position.before(&self.punctuation);
+            let before = position.before(&self.shape.punctuation);
             if let (&[item], false) = (&form[..], can_end) {
                 let next = residual_after(&mut self.sets.formulas, item.residual, residual.count);
                 let item = self.item_parts(item.value, item.kind)?;
@@ -205,7 +203,9 @@ impl ArrayRules<'_, '_> {
         value: ValueFormula,
         kind: Option<ValueKind>,
     ) -> Result<Option<PartSequence>, LimitExceeded> {
-        let parts = self.emitter.value_parts(self.sets, value, self.depth)?;
+        let is_compared = self.shape.position.is_compared || kind.is_some();
+        let position = ValuePosition { is_compared, ..self.shape.position };
+        let parts = self.emitter.value_parts(self.sets, value, position)?;
         let (Some(parts), Some(kind)) = (&parts, kind) else { return Ok(parts) };
         self.has_values = true;
         let rule = self.emitter.rule_of(parts);
@@ -220,7 +220,7 @@ impl ArrayRules<'_, '_> {
         before: &PartSequence,
         form: &[NextItem],
     ) -> Result<Vec<PartSequence>, LimitExceeded> {
-        let Punctuation { array: brackets, comma, .. } = self.punctuation;
+        let Punctuation { array: brackets, comma, .. } = self.shape.punctuation;
         let ArrayResidual { count, .. } = residual;
         let value = self.sets.formulas.values.or(form.iter().map(|part| part.value));
         let item = self.item_parts(value, form[0].kind)?;
@@ -233,7 +233,7 @@ impl ArrayRules<'_, '_> {
         if !is_counted {
             let more = ArrayResidual { count: ChildCount { min: 0, ..count }, ..residual };
             let more = RulePart::Rule(self.rule_after_item(more));
-            let parts = [position.before(&self.punctuation)].into_iter().chain(item).chain([more]);
+            let parts = [position.before(&self.shape.punctuation)].into_iter().chain(item).chain([more]);
             let mut alternatives = vec![joined(before, parts)];
             if can_end {
                 alternatives.push(joined(before, [position.end(&brackets)]));

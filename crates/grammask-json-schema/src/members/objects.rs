@@ -6,7 +6,7 @@
 //! with 5,000 optional members is a chain of 5,000 rules. The residual holds the constraints between members.
 
 use crate::KeyOrder;
-use crate::emit::emitter::Emitter;
+use crate::emit::emitter::{Emitter, ValuePosition};
 use crate::emit::punctuation::Punctuation;
 use crate::emit::rules::{PartSequence, RuleId, RulePart};
 use crate::members::child_count::ChildCount;
@@ -58,8 +58,8 @@ pub(super) struct DeclaredMember {
 /// The members that an object may have, and its punctuation.
 #[derive(Clone, Copy)]
 pub(super) struct ObjectShape<'a> {
-    /// The depth of the members.
-    pub(super) depth: u32,
+    /// The position of the members.
+    pub(super) position: ValuePosition,
     pub(super) punctuation: Punctuation,
     /// The declared members, in order.
     pub(super) declared: &'a [DeclaredMember],
@@ -94,12 +94,12 @@ const MAX_RESIDUALS: usize = 1024;
 /// Size of the formulas that residuals may add, likewise.
 const MAX_FORMULA_GROWTH: usize = 50_000;
 
-/// The right-hand sides of the objects that satisfy `formula`; their members are at `depth`.
+/// The right-hand sides of the objects that satisfy `formula`; their members are at `position`.
 pub(crate) fn object_alternatives(
     sets: &mut ValueSets<'_>,
     emitter: &mut Emitter,
     formula: ObjectFormula,
-    depth: u32,
+    position: ValuePosition,
 ) -> Result<Vec<PartSequence>, LimitExceeded> {
     if formula == falsehood() {
         return Ok(Vec::new());
@@ -112,9 +112,10 @@ pub(crate) fn object_alternatives(
     }
     let (declared, between) = split_by_name(&mut sets.formulas, formula, &names);
     let classes = name_classes(&mut sets.languages, &sets.formulas, sets.reader.limits, between, &names)?;
-    let others = OtherNames::of(sets, &classes, between)?;
-    let punctuation = emitter.punctuation(&mut sets.languages, depth);
-    let shape = ObjectShape { depth, punctuation, declared: &declared, classes: &classes, others: &others };
+    let others = OtherNames::of(sets, &classes, &declared, between, position)?;
+    let punctuation = emitter.punctuation(&mut sets.languages, position.depth);
+    let shape =
+        ObjectShape { position, punctuation, declared: &declared, classes: &classes, others: &others };
     if let Some(alternatives) = selected_members(sets, emitter, shape, between)? {
         return Ok(alternatives);
     }
@@ -135,7 +136,7 @@ pub(crate) fn object_alternatives(
     for case in cases {
         let (declared, between) = split_by_name(&mut sets.formulas, case, &names);
         let classes = name_classes(&mut sets.languages, &sets.formulas, sets.reader.limits, between, &names)?;
-        let others = OtherNames::of(sets, &classes, between)?;
+        let others = OtherNames::of(sets, &classes, &declared, between, position)?;
         let shape = ObjectShape { declared: &declared, classes: &classes, others: &others, ..shape };
         let texts = rules_by_residual(sets, emitter, shape, between, usize::MAX)?.unwrap_or_default();
         alternatives.extend(texts);
@@ -709,7 +710,7 @@ pub(super) fn declared_member(
     name: NameId,
     value: ValueFormula,
 ) -> Result<Option<PartSequence>, LimitExceeded> {
-    let Some(value) = emitter.value_parts(sets, value, shape.depth)? else { return Ok(None) };
+    let Some(value) = emitter.value_parts(sets, value, shape.position)? else { return Ok(None) };
     let name = sets.formulas.names.get(name);
     let languages = &mut sets.languages;
     let word = languages.encoding.literal(languages.automata.terms_mut(), name);
@@ -739,7 +740,7 @@ pub(super) fn other_member(
     shape: &ObjectShape<'_>,
     OtherMember { class, supply, value }: OtherMember,
 ) -> Result<Option<PartSequence>, LimitExceeded> {
-    let Some(value) = emitter.value_parts(sets, value, shape.depth)? else { return Ok(None) };
+    let Some(value) = emitter.value_parts(sets, value, shape.position)? else { return Ok(None) };
     let languages = &mut sets.languages;
     let names = languages.without_excluded_words(shape.classes[class].names)?;
     let Some(names) = names else { return Ok(None) };

@@ -13,7 +13,7 @@
 //! remembered or listed.
 
 use crate::document::resources::Location;
-use crate::emit::emitter::Emitter;
+use crate::emit::emitter::{Emitter, ValuePosition};
 use crate::emit::punctuation::Punctuation;
 use crate::emit::rules::{PartSequence, RulePart};
 use crate::interner::Id;
@@ -51,11 +51,11 @@ pub(crate) struct ListedValue {
     formula: ValueFormula,
 }
 
-/// The punctuation and the depth of an array's items.
+/// The punctuation and the position of an array's items.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct ArrayShape {
     pub(super) punctuation: Punctuation,
-    pub(super) depth: u32,
+    pub(super) position: ValuePosition,
 }
 
 /// The right-hand sides of arrays that are constrained only by the uniqueness of their items, their values and their
@@ -90,7 +90,7 @@ pub(super) fn unique_items_selection(
     }
     let mut parts = Vec::new();
     for ListedValue { formula, .. } in listed {
-        parts.extend(emitter.value_parts(sets, formula, shape.depth)?);
+        parts.extend(emitter.value_parts(sets, formula, shape.position)?);
     }
     let brackets = shape.punctuation.array;
     let mut alternatives = Vec::new();

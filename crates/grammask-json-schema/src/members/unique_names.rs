@@ -4,17 +4,23 @@
 //! ([`grammask_grammar::values`]) in a scope that begins before the first of them. The names of finite classes are listed:
 //! few of them are tracked by the residuals of the object, many become the parts of a selection. So names cannot run out
 //! unnoticed.
+//!
+//! A reader that keeps the last of equal names reads an object with fewer members. Most assertions hold for it too, which
+//! is the reason why names need not differ everywhere ([`UniqueNames::Counted`]): there is no negation in a formula, and
+//! only a minimum of members and [`ObjectAssertion::Some`] can lose their witnesses.
 
 use std::rc::Rc;
 
 use rustc_hash::FxHashMap;
 
 use crate::document::json::{Document, Value};
+use crate::emit::emitter::ValuePosition;
 use crate::members::name_classes::NameClass;
-use crate::members::objects::{ClassMonomial, class_forms};
+use crate::members::objects::{ClassMonomial, DeclaredMember, class_forms};
 use crate::options::UniqueNames;
+use crate::values::formula::truth;
 use crate::values::formulas::NameId;
-use crate::values::literals::ObjectFormula;
+use crate::values::literals::{ObjectAssertion, ObjectFormula};
 use crate::values::scalar_languages::ScalarLanguages;
 use crate::values::value_sets::ValueSets;
 use grammask_automata::{Automata, ByteSet, StateId, TermId};
@@ -53,14 +59,23 @@ pub(super) struct OtherNames {
 }
 
 impl OtherNames {
-    /// The names of the classes of an object that satisfies `formula`.
+    /// The names of the classes of an object with these declared members that satisfies `formula`.
     pub(super) fn of(
         sets: &mut ValueSets<'_>,
         classes: &[NameClass],
+        declared: &[DeclaredMember],
         formula: ObjectFormula,
+        position: ValuePosition,
     ) -> Result<Self, LimitExceeded> {
         let mut names = Self { supplies: vec![None; classes.len()], listed: Vec::new() };
-        if sets.reader.options.unique_names == UniqueNames::Declared {
+        let differ = match sets.reader.options.unique_names {
+            UniqueNames::Declared => return Ok(names),
+            UniqueNames::Counted if !position.is_compared => {
+                classes_that_count(sets, classes, declared, formula)
+            }
+            UniqueNames::Counted | UniqueNames::All => vec![true; classes.len()],
+        };
+        if !differ.contains(&true) {
             return Ok(names);
         }
         let has_excluded_words = sets.languages.excluded_words.are_some();
@@ -74,7 +89,7 @@ impl OtherNames {
         for ClassMonomial { class: index, monomial } in class_forms(sets, classes, formula)? {
             let class = &classes[index];
             let value = sets.of_formula(monomial.value)?;
-            let is_done = names.supplies[index].is_some();
+            let is_done = !differ[index] || names.supplies[index].is_some();
             if is_done || sets.is_plainly_empty(value)? {
                 continue;
             }
@@ -141,6 +156,33 @@ impl OtherNames {
     pub(super) fn need_scope(&self) -> bool {
         self.are_remembered_beside(|class| self.is_tracked(class))
     }
+}
+
+/// By class: whether an object that satisfies `formula` might not do so without a member of the class whose name occurs
+/// once more.
+fn classes_that_count(
+    sets: &ValueSets<'_>,
+    classes: &[NameClass],
+    declared: &[DeclaredMember],
+    formula: ObjectFormula,
+) -> Vec<bool> {
+    // An object with an undeclared member has one name more than those that are required, at least.
+    let min_names = 1 + declared.iter().filter(|member| member.required).count();
+    let mut count = vec![false; classes.len()];
+    for literal in sets.formulas.objects.literals(formula) {
+        match literal {
+            ObjectAssertion::AtLeast(min) if min as usize > min_names => count.fill(true),
+            // That a name occurs remains true.
+            ObjectAssertion::Some(set, value) if value != truth() => {
+                let set = sets.formulas.name_sets.get(set);
+                for (counts, class) in count.iter_mut().zip(classes) {
+                    *counts |= class.is_in(set);
+                }
+            }
+            _ => {}
+        }
+    }
+    count
 }
 
 /// How many names a language has.

@@ -35,31 +35,15 @@ const EXPENSIVE_TERMINAL_COST: usize = 1 << 16;
 /// The maximum number of repairs of a plan.
 const MAX_ROUNDS: usize = 1 << 10;
 
-/// `None` if there is a plan that avoids all pairs of `avoided`; otherwise a state without a valid step.
-pub(crate) fn find_incompletable_state(
-    grammar: &LexedGrammar,
-    table: &LalrTable,
-    avoided: &FxHashSet<TerminalPair>,
-) -> Option<LrState> {
-    find_plan(grammar, table, avoided).err()
-}
+/// For each state with a step: an item of its kernel, and a derivation of the symbols after its dot.
+pub(crate) type CompletionSteps = Vec<(LrItem, Vec<TerminalId>)>;
 
-/// For each state the step of a plan that avoids all pairs of `avoided`, if there is one: an item of the kernel, and a
-/// derivation of the symbols after its dot.
+/// The steps of a plan that avoids all pairs of `avoided`; a state without a valid step if there is none.
 pub(crate) fn completion_plan(
     grammar: &LexedGrammar,
     table: &LalrTable,
     avoided: &FxHashSet<TerminalPair>,
-) -> Option<Vec<(LrItem, Vec<TerminalId>)>> {
-    find_plan(grammar, table, avoided).ok()
-}
-
-/// A plan as its steps, or a state without a valid step.
-fn find_plan(
-    grammar: &LexedGrammar,
-    table: &LalrTable,
-    avoided: &FxHashSet<TerminalPair>,
-) -> Result<Vec<(LrItem, Vec<TerminalId>)>, LrState> {
+) -> Result<CompletionSteps, LrState> {
     let cheapest = CheapestDerivations::of(table, avoided.iter().map(|&(_, second)| second).collect());
     let mut incompletable = LrState::START;
     for preference in [Preference::Short, Preference::Separable] {
@@ -230,7 +214,7 @@ impl<'a> CompletionPlan<'a> {
     }
 
     /// The selected steps of all states.
-    fn into_steps(self) -> Vec<(LrItem, Vec<TerminalId>)> {
+    fn into_steps(self) -> CompletionSteps {
         let steps = self.candidates.into_iter().zip(self.selected);
         let selected = steps.filter_map(|(mut steps, selected)| {
             (selected < steps.len()).then(|| steps.swap_remove(selected))

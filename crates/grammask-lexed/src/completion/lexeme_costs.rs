@@ -136,6 +136,7 @@ impl LexemeCosts {
         let mut commits: FxHashMap<Box<[Option<GuardsId>]>, usize> = FxHashMap::default();
         let mut commit_list: Vec<Box<[Option<GuardsId>]>> = Vec::new();
         let mut ends: FxHashSet<(TerminalId, usize, LexModeId)> = FxHashSet::default();
+        let (mut last, mut id) = (None, 0);
         for &(configuration, mode) in configurations {
             if let Some(profile) = self.profile_of(configuration).filter(|_| lexer.is_start(configuration)) {
                 for &(distance, terminal) in &self.profiles[profile.index()] {
@@ -144,19 +145,18 @@ impl LexemeCosts {
                 }
             }
             let Some(terminal) = lexer.label(configuration) else { continue };
-            let mut commit = Vec::with_capacity(bytes.len());
-            for &byte in bytes {
-                commit.push(lexer.step(configuration, byte)?.commit);
-            }
-            let commit: Box<[_]> = commit.into();
-            let id = match commits.get(&commit) {
-                Some(&id) => id,
-                None => {
-                    commit_list.push(commit.clone());
-                    commits.insert(commit, commit_list.len() - 1);
-                    commit_list.len() - 1
+            // Configurations are sorted.
+            if last.replace(configuration) != Some(configuration) {
+                let mut commit = Vec::with_capacity(bytes.len());
+                for &byte in bytes {
+                    commit.push(lexer.step(configuration, byte)?.commit);
                 }
-            };
+                let commit: Box<[_]> = commit.into();
+                id = *commits.entry(commit).or_insert_with_key(|commit| {
+                    commit_list.push(commit.clone());
+                    commit_list.len() - 1
+                });
+            }
             let is_ignored = grammar.terminals[terminal.index()].is_ignored();
             if is_ignored || newline == Some(terminal) {
                 ends.insert((terminal, id, mode));
@@ -191,12 +191,7 @@ impl LexemeCosts {
         width: usize,
     ) -> Result<TerminalSet, LimitExceeded> {
         let mut set = TerminalSet::new(width);
-        let mut entered: BTreeSet<ConfigurationId> = BTreeSet::new();
-        for (&byte, &guards) in bytes.iter().zip(commit) {
-            if let Some(guards) = guards {
-                entered.extend(lexer.enter(mode, byte, guards)?);
-            }
-        }
+        let entered = lexer.enter_by_any(mode, bytes.iter().copied().zip(commit.iter().copied()))?;
         for configuration in entered {
             let Some(profile) = self.profile_of(configuration) else { continue };
             for &(distance, terminal) in &self.profiles[profile.index()] {

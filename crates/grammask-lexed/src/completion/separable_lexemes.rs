@@ -4,6 +4,7 @@
 //! [`open_lexemes`](crate::lexer::open_lexemes)).
 
 use std::collections::hash_map::Entry;
+use std::rc::Rc;
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
@@ -125,23 +126,34 @@ impl<'a> SeparableLexemes<'a> {
         let mut ends: Vec<Vec<u32>> = vec![Vec::new(); grammar.terminals.len() + 1];
         // The places after separable lexemes, for each guards and mode that are possible there.
         let mut entered_after: Vec<Vec<u32>> = Vec::new();
-        let mut commit_ids: FxHashMap<Box<[Option<GuardsId>]>, usize> = FxHashMap::default();
+        let mut commit_ids: FxHashMap<Rc<[Option<GuardsId>]>, usize> = FxHashMap::default();
         let mut entered: FxHashMap<(usize, LexModeId), (Vec<u32>, TerminalSet)> = FxHashMap::default();
         let mut is_separable: FxHashMap<(TerminalId, usize), bool> = FxHashMap::default();
+        // The edges of the last configuration: places are sorted, and its other modes have the same ones.
+        let mut last = None;
+        let mut extended: Vec<ConfigurationId> = Vec::new();
+        let mut commit: Rc<[Option<GuardsId>]> = Rc::default();
+        let mut id = 0;
         for place in 0..self.places.len() as u32 {
             let (configuration, mode) = self.places[place as usize];
-            let mut commit = Vec::with_capacity(self.bytes.len());
-            for &byte in self.bytes {
-                let step = self.lexer.step(configuration, byte)?;
-                if let Some(next) = step.extended.and_then(|next| self.place_ids.get(&(next, mode))) {
-                    edges.push((*next, place));
+            if last.replace(configuration) != Some(configuration) {
+                extended.clear();
+                let mut commits = Vec::with_capacity(self.bytes.len());
+                for &byte in self.bytes {
+                    let step = self.lexer.step(configuration, byte)?;
+                    extended.extend(step.extended);
+                    commits.push(step.commit);
                 }
-                commit.push(step.commit);
+                extended.sort_unstable();
+                extended.dedup();
+                commit = commits.into();
+                let count = commit_ids.len();
+                id = *commit_ids.entry(commit.clone()).or_insert(count);
+            }
+            for &next in &extended {
+                edges.extend(self.place_ids.get(&(next, mode)).map(|&next| (next, place)));
             }
             let Some(terminal) = self.lexer.label(configuration) else { continue };
-            let commit: Box<[_]> = commit.into();
-            let count = commit_ids.len();
-            let id = *commit_ids.entry(commit.clone()).or_insert(count);
             if grammar.terminals[terminal.index()].is_ignored() || newline == Some(terminal) {
                 let (next, _) = self.enter(&mut entered, id, &commit, mode)?;
                 let ignored = next.iter().map(|&next| (next, place));
@@ -291,13 +303,11 @@ impl<'a> SeparableLexemes<'a> {
         };
         let mut places = Vec::new();
         let mut available = TerminalSet::new(self.prepared.grammar.terminals.len() + 1);
-        for (&byte, &guards) in self.bytes.iter().zip(commit) {
-            let Some(guards) = guards else { continue };
-            for configuration in self.lexer.enter(mode, byte, guards)? {
-                places.extend(self.place_ids.get(&(configuration, mode)));
-                if let Some(open) = self.prepared.open_terminals.of(configuration, mode) {
-                    available.union_with(&self.prepared.open_terminals.get(open).outside);
-                }
+        let bytes = self.bytes.iter().copied().zip(commit.iter().copied());
+        for configuration in self.lexer.enter_by_any(mode, bytes)? {
+            places.extend(self.place_ids.get(&(configuration, mode)));
+            if let Some(open) = self.prepared.open_terminals.of(configuration, mode) {
+                available.union_with(&self.prepared.open_terminals.get(open).outside);
             }
         }
         places.sort_unstable();

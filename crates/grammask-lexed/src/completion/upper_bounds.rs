@@ -55,14 +55,21 @@ impl UpperBounds {
         if !are_all_spellable(prepared, lexer, bytes)? {
             return Ok(None);
         }
-        let avoided: FxHashSet<TerminalPair> = prepared.open_terminals.exempt().iter().copied().collect();
-        let Some(plan) = viable_completion::completion_plan(grammar, table, &avoided) else {
-            return Ok(None);
+        let open_terminals = &prepared.open_terminals;
+        let plan = match open_terminals.plan() {
+            Some(plan) => plan.clone(),
+            None => {
+                let avoided: FxHashSet<TerminalPair> = open_terminals.exempt().iter().copied().collect();
+                match viable_completion::completion_plan(grammar, table, &avoided) {
+                    Ok(plan) => plan.into(),
+                    Err(_) => return Ok(None),
+                }
+            }
         };
         let lengths = SeparableLengths::new(prepared, lexer, bytes)?;
         let plan: Vec<(LrItem, PlanCost)> = plan
-            .into_iter()
-            .map(|(item, derivation)| (item, PlanCost::of(&derivation, grammar, &lengths)))
+            .iter()
+            .map(|(item, derivation)| (*item, PlanCost::of(derivation, grammar, &lengths)))
             .collect();
         let Some(plan) = PlanCosts::new(table, &plan) else { return Ok(None) };
         let growth = plan.growth(grammar, table, lexemes);

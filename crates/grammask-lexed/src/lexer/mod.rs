@@ -4,3 +4,4 @@
 pub(crate) mod column_units;
 pub(crate) mod lexer_automaton;
 pub(crate) mod open_lexemes;
+mod prefix_inclusion;

@@ -18,9 +18,12 @@
 //! cannot be written after it. This is sound if every stack of the parser can be completed without U directly after
 //! T, which [`viable_completion`] proves. Otherwise the grammar is refused.
 
+use std::rc::Rc;
+use std::sync::Arc;
+
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use crate::analysis::viable_completion::{self, TerminalPair};
+use crate::analysis::viable_completion::{self, CompletionSteps, TerminalPair};
 use crate::definition::grammar::LexedGrammar;
 use crate::lexer::lexer_automaton::{ConfigurationId, GuardsId, LexModeId, Lexer};
 use crate::parser::lalr::ParserAction;
@@ -69,6 +72,8 @@ pub(crate) struct OpenTerminalsTable {
     sets: Vec<OpenTerminals>,
     /// The exempted pairs, sorted.
     exempt: Box<[TerminalPair]>,
+    /// The completion of all stacks, if it was needed as a proof. Upper bounds of completions count it.
+    plan: Option<Arc<CompletionSteps>>,
 }
 
 /// Whether the existence of texts and the viable completion of all stacks must be proved.
@@ -107,6 +112,11 @@ impl OpenTerminalsTable {
     /// follow it.
     pub(crate) fn exempt(&self) -> &[TerminalPair] {
         &self.exempt
+    }
+
+    /// The completion of all stacks that avoids the exempted pairs, if it was needed as a proof.
+    pub(crate) fn plan(&self) -> Option<&Arc<CompletionSteps>> {
+        self.plan.as_ref()
     }
 
     /// Runs the analysis.
@@ -151,6 +161,14 @@ enum Variable {
     After(usize, LexModeId),
 }
 
+/// The edges of a configuration, which are the same in all modes.
+#[derive(Debug)]
+struct ConfigurationEdges {
+    /// The configurations in which the lexeme is longer by a byte, refused ones excluded.
+    reached: Box<[ConfigurationId]>,
+    label: Option<Commit>,
+}
+
 struct OpenLexemeAnalysis<'a> {
     lexer: &'a mut Lexer,
     grammar: &'a LexedGrammar,
@@ -162,6 +180,7 @@ struct OpenLexemeAnalysis<'a> {
     may_be_last: Vec<bool>,
     profiles: FxHashMap<CommitProfile, usize>,
     profile_list: Vec<CommitProfile>,
+    edges: FxHashMap<ConfigurationId, Rc<ConfigurationEdges>>,
     variables: Vec<Variable>,
     variable_ids: FxHashMap<Variable, usize>,
     successors: Vec<Vec<usize>>,
@@ -186,6 +205,7 @@ impl<'a> OpenLexemeAnalysis<'a> {
             may_be_last: may_be_last(grammar, tables),
             profiles: FxHashMap::default(),
             profile_list: Vec::new(),
+            edges: FxHashMap::default(),
             variables: Vec::new(),
             variable_ids: FxHashMap::default(),
             successors: Vec::new(),
@@ -234,6 +254,27 @@ impl<'a> OpenLexemeAnalysis<'a> {
         configuration: ConfigurationId,
         mode: LexModeId,
     ) -> Result<(Vec<usize>, Option<Commit>), GrammarError> {
+        let edges = self.edges_of(configuration)?;
+        let mut successors: Vec<usize> =
+            edges.reached.iter().map(|&next| self.variable(Variable::Inside(next, mode))).collect();
+        successors.sort_unstable();
+        let Some(Commit { terminal, profile }) = edges.label else { return Ok((successors, None)) };
+        if self.may_be_ignored(terminal) {
+            self.variable(Variable::After(profile, mode));
+        }
+        if !self.grammar.terminals[terminal.index()].is_ignored() {
+            for index in 0..self.needed_after[terminal.index()].len() {
+                let mode = self.needed_after[terminal.index()][index].0;
+                self.variable(Variable::After(profile, mode));
+            }
+        }
+        Ok((successors, edges.label))
+    }
+
+    fn edges_of(&mut self, configuration: ConfigurationId) -> Result<Rc<ConfigurationEdges>, GrammarError> {
+        if let Some(edges) = self.edges.get(&configuration) {
+            return Ok(edges.clone());
+        }
         let mut profile = Vec::with_capacity(self.lexer.byte_of_class().len());
         // A linear search: the number of distinct successors is small.
         let mut reached: Vec<ConfigurationId> = Vec::new();
@@ -246,42 +287,30 @@ impl<'a> OpenLexemeAnalysis<'a> {
             profile.push(step.commit);
         }
         reached.retain(|&next| !self.lexer.is_refused(next));
-        let mut successors: Vec<usize> =
-            reached.into_iter().map(|next| self.variable(Variable::Inside(next, mode))).collect();
-        successors.sort_unstable();
-        let Some(terminal) = self.lexer.label(configuration) else { return Ok((successors, None)) };
-        let profile: CommitProfile = profile.into();
-        let profile = match self.profiles.get(&profile) {
-            Some(&id) => id,
-            None => {
+        let label = self.lexer.label(configuration).map(|terminal| {
+            let profile: CommitProfile = profile.into();
+            let profile = *self.profiles.entry(profile).or_insert_with_key(|profile| {
                 self.profile_list.push(profile.clone());
-                self.profiles.insert(profile, self.profile_list.len() - 1);
                 self.profile_list.len() - 1
-            }
-        };
-        if self.may_be_ignored(terminal) {
-            self.variable(Variable::After(profile, mode));
-        }
-        if !self.grammar.terminals[terminal.index()].is_ignored() {
-            for index in 0..self.needed_after[terminal.index()].len() {
-                let mode = self.needed_after[terminal.index()][index].0;
-                self.variable(Variable::After(profile, mode));
-            }
-        }
-        Ok((successors, Some(Commit { terminal, profile })))
+            });
+            Commit { terminal, profile }
+        });
+        let edges = Rc::new(ConfigurationEdges { reached: reached.into(), label });
+        self.edges.insert(configuration, edges.clone());
+        Ok(edges)
     }
 
     fn explore_after(&mut self, profile: usize, mode: LexModeId) -> Result<Vec<usize>, GrammarError> {
-        let mut successors = Vec::new();
-        for index in 0..self.profile_list[profile].len() {
-            let Some(guards) = self.profile_list[profile][index] else { continue };
-            let byte = self.lexer.byte_of_class()[index];
-            let next = self.lexer.enter(mode, byte, guards).map_err(|limit| limit.diagnostic())?;
-            let next: Vec<_> = next.into_iter().filter(|&next| !self.lexer.is_refused(next)).collect();
-            successors.extend(next.into_iter().map(|next| self.variable(Variable::Inside(next, mode))));
+        let bytes = self.lexer.byte_of_class().to_vec().into_iter();
+        let steps = bytes.zip(self.profile_list[profile].iter().copied());
+        let entered = self.lexer.enter_by_any(mode, steps).map_err(|limit| limit.diagnostic())?;
+        let mut successors = Vec::with_capacity(entered.len());
+        for next in entered {
+            if !self.lexer.is_refused(next) {
+                successors.push(self.variable(Variable::Inside(next, mode)));
+            }
         }
         successors.sort_unstable();
-        successors.dedup();
         Ok(successors)
     }
 
@@ -404,15 +433,14 @@ impl<'a> OpenLexemeAnalysis<'a> {
                 Err(gaps) => exempt.extend(gaps),
             }
         };
+        let mut plan = None;
         match self.tables {
             ParsingTables::Lalr(_) if proof == CompletionProof::Trusted => {}
             ParsingTables::Lalr(table) if !exempt.is_empty() || !table.resolved().is_empty() => {
-                if let Some(state) = viable_completion::find_incompletable_state(self.grammar, table, &exempt)
-                {
-                    return Err(match exempt.is_empty() {
-                        true => table.incompletable_state_error(self.grammar, state).into(),
-                        false => self.report(exempt),
-                    });
+                match viable_completion::completion_plan(self.grammar, table, &exempt) {
+                    Ok(steps) => plan = Some(steps.into()),
+                    Err(_) if !exempt.is_empty() => return Err(self.report(exempt)),
+                    Err(state) => return Err(table.incompletable_state_error(self.grammar, state).into()),
                 }
             }
             ParsingTables::Earley(_) if !exempt.is_empty() => return Err(self.report(exempt)),
@@ -431,7 +459,7 @@ impl<'a> OpenLexemeAnalysis<'a> {
         };
         let mut exempt: Box<[TerminalPair]> = exempt.into_iter().collect();
         exempt.sort_unstable();
-        let mut open_terminals = OpenTerminalsTable { exempt, ..OpenTerminalsTable::default() };
+        let mut open_terminals = OpenTerminalsTable { exempt, plan, ..OpenTerminalsTable::default() };
         let mut ids: FxHashMap<OpenTerminals, OpenTerminalsId> = FxHashMap::default();
         for (index, &variable) in self.variables.iter().enumerate() {
             let Variable::Inside(configuration, mode) = variable else { continue };

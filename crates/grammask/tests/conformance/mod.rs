@@ -1,6 +1,6 @@
 //! Loads the cases of testdata/conformance and runs them on an engine.
 
-#![allow(dead_code, reason = "each test crate uses a part of this module")]
+pub mod recorded_grammars;
 
 use std::collections::HashSet;
 use std::panic::AssertUnwindSafe;
@@ -15,7 +15,8 @@ use serde::Deserialize;
 #[serde(deny_unknown_fields)]
 pub struct Case {
     pub name: String,
-    pub says: String,
+    #[serde(rename = "says")]
+    _says: String,
     pub grammar: String,
     #[serde(default = "default_start")]
     pub start: String,
@@ -31,8 +32,10 @@ pub struct Case {
     pub mask: Vec<u32>,
     #[serde(default)]
     pub steps: Vec<Step>,
-    pub kbnf: Option<String>,
-    pub why: Option<String>,
+    #[serde(rename = "kbnf")]
+    _kbnf: Option<String>,
+    #[serde(rename = "why")]
+    _why: Option<String>,
 }
 
 fn default_start() -> String {
@@ -53,18 +56,36 @@ pub enum End {
 #[serde(untagged, deny_unknown_fields)]
 pub enum Token {
     Text(String),
-    Hex { hex: String },
-    Special { special: String },
-    Textless { textless: bool },
+    Hex {
+        hex: String,
+    },
+    Special {
+        special: String,
+    },
+    Textless {
+        #[serde(rename = "textless")]
+        _textless: bool,
+    },
 }
 
 /// An operation, and the mask after it.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(untagged, deny_unknown_fields)]
 pub enum Step {
-    Token { token: u32, result: Outcome, mask: Option<Vec<u32>> },
-    Rollback { rollback: usize, mask: Vec<u32> },
-    Reset { reset: bool, mask: Vec<u32> },
+    Token {
+        token: u32,
+        result: Outcome,
+        mask: Option<Vec<u32>>,
+    },
+    Rollback {
+        rollback: usize,
+        mask: Vec<u32>,
+    },
+    Reset {
+        #[serde(rename = "reset")]
+        _reset: bool,
+        mask: Vec<u32>,
+    },
 }
 
 /// The result of accepting a token.

@@ -5,8 +5,6 @@
 //! three), so that tokens overlap, split characters and end in the middle of symbols. All kinds of rules occur: unit
 //! cycles, hidden left recursion, rules that never end, unproductive rules.
 
-#![allow(dead_code, reason = "each test crate uses a part of this module")]
-
 pub mod distances;
 pub mod lexed;
 pub mod values;

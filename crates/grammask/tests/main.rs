@@ -1,0 +1,39 @@
+//! The tests of the engine as a whole, in one binary, which is linked once and runs the tests of all files in parallel.
+//! `cargo test -p grammask --test integration FILE::` runs those of one file.
+
+mod ambiguous_texts;
+mod batches_and_drafts;
+mod budget_acceptance;
+mod budgets_equal_oracle;
+mod budgets_of_costly_states;
+mod budgets_of_large_vocabularies;
+mod budgets_of_values;
+mod captures_equal_oracle;
+mod captures_in_scopes;
+mod captures_of_tokens;
+mod completions_equal_search;
+mod conformance;
+mod conformance_matcher;
+mod conformance_reference;
+mod conformance_texts;
+mod embedded_equals_oracle;
+mod encoded_equals_oracle;
+mod forced_text;
+mod fuzzed;
+mod fuzzed_cases;
+mod generators;
+mod generators_kbnf;
+mod hostile;
+mod json_schema;
+mod kbnf_robust;
+mod large_vocabulary;
+mod large_vocabulary_values;
+mod lexed_completions;
+mod lexed_matcher;
+mod lexing_equals_oracle;
+mod lowering_meaning;
+mod matcher_equals_oracle;
+mod readings;
+mod reference_relations;
+mod runs_equal_steps;
+mod traces_equal_uncached_steps;
