@@ -151,6 +151,14 @@ impl Terms {
         }
     }
 
+    /// The byte with which all words begin, if the term begins with a word.
+    pub(crate) fn leading_word_byte(&self, term: TermId) -> Option<u8> {
+        match self.get(self.split_head(term).0) {
+            Term::Literal(chunk) => Some(chunk.as_slice()[0]),
+            _ => None,
+        }
+    }
+
     /// The first `max_bytes` or more bytes of the word of a language of one word, and whether they are the whole word.
     /// `None` if the form of the term shows no common prefix of that length.
     pub fn word_prefix(&self, term: TermId, max_bytes: usize) -> Option<(Vec<u8>, bool)> {
