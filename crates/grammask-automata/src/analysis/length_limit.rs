@@ -151,10 +151,15 @@ impl Terms {
         }
     }
 
-    /// The byte with which all words begin, if the term begins with a word.
-    pub(crate) fn leading_word_byte(&self, term: TermId) -> Option<u8> {
+    /// The first bytes of all words, from the first to the last one, if the term begins with a word or with one byte of
+    /// a range. The derivatives by these bytes are equal.
+    pub(crate) fn leading_range(&self, term: TermId) -> Option<(u8, u8)> {
         match self.get(self.split_head(term).0) {
-            Term::Literal(chunk) => Some(chunk.as_slice()[0]),
+            Term::Literal(chunk) => Some((chunk.as_slice()[0], chunk.as_slice()[0])),
+            Term::Bytes(set) => {
+                let mut ranges = set.ranges();
+                ranges.next().filter(|_| ranges.next().is_none())
+            }
             _ => None,
         }
     }

@@ -61,9 +61,14 @@ struct LazyState {
 #[derive(Clone, Copy, Debug)]
 enum MemoTransitions {
     None,
-    /// The only transition of a state inside a word, or the first one taken from a state of a table, over the bytes
-    /// from `low` to `high`. Most table states use only one. A row takes ten times as much memory.
-    Single { low: u8, high: u8, target: StateId },
+    /// The transition of a state whose term begins with a word or a range of bytes, or the first one taken from a state
+    /// of a table, over the bytes from `low` to `high`. Most table states use only one. A row, with cells and classes,
+    /// takes up to 400 bytes.
+    Single {
+        low: u8,
+        high: u8,
+        target: StateId,
+    },
     Row(TransitionRow),
 }
 
@@ -405,11 +410,11 @@ impl Automata {
     #[cold]
     fn step_without_row(&mut self, state: StateId, byte: u8) -> Result<Option<StateId>, LimitExceeded> {
         let term = self.term(state);
-        let (low, high, target) = if let Some(first) = self.terms.leading_word_byte(term) {
-            if byte != first {
+        let (low, high, target) = if let Some((low, high)) = self.terms.leading_range(term) {
+            if !(low..=high).contains(&byte) {
                 return Ok(None);
             }
-            (byte, byte, self.terms.derivative(term, byte))
+            (low, high, self.terms.derivative(term, byte))
         } else if let (Some((table, from)), MemoTransitions::None) =
             (self.terms.as_table_state(term), self.states[state.index()].transitions)
         {

@@ -190,8 +190,7 @@ impl LeftCorners {
         let mut cycles = Vec::with_capacity(component_count);
         let mut scc_count = 0;
         for (component, members) in members.iter().enumerate() {
-            let is_inner =
-                |edge: &&LeftCornerEdge| component_of[edge.child.index()] as usize == component;
+            let is_inner = |edge: &&LeftCornerEdge| component_of[edge.child.index()] as usize == component;
             if members.iter().all(|member| !edges[member.index()].iter().any(|edge| is_inner(&edge))) {
                 cycles.push(None);
                 continue;
@@ -274,11 +273,7 @@ impl LeftCorners {
 impl ComponentCycles {
     /// The continuations of a component from its inner edges by child, as (parent, edge). `None` when `budget`, for tail
     /// sources and references, is spent.
-    fn of(
-        parents: &[Vec<(usize, LeftCornerEdge)>],
-        budget: &mut usize,
-        scc_count: &mut u32,
-    ) -> Option<Self> {
+    fn of(parents: &[Vec<(usize, LeftCornerEdge)>], budget: &mut usize, scc_count: &mut u32) -> Option<Self> {
         let mut tail_sources = Vec::with_capacity(parents.len());
         let mut inner = Vec::with_capacity(parents.len());
         for member in 0..parents.len() {
