@@ -554,3 +554,33 @@ impl Automata {
         row
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn states_inside_words_and_before_ranges_have_no_row() {
+        let mut terms = Terms::new();
+        let (word, range) = (terms.literal(b"abc"), terms.bytes(ByteSet::range(b'0', b'9')));
+        let gap = terms.bytes(ByteSet::single(b'x').union(ByteSet::single(b'z')));
+        let language = terms.concat(&[word, range, gap]);
+        let mut automata = Automata::new(terms, 100);
+        let mut state = automata.start(language).unwrap().unwrap();
+        for byte in *b"abc7" {
+            for other in
+                (0..=u8::MAX).filter(|&other| !(other == byte || byte == b'7' && other.is_ascii_digit()))
+            {
+                assert_eq!(automata.step(state, other), Ok(None));
+            }
+            let next = automata.step(state, byte).unwrap().unwrap();
+            assert_eq!(automata.step(state, byte), Ok(Some(next)));
+            state = next;
+        }
+        assert!(automata.cells.is_empty() && automata.byte_classes.is_empty());
+        assert_eq!(automata.step(state, b'y'), Ok(None));
+        let end = automata.step(state, b'z').unwrap().unwrap();
+        assert!(automata.is_accepting(end) && !automata.cells.is_empty());
+        assert_eq!(automata.step(state, b'x'), Ok(Some(end)));
+    }
+}
