@@ -151,6 +151,19 @@ impl Terms {
         }
     }
 
+    /// The first bytes of all words, from the first to the last one, if the term begins with a word or with one byte of
+    /// a range. The derivatives by these bytes are equal.
+    pub(crate) fn leading_range(&self, term: TermId) -> Option<(u8, u8)> {
+        match self.get(self.split_head(term).0) {
+            Term::Literal(chunk) => Some((chunk.as_slice()[0], chunk.as_slice()[0])),
+            Term::Bytes(set) => {
+                let mut ranges = set.ranges();
+                ranges.next().filter(|_| ranges.next().is_none())
+            }
+            _ => None,
+        }
+    }
+
     /// The first `max_bytes` or more bytes of the word of a language of one word, and whether they are the whole word.
     /// `None` if the form of the term shows no common prefix of that length.
     pub fn word_prefix(&self, term: TermId, max_bytes: usize) -> Option<(Vec<u8>, bool)> {

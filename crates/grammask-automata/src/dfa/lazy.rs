@@ -10,8 +10,7 @@ use std::sync::Arc;
 use rustc_hash::FxBuildHasher;
 
 use crate::byte_set::ByteSet;
-use crate::dfa::table::TableState;
-use crate::term::arena::{TableId, TermId, Terms};
+use crate::term::arena::{TermId, Terms};
 use grammask_collections::incremental_hash_table::IncrementalHashTable;
 use grammask_collections::reserve::{reserve, reserve_one};
 use grammask_diagnostics::LimitExceeded;
@@ -53,19 +52,24 @@ pub(crate) enum Liveness {
 struct LazyState {
     term: TermId,
     liveness: Liveness,
-    row: Option<TransitionRow>,
-    /// The first transition taken from a state of a table. Most table states use only one, and need no row.
-    table_transition: Option<TableTransition>,
+    transitions: MemoTransitions,
     /// The bytes with a transition to a live state, once computed.
     first_bytes: Option<Box<ByteSet>>,
 }
 
-/// A transition over the bytes from `low` to `high`.
+/// The memoised transitions of a state.
 #[derive(Clone, Copy, Debug)]
-struct TableTransition {
-    low: u8,
-    high: u8,
-    target: StateId,
+enum MemoTransitions {
+    None,
+    /// The transition of a state whose term begins with a word or a range of bytes, or the first one taken from a state
+    /// of a table, over the bytes from `low` to `high`. Most table states use only one. A row, with cells and classes,
+    /// takes up to 400 bytes.
+    Single {
+        low: u8,
+        high: u8,
+        target: StateId,
+    },
+    Row(TransitionRow),
 }
 
 /// The transitions of a state: one cell per class, starting at `cells[start]`.
@@ -245,24 +249,20 @@ impl Automata {
     /// If the number of states exceeds its limit.
     #[inline]
     pub fn step(&mut self, state: StateId, byte: u8) -> Result<Option<StateId>, LimitExceeded> {
-        if let Some(row) = self.states[state.index()].row {
-            let class = self.byte_classes[row.classes as usize].class_of[usize::from(byte)];
-            match self.cells[row.cell(usize::from(class))].transition() {
-                LazyTransition::Live(target) => return Ok(Some(target)),
-                LazyTransition::Dead => return Ok(None),
-                LazyTransition::Unknown | LazyTransition::Candidate(_) => {}
+        match self.states[state.index()].transitions {
+            MemoTransitions::Row(row) => {
+                let class = self.byte_classes[row.classes as usize].class_of[usize::from(byte)];
+                match self.cells[row.cell(usize::from(class))].transition() {
+                    LazyTransition::Live(target) => Ok(Some(target)),
+                    LazyTransition::Dead => Ok(None),
+                    LazyTransition::Unknown | LazyTransition::Candidate(_) => {
+                        self.step_class(state, usize::from(class))
+                    }
+                }
             }
-        } else if let Some(TableTransition { low, high, target }) =
-            self.states[state.index()].table_transition
-        {
-            if (low..=high).contains(&byte) {
-                return Ok(Some(target));
-            }
-        } else if let Some((table, from)) = self.terms.as_table_state(self.term(state)) {
-            return self.step_table(state, table, from, byte);
+            MemoTransitions::Single { low, high, target } if (low..=high).contains(&byte) => Ok(Some(target)),
+            MemoTransitions::Single { .. } | MemoTransitions::None => self.step_without_row(state, byte),
         }
-        let class = self.class_of(state, byte);
-        self.step_class(state, class)
     }
 
     /// The state after `bytes`, for a table state from which no proper prefix of `bytes` is accepted. `None` for
@@ -406,20 +406,29 @@ impl Automata {
             + self.byte_classes_of.memory_bytes()
     }
 
-    /// A step from a state of a table that has no row yet. Tables have no dead states.
+    /// A step that is not memoised, from a state without a row. Makes one unless the form of the term shows the step.
     #[cold]
-    fn step_table(
-        &mut self,
-        state: StateId,
-        table: TableId,
-        from: TableState,
-        byte: u8,
-    ) -> Result<Option<StateId>, LimitExceeded> {
-        let Some((low, high, target)) = self.terms.get_table(table).edge(from, byte) else { return Ok(None) };
-        let target = self.terms.table_state(table, target);
+    fn step_without_row(&mut self, state: StateId, byte: u8) -> Result<Option<StateId>, LimitExceeded> {
+        let term = self.term(state);
+        let (low, high, target) = if let Some((low, high)) = self.terms.leading_range(term) {
+            if !(low..=high).contains(&byte) {
+                return Ok(None);
+            }
+            (low, high, self.terms.derivative(term, byte))
+        } else if let (Some((table, from)), MemoTransitions::None) =
+            (self.terms.as_table_state(term), self.states[state.index()].transitions)
+        {
+            // Tables have no dead states.
+            let Some((low, high, to)) = self.terms.get_table(table).edge(from, byte) else { return Ok(None) };
+            (low, high, self.terms.table_state(table, to))
+        } else {
+            let class = self.class_of(state, byte);
+            return self.step_class(state, class);
+        };
         let target = self.start(target)?;
-        self.states[state.index()].table_transition =
-            target.map(|target| TableTransition { low, high, target });
+        if let Some(target) = target {
+            self.states[state.index()].transitions = MemoTransitions::Single { low, high, target };
+        }
         Ok(target)
     }
 
@@ -513,7 +522,7 @@ impl Automata {
         let liveness = if self.terms.is_known_inhabited(term) { Liveness::Live } else { Liveness::Unknown };
         let state = StateId(self.states.len() as u32);
         reserve_one(&mut self.states);
-        self.states.push(LazyState { term, liveness, row: None, table_transition: None, first_bytes: None });
+        self.states.push(LazyState { term, liveness, transitions: MemoTransitions::None, first_bytes: None });
         if self.state_of.len() <= term.index() {
             reserve(&mut self.state_of, term.index() + 1);
             self.state_of.resize(term.index() + 1, TermState::NONE);
@@ -524,7 +533,7 @@ impl Automata {
 
     /// The transitions of `state`; allocates them on first use.
     fn row(&mut self, state: StateId) -> TransitionRow {
-        if let Some(row) = self.states[state.index()].row {
+        if let MemoTransitions::Row(row) = self.states[state.index()].transitions {
             return row;
         }
         let boundaries = self.terms.boundaries(self.term(state));
@@ -541,7 +550,37 @@ impl Automata {
         let class_count = self.byte_classes[classes as usize].starts.len();
         reserve(&mut self.cells, row.cell(class_count));
         self.cells.resize(row.cell(class_count), MemoCell::UNKNOWN);
-        self.states[state.index()].row = Some(row);
+        self.states[state.index()].transitions = MemoTransitions::Row(row);
         row
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn states_inside_words_and_before_ranges_have_no_row() {
+        let mut terms = Terms::new();
+        let (word, range) = (terms.literal(b"abc"), terms.bytes(ByteSet::range(b'0', b'9')));
+        let gap = terms.bytes(ByteSet::single(b'x').union(ByteSet::single(b'z')));
+        let language = terms.concat(&[word, range, gap]);
+        let mut automata = Automata::new(terms, 100);
+        let mut state = automata.start(language).unwrap().unwrap();
+        for byte in *b"abc7" {
+            for other in
+                (0..=u8::MAX).filter(|&other| !(other == byte || byte == b'7' && other.is_ascii_digit()))
+            {
+                assert_eq!(automata.step(state, other), Ok(None));
+            }
+            let next = automata.step(state, byte).unwrap().unwrap();
+            assert_eq!(automata.step(state, byte), Ok(Some(next)));
+            state = next;
+        }
+        assert!(automata.cells.is_empty() && automata.byte_classes.is_empty());
+        assert_eq!(automata.step(state, b'y'), Ok(None));
+        let end = automata.step(state, b'z').unwrap().unwrap();
+        assert!(automata.is_accepting(end) && !automata.cells.is_empty());
+        assert_eq!(automata.step(state, b'x'), Ok(Some(end)));
     }
 }

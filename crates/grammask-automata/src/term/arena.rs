@@ -7,7 +7,7 @@
 use std::hash::BuildHasher;
 use std::sync::Arc;
 
-use rustc_hash::{FxBuildHasher, FxHashMap};
+use rustc_hash::FxBuildHasher;
 
 use grammask_collections::incremental_hash_table::IncrementalHashTable;
 use grammask_collections::reserve::reserve_one;
@@ -157,9 +157,9 @@ struct Facts {
 pub struct Terms {
     records: Vec<TermRecord>,
     ids: IncrementalHashTable,
-    /// Cache in front of `ids`, keyed by a hash over operand ids, which costs less than a content hash. Not all terms
-    /// have an entry.
-    by_operands: FxHashMap<u64, TermId>,
+    /// Cache in front of `ids`, by a hash over operand ids, which costs less than a content hash. Not all terms have an
+    /// entry.
+    by_operands: IncrementalHashTable,
     tables: Vec<Arc<Table>>,
     /// Bytes of all tables, measured when they were added.
     table_bytes: usize,
@@ -183,7 +183,7 @@ impl Terms {
         let mut terms = Self {
             records: Vec::new(),
             ids: IncrementalHashTable::default(),
-            by_operands: FxHashMap::default(),
+            by_operands: IncrementalHashTable::default(),
             tables: Vec::new(),
             table_bytes: 0,
             operands: 0,
@@ -257,7 +257,7 @@ impl Terms {
     pub fn memory_bytes(&self) -> usize {
         self.records.capacity() * size_of::<TermRecord>()
             + self.ids.memory_bytes()
-            + self.by_operands.capacity() * (size_of::<(u64, TermId)>() + 1)
+            + self.by_operands.memory_bytes()
             + self.operands * size_of::<TermId>()
             + self.memo.memory_bytes()
             + self.table_bytes
@@ -376,16 +376,22 @@ impl Terms {
 
     /// The id of `term`, which must be in normal form.
     pub(crate) fn intern(&mut self, term: Term) -> TermId {
-        let key = (!self.has_stored_hash(&term)).then(|| FxBuildHasher.hash_one(&term));
-        if let Some(key) = &key
-            && let Some(&id) = self.by_operands.get(key)
-            && *self.get(id) == term
-        {
-            return id;
+        if self.has_stored_hash(&term) {
+            let hash = self.hash_of(&term);
+            return self.find_by_hash(hash).unwrap_or_else(|| self.push(term, hash));
+        }
+        let key = FxBuildHasher.hash_one(&term);
+        if let Some(id) = self.by_operands.find(key, |id| self.records[id].term == term) {
+            return TermId(id as u32);
         }
         let hash = self.hash_of(&term);
-        let id = self.find_by_hash(hash).unwrap_or_else(|| self.push(term, hash));
-        self.by_operands.extend(key.map(|key| (key, id)));
+        let id = match self.find_by_hash(hash) {
+            // An equal state of another table, which a lookup of this one would not find.
+            Some(id) if *self.get(id) != term => return id,
+            Some(id) => id,
+            None => self.push(term, hash),
+        };
+        self.by_operands.insert(key, id.index());
         id
     }
 

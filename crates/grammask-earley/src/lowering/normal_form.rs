@@ -225,6 +225,10 @@ impl NormalForm {
             form.productions_of.push(first..first + 1);
             form.start = Some(first_dot);
         }
+        form.names.shrink_to_fit();
+        form.terminals.shrink_to_fit();
+        form.productions_of.shrink_to_fit();
+        form.productions.shrink_to_fit();
         form.terms = Arc::new(own_terms(&mut form.terminals, productions.automata.terms()));
         form.blocks = form.index_blocks(next_dot);
         form.dot_kinds = form.compute_dot_kinds(next_dot);

@@ -7,10 +7,10 @@ use std::sync::Arc;
 use rustc_hash::FxHashMap;
 
 use crate::lowering::{Advance, DotId, Symbol};
-use crate::recognizer::{CompletedValue, ContinuationId};
+use crate::recognizer::{CompletedValue, ContinuationId, Lists};
 use grammask_automata::{ByteSet, StateId};
 use grammask_diagnostics::LimitExceeded;
-use grammask_grammar::{TerminalId, ValueKind, ValueSupply};
+use grammask_grammar::{NonterminalId, TerminalId, ValueKind, ValueSupply};
 use grammask_vocabulary::{GrowingNodeSet, LiveTokens, NodeSetRef, TrieNode};
 
 use super::budget::ComposeError;
@@ -22,11 +22,11 @@ use super::values::{ValueNodes, united};
 #[derive(Debug)]
 pub(super) struct LeftCornerClosure {
     /// The nonterminal itself first.
-    members: Vec<usize>,
+    members: Box<[NonterminalId]>,
     /// For each member the productions of members that begin with it.
-    parents: Vec<Vec<LeftCorner>>,
-    /// The terminals with which productions of members begin.
-    terminals: Vec<(LeftCorner, ByteSet)>,
+    parents: Lists<LeftCorner>,
+    /// The terminals with which productions of members begin, with their first bytes.
+    terminals: Box<[(LeftCorner, ByteSet)]>,
     /// Bytes with which the nonterminal can begin.
     first_bytes: ByteSet,
     /// Whether it can begin with a value.
@@ -46,7 +46,7 @@ pub(super) enum ClosurePlace {
 struct LeftCorner {
     dot: DotId,
     /// Position in the closure.
-    member: usize,
+    member: u32,
 }
 
 /// The work list of a fixpoint: dots to be advanced, and keys with new ends. A key is completed by productions: a
@@ -287,14 +287,12 @@ impl MaskComputation<'_> {
         }
         self.budget.spend(closure.members.len() * WORK_PER_LOOKUP / 8)?;
         let mut worklist = Worklist::default();
-        closure
-            .parents
-            .iter()
-            .enumerate()
-            .for_each(|(member, parents)| worklist.add_key(member, !parents.is_empty()));
+        for (member, parents) in closure.parents.iter().enumerate() {
+            worklist.add_key(member, !parents.is_empty());
+        }
         for &(LeftCorner { dot, member }, first_bytes) in &closure.terminals {
             if first_bytes.intersects(nodes.child_bytes()) {
-                worklist.process(self, dot, member, nodes, nesting + 1)?;
+                worklist.process(self, dot, member as usize, nodes, nesting + 1)?;
             }
         }
         loop {
@@ -303,7 +301,7 @@ impl MaskComputation<'_> {
             }
             let Some((member, nodes)) = worklist.next_completed(self) else { break };
             for parent in &closure.parents[member] {
-                worklist.advance(self, parent.dot, parent.member, nodes.clone())?;
+                worklist.advance(self, parent.dot, parent.member as usize, nodes.clone())?;
             }
         }
         let store = self.vocabulary.summaries();
@@ -343,11 +341,11 @@ impl MaskComputation<'_> {
     /// the values that begin there are known.
     fn begun_values(
         &mut self,
-        nonterminals: &[usize],
+        nonterminals: &[NonterminalId],
         nodes: &NodeSetRef,
     ) -> Result<Option<Arc<ValueNodes>>, ComposeError> {
         let (mut first_bytes, mut values) = (ByteSet::EMPTY, Vec::new());
-        for &nonterminal in nonterminals {
+        for nonterminal in nonterminals.iter().map(|id| id.index()) {
             if !self.has_condition(nonterminal) {
                 continue;
             }
@@ -458,26 +456,28 @@ impl MaskComputation<'_> {
             return Ok(cached.clone());
         }
         let (left_corners, form) = (self.machine.left_corners, self.machine.form);
-        let is_left_out = |nonterminal: usize| {
-            let condition = form.value_condition(nonterminal);
+        let is_left_out = |nonterminal: NonterminalId| {
+            let condition = form.value_condition(nonterminal.index());
             place == ClosurePlace::Root
                 && condition.is_some_and(|condition| condition.kind == ValueKind::Repeated)
         };
-        let mut members = vec![nonterminal];
-        let mut positions: FxHashMap<usize, usize> = FxHashMap::default();
+        let first = NonterminalId::new(nonterminal);
+        let mut members = vec![first];
+        let mut positions: FxHashMap<NonterminalId, usize> = FxHashMap::default();
         // Values are seen through: the relation has them as terminals.
         let corner_of_value = |&(dot, terminal): &(DotId, TerminalId)| {
             let symbol = (terminal.index() >= form.terminals().len()).then(|| form.symbol_after(dot))?;
-            if let Symbol::Nonterminal(id) = symbol { Some((id.index(), dot)) } else { None }
+            if let Symbol::Nonterminal(id) = symbol { Some((id, dot)) } else { None }
         };
-        let children = |member: usize| {
-            let of_values = left_corners.terminals[member].iter().filter_map(corner_of_value);
-            left_corners.nonterminals[member].iter().copied().chain(of_values)
+        let children = |member: NonterminalId| {
+            let of_values = left_corners.terminals[member.index()].iter().filter_map(corner_of_value);
+            left_corners.nonterminals[member.index()].iter().copied().chain(of_values)
         };
-        if children(nonterminal).next().is_some() {
-            positions.insert(nonterminal, 0);
+        if children(first).next().is_some() {
+            positions.insert(first, 0);
         }
-        let mut parents: Vec<Vec<LeftCorner>> = vec![Vec::new()];
+        // Pairs of the position of a child and its parent.
+        let mut corners: Vec<(usize, LeftCorner)> = Vec::new();
         let mut next = 0;
         while let Some(&member) = members.get(next) {
             self.budget.spend(WORK_PER_LOOKUP)?;
@@ -488,19 +488,28 @@ impl MaskComputation<'_> {
             for (child, dot) in children(member) {
                 let position = *positions.entry(child).or_insert_with(|| {
                     members.push(child);
-                    parents.push(Vec::new());
                     members.len() - 1
                 });
-                parents[position].push(LeftCorner { dot, member: next });
+                // Members are nonterminals, which have 32-bit numbers.
+                corners.push((position, LeftCorner { dot, member: next as u32 }));
             }
             next += 1;
         }
+        corners.sort_by_key(|&(position, _)| position);
+        let mut corners = corners.into_iter().peekable();
+        let mut parents = Lists::with_capacity(members.len());
+        for position in 0..members.len() {
+            while let Some((_, parent)) = corners.next_if(|&(child, _)| child == position) {
+                parents.push(parent);
+            }
+            parents.end_list();
+        }
         let (mut terminals, mut first_bytes) = (Vec::new(), ByteSet::EMPTY);
-        for (position, &nonterminal) in members.iter().enumerate() {
-            if is_left_out(nonterminal) {
+        for (position, &member) in members.iter().enumerate() {
+            if is_left_out(member) {
                 continue;
             }
-            for &(dot, _) in &left_corners.terminals[nonterminal] {
+            for &(dot, _) in &left_corners.terminals[member.index()] {
                 let Symbol::Terminal(terminal) = form.symbol_after(dot) else { continue };
                 let own = self.first_bytes_of_start(self.machine.starts[terminal.index()])?;
                 if own == ByteSet::EMPTY {
@@ -508,13 +517,18 @@ impl MaskComputation<'_> {
                     continue;
                 }
                 first_bytes = first_bytes.union(own);
-                terminals.push((LeftCorner { dot, member: position }, own));
+                terminals.push((LeftCorner { dot, member: position as u32 }, own));
             }
         }
-        let begins_with_value = members.iter().any(|&member| self.has_condition(member));
-        let closure =
-            Arc::new(LeftCornerClosure { members, parents, terminals, first_bytes, begins_with_value });
-        self.summaries.bytes += closure.members.len() * 64 + closure.terminals.len() * 48;
+        let begins_with_value = members.iter().any(|member| self.has_condition(member.index()));
+        let closure = Arc::new(LeftCornerClosure {
+            members: members.into(),
+            parents: parents.finish(),
+            terminals: terminals.into(),
+            first_bytes,
+            begins_with_value,
+        });
+        self.summaries.bytes += closure.members.len() * 32 + closure.terminals.len() * 48;
         self.summaries.closures.insert((nonterminal, place), closure.clone());
         Ok(closure)
     }

@@ -16,7 +16,7 @@ use grammask_grammar::{NonterminalId, TerminalId};
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct LeftCornerEdge {
     /// The nonterminal at the beginning of the production.
-    pub(crate) child: usize,
+    pub(crate) child: NonterminalId,
     /// Whether the production can end after it.
     pub(crate) is_tail: bool,
     /// The dot after it, if a symbol can follow.
@@ -37,11 +37,11 @@ pub(crate) struct SccEdge {
 pub(crate) struct ContinuationScc {
     /// Number of the strongly connected component in the grammar.
     pub(crate) number: u32,
-    /// Positions in [`Component::members`].
+    /// Positions among the members of the component.
     pub(crate) members: Vec<usize>,
     /// For each member its references to members, as positions in `members`, sorted; all empty if there is no cycle.
     pub(crate) inside: Vec<Vec<SccEdge>>,
-    /// For each member its references to earlier strongly connected components, as positions in [`Component::members`].
+    /// For each member its references to earlier strongly connected components, as positions among the members of the component.
     pub(crate) across: Vec<Vec<SccEdge>>,
     /// Whether its continuations refer to themselves.
     pub(crate) is_cyclic: bool,
@@ -56,19 +56,34 @@ pub(crate) struct Lists<T> {
 }
 
 impl<T> Lists<T> {
-    fn with_capacity(lists: usize) -> Self {
+    /// No list, with capacity for a number of them.
+    pub(crate) fn with_capacity(lists: usize) -> Self {
         let mut starts = Vec::with_capacity(lists + 1);
         starts.push(0);
-        Self { starts, items: Vec::with_capacity(lists) }
+        Self { starts, items: Vec::new() }
     }
 
-    fn push(&mut self, item: T) {
+    /// Adds an item to the list that is not ended.
+    pub(crate) fn push(&mut self, item: T) {
         self.items.push(item);
     }
 
-    fn end_list(&mut self) {
+    /// Ends a list.
+    pub(crate) fn end_list(&mut self) {
         // Items are parts of productions, whose dots have 32-bit numbers.
         self.starts.push(self.items.len() as u32);
+    }
+
+    /// All lists in order.
+    pub(crate) fn iter(&self) -> impl ExactSizeIterator<Item = &[T]> {
+        (0..self.starts.len() - 1).map(|list| &self[list])
+    }
+
+    /// The lists without spare capacity.
+    pub(crate) fn finish(mut self) -> Self {
+        self.starts.shrink_to_fit();
+        self.items.shrink_to_fit();
+        self
     }
 }
 
@@ -80,31 +95,32 @@ impl<T> std::ops::Index<usize> for Lists<T> {
     }
 }
 
-/// A strongly connected component of the left-corner relation.
+/// The continuations of a component of the left-corner relation whose members begin themselves.
 #[derive(Clone, Debug)]
-pub(crate) struct Component {
-    pub(crate) members: Vec<usize>,
+pub(crate) struct ComponentCycles {
     /// For each member the members whose continuation is part of its own through tail edges; itself first.
     pub(crate) tail_sources: Vec<Vec<usize>>,
-    /// The strongly connected components of the members' continuations, referenced ones first; empty if the only
-    /// member does not begin itself.
+    /// The strongly connected components of the members' continuations, referenced ones first.
     pub(crate) sccs: Vec<Arc<ContinuationScc>>,
 }
 
 /// The left-corner relation of a grammar. A value is like a terminal, with the number after those of the terminals.
 #[derive(Clone, Debug)]
 pub(crate) struct LeftCorners {
-    /// Component of each nonterminal.
-    pub(crate) component_of: Vec<usize>,
-    pub(crate) components: Vec<Component>,
+    /// Strongly connected component of each nonterminal.
+    component_of: Box<[u32]>,
+    /// The nonterminals of each component.
+    pub(crate) members: Lists<NonterminalId>,
+    /// The continuations of each component; `None` if its only member does not begin itself.
+    pub(crate) cycles: Box<[Option<Box<ComponentCycles>>]>,
     /// For each component the components that it has edges to.
-    pub(crate) component_children: Lists<usize>,
+    pub(crate) component_children: Lists<u32>,
     /// For each nonterminal its edges to other components.
     pub(crate) outer_edges: Lists<LeftCornerEdge>,
     /// For each nonterminal its productions that begin with a terminal, as (first dot, terminal).
     pub(crate) terminals: Lists<(DotId, TerminalId)>,
     /// For each nonterminal its productions that begin with a nonterminal, as (that nonterminal, first dot).
-    pub(crate) nonterminals: Lists<(usize, DotId)>,
+    pub(crate) nonterminals: Lists<(NonterminalId, DotId)>,
     /// The components of nonterminals that can begin with a value; empty in a grammar without values.
     begins_with_value: Vec<bool>,
 }
@@ -140,10 +156,10 @@ impl LeftCorners {
                     match symbol {
                         Symbol::Terminal(id) => terminals.push((dot, id)),
                         Symbol::Nonterminal(id) => {
-                            nonterminals.push((id.index(), dot));
+                            nonterminals.push((id, dot));
                             successors.push(id.index());
                             let Advance { completes: is_tail, next } = advance;
-                            edges.push(LeftCornerEdge { child: id.index(), is_tail, next });
+                            edges.push(LeftCornerEdge { child: id, is_tail, next });
                         }
                     }
                 }
@@ -154,46 +170,49 @@ impl LeftCorners {
             successors.end_node();
         }
         let Components { of_node: component_of, count: component_count } = components_of(&successors);
-        let mut budget = grammar_size;
-        let mut members = vec![Vec::new(); component_count];
-        for nonterminal in 0..count {
-            members[component_of[nonterminal]].push(nonterminal);
-        }
+        let component_of: Box<[u32]> = component_of.into_iter().map(|component| component as u32).collect();
+        // By component, then by number.
+        let mut order: Vec<usize> = (0..count).collect();
+        order.sort_by_key(|&nonterminal| component_of[nonterminal]);
+        let mut order = order.into_iter().peekable();
+        let mut members = Lists::with_capacity(component_count);
         let mut position_of = vec![0; count];
-        for component in &members {
-            for (position, &member) in component.iter().enumerate() {
+        for component in 0..component_count as u32 {
+            let mut position = 0;
+            while let Some(member) = order.next_if(|&nonterminal| component_of[nonterminal] == component) {
                 position_of[member] = position;
+                members.push(NonterminalId::new(member));
+                position += 1;
             }
+            members.end_list();
         }
-        let mut components = Vec::with_capacity(component_count);
+        let mut budget = grammar_size;
+        let mut cycles = Vec::with_capacity(component_count);
         let mut scc_count = 0;
-        for members in members {
-            if let [only] = members[..]
-                && edges[only].iter().all(|edge| edge.child != only)
-            {
-                components.push(Component { members, tail_sources: Vec::new(), sccs: Vec::new() });
+        for (component, members) in members.iter().enumerate() {
+            let is_inner = |edge: &&LeftCornerEdge| component_of[edge.child.index()] as usize == component;
+            if members.iter().all(|member| !edges[member.index()].iter().any(|edge| is_inner(&edge))) {
+                cycles.push(None);
                 continue;
             }
-            let is_inner = |edge: &&LeftCornerEdge| component_of[edge.child] == component_of[members[0]];
             // Inner edges by child, as (parent, edge).
             let mut parents: Vec<Vec<(usize, LeftCornerEdge)>> = vec![Vec::new(); members.len()];
-            for (position, &member) in members.iter().enumerate() {
-                for edge in edges[member].iter().filter(is_inner) {
-                    parents[position_of[edge.child]].push((position, *edge));
+            for (position, member) in members.iter().enumerate() {
+                for edge in edges[member.index()].iter().filter(is_inner) {
+                    parents[position_of[edge.child.index()]].push((position, *edge));
                 }
             }
-            components.push(
-                Component::of(members, &parents, &mut budget, &mut scc_count)
-                    .ok_or_else(|| LimitExceeded::new("grammar_size", grammar_size))?,
-            );
+            let own = ComponentCycles::of(&parents, &mut budget, &mut scc_count)
+                .ok_or_else(|| LimitExceeded::new("grammar_size", grammar_size))?;
+            cycles.push(Some(Box::new(own)));
         }
         let mut outer_edges = Lists::with_capacity(count);
-        let mut children: Vec<(usize, usize)> = Vec::new();
+        let mut children: Vec<(u32, u32)> = Vec::new();
         for nonterminal in 0..count {
             let own = component_of[nonterminal];
-            for edge in edges[nonterminal].iter().filter(|edge| component_of[edge.child] != own) {
+            for edge in edges[nonterminal].iter().filter(|edge| component_of[edge.child.index()] != own) {
                 outer_edges.push(*edge);
-                children.push((own, component_of[edge.child]));
+                children.push((own, component_of[edge.child.index()]));
             }
             outer_edges.end_list();
         }
@@ -201,7 +220,7 @@ impl LeftCorners {
         children.dedup();
         let mut children = children.into_iter().peekable();
         let mut component_children = Lists::with_capacity(component_count);
-        for component in 0..component_count {
+        for component in 0..component_count as u32 {
             while let Some((_, child)) = children.next_if(|(parent, _)| *parent == component) {
                 component_children.push(child);
             }
@@ -210,48 +229,56 @@ impl LeftCorners {
         let mut begins_with_value = Vec::new();
         if form.has_values() {
             // Children have smaller numbers than their parents.
-            for (component, Component { members, .. }) in components.iter().enumerate() {
+            for (component, members) in members.iter().enumerate() {
                 let is_value = |&(_, id): &(DotId, TerminalId)| id.index() >= form.terminals().len();
-                let begins = members.iter().any(|&member| terminals[member].iter().any(is_value))
-                    || component_children[component].iter().any(|&child| begins_with_value[child]);
+                let begins = members.iter().any(|member| terminals[member.index()].iter().any(is_value))
+                    || component_children[component].iter().any(|&child| begins_with_value[child as usize]);
                 begins_with_value.push(begins);
             }
         }
         Ok(Self {
             component_of,
-            components,
-            component_children,
-            outer_edges,
-            terminals,
-            nonterminals,
+            members: members.finish(),
+            cycles: cycles.into(),
+            component_children: component_children.finish(),
+            outer_edges: outer_edges.finish(),
+            terminals: terminals.finish(),
+            nonterminals: nonterminals.finish(),
             begins_with_value,
         })
     }
 
+    /// Number of nonterminals.
+    pub(crate) fn nonterminal_count(&self) -> usize {
+        self.component_of.len()
+    }
+
+    /// Number of strongly connected components.
+    pub(crate) fn component_count(&self) -> usize {
+        self.cycles.len()
+    }
+
+    /// The strongly connected component of a nonterminal.
+    #[inline]
+    pub(crate) fn component_of(&self, nonterminal: usize) -> usize {
+        self.component_of[nonterminal] as usize
+    }
+
     /// Whether a nonterminal can begin with a value.
     pub(crate) fn begins_with_value(&self, nonterminal: usize) -> bool {
-        self.begins_with_value.get(self.component_of[nonterminal]).is_some_and(|&begins| begins)
+        self.begins_with_value.get(self.component_of(nonterminal)).is_some_and(|&begins| begins)
     }
 }
 
-impl Component {
-    /// Whether the only member does not begin itself.
-    pub(crate) fn is_plain(&self) -> bool {
-        self.sccs.is_empty()
-    }
-
-    /// `None` when `budget`, for tail sources and references, is spent.
-    fn of(
-        members: Vec<usize>,
-        parents: &[Vec<(usize, LeftCornerEdge)>],
-        budget: &mut usize,
-        scc_count: &mut u32,
-    ) -> Option<Self> {
-        let mut tail_sources = Vec::with_capacity(members.len());
-        let mut inner = Vec::with_capacity(members.len());
-        for member in 0..members.len() {
+impl ComponentCycles {
+    /// The continuations of a component from its inner edges by child, as (parent, edge). `None` when `budget`, for tail
+    /// sources and references, is spent.
+    fn of(parents: &[Vec<(usize, LeftCornerEdge)>], budget: &mut usize, scc_count: &mut u32) -> Option<Self> {
+        let mut tail_sources = Vec::with_capacity(parents.len());
+        let mut inner = Vec::with_capacity(parents.len());
+        for member in 0..parents.len() {
             let mut sources = vec![member];
-            let mut is_source = vec![false; if parents[member].is_empty() { 0 } else { members.len() }];
+            let mut is_source = vec![false; if parents[member].is_empty() { 0 } else { parents.len() }];
             if let Some(own) = is_source.get_mut(member) {
                 *own = true;
             }
@@ -275,7 +302,7 @@ impl Component {
             .map(|references| references.iter().map(|reference| reference.member).collect())
             .collect();
         let components = strongly_connected_components(&successors);
-        let mut position_in_scc = vec![0; members.len()];
+        let mut position_in_scc = vec![0; parents.len()];
         let mut sccs = Vec::with_capacity(components.count);
         for scc_members in components.members() {
             for (position, &member) in scc_members.iter().enumerate() {
@@ -305,6 +332,6 @@ impl Component {
             sccs.push(Arc::new(scc));
             *scc_count += 1;
         }
-        Some(Self { members, tail_sources, sccs })
+        Some(Self { tail_sources, sccs })
     }
 }

@@ -77,7 +77,7 @@ use trace::{Recorder, Replay, TraceKey, Traces};
 pub(crate) use continuation::Continuations;
 pub(crate) use embedded::{EmbeddedState, EmbeddedStates};
 pub(crate) use kernel::{Item, ItemState};
-pub(crate) use left_corner::LeftCorners;
+pub(crate) use left_corner::{LeftCorners, Lists};
 pub(crate) use remembered::{CompletedValue, CompletingNode, OpenValue, PrefixId, RepeatingNodes};
 pub(crate) use set_core::{CoreId, SetCore};
 pub(crate) use set_reader::{Machine, MaskItems, SetReader};

@@ -67,7 +67,7 @@ impl Predictor {
         class_count: usize,
         max_items: usize,
     ) -> Self {
-        let count = left_corners.component_of.len();
+        let count = left_corners.nonterminal_count();
         Self {
             left_corners,
             starts,
@@ -108,8 +108,8 @@ impl Predictor {
         let mut touched = std::mem::take(&mut self.touched);
         let result = self.predict_into(context, fresh, byte, budget, &mut touched, items);
         for component in touched.drain(..) {
-            for &member in &self.left_corners.components[component].members {
-                self.follow[member].clear();
+            for member in &self.left_corners.members[component] {
+                self.follow[member.index()].clear();
             }
         }
         self.touched = touched;
@@ -140,7 +140,7 @@ impl Predictor {
                         items.push(Item { dot, state: self.starts[id.index()], continuation });
                     }
                     Symbol::Nonterminal(id) => {
-                        let component = self.left_corners.component_of[id.index()];
+                        let component = self.left_corners.component_of(id.index());
                         if !self.can_begin(&mut terminals, component, byte)? {
                             continue;
                         }
@@ -166,19 +166,19 @@ impl Predictor {
                 continue;
             }
             self.close_component(component, continuations, budget)?;
-            for position in 0..self.left_corners.components[component].members.len() {
-                let member = self.left_corners.components[component].members[position];
+            for position in 0..self.left_corners.members[component].len() {
+                let member = self.left_corners.members[component][position].index();
                 let continuation = self.ids[member];
                 for &(dot, terminal) in &self.left_corners.terminals[member] {
                     items.push(Item { dot, state: self.starts[terminal.index()], continuation });
                 }
                 for edge in 0..self.left_corners.outer_edges[member].len() {
                     let edge = self.left_corners.outer_edges[member][edge];
-                    let component = self.left_corners.component_of[edge.child];
+                    let component = self.left_corners.component_of(edge.child.index());
                     if !self.can_begin(&mut terminals, component, byte)? {
                         continue;
                     }
-                    let follow = &mut self.follow[edge.child];
+                    let follow = &mut self.follow[edge.child.index()];
                     if edge.is_tail {
                         budget.spend(continuations.add_to(follow, continuation))?;
                     }
@@ -205,7 +205,7 @@ impl Predictor {
         let Self { left_corners, start_states, begins, memory_bytes, .. } = self;
         let begins = &mut begins[class];
         if begins.is_empty() {
-            *begins = vec![Begins::Unknown; left_corners.components.len()].into();
+            *begins = vec![Begins::Unknown; left_corners.component_count()].into();
             *memory_bytes += begins.len();
         }
         if begins[component] != Begins::Unknown {
@@ -221,8 +221,8 @@ impl Predictor {
             }
             if *examined == 0 {
                 *examined = 1;
-                for &member in &left_corners.components[current].members {
-                    for (_, terminal) in &left_corners.terminals[member] {
+                for member in &left_corners.members[current] {
+                    for (_, terminal) in &left_corners.terminals[member.index()] {
                         let begins_with_byte = match start_states.get(terminal.index()) {
                             Some(Some(state)) => reader.step(*state, byte)?.is_some(),
                             Some(None) => false,
@@ -234,10 +234,10 @@ impl Predictor {
                     }
                 }
             } else if let Some(&child) = children.get(*examined - 1) {
-                match begins[child] {
+                match begins[child as usize] {
                     Begins::Yes => begins[current] = Begins::Yes,
                     Begins::No => *examined += 1,
-                    Begins::Unknown => stack.push((child, 0)),
+                    Begins::Unknown => stack.push((child as usize, 0)),
                 }
             } else {
                 begins[current] = Begins::No;
@@ -253,29 +253,29 @@ impl Predictor {
         continuations: &mut impl InternContinuations,
         budget: &mut StepBudget,
     ) -> Result<(), LimitExceeded> {
-        let component = &self.left_corners.components[component];
-        for &member in &component.members {
-            self.follow[member].normalize();
+        let members = &self.left_corners.members[component];
+        for member in members {
+            self.follow[member.index()].normalize();
         }
-        if let [member] = component.members[..]
-            && component.is_plain()
-        {
+        let Some(cycles) = &self.left_corners.cycles[component] else {
+            // A component without inner edges has one member.
+            let member = members[0].index();
             budget.spend(self.follow[member].entries.len() + 1)?;
             self.ids[member] = continuations.intern(&self.follow[member]);
             return Ok(());
-        }
-        for scc in &component.sccs {
+        };
+        for scc in &cycles.sccs {
             let mut contents: Vec<Content> = Vec::with_capacity(scc.members.len());
             for (&member, across) in scc.members.iter().zip(&scc.across) {
                 let mut content = Content::default();
-                for &source in &component.tail_sources[member] {
-                    let follow = &self.follow[component.members[source]];
+                for &source in &cycles.tail_sources[member] {
+                    let follow = &self.follow[members[source].index()];
                     budget.spend(follow.entries.len() + 1)?;
                     content.ends |= follow.ends;
                     content.entries.extend_from_slice(&follow.entries);
                 }
                 for reference in across {
-                    content.entries.push((reference.dot, self.ids[component.members[reference.member]]));
+                    content.entries.push((reference.dot, self.ids[members[reference.member].index()]));
                 }
                 content.normalize();
                 contents.push(content);
@@ -287,7 +287,7 @@ impl Predictor {
                 ids.extend(contents.iter().map(|content| continuations.intern(content)));
             }
             for (&member, id) in scc.members.iter().zip(ids) {
-                self.ids[component.members[member]] = id;
+                self.ids[members[member].index()] = id;
             }
         }
         Ok(())

@@ -15,6 +15,7 @@ use grammask_collections::id_type;
 use super::continuation::ContinuationId;
 use super::kernel::{Item, ItemState, Kernel};
 use grammask_collections::incremental_hash_table::IncrementalHashTable;
+use grammask_collections::reserve::reserve_one;
 
 id_type! {
     /// An interned core.
@@ -148,6 +149,7 @@ impl CoreTable {
             let is_same = |pair: &[CoreItem]| (pair[0].state, pair[0].dot) == (pair[1].state, pair[1].dot);
             self.table.insert(hash, self.list.len());
             self.item_count += self.items.len();
+            reserve_one(&mut self.list);
             self.list.push(SetCore {
                 ends,
                 items: self.items.as_slice().into(),

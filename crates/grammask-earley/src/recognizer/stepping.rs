@@ -69,7 +69,7 @@ struct RecentStep {
 }
 
 /// Number of entries of the cache of automaton steps.
-const RECENT_STEPS: usize = 256;
+const RECENT_STEPS: usize = 64;
 
 impl Stepper {
     pub(super) fn new(

@@ -135,7 +135,7 @@ impl Completions {
         let longest_in_terminals = self.longest_in_terminals(bytes, parts)?;
         let Parts { form, left_corners, .. } = parts;
         let terminals = longest_in_terminals.len();
-        let components = left_corners.components.len();
+        let components = left_corners.component_count();
         let mut graph = NestingGraph {
             edges: Vec::new(),
             longest_in_terminals,
@@ -147,14 +147,14 @@ impl Completions {
         }
         graph.shortest.resize(terminals + components, Length::ZERO);
         for nonterminal in (0..form.nonterminal_count()).map(NonterminalId::new) {
-            let component = terminals + left_corners.component_of[nonterminal.index()];
+            let component = terminals + left_corners.component_of(nonterminal.index());
             let own = self.texts.of(Symbol::Nonterminal(nonterminal)).length;
             graph.shortest[component] = graph.shortest[component].max(own);
         }
         // For each component the maximum weight of the left corners inside it, by nonterminal.
         let mut inner: Vec<Vec<Length>> = vec![Vec::new(); components];
         for nonterminal in 0..form.nonterminal_count() {
-            let component = left_corners.component_of[nonterminal];
+            let component = left_corners.component_of(nonterminal);
             let mut heaviest = Length::ZERO;
             for ProductionPosition { symbol, bytes, weight } in
                 self.positions(form, NonterminalId::new(nonterminal))
@@ -311,7 +311,7 @@ impl NestingGraph {
         match symbol {
             Symbol::Terminal(id) => id.index(),
             Symbol::Nonterminal(id) => {
-                self.longest_in_terminals.len() + left_corners.component_of[id.index()]
+                self.longest_in_terminals.len() + left_corners.component_of(id.index())
             }
         }
     }
