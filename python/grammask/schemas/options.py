@@ -99,8 +99,8 @@ class SchemaOptions:
             ``"compact"``: none. ``"regex:..."``: what the expression, in the syntax of the Rust crate ``regex``,
             matches as a whole at each place: ``"regex:[ ]?"``.
         max_whitespace: The bound of ``"flexible"`` in characters, 32 if None. A bound alone chooses ``"flexible"``.
-        indent: As of ``json.dumps``: every member on a line of its own, up to 64 spaces per level. Takes precedence over
-            ``whitespace``.
+        indent: As of ``json.dumps``: every member on a line of its own; at most 64 spaces per level. Takes precedence
+            over ``whitespace``.
         separators: As of ``json.dumps``: exactly these between items and after names. Takes precedence over
             ``whitespace``.
         key_order: ``"declared"``: the declared names in their order, then all others. ``"any"``: any order.
