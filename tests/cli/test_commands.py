@@ -213,6 +213,13 @@ def test_generate_refuses_other_models(model: str) -> None:
         (["mask", JSON, "--vocab", JSON], 1, "is no tokenizer's file"),
         (["mask", JSON, "--start", "missing"], 1, "error[missing-start]"),
         (["mask", JSON, "--eos", "missing"], 1, "missing"),
+        (["check", "html:pag"], 1, "there is html:page"),
+        (["draw", JSON, "-o", "missing/out.svg"], 2, "error: missing/out.svg: No such file or directory"),
+        (
+            ["generate", JSON, "--trace", "missing/x.html"],
+            2,
+            "error: missing/x.html: No such file or directory",
+        ),
         (["mask"], 2, "Missing argument"),
         (["generate", JSON, "--max-tokens", "0"], 2, "max-tokens"),
         (["mask", JSON, "--end", "late"], 2, "late"),

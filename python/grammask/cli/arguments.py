@@ -177,7 +177,10 @@ def read_grammar(
     try:
         if kind == "bundled" and name:
             return Grammar.bundled(name, start=start or "file")
-        if kind == "html" and name == "page":
+        if kind == "html" and name:
+            if name != "page":
+                msg = f"{path}: there is no such grammar; there is html:page"
+                raise Failure(msg)
             return Grammar.html_page()
         if kind == "markdown" and name:
             return Grammar.markdown_answer(name.split(","))

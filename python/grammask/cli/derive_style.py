@@ -29,8 +29,11 @@ def derive_style(
     try:
         given = json.loads(arguments.read_bytes(file))
         tools, transcripts = given["tools"], [_transcript(each) for each in given["transcripts"]]
-    except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
-        msg = f"{file} is no JSON of tools and transcripts: {error!r}"
+    except KeyError as error:
+        msg = f"{file} is no JSON of tools and transcripts: an object lacks {error}"
+        raise Failure(msg) from None
+    except (ValueError, TypeError, AttributeError, RecursionError) as error:
+        msg = f"{file} is no JSON of tools and transcripts: {error}"
         raise Failure(msg) from None
     try:
         derived = derived_style_of(transcripts, tools)

@@ -55,10 +55,7 @@ def draw(
     if output == "-":
         OUT.print(text, markup=False, highlight=False, soft_wrap=True)
         return
-    try:
-        Path(output).write_text(text, encoding="utf-8")
-    except OSError as error:
-        raise Failure(str(error)) from None
+    Path(output).write_text(text, encoding="utf-8")
     ERR.print(f"{len(drawn)} {'diagram' if len(drawn) == 1 else 'diagrams'} in {output}")
 
 

@@ -104,10 +104,7 @@ def generate_text(
         has_lines=trace == "-",
     )
     if record is not None and trace is not None:
-        try:
-            record.write(trace)
-        except OSError as error:
-            raise Failure(str(error)) from None
+        record.write(trace)
     if OUT.is_terminal and trace != "-":
         OUT.print()
     if trace == "-" or not OUT.is_terminal:

@@ -6,7 +6,6 @@ from typing import Annotated
 import typer
 
 from grammask.cli import arguments
-from grammask.cli.failures import Failure
 from grammask.cli.terminal import ERR, OUT
 from grammask.streamlining import entries_by_state, entries_by_step, streamlining_report
 from grammask.vocabulary import Vocabulary
@@ -64,8 +63,6 @@ def streamline(
             OUT.print(f"wrote {path.with_suffix('.png')}")
         except ImportError as error:
             ERR.print(f"note: {error}", style="dim")
-        except OSError as error:
-            raise Failure(str(error)) from None
 
 
 def in_ascii(vocabulary: Vocabulary) -> Vocabulary:
