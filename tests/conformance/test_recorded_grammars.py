@@ -73,7 +73,7 @@ def described(source: Any) -> dict[str, Any]:
     options = source.options.__getnewargs_ex__()[1]
     defaults = json_schema_source("true").options.__getnewargs_ex__()[1]
     own = {name: value for name, value in options.items() if value != defaults[name]}
-    assert own.keys() <= {"max_whitespace", "numbers"}, "a Rust test reads only these options"
+    assert own.keys() <= {"max_whitespace", "numbers", "unique_names"}, "a Rust test reads only these options"
     return {"schema": source.text, **own}
 
 

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use grammask::automata::TermId;
 use grammask::frontends::free_text::FreeText;
-use grammask::frontends::json_schema::{self, Numbers, SchemaOptions, Whitespace};
+use grammask::frontends::json_schema::{self, Numbers, SchemaOptions, UniqueNames, Whitespace};
 use grammask::frontends::{regex, regex_grammar};
 use grammask::grammar::{Grammar, GrammarBuilder, NodeId, NonterminalId, Span, Terminal};
 use grammask::vocabulary::Vocabulary;
@@ -56,6 +56,7 @@ struct InnerGrammar {
     schema: Option<String>,
     max_whitespace: Option<u32>,
     numbers: Option<String>,
+    unique_names: Option<String>,
 }
 
 /// All recorded grammars.
@@ -188,6 +189,11 @@ impl InnerGrammar {
             None => Numbers::Natural,
             Some("any") => Numbers::Any,
             Some(other) => panic!("unknown numbers: {other}"),
+        };
+        options.unique_names = match self.unique_names.as_deref() {
+            None => UniqueNames::Counted,
+            Some("declared") => UniqueNames::Declared,
+            Some(other) => panic!("unknown unique names: {other}"),
         };
         json_schema::grammar(schema, &options, &limits).expect("a schema").grammar
     }
