@@ -161,9 +161,7 @@ def read_grammar(
 ) -> Grammar:
     """Reads a grammar or a schema from a file, by its suffix, or from standard input if the path is ``-``."""
     if schema or is_schema(path):
-        if start is not None:
-            msg = "--start is for grammars: a schema has no start symbol"
-            raise Failure(msg)
+        refuse_start(start)
         try:
             return Grammar.from_json_schema(read_bytes(path), **schema_options(options))
         except GrammarError:
@@ -196,6 +194,13 @@ def read_grammar(
         raise
     except (ImportError, ValueError) as error:
         raise Failure(f"{path}: {error}") from None
+
+
+def refuse_start(start: str | None) -> None:
+    """Refuses a start symbol for a schema."""
+    if start is not None:
+        msg = "--start is for grammars: a schema has no start symbol"
+        raise Failure(msg)
 
 
 def read_bytes(path: str) -> bytes:

@@ -53,9 +53,7 @@ def check(
         _check_engines(grammar, [name.strip() for name in engines.split(",")])
         return
     if schema or arguments.is_schema(grammar):
-        if start is not None:
-            msg = "--start is for grammars: a schema has no start symbol"
-            raise Failure(msg)
+        arguments.refuse_start(start)
         diagnostics = _check_schema(arguments.read_bytes(grammar), arguments.schema_options(option))
     else:
         diagnostics = _check_grammar(grammar, start, vocab, option, finite=finite)

@@ -303,12 +303,12 @@ def _check_type(name: str, value: Any, kind: type, otherwise: str) -> None:
         raise TypeError(msg)
 
 
-def _check_count(name: str, value: Any, most: int = 2**32 - 1) -> None:
+def _check_count(name: str, value: Any, maximum: int = 2**32 - 1) -> None:
     if not isinstance(value, int) or isinstance(value, bool):
         msg = f"{name}={value!r} is no integer"
         raise TypeError(msg)
-    if not 0 <= value <= most:
-        msg = f"{name}={value} is not between 0 and {most}"
+    if not 0 <= value <= maximum:
+        msg = f"{name}={value} is not between 0 and {maximum}"
         raise ValueError(msg)
 
 
