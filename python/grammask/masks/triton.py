@@ -1,7 +1,8 @@
 """A Triton kernel that applies masks to torch logits on a CUDA device.
 
-The kernel reads no logits and writes only those of illegal tokens, so it costs about as much as these writes. A second
-one also reads the logits, for the probability that the mask leaves. The file imports nothing of grammask.
+A block of columns with few illegal tokens gets single stores, another one whole vectors, for which the logits of its
+legal tokens are read. A second kernel reads all logits, for the probability that the mask leaves; a third one combines
+its sums. The file imports nothing of grammask.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ import triton.language as tl
 __all__ = ["refuse", "refuse_with_effects"]
 
 BLOCK = 4096
-"""Columns per program of the kernel."""
+"""Columns per program of the kernels."""
 
 
 # Triton compiles annotations for the device, so only constants have any.
@@ -23,6 +24,12 @@ def _is_refused(mask, columns, words):  # type: ignore[no-untyped-def]  # noqa: 
     word = columns >> 5
     bits = tl.load(mask + word, mask=word < words, other=0)
     return ((bits >> (columns & 31)) & 1) == 0
+
+
+@triton.jit  # type: ignore[untyped-decorator, unused-ignore]
+def _are_few(is_refused, block: tl.constexpr):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
+    """Whether so few columns of a block are refused that a store for each is faster than vectors of all."""
+    return tl.sum(is_refused.to(tl.int32), 0) * 8 < block
 
 
 @triton.jit  # type: ignore[untyped-decorator, unused-ignore]
@@ -40,9 +47,15 @@ def _refuse_block(  # type: ignore[no-untyped-def]
     row = tl.program_id(0).to(tl.int64)
     target = tl.load(rows + row) if has_rows else row
     columns = tl.program_id(1) * block + tl.arange(0, block)
-    is_refused = _is_refused(mask + row * mask_stride, columns, words)
+    is_inside = columns < width
+    is_refused = _is_refused(mask + row * mask_stride, columns, words) & is_inside
+    addresses = logits + target * logits_stride + columns
     refused = tl.full([block], float("-inf"), tl.float32).to(logits.dtype.element_ty)
-    tl.store(logits + target * logits_stride + columns, refused, mask=is_refused & (columns < width))
+    if _are_few(is_refused, block):
+        tl.store(addresses, refused, mask=is_refused)
+    else:
+        kept = tl.load(addresses, mask=is_inside & (is_refused == 0), other=float("-inf"))
+        tl.store(addresses, kept, mask=is_inside)
 
 
 def refuse(logits: torch.Tensor, mask: torch.Tensor, rows: torch.Tensor | None = None) -> None:
@@ -74,7 +87,6 @@ def _refuse_block_with_sums(  # type: ignore[no-untyped-def]
     logits,  # noqa: ANN001
     mask,  # noqa: ANN001
     rows,  # noqa: ANN001
-    largest,  # noqa: ANN001
     places,  # noqa: ANN001
     sums,  # noqa: ANN001
     width,  # noqa: ANN001
@@ -89,21 +101,51 @@ def _refuse_block_with_sums(  # type: ignore[no-untyped-def]
     row = tl.program_id(0).to(tl.int64)
     target = tl.load(rows + row) if has_rows else row
     columns = tl.program_id(1) * block + tl.arange(0, block)
-    is_refused = _is_refused(mask + row * mask_stride, columns, words)
     is_inside = columns < width
+    is_refused = _is_refused(mask + row * mask_stride, columns, words) & is_inside
     addresses = logits + target * logits_stride + columns
-    values = tl.load(addresses, mask=is_inside, other=float("-inf")).to(precision)
+    stored = tl.load(addresses, mask=is_inside, other=float("-inf"))
+    values = stored.to(precision)
     maximum = tl.max(values, 0)
-    place = tl.min(tl.where(values == maximum, columns, width), 0)
     # Without a finite logit, all weights are 0, and not the exponential of NaN.
     weights = tl.exp(values - tl.where(maximum == float("-inf"), 0.0, maximum))
     at = row * blocks + tl.program_id(1)
-    tl.store(largest + at, maximum)
-    tl.store(places + at, place)
-    tl.store(sums + 2 * at, tl.sum(weights, 0))
-    tl.store(sums + 2 * at + 1, tl.sum(tl.where(is_refused, 0.0, weights), 0))
+    tl.store(places + at, tl.min(tl.where(values == maximum, columns, width), 0))
+    tl.store(sums + 3 * at, maximum)
+    tl.store(sums + 3 * at + 1, tl.sum(weights, 0))
+    tl.store(sums + 3 * at + 2, tl.sum(tl.where(is_refused, 0.0, weights), 0))
     refused = tl.full([block], float("-inf"), tl.float32).to(logits.dtype.element_ty)
-    tl.store(addresses, refused, mask=is_refused & is_inside)
+    if _are_few(is_refused, block):
+        tl.store(addresses, refused, mask=is_refused)
+    else:
+        tl.store(addresses, tl.where(is_refused, refused, stored), mask=is_inside)
+
+
+@triton.jit  # type: ignore[untyped-decorator, unused-ignore]
+def _combine_blocks(  # type: ignore[no-untyped-def]
+    places,  # noqa: ANN001
+    sums,  # noqa: ANN001
+    mass,  # noqa: ANN001
+    preferred,  # noqa: ANN001
+    width,  # noqa: ANN001
+    blocks,  # noqa: ANN001
+    padded: tl.constexpr,
+) -> None:
+    row = tl.program_id(0).to(tl.int64)
+    number = tl.arange(0, padded)
+    is_block = number < blocks
+    at = row * blocks + number
+    maxima = tl.load(sums + 3 * at, mask=is_block, other=float("-inf"))
+    maximum = tl.max(maxima, 0)
+    scale = tl.exp((maxima - maximum).to(tl.float64))
+    # Blocks without a finite logit weigh nothing; where there is no other, the quotient of the sums is NaN.
+    scale = tl.where(maxima == float("-inf"), 0.0, scale)
+    every = tl.sum(tl.load(sums + 3 * at + 1, mask=is_block, other=0.0).to(tl.float64) * scale, 0)
+    legal = tl.sum(tl.load(sums + 3 * at + 2, mask=is_block, other=0.0).to(tl.float64) * scale, 0)
+    tl.store(mass + row, legal / every)
+    places_of_blocks = tl.load(places + at, mask=is_block, other=0)
+    first = tl.min(tl.where(maxima == maximum, places_of_blocks, width), 0)
+    tl.store(preferred + row, tl.where((maximum == float("-inf")) | (first == width), -1, first))
 
 
 def refuse_with_effects(
@@ -118,16 +160,20 @@ def refuse_with_effects(
     count = logits.shape[0] if rows is None else rows.shape[0]
     blocks = triton.cdiv(logits.shape[1], BLOCK)
     is_double = logits.dtype == torch.float64
-    kind = torch.float64 if is_double else torch.float32
-    largest = torch.full((count, max(blocks, 1)), float("-inf"), dtype=kind, device=logits.device)
-    places = torch.zeros(largest.shape, dtype=torch.int64, device=logits.device)
-    sums = torch.zeros((*largest.shape, 2), dtype=kind, device=logits.device)
-    if count and blocks:
+    mass = torch.empty(count, dtype=torch.float64, device=logits.device)
+    preferred = torch.empty(count, dtype=torch.int64, device=logits.device)
+    # Per block its largest logit, and the sums of all weights and of the legal ones, relative to that logit.
+    sums = torch.empty(
+        (count, blocks, 3), dtype=torch.float64 if is_double else torch.float32, device=logits.device
+    )
+    places = torch.empty((count, blocks), dtype=torch.int32, device=logits.device)
+    if count == 0:
+        return mass, preferred
+    if blocks:
         _refuse_block_with_sums[(count, blocks)](
             logits,
             mask,
             logits if rows is None else rows,
-            largest,
             places,
             sums,
             logits.shape[1],
@@ -139,11 +185,7 @@ def refuse_with_effects(
             BLOCK,
             tl.float64 if is_double else tl.float32,
         )
-    # The sums of the blocks, relative to the largest logit of the row.
-    maximum = largest.max(-1, keepdim=True).values
-    scale = (largest - maximum).double().exp().masked_fill(largest == float("-inf"), 0.0)
-    totals = (sums.double() * scale.unsqueeze(-1)).sum(1)
-    is_undefined = totals.isnan().any(-1) | maximum.isinf().squeeze(-1)
-    mass = (totals[:, 1] / totals[:, 0]).masked_fill(is_undefined, float("nan"))
-    first = places.masked_fill(largest != maximum, logits.shape[1]).min(-1).values
-    return mass, first.masked_fill((maximum == float("-inf")).squeeze(-1), -1)
+    _combine_blocks[(count,)](
+        places, sums, mass, preferred, logits.shape[1], blocks, triton.next_power_of_2(max(blocks, 1))
+    )
+    return mass, preferred
