@@ -54,7 +54,7 @@ class GrammarFilter(Filter):  # type: ignore[misc, unused-ignore]
         """
         super().__init__(tokenizer, trigger_token, prefix_str, eos_after_completed)
         self._matcher: Matcher = compiled.matcher(max_tokens=max_tokens)
-        self._mask = torch.zeros((1, -(-compiled.vocabulary_size // 32)), dtype=torch.int32)
+        self._mask = torch.zeros((1, -(-compiled.vocabulary_size // 32)), dtype=torch.int32, device="cpu")
         self.reset()
 
     def reset(self) -> None:

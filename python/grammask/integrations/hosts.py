@@ -158,7 +158,7 @@ def _examine_vllm() -> list[Finding]:
     from grammask.integrations.vllm import GrammaskGrammar
 
     compiled = _sample()
-    bitmask = torch.zeros((1, -(-compiled.vocabulary_size // 32)), dtype=torch.int32)
+    bitmask = torch.zeros((1, -(-compiled.vocabulary_size // 32)), dtype=torch.int32, device="cpu")
     GrammaskGrammar(RequestMatcher(compiled, _vocabulary())).fill_bitmask(bitmask, 0)
     return [*found, _comparison(_ids(bitmask.numpy()[0]), "the backend")]
 
@@ -184,8 +184,8 @@ def _examine_transformers() -> list[Finding]:
     from grammask.integrations.transformers import GrammarLogitsProcessor
 
     compiled = _sample()
-    scores = torch.zeros((1, compiled.vocabulary_size))
-    masked = GrammarLogitsProcessor(compiled)(torch.zeros((1, 1), dtype=torch.int64), scores)
+    scores = torch.zeros((1, compiled.vocabulary_size), device="cpu")
+    masked = GrammarLogitsProcessor(compiled)(torch.zeros((1, 1), dtype=torch.int64, device="cpu"), scores)
     return [_comparison(np.flatnonzero(np.isfinite(masked[0].numpy())).tolist(), "the logits processor")]
 
 

@@ -346,4 +346,4 @@ def make_backend(
 
 def _allocate(vocab_size: int, rows: int) -> torch.Tensor:
     shape = (rows, -(-vocab_size // 32))
-    return torch.full(shape, -1, dtype=torch.int32, pin_memory=torch.cuda.is_available())
+    return torch.full(shape, -1, dtype=torch.int32, device="cpu", pin_memory=torch.cuda.is_available())

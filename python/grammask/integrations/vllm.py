@@ -239,7 +239,7 @@ class GrammaskBackend(StructuredOutputBackend):  # type: ignore[misc, unused-ign
 
     def allocate_token_bitmask(self, max_num_seqs: int) -> torch.Tensor:
         """Returns a mask with a row per sequence that admits all tokens, as wide as the model's logits."""
-        return torch.full((max_num_seqs, -(-self.vocab_size // 32)), -1, dtype=torch.int32)
+        return torch.full((max_num_seqs, -(-self.vocab_size // 32)), -1, dtype=torch.int32, device="cpu")
 
     def destroy(self) -> None:
         """Releases the vocabulary and the grammars that were compiled for it."""

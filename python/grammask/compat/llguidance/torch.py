@@ -31,4 +31,4 @@ def allocate_token_bitmask(batch_size: int, vocab_size: int) -> Any:
     """Returns a mask that admits all tokens, in pinned memory if there is a GPU."""
     torch = importlib.import_module("torch")
     shape = get_bitmask_shape(batch_size, vocab_size)
-    return torch.full(shape, -1, dtype=torch.int32, pin_memory=torch.cuda.is_available())
+    return torch.full(shape, -1, dtype=torch.int32, device="cpu", pin_memory=torch.cuda.is_available())

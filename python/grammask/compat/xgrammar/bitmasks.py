@@ -40,7 +40,7 @@ def allocate_token_bitmask(batch_size: int, vocab_size: int) -> Any:
     torch = _torch()
     if torch is None:
         return np.full(shape, -1, dtype=np.int32)
-    return torch.full(shape, -1, dtype=torch.int32)
+    return torch.full(shape, -1, dtype=torch.int32, device="cpu")
 
 
 def reset_token_bitmask(bitmask: Any) -> None:
