@@ -108,7 +108,8 @@ def apply_mask(
         ValueError: The numbers of rows differ, or the mask is wider than the logits need.
         IndexError: There is no such row.
 
-    Cost: a pass over the logits. For CUDA tensors one Triton kernel if triton is installed, else some torch operations.
+    Cost: a pass over the logits. For CUDA tensors one Triton kernel if triton is installed, and a second one for the
+    effects; else some torch operations.
     ``mass`` and ``preferred`` are computed in that pass; they cost an exponential per token. Tensors that require a
     gradient are masked by operations of torch.
     """
