@@ -21,11 +21,13 @@ from grammask import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
 KeyOrder = Literal["declared", "any"]
 
 CASES = int(os.environ.get("GRAMMASK_CASES", "1"))
+REFUSED = 25 * CASES
+"""The number of refused tokens per mask that are compared; that there is no completion takes long to try."""
 PIECES = [
     '"a"',
     '"b"',
@@ -127,13 +129,13 @@ def distinct(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     return members
 
 
-def is_valid(schema: dict[str, Any], text: str) -> bool:
+def is_valid(validator: jsonschema.Draft202012Validator, text: str) -> bool:
     """Whether a text is JSON without a repeated name, and valid."""
     try:
         value = json.loads(text, object_pairs_hook=distinct)
     except (ValueError, Repeated):
         return False
-    return bool(jsonschema.Draft202012Validator(schema).is_valid(value))
+    return bool(validator.is_valid(value))
 
 
 def in_declared_order(schema: dict[str, Any], text: str) -> bool:
@@ -165,11 +167,12 @@ def texts(rng: random.Random) -> Iterator[str]:
 @pytest.mark.parametrize("name", [name for name in SCHEMAS if name != "items"])
 def test_verdicts(name: str, key_order: KeyOrder) -> None:
     schema = SCHEMAS[name]
+    validator = jsonschema.Draft202012Validator(schema)
     grammar = compiled(schema, key_order=key_order)
     flat = key_order == "declared"
     accepted = rejected = 0
     for text in itertools.islice(texts(random.Random(name)), 2_000 * CASES):
-        expected = is_valid(schema, text) and (not flat or in_declared_order(schema, text))
+        expected = is_valid(validator, text) and (not flat or in_declared_order(schema, text))
         assert grammar.is_valid(text.encode()) == expected, text
         accepted += expected
         rejected += not expected
@@ -192,6 +195,15 @@ MEMBERS = [
     '"aaa":1',
     '"é":1',
 ]
+
+
+def is_refuted(prefix: str) -> bool:
+    """Whether ``json.loads`` stops at a character of a prefix, so that no text that begins with it can be read."""
+    try:
+        json.loads(prefix)
+    except json.JSONDecodeError as error:
+        return error.pos < len(prefix) and not error.msg.startswith(("Unterminated string", "Invalid \\"))
+    return False
 
 
 def completions(prefix: str) -> Iterator[str]:
@@ -242,28 +254,37 @@ def completions(prefix: str) -> Iterator[str]:
 class Viability:
     """Whether prefixes are viable, by trying completions."""
 
-    def __init__(self, schema: dict[str, Any]) -> None:
-        self.schema = schema
+    def __init__(self, is_valid: Callable[[str], bool]) -> None:
+        self.is_valid = is_valid
         self.known: dict[str, bool] = {}
 
     def __call__(self, prefix: str) -> bool:
         if prefix not in self.known:
-            valid = (text for text in completions(prefix) if is_valid(self.schema, text))
-            self.known[prefix] = any(True for _ in valid)
+            self.known[prefix] = not is_refuted(prefix) and any(map(self.is_valid, completions(prefix)))
         return self.known[prefix]
 
 
 @pytest.mark.parametrize("name", ["free", "declared and others", "listed", "listed and others", "required"])
 def test_masks_are_those_of_brute_force(name: str) -> None:
-    """Every token that is allowed has a valid completion; one that is not allowed has none among many."""
     schema = SCHEMAS[name]
     grammar = compiled(schema, key_order="any", whitespace="compact")
-    viability = Viability(schema)
-    rng = random.Random(name)
-    checked = 0
     # Before a line feed at the end, `$` matches in Python, and not in ECMA-262.
-    pieces = [(id, VOCABULARY.token(id) or b"") for id in range(VOCABULARY.size - 1)]
     excluded = b" \\" if name == "listed and others" else b" "
+    validator = jsonschema.Draft202012Validator(schema)
+    compare_masks(grammar, lambda text: is_valid(validator, text), excluded, name)
+
+
+def compare_masks(
+    grammar: CompiledGrammar, is_valid: Callable[[str], bool], excluded: bytes, seed: str
+) -> None:
+    """Checks that every allowed token has a valid completion, and that one that is not allowed has none among many.
+
+    Tokens with excluded bytes are not checked.
+    """
+    viability = Viability(is_valid)
+    rng = random.Random(seed)
+    checked = 0
+    pieces = [(id, VOCABULARY.token(id) or b"") for id in range(VOCABULARY.size - 1)]
     tokens = [
         id
         for id, piece in pieces
@@ -274,14 +295,15 @@ def test_masks_are_those_of_brute_force(name: str) -> None:
         text = ""
         while len(text) < 30 and not matcher.is_finished:
             allowed = {int(id) for id in matcher.allowed_ids()}
-            for id in tokens:
+            refused = [id for id in tokens if id not in allowed]
+            for id in [*allowed.intersection(tokens), *rng.sample(refused, min(REFUSED, len(refused)))]:
                 piece = (VOCABULARY.token(id) or b"").decode()
                 if (id in allowed) != viability(text + piece):
                     assert id in allowed, f"{text!r} + {piece!r} is refused"
                     # The completions above are not all: a text that the engine writes shows that it is viable.
                     fork = matcher.fork()
                     assert fork.accept(id)
-                    assert is_valid(schema, text + piece + finish(fork)), f"{text!r} + {piece!r}"
+                    assert is_valid(text + piece + finish(fork)), f"{text!r} + {piece!r}"
             checked += 1
             likely = [id for id in allowed if id >= 256] or list(allowed)
             id = rng.choice(likely if rng.random() < 0.6 else sorted(allowed))
@@ -304,6 +326,7 @@ def finish(matcher: Any) -> str:
 @pytest.mark.parametrize("name", sorted(SCHEMAS))
 def test_random_texts_repeat_no_name(name: str, key_order: KeyOrder) -> None:
     schema = SCHEMAS[name]
+    validator = jsonschema.Draft202012Validator(schema)
     grammar = compiled(schema, key_order=key_order, whitespace="compact", escapes="any")
     rng = random.Random(name)
     members = 0
@@ -328,7 +351,7 @@ def test_random_texts_repeat_no_name(name: str, key_order: KeyOrder) -> None:
             text += texts_of[id] or b""
         if not matcher.is_complete:
             text += finish(matcher).encode()
-        assert is_valid(schema, text.decode()), text
+        assert is_valid(validator, text.decode()), text
         members += text.count(b":")
     assert members > 20
 
@@ -394,6 +417,95 @@ def test_names_differ_where_members_count(
     schema, text, is_accepted = case
     grammar = Grammar.from_json_schema(schema, key_order=key_order).compile(VOCABULARY)
     assert grammar.is_valid(text.encode()) == is_accepted
+
+
+COUNTED_AT_DEPTHS: dict[str, tuple[dict[str, Any], set[int]]] = {
+    "outside": (
+        {
+            "type": "object",
+            "additionalProperties": {"anyOf": [ONE, {"type": "object", "additionalProperties": ONE}]},
+            "minProperties": 2,
+        },
+        {0},
+    ),
+    "inside": (
+        {
+            "type": "object",
+            "additionalProperties": {
+                "anyOf": [ONE, {"type": "object", "additionalProperties": ONE, "minProperties": 2}]
+            },
+        },
+        {1},
+    ),
+    "a value": (
+        {
+            "type": "object",
+            "additionalProperties": {"enum": [1, 2]},
+            "not": {"additionalProperties": ONE},
+            "maxProperties": 3,
+        },
+        {0},
+    ),
+    "items": (
+        {
+            "type": "array",
+            "uniqueItems": True,
+            "items": {"type": "object", "additionalProperties": ONE},
+            "maxItems": 2,
+        },
+        {1},
+    ),
+    "contained": (
+        {
+            "type": "object",
+            "additionalProperties": {
+                "type": "array",
+                "items": {"type": "object", "additionalProperties": ONE},
+                "contains": {"minProperties": 2},
+            },
+        },
+        {2},
+    ),
+    "nothing": ({"type": "object", "additionalProperties": {"anyOf": [ONE, {"$ref": "#"}]}}, set()),
+}
+"""Schemas, with the depths of the objects in which ``unique_names="counted"`` permits no repeated name."""
+
+
+@pytest.mark.parametrize("name", list(COUNTED_AT_DEPTHS))
+def test_masks_are_those_of_brute_force_where_members_count(name: str) -> None:
+    schema, depths = COUNTED_AT_DEPTHS[name]
+    grammar = compiled(schema, unique_names="counted", key_order="any", whitespace="compact")
+    validator = jsonschema.Draft202012Validator(schema)
+
+    def is_accepted(text: str) -> bool:
+        try:
+            value = json.loads(text, object_pairs_hook=Members)
+            value = with_other_names(value, depths)
+        except (ValueError, Repeated):
+            return False
+        return bool(validator.is_valid(value))
+
+    compare_masks(grammar, is_accepted, b" ", name)
+
+
+class Members(list[tuple[str, Any]]):
+    """The members of an object in a text, also those whose name is repeated."""
+
+
+def with_other_names(value: Any, depths: set[int], depth: int = 0) -> Any:
+    """Returns a value in which repeated names are replaced by others.
+
+    Raises:
+        Repeated: A name occurs twice at one of the depths.
+    """
+    if isinstance(value, Members):
+        members = [(name, with_other_names(member, depths, depth + 1)) for name, member in value]
+        if depth in depths:
+            return distinct(members)
+        return {f"{name}#{number}": member for number, (name, member) in enumerate(members)}
+    if isinstance(value, list):
+        return [with_other_names(item, depths, depth + 1) for item in value]
+    return value
 
 
 @pytest.mark.parametrize("key_order", ["declared", "any"])
