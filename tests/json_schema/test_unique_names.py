@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 KeyOrder = Literal["declared", "any"]
 
 CASES = int(os.environ.get("GRAMMASK_CASES", "1"))
-REFUSED = 25 * CASES
+REFUSED = 12 * CASES
 """The number of refused tokens per mask that are compared; that there is no completion takes long to try."""
 PIECES = [
     '"a"',

@@ -14,30 +14,13 @@ impl Terms {
     /// Cost: linear in the subterms, and in the states of their tables.
     #[must_use]
     pub fn max_length(&self, term: TermId) -> Option<u32> {
-        let mut known: FxHashMap<TermId, Option<u32>> = FxHashMap::default();
-        // Not recursive, since terms may be deep.
-        let mut pending = vec![term];
-        while let Some(&term) = pending.last() {
-            if !self.is_finite_by_form(term) {
-                known.insert(term, None);
-            }
-            if known.contains_key(&term) {
-                pending.pop();
-                continue;
-            }
-            let parts: &[TermId] = match self.get(term) {
-                Term::Concat(head, tail) => &[*head, *tail],
-                Term::Union(parts) | Term::Intersection(parts) => parts,
-                Term::Repeat { term, .. } | Term::FirstMatch(term) => std::slice::from_ref(term),
-                _ => &[],
-            };
-            let before = pending.len();
-            pending.extend(parts.iter().filter(|part| !known.contains_key(part)));
-            if pending.len() > before {
-                continue;
-            }
-            let mut lengths = parts.iter().map(|part| known[part]);
-            let length = match self.get(term) {
+        if !self.is_finite_by_form(term) {
+            return None;
+        }
+        self.fold(term, &mut FxHashMap::default(), |term, known| {
+            let term = self.get(term);
+            let mut lengths = term.operands().map(|part| known[&part]);
+            match term {
                 Term::Nothing | Term::Epsilon => Some(0),
                 Term::Bytes(_) => Some(1),
                 Term::Literal(chunk) => u32::try_from(chunk.as_slice().len()).ok(),
@@ -48,12 +31,10 @@ impl Terms {
                     lengths.next().flatten().zip(*max).and_then(|(one, max)| one.checked_mul(max))
                 }
                 Term::FirstMatch(_) => lengths.next().flatten(),
-                Term::Table { table, state } => Some(longest_word(self.get_table(*table), *state)),
+                Term::Table { table, state } => longest_word(self.get_table(*table), *state),
                 Term::Complement(_) => None,
-            };
-            known.insert(term, length);
-        }
-        known[&term]
+            }
+        })
     }
 
     /// Whether the language of a term is certainly finite. Its operands are in the arena.
@@ -97,25 +78,11 @@ impl Terms {
     }
 }
 
-/// The length of the longest word from a state of an acyclic table.
-fn longest_word(table: &Table, start: TableState) -> u32 {
-    let mut known: Vec<Option<u32>> = vec![None; table.len()];
-    let mut pending = vec![start];
-    while let Some(&state) = pending.last() {
-        let before = pending.len();
-        let mut longest = 0;
-        for (_, _, target) in table.edges(state) {
-            match known[target.index()] {
-                Some(length) => longest = longest.max(length.saturating_add(1)),
-                None => pending.push(target),
-            }
-        }
-        if pending.len() == before {
-            known[state.index()] = Some(longest);
-            pending.pop();
-        }
-    }
-    known[start.index()].unwrap_or(0)
+/// The length of the longest word of a state of a table; `None` if there may be infinitely many.
+fn longest_word(table: &Table, start: TableState) -> Option<u32> {
+    table.fold(start, |_, edges| {
+        edges.iter().map(|&(_, _, length): &(u8, u8, u32)| length.saturating_add(1)).max().unwrap_or(0)
+    })
 }
 
 #[cfg(test)]

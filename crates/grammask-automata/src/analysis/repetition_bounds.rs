@@ -43,11 +43,9 @@ impl Terms {
                 continue;
             }
             let parts: Vec<TermId> = match self.get(current) {
-                Term::Concat(head, tail) => vec![*head, *tail],
-                Term::Union(parts) | Term::Intersection(parts) => parts.to_vec(),
-                Term::Repeat { term, .. } => vec![*term],
-                // The other operations are not monotone, or have no operands.
-                _ => Vec::new(),
+                // These operations are not monotone.
+                Term::Complement(_) | Term::FirstMatch(_) => Vec::new(),
+                term => term.operands().collect(),
             };
             if !is_visited && !parts.is_empty() {
                 if rebound_terms.len() + stack.len() + parts.len() > MAX_SUBTERMS {

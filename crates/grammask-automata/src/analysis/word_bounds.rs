@@ -96,26 +96,10 @@ impl Terms {
     ///
     /// Cost: linear in the subterms that are not known, and in the states of their tables.
     pub(crate) fn word_bounds(&self, term: TermId, known: &mut KnownWordBounds) -> Option<WordBounds> {
-        // Not recursive, since terms may be deep.
-        let mut pending = vec![term];
-        while let Some(&term) = pending.last() {
-            if known.contains_key(&term) {
-                pending.pop();
-                continue;
-            }
-            let parts: &[TermId] = match self.get(term) {
-                Term::Concat(head, tail) => &[*head, *tail],
-                Term::Union(parts) | Term::Intersection(parts) => parts,
-                Term::Repeat { term, .. } | Term::Complement(term) => std::slice::from_ref(term),
-                _ => &[],
-            };
-            let before = pending.len();
-            pending.extend(parts.iter().filter(|part| !known.contains_key(part)));
-            if pending.len() > before {
-                continue;
-            }
-            let mut bounds = parts.iter().map(|part| known[part]);
-            let bound = match self.get(term) {
+        self.fold(term, known, |term, known| {
+            let term = self.get(term);
+            let mut bounds = term.operands().map(|part| known[&part]);
+            match term {
                 Term::Epsilon => Some(WordBounds::EMPTY_WORD),
                 Term::Bytes(bytes) => bytes
                     .iter()
@@ -134,10 +118,8 @@ impl Terms {
                 Term::Intersection(parts) => self.bound_without_words(parts, known),
                 Term::Table { table, state } => Some(bound_of_table(self.get_table(*table), *state)),
                 Term::Nothing | Term::Complement(_) | Term::FirstMatch(_) => None,
-            };
-            known.insert(term, bound);
-        }
-        known[&term]
+            }
+        })
     }
 
     /// The bounds of an intersection of an unbounded repetition with complements of few words. A beginning of the
@@ -217,26 +199,11 @@ fn bound_of_table(table: &Table, start: TableState) -> WordBounds {
 
 /// The number of words of a state of a table; the maximum if there may be infinitely many.
 fn words_of_table(table: &Table, start: TableState) -> u32 {
-    if !table.is_acyclic() {
-        return u32::MAX;
-    }
-    let mut known: Vec<Option<u32>> = vec![None; table.len()];
-    let mut pending = vec![start];
-    while let Some(&state) = pending.last() {
-        let before = pending.len();
-        let mut words = u32::from(table.is_accepting(state));
-        for (low, high, target) in table.edges(state) {
-            match known[target.index()] {
-                Some(count) => words = words.saturating_add(count.saturating_mul(u32::from(high - low) + 1)),
-                None => pending.push(target),
-            }
-        }
-        if pending.len() == before {
-            known[state.index()] = Some(words);
-            pending.pop();
-        }
-    }
-    known[start.index()].unwrap_or(u32::MAX)
+    let words = table.fold(start, |is_accepting, edges| {
+        let of_edge = |&(low, high, words): &(u8, u8, u32)| words.saturating_mul(u32::from(high - low) + 1);
+        edges.iter().map(of_edge).fold(u32::from(is_accepting), u32::saturating_add)
+    });
+    words.unwrap_or(u32::MAX)
 }
 
 #[cfg(test)]

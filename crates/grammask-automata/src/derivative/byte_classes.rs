@@ -67,37 +67,26 @@ impl Terms {
         let mut is_new = vec![true; self.len()];
         let mut stack: Vec<TermId> = terms.to_vec();
         while let Some(term) = stack.pop() {
-            let children: &[TermId] = match self.get(term) {
-                Term::Nothing | Term::Epsilon => &[],
-                Term::Bytes(set) => {
-                    match set.only() {
-                        Some(byte) => single.insert(byte),
-                        None => sets.extend(seen_sets.insert(*set).then_some(*set)),
-                    }
-                    &[]
-                }
-                Term::Literal(chunk) => {
-                    chunk.as_slice().iter().for_each(|&byte| single.insert(byte));
-                    &[]
-                }
-                Term::Table { table, .. } => {
-                    if tables.insert(table.index()) {
-                        for &(low, high) in self.get_table(*table).ranges() {
-                            if low == high {
-                                single.insert(low);
-                            } else if ranges.insert(low, high) {
-                                sets.push(ByteSet::range(low, high));
-                            }
+            let term = self.get(term);
+            match term {
+                Term::Bytes(set) => match set.only() {
+                    Some(byte) => single.insert(byte),
+                    None => sets.extend(seen_sets.insert(*set).then_some(*set)),
+                },
+                Term::Literal(chunk) => chunk.as_slice().iter().for_each(|&byte| single.insert(byte)),
+                Term::Table { table, .. } if tables.insert(table.index()) => {
+                    for &(low, high) in self.get_table(*table).ranges() {
+                        if low == high {
+                            single.insert(low);
+                        } else if ranges.insert(low, high) {
+                            sets.push(ByteSet::range(low, high));
                         }
                     }
-                    &[]
                 }
-                Term::Concat(first, second) => &[*first, *second],
-                Term::Union(parts) | Term::Intersection(parts) => parts,
-                Term::Complement(term) | Term::Repeat { term, .. } | Term::FirstMatch(term) => &[*term],
-            };
-            let mut is_unvisited = |child: &&TermId| std::mem::replace(&mut is_new[child.index()], false);
-            stack.extend(children.iter().filter(&mut is_unvisited));
+                _ => {}
+            }
+            let mut is_unvisited = |part: &TermId| std::mem::replace(&mut is_new[part.index()], false);
+            stack.extend(term.operands().filter(&mut is_unvisited));
         }
         (sets, single)
     }

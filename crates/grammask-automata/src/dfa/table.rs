@@ -216,6 +216,37 @@ impl Table {
         matches!(self.fingerprints, Fingerprints::Contents(_))
     }
 
+    /// The value of a state, computed from whether it accepts, and from its transitions with the values of their targets;
+    /// `None` if the table may have a cycle.
+    ///
+    /// Cost: linear in the states and transitions.
+    pub(crate) fn fold<T: Copy>(
+        &self,
+        start: TableState,
+        compute: impl Fn(bool, &[(u8, u8, T)]) -> T,
+    ) -> Option<T> {
+        if !self.is_acyclic() {
+            return None;
+        }
+        let mut known: Vec<Option<T>> = vec![None; self.len()];
+        let (mut pending, mut edges) = (vec![start], Vec::new());
+        while let Some(&state) = pending.last() {
+            let before = pending.len();
+            edges.clear();
+            for (low, high, target) in self.edges(state) {
+                match known[target.index()] {
+                    Some(value) => edges.push((low, high, value)),
+                    None => pending.push(target),
+                }
+            }
+            if pending.len() == before {
+                known[state.index()] = Some(compute(self.is_accepting(state), &edges));
+                pending.pop();
+            }
+        }
+        known[start.index()]
+    }
+
     pub(crate) fn fingerprint(&self, state: TableState) -> StateFingerprint {
         match &self.fingerprints {
             Fingerprints::Contents(hashes) => StateFingerprint::Content(hashes[state.index()]),

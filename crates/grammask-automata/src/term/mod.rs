@@ -5,4 +5,5 @@ mod constructors;
 pub(crate) mod content_hash;
 mod display;
 mod import_terms;
+mod operands;
 pub(crate) mod repetition_counts;
