@@ -188,11 +188,12 @@ impl Values {
         next.filter_map(|byte| u8::try_from(byte).ok()).collect()
     }
 
-    /// The prefix without what has no effect on values whose numbers have at most `digits` digits.
-    pub(super) fn saturated(&self, prefix: PrefixId, digits: u32) -> Prefix {
+    /// The prefix without what has no effect on values whose numbers have at most `max_digits` digits, which is called
+    /// inside a number only.
+    pub(super) fn saturated(&self, prefix: PrefixId, max_digits: impl FnOnce() -> u32) -> Prefix {
         let Prefix { frame, token } = self.prefix(prefix);
         match token {
-            Token::Number(number) => Prefix { frame, token: Token::Number(number.saturated(digits)) },
+            Token::Number(number) => Prefix { frame, token: Token::Number(number.saturated(max_digits())) },
             _ => Prefix { frame, token },
         }
     }

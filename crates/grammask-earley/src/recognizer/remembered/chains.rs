@@ -104,7 +104,9 @@ mod tests {
         let mut beginnings = vec![ChainId::EMPTY];
         for item in 0..300 {
             let longer = chains.push(beginnings[beginnings.len() - 1], item);
-            assert!((0_u32..).zip(&beginnings).all(|(length, &chain)| chains.prefix(longer, length) == chain));
+            assert!(
+                (0_u32..).zip(&beginnings).all(|(length, &chain)| chains.prefix(longer, length) == chain)
+            );
             beginnings.push(longer);
             let other = chains.push(longer, 1_000);
             assert!(beginnings.iter().all(|&beginning| chains.begins_with(other, beginning)));

@@ -182,7 +182,7 @@ impl Builder {
                     let value = self.remembered.values.finish(next.prefix);
                     values.found.insert(value);
                 }
-                let prefix = self.remembered.values.saturated(next.prefix, MAX_ZEROS);
+                let prefix = self.remembered.values.saturated(next.prefix, || MAX_ZEROS);
                 if !is_final {
                     values.frontier.discover(next, (next.set, prefix));
                 }

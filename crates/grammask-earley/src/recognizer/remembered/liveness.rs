@@ -134,9 +134,7 @@ impl Builder {
         remembered: ValueSetId,
         kind: ValueKind,
     ) -> Result<bool, LimitExceeded> {
-        let values = &self.remembered.values;
-        let digits = self.remembered.sets.values(remembered).map(|value| values.digits(value)).max();
-        let digits = digits.unwrap_or(0).saturating_add(1);
+        let mut max_digits = None;
         let mut frontier = Frontier::new(from);
         let (mut has_exponents, mut is_incomplete, mut shortened) = (false, false, 0);
         while let Some(state) = frontier.next() {
@@ -163,7 +161,9 @@ impl Builder {
                     Some(false) => continue,
                     None => {}
                 }
-                let prefix = self.remembered.values.saturated(next.prefix, digits);
+                let prefix = self.remembered.values.saturated(next.prefix, || {
+                    *max_digits.get_or_insert_with(|| self.remembered.digits(remembered).saturating_add(1))
+                });
                 let is_shortened = prefix != self.remembered.values.prefix(next.prefix);
                 is_incomplete |= self.remembered.values.has_fewer_integer_zeros(prefix, next.prefix);
                 let is_new = frontier.discover(next, (next.set, prefix));

@@ -181,6 +181,8 @@ impl Remembered {
                     text = self.values.chains.prefix(text, self.values.chains.len(text) - 1);
                 }
             }
+            // No string begins it.
+            Value::Anonymous => {}
             _ => self.are_strings = false,
         }
     }
@@ -254,9 +256,15 @@ impl Remembered {
         }
     }
 
-    /// Whether a remembered value can begin with the text of a prefix.
+    /// Whether a remembered value can begin with the text of a prefix. Cost: linear in their number where some string that
+    /// was ever remembered can.
     fn can_repeat(&self, text: PrefixId, remembered: ValueSetId) -> bool {
-        self.sets.values(remembered).any(|value| self.values.can_become(text, value))
+        self.may_begin(text) && self.sets.values(remembered).any(|value| self.values.can_become(text, value))
+    }
+
+    /// The maximum of [`Values::digits`] of remembered values.
+    fn digits(&self, remembered: ValueSetId) -> u32 {
+        self.sets.values(remembered).map(|value| self.values.digits(value)).max().unwrap_or(0)
     }
 
     /// Whether a remembered value is a prefix of a text.

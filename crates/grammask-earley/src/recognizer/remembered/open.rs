@@ -1,5 +1,6 @@
 //! The open values of a set, for its mask: where in a token can a remembered value be repeated?
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use rustc_hash::FxHashMap;
@@ -320,11 +321,18 @@ impl Builder {
             if found.len() > MAX_NODES {
                 return None;
             }
-            for child in trie.children(node) {
-                let values = &mut self.remembered.values;
-                let next = values.step(prefix, trie.byte(child));
-                let can_become = |&value: &_| values.can_become(next, value);
-                let remaining: Vec<_> = candidates.iter().copied().filter(can_become).collect();
+            let children = trie.children_by_byte(node);
+            let values = &mut self.remembered.values;
+            let mut by_byte: BTreeMap<u8, Vec<ValueId>> = BTreeMap::new();
+            for value in candidates {
+                for byte in values.next_bytes(prefix, value).within(children.bytes()).iter() {
+                    by_byte.entry(byte).or_default().push(value);
+                }
+            }
+            for (byte, mut remaining) in by_byte {
+                let Some(child) = children.get(byte) else { continue };
+                let next = values.step(prefix, byte);
+                remaining.retain(|&value| values.can_become(next, value));
                 if !remaining.is_empty() {
                     let is_complete = remaining.iter().any(|&value| values.is_complete(next, value));
                     found.push((child, is_complete));
