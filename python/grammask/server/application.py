@@ -30,6 +30,7 @@ from grammask.language_models.generation import generate
 from grammask.mask_directory import MaskDirectory
 from grammask.server import playground, requests
 from grammask.server.answers import Answer, Chunks, StopText, error_of
+from grammask.server.messages import messages_of
 from grammask.server.responses import (
     Conversations,
     ResponseEvents,
@@ -299,7 +300,7 @@ class _Server:
             prompt = requests.prompt_of(fields)
             return self._model.encode(prompt) if prompt else []
         tools = shown_tools(requests.tools_of(fields), tool_style(self._tool_style))
-        return chat_prompt(self._model, requests.messages_of(fields), tools, self._tool_style)
+        return chat_prompt(self._model, messages_of(fields), tools, self._tool_style)
 
     def _steps(
         self,
