@@ -210,7 +210,7 @@ def test_conversations(address: str, model: RecordingModel) -> None:
         ({"max_output_tokens": 0}, "max_output_tokens", "invalid_value"),
         ({"text": {"format": {**N_FORMAT, "schema": {"type": 3}}}}, "text.format", "invalid-schema"),
         ({"text": []}, "text", "invalid_value"),
-        ({"tools": [{"type": "web_search"}]}, None, "invalid_value"),
+        ({"tools": [{"type": "web_search"}]}, "tools", "invalid_value"),
         ({"tools": {}}, "tools", "invalid_value"),
         ({"tool_choice": "required"}, "tool_choice", "invalid_value"),
     ],

@@ -126,7 +126,18 @@ def read_fields(
         is_absent = name in neutral and (value is None or _is_one_of(value, neutral[name]))
         if not (name in known or is_absent):
             raise BadRequest(f"{name} is not supported by this server", name, "unsupported_parameter")
+        if not _is_unicode(value):
+            raise BadRequest(f"{name} has half of a surrogate pair, which is no character", name)
     return {name: value for name, value in fields.items() if value is not None}
+
+
+def _is_unicode(value: Any) -> bool:
+    """Whether the texts in a value of JSON have no surrogates without their other half."""
+    try:
+        json.dumps(value, ensure_ascii=False).encode()
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 def _is_one_of(value: Any, values: tuple[Any, ...]) -> bool:
@@ -381,6 +392,8 @@ def _structured_outputs(options: Any) -> Grammar:
             f"structured_outputs is an object with one of {', '.join(kinds)}", "structured_outputs"
         )
     ((kind, value),) = given.items()
+    if kind == "json_object" and value is not True:
+        raise BadRequest("json_object is true", "structured_outputs")
     if pattern is None:
         return kinds[kind](value)
     if not isinstance(pattern, str) or kind not in ("json", "json_object"):
