@@ -443,11 +443,9 @@ impl<'a> OpenLexemeAnalysis<'a> {
                         // The pairs are at fault only if there is a plan with them.
                         let without_pairs = match exempt.is_empty() {
                             true => Err(state),
-                            false => viable_completion::completion_plan(
-                                self.grammar,
-                                table,
-                                &FxHashSet::default(),
-                            ),
+                            false => {
+                                viable_completion::completion_plan(self.grammar, table, &FxHashSet::default())
+                            }
                         };
                         return Err(match without_pairs {
                             Ok(_) => self.report(exempt),
