@@ -198,6 +198,9 @@ class GrammarReaders:
         from grammask.markdown import bundled_language, markdown_answer_part
         from grammask.readers.lark import bundled_source
 
+        if isinstance(code, str):
+            msg = f"code is a list of names of languages, not the single name {code!r}"
+            raise TypeError(msg)
         listed = code.items() if isinstance(code, Mapping) else ((name, True) for name in code)
         sources = {
             name: one._source  # noqa: SLF001
