@@ -124,3 +124,9 @@ def test_threads_compile_once() -> None:
     with ThreadPoolExecutor(8) as pool:
         results = set(pool.map(compile_slowly, range(8)))
     assert len(results) == len(calls) == 1
+
+
+@pytest.mark.parametrize("cache", [None, 1, "on"])
+def test_other_values_are_no_caches(cache: object) -> None:
+    with pytest.raises(TypeError, match="cache is True, False or a CompileCache"):
+        Grammar.from_kbnf('start ::= "a";').compile(make_vocabulary(), cache=cache)  # type: ignore[call-overload]

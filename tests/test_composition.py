@@ -148,3 +148,8 @@ def test_wrong_parts() -> None:
         Grammar.text(without=[""])
     with pytest.raises(ValueError, match="negative"):
         Grammar.text(max_tokens=-1)
+
+
+def test_words_are_arguments() -> None:
+    with pytest.raises(TypeError, match="a literal is a str or bytes, not list"):
+        Grammar.text_until(["a", "b"])  # type: ignore[arg-type]

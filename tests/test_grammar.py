@@ -35,6 +35,29 @@ def test_reads_text_and_bytes() -> None:
         assert matcher.is_complete
 
 
+@pytest.mark.parametrize("text", [5, None, ["start"], 1.5, {}])
+@pytest.mark.parametrize(
+    "read",
+    [
+        Grammar.from_kbnf,
+        Grammar.from_gbnf,
+        Grammar.from_xgrammar_ebnf,
+        Grammar.from_llguidance_lark,
+        Grammar.from_regex,
+        Grammar.literal,
+        lambda text: Grammar.from_choices([text]),
+    ],
+)
+def test_other_arguments_than_texts_are_type_errors(read: Callable[..., Grammar], text: object) -> None:
+    with pytest.raises(TypeError, match=f"is .*str.*, not {type(text).__name__}"):
+        read(text)
+
+
+def test_choices_are_iterable() -> None:
+    with pytest.raises(TypeError, match="choices are a list of texts, not int"):
+        Grammar.from_choices(5)  # type: ignore[arg-type]
+
+
 def test_is_made_by_its_methods_only() -> None:
     with pytest.raises(TypeError, match="from_kbnf"):
         Grammar()

@@ -11,6 +11,7 @@ from collections import Counter
 from typing import TYPE_CHECKING, Any
 
 from grammask import _grammask
+from grammask.texts import encoded
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -124,7 +125,7 @@ class Part:
 
 def literal(text: str | bytes) -> Part:
     """Returns the part that matches one text."""
-    return Part("literal", (text.encode() if isinstance(text, str) else bytes(text),))
+    return Part("literal", (encoded(text, "a literal"),))
 
 
 def binding(word: str, name: str, operand: Part | None = None) -> Part:

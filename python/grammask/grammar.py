@@ -224,8 +224,11 @@ class Grammar(GrammarAlgebra, GrammarReaders):
         limits: Limits | None,
         *,
         finite: bool,
-        cache: CompileCache | bool,
+        cache: object,
     ) -> CompiledGrammar:
+        if not isinstance(cache, bool | CompileCache):
+            msg = f"cache is True, False or a CompileCache, not {type(cache).__name__}"
+            raise TypeError(msg)
         if cache is False:
             return self._core.compile(vocabulary, end, limits, finite, self._source)
         if self._key is None:

@@ -131,6 +131,7 @@ class GrammarAlgebra:
         """
         parts = []
         for end in ends:
+            stop = composition.literal(end)
             before = composition.free_text(
                 before=end,
                 stops=ends,
@@ -138,7 +139,7 @@ class GrammarAlgebra:
                 max_characters=max_characters,
                 max_tokens=max_tokens,
             )
-            parts.append(composition.sequence([before, composition.literal(end)]))
+            parts.append(composition.sequence([before, stop]))
         return cls.of_part(composition.choice(parts))
 
     @classmethod

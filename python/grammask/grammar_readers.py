@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Literal
 
 from grammask.composition import Part
+from grammask.texts import decoded
 
 if TYPE_CHECKING:
     import os
@@ -197,6 +198,9 @@ class GrammarReaders:
         from grammask.markdown import bundled_language, markdown_answer_part
         from grammask.readers.lark import bundled_source
 
+        if isinstance(code, str):
+            msg = f"code is a list of names of languages, not the single name {code!r}"
+            raise TypeError(msg)
         listed = code.items() if isinstance(code, Mapping) else ((name, True) for name in code)
         sources = {
             name: one._source  # noqa: SLF001
@@ -316,7 +320,7 @@ class GrammarReaders:
             (name, one if isinstance(one, str) else Part.of_source(one._source, one._core))  # noqa: SLF001
             for name, one in (grammars or {}).items()
         )
-        return cls.of_source(LlguidanceLarkSource(text, tuple(named), limits=limits))
+        return cls.of_source(LlguidanceLarkSource(decoded(text, "a grammar"), tuple(named), limits=limits))
 
     @classmethod
     def from_structural_tag(
@@ -442,7 +446,7 @@ class GrammarReaders:
         """
         from grammask.readers.regex import RegexSource
 
-        return cls.of_source(RegexSource(pattern, syntax, limits))
+        return cls.of_source(RegexSource(decoded(pattern, "a pattern"), syntax, limits))
 
     @classmethod
     def from_choices(cls, choices: Iterable[str | bytes], *, limits: Limits | None = None) -> Self:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from grammask.errors import DeadEnd
 from grammask.masks import allocate_mask
+from grammask.texts import encoded
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -68,7 +69,7 @@ def masks_along(
     Raises:
         LimitExceeded: A limit was exceeded.
     """
-    samples = [text.encode() if isinstance(text, str) else bytes(text) for text in texts]
+    samples = [encoded(text, "a sample") for text in texts]
     compute_masks(compiled, samples, progress)
     return compiled.masks_to_bytes(identity, samples, max_bytes)
 

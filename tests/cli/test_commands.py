@@ -174,6 +174,12 @@ def test_generate_traces_each_token() -> None:
     assert " allowed " in output
 
 
+def test_generate_lists_the_models() -> None:
+    output = run("generate", JSON, "--model", "nope", status=1).replace("\n", " ")
+    for name in ("nope", "demo", "random", "hf:NAME", "gguf:PATH", "openai:URL#NAME"):
+        assert name in output
+
+
 def test_generate_says_when_it_was_cut_off(grammar: Any) -> None:
     output = run("generate", grammar('start ::= "a" start;'), "--max-tokens", "3", "--no-budget")
     assert "cut off after 3 tokens (--max-tokens): not a complete text" in output

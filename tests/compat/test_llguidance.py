@@ -609,7 +609,7 @@ def test_captures_of_an_interpreter(grammar: str, text: str) -> None:
 
 def test_unavailable_captures_of_an_interpreter_are_errors() -> None:
     made = ours.LLTokenizer("byte")
-    inside = 'start: a\na[max_tokens=3]: b "!"\nb[capture]: "x"'
+    inside = 'start: a\na[max_chars=3]: b "!"\nb[capture]: "x"'
     with pytest.raises(ValueError, match="rule b concerns captures"):
         ours.LLInterpreter(made, inside)
     ours.LLInterpreter(made, inside.replace("[capture]", ""))

@@ -1177,9 +1177,26 @@ def test_captures_of_named_grammars() -> None:
         assert matcher.get_captures() == [("marker", b"<t>"), ("outer", b"(axb")], module
 
 
+def test_captures_inside_of_rules_with_a_maximum() -> None:
+    text = 'start: outer+ "!"\nouter[max_tokens=5]: "x" inner\ninner: letter+\nletter[capture]: /[a-z]/ "."'
+    for module in (ours, theirs()):
+        matcher = module.GrammarMatcher(
+            compiler(module).compile_lark(text), terminate_without_stop_token=True
+        )
+        assert all(matcher.accept_token(byte) for byte in b"xa.b.xc.!")
+        assert matcher.get_captures() == [("letter", b"a."), ("letter", b"b."), ("letter", b"c.")]
+
+
+def test_captures_that_depend_on_a_maximum_are_refused() -> None:
+    text = 'start: outer outer "!"\nouter[max_tokens=2]: inner*\ninner[capture]: "y"'
+    matcher = ours.GrammarMatcher(compiler(ours).compile_lark(text), terminate_without_stop_token=True)
+    assert all(matcher.accept_token(byte) for byte in b"yyy!")
+    with pytest.raises(RuntimeError, match="depend on its max_tokens"):
+        matcher.get_captures()
+
+
 def test_captures_inside_of_lexemes_are_refused() -> None:
     for text in (
-        'start: a\na[max_tokens=3]: "x" b\nb: c\nc[capture]: "y"',
         'start: a\na[max_chars=3]: "x" b\nb[capture]: "y"',
         'start: %lark {\nstart[capture]: "x"\n}',
     ):

@@ -20,7 +20,10 @@ transformers: Any = pytest.importorskip("transformers")
 tokenizers: Any = pytest.importorskip("tokenizers")
 
 SIZE = 272
-TEMPLATE = "{% for m in messages %}<{{ m.role }}>{{ m.content }}{% endfor %}<assistant>"
+TEMPLATE = (
+    "{% for m in messages %}{% if m.role == 'tool' %}{{ raise_exception('No tools.') }}{% endif %}"
+    "<{{ m.role }}>{{ m.content }}{% endfor %}<assistant>"
+)
 
 
 @pytest.fixture(scope="module")
@@ -178,3 +181,9 @@ def test_drafts_do_not_change_the_distribution(folder: Path) -> None:
     plain, drafted = counts(1, None), counts(2, Drafter(model.encode_text))
     assert plain.sum() == drafted.sum() == 120
     assert ((plain - drafted) ** 2 / (plain + drafted)).sum() < 16.3, "p = 0.001"
+
+
+def test_chats_that_the_template_refuses(folder: Path) -> None:
+    model = open_model(f"hf:{folder}", None, np.random.default_rng(0))
+    with pytest.raises(ValueError, match="the chat template of the model: No tools"):
+        model.encode_chat([{"role": "tool", "content": "3"}])

@@ -75,6 +75,14 @@ def test_structs_of_msgspec(model: Any) -> None:
     assert isinstance(generate(model, "", user, temperature=1.0, max_tokens=100), user)
 
 
+@pytest.mark.parametrize(
+    "options", [{"temperature": -1}, {"temperature": float("nan")}, {"top_p": 2}, {"top_p": -0.1}]
+)
+def test_sampling_out_of_range(model: Any, options: Any) -> None:
+    with pytest.raises(ValueError, match=f"{next(iter(options))}="):
+        generate(model, "", bool, **options)
+
+
 def test_errors(model: Any) -> None:
     with pytest.raises(BudgetTooSmall):
         generate(model, "", Point, max_tokens=3)

@@ -144,7 +144,8 @@ def test_texts_and_masks_are_those_of_lark(name: str, lexer: str) -> None:
         ("start: A\nA: /a(?=b)/", grammask.UnsupportedGrammar, "after its end"),
         ("start: A B?\nA: /a(?!b)/\nB.-1: /ab|b/", grammask.UnsupportedGrammar, "after its end"),
         ("start: A\nA: /\\ba/", grammask.UnsupportedGrammar, "position"),
-        ("start: A\nA: /(a)\\1/", grammask.UnsupportedGrammar, "back-reference"),
+        ("start: A\nA: /(a)\\1/", grammask.UnsupportedGrammar, "the terminal `A` uses a back-reference"),
+        ("start: /(a)\\1/", grammask.UnsupportedGrammar, r"the terminal `/\(a\)\\1/` uses a back-reference"),
         ("start: A A\nA: /a+/", grammask.UnsupportedGrammar, "can follow"),
         ("start: A B", grammask.GrammarSyntaxError, "not defined"),
         ("start: (", grammask.GrammarSyntaxError, "Unclosed"),
@@ -181,6 +182,22 @@ def test_conflicts_need_the_earley_parser() -> None:
     deep = compiled.matcher()
     assert deep.accept_bytes(b"b" * 500 + b"a" + b"bc" * 250)
     assert deep.is_complete
+
+
+def test_ambiguous_operators_in_constructs_that_are_closed() -> None:
+    rules = r"""
+        start: (line? e)*
+        line: (NL | COMMENT)+
+        e: "(" | e "/" e | "f" line? ("," line?)? e "=>" e "}"
+        NL: /\n/
+        COMMENT: /\/\/.*\n/
+        %ignore " "
+    """
+    compiled = grammask.Grammar.from_lark(rules).compile(BYTES)
+    for text in ("(/(", "f ( => f,\n(/( => ( } }", "f//\n\n( => (}/(", "(\n(("):
+        assert compiled.is_valid(text.encode())
+    assert compiled.first_error(b"f ( => (") == 8
+    assert compiled.first_error(b"( => (") == 2
 
 
 def test_dynamic_lexers_match_each_terminal_on_its_own() -> None:

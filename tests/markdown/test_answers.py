@@ -285,3 +285,8 @@ def test_options() -> None:
             Grammar.markdown_answer(names)
     grammar = Grammar.markdown_answer(["json", "python"])
     assert pickle.loads(pickle.dumps(grammar)).digest() == grammar.digest()
+
+
+def test_a_single_name_is_no_list() -> None:
+    with pytest.raises(TypeError, match="not the single name 'python'"):
+        Grammar.markdown_answer("python")

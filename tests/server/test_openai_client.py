@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import urllib.error
+import urllib.request
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, get_args, get_type_hints
 
 import pytest
 
@@ -110,3 +112,41 @@ def test_responses_continue_by_id(client: Any) -> None:
     assert second.output_text
     with pytest.raises(openai.BadRequestError, match="there is no response"):
         client.responses.create(model="noise", input="Hi", previous_response_id="resp_0")
+
+
+@pytest.mark.parametrize("kind", ["completions", "chat", "responses"])
+def test_fields_that_are_null(url: str, kind: str) -> None:
+    from openai.types import chat, completion_create_params, responses
+
+    path, body, fields = {
+        "completions": ("completions", {}, completion_create_params.CompletionCreateParamsNonStreaming),
+        "chat": (
+            "chat/completions",
+            {"messages": USER},
+            chat.completion_create_params.CompletionCreateParamsNonStreaming,
+        ),
+        "responses": (
+            "responses",
+            {"input": "Hi"},
+            responses.response_create_params.ResponseCreateParamsNonStreaming,
+        ),
+    }[kind]
+    for name, hint in get_type_hints(fields).items():
+        status, answer = posted(url, path, {**body, "structured_outputs": {"choice": ["a"]}, name: None})
+        code = None if status == 200 else answer["error"]["code"]
+        allowed = (
+            {None, "unsupported_parameter"}
+            if type(None) in get_args(hint)
+            else {"invalid_value", "unsupported_parameter"}
+        )
+        assert code in allowed, name
+
+
+def posted(url: str, path: str, body: Any) -> tuple[int, Any]:
+    request = urllib.request.Request(f"{url}/{path}", json.dumps(body).encode())
+    try:
+        with urllib.request.urlopen(request) as answer:
+            return answer.status, json.load(answer)
+    except urllib.error.HTTPError as error:
+        with error:
+            return error.code, json.load(error)

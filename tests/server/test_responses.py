@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
 TOOLS = [{"type": "function", "name": "count", "parameters": SCHEMA}]
+OLD_CALL = {"type": "function_call", "call_id": "1", "name": "count", "arguments": '{"n": 3}'}
 N_FORMAT = {"type": "json_schema", "name": "n", "schema": SCHEMA, "strict": True}
 
 
@@ -176,7 +177,28 @@ def test_conversations(address: str, model: RecordingModel) -> None:
         ({"input": 3}, "input", "invalid_value"),
         ({"input": [3]}, "input", "invalid_value"),
         ({"input": []}, "input", "invalid_value"),
-        ({"input": [{"content": "Hi"}]}, "messages[0]", "invalid_value"),
+        ({"input": [{"content": "Hi"}]}, "input[0].role", "invalid_value"),
+        ({"input": [{"role": "tool", "content": "Hi"}]}, "input[0].role", "invalid_value"),
+        ({"input": [{"role": "user"}]}, "input[0].content", "invalid_value"),
+        (
+            {"input": [{"role": "user", "content": [{"type": "x", "text": "Hi"}]}]},
+            "input[0].content",
+            "invalid_value",
+        ),
+        ({"input": [{"type": "function_call_output", "output": "3"}]}, "input[0].call_id", "invalid_value"),
+        ({"input": [{**OLD_CALL, "arguments": "{"}]}, "input[0].arguments", "invalid_value"),
+        ({"input": [{**OLD_CALL, "call_id": None}]}, "input[0].call_id", "invalid_value"),
+        ({"input": [{"type": ["message"]}]}, "input[0].type", "invalid_value"),
+        (
+            {"input": [{"role": "user", "content": [{"type": [], "text": "Hi"}]}]},
+            "input[0].content",
+            "invalid_value",
+        ),
+        ({"input": None}, "input", "invalid_value"),
+        ({"text": None}, "text", "invalid_value"),
+        ({"frobnicate": None}, "frobnicate", "unsupported_parameter"),
+        ({"background": 0}, "background", "unsupported_parameter"),
+        ({"max_output_tokens": True}, "max_output_tokens", "invalid_value"),
         ({"input": [{"type": "item_reference", "id": "x"}]}, "input[0].type", "invalid_value"),
         (
             {"input": [{"role": "user", "content": [{"type": "input_image"}]}]},
@@ -188,7 +210,7 @@ def test_conversations(address: str, model: RecordingModel) -> None:
         ({"max_output_tokens": 0}, "max_output_tokens", "invalid_value"),
         ({"text": {"format": {**N_FORMAT, "schema": {"type": 3}}}}, "text.format", "invalid-schema"),
         ({"text": []}, "text", "invalid_value"),
-        ({"tools": [{"type": "web_search"}]}, None, "invalid_value"),
+        ({"tools": [{"type": "web_search"}]}, "tools", "invalid_value"),
         ({"tools": {}}, "tools", "invalid_value"),
         ({"tool_choice": "required"}, "tool_choice", "invalid_value"),
     ],

@@ -462,7 +462,7 @@ def test_logprobs(url: str) -> None:
         ({"messages": USER, "regex": "a", "ebnf": "x"}, "ebnf", "invalid_value"),
         ({"messages": USER, "guided_regex": "("}, "structured_outputs", "invalid-regex"),
         ({"messages": USER, "top_k": 4}, "top_k", "unsupported_parameter"),
-        ({"messages": USER, "tools": [{"type": "function"}]}, None, "invalid_value"),
+        ({"messages": USER, "tools": [{"type": "function"}]}, "tools", "invalid_value"),
         ({"messages": USER, "tool_choice": "required"}, "tool_choice", "invalid_value"),
         (
             {"messages": USER, "tools": TOOLS, "parallel_tool_calls": 1},
@@ -476,20 +476,36 @@ def test_logprobs(url: str) -> None:
             "unsupported-grammar",
         ),
         ({"messages": USER, "tools": [custom("a(?=b)c")]}, "tools", "unsupported-grammar"),
-        (
-            {"messages": [{"role": "assistant", "tool_calls": [{"function": {"arguments": "{"}}]}]},
-            "messages[0].tool_calls",
-            "invalid_value",
-        ),
         ({"messages": USER, "frobnicate": 1}, "frobnicate", "unsupported_parameter"),
+        ({"messages": USER, "frobnicate": None}, "frobnicate", "unsupported_parameter"),
+        ({"messages": USER, "n": True}, "n", "unsupported_parameter"),
+        ({"messages": USER, "continue_final_message": 0}, "continue_final_message", "unsupported_parameter"),
+        ({"messages": USER, "logprobs": 1}, "logprobs", "invalid_value"),
+        ({"messages": USER, "top_logprobs": 1}, "top_logprobs", "invalid_value"),
+        ({"messages": USER, "max_tokens": 1, "max_completion_tokens": 2}, "max_tokens", "invalid_value"),
         ({"messages": USER, "stream": 1}, "stream", "invalid_value"),
         ({"messages": USER, "stream_options": {"include_usage": True}}, "stream_options", "invalid_value"),
         ({"messages": USER, "stream": True, "stream_options": {"x": 1}}, "stream_options", "invalid_value"),
         ({"messages": USER, "temperature": -1}, "temperature", "invalid_value"),
         ({"messages": USER, "structured_outputs": {"regex": "("}}, "structured_outputs", "invalid-regex"),
-        ({"messages": USER, "structured_outputs": {"choice": [1]}}, None, "invalid_value"),
+        ({"messages": USER, "structured_outputs": {"choice": [1]}}, "structured_outputs", "invalid_value"),
         ({"messages": USER, "response_format": "json_object"}, "response_format", "invalid_value"),
         ({"messages": USER, "structured_outputs": {"a": 1}}, "structured_outputs", "invalid_value"),
+        ({"messages": USER, "structured_outputs": {"regex": 1}}, "structured_outputs", "invalid_value"),
+        (
+            {"messages": USER, "structured_outputs": {"json_object": False}},
+            "structured_outputs",
+            "invalid_value",
+        ),
+        ({"messages": USER, "response_format": {"type": "jsn"}}, "response_format", "invalid_value"),
+        ({"messages": USER, "tools": TOOLS, "tool_choice": "x"}, "tools", "invalid_value"),
+        ({"messages": USER, "stop": ["\ud800"]}, "stop", "invalid_value"),
+        ({"messages": [{"role": "user", "content": "\ud800"}]}, "messages", "invalid_value"),
+        (
+            {"messages": USER, "structured_outputs": {"choice": ["\ud800"]}},
+            "structured_outputs",
+            "invalid_value",
+        ),
         (
             {"messages": USER, "structured_outputs": {"json": {"type": "string", "pattern": r"(a)\1"}}},
             "structured_outputs",
@@ -501,6 +517,28 @@ def test_bad_requests(url: str, body: Any, param: str | None, code: str) -> None
     error = json.loads(post(url, "chat/completions", body, 400))["error"]
     assert (error["param"], error["code"]) == (param, code)
     assert error["message"]
+
+
+def test_ranges_of_integers_and_numbers(url: str) -> None:
+    message = chat(url, status=400, max_tokens=2.5)["error"]["message"]
+    assert message == "max_tokens is an integer from 1 to 1048576"
+    assert chat(url, status=400, top_p=True)["error"]["message"] == "top_p is a number from 0 to 1"
+
+
+@pytest.mark.parametrize(
+    "name", ["max_tokens", "n", "stop", "stream", "temperature", "top_k", "guided_regex"]
+)
+def test_null_is_absence(url: str, name: str) -> None:
+    assert chat(url, structured_outputs={"choice": ["a"]}, **{name: None})["choices"]
+
+
+@pytest.mark.parametrize(
+    "name", ["messages", "model", "parallel_tool_calls", "response_format", "tool_choice", "tools", "user"]
+)
+def test_fields_that_are_never_null(url: str, name: str) -> None:
+    error = chat(url, status=400, **{name: None})["error"]
+    assert (error["param"], error["code"]) == (name, "invalid_value")
+    assert error["message"] == f"{name} must not be null; leave it out"
 
 
 class SlowModel(RandomModel):

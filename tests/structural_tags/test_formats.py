@@ -102,6 +102,33 @@ def allowed(tag: dict[str, Any], *tokens: int) -> list[int]:
     return matcher.allowed_ids().tolist()
 
 
+def test_the_older_form_carries_options() -> None:
+    schema = {"type": "object", "properties": {"a": {"const": 1}, "b": {"const": 2}}, "required": ["a", "b"]}
+    tag = {
+        "structures": [{"begin": "<f>", "schema": schema, "end": "</f>"}],
+        "triggers": ["<f"],
+        "x-grammask": {"key_order": "any"},
+    }
+    assert Grammar.from_structural_tag(tag).compile(BYTES).is_valid(b'<f>{"b": 2, "a": 1}</f>')
+
+
+@pytest.mark.parametrize(
+    ("tag", "pointer"),
+    [
+        ({"format": {"type": "any_text"}, "stop": "x"}, "#/stop"),
+        ({"structures": [], "triggers": ["<f"], "stop": "x"}, "#/stop"),
+        (
+            {"structures": [{"begin": "<f>", "shema": {}, "end": "</f>"}], "triggers": ["<f"]},
+            "#/structures/0/shema",
+        ),
+    ],
+)
+def test_unknown_fields_at_the_root(tag: dict[str, Any], pointer: str) -> None:
+    with pytest.raises(StructuralTagError) as error:
+        Grammar.from_structural_tag(tag)
+    assert pointer in [diagnostic.pointer for diagnostic in error.value.diagnostics]
+
+
 def test_tokens_match_by_id_only() -> None:
     token = {"type": "token", "token": "<x>"}
     assert allowed(token) == [3]

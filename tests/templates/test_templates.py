@@ -7,7 +7,7 @@ import enum
 import pickle
 import random
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
 import grammask
 import pytest
@@ -135,6 +135,12 @@ class Hole:
 class TemplateString:
     strings: tuple[str, ...]
     interpolations: tuple[Hole, ...]
+
+
+@pytest.mark.parametrize("text", [None, 5, b"{a}", ["{a}"]])
+def test_templates_are_strings(text: Any) -> None:
+    with pytest.raises(TypeError, match=f"not {type(text).__name__}"):
+        Template(text, a=int)
 
 
 def test_template_strings() -> None:

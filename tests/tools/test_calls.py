@@ -281,3 +281,26 @@ def test_malformed_styles_are_refused_when_they_are_loaded(change: dict[str, Any
         Grammar.from_tools(TOOLS, style=style, tool_choice="none")
     with pytest.raises(ValueError, match=message):
         read_calls("hello", style, TOOLS)
+
+
+def test_json_objects_with_a_schema() -> None:
+    compiled = Grammar.from_response_format({"type": "json_object", "schema": {"const": {"a": 1}}}).compile(
+        BYTES
+    )
+    assert compiled.is_valid(b'{"a": 1}')
+    assert not compiled.is_valid(b"{}")
+
+
+@pytest.mark.parametrize(
+    "response_format",
+    [
+        {"type": "text", "schema": {}},
+        {"type": "json_object", "shema": {}},
+        {"type": "json_schema", "json_schema": {"schema": {}, "stirct": True}},
+        {"type": "json_schema", "schema": {}, "stirct": True},
+        {"type": "grammar", "syntax": "regex", "definition": "a", "flags": "i"},
+    ],
+)
+def test_unknown_fields_of_formats(response_format: dict[str, Any]) -> None:
+    with pytest.raises(ValueError, match=r"has an unknown field: (schema|shema|stirct|flags)"):
+        Grammar.from_response_format(response_format)

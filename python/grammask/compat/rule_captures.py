@@ -10,7 +10,12 @@ import re
 from typing import TYPE_CHECKING
 
 from grammask import _grammask
-from grammask.llguidance_grammars import CapturedRule, CapturesUnavailable
+from grammask.llguidance_grammars import (
+    CapturedRule,
+    CapturesUnavailable,
+    LlguidanceLarkSource,
+    llguidance_grammar,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -59,13 +64,25 @@ class RuleCaptures:
         vocabulary: The vocabulary of the tokens.
 
     Raises:
-        CapturesUnavailable: The grammar has a lexer.
+        CapturesUnavailable: The grammar has a lexer, or is not in Lark and has captures in rules with ``max_tokens``.
         GrammarError: As on compiling.
     """
 
     def __init__(self, grammar: Grammar, rules: Sequence[CapturedRule], vocabulary: Vocabulary) -> None:
         self._vocabulary = vocabulary
         core = grammar._core  # noqa: SLF001 - within the package
+        source = grammar._source  # noqa: SLF001
+        if any(rule.max_tokens is not None for rule in rules):
+            if not isinstance(source, LlguidanceLarkSource):
+                msg = "captures in rules with max_tokens are supported in Lark only"
+                raise CapturesUnavailable(msg)
+            core = llguidance_grammar(
+                source.text,
+                source.limits,
+                dict(source.named),
+                keeps_stops=source.keeps_stops,
+                limits_rules=False,
+            )
         if isinstance(core, _grammask.LexedGrammar):
             msg = "captures of grammars with a lexer are not supported"
             raise CapturesUnavailable(msg)
@@ -91,20 +108,25 @@ class RuleCaptures:
 
         Raises:
             LimitExceeded: A limit was exceeded.
+            CapturesUnavailable: The parse of the text exceeds the ``max_tokens`` of a rule that has captures in it.
         """
         if self._parser is None:
             return []
         parse = self._parser.parse()
         text = b""
+        tokens: list[tuple[int, int]] = []
         for step in steps:
+            begin = len(text)
             if isinstance(step, bytes):
                 parse.feed(step)
                 text += step
             elif step not in self._vocabulary.eos:
                 parse.feed_tokens([step])
                 text += self._vocabulary.token(step) or b""
+            tokens.append((begin, len(text)))
         captures = parse.whole() if parse.is_complete else parse.growing()
         ended = [(part, start, end) for part, start, end, has_ended, _ in captures or [] if has_ended]
+        self._check_maxima(ended, tokens)
         ends = {span: self._end_of(text, *span) for span in ended}
         in_all = [end for span, end in ends.items() if self._rules[span[0]].hidden_in == "all"]
         found: list[tuple[int, int, str, bytes]] = []
@@ -120,6 +142,19 @@ class RuleCaptures:
                 found.append((end, -start, rule.capture, _without(text, start, end, sorted({*hidden}))))
         found.sort(key=lambda capture: capture[:2])
         return [capture[2:] for capture in found]
+
+    def _check_maxima(self, spans: Sequence[tuple[int, int, int]], tokens: Sequence[tuple[int, int]]) -> None:
+        """Refuses a parse that exceeds a maximum of tokens; only another parse of the text keeps it."""
+        for part, start, end in spans:
+            rule = self._rules[part]
+            if rule.max_tokens is None:
+                continue
+            count = sum(start < last and first < end for first, last in tokens)
+            if count > rule.max_tokens:
+                msg = (
+                    f"captures in the rule {rule.name} depend on its max_tokens: the text has several parses"
+                )
+                raise CapturesUnavailable(msg)
 
     def _end_of(self, text: bytes, part: int, start: int, end: int) -> tuple[int, int] | None:
         """Returns the span of the stop or suffix of a rule; None for a rule without one."""

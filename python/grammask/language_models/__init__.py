@@ -50,7 +50,11 @@ class LanguageModel(Protocol):
         """Returns the ids of a prompt at the beginning of a text."""
 
     def encode_chat(self, messages: Sequence[Message], tools: Sequence[Mapping[str, Any]] = ()) -> list[int]:
-        """Returns the ids of a chat up to the beginning of the assistant's answer."""
+        """Returns the ids of a chat up to the beginning of the assistant's answer.
+
+        Raises:
+            ValueError: The model's template does not admit such a chat.
+        """
 
     def begin(self, tokens: Sequence[int]) -> None:
         """Starts a text with these tokens."""
@@ -132,4 +136,6 @@ def open_model(name: str, vocabulary: Vocabulary | None, rng: np.random.Generato
         return DemoModel(vocabulary or Vocabulary.default())
     if name == "random":
         return RandomModel(vocabulary or Vocabulary.default(), rng)
-    raise ModelNotFound(f"{name}: there are demo, random, hf:NAME and gguf:PATH")
+    raise ModelNotFound(
+        f"{name}: there are demo, random, hf:NAME and gguf:PATH; `grammask generate` also has openai:URL#NAME"
+    )

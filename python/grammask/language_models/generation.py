@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
@@ -80,7 +81,12 @@ def generate(
         PromptTooLong: The prompt fills the context window of the model; raised by the call.
         BudgetTooSmall: ``max_tokens`` does not suffice for a text of the grammar; raised by the call.
         DeadEnd: No token is legal; raised by the iterator.
+        ValueError: ``temperature`` or ``top_p`` is out of range; raised by the call.
     """
+    if not 0 <= temperature < math.inf:
+        raise ValueError(f"temperature={temperature} is no finite number of at least 0")
+    if not 0 <= top_p <= 1:
+        raise ValueError(f"top_p={top_p} is no probability")
     room = free_context(model, prompt)
     max_tokens = max_tokens if room is None else min(max_tokens, room)
     if matcher is not None and has_budget:

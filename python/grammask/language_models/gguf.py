@@ -60,10 +60,15 @@ class LlamaModel:
     def encode_chat(
         self, messages: Sequence[Mapping[str, Any]], tools: Sequence[Mapping[str, Any]] = ()
     ) -> list[int]:
-        """Encodes the chat with the template of the file, or as plain text if there is none."""
+        """Encodes the chat with the template of the file, or as plain text if there is none.
+
+        Raises:
+            ValueError: The template does not admit such a chat.
+        """
         template = self._llama.metadata.get("tokenizer.chat_template")
         if template is None:
             return self.encode(plain_chat(messages))
+        from jinja2 import TemplateError
         from llama_cpp.llama_chat_format import Jinja2ChatFormatter
 
         def text_of(id: int) -> str:
@@ -72,7 +77,10 @@ class LlamaModel:
         formatter: Any = Jinja2ChatFormatter(
             template, eos_token=text_of(self._llama.token_eos()), bos_token=text_of(self._llama.token_bos())
         )
-        text = formatter(messages=list(messages), tools=list(tools) or None).prompt
+        try:
+            text = formatter(messages=list(messages), tools=list(tools) or None).prompt
+        except (TemplateError, ValueError) as error:
+            raise ValueError(f"the chat template of the model: {error}") from None
         return list(self._llama.tokenize(text.encode(), add_bos=False, special=True))
 
     def begin(self, tokens: Sequence[int]) -> None:

@@ -66,12 +66,21 @@ class TransformersModel:
     def encode_chat(
         self, messages: Sequence[Mapping[str, Any]], tools: Sequence[Mapping[str, Any]] = ()
     ) -> list[int]:
-        """Encodes the chat with the template of the tokenizer, or as plain text if there is none."""
+        """Encodes the chat with the template of the tokenizer, or as plain text if there is none.
+
+        Raises:
+            ValueError: The template does not admit such a chat.
+        """
         if self._tokenizer.chat_template is None:
             return self.encode(plain_chat(messages))
-        text = self._tokenizer.apply_chat_template(
-            list(messages), tools=list(tools) or None, add_generation_prompt=True, tokenize=False
-        )
+        from jinja2 import TemplateError
+
+        try:
+            text = self._tokenizer.apply_chat_template(
+                list(messages), tools=list(tools) or None, add_generation_prompt=True, tokenize=False
+            )
+        except TemplateError as error:
+            raise ValueError(f"the chat template of the model: {error}") from None
         return list(self._tokenizer.encode(text, add_special_tokens=False))
 
     def begin(self, tokens: Sequence[int]) -> None:

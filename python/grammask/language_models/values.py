@@ -67,6 +67,7 @@ def generate(
         GrammarError: The type or the schema cannot be enforced exactly.
         ModelNotFound: There is no such model, or a package that it needs is not installed.
         TypeError: The model has no known kind, or options are given for a grammar.
+        ValueError: ``temperature`` or ``top_p`` is out of range, or the chat template of the model refuses the chat.
     """
     grammar, value_of = _grammar_of(type, options)
     opened = _opened(model, seed)

@@ -48,7 +48,7 @@ def terminal_tuples(
         raise invalid(message) from error
     for terminal in ordered:
         if terminal.pattern.min_width == 0:
-            message = f"the terminal `{terminal.name}` may match the empty text"
+            message = f"the terminal `{_label(terminal)}` may match the empty text"
             raise invalid(message)
     languages: dict[str, FirstMatches] = {}
     tuples: dict[str, TerminalTuple] = {}
@@ -59,7 +59,7 @@ def terminal_tuples(
         if pattern.type == "str" and not pattern.flags:
             tuples[name] = (name, kind, pattern.value, "", terminal.priority, role)
             continue
-        languages[name] = matches = first_matches(pattern.to_regexp(), name)
+        languages[name] = matches = first_matches(pattern.to_regexp(), _label(terminal))
         if pattern.type == "str":
             # The spellings of a literal differ in single characters only, so their order has no effect.
             tuples[name] = (name, kind, pattern.value, matches.unordered_regex or "", terminal.priority, role)
@@ -86,6 +86,12 @@ def terminal_tuples(
     ]
 
 
+def _label(terminal: Any) -> str:
+    """Returns the name of a terminal for messages; the pattern where lark made up a name, which no file contains."""
+    name = str(terminal.name)
+    return f"/{terminal.pattern.value}/" if name.startswith("__ANON_") else name
+
+
 def _without_trailing_looks(
     ordered: list[Any],
     languages: dict[str, FirstMatches],
@@ -97,7 +103,7 @@ def _without_trailing_looks(
     for terminal in ordered:
         name = str(terminal.name)
         if name not in languages:
-            languages[name] = first_matches(terminal.pattern.to_regexp(), name)
+            languages[name] = first_matches(terminal.pattern.to_regexp(), _label(terminal))
         is_literal = terminal.pattern.type == "str"
         role = roles.get(name, "parsed")
         lexed.append(LexedTerminal(name, terminal.priority, is_literal, role, languages[name].language))

@@ -10,12 +10,14 @@ rules that concern captures, ``schema_options`` the options of ``%json``, and ``
 from grammask.llguidance_grammars.captured_rules import CapturedRule, CapturesUnavailable, captured_rules
 from grammask.llguidance_grammars.schema_options import schema_options, without_options
 from grammask.llguidance_grammars.source import LlguidanceLarkSource
+from grammask.llguidance_grammars.translation import llguidance_grammar
 
 __all__ = [
     "CapturedRule",
     "CapturesUnavailable",
     "LlguidanceLarkSource",
     "captured_rules",
+    "llguidance_grammar",
     "schema_options",
     "without_options",
 ]

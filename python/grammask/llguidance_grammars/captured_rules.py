@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from grammask.llguidance_grammars.diagnostics import TextErrors
@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from grammask import _grammask
+    from grammask.llguidance_grammars.rule_kinds import RuleKind
     from grammask.llguidance_grammars.syntax import Definition
 
 __all__ = ["CapturedRule", "CapturesUnavailable", "captured_rules"]
@@ -36,6 +37,8 @@ class CapturedRule:
             (``stop``), or None for a rule without one.
         end_capture: The name of the capture of its ends; None for none.
         ending: The grammar of a text of the rule, with the rules ``body`` and ``end``; None without an end.
+        max_tokens: The maximum number of tokens of a rule that has captured rules in it; None for other rules. Captures
+            are found in the grammar without these maxima, which their texts must keep.
     """
 
     name: str
@@ -43,6 +46,7 @@ class CapturedRule:
     hidden_in: str | None = None
     end_capture: str | None = None
     ending: _grammask.Grammar | None = None
+    max_tokens: int | None = None
 
 
 def captured_rules(text: str, named: Mapping[str, str] | None = None) -> list[CapturedRule]:
@@ -53,20 +57,28 @@ def captured_rules(text: str, named: Mapping[str, str] | None = None) -> list[Ca
         named: The texts of the grammars that ``@name`` refers to.
 
     Raises:
-        CapturesUnavailable: A rule that concerns captures is in a `%lark`, is a part of a lexeme or of a rule with
-            `max_tokens`, or has the name of another.
+        CapturesUnavailable: A rule that concerns captures is in a `%lark`, is a part of a lexeme, or has the name of
+            another.
     """
     rules: list[CapturedRule] = []
     inside: set[str] = set()
     for one in _texts(text, named or {}):
         definitions = read(one, TextErrors(one)).rules
         found = [rule for each in definitions.values() if (rule := _rule(one, each)) is not None]
-        inside |= _inside_of_others(definitions).intersection(rule.name for rule in found)
+        names = {rule.name for rule in found}
+        inside |= _inside_of_others(definitions, "lexeme") & names
+        if _inside_of_others(definitions, "limited") & names:
+            found = [replace(rule, max_tokens=_maximum(definitions[rule.name])) for rule in found]
+            found += [
+                CapturedRule(name, None, max_tokens=_maximum(each))
+                for name, each in definitions.items()
+                if name not in names and rule_kind(each) == "limited"
+            ]
         rules += found
     if not any(rule.capture is not None or rule.end_capture is not None for rule in rules):
         return []
     if inside:
-        msg = f"the rule {min(inside)} concerns captures and is a part of a rule with max_tokens or max_chars"
+        msg = f"the rule {min(inside)} concerns captures and is a part of a lexeme, such as a rule with max_chars"
         raise CapturesUnavailable(msg)
     if len({rule.name for rule in rules}) < len(rules):
         msg = "rules of the same name in several grammars concern captures"
@@ -94,12 +106,12 @@ def _texts(text: str, named: Mapping[str, str]) -> list[str]:
     return texts
 
 
-def _inside_of_others(definitions: Mapping[str, Definition]) -> set[str]:
-    """Returns the names of the rules that lexemes and rules with `max_tokens` are made of, directly or not."""
+def _inside_of_others(definitions: Mapping[str, Definition], kind: RuleKind) -> set[str]:
+    """Returns the names of the rules that the rules of a kind are made of, directly or not."""
     names = [
         use.value[0]
         for definition in definitions.values()
-        if rule_kind(definition) != "plain"
+        if rule_kind(definition) == kind
         for use in uses_of_rules(definition)
     ]
     inside: set[str] = set()
@@ -109,6 +121,11 @@ def _inside_of_others(definitions: Mapping[str, Definition]) -> set[str]:
             inside.add(name)
             names.extend(use.value[0] for use in uses_of_rules(definitions[name]))
     return inside
+
+
+def _maximum(definition: Definition) -> int | None:
+    """Returns the maximum number of tokens of a rule that is made of rules; None for other rules."""
+    return int(definition.attributes["max_tokens"][0]) if rule_kind(definition) == "limited" else None
 
 
 def _rule(text: str, definition: Definition) -> CapturedRule | None:

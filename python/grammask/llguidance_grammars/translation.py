@@ -66,6 +66,7 @@ def llguidance_grammar(
     named: Mapping[str, str | Part] | None = None,
     *,
     keeps_stops: bool = False,
+    limits_rules: bool = True,
 ) -> _grammask.Grammar:
     """Returns the grammar of a text.
 
@@ -74,11 +75,12 @@ def llguidance_grammar(
         limits: Budgets for schemas and expressions.
         named: The grammars that ``@name`` refers to; texts are in the same dialect.
         keeps_stops: Whether a stop is a part of the text, as a suffix, so that the next part begins after it.
+        limits_rules: Whether ``max_tokens`` of rules that are made of rules is enforced.
 
     Raises:
         GrammarError: All errors.
     """
-    translation = _Translation(limits, named or {}, keeps_stops=keeps_stops)
+    translation = _Translation(limits, named or {}, keeps_stops=keeps_stops, limits_rules=limits_rules)
     texts = [text, *(value for value in translation.named.values() if isinstance(value, str))]
     translation.may_have_captures = any("capture" in one for one in texts)
     top = translation.scope_of_text(text)
@@ -127,8 +129,16 @@ def _bottom_up(root: Node, parameter: int | None = None) -> Iterator[Node]:
 class _Translation:
     """The state that the scopes of a grammar share."""
 
-    def __init__(self, limits: Limits | None, named: Mapping[str, str | Part], *, keeps_stops: bool) -> None:
+    def __init__(
+        self,
+        limits: Limits | None,
+        named: Mapping[str, str | Part],
+        *,
+        keeps_stops: bool,
+        limits_rules: bool = True,
+    ) -> None:
         self.limits = limits
+        self.limits_rules = limits_rules
         self.keeps_stops = keeps_stops
         self.named = named
         self.composition = _grammask.Composition()
@@ -400,6 +410,10 @@ class _Scope:
         definition = self.rules[instance.name]
         part = self.limited_parts[instance]
         bound = self.bound(definition, "max_tokens")
+        if not self.translation.limits_rules:
+            part = self.composition.named(f"{definition.name}[capture]", part)
+            self.composition.define(self.rule_numbers[instance], part)
+            return
         try:
             part = self.composition.limited(part, 0 if bound is None else bound)
         except GrammarError as error:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from grammask import _grammask
 from grammask.frozen_values import FrozenValue
+from grammask.texts import encoded
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -39,19 +40,14 @@ def choices_source(choices: Iterable[str | bytes], limits: Limits | None) -> Cho
     """Returns the source for the arguments of :meth:`grammask.Grammar.from_choices`.
 
     Raises:
-        TypeError: The choices are a single text, or one of them is neither str nor bytes.
+        TypeError: The choices are no list, or a single text, or one of them is neither str nor bytes.
     """
     if isinstance(choices, (str, bytes)):
         msg = "choices are a list of texts, not a single text"
         raise TypeError(msg)
-    return ChoicesSource(tuple(map(_bytes_of, choices)), limits)
-
-
-def _bytes_of(choice: Any) -> bytes:
-    if isinstance(choice, str):
-        return choice.encode()
     try:
-        return bytes(memoryview(choice))
+        given = tuple(choices)
     except TypeError:
-        msg = f"the choice {choice!r} is neither str nor bytes"
+        msg = f"choices are a list of texts, not {type(choices).__name__}"
         raise TypeError(msg) from None
+    return ChoicesSource(tuple(encoded(choice, "a choice") for choice in given), limits)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Literal
 from grammask import _grammask
 from grammask.composition import Part
 from grammask.frozen_values import FrozenValue
+from grammask.texts import decoded
 
 if TYPE_CHECKING:
     from grammask._grammask import Limits
@@ -60,7 +61,7 @@ def gbnf_source(
         from grammask.lark_grammars.loading import parser_and_lexer
 
         parser, lexer = parser_and_lexer(parser, lexer, has_layout=False)
-    return GbnfSource(_decoded(text), start, "llama.cpp", lexer, parser, limits)
+    return GbnfSource(decoded(text, "a grammar"), start, "llama.cpp", lexer, parser, limits)
 
 
 def xgrammar_ebnf_source(text: str | bytes, root: str, limits: Limits | None) -> GbnfSource:
@@ -69,7 +70,7 @@ def xgrammar_ebnf_source(text: str | bytes, root: str, limits: Limits | None) ->
     Raises:
         UnicodeDecodeError: The bytes are not UTF-8.
     """
-    return GbnfSource(_decoded(text), root, "xgrammar", limits=limits)
+    return GbnfSource(decoded(text, "a grammar"), root, "xgrammar", limits=limits)
 
 
 def xgrammar_ebnf_part(text: str, limits: Limits | None) -> Part:
@@ -79,7 +80,3 @@ def xgrammar_ebnf_part(text: str, limits: Limits | None) -> Part:
         GrammarError: As of :meth:`grammask.Grammar.from_xgrammar_ebnf`.
     """
     return Part.of_source(xgrammar_ebnf_source(text, "root", limits))
-
-
-def _decoded(text: str | bytes) -> str:
-    return text if isinstance(text, str) else bytes(text).decode()

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from grammask import _grammask
 from grammask.frozen_values import FrozenValue
+from grammask.texts import encoded
 
 if TYPE_CHECKING:
     from grammask._grammask import Limits
@@ -52,9 +53,8 @@ def kbnf_source(
         UnsupportedGrammar: The lexer does not go with the parser.
         ValueError: There is no such parser or lexer.
     """
-    encoded = text.encode("utf-8", "surrogatepass") if isinstance(text, str) else bytes(text)
     if lexer is not None or parser is not None:
         from grammask.lark_grammars.loading import parser_and_lexer
 
         parser, lexer = parser_and_lexer(parser, lexer, has_layout=False)
-    return KbnfSource(encoded, start, lexer, parser, limits)
+    return KbnfSource(encoded(text, "a grammar", "surrogatepass"), start, lexer, parser, limits)

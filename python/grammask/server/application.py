@@ -30,6 +30,7 @@ from grammask.language_models.generation import generate
 from grammask.mask_directory import MaskDirectory
 from grammask.server import playground, requests
 from grammask.server.answers import Answer, Chunks, StopText, error_of
+from grammask.server.messages import messages_of
 from grammask.server.responses import (
     Conversations,
     ResponseEvents,
@@ -273,7 +274,12 @@ class _Server:
         return JSONResponse(answer.whole(output, self._model.vocabulary, with_logprobs=has_logprobs))
 
     def _grammar(self, fields: dict[str, Any], form: requests.OutputForm | None) -> Grammar | None:
-        return requests.grammar_of(fields, form=form, vocabulary=self._model.vocabulary)
+        try:
+            return requests.grammar_of(fields, form=form, vocabulary=self._model.vocabulary)
+        except GrammarError:
+            raise
+        except (TypeError, ValueError) as error:
+            raise requests.BadRequest(str(error), requests.constraint_in(fields)) from None
 
     def _matcher(self, grammar: Grammar | None) -> Matcher | None:
         if grammar is None:
@@ -299,7 +305,10 @@ class _Server:
             prompt = requests.prompt_of(fields)
             return self._model.encode(prompt) if prompt else []
         tools = shown_tools(requests.tools_of(fields), tool_style(self._tool_style))
-        return chat_prompt(self._model, requests.messages_of(fields), tools, self._tool_style)
+        try:
+            return chat_prompt(self._model, messages_of(fields), tools, self._tool_style)
+        except ValueError as error:
+            raise requests.BadRequest(str(error), "messages") from None
 
     def _steps(
         self,

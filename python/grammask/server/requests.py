@@ -14,7 +14,7 @@ from grammask.integrations.serving import request_grammars
 from grammask.tools import parsed_style
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Collection, Mapping, Sequence
 
     from grammask.integrations.serving.request_budget import BudgetPolicy
     from grammask.tools import ReasoningMode, ToolStyle
@@ -53,6 +53,16 @@ _SAMPLING = {
 }  # fmt: skip
 _MAX_ALTERNATIVES = 20
 
+_NEVER_NULL = {
+    "completions": {"model", "user"},
+    "chat": {"messages", "model", "parallel_tool_calls", "response_format", "tool_choice", "tools", "user"},
+    "responses": {"input", "model", "text", "tool_choice", "tools", "user"},
+}
+"""Fields that must not be null in requests of a kind by OpenAI's API reference.
+
+The other fields of OpenAI and those of other servers may be, which is the same as their absence.
+"""
+
 
 class BadRequest(Exception):
     """A request that cannot be served, with the field at fault."""
@@ -84,16 +94,55 @@ class Sampling:
 
 def read_body(body: bytes, *, kind: str) -> dict[str, Any]:
     """Reads the body of a request to ``completions`` or ``chat/completions``; refuses unsupported fields."""
-    fields = _with_structured_outputs(read_object(body))
-    if kind == "chat" and fields.get("tools", []) == []:
-        fields = without_tools(fields)
     of_kind = {"prompt"} if kind == "completions" else {"messages", *_TOOLS}
-    supported = _SAMPLING | {*_CONSTRAINTS} | of_kind
+    known = {*_SAMPLING, *_CONSTRAINTS, *_NAMES_OF_CONSTRAINTS, *_WITHOUT_EFFECT, *of_kind}
+    fields = _with_structured_outputs(read_fields(body, kind=kind, known=known, neutral=_NEUTRAL))
+    return without_tools(fields) if kind == "chat" and fields.get("tools", []) == [] else fields
+
+
+def read_fields(
+    body: bytes, *, kind: str, known: Collection[str], neutral: Mapping[str, tuple[Any, ...]]
+) -> dict[str, Any]:
+    """Reads the fields of a request, without those that are null.
+
+    Args:
+        body: The body, a JSON object.
+        kind: ``completions``, ``chat`` or ``responses``.
+        known: The names of the supported fields and of those without effect.
+        neutral: Unsupported fields, with the values that are equivalent to their absence.
+
+    Raises:
+        BadRequest: The body is no object, or a field is not supported or must not be null.
+    """
+    try:
+        fields = json.loads(body)
+    except (ValueError, RecursionError) as error:
+        raise BadRequest(f"the body is no JSON: {error}", code="invalid_json") from None
+    if not isinstance(fields, dict):
+        raise BadRequest("the body is no JSON object", code="invalid_json")
     for name, value in fields.items():
-        if name in supported or name in _WITHOUT_EFFECT or value in _NEUTRAL.get(name, ()):
-            continue
-        raise BadRequest(f"{name} is not supported by this server", name, "unsupported_parameter")
-    return fields
+        if value is None and name in _NEVER_NULL[kind]:
+            raise BadRequest(f"{name} must not be null; leave it out", name)
+        is_absent = name in neutral and (value is None or _is_one_of(value, neutral[name]))
+        if not (name in known or is_absent):
+            raise BadRequest(f"{name} is not supported by this server", name, "unsupported_parameter")
+        if not _is_unicode(value):
+            raise BadRequest(f"{name} has half of a surrogate pair, which is no character", name)
+    return {name: value for name, value in fields.items() if value is not None}
+
+
+def _is_unicode(value: Any) -> bool:
+    """Whether the texts in a value of JSON have no surrogates without their other half."""
+    try:
+        json.dumps(value, ensure_ascii=False).encode()
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
+def _is_one_of(value: Any, values: tuple[Any, ...]) -> bool:
+    """Whether a value of JSON is one of others; in JSON, unlike in Python, ``true`` is not 1."""
+    return any(value == other and isinstance(value, bool) == isinstance(other, bool) for other in values)
 
 
 def without_tools(fields: Mapping[str, Any]) -> dict[str, Any]:
@@ -143,8 +192,12 @@ def sampling_of(fields: Mapping[str, Any], *, kind: str) -> Sampling:
         logprobs = _number(fields, "logprobs", None, int, 0, _MAX_ALTERNATIVES)
     else:
         alternatives = _number(fields, "top_logprobs", 0, int, 0, _MAX_ALTERNATIVES)
-        logprobs = alternatives if fields.get("logprobs") else None
+        logprobs = alternatives if _flag(fields, "logprobs") else None
+        if logprobs is None and alternatives > 0:
+            raise BadRequest("top_logprobs needs logprobs", "top_logprobs")
     max_tokens_field = "max_completion_tokens" if "max_completion_tokens" in fields else "max_tokens"
+    if fields.keys() >= {"max_tokens", "max_completion_tokens"}:
+        raise BadRequest("max_tokens and max_completion_tokens exclude each other", "max_tokens")
     return Sampling(
         max_tokens_field=max_tokens_field,
         max_tokens=_number(fields, max_tokens_field, 256, int, 1, 1 << 20),
@@ -184,54 +237,6 @@ def prompt_of(fields: Mapping[str, Any]) -> str:
     if not isinstance(prompt, str):
         raise BadRequest("prompt is one text", "prompt")
     return prompt
-
-
-def messages_of(fields: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """Returns the messages of a chat, with their contents joined to texts."""
-    messages = fields.get("messages")
-    if not isinstance(messages, list) or not messages:
-        raise BadRequest("messages is a list with at least one message", "messages")
-    read = []
-    for index, message in enumerate(messages):
-        if not isinstance(message, dict) or not isinstance(message.get("role"), str):
-            raise BadRequest("a message is an object with a role", f"messages[{index}]")
-        content = message.get("content")
-        if isinstance(content, list):
-            texts = [
-                part["text"]
-                for part in content
-                if isinstance(part, dict) and isinstance(part.get("text"), str)
-            ]
-            if len(texts) != len(content):
-                raise BadRequest("only text is supported", f"messages[{index}].content")
-            content = "".join(texts)
-        if content is not None and not isinstance(content, str):
-            raise BadRequest("content is a text", f"messages[{index}].content")
-        if content is None and not message.get("tool_calls"):
-            content = ""  # Chat templates concatenate it.
-        read.append({**message, "content": content})
-        if "tool_calls" in message:
-            read[-1]["tool_calls"] = _earlier_calls(message["tool_calls"], f"messages[{index}].tool_calls")
-    return read
-
-
-def _earlier_calls(calls: Any, param: str) -> list[dict[str, Any]]:
-    """Returns the calls of an earlier answer with their arguments as objects, as chat templates expect them."""
-    if not isinstance(calls, list) or not all(isinstance(call, dict) for call in calls):
-        raise BadRequest("tool_calls is a list of calls", param)
-    return [
-        {**call, "function": _with_arguments(call["function"], param)} if "function" in call else call
-        for call in calls
-    ]
-
-
-def _with_arguments(function: Any, param: str) -> Any:
-    if not isinstance(function, dict) or not isinstance(function.get("arguments"), str):
-        return function
-    try:
-        return {**function, "arguments": json.loads(function["arguments"])}
-    except (ValueError, RecursionError):
-        raise BadRequest("the arguments of a call are no JSON", param) from None
 
 
 def tools_of(fields: Mapping[str, Any]) -> list[dict[str, Any]]:
@@ -387,6 +392,8 @@ def _structured_outputs(options: Any) -> Grammar:
             f"structured_outputs is an object with one of {', '.join(kinds)}", "structured_outputs"
         )
     ((kind, value),) = given.items()
+    if kind == "json_object" and value is not True:
+        raise BadRequest("json_object is true", "structured_outputs")
     if pattern is None:
         return kinds[kind](value)
     if not isinstance(pattern, str) or kind not in ("json", "json_object"):
@@ -409,5 +416,6 @@ def _number(
     value = fields[name]
     allowed = (int, float) if kind is float else (int,)
     if not isinstance(value, allowed) or isinstance(value, bool) or not minimum <= value <= maximum:
-        raise BadRequest(f"{name} is a number from {minimum} to {maximum}", name)
+        noun = "a number" if kind is float else "an integer"
+        raise BadRequest(f"{name} is {noun} from {minimum} to {maximum}", name)
     return kind(value)

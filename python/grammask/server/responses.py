@@ -13,7 +13,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from grammask.server.answers import error_of
-from grammask.server.requests import BadRequest, read_object, without_tools
+from grammask.server.messages import object_of_arguments
+from grammask.server.requests import BadRequest, read_fields, without_tools
 from grammask.tools import CallFragment, ReasoningFragment
 
 if TYPE_CHECKING:
@@ -48,6 +49,9 @@ _NAMES = {
 """The names of fields of chats in this API."""
 _CALLS = {"function_call": ("function", "arguments"), "custom_tool_call": ("custom", "input")}
 """For each type of a call, its type in chats, and the field of its arguments."""
+_ROLES = ("assistant", "developer", "system", "user")
+_PARTS = {"input_text": "text", "output_text": "text", "refusal": "refusal"}
+"""For each type of a part of a content, the member that has its text."""
 _MAX_CONVERSATIONS = 32
 
 
@@ -101,11 +105,8 @@ class ResponseRequest:
         Raises:
             BadRequest: It is no request, or has fields that are not supported.
         """
-        given = read_object(body)
-        for name, value in given.items():
-            if name in _WITHOUT_EFFECT | _SAME_AS_OF_CHATS | _OTHERS or value in _NEUTRAL.get(name, ()):
-                continue
-            raise BadRequest(f"{name} is not supported by this server", name, "unsupported_parameter")
+        known = _WITHOUT_EFFECT | _SAME_AS_OF_CHATS | _OTHERS
+        given = read_fields(body, kind="responses", known=known, neutral=_NEUTRAL)
         include = given.get("include", [])
         if not isinstance(include, list) or "message.output_text.logprobs" in include:
             raise BadRequest("include is a list, and probabilities of tokens are not supported", "include")
@@ -159,17 +160,20 @@ def _messages(items: list[dict[str, Any]]) -> list[dict[str, Any]]:
     messages: list[dict[str, Any]] = []
     for index, item in enumerate(items):
         place = f"input[{index}]"
-        kind = item.get("type", "message")
+        kind = str(item.get("type", "message"))
         if kind == "message":
-            content = item.get("content")
-            messages.append({"role": item.get("role"), "content": _text(content, f"{place}.content")})
+            if item.get("role") not in _ROLES:
+                raise BadRequest(f"the role of a message is one of {', '.join(_ROLES)}", f"{place}.role")
+            messages.append({"role": item["role"], "content": _text(item.get("content"), f"{place}.content")})
         elif kind in _CALLS:
             if not messages or messages[-1]["role"] != "assistant":
                 messages.append({"role": "assistant", "content": None})
             messages[-1].setdefault("tool_calls", []).append(_earlier_call(item, place))
         elif kind in ("function_call_output", "custom_tool_call_output"):
             content = _text(item.get("output"), f"{place}.output")
-            messages.append({"role": "tool", "tool_call_id": item.get("call_id"), "content": content})
+            if not isinstance(item.get("call_id"), str):
+                raise BadRequest("the result of a call has its call_id, a text", f"{place}.call_id")
+            messages.append({"role": "tool", "tool_call_id": item["call_id"], "content": content})
         elif kind != "reasoning":
             raise BadRequest(f"items of the type {kind!r} are not supported", f"{place}.type")
     return messages
@@ -180,6 +184,10 @@ def _earlier_call(item: Mapping[str, Any], place: str) -> dict[str, Any]:
     name, given = item.get("name"), item.get(field)
     if not isinstance(name, str) or not isinstance(given, str):
         raise BadRequest(f"a call has a name and a text as {field}", place)
+    if not isinstance(item.get("call_id"), str):
+        raise BadRequest("a call has a call_id, a text", f"{place}.call_id")
+    if kind == "function":
+        object_of_arguments(given, f"{place}.arguments")
     return {"id": item.get("call_id"), "type": kind, kind: {"name": name, field: given}}
 
 
@@ -188,7 +196,7 @@ def _text(content: Any, place: str) -> str:
         return content
     texts: list[str] = []
     for part in content if isinstance(content, list) else [None]:
-        text = part.get("text", part.get("refusal")) if isinstance(part, dict) else None
+        text = part.get(_PARTS.get(str(part.get("type")))) if isinstance(part, dict) else None
         if not isinstance(text, str):
             raise BadRequest("only text is supported", place)
         texts.append(text)

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -24,7 +24,7 @@ from grammask.readers.gbnf import xgrammar_ebnf_part
 from grammask.readers.html_pages import html_page_part
 from grammask.readers.lark import bundled_source
 from grammask.readers.regex import regex_part
-from grammask.schemas.embedded_options import embedded_keywords
+from grammask.schemas.embedded_options import KEYWORD, embedded_keywords
 from grammask.schemas.keywords import escaped
 from grammask.structural_tags.diagnostics import DiagnosticList
 from grammask.structural_tags.parameters import PARAMETER_STYLES, EncodingContext
@@ -105,9 +105,17 @@ def structural_tag_part(
     return part
 
 
+def _refuse_others(
+    given: Mapping[str, Any], fields: Collection[str], pointer: str, noun: str, diagnostics: DiagnosticList
+) -> None:
+    for name in sorted(map(str, given.keys() - fields)):
+        diagnostics.invalid(f"{pointer}/{escaped(name)}", f"{noun} has no field `{name}`")
+
+
 def _root_format(tag: Any, diagnostics: DiagnosticList) -> tuple[Any, str]:
     if isinstance(tag, Mapping) and tag.get("type", "structural_tag") == "structural_tag":
         if "format" in tag:
+            _refuse_others(tag, _ROOT_FIELDS, "#", "a structural tag", diagnostics)
             return tag["format"], "#/format"
         structures = tag.get("structures", tag.get("tags"))
         if isinstance(structures, Sequence) and "triggers" in tag:
@@ -122,10 +130,11 @@ def _root_format(tag: Any, diagnostics: DiagnosticList) -> tuple[Any, str]:
                 else one
                 for one in structures
             ]
-            for name in tag.keys() - _LEGACY_FIELDS:
-                diagnostics.invalid(
-                    f"#/{escaped(str(name))}", f"the older form of structural tags has no field `{name}`"
-                )
+            _refuse_others(tag, _LEGACY_FIELDS, "#", "the older form of structural tags", diagnostics)
+            list_name = "structures" if "structures" in tag else "tags"
+            for index, one in enumerate(structures):
+                if isinstance(one, Mapping):
+                    _refuse_others(one, _LEGACY_TAG_FIELDS, f"#/{list_name}/{index}", "a tag", diagnostics)
             # An extension of SGLang, which it uses for required calls.
             required = tag.get("at_least_one", False)
             return {
@@ -722,7 +731,9 @@ _INDEPENDENT_OF_DELIMITERS = frozenset(
 )  # fmt: skip
 """Formats whose texts do not depend on the delimiters after them."""
 
-_LEGACY_FIELDS = {"at_least_one", "structures", "tags", "triggers", "type"}
+_ROOT_FIELDS = {"format", "type", KEYWORD}
+_LEGACY_FIELDS = {"at_least_one", "structures", "tags", "triggers", "type", KEYWORD}
+_LEGACY_TAG_FIELDS = {"begin", "end", "schema"}
 _FIELDS: dict[str, tuple[str, ...]] = {
     "any_text": ("excludes", "max_tokens", "max_chars"),
     "any_tokens": ("exclude_tokens", "max_tokens"),

@@ -19,6 +19,7 @@ from grammask.grammar import Grammar
 from grammask.partial_objects import partial_json
 from grammask.templates.calendar_dates import date_words
 from grammask.templates.captures import any_keyword, free_text
+from grammask.texts import encoded
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -252,7 +253,7 @@ class TextBeforePart(LeafPart):
 
 def as_bytes(text: str | bytes) -> bytes:
     """Returns the UTF-8 encoding of a string; bytes are returned as they are."""
-    return text.encode() if isinstance(text, str) else bytes(text)
+    return encoded(text, "a text")
 
 
 def decoded(text: bytes) -> str:

@@ -16,8 +16,9 @@ use super::productions::{Body, Productions, Symbol};
 
 /// Maximum bound of a repetition that remains in an automaton.
 const MAX_UNROLLED_COPIES: u32 = 8;
-/// Minimum number of first bytes of a unit that is counted from two copies on.
-const MIN_WIDE_BYTES: usize = 16;
+/// Minimum number of first bytes of a unit that is counted from two copies on: more than the 22 hexadecimal digits, so
+/// that a string whose escapes have four of them can be one terminal.
+const MIN_WIDE_BYTES: usize = 24;
 /// Maximum number of states of a repeated language that is tested for being a prefix code.
 const MAX_UNIT_STATES: usize = 64;
 

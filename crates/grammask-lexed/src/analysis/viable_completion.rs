@@ -13,6 +13,7 @@
 //! Cost: plans are repaired one state at a time, and most steps are unchanged by a repair. Return states are
 //! therefore computed once, and a step is checked again only before terminals that are new after it.
 
+use std::cmp::Reverse;
 use std::collections::VecDeque;
 
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -179,9 +180,14 @@ impl<'a> CompletionPlan<'a> {
                 let expensive = derivation.iter().filter(|terminal| cheapest.expensive.contains(terminal));
                 let starts_expensive =
                     derivation.first().is_some_and(|first| cheapest.expensive.contains(first));
-                (starts_expensive && preference == Preference::Separable, expensive.count(), derivation.len())
+                (starts_expensive && preference == Preference::Separable, expensive.count())
             };
-            steps.sort_by_key(|step| (cost(&step.derivation), std::cmp::Reverse(step.item.dot)));
+            // An item with a single symbol before its dot replaces that symbol and leaves the stack as high as it is,
+            // so such steps may go around in circles: `e "+" e` after the `e` of `"if" e "then" e "end"`.
+            steps.sort_by_key(|step| {
+                let is_replacement = step.item.dot == 1;
+                (cost(&step.derivation), is_replacement, step.derivation.len(), Reverse(step.item.dot))
+            });
             candidates.push(steps);
         }
         let count = table.state_count();

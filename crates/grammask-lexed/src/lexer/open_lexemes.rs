@@ -439,8 +439,19 @@ impl<'a> OpenLexemeAnalysis<'a> {
             ParsingTables::Lalr(table) if !exempt.is_empty() || !table.resolved().is_empty() => {
                 match viable_completion::completion_plan(self.grammar, table, &exempt) {
                     Ok(steps) => plan = Some(steps.into()),
-                    Err(_) if !exempt.is_empty() => return Err(self.report(exempt)),
-                    Err(state) => return Err(table.incompletable_state_error(self.grammar, state).into()),
+                    Err(state) => {
+                        // The pairs are at fault only if there is a plan with them.
+                        let without_pairs = match exempt.is_empty() {
+                            true => Err(state),
+                            false => {
+                                viable_completion::completion_plan(self.grammar, table, &FxHashSet::default())
+                            }
+                        };
+                        return Err(match without_pairs {
+                            Ok(_) => self.report(exempt),
+                            Err(state) => table.incompletable_state_error(self.grammar, state).into(),
+                        });
+                    }
                 }
             }
             ParsingTables::Earley(_) if !exempt.is_empty() => return Err(self.report(exempt)),
