@@ -29,7 +29,8 @@ use grammask_collections::state_table::{MemoTransition, StateTable};
 use grammask_diagnostics::{Deadline, LimitExceeded, Limits};
 use grammask_engine::{
     Effort, Engine, ExitsRequest, Expectation, FirstTerminals, LexerReading, MaskCounts, MaskOutcome,
-    MaskRequest, MaskSource, MaskStrategy, PrecomputeBudget, SetId, ShortestCompletion, TokensAndExits, walk,
+    MaskRequest, MaskSource, MaskStrategy, PrecomputeBudget, Reach, SetId, ShortestCompletion, TokenGrowths,
+    TokensAndExits, walk,
 };
 use grammask_grammar::TerminalId;
 use grammask_vocabulary::{LiveTokens, Mask, TokenSet, TokenSetId, TokenSetRef, Vocabulary};
@@ -429,13 +430,23 @@ impl Engine for LexedRecognizer {
     fn longest_completion_after(
         &self,
         set: SetId,
-        bytes: usize,
+        reach: Reach,
         vocabulary: &Vocabulary,
         deadline: &Deadline,
     ) -> Result<Option<u32>, LimitExceeded> {
         let mut tables = self.lock();
         let (completions, mut sources) = tables.completions(self, vocabulary, deadline)?;
-        completions.longest_after(&mut sources, &self.set(set).runs, bytes)
+        completions.longest_after(&mut sources, &self.set(set).runs, reach)
+    }
+
+    fn token_growths(
+        &self,
+        vocabulary: &Vocabulary,
+        deadline: &Deadline,
+    ) -> Result<Option<Arc<TokenGrowths>>, LimitExceeded> {
+        let mut tables = self.lock();
+        let (completions, mut sources) = tables.completions(self, vocabulary, deadline)?;
+        completions.token_growths(&mut sources, vocabulary)
     }
 }
 
