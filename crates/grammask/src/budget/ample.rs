@@ -119,16 +119,25 @@ impl GrammarCache {
             let text = self.vocabulary().token(token);
             let event = TokenEvent { id: token, has_text: text.is_some() };
             match self.engine().read_token(set, event, text, deadline) {
-                Ok(Some(next)) => Ok(self
-                    .needed_after(next, 0, Reach::Token, deadline)?
-                    .is_some_and(|needed| needed <= left)
-                    || self.fits(next, left, deadline)?),
+                Ok(Some(next)) => self.fits_by_bound(next, left, deadline),
                 Ok(None) => Ok(true),
                 Err(limit) if limit.is_set_items() => Ok(false),
                 Err(limit) => Err(limit),
             }
         };
         tokens.try_fold(true, |all, token| Ok(all && fits(token)?))
+    }
+
+    /// Whether the text of a state to which a token led can be finished with `tokens` tokens. Where the engine's bound
+    /// decides, that takes no search.
+    pub(super) fn fits_by_bound(
+        &self,
+        set: SetId,
+        tokens: u32,
+        deadline: &Deadline,
+    ) -> Result<bool, LimitExceeded> {
+        let needed = self.needed_after(set, 0, Reach::Token, deadline)?;
+        Ok(needed.is_some_and(|needed| needed <= tokens) || self.fits(set, tokens, deadline)?)
     }
 
     /// A sufficient budget for the text after `count` tokens within reach, with these; `None` if none is known.

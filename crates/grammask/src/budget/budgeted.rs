@@ -192,11 +192,10 @@ impl GrammarCache {
             return Ok(Some(TokensLeft::new(tokens, 0)));
         }
         let deadline = self.deadline();
-        let left = self.tokens_left(set, tokens, &deadline).map_err(|limit| self.limit_error(limit))?;
-        // An ample budget suffices after every token, so it does before.
-        let fits = left.scarce().is_none()
-            || self.fits(set, tokens, &deadline).map_err(|limit| self.limit_error(limit))?;
-        Ok(fits.then_some(left))
+        let left = self.fits_by_bound(set, tokens, &deadline).and_then(|fits| {
+            if fits { self.tokens_left(set, tokens, &deadline).map(Some) } else { Ok(None) }
+        });
+        left.map_err(|limit| self.limit_error(limit))
     }
 
     /// The least budget with which a token that leads to a state is legal; `None` if no completion is known.
