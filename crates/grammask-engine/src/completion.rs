@@ -23,3 +23,58 @@ pub enum CompletionStep {
     /// A token that a token terminal reads.
     Token(TokenId),
 }
+
+/// How far from a state the states are whose completions are bounded.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Reach {
+    /// Tokens of at most this number of bytes in total, where a token without text counts as one byte.
+    Bytes(usize),
+    /// At most one token, whose [growth](TokenGrowths) is to be added to the bound.
+    Token,
+}
+
+/// How many bytes longer a completion may be after each token of a vocabulary.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct TokenGrowths {
+    /// The tokens of positive growth, the largest growth first, then the smallest id.
+    positive: Box<[TokenGrowth]>,
+}
+
+/// The growth by one token.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TokenGrowth {
+    /// The token.
+    pub token: TokenId,
+    /// The maximum number of bytes.
+    pub bytes: u32,
+}
+
+impl TokenGrowths {
+    /// The maximum of the growths that are given for each token.
+    #[must_use]
+    pub fn new(mut growths: Vec<TokenGrowth>) -> Self {
+        growths.retain(|growth| growth.bytes > 0);
+        growths.sort_unstable_by_key(|growth| (growth.token, std::cmp::Reverse(growth.bytes)));
+        growths.dedup_by_key(|growth| growth.token);
+        growths.sort_unstable_by_key(|growth| (std::cmp::Reverse(growth.bytes), growth.token));
+        Self { positive: growths.into() }
+    }
+
+    /// The tokens of positive growth, the largest growth first.
+    #[must_use]
+    pub fn positive(&self) -> &[TokenGrowth] {
+        &self.positive
+    }
+
+    /// The tokens by which a completion may grow more than `bytes` bytes.
+    #[must_use]
+    pub fn beyond(&self, bytes: u32) -> &[TokenGrowth] {
+        &self.positive[..self.positive.partition_point(|growth| growth.bytes > bytes)]
+    }
+
+    /// Estimated memory, in bytes.
+    #[must_use]
+    pub fn memory_bytes(&self) -> usize {
+        size_of_val(&*self.positive)
+    }
+}

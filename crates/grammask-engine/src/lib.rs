@@ -36,7 +36,7 @@ mod tokens;
 mod walk;
 
 pub use anonymous_values::{AnonymousValues, CompletionDependence, EngineValueId};
-pub use completion::{CompletionStep, ShortestCompletion};
+pub use completion::{CompletionStep, Reach, ShortestCompletion, TokenGrowth, TokenGrowths};
 pub use inside_terminal::InsideTerminal;
 pub use mask_cache::{CacheStatistics, CachedMask, MaskCache};
 pub use masks::{

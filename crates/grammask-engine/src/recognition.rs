@@ -1,13 +1,15 @@
 //! Steps of an engine over bytes and tokens.
 
 use std::fmt;
+use std::sync::Arc;
 
 use grammask_diagnostics::{Deadline, LimitExceeded};
 
 use grammask_vocabulary::Vocabulary;
 
 use crate::{
-    AnonymousValues, InsideTerminal, LexerReading, SetId, ShortestCompletion, TokenEvent, TokenMatch,
+    AnonymousValues, InsideTerminal, LexerReading, Reach, SetId, ShortestCompletion, TokenEvent,
+    TokenGrowths, TokenMatch,
 };
 
 /// A terminal that can come next or has begun.
@@ -331,20 +333,33 @@ pub trait Engine: fmt::Debug + Send + Sync {
         Ok(None)
     }
 
-    /// An upper bound of the length of the shortest completion of every state that tokens of at most `bytes` bytes in
-    /// total reach from a state, and of the tokens that spell it, where a token without text counts as one byte; `None`
-    /// if it is not known, or if one of these states may have no completion.
+    /// An upper bound of the length of the shortest completion of every state within reach of a state, and of the tokens
+    /// that spell it; `None` if it is not known, or if one of these states may have no completion.
     ///
     /// # Errors
     /// When a limit is exceeded.
     fn longest_completion_after(
         &self,
         set: SetId,
-        bytes: usize,
+        reach: Reach,
         vocabulary: &Vocabulary,
         deadline: &Deadline,
     ) -> Result<Option<u32>, LimitExceeded> {
-        let _ = (set, bytes, vocabulary, deadline);
+        let _ = (set, reach, vocabulary, deadline);
+        Ok(None)
+    }
+
+    /// How much each token adds to [`longest_completion_after`](Self::longest_completion_after) within the reach of a
+    /// token; `None` if it is not known. Cost: a pass over the bytes of all tokens at first use.
+    ///
+    /// # Errors
+    /// When a limit is exceeded.
+    fn token_growths(
+        &self,
+        vocabulary: &Vocabulary,
+        deadline: &Deadline,
+    ) -> Result<Option<Arc<TokenGrowths>>, LimitExceeded> {
+        let _ = (vocabulary, deadline);
         Ok(None)
     }
 }

@@ -1,7 +1,8 @@
 //! The recogniser of a lexed grammar: interned sets of runs, and their masks.
 //!
 //! A run is a configuration of the lexer with a parser state. A text mostly has one run; it has several while the end
-//! of a lexeme is undecided. Runs without a completion are dropped at once, so every set has a completion. Equal sets
+//! of a lexeme is undecided. Runs that differ only in their Earley sets are united, so a set has at most one for each
+//! configuration and layout. Runs without a completion are dropped at once, so every set has a completion. Equal sets
 //! have equal ids, and a step is a memoised function of set and byte class, which is read without a lock.
 
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
@@ -28,7 +29,8 @@ use grammask_collections::state_table::{MemoTransition, StateTable};
 use grammask_diagnostics::{Deadline, LimitExceeded, Limits};
 use grammask_engine::{
     Effort, Engine, ExitsRequest, Expectation, FirstTerminals, LexerReading, MaskCounts, MaskOutcome,
-    MaskRequest, MaskSource, MaskStrategy, PrecomputeBudget, SetId, ShortestCompletion, TokensAndExits, walk,
+    MaskRequest, MaskSource, MaskStrategy, PrecomputeBudget, Reach, SetId, ShortestCompletion, TokenGrowths,
+    TokensAndExits, walk,
 };
 use grammask_grammar::TerminalId;
 use grammask_vocabulary::{LiveTokens, Mask, TokenSet, TokenSetId, TokenSetRef, Vocabulary};
@@ -428,13 +430,23 @@ impl Engine for LexedRecognizer {
     fn longest_completion_after(
         &self,
         set: SetId,
-        bytes: usize,
+        reach: Reach,
         vocabulary: &Vocabulary,
         deadline: &Deadline,
     ) -> Result<Option<u32>, LimitExceeded> {
         let mut tables = self.lock();
         let (completions, mut sources) = tables.completions(self, vocabulary, deadline)?;
-        completions.longest_after(&mut sources, &self.set(set).runs, bytes)
+        completions.longest_after(&mut sources, &self.set(set).runs, reach)
+    }
+
+    fn token_growths(
+        &self,
+        vocabulary: &Vocabulary,
+        deadline: &Deadline,
+    ) -> Result<Option<Arc<TokenGrowths>>, LimitExceeded> {
+        let mut tables = self.lock();
+        let (completions, mut sources) = tables.completions(self, vocabulary, deadline)?;
+        completions.token_growths(&mut sources, vocabulary)
     }
 }
 
@@ -684,6 +696,9 @@ impl RecognizerTables {
     fn intern(&mut self, sets: &Sets, mut runs: Vec<Run>) -> Result<SetId, LimitExceeded> {
         runs.sort_unstable();
         runs.dedup();
+        if runs.len() > 1 && self.parser.has_unions() {
+            self.unite(&mut runs)?;
+        }
         if let Some(&cached) = self.set_ids.get(&runs[..]) {
             return Ok(cached);
         }
@@ -704,6 +719,25 @@ impl RecognizerTables {
         }));
         self.set_ids.insert(runs, id);
         Ok(id)
+    }
+
+    /// Replaces runs that differ only in their Earley sets by one with the union. The ends of lexemes may be undecided
+    /// anywhere in a text, so the number of these sets can grow exponentially with its length; that of unions is the
+    /// number of configurations and layouts.
+    fn unite(&mut self, runs: &mut Vec<Run>) -> Result<(), LimitExceeded> {
+        let lexeme = |run: &Run| (run.parse.layout, run.configuration, run.column, run.unit);
+        runs.sort_unstable_by_key(|run| (lexeme(run), run.parse.stack));
+        let mut united: Vec<Run> = Vec::with_capacity(runs.len());
+        for &run in &*runs {
+            match united.last_mut().filter(|last| lexeme(last) == lexeme(&run)) {
+                Some(last) => last.parse.stack = self.parser.union(last.parse.stack, run.parse.stack),
+                None => united.push(run),
+            }
+        }
+        self.parser.check()?;
+        united.sort_unstable();
+        *runs = united;
+        Ok(())
     }
 
     /// The completions of the recogniser, with the tables that they extend.

@@ -9,7 +9,7 @@ use std::sync::{Arc, OnceLock};
 use grammask_diagnostics::{Deadline, GrammarError, LimitExceeded, Limits};
 use grammask_engine::{
     Effort, Engine, ExitsRequest, Expectation, FirstTerminals, MaskCounts, MaskOutcome, MaskRequest,
-    MaskSource, PrecomputeBudget, SetId, ShortestCompletion, TokensAndExits,
+    MaskSource, PrecomputeBudget, Reach, SetId, ShortestCompletion, TokenGrowths, TokensAndExits,
 };
 use grammask_grammar::EmbeddedTexts;
 use grammask_lexed::{ByteClasses, LexedGrammar, LexedRecognizer, PreparedGrammar};
@@ -179,11 +179,19 @@ impl Engine for DeferredRecognizer {
     fn longest_completion_after(
         &self,
         set: SetId,
-        bytes: usize,
+        reach: Reach,
         vocabulary: &Vocabulary,
         deadline: &Deadline,
     ) -> Result<Option<u32>, LimitExceeded> {
-        self.recognizer()?.longest_completion_after(set, bytes, vocabulary, deadline)
+        self.recognizer()?.longest_completion_after(set, reach, vocabulary, deadline)
+    }
+
+    fn token_growths(
+        &self,
+        vocabulary: &Vocabulary,
+        deadline: &Deadline,
+    ) -> Result<Option<Arc<TokenGrowths>>, LimitExceeded> {
+        self.recognizer()?.token_growths(vocabulary, deadline)
     }
 }
 

@@ -15,7 +15,7 @@ use grammask::grammar::{Grammar, Terminal};
 use grammask::lexing::LexedGrammar;
 use grammask::vocabulary::{TokenId, TokenTexts, Vocabulary};
 use grammask::{
-    CompileOptions, CompiledGrammar, CompletionStep, Deadline, EmbeddedGrammar, Engine, Limits, SetId,
+    CompileOptions, CompiledGrammar, CompletionStep, Deadline, EmbeddedGrammar, Engine, Limits, Reach, SetId,
     ShortestCompletion, TokenEvent,
 };
 use proptest::prelude::*;
@@ -200,7 +200,8 @@ fn bounds_are_tight() {
         let engine = cache.engine();
         let deadline = Deadline::after(Limits::default().time);
         let after = [100, 200].map(|bytes| {
-            let bound = engine.longest_completion_after(engine.start(), bytes, &vocabulary, &deadline);
+            let bound =
+                engine.longest_completion_after(engine.start(), Reach::Bytes(bytes), &vocabulary, &deadline);
             bound.expect("within the limits")
         });
         (engine.longest_shortest_completion(&vocabulary).expect("within the limits"), after)
@@ -356,20 +357,22 @@ fn check_embedding(grammar: &Grammar, embedded: &[EmbeddedGrammar], vocabulary: 
             let bytes = engine.byte_of_class().iter().copied();
             let next: Vec<SetId> =
                 bytes.filter_map(|byte| engine.step(set, byte).expect("within the limits")).collect();
-            (!next.is_empty()).then(|| (1, next[rest % next.len()]))
+            (!next.is_empty()).then(|| (None, 1, next[rest % next.len()]))
         } else {
             let mut next = Vec::new();
             for id in (0..vocabulary.size() as u32).map(TokenId) {
                 let bytes = vocabulary.token(id);
                 let event = TokenEvent { id, has_text: bytes.is_some() };
                 let after = engine.read_token(set, event, bytes, &deadline).expect("within the limits");
-                next.extend(after.map(|after| (bytes.map_or(1, <[u8]>::len), after)));
+                next.extend(after.map(|after| (Some(id), bytes.map_or(1, <[u8]>::len), after)));
             }
             (!next.is_empty()).then(|| next[rest % next.len()])
         };
-        let Some((bytes, next)) = next else { return };
-        let bound =
-            engine.longest_completion_after(set, bytes, &vocabulary, &deadline).expect("within the limits");
+        let Some((token, bytes, next)) = next else { return };
+        let bound_within = |reach| {
+            engine.longest_completion_after(set, reach, &vocabulary, &deadline).expect("within the limits")
+        };
+        let bound = bound_within(Reach::Bytes(bytes));
         let after = check_length(&graph, next, longest, &deadline);
         if let Some(bound) = bound {
             let description = || format!("{}\n{}", engine.describe(set), engine.describe(next));
@@ -377,6 +380,19 @@ fn check_embedding(grammar: &Grammar, embedded: &[EmbeddedGrammar], vocabulary: 
                 after.is_some_and(|after| after <= bound),
                 "{own:?}, {after:?}, {bound}: {}",
                 description()
+            );
+            GROWN.fetch_add(1, Ordering::Relaxed);
+        }
+        if let Some(token) = token
+            && let Some(growths) = engine.token_growths(&vocabulary, &deadline).expect("within the limits")
+            && let Some(bound) = bound_within(Reach::Token)
+        {
+            let growth = growths.positive().iter().find(|growth| growth.token == token);
+            let bound = bound + growth.map_or(0, |growth| growth.bytes);
+            assert!(
+                after.is_some_and(|after| after <= bound),
+                "{after:?}, {bound}: {}",
+                engine.describe(next)
             );
             GROWN.fetch_add(1, Ordering::Relaxed);
         }

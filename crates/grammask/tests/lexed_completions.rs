@@ -7,8 +7,8 @@ use std::time::Duration;
 use crate::generators::lexed::{BLOCK_CASES, blocks_definition, definition, lexical_definition};
 use grammask::automata::encoding::{CharacterEncoding, JsonEscapes};
 use grammask::lexing::{LexedDefinition, LexedGrammar, LexedRecognizer, ParserKind, PreparedGrammar};
-use grammask::vocabulary::Vocabulary;
-use grammask::{CompletionStep, Deadline, Engine, Limits, SetId, ShortestCompletion};
+use grammask::vocabulary::{TokenId, Vocabulary};
+use grammask::{CompletionStep, Deadline, Engine, Limits, Reach, SetId, ShortestCompletion};
 use proptest::sample::select;
 use proptest::strategy::Strategy;
 
@@ -22,6 +22,7 @@ static COMPLETED: AtomicU64 = AtomicU64::new(0);
 static INCOMPLETABLE: AtomicU64 = AtomicU64::new(0);
 static UNDECIDED: AtomicU64 = AtomicU64::new(0);
 static BOUNDED: AtomicU64 = AtomicU64::new(0);
+static GROWN: AtomicU64 = AtomicU64::new(0);
 
 /// The result of a search by brute force.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -79,7 +80,12 @@ fn check(definition: &LexedDefinition, alphabet: &[u8], bytes: &[u8], longest: u
     let limits = Limits::default();
     let Ok(grammar) = LexedGrammar::new(definition, &limits) else { return };
     let Ok(prepared) = PreparedGrammar::new(grammar, &limits) else { return };
+    let pairs = alphabet.iter().flat_map(|&first| alphabet.iter().map(move |&second| vec![first, second]));
+    let longer =
+        pairs.clone().flat_map(|pair| alphabet.iter().map(move |&byte| [&pair[..], &[byte]].concat()));
+    let repeated = alphabet.iter().map(|&byte| vec![byte; 6]);
     let tokens = bytes.iter().map(|&byte| vec![byte]).chain([alphabet.to_vec()]);
+    let tokens = tokens.chain(pairs).chain(longer).chain(repeated);
     let vocabulary = Vocabulary::new(tokens.map(Some).collect(), vec![], vec![], None).expect("it is small");
     let recognizer = || LexedRecognizer::new(&prepared, vocabulary.size(), &limits).expect("it is small");
     let (forwards, backwards) = (recognizer(), recognizer());
@@ -136,16 +142,35 @@ fn check_upper_bound(
 ) {
     let deadline = Deadline::after(Duration::from_secs(5));
     let longest =
-        recognizer.longest_completion_after(set, alphabet.len(), vocabulary, &deadline).expect("no limit");
-    let Some(longest) = longest else { return };
-    for next in reachable_sets(recognizer, set, alphabet, alphabet.len()) {
+        recognizer.longest_completion_after(set, Reach::Bytes(alphabet.len()), vocabulary, &deadline);
+    let Some(longest) = longest.expect("no limit") else { return };
+    let mut assert_within = |next: SetId, longest: u32| {
         let is_within = match distance(next) {
             Distance::Found(length) | Distance::AtLeast(length) => length <= longest,
             Distance::Infinite => false,
         };
         assert!(is_within, "{longest} is too small for {}", recognizer.describe(next));
+    };
+    for next in reachable_sets(recognizer, set, alphabet, alphabet.len()) {
+        assert_within(next, longest);
     }
     BOUNDED.fetch_add(1, Ordering::Relaxed);
+    let after_token = recognizer.longest_completion_after(set, Reach::Token, vocabulary, &deadline);
+    let growths = recognizer.token_growths(vocabulary, &deadline).expect("no limit");
+    let (Some(after_token), Some(growths)) = (after_token.expect("no limit"), growths) else { return };
+    assert_within(set, after_token);
+    let growths: HashMap<TokenId, u32> =
+        growths.positive().iter().map(|growth| (growth.token, growth.bytes)).collect();
+    for token in (0..vocabulary.size() as u32).map(TokenId) {
+        let mut next = Some(set);
+        for &byte in vocabulary.token(token).expect("all tokens have a text") {
+            next = next.and_then(|next| recognizer.step(next, byte).expect("no limit"));
+        }
+        if let Some(next) = next {
+            assert_within(next, after_token + growths.get(&token).copied().unwrap_or(0));
+        }
+    }
+    GROWN.fetch_add(1, Ordering::Relaxed);
 }
 
 /// Checks random grammars with random bytes that are tokens.
@@ -161,11 +186,12 @@ fn check_random(
         Ok(())
     });
     println!(
-        "{} completions, {} sets without one, {} undecided, {} with an upper bound",
+        "{} completions, {} sets without one, {} undecided, {} with an upper bound, {} also by token",
         COMPLETED.load(Ordering::Relaxed),
         INCOMPLETABLE.load(Ordering::Relaxed),
         UNDECIDED.load(Ordering::Relaxed),
-        BOUNDED.load(Ordering::Relaxed)
+        BOUNDED.load(Ordering::Relaxed),
+        GROWN.load(Ordering::Relaxed)
     );
     if let Err(error) = result {
         panic!("{error}");

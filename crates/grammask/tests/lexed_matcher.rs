@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use grammask::grammar::Code;
 use grammask::lexing::{
-    IndentationSource, LexedDefinition, LexedGrammar, ProductionSource, TerminalPattern, TerminalRole,
-    TerminalSource,
+    IndentationSource, LexedDefinition, LexedGrammar, LexerKind, ParserKind, ProductionSource,
+    TerminalPattern, TerminalRole, TerminalSource,
 };
 use grammask::vocabulary::{TokenId, Vocabulary};
 use grammask::{CompileOptions, CompiledGrammar, EndMode, Explanation, Limits, MaskStrategy, Matcher, batch};
@@ -331,4 +331,28 @@ fn forks_go_their_own_ways() {
     assert!(fork.rollback(1));
     assert!(fork.is_complete());
     assert!(!fork.accept_bytes(b"  a\n a\n").unwrap(), "no block is in column 1");
+}
+
+/// The ends of lexemes are undecided everywhere, and the Earley sets of their readings are united.
+#[test]
+fn readings_of_dynamic_lexers_are_united() {
+    let undecided = LexedDefinition {
+        lexer: LexerKind::Dynamic,
+        parser: ParserKind::Earley,
+        ..definition(
+            &[("LONG", "bb"), ("OPTIONAL", "/a?b/"), ("SHORT", "b")],
+            &["start:", "start:OPTIONAL nested nested", "nested:SHORT start LONG"],
+        )
+    };
+    let compiled = compile(&undecided, &["a", "b", "bb"], CompileOptions::default());
+    let mut matcher = compiled.matcher();
+    for length in 1..=200 {
+        assert!(matcher.accept(TokenId(1)).expect("no limit"), "after {length}");
+        let completion = matcher.shortest_completion().expect("a completion");
+        let mut completed = matcher.clone();
+        for &token in &completion.tokens {
+            assert!(completed.accept(token).expect("no limit"));
+        }
+        assert!(completed.is_finished());
+    }
 }

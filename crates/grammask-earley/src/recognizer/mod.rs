@@ -57,8 +57,8 @@ use grammask_collections::incremental_hash_table::IncrementalHashTable;
 use grammask_collections::state_table::MemoTransition;
 use grammask_diagnostics::{Deadline, LimitExceeded, Limits};
 use grammask_engine::{
-    AnonymousValues, Engine, Expectation, FirstTerminals, InsideTerminal, SetId, ShortestCompletion,
-    TokenEvent, TokenMatch,
+    AnonymousValues, Engine, Expectation, FirstTerminals, InsideTerminal, Reach, SetId, ShortestCompletion,
+    TokenEvent, TokenGrowths, TokenMatch,
 };
 use grammask_grammar::{Terminal, ValueCondition, ValueKind, ValueSupply};
 use grammask_vocabulary::Vocabulary;
@@ -638,11 +638,19 @@ impl Engine for Recognizer {
     fn longest_completion_after(
         &self,
         set: SetId,
-        bytes: usize,
+        reach: Reach,
         vocabulary: &Vocabulary,
         deadline: &Deadline,
     ) -> Result<Option<u32>, LimitExceeded> {
-        self.compute_longest_completion_after(set, bytes, vocabulary, deadline)
+        self.compute_longest_completion_after(set, reach, vocabulary, deadline)
+    }
+
+    fn token_growths(
+        &self,
+        vocabulary: &Vocabulary,
+        deadline: &Deadline,
+    ) -> Result<Option<Arc<TokenGrowths>>, LimitExceeded> {
+        self.compute_token_growths(vocabulary, deadline)
     }
 }
 

@@ -18,7 +18,7 @@ use super::stepping::TokenLimitedState;
 use crate::lowering::NormalForm;
 use grammask_automata::{Automata, ByteSet, ShortestWords, StateId, Terms};
 use grammask_diagnostics::{Deadline, LimitExceeded, Limits};
-use grammask_engine::{Engine, FirstToken, first_tokens};
+use grammask_engine::{Engine, FirstToken, Reach, first_tokens};
 use grammask_grammar::{Terminal, TerminalId};
 use grammask_vocabulary::{TrieNode, Vocabulary};
 
@@ -138,8 +138,12 @@ impl TokenEnds {
             None => {
                 let deadline = Deadline::after_first_check(self.limits.time);
                 let bytes = self.vocabulary.trie().max_depth();
-                let longest =
-                    engine.longest_completion_after(state.set, bytes, &self.vocabulary, &deadline)?;
+                let longest = engine.longest_completion_after(
+                    state.set,
+                    Reach::Bytes(bytes),
+                    &self.vocabulary,
+                    &deadline,
+                )?;
                 self.longest_after_token.insert(state, longest);
                 longest
             }

@@ -13,7 +13,10 @@
 //! | `stack_costs` | lengths of the shortest completions of parser stacks: a memoised fold |
 //! | `run_bounds` | the lower bound of a run |
 //! | `search` | A* over runs, with what earlier searches learned |
-//! | `plan_costs` | upper bounds of the completions of parser stacks, and their growth with each byte |
+//! | `plan_costs` | upper bounds of the completions of parser stacks, and their growth with each byte or lexeme |
+//! | `lexeme_weights` | what each lexeme adds to these upper bounds |
+//! | `longest_paths` | longest paths in weighted graphs |
+//! | `token_growth` | how much completions grow with each token |
 //! | `separable_lexemes` | upper bounds of the bytes that end a lexeme and begin another |
 //! | `upper_bounds` | upper bounds of the completions of all states within reach |
 //!
@@ -22,12 +25,15 @@
 
 pub(crate) mod block_levels;
 pub(crate) mod lexeme_costs;
+pub(crate) mod lexeme_weights;
+pub(crate) mod longest_paths;
 pub(crate) mod plan_costs;
 pub(crate) mod run_bounds;
 pub(crate) mod search;
 pub(crate) mod sentence_costs;
 pub(crate) mod separable_lexemes;
 pub(crate) mod stack_costs;
+pub(crate) mod token_growth;
 pub(crate) mod upper_bounds;
 
 /// The cost of what has no text. Sums of two costs do not overflow.

@@ -12,9 +12,12 @@
 use rustc_hash::FxHashMap;
 
 use crate::completion::lexeme_costs::LexemeCosts;
+use crate::completion::lexeme_weights::LexemeWeights;
+use crate::completion::longest_paths::{PathEdge, longest_paths};
 use crate::completion::separable_lexemes::SeparableLengths;
 use crate::completion::{self, UNREACHABLE};
 use crate::definition::grammar::{LexedGrammar, LexedSymbol};
+use crate::lexer::lexer_automaton::{ConfigurationId, Lexer};
 use crate::masks::token_set_store::hash_map_bytes;
 use crate::parser::lalr::LalrTable;
 use crate::parser::lr_automaton::{LrItem, LrState};
@@ -24,8 +27,6 @@ use grammask_grammar::TerminalId;
 
 /// Candidates for the growth per byte.
 const GROWTHS: [u32; 17] = [1, 2, 3, 4, 5, 6, 7, 8, 10, 12, 16, 32, 64, 128, 256, 1024, 4096];
-/// Maximum number of rounds in which the longest paths under one candidate are searched.
-const MAX_ROUNDS: usize = 256;
 
 /// The cost of a part of the plan.
 #[derive(Clone, Copy, Debug, Default)]
@@ -49,16 +50,26 @@ struct PlanChain {
 pub(crate) struct PlanCosts {
     /// For each state, by symbol.
     chains: Vec<FxHashMap<LexedSymbol, PlanChain>>,
-    /// For each state, by item, the maximum cost of the chains that it ends.
+    /// For each state, by item, the chains that it ends; then those above a nonterminal.
     by_last: Vec<Vec<PlanChain>>,
+    after_nonterminal: Vec<Vec<PlanChain>>,
     /// The cost after popping the symbols of an item but the topmost one.
     after_item: FxHashMap<(StackId, LrItem), u32>,
-    /// For each stack the maximum of the costs with any symbol above it, or above a lower part.
-    above: FxHashMap<StackId, u32>,
+    above: FxHashMap<StackId, PlanAbove>,
+}
+
+/// The maximum cost of the plan on a stack that shares a lower part with another one, or all of it, and has one more
+/// symbol.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct PlanAbove {
+    /// For any symbol.
+    pub(crate) symbol: u32,
+    /// For nonterminals.
+    pub(crate) nonterminal: u32,
 }
 
 /// The maximum cost of the steps of the plan above the symbols that a text adds to a stack.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct PlanGrowth {
     /// For each byte of the text.
     pub(crate) per_byte: u32,
@@ -66,6 +77,40 @@ pub(crate) struct PlanGrowth {
     pub(crate) once: u32,
     /// The maximum number of newlines in one block.
     pub(crate) newlines: u32,
+    /// The same growth by lexemes in place of bytes, if it has a bound.
+    pub(crate) by_lexeme: Option<LexemeGrowth>,
+}
+
+impl PlanGrowth {
+    /// The maximum number of newlines that end or follow an open block: those of the plan, and the open lexeme.
+    pub(crate) fn newlines_of_open_blocks(&self) -> u64 {
+        u64::from(self.newlines) + 1
+    }
+}
+
+/// The maximum cost of the steps of the plan above the symbols that the lexemes of a text add to a stack.
+#[derive(Clone, Debug)]
+pub(crate) struct LexemeGrowth {
+    /// For each lexeme of a terminal, ascending; zero for all others.
+    pub(crate) weights: Vec<(TerminalId, u32)>,
+    /// In addition: a step that also pops older symbols, and the lexeme at the end of the text. The lexeme that is open
+    /// before the text has its weight too.
+    pub(crate) once: u32,
+}
+
+impl LexemeGrowth {
+    /// The maximum weight of the lexemes that an open one can become.
+    pub(crate) fn weight_of_open(&self, lexer: &Lexer, configuration: ConfigurationId) -> u32 {
+        if lexer.is_start(configuration) {
+            return 0;
+        }
+        let terminals = lexer.live(configuration).chain(lexer.label(configuration));
+        let weights = terminals.filter_map(|terminal| {
+            let index = self.weights.binary_search_by_key(&terminal, |&(terminal, _)| terminal).ok()?;
+            Some(self.weights[index].1)
+        });
+        weights.max().unwrap_or(0)
+    }
 }
 
 /// An edge of the graph of paths of the plan.
@@ -84,9 +129,14 @@ struct PlanEdge {
 /// The graph of paths of the plan.
 #[derive(Debug)]
 struct PlanGraph {
-    /// The maximum cost of the chains that each node ends.
-    first: Vec<PlanCost>,
+    nodes: Vec<PlanChain>,
     edges: Vec<PlanEdge>,
+}
+
+impl PlanEdge {
+    fn path_edge(&self) -> PathEdge {
+        PathEdge { from: self.from, to: self.to, weight: 0 }
+    }
 }
 
 impl PlanCost {
@@ -134,19 +184,14 @@ impl PlanCosts {
         let chains: Vec<FxHashMap<LexedSymbol, PlanChain>> = (0..table.state_count())
             .map(|state| chains_above(table, plan, LrState::new(state)))
             .collect::<Option<_>>()?;
-        let by_last = chains.iter().map(|chains| {
-            let mut by_last: FxHashMap<LrItem, PlanCost> = FxHashMap::default();
-            for &PlanChain { cost, last } in chains.values() {
-                let known = by_last.entry(last).or_default();
-                *known = known.max(cost);
-            }
-            let mut by_last: Vec<PlanChain> =
-                by_last.into_iter().map(|(last, cost)| PlanChain { cost, last }).collect();
-            by_last.sort_unstable_by_key(|chain| chain.last);
-            by_last
+        let by_last = chains.iter().map(|chains| chains_by_last(chains.values())).collect();
+        let is_nonterminal = |symbol: &LexedSymbol| matches!(symbol, LexedSymbol::Nonterminal(_));
+        let after_nonterminal = chains.iter().map(|chains| {
+            chains_by_last(chains.iter().filter(|(symbol, _)| is_nonterminal(symbol)).map(|(_, chain)| chain))
         });
-        let by_last = by_last.collect();
-        Some(Self { chains, by_last, after_item: FxHashMap::default(), above: FxHashMap::default() })
+        let after_nonterminal = after_nonterminal.collect();
+        let (after_item, above) = (FxHashMap::default(), FxHashMap::default());
+        Some(Self { chains, by_last, after_nonterminal, after_item, above })
     }
 
     /// The maximum growth of the cost of a stack; `None` if it has no bound, or the newlines of a block have none.
@@ -159,22 +204,22 @@ impl PlanCosts {
         let shortest = ShortestSentences::new(grammar, lexemes);
         let graph = PlanGraph::new(self, grammar, table, &shortest);
         let newlines = graph.newlines_of_block()?;
+        let by_lexeme = graph.growth_by_lexeme(grammar);
         GROWTHS.iter().find_map(|&per_byte| {
             // The lexeme that is open before the text ends within it.
             let begun = u64::from(per_byte) * u64::from(shortest.longest_lexeme());
             let once = u32::try_from(graph.longest_path(per_byte)? + begun)
                 .ok()
                 .filter(|&once| once < UNREACHABLE)?;
-            Some(PlanGrowth { per_byte, once, newlines })
+            Some(PlanGrowth { per_byte, once, newlines, by_lexeme: by_lexeme.clone() })
         })
     }
 
-    /// The maximum cost of the plan on a stack that shares a lower part with this one, or all of it, and has one more
-    /// symbol.
-    pub(crate) fn above(&mut self, table: &LalrTable, parser: &TerminalParser, stack: StackId) -> u32 {
+    /// The maximum cost of the plan above a stack and its lower parts.
+    pub(crate) fn above(&mut self, table: &LalrTable, parser: &TerminalParser, stack: StackId) -> PlanAbove {
         let mut unknown = Vec::new();
         let mut current = Some(stack);
-        let mut most = 0;
+        let mut most = PlanAbove::default();
         while let Some(next) = current {
             if let Some(&known) = self.above.get(&next) {
                 most = known;
@@ -184,11 +229,16 @@ impl PlanCosts {
             current = parser.state_and_below(next).1;
         }
         while let Some(stack) = unknown.pop() {
-            let state = parser.state_and_below(stack).0;
-            for index in 0..self.by_last[state.index()].len() {
-                let PlanChain { cost, last } = self.by_last[state.index()][index];
+            let state = parser.state_and_below(stack).0.index();
+            for index in 0..self.by_last[state].len() {
+                let PlanChain { cost, last } = self.by_last[state][index];
                 let after = self.after_item(table, parser, stack, last);
-                most = completion::sum(cost.bytes, after).max(most);
+                most.symbol = completion::sum(cost.bytes, after).max(most.symbol);
+            }
+            for index in 0..self.after_nonterminal[state].len() {
+                let PlanChain { cost, last } = self.after_nonterminal[state][index];
+                let after = self.after_item(table, parser, stack, last);
+                most.nonterminal = completion::sum(cost.bytes, after).max(most.nonterminal);
             }
             self.above.insert(stack, most);
         }
@@ -235,9 +285,22 @@ impl PlanCosts {
     /// Memory in bytes, estimated.
     pub(crate) fn memory_bytes(&self) -> usize {
         let chains: usize = self.chains.iter().map(hash_map_bytes).sum();
-        let by_last: usize = self.by_last.iter().map(|chains| size_of_val(&chains[..])).sum();
+        let lists = self.by_last.iter().chain(&self.after_nonterminal);
+        let by_last: usize = lists.map(|chains| size_of_val(&chains[..])).sum();
         chains + by_last + hash_map_bytes(&self.after_item) + hash_map_bytes(&self.above)
     }
+}
+
+/// Some chains above one state by their last item, with the maximum of their costs.
+fn chains_by_last<'a>(chains: impl Iterator<Item = &'a PlanChain>) -> Vec<PlanChain> {
+    let mut by_last: FxHashMap<LrItem, PlanChain> = FxHashMap::default();
+    for &chain in chains {
+        let known = by_last.entry(chain.last).or_insert(chain);
+        known.cost = known.cost.max(chain.cost);
+    }
+    let mut by_last: Vec<PlanChain> = by_last.into_values().collect();
+    by_last.sort_unstable_by_key(|chain| chain.last);
+    by_last
 }
 
 /// Whether a block begins in some symbols and does not end.
@@ -296,11 +359,11 @@ impl PlanGraph {
     ) -> Self {
         let automaton = &table.automaton;
         let mut nodes: FxHashMap<(usize, LrItem), usize> = FxHashMap::default();
-        let mut first = Vec::new();
+        let mut graph = Self { nodes: Vec::new(), edges: Vec::new() };
         for (state, chains) in costs.by_last.iter().enumerate() {
-            for &PlanChain { cost, last } in chains {
-                nodes.insert((state, last), first.len());
-                first.push(cost);
+            for &node in chains {
+                nodes.insert((state, node.last), graph.nodes.len());
+                graph.nodes.push(node);
             }
         }
         let mut transitions: Vec<(u32, u32)> = Vec::new();
@@ -308,9 +371,8 @@ impl PlanGraph {
             transitions.extend(targets.iter().map(|&(_, to)| (to.index() as u32, from as u32)));
         }
         let predecessors = AdjacencyList::from_pairs(automaton.transitions.len(), &transitions);
-        let mut edges = Vec::new();
         for (state, chains) in costs.by_last.iter().enumerate() {
-            for &PlanChain { last, .. } in chains.iter().filter(|chain| !is_start(table, chain.last)) {
+            for &PlanChain { last, .. } in chains.iter().filter(|node| !is_start(table, node.last)) {
                 let production = &automaton.productions[last.production as usize];
                 let popped = &production.rhs[..last.dot as usize - 1];
                 let mut bases: Vec<usize> = vec![state];
@@ -325,62 +387,73 @@ impl PlanGraph {
                 }
                 let lhs = LexedSymbol::Nonterminal(production.lhs);
                 for base in bases {
-                    let Some(&PlanChain { cost, last: next }) = costs.chains[base].get(&lhs) else {
-                        continue;
-                    };
-                    edges.push(PlanEdge {
+                    let Some(&chain) = costs.chains[base].get(&lhs) else { continue };
+                    graph.edges.push(PlanEdge {
                         from: nodes[&(state, last)],
-                        to: nodes[&(base, next)],
+                        to: nodes[&(base, chain.last)],
                         bytes: popped
                             .iter()
                             .fold(0, |bytes, &symbol| completion::sum(bytes, shortest.of(symbol))),
                         leaves_block: is_open_block(grammar, &production.rhs[..last.dot as usize]),
-                        cost,
+                        cost: chain.cost,
                     });
                 }
             }
         }
-        Self { first, edges }
+        graph
     }
 
-    /// The weight of the longest path under the costs less `per_byte` for each byte; `None` if there is a cycle of
-    /// positive weight, or the paths are too long.
+    /// The weight of the longest path under the costs less `per_byte` for each byte, if there is one.
     fn longest_path(&self, per_byte: u32) -> Option<u64> {
-        let mut longest: Vec<i64> = self.first.iter().map(|cost| i64::from(cost.bytes)).collect();
-        let mut before: Vec<Option<usize>> = vec![None; longest.len()];
-        for round in 1..=MAX_ROUNDS {
-            let mut is_stable = true;
-            // Reversed, because most edges lead to earlier states.
-            for edge in self.edges.iter().rev() {
-                let weight = i64::from(edge.cost.bytes) - i64::from(per_byte) * i64::from(edge.bytes);
-                let through = longest[edge.from] + weight;
-                if through > longest[edge.to] {
-                    longest[edge.to] = through;
-                    before[edge.to] = Some(edge.from);
-                    is_stable = false;
-                }
-            }
-            if is_stable {
-                return u64::try_from(longest.into_iter().max().unwrap_or(0)).ok();
-            }
-            // The edges by which nodes were reached last have a cycle only if it has a positive weight. It is found
-            // long before the maximum of rounds.
-            if round.is_power_of_two() && has_cycle(&before) {
-                return None;
-            }
-        }
-        None
+        let edges = self.edges.iter().map(|edge| PathEdge {
+            weight: i64::from(edge.cost.bytes) - i64::from(per_byte) * i64::from(edge.bytes),
+            ..edge.path_edge()
+        });
+        self.longest_of(&edges.collect::<Vec<_>>())
+    }
+
+    /// The maximum weight of paths that begin with the chains of any node, if there is one.
+    fn longest_of(&self, edges: &[PathEdge]) -> Option<u64> {
+        let first: Vec<u32> = self.nodes.iter().map(|node| node.cost.bytes).collect();
+        let longest = longest_paths(&first, edges).ok()?;
+        u64::try_from(longest.into_iter().max().unwrap_or(0)).ok()
+    }
+
+    /// The growth by lexemes, if it has a bound.
+    fn growth_by_lexeme(&self, grammar: &LexedGrammar) -> Option<LexemeGrowth> {
+        let mut items: FxHashMap<LrItem, usize> = FxHashMap::default();
+        let mut list = Vec::new();
+        let mut item_of = |node: &PlanChain| {
+            *items.entry(node.last).or_insert_with(|| {
+                list.push(node.last);
+                list.len() - 1
+            })
+        };
+        let item_of: Vec<usize> = self.nodes.iter().map(&mut item_of).collect();
+        let edges = self.edges.iter().map(|edge| PathEdge {
+            from: item_of[edge.from],
+            to: item_of[edge.to],
+            weight: i64::from(edge.cost.bytes),
+        });
+        let weights = LexemeWeights::new(grammar, list, edges.collect())?;
+        let edges = self.edges.iter().map(|edge| PathEdge {
+            weight: i64::from(edge.cost.bytes) - i64::from(weights.of_item(item_of[edge.from])),
+            ..edge.path_edge()
+        });
+        let longest = self.longest_of(&edges.collect::<Vec<_>>())?;
+        let once = u32::try_from(longest).ok()?;
+        Some(LexemeGrowth { weights: weights.positive(), once }).filter(|growth| growth.once < UNREACHABLE)
     }
 
     /// The maximum number of newlines on a path inside a block, or outside all blocks; `None` without a maximum.
     fn newlines_of_block(&self) -> Option<u32> {
         let inside = || self.edges.iter().filter(|edge| !edge.leaves_block);
         let pairs: Vec<(u32, u32)> = inside().map(|edge| (edge.to as u32, edge.from as u32)).collect();
-        let components = components_of(&AdjacencyList::from_pairs(self.first.len(), &pairs));
+        let components = components_of(&AdjacencyList::from_pairs(self.nodes.len(), &pairs));
         let component = |node: usize| components.of_node[node];
         let mut most: Vec<u32> = vec![0; components.count];
-        for (node, cost) in self.first.iter().enumerate() {
-            most[component(node)] = cost.newlines.max(most[component(node)]);
+        for (index, node) in self.nodes.iter().enumerate() {
+            most[component(index)] = node.cost.newlines.max(most[component(index)]);
         }
         for edge in self.edges.iter().filter(|edge| edge.leaves_block) {
             most[component(edge.to)] = edge.cost.newlines.max(most[component(edge.to)]);
@@ -397,24 +470,6 @@ impl PlanGraph {
         }
         most.into_iter().max().or(Some(0))
     }
-}
-
-/// Whether a path in a graph with at most one edge to each node, given by its source, returns to its beginning.
-fn has_cycle(before: &[Option<usize>]) -> bool {
-    // The walk, counted from one, in which each node was first visited.
-    let mut walks = vec![0; before.len()];
-    for walk in 1..=before.len() {
-        let mut current = walk - 1;
-        while walks[current] == 0 {
-            walks[current] = walk;
-            match before[current] {
-                Some(next) if walks[next] == walk => return true,
-                Some(next) => current = next,
-                None => break,
-            }
-        }
-    }
-    false
 }
 
 /// Lower bounds of the lengths of sentences, without separators.

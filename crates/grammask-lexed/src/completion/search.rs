@@ -16,6 +16,7 @@
 //! the bounds that these did not raise.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use rustc_hash::FxHashMap;
 
@@ -31,7 +32,8 @@ use crate::parser::stacks::{ParseState, TerminalParser};
 use crate::prepared::PreparedGrammar;
 use crate::recognizer::Run;
 use grammask_diagnostics::{Deadline, LimitExceeded};
-use grammask_engine::{CompletionStep, SetId, ShortestCompletion};
+use grammask_engine::{CompletionStep, Reach, SetId, ShortestCompletion, TokenGrowths};
+use grammask_vocabulary::Vocabulary;
 
 /// The maximum number of runs that a search with weak bounds expands. Those with large Earley sets count several times.
 const MAX_WEAKLY_BOUNDED_RUNS: usize = 1 << 12;
@@ -134,8 +136,8 @@ impl ShortestCompletions {
         Ok(completion)
     }
 
-    /// An upper bound of the lengths of the shortest completions of all states that at most `bytes` bytes reach from
-    /// these runs; `None` if it is not known.
+    /// An upper bound of the lengths of the shortest completions of all states within reach of these runs; `None` if it
+    /// is not known.
     ///
     /// # Errors
     /// When a limit is exceeded.
@@ -143,24 +145,45 @@ impl ShortestCompletions {
         &mut self,
         sources: &mut SearchSources<'_>,
         runs: &[Run],
-        bytes: usize,
+        reach: Reach,
     ) -> Result<Option<u32>, LimitExceeded> {
-        let upper_bounds = match &mut self.upper_bounds {
-            Some(upper_bounds) => upper_bounds,
-            None => {
-                let lexemes = self.bounds.lexemes();
-                let bounds = UpperBounds::new(sources.prepared, sources.lexer, &self.bytes, lexemes)?;
-                self.upper_bounds.insert(bounds)
-            }
-        };
-        let Some(upper_bounds) = upper_bounds else { return Ok(None) };
+        let Some(upper_bounds) = self.upper_bounds(sources)? else { return Ok(None) };
         // Every state within reach has a run that was read from one of these.
         let mut longest = Some(0);
         for &run in runs {
-            let bound = upper_bounds.after(sources.prepared, sources.parser, run, bytes);
+            let bound = upper_bounds.after(sources.prepared, sources.lexer, sources.parser, run, reach);
             longest = longest.zip(bound).map(|(longest, bound): (u32, u32)| longest.max(bound));
         }
         Ok(longest)
+    }
+
+    /// How much each token adds to these bounds within reach of a token; `None` if it is not known.
+    ///
+    /// # Errors
+    /// When a limit is exceeded.
+    pub(crate) fn token_growths(
+        &mut self,
+        sources: &mut SearchSources<'_>,
+        vocabulary: &Vocabulary,
+    ) -> Result<Option<Arc<TokenGrowths>>, LimitExceeded> {
+        match self.upper_bounds(sources)? {
+            Some(bounds) => {
+                bounds.token_growths(sources.prepared, sources.lexer, vocabulary, sources.deadline)
+            }
+            None => Ok(None),
+        }
+    }
+
+    fn upper_bounds(
+        &mut self,
+        sources: &mut SearchSources<'_>,
+    ) -> Result<Option<&mut UpperBounds>, LimitExceeded> {
+        if self.upper_bounds.is_none() {
+            let lexemes = self.bounds.lexemes();
+            let bounds = UpperBounds::new(sources.prepared, sources.lexer, &self.bytes, lexemes)?;
+            self.upper_bounds = Some(bounds);
+        }
+        Ok(self.upper_bounds.as_mut().and_then(Option::as_mut))
     }
 
     /// The length of the shortest completion of some runs; `None` if it is longer than `maximum`, which is less than

@@ -32,7 +32,8 @@ pub(crate) struct SeparableLengths {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct ColumnCosts {
     columns_per_step: u32,
-    bytes_per_step: u32,
+    /// The bytes of a step.
+    pub(crate) bytes_per_step: u32,
     /// The bytes of the columns after the last step, at most.
     pub(crate) remainder: u32,
     /// The bytes of one column.

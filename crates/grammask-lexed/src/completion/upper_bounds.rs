@@ -1,4 +1,4 @@
-//! Upper bounds of the shortest completions of all states that a number of bytes can reach.
+//! Upper bounds of the shortest completions of all states that a number of bytes, or a token, can reach.
 //!
 //! The plan of [`viable_completion`] completes every stack of the parser. A terminal costs the longest of the shortest
 //! lexemes with which it can be written after a separable lexeme. A text replaces the upper part of a stack. The plan
@@ -9,6 +9,8 @@
 //! to its column. The plan has a constant number of newlines in each block. The columns of blocks that the text began
 //! were written in the text, so their sum is bounded by its length.
 
+use std::sync::Arc;
+
 use rustc_hash::FxHashSet;
 
 use crate::analysis::viable_completion::{self, TerminalPair};
@@ -16,13 +18,16 @@ use crate::completion::UNREACHABLE;
 use crate::completion::lexeme_costs::LexemeCosts;
 use crate::completion::plan_costs::{PlanCost, PlanCosts, PlanGrowth};
 use crate::completion::separable_lexemes::{ColumnCosts, SeparableLengths};
+use crate::completion::token_growth::{self, TokenColumns};
 use crate::lexer::lexer_automaton::{GuardsId, LexModeId, Lexer};
 use crate::masks::spanner_table::LexemeColumn;
 use crate::parser::lr_automaton::LrItem;
 use crate::parser::stacks::TerminalParser;
 use crate::prepared::PreparedGrammar;
 use crate::recognizer::Run;
-use grammask_diagnostics::LimitExceeded;
+use grammask_diagnostics::{Deadline, LimitExceeded};
+use grammask_engine::{Reach, TokenGrowths};
+use grammask_vocabulary::Vocabulary;
 
 /// Upper bounds of completions.
 #[derive(Debug)]
@@ -32,6 +37,8 @@ pub(crate) struct UpperBounds {
     plan: PlanCosts,
     growth: PlanGrowth,
     columns: ColumnCosts,
+    /// How much completions grow with each token; `None` until it is asked for, `Some(None)` if it is not known.
+    token_growths: Option<Option<Arc<TokenGrowths>>>,
 }
 
 impl UpperBounds {
@@ -74,36 +81,82 @@ impl UpperBounds {
         let Some(plan) = PlanCosts::new(table, &plan) else { return Ok(None) };
         let growth = plan.growth(grammar, table, lexemes);
         let SeparableLengths { open_lexeme, columns, .. } = lengths;
-        Ok(growth.map(|growth| Self { open_lexeme, plan, growth, columns }))
+        Ok(growth.map(|growth| Self { open_lexeme, plan, growth, columns, token_growths: None }))
     }
 
-    /// An upper bound of the length of the shortest completions of all runs that at most `bytes` bytes reach from a run.
+    /// An upper bound of the length of the shortest completions of all runs within reach of a run.
     pub(crate) fn after(
         &mut self,
         prepared: &PreparedGrammar,
+        lexer: &Lexer,
         parser: &TerminalParser,
         run: Run,
-        bytes: usize,
+        reach: Reach,
     ) -> Option<u32> {
         let table = prepared.table()?;
-        let Self { growth, columns, open_lexeme, .. } = *self;
-        // The open blocks, and a newline that was begun before the bytes.
+        let Self { growth, columns, open_lexeme, .. } = self;
+        let newlines = growth.newlines_of_open_blocks();
+        // The open blocks, and a newline that was begun before the text.
         let begun = Some(run.column).filter(|&column| column != LexemeColumn::NO_BREAK);
         let open = parser.block_columns(run.parse.layout).iter().copied().chain(begun);
         let steps: u64 = open.map(|column| columns.steps(column)).sum();
-        // The newlines of a block, and the open lexeme.
-        let newlines = u64::from(growth.newlines) + 1;
-        let per_byte = u64::from(growth.per_byte).max(newlines.saturating_mul(columns.steps_per_byte()));
-        let bound = u64::from(self.plan.above(table, parser, run.parse.stack))
+        // The columns that the text writes, and the growth by its lexemes.
+        let (written, growth) = match reach {
+            Reach::Bytes(bytes) => {
+                let written = newlines.saturating_mul(columns.steps_per_byte()).saturating_mul(bytes as u64);
+                let by_bytes = u64::from(growth.per_byte).saturating_mul(bytes as u64);
+                (written, by_bytes.saturating_sub(written).saturating_add(u64::from(growth.once)))
+            }
+            // The columns of a newline that was begun before the token may complete a step.
+            Reach::Token => {
+                let by_lexeme = growth.by_lexeme.as_ref()?;
+                let step = newlines.saturating_mul(u64::from(columns.bytes_per_step));
+                (
+                    step,
+                    u64::from(by_lexeme.once) + u64::from(by_lexeme.weight_of_open(lexer, run.configuration)),
+                )
+            }
+        };
+        // The plan completes one symbol above the stack or its lower part, or all symbols that the text adds first.
+        let above = self.plan.above(table, parser, run.parse.stack);
+        let bound = u64::from(above.symbol)
+            .max(growth.saturating_add(u64::from(above.nonterminal)))
+            .saturating_add(written)
             .saturating_add(newlines.saturating_mul(steps))
-            .saturating_add(per_byte.saturating_mul(bytes as u64))
-            .saturating_add(u64::from(growth.once) + u64::from(open_lexeme));
+            .saturating_add(u64::from(*open_lexeme));
         u32::try_from(bound).ok().filter(|&bound| bound < UNREACHABLE)
+    }
+
+    /// How much each token adds to the bound within reach of a token; `None` if there is no bound.
+    ///
+    /// # Errors
+    /// When a limit is exceeded.
+    pub(crate) fn token_growths(
+        &mut self,
+        prepared: &PreparedGrammar,
+        lexer: &mut Lexer,
+        vocabulary: &Vocabulary,
+        deadline: &Deadline,
+    ) -> Result<Option<Arc<TokenGrowths>>, LimitExceeded> {
+        if let Some(known) = &self.token_growths {
+            return Ok(known.clone());
+        }
+        let PlanGrowth { by_lexeme, .. } = &self.growth;
+        let growths = match by_lexeme {
+            Some(by_lexeme) => {
+                let newlines = self.growth.newlines_of_open_blocks();
+                let columns = TokenColumns { costs: self.columns, newlines };
+                Some(token_growth::token_growths(prepared, lexer, by_lexeme, columns, vocabulary, deadline)?)
+            }
+            None => None,
+        };
+        Ok(self.token_growths.insert(growths.map(Arc::new)).clone())
     }
 
     /// Memory in bytes, estimated.
     pub(crate) fn memory_bytes(&self) -> usize {
-        self.plan.memory_bytes()
+        let growths = self.token_growths.iter().flatten().map(|growths| growths.memory_bytes());
+        self.plan.memory_bytes() + growths.sum::<usize>()
     }
 }
 

@@ -134,6 +134,17 @@ impl ColumnUnits {
         Ok(units)
     }
 
+    /// The maximum number of columns of a character that ends with a byte.
+    pub(crate) fn max_columns(&self, byte: u8, tab_length: u32) -> u32 {
+        let effects = self.cells.iter().skip(usize::from(byte)).step_by(256).map(|&(_, effect)| effect);
+        let columns = effects.map(|effect| match effect {
+            ColumnEffect::Space => 1,
+            ColumnEffect::Tab => tab_length,
+            ColumnEffect::LineBreak | ColumnEffect::None => 0,
+        });
+        columns.max().unwrap_or(0)
+    }
+
     /// The state after a byte, and the effect of the character that it ends.
     #[inline]
     pub(crate) fn step(&self, state: UnitState, byte: u8) -> (UnitState, ColumnEffect) {

@@ -348,6 +348,23 @@ impl TerminalParser {
         }
     }
 
+    /// Whether there is a stack for the union of any two: with the Earley recogniser.
+    pub(crate) fn has_unions(&self) -> bool {
+        self.recognizer.is_some()
+    }
+
+    /// The Earley set that accepts what one of two accepts; the first one with LALR(1) tables.
+    pub(crate) fn union(&mut self, left: StackId, right: StackId) -> StackId {
+        let Some(recognizer) = &self.recognizer else { return left };
+        match recognizer.union(SetId::new(left.index()), SetId::new(right.index())) {
+            Ok(union) => StackId::new(union.index()),
+            Err(limit) => {
+                self.failure = Some(limit);
+                left
+            }
+        }
+    }
+
     /// The fewest terminals that complete an Earley set, of those of a vocabulary of their encodings; `None` if none do,
     /// or with LALR(1) tables.
     pub(crate) fn fewest_terminals(&mut self, set: StackId, vocabulary: &Vocabulary) -> Option<u32> {

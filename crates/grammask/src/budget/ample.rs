@@ -2,16 +2,21 @@
 //!
 //! A completion has at most as many tokens as steps, and an end token. So a budget is ample while the engine's bound of
 //! the completions within reach is smaller. A number of tokens has at most as many bytes as the same number of longest
-//! tokens. Where even one longest token has too many bytes for the bound, the longest tokens are read one by one.
+//! tokens. Where even one longest token has too many bytes for the bound, a bound for the next token alone decides: with
+//! the growth by each token where the engine knows it, and by its length otherwise. The tokens of too large a growth or
+//! length, which are few, are read one by one.
 
 use std::sync::OnceLock;
 
 use grammask_diagnostics::{Deadline, LimitExceeded};
-use grammask_engine::{SetId, TokenEvent};
+use grammask_engine::{Reach, SetId, TokenEvent};
 use grammask_vocabulary::{TokenId, Vocabulary};
 
 use super::TokensLeft;
 use crate::GrammarCache;
+
+/// Maximum number of tokens by which a completion may grow too much that are looked up in a mask.
+const MAX_GROWN_TOKENS: usize = 4096;
 
 /// Facts about a vocabulary and a grammar, computed when they are first needed.
 #[derive(Debug, Default)]
@@ -51,8 +56,8 @@ impl GrammarCache {
         }
         // After at most `count` tokens the completion has at most `longest` steps, and the budget is `tokens - count`.
         let is_ample_for = |count: u32| -> Result<bool, LimitExceeded> {
-            let bytes = self.longest_token().saturating_mul(count);
-            Ok(self.needed_after(set, count, bytes, deadline)?.is_some_and(|needed| needed <= tokens))
+            let reach = Reach::Bytes(self.longest_token().saturating_mul(count) as usize);
+            Ok(self.needed_after(set, count, reach, deadline)?.is_some_and(|needed| needed <= tokens))
         };
         let (mut count, mut next) = (0, 1);
         while next < tokens && is_ample_for(next)? {
@@ -64,13 +69,30 @@ impl GrammarCache {
         Ok(TokensLeft::new(tokens, tokens - count.max(1) + 1))
     }
 
-    /// Whether the text can be finished within a budget of `tokens` after each legal token. The engine's bound decides
-    /// about short tokens; the longest ones, which are few, are read.
+    /// Whether the text can be finished within a budget of `tokens` after each legal token. The engine's bounds decide
+    /// about all tokens but the longest ones, or those by which a completion grows most; these are few, and read.
     fn is_ample_for_next(&self, set: SetId, tokens: u32, deadline: &Deadline) -> Result<bool, LimitExceeded> {
+        let Some(left) = tokens.checked_sub(1) else { return Ok(false) };
+        if let Some(growths) = self.engine().token_growths(self.vocabulary(), deadline)?
+            && let Some(needed) = self.needed_after(set, 1, Reach::Token, deadline)?
+            && let Some(growth) = tokens.checked_sub(needed)
+        {
+            let beyond = growths.beyond(growth);
+            if beyond.is_empty() {
+                return Ok(true);
+            }
+            if beyond.len() <= MAX_GROWN_TOKENS {
+                // The mask is needed anyway, and contains few of them.
+                let Ok(mask) = self.mask(set) else { return Ok(false) };
+                let legal = beyond.iter().map(|growth| growth.token).filter(|&token| mask.contains(token));
+                return self.fit_after(set, legal, left, deadline);
+            }
+        }
         let (mut length, mut too_long) = (0, self.longest_token());
         while length + 1 < too_long {
             let middle = u32::midpoint(length, too_long);
-            match self.needed_after(set, 1, middle, deadline)?.is_some_and(|needed| needed <= tokens) {
+            let needed = self.needed_after(set, 1, Reach::Bytes(middle as usize), deadline)?;
+            match needed.is_some_and(|needed| needed <= tokens) {
                 true => length = middle,
                 false => too_long = middle,
             }
@@ -82,32 +104,51 @@ impl GrammarCache {
         if length == 0 || long > Vocabulary::LONGEST_TEXTS {
             return Ok(false);
         }
-        for &token in &longest[..long] {
-            let text = vocabulary.token(token);
-            let event = TokenEvent { id: token, has_text: text.is_some() };
-            let is_ample = match self.engine().read_token(set, event, text, deadline) {
-                Ok(Some(next)) => self.fits(next, tokens - 1, deadline)?,
-                Ok(None) => true,
-                Err(limit) if limit.is_set_items() => false,
-                Err(limit) => return Err(limit),
-            };
-            if !is_ample {
-                return Ok(false);
-            }
-        }
-        Ok(true)
+        self.fit_after(set, longest[..long].iter().copied(), left, deadline)
     }
 
-    /// A sufficient budget for the text after `count` tokens of `bytes` bytes in total, with these; `None` if none is known.
+    /// Whether the text can be finished with `left` tokens after each of some tokens that is legal.
+    fn fit_after(
+        &self,
+        set: SetId,
+        mut tokens: impl Iterator<Item = TokenId>,
+        left: u32,
+        deadline: &Deadline,
+    ) -> Result<bool, LimitExceeded> {
+        let fits = |token| -> Result<bool, LimitExceeded> {
+            let text = self.vocabulary().token(token);
+            let event = TokenEvent { id: token, has_text: text.is_some() };
+            match self.engine().read_token(set, event, text, deadline) {
+                Ok(Some(next)) => self.fits_by_bound(next, left, deadline),
+                Ok(None) => Ok(true),
+                Err(limit) if limit.is_set_items() => Ok(false),
+                Err(limit) => Err(limit),
+            }
+        };
+        tokens.try_fold(true, |all, token| Ok(all && fits(token)?))
+    }
+
+    /// Whether the text of a state to which a token led can be finished with `tokens` tokens. Where the engine's bound
+    /// decides, that takes no search.
+    pub(super) fn fits_by_bound(
+        &self,
+        set: SetId,
+        tokens: u32,
+        deadline: &Deadline,
+    ) -> Result<bool, LimitExceeded> {
+        let needed = self.needed_after(set, 0, Reach::Token, deadline)?;
+        Ok(needed.is_some_and(|needed| needed <= tokens) || self.fits(set, tokens, deadline)?)
+    }
+
+    /// A sufficient budget for the text after `count` tokens within reach, with these; `None` if none is known.
     fn needed_after(
         &self,
         set: SetId,
         count: u32,
-        bytes: u32,
+        reach: Reach,
         deadline: &Deadline,
     ) -> Result<Option<u32>, LimitExceeded> {
-        let engine = self.engine();
-        let longest = engine.longest_completion_after(set, bytes as usize, self.vocabulary(), deadline)?;
+        let longest = self.engine().longest_completion_after(set, reach, self.vocabulary(), deadline)?;
         Ok(longest.and_then(|longest| longest.checked_add(count + self.end_cost())))
     }
 }

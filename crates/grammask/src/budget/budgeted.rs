@@ -192,7 +192,7 @@ impl GrammarCache {
             return Ok(Some(TokensLeft::new(tokens, 0)));
         }
         let deadline = self.deadline();
-        let left = self.fits(set, tokens, &deadline).and_then(|fits| {
+        let left = self.fits_by_bound(set, tokens, &deadline).and_then(|fits| {
             if fits { self.tokens_left(set, tokens, &deadline).map(Some) } else { Ok(None) }
         });
         left.map_err(|limit| self.limit_error(limit))

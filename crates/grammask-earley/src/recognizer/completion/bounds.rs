@@ -1,4 +1,4 @@
-//! Bounds of the lengths of shortest completions: over all sets, and over the sets that some bytes reach.
+//! Bounds of the lengths of shortest completions: over all sets, and over the sets within reach.
 //!
 //! A text inside a production is inside one of its symbols; to complete it, complete that symbol, then read the symbols
 //! after it. So the lengths are bounded by the longest paths of a graph with an edge from each nonterminal to each
@@ -21,6 +21,7 @@ use crate::lowering::{NormalForm, RightHandSide, Symbol};
 use grammask_automata::StateId;
 use grammask_collections::graph::{AdjacencyList, components_of};
 use grammask_diagnostics::LimitExceeded;
+use grammask_engine::Reach;
 use grammask_grammar::{NonterminalId, PartId, TerminalId};
 
 use super::super::embedded::EmbeddedState;
@@ -48,8 +49,8 @@ pub(super) struct CompletionBounds {
 /// The maximum length of the completions of items that descend from one item, more than the completion of that item.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct GrowthBound {
-    pub(super) per_byte: u32,
-    pub(super) once: Length,
+    per_byte: u32,
+    once: Length,
 }
 
 /// An edge from a component of the left-corner relation to a symbol of one of its productions.
@@ -85,6 +86,13 @@ struct NestingGraph {
     slacks: Vec<Length>,
 }
 
+impl GrowthBound {
+    /// The growth by some bytes.
+    pub(super) fn by(self, bytes: usize) -> Length {
+        Length::new(bytes as u64).times(self.per_byte).plus(self.once)
+    }
+}
+
 impl CompletionBounds {
     /// A bound over all sets.
     pub(super) fn longest(self) -> Length {
@@ -98,21 +106,20 @@ impl CompletionBounds {
 }
 
 impl Completions {
-    /// The bounds, computed by the first call. With embedded grammars, whose bounds may depend on the number of bytes,
-    /// the second one is for sets that `bytes` bytes reach, and neither covers texts of embedded grammars that began
-    /// before these bytes.
+    /// The bounds, computed by the first call. With embedded grammars, whose bounds may depend on the reach, the second
+    /// one is for sets within `reach`, and neither covers texts of embedded grammars that began before it.
     pub(super) fn bounds(
         &mut self,
-        bytes: Option<usize>,
+        reach: Option<Reach>,
         parts: &mut Parts<'_>,
     ) -> Result<CompletionBounds, LimitExceeded> {
-        let bytes = bytes.filter(|_| !parts.embedded.is_empty());
-        if let Some(&bounds) = self.bounds.get(&bytes) {
+        let reach = reach.filter(|_| !parts.embedded.is_empty());
+        if let Some(&bounds) = self.bounds.get(&reach) {
             return Ok(bounds);
         }
         let bounds = match parts.form.start {
             Some(dot) => {
-                let graph = self.nesting_graph(bytes, parts)?;
+                let graph = self.nesting_graph(reach, parts)?;
                 let start = Symbol::Nonterminal(parts.form.production_of(dot).lhs);
                 let inside = graph.longest_path(graph.node(parts.left_corners, start));
                 let longest = self.texts.of(start).length.max(inside);
@@ -122,17 +129,17 @@ impl Completions {
             }
             None => CompletionBounds { longest: Length::ZERO, growth: None },
         };
-        self.bounds.insert(bytes, bounds);
+        self.bounds.insert(reach, bounds);
         Ok(bounds)
     }
 
     /// The graph of the grammar. Linear in the grammar, and in the terms or the states of the terminals.
     fn nesting_graph(
         &mut self,
-        bytes: Option<usize>,
+        reach: Option<Reach>,
         parts: &mut Parts<'_>,
     ) -> Result<NestingGraph, LimitExceeded> {
-        let longest_in_terminals = self.longest_in_terminals(bytes, parts)?;
+        let longest_in_terminals = self.longest_in_terminals(reach, parts)?;
         let Parts { form, left_corners, .. } = parts;
         let terminals = longest_in_terminals.len();
         let components = left_corners.component_count();
@@ -266,7 +273,7 @@ impl Completions {
     /// For each terminal the longest of the shortest completions inside it.
     fn longest_in_terminals(
         &mut self,
-        bytes: Option<usize>,
+        reach: Option<Reach>,
         parts: &mut Parts<'_>,
     ) -> Result<Vec<Length>, LimitExceeded> {
         // A token terminal has no inside. The initial states of values follow those of the terminals.
@@ -276,8 +283,8 @@ impl Completions {
             let state = parts.state_of(start).and_then(|state| parts.embedded.get(state));
             let Some(EmbeddedState { grammar, set }) = state else { continue };
             let (engine, vocabulary) = (parts.embedded.engine(grammar), parts.vocabulary);
-            *longest = length_of(match bytes {
-                Some(bytes) => engine.longest_completion_after(set, bytes, vocabulary, parts.deadline)?,
+            *longest = length_of(match reach {
+                Some(reach) => engine.longest_completion_after(set, reach, vocabulary, parts.deadline)?,
                 None => engine.longest_shortest_completion(vocabulary)?,
             });
         }

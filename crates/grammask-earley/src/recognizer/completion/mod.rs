@@ -18,7 +18,7 @@
 //! | `with_values` | completions in grammars with values that a text must not repeat |
 //! | `bound_texts` | how many tokens are inside texts that are bound to names |
 //! | `escapes` | how much longer a value may be that differs from remembered ones |
-//! | `bounds` | bounds of the lengths over all sets, and over the sets that some bytes reach |
+//! | `bounds` | bounds of the lengths over all sets, and over the sets within reach |
 
 mod bound_texts;
 mod bounds;
@@ -30,13 +30,16 @@ mod symbols;
 mod with_values;
 
 use std::collections::hash_map::Entry;
+use std::sync::Arc;
 
 use rustc_hash::FxHashMap;
 
 use crate::lowering::NormalForm;
 use grammask_automata::{Automata, ByteSet, ShortestWords};
 use grammask_diagnostics::{Deadline, LimitExceeded};
-use grammask_engine::{CompletionStep, SetId, ShortestCompletion, TokenMatch};
+use grammask_engine::{
+    CompletionStep, Reach, SetId, ShortestCompletion, TokenGrowth, TokenGrowths, TokenMatch,
+};
 use grammask_grammar::Terminal;
 use grammask_vocabulary::{TokenId, Vocabulary};
 
@@ -50,7 +53,7 @@ use super::stepping::{Stepper, TokenLimitedState};
 use super::token_ends::spelled_bytes;
 use super::{Builder, Recognizer};
 
-use bounds::{CompletionBounds, GrowthBound};
+use bounds::CompletionBounds;
 use continuations::ContinuationLengths;
 use dots::{DotMemo, DotReader};
 use shortest::{FirstStep, Length, Shortest};
@@ -63,7 +66,11 @@ pub(super) use with_values::{CompletionContext, ValueCompletions};
 
 /// The memo tables of shortest completions.
 #[derive(Debug, Default)]
-pub(super) struct CompletionTables(FxHashMap<CountedTexts, Box<Completions>>);
+pub(super) struct CompletionTables {
+    by_texts: FxHashMap<CountedTexts, Box<Completions>>,
+    /// Growths by tokens; `None` until they are asked for, `Some(None)` if they are not known.
+    growths: Option<Option<Arc<TokenGrowths>>>,
+}
 
 /// The texts that completions consist of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -91,8 +98,8 @@ struct Completions {
     /// For each core, by number of continuation, the completions of the items with it up to the continuation.
     cores: FxHashMap<CoreId, Box<[CoreCompletion]>>,
     core_entries: usize,
-    /// By the number of bytes of which the bounds depend; `None` for bounds over all sets.
-    bounds: FxHashMap<Option<usize>, CompletionBounds>,
+    /// By the reach on which the bounds depend; `None` for bounds over all sets.
+    bounds: FxHashMap<Option<Reach>, CompletionBounds>,
     /// See [`Builder::counted_terminals_can_end`]; `None` before the first call.
     counted_can_end: Option<bool>,
 }
@@ -227,7 +234,7 @@ impl Recognizer {
     pub(super) fn compute_longest_completion_after(
         &self,
         set: SetId,
-        bytes: usize,
+        reach: Reach,
         vocabulary: &Vocabulary,
         deadline: &Deadline,
     ) -> Result<Option<u32>, LimitExceeded> {
@@ -238,6 +245,7 @@ impl Recognizer {
         }
         let mut max_length = None;
         if self.has_values() {
+            let Reach::Bytes(bytes) = reach else { return Ok(None) };
             if self.names_tokens || !builder.lengthens_values(context, bytes)? {
                 return Ok(None);
             }
@@ -245,23 +253,55 @@ impl Recognizer {
         }
         let lengths = ValueLengths::Lengthened(builder.added_value_length(context)?);
         let (longest, growth) = builder.with_completions(context, lengths, |completions, parts| {
-            let bounds = completions.bounds(Some(bytes), parts)?;
+            let bounds = completions.bounds(Some(reach), parts)?;
             Ok((bounds.longest(), bounds.growth()))
         })?;
+        // Growths of tokens are those inside embedded grammars.
+        let growth = match reach {
+            Reach::Bytes(bytes) => growth.map(|growth| growth.by(bytes.max(1))),
+            Reach::Token => None,
+        };
         let has_embedded = !builder.stepper.embedded.is_empty();
         let mut bound = longest;
         if growth.is_some() || has_embedded {
-            let own = builder.longest_of_set(context, set, 0)?;
-            if let Some(GrowthBound { per_byte, once }) = growth {
-                let growth = Length::new(bytes.max(1) as u64).times(per_byte).plus(once);
+            let own = match has_embedded && !self.has_values() {
+                true => builder.longest_within_reach(context, set, reach)?,
+                false => builder.longest_of_set(context, set, 0)?,
+            };
+            if let Some(growth) = growth {
                 bound = longest.min(own.plus(growth));
             }
             if has_embedded {
-                let inside = builder.longest_inside_embedded(context, set, bytes)?;
-                bound = bound.max(own).max(inside);
+                bound = bound.max(own);
+            }
+            if has_embedded && self.has_values() {
+                bound = bound.max(builder.longest_inside_embedded(context, set, reach)?);
             }
         }
         Ok(bound.finite().filter(|&bound| max_length.is_none_or(|max| bound as usize <= max)))
+    }
+
+    /// As [`Engine::token_growths`](grammask_engine::Engine::token_growths): the maximum over the embedded grammars.
+    pub(super) fn compute_token_growths(
+        &self,
+        vocabulary: &Vocabulary,
+        deadline: &Deadline,
+    ) -> Result<Option<Arc<TokenGrowths>>, LimitExceeded> {
+        let mut builder = self.lock();
+        if let Some(known) = &builder.completions.growths {
+            return Ok(known.clone());
+        }
+        let engines = builder.stepper.embedded.engines();
+        let mut growths: Option<Vec<TokenGrowth>> = Some(Vec::new());
+        for engine in engines {
+            let inside = engine.token_growths(vocabulary, deadline)?;
+            growths = growths.zip(inside).map(|(mut growths, inside)| {
+                growths.extend_from_slice(inside.positive());
+                growths
+            });
+        }
+        let growths = growths.map(|growths| Arc::new(TokenGrowths::new(growths)));
+        Ok(builder.completions.growths.insert(growths).clone())
     }
 }
 
@@ -275,7 +315,13 @@ impl Builder {
         compute: impl FnOnce(&mut Completions, &mut Parts<'_>) -> Result<T, LimitExceeded>,
     ) -> Result<T, LimitExceeded> {
         let CompletionContext { recognizer, vocabulary, deadline, .. } = context;
-        let Self { stepper, continuations, completions: CompletionTables(tables), set_parts, .. } = self;
+        let Self {
+            stepper,
+            continuations,
+            completions: CompletionTables { by_texts: tables, .. },
+            set_parts,
+            ..
+        } = self;
         let Stepper { automata, embedded, predictor, limited, .. } = stepper;
         let (left_corners, starts) = predictor.parts();
         let counted = match lengths {
@@ -316,7 +362,7 @@ impl Builder {
         if !recognizer.counts_tokens {
             return Ok(true);
         }
-        let CompletionTables(tables) = &self.completions;
+        let tables = &self.completions.by_texts;
         if let Some(known) =
             tables.get(&CountedTexts::SHORTEST).and_then(|completions| completions.counted_can_end)
         {
@@ -360,7 +406,7 @@ impl Builder {
         context: CompletionContext<'_>,
         set: SetId,
     ) -> Result<Shortest, LimitExceeded> {
-        let CompletionTables(tables) = &self.completions;
+        let tables = &self.completions.by_texts;
         let is_pending = !tables.contains_key(&CountedTexts::SHORTEST)
             && self.stepper.embedded.engines().iter().any(|engine| engine.is_pending());
         if is_pending {
@@ -451,13 +497,46 @@ impl Builder {
         })
     }
 
-    /// The maximum length of the completions of the set's items inside embedded grammars, over all states of these that
-    /// `bytes` bytes reach.
+    /// The maximum length of the completions of a set's items, in a grammar without values: of those inside embedded
+    /// grammars over all states of these within reach. Their own completions, which take a search, are not needed.
+    fn longest_within_reach(
+        &mut self,
+        context: CompletionContext<'_>,
+        set: SetId,
+        reach: Reach,
+    ) -> Result<Length, LimitExceeded> {
+        let items = self.items(context.recognizer.set(set));
+        self.with_completions(context, ValueLengths::Shortest, |completions, parts| {
+            let mut longest = Length::ZERO;
+            for item in items {
+                let state = parts.state_of(item.state).and_then(|state| parts.embedded.get(state));
+                let inside = match state {
+                    Some(EmbeddedState { grammar, set }) => {
+                        let engine = parts.embedded.engine(grammar);
+                        let inside =
+                            engine.longest_completion_after(set, reach, parts.vocabulary, parts.deadline)?;
+                        let Completions { texts, dots, .. } = completions;
+                        let mut dots = DotReader { form: parts.form, texts, memo: dots };
+                        length_of(inside).plus(dots.get(item.dot).after_symbol)
+                    }
+                    None => completions.item(item, parts)?.longest,
+                };
+                let Completions { continuations, texts, dots, .. } = completions;
+                let dots = DotReader { form: parts.form, texts, memo: dots };
+                let rest = continuations.get(item.continuation, parts.continuations, dots, parts.deadline)?;
+                longest = longest.max(inside.plus(rest.shortest)).max(rest.longest);
+            }
+            Ok(longest)
+        })
+    }
+
+    /// The maximum length of the completions of the set's items inside embedded grammars, over all states of these
+    /// within reach.
     fn longest_inside_embedded(
         &mut self,
         context: CompletionContext<'_>,
         set: SetId,
-        bytes: usize,
+        reach: Reach,
     ) -> Result<Length, LimitExceeded> {
         let items = self.items(context.recognizer.set(set));
         let lengths = ValueLengths::Lengthened(self.added_value_length(context)?);
@@ -468,7 +547,7 @@ impl Builder {
                 let state = parts.state_of(item.state).and_then(|state| parts.embedded.get(state));
                 let Some(EmbeddedState { grammar, set }) = state else { continue };
                 let engine = parts.embedded.engine(grammar);
-                let inside = engine.longest_completion_after(set, bytes, parts.vocabulary, parts.deadline)?;
+                let inside = engine.longest_completion_after(set, reach, parts.vocabulary, parts.deadline)?;
                 let mut dots = DotReader { form: parts.form, texts, memo: dots };
                 let after = dots.get(item.dot).after_symbol;
                 let rest = continuations.get(item.continuation, parts.continuations, dots, parts.deadline)?;
@@ -482,7 +561,8 @@ impl Builder {
 impl CompletionTables {
     /// Estimated memory in bytes.
     pub(super) fn memory_bytes(&self) -> usize {
-        self.0.values().map(|completions| completions.memory_bytes()).sum()
+        let growths = self.growths.iter().flatten().map(|growths| growths.memory_bytes());
+        self.by_texts.values().map(|completions| completions.memory_bytes()).chain(growths).sum()
     }
 }
 
