@@ -13,11 +13,16 @@ Validators = Mapping[tuple[str, ...], Callable[[str], bool]]
 """Whether the content of a block is valid, by the names of its language."""
 
 _CONTAINER = r"(?:[ \t>*+-]|[0-9]{1,9}[.)])*"
-_NOT_TEXT = re.compile(
-    rf"{_CONTAINER}(?:`{{3,}}[^`]*\Z|~~~|<(?:\?|!(?!--)|(?:script|pre|style|textarea)(?:[ \t>]|\Z)))",
-    re.IGNORECASE,
-)
-_COMMENT = re.compile(rf"{_CONTAINER}<!--")
+_NOT_TEXT = re.compile(rf"{_CONTAINER}(?:`{{3,}}[^`]*\Z|~~~)")
+_RAW_ELEMENTS = "script|pre|style|textarea"
+_RAW_HTML = [
+    # The first line, its beginning in all readers, and the end.
+    (rf"<(?:{_RAW_ELEMENTS})(?:[ \t>]|\Z)", rf"</(?:{_RAW_ELEMENTS})>"),
+    ("<!--", "-->"),
+    (r"<\?", r"\?>"),
+    ("<![A-Za-z]", ">"),
+    (r"<!\[CDATA\[", r"\]\]>"),
+]
 _HTML = re.compile(rf"{_CONTAINER}</?[A-Za-z]")
 
 
@@ -32,7 +37,8 @@ def is_answer(
 ) -> bool:
     """Whether a text of printable characters and line feeds is an answer."""
     lines = text.split("\n")
-    is_in_html = is_in_comment = False
+    is_in_html = False
+    open_kinds: set[str] = set()
     while lines:
         line = lines.pop(0)
         opening = re.fullmatch(r"((?:> )*)( *)(```+|~~~+)(.*)", line)
@@ -44,7 +50,7 @@ def is_answer(
             and len(opening[2]) <= max_indent
             and opening[3] in fences
         ):
-            if is_in_html or is_in_comment:
+            if is_in_html or open_kinds:
                 return False
             prefix = opening[1] + opening[2]
             block = _content(lines, prefix, opening[3])
@@ -59,14 +65,34 @@ def is_answer(
                     return False
             elif not is_other_free or set(first) & set("&\\`"):
                 return False
+        elif not is_in_html and not open_kinds and (after := _after_raw_html(line, lines)) is not None:
+            lines = after
         elif _NOT_TEXT.match(line):
             return False
         else:
-            comment = _COMMENT.match(line)
-            rest = line if comment is None else line[comment.end() :]
-            is_in_comment = (is_in_comment or comment is not None) and "-->" not in rest
+            for begin, end in _RAW_HTML:
+                found_begin = re.match(_CONTAINER + begin, line, re.IGNORECASE)
+                rest = line if found_begin is None else line[found_begin.end() :]
+                if end == ">" and found_begin is None:
+                    rest = rest.lstrip(" \t>")  # These may be markers of quotations.
+                if found_begin is not None:
+                    open_kinds.add(end)
+                if re.search(end, rest, re.IGNORECASE):
+                    open_kinds.discard(end)
             is_in_html = bool(line.strip(" \t")) and (is_in_html or _HTML.match(line) is not None)
     return True
+
+
+def _after_raw_html(line: str, lines: list[str]) -> list[str] | None:
+    """Returns the lines after a block of raw HTML that begins with the line, where all readers find it; or None."""
+    for begin, end in _RAW_HTML:
+        found = re.match(begin, line, re.IGNORECASE)
+        if found is not None and not re.match("<![a-z]", line):
+            for index, later in enumerate([line[found.end() :], *lines]):
+                if re.search(end, later, re.IGNORECASE):
+                    is_early = index > 0 and re.search(end, line, re.IGNORECASE)
+                    return None if is_early else lines[index:]
+    return None
 
 
 def _content(lines: list[str], prefix: str, fence: str) -> tuple[str, bool] | None:
@@ -84,7 +110,7 @@ def _content(lines: list[str], prefix: str, fence: str) -> tuple[str, bool] | No
         rest = line
         for character in prefix:
             rest = rest.removeprefix(character)
-        if _is_fence(rest, prefix, fence) and not rest.strip(f"{fence[0]} \t"):
+        if _is_fence(rest, prefix, fence) and re.fullmatch(f"[ \t]*{fence[0]}+[ \t]*", rest):
             return None
         content += rest + "\n"
     return None
@@ -127,7 +153,15 @@ _FRAGMENTS = (
         "<!-- ",
         "-->",
         "<pre>",
+        "</Style>",
+        "<SCRIPT a",
         "<!a",
+        "<!DOCTYPE a",
+        "?>",
+        "<?",
+        "<![CDATA[",
+        "]]>",
+        "<!",
         "x",
         "x = 1",
         "if x:",
@@ -152,6 +186,17 @@ _CODE = (
 )
 
 
+_HTML_BLOCKS = (
+    "<pre>\n```python\n</pre>\n",
+    "<!--\n```\nx\n-->\n",
+    "<?php\n?>\n",
+    "- <script>\n  x\n  </script> y\n",
+    "> <!DOCTYPE html\n> >\n> ```\n",
+    "> <!DOCTYPE html\n> x>\n",
+    "<![CDATA[\n~~~\n]]]>\n",
+)
+
+
 def random_answer(rng: random.Random) -> str:
     """Returns a text, often nearly an answer."""
     parts = []
@@ -171,7 +216,7 @@ def random_answer(rng: random.Random) -> str:
                     lambda found: found[0][: max(rng.randint(0, 3), found[0].rfind(">") + 1)],
                     block,
                 )
-            before = rng.choice(("", "", "hello\n", "- a\n  - b\n", "- a\n  - b\n\n", "> 1. a\n"))
+            before = rng.choice(("", "", "hello\n", *_HTML_BLOCKS, "- a\n  - b\n", "- a\n  - b\n\n", "> 1. a\n"))
             parts.append(before + indent + block + rng.choice(("\n", "\n", "\n", "")))
         else:
             parts.append("".join(rng.choice(_FRAGMENTS) for _ in range(rng.randint(0, 6))))

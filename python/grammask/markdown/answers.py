@@ -16,6 +16,7 @@ reader's block structure puts them. So the blocks that a reader finds are those 
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from grammask import composition
@@ -39,14 +40,66 @@ _EARLIER_LINES = r"(?:(?s:.)*\n)?"
 _LATER_LINES = r"(?:\n(?s:.)*)?"
 
 _FENCE = rf"{_CONTAINER}(?:`{{3,}}[^`\n]*|~{{3,}}{_CHARACTER}*)"
-_RAW_HTML = (
-    rf"{_CONTAINER}<(?:\?{_CHARACTER}*|(?i-u:script|pre|style|textarea)(?:[ \t>]{_CHARACTER}*)?"
-    rf"|!(?:[^\x00\n\r-]{_CHARACTER}*|-(?:[^\x00\n\r-]{_CHARACTER}*)?)?)"
-)
-"""The beginnings of blocks of HTML that do not end at a blank line, other than comments."""
+_RAW_ELEMENTS = ("pre", "script", "style", "textarea")
 
-_COMMENT_UP_TO_END = rf"{_EARLIER_LINES}{_CONTAINER}<!--(?:[^-]|-[^-]|--+[^>-])*-*"
-"""Texts with a comment at their end that is not closed, or whose end overlaps with its beginning."""
+
+def _not_beginning_with(words: Sequence[str]) -> str:
+    """Returns the expression for texts without `<` that begin with none of some words of ASCII, in either case."""
+    alternatives = []
+    letters = sorted({word[0] for word in words})
+    for letter in letters:
+        rests = [word[1:] for word in words if word[0] == letter]
+        if "" not in rests:
+            alternatives.append(f"(?i-u:{letter}){_not_beginning_with(rests)}")
+    others = "".join(dict.fromkeys("".join(letter.lower() + letter.upper() for letter in letters)))
+    return f"(?:[^<{others}][^<]*|{'|'.join(alternatives)})?" if alternatives else f"(?:[^<{others}][^<]*)?"
+
+
+@dataclass(frozen=True, slots=True)
+class _RawHtml:
+    """A kind of HTML blocks that end at a line with an end of their own: those of the kinds 1 to 5 in CommonMark.
+
+    Attributes:
+        begin: The beginning, which every reader reads as one where no container is open.
+        maybe_begin: The beginning, which some readers read as one.
+        end: The end.
+        unfinished: The texts after the beginning that have no end, or one that may be the marker of a quotation.
+    """
+
+    begin: str
+    maybe_begin: str
+    end: str
+    unfinished: str
+
+    @property
+    def up_to_end(self) -> str:
+        """Texts with a block at their end that may not be closed."""
+        return f"{_EARLIER_LINES}{_CONTAINER}{self.maybe_begin}{self.unfinished}"
+
+    @property
+    def block(self) -> Part:
+        """The blocks outside of containers without the last line feed. They end at the first line with an end."""
+        text = r"[^\x00\r]*"
+        return composition.difference(
+            f"{self.begin}{text}{self.end}{_CHARACTER}*", [f"{text}{self.end}{_CHARACTER}*\n{text}"]
+        )
+
+
+def _raw_html() -> list[_RawHtml]:
+    names = "|".join(_RAW_ELEMENTS)
+    element = rf"<(?i-u:{names})(?:[ \t>]|\n)"
+    closing_tags = [f"/{name}>" for name in _RAW_ELEMENTS]
+    return [
+        _RawHtml(
+            element, element, f"</(?i-u:{names})>", f"[^<]*(?:<{_not_beginning_with(closing_tags)})*"
+        ),
+        _RawHtml("<!--", "<!--", "-->", "(?:[^-]|-[^-]|--+[^>-])*-*"),
+        _RawHtml(r"<\?", r"<\?", r"\?>", r"(?:[^?]|\?+[^?>])*\?*"),
+        # Some readers require an upper case letter.
+        _RawHtml("<![A-Z]", "<![A-Za-z]", ">", r"[^>\n]*(?:\n[ \t>]*(?:[^ \t>\n][^>\n]*)?)*"),
+        _RawHtml(r"<!\[CDATA\[", r"<!\[CDATA\[", r"\]\]>", r"(?:[^\]]|\][^\]]|\]\]+[^>\]])*\]*"),
+    ]
+
 
 _HTML_UP_TO_END = (
     rf"{_EARLIER_LINES}{_CONTAINER}</?[A-Za-z]{_CHARACTER}*\n(?:[ \t]*[^\x00\n\r \t]{_CHARACTER}*\n)*"
@@ -89,19 +142,27 @@ def markdown_answer_part(
         blocks += [block_of_code(fence, names[key], source, key) for key, source in code.items()]
         if other == "free":
             blocks.append(block_of_text(fence, [name for listed in names.values() for name in listed]))
-    bad_lines = rf"{_EARLIER_LINES}(?:{_FENCE}|{_RAW_HTML}){_LATER_LINES}"
-    last_text = composition.difference(rf"(?:{_CHARACTER}*\n)*{_CHARACTER}*", [bad_lines])
+    raw_html = _raw_html()
+    html_block = composition.choice([kind.block for kind in raw_html])
+    lines_with_fences = f"{_EARLIER_LINES}{_FENCE}{_LATER_LINES}"
+    unfinished = [_HTML_UP_TO_END, *(kind.up_to_end for kind in raw_html)]
+    text = composition.difference(rf"(?:{_CHARACTER}*\n)*", [lines_with_fences, *unfinished])
+    last_text = composition.difference(rf"(?:{_CHARACTER}*\n)*{_CHARACTER}*", [lines_with_fences])
+    line_feed = composition.literal("\n")
+    html_lines = composition.repeat(composition.sequence([text, html_block, line_feed]), 0, None)
+    end = composition.sequence(
+        [html_lines, composition.choice([last_text, composition.sequence([text, html_block])])]
+    )
     if not blocks:
         if min_blocks:
             msg = "there are no blocks"
             raise ValueError(msg)
-        return last_text
-    text = composition.difference(rf"(?:{_CHARACTER}*\n)*", [bad_lines, _HTML_UP_TO_END, _COMMENT_UP_TO_END])
-    last_block = composition.sequence([text, composition.choice(blocks)])
-    block = composition.sequence([last_block, composition.literal("\n")])
+        return end
+    last_block = composition.sequence([html_lines, text, composition.choice(blocks)])
+    block = composition.sequence([last_block, line_feed])
     return composition.choice(
         [
-            composition.sequence([composition.repeat(block, min_blocks, None), last_text]),
+            composition.sequence([composition.repeat(block, min_blocks, None), end]),
             composition.sequence([composition.repeat(block, max(min_blocks - 1, 0), None), last_block]),
         ]
     )
