@@ -223,6 +223,11 @@ def test_python_is_what_the_interpreter_reads() -> None:
         ("1as x\n", False),
         ("# a\rif\n", False),
         ("async def f():\n\tasync for x in y: await z ** -w\n", True),
+        ("e\u0301 = \u0939\u093f\u0928\u094d\u0926\u0940 = a\u00b7b = \u2118 = x\U000e0100\n", True),
+        ("\u0301 = 1\n", False),
+        ("a\u00b2 = 1\n", False),
+        ("\fclass a:\n\f  b\n  \f\n  \f#\n", True),
+        ("class a:\n  \fb\n", False),  # A form feed begins the columns of a line anew.
     ],
 )
 def test_python_where_it_is_special(text: str, *, is_python: bool) -> None:
