@@ -361,6 +361,7 @@ SQL_TEXTS = [
     "delete from main.t where a like '%x' escape '!' ; drop view if exists v; begin; commit",
     "select sum(a) over (partition by b order by c rows between unbounded preceding and current row) from t",
     "select match, a.regexp as match from t match where t match 'a' and b not regexp c or match match d escape 'e'",
+    "create table caf\u00e9 (\u65e5\u672c text, \U0001f600 int); select a\u00b2 from \u00fc",
     "select a.*, -1 + ~2 || 'b' collate nocase /* c */ from [t 1] as a, (select distinct 0x1F) group by a having 1",
 ]
 
