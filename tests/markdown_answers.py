@@ -216,7 +216,9 @@ def random_answer(rng: random.Random) -> str:
                     lambda found: found[0][: max(rng.randint(0, 3), found[0].rfind(">") + 1)],
                     block,
                 )
-            before = rng.choice(("", "", "hello\n", *_HTML_BLOCKS, "- a\n  - b\n", "- a\n  - b\n\n", "> 1. a\n"))
+            before = rng.choice(
+                ("", "", "hello\n", *_HTML_BLOCKS, "- a\n  - b\n", "- a\n  - b\n\n", "> 1. a\n")
+            )
             parts.append(before + indent + block + rng.choice(("\n", "\n", "\n", "")))
         else:
             parts.append("".join(rng.choice(_FRAGMENTS) for _ in range(rng.randint(0, 6))))

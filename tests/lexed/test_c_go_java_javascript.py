@@ -239,7 +239,10 @@ def test_go_where_it_is_special(body: str, *, is_go: bool) -> None:
         ("x = (@A final B y) -> y; x = y instanceof @A B || y instanceof @A B z;", True),
         ("x = new @A B[3]; x = new @A B @C [] {};", True),
         ("x = String @A [].class;", False),
-        ("class A<T extends @B C & @D E> extends @F G implements @H I { <T> @A T f(B @C ... x) throws @D E {} }", True),
+        (
+            "class A<T extends @B C & @D E> extends @F G implements @H I { <T> @A T f(B @C ... x) throws @D E {} }",
+            True,
+        ),
         ("<T> @A B() {}", False),
         ("int \u20ac_e\u0301 = 1;", True),
         ("int a\u00b2 = 1;", False),

@@ -90,9 +90,7 @@ def _raw_html() -> list[_RawHtml]:
     element = rf"<(?i-u:{names})(?:[ \t>]|\n)"
     closing_tags = [f"/{name}>" for name in _RAW_ELEMENTS]
     return [
-        _RawHtml(
-            element, element, f"</(?i-u:{names})>", f"[^<]*(?:<{_not_beginning_with(closing_tags)})*"
-        ),
+        _RawHtml(element, element, f"</(?i-u:{names})>", f"[^<]*(?:<{_not_beginning_with(closing_tags)})*"),
         _RawHtml("<!--", "<!--", "-->", "(?:[^-]|-[^-]|--+[^>-])*-*"),
         _RawHtml(r"<\?", r"<\?", r"\?>", r"(?:[^?]|\?+[^?>])*\?*"),
         # Some readers require an upper case letter.
