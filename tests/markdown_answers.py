@@ -23,6 +23,7 @@ _RAW_HTML = [
     ("<![A-Za-z]", ">"),
     (r"<!\[CDATA\[", r"\]\]>"),
 ]
+_COMMENT = re.compile(rf"{_CONTAINER}<!--")
 _HTML = re.compile(rf"{_CONTAINER}</?[A-Za-z]")
 
 
@@ -37,8 +38,7 @@ def is_answer(
 ) -> bool:
     """Whether a text of printable characters and line feeds is an answer."""
     lines = text.split("\n")
-    is_in_html = False
-    open_kinds: set[str] = set()
+    is_in_html = is_in_comment = False
     while lines:
         line = lines.pop(0)
         opening = re.fullmatch(r"((?:> )*)( *)(```+|~~~+)(.*)", line)
@@ -50,7 +50,7 @@ def is_answer(
             and len(opening[2]) <= max_indent
             and opening[3] in fences
         ):
-            if is_in_html or open_kinds:
+            if is_in_html or is_in_comment:
                 return False
             prefix = opening[1] + opening[2]
             block = _content(lines, prefix, opening[3])
@@ -65,20 +65,16 @@ def is_answer(
                     return False
             elif not is_other_free or set(first) & set("&\\`"):
                 return False
-        elif not is_in_html and not open_kinds and (after := _after_raw_html(line, lines)) is not None:
+        elif not is_in_html and not is_in_comment and (after := _after_raw_html(line, lines)) is not None:
             lines = after
-        elif _NOT_TEXT.match(line):
+        elif _NOT_TEXT.match(line) or any(
+            re.match(_CONTAINER + begin, line, re.IGNORECASE) for begin, _ in _RAW_HTML if begin != "<!--"
+        ):
             return False
         else:
-            for begin, end in _RAW_HTML:
-                found_begin = re.match(_CONTAINER + begin, line, re.IGNORECASE)
-                rest = line if found_begin is None else line[found_begin.end() :]
-                if end == ">" and found_begin is None:
-                    rest = rest.lstrip(" \t>")  # These may be markers of quotations.
-                if found_begin is not None:
-                    open_kinds.add(end)
-                if re.search(end, rest, re.IGNORECASE):
-                    open_kinds.discard(end)
+            comment = _COMMENT.match(line)
+            rest = line if comment is None else line[comment.end() :]
+            is_in_comment = (is_in_comment or comment is not None) and "-->" not in rest
             is_in_html = bool(line.strip(" \t")) and (is_in_html or _HTML.match(line) is not None)
     return True
 

@@ -5,8 +5,10 @@ reader's block structure puts them. So the blocks that a reader finds are those 
 
 - A line that would be a fence inside block quotes and list items is not text. A *container prefix* is a superset of the
   markers of all containers, so the structure of the containers need not be followed.
-- A block of HTML ends at a blank line (kinds 6 and 7 of the specification), a comment with its end. Lines that begin
-  blocks with other ends are not text.
+- A block of HTML ends at a blank line (kinds 6 and 7 of the specification), or at a line with an end of its own (kinds 1
+  to 5). Where a block of the latter kinds begins in the first column after such text, every reader finds the same one, so
+  fences in it have no meaning. Elsewhere it may depend on the context whether it begins a block. There, comments are closed
+  before the next block, and lines that may begin another kind are not text: each kind would double the states of the text.
 - A fence with at most three spaces is one in every context: it ends paragraphs, and containers that it is not indented
   for. The same holds after markers of quotations, which begin quotations in every context. Since the lines of a block
   have the prefix of the fence, except for spaces of blank lines, they stay in the container that the fence is in.
@@ -16,7 +18,6 @@ reader's block structure puts them. So the blocks that a reader finds are those 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from grammask import composition
@@ -40,69 +41,37 @@ _EARLIER_LINES = r"(?:(?s:.)*\n)?"
 _LATER_LINES = r"(?:\n(?s:.)*)?"
 
 _FENCE = rf"{_CONTAINER}(?:`{{3,}}[^`\n]*|~{{3,}}{_CHARACTER}*)"
-_RAW_ELEMENTS = ("pre", "script", "style", "textarea")
+_RAW_TAG = r"<(?i-u:pre|script|style|textarea)"
+_RAW_HTML = (
+    (rf"{_RAW_TAG}(?:[ \t>]|\n)", _RAW_TAG.replace("<", "</") + ">"),
+    ("<!--", "-->"),
+    (r"<\?", r"\?>"),
+    ("<![A-Z]", ">"),
+    (r"<!\[CDATA\[", r"\]\]>"),
+)
+"""The beginnings and ends of the blocks of HTML that do not end at a blank line."""
 
+_RAW_HTML_LINE = (
+    rf"{_CONTAINER}(?:{_RAW_TAG}(?:[ \t>]{_CHARACTER}*)?|<(?:\?|![A-Za-z]|!\[CDATA\[){_CHARACTER}*)"
+)
+"""Lines that may begin such a block, other than a comment."""
 
-def _not_beginning_with(words: Sequence[str]) -> str:
-    """Returns the expression for texts without `<` that begin with none of some words of ASCII, in either case."""
-    alternatives = []
-    letters = sorted({word[0] for word in words})
-    for letter in letters:
-        rests = [word[1:] for word in words if word[0] == letter]
-        if "" not in rests:
-            alternatives.append(f"(?i-u:{letter}){_not_beginning_with(rests)}")
-    others = "".join(dict.fromkeys("".join(letter.lower() + letter.upper() for letter in letters)))
-    return f"(?:[^<{others}][^<]*|{'|'.join(alternatives)})?" if alternatives else f"(?:[^<{others}][^<]*)?"
-
-
-@dataclass(frozen=True, slots=True)
-class _RawHtml:
-    """A kind of HTML blocks that end at a line with an end of their own: those of the kinds 1 to 5 in CommonMark.
-
-    Attributes:
-        begin: The beginning, which every reader reads as one where no container is open.
-        maybe_begin: The beginning, which some readers read as one.
-        end: The end.
-        unfinished: The texts after the beginning that have no end, or one that may be the marker of a quotation.
-    """
-
-    begin: str
-    maybe_begin: str
-    end: str
-    unfinished: str
-
-    @property
-    def up_to_end(self) -> str:
-        """Texts with a block at their end that may not be closed."""
-        return f"{_EARLIER_LINES}{_CONTAINER}{self.maybe_begin}{self.unfinished}"
-
-    @property
-    def block(self) -> Part:
-        """The blocks outside of containers without the last line feed. They end at the first line with an end."""
-        text = r"[^\x00\r]*"
-        return composition.difference(
-            f"{self.begin}{text}{self.end}{_CHARACTER}*", [f"{text}{self.end}{_CHARACTER}*\n{text}"]
-        )
-
-
-def _raw_html() -> list[_RawHtml]:
-    names = "|".join(_RAW_ELEMENTS)
-    element = rf"<(?i-u:{names})(?:[ \t>]|\n)"
-    closing_tags = [f"/{name}>" for name in _RAW_ELEMENTS]
-    return [
-        _RawHtml(element, element, f"</(?i-u:{names})>", f"[^<]*(?:<{_not_beginning_with(closing_tags)})*"),
-        _RawHtml("<!--", "<!--", "-->", "(?:[^-]|-[^-]|--+[^>-])*-*"),
-        _RawHtml(r"<\?", r"<\?", r"\?>", r"(?:[^?]|\?+[^?>])*\?*"),
-        # Some readers require an upper case letter.
-        _RawHtml("<![A-Z]", "<![A-Za-z]", ">", r"[^>\n]*(?:\n[ \t>]*(?:[^ \t>\n][^>\n]*)?)*"),
-        _RawHtml(r"<!\[CDATA\[", r"<!\[CDATA\[", r"\]\]>", r"(?:[^\]]|\][^\]]|\]\]+[^>\]])*\]*"),
-    ]
-
+_COMMENT_UP_TO_END = rf"{_EARLIER_LINES}{_CONTAINER}<!--(?:[^-]|-[^-]|--+[^>-])*-*"
+"""Texts with a comment at their end that is not closed, or whose end overlaps with its beginning."""
 
 _HTML_UP_TO_END = (
     rf"{_EARLIER_LINES}{_CONTAINER}</?[A-Za-z]{_CHARACTER}*\n(?:[ \t]*[^\x00\n\r \t]{_CHARACTER}*\n)*"
 )
 """Texts with a block of HTML at their end that a blank line would end."""
+
+
+def _raw_html_block(begin: str, end: str) -> Part:
+    """Returns the part of the blocks of a kind of raw HTML, without the last line feed.
+
+    They are outside of containers, so they end at the first line with an end.
+    """
+    text = r"[^\x00\r]*"
+    return composition.difference(f"{begin}{text}{end}{_CHARACTER}*", [f"{text}{end}{_CHARACTER}*\n{text}"])
 
 
 def markdown_answer_part(
@@ -140,12 +109,10 @@ def markdown_answer_part(
         blocks += [block_of_code(fence, names[key], source, key) for key, source in code.items()]
         if other == "free":
             blocks.append(block_of_text(fence, [name for listed in names.values() for name in listed]))
-    raw_html = _raw_html()
-    html_block = composition.choice([kind.block for kind in raw_html])
-    lines_with_fences = f"{_EARLIER_LINES}{_FENCE}{_LATER_LINES}"
-    unfinished = [_HTML_UP_TO_END, *(kind.up_to_end for kind in raw_html)]
-    text = composition.difference(rf"(?:{_CHARACTER}*\n)*", [lines_with_fences, *unfinished])
-    last_text = composition.difference(rf"(?:{_CHARACTER}*\n)*{_CHARACTER}*", [lines_with_fences])
+    bad_lines = rf"{_EARLIER_LINES}(?:{_FENCE}|{_RAW_HTML_LINE}){_LATER_LINES}"
+    text = composition.difference(rf"(?:{_CHARACTER}*\n)*", [bad_lines, _HTML_UP_TO_END, _COMMENT_UP_TO_END])
+    last_text = composition.difference(rf"(?:{_CHARACTER}*\n)*{_CHARACTER}*", [bad_lines])
+    html_block = composition.choice([_raw_html_block(begin, end) for begin, end in _RAW_HTML])
     line_feed = composition.literal("\n")
     html_lines = composition.repeat(composition.sequence([text, html_block, line_feed]), 0, None)
     end = composition.sequence(
