@@ -5,10 +5,11 @@ reader's block structure puts them. So the blocks that a reader finds are those 
 
 - A line that would be a fence inside block quotes and list items is not text. A *container prefix* is a superset of the
   markers of all containers, so the structure of the containers need not be followed.
-- A block of HTML ends at a blank line (kinds 6 and 7 of the specification), or at a line with an end of its own (kinds
-  1 to 5). Where a block of the latter kinds begins in the first column after such text, every reader finds the same
-  one, so fences in it have no meaning. Elsewhere it may depend on the context whether it begins a block. There, comments are
-  closed before the next block, and lines that may begin another kind are not text: each kind would double the states.
+- A block of HTML ends at a blank line (kinds 6 and 7 of the specification), or at a line with an end of its own
+  (kinds 1 to 5). Where a block of the latter kinds begins in the first column after such text, every reader finds
+  the same one, so fences in it have no meaning. Elsewhere it may depend on the context whether it begins a block.
+  There, comments are closed before the next block, and lines that may begin another kind are not text: each kind
+  would double the states.
 - A fence with at most three spaces is one in every context: it ends paragraphs, and containers that it is not indented
   for. The same holds after markers of quotations, which begin quotations in every context. Since the lines of a block
   have the prefix of the fence, except for spaces of blank lines, they stay in the container that the fence is in.
