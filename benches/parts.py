@@ -2,7 +2,7 @@
 
     python benches/parts.py
 
-Prints CPU times with o200k, the best of several rounds in one process:
+Prints CPU times with o200k, of several rounds in one process, outside of parts medians and otherwise the best:
 
 - *inside*: per token of a part, filling the mask and accepting the token, in texts that are read for the first time
   (*new*) and in the same texts again: for the grammar alone, and for the same code in a composition, in a block of a
@@ -10,13 +10,14 @@ Prints CPU times with o200k, the best of several rounds in one process:
   first mask; *entry* is that of the first mask inside the part, for which its tables are made. Ratios compare with the
   grammar alone, per token; strings have tokens of their own.
 - *outside*: per token of prose in a composition in which the part is not entered, in visited states, with the memory of
-  all states; the ratio compares with the composition whose part is a word.
+  all states; the ratio is the median of those to `Grammar.text()`, round by round.
 - *compile*: from the grammar to the first mask, for a Markdown answer with Python and SQL and for these alone.
 """
 
 from __future__ import annotations
 
 import json
+import statistics
 import sysconfig
 import time
 from dataclasses import dataclass
@@ -173,18 +174,24 @@ def best(rounds: list[Times]) -> Times:
     return Times(*(min(getattr(times, name) for times in rounds) for name in names))
 
 
-def outside(compiled: CompiledGrammar, vocabulary: Vocabulary, ids: list[int]) -> float:
-    """Return the time per token of a text, in microseconds, after it was read once."""
+def outside(
+    grammars: dict[str, CompiledGrammar], vocabulary: Vocabulary, ids: list[int]
+) -> dict[str, list[float]]:
+    """Return the times per token of a text that was read before, in microseconds, by grammar.
+
+    The grammars take turns, so that the load of the machine affects all alike.
+    """
     row = np.zeros((1, (vocabulary.size + 31) // 32), dtype=np.int32)
-    times = []
-    for _ in range(20 * ROUNDS):
-        matcher = compiled.matcher()
-        start = time.process_time()
-        for token in ids:
-            matcher.fill_mask(row)
-            assert matcher.accept(token)
-        times.append((time.process_time() - start) / len(ids) * 1e6)
-    return min(times[1:])
+    times: dict[str, list[float]] = {name: [] for name in grammars}
+    for _ in range(100 * ROUNDS):
+        for name, compiled in grammars.items():
+            matcher = compiled.matcher()
+            start = time.process_time_ns()
+            for token in ids:
+                matcher.fill_mask(row)
+                matcher.accept(token)
+            times[name].append((time.process_time_ns() - start) / len(ids) / 1e3)
+    return {name: measured[1:] for name, measured in times.items()}
 
 
 def compile_time(make: Callable[[], Grammar], new_vocabulary: Callable[[], Vocabulary]) -> float:
@@ -233,22 +240,25 @@ def main() -> None:
                 f"{counts[title]:7}  {times.new / alone.new:.2f}  {times.again / alone.again:.2f}",
                 flush=True,
             )
-    print(f"\n{'outside':8} {'us':>8} {'MiB':>8}  ratio")
+    print(f"\n{'outside':16} {'us':>8} {'MiB':>8}  ratio")
     prose = encode_ordinary("o200k_base", PROSE)
-    word = None
-    for name, part in {
-        "a word": Grammar.from_regex("[a-z]*"),
-        **{n: p() for n, (p, _) in parts.items()},
-    }.items():
+    vocabulary = new_vocabulary()
+
+    def with_part(part: Grammar) -> CompiledGrammar:
         grammar = Grammar.text_until("```\n") + part + "```" + Grammar.text() | Grammar.text(without=["```"])
-        vocabulary = new_vocabulary()
-        compiled = grammar.compile(vocabulary, cache=False)
-        spent = outside(compiled, vocabulary, prose)
-        word = word or spent
-        print(
-            f"{name:8} {spent:8.3f} {compiled.stats()['recognizer_bytes'] / 2**20:8.2f}  {spent / word:.2f}",
-            flush=True,
-        )
+        return grammar.compile(vocabulary, cache=False)
+
+    compiled = {
+        "text": Grammar.text().compile(vocabulary, cache=False),
+        "a word": with_part(Grammar.from_regex("[a-z]*")),
+        **{name: with_part(part()) for name, (part, _) in parts.items()},
+        "Markdown answer": Grammar.markdown_answer(["python", "sql"]).compile(vocabulary, cache=False),
+    }
+    spent = outside(compiled, vocabulary, prose)
+    for name, measured in spent.items():
+        ratio = statistics.median(one / text for one, text in zip(measured, spent["text"], strict=True))
+        memory = compiled[name].stats()["recognizer_bytes"] / 2**20
+        print(f"{name:16} {statistics.median(measured):8.3f} {memory:8.2f}  {ratio:.3f}", flush=True)
     print(f"\n{'compile':16} {'ms':>8}")
     for name, make in {
         "python": parts["python"][0],

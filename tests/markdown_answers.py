@@ -13,10 +13,16 @@ Validators = Mapping[tuple[str, ...], Callable[[str], bool]]
 """Whether the content of a block is valid, by the names of its language."""
 
 _CONTAINER = r"(?:[ \t>*+-]|[0-9]{1,9}[.)])*"
-_NOT_TEXT = re.compile(
-    rf"{_CONTAINER}(?:`{{3,}}[^`]*\Z|~~~|<(?:\?|!(?!--)|(?:script|pre|style|textarea)(?:[ \t>]|\Z)))",
-    re.IGNORECASE,
-)
+_NOT_TEXT = re.compile(rf"{_CONTAINER}(?:`{{3,}}[^`]*\Z|~~~)")
+_RAW_ELEMENTS = "script|pre|style|textarea"
+_RAW_HTML = [
+    # The first line, its beginning in all readers, and the end.
+    (rf"<(?:{_RAW_ELEMENTS})(?:[ \t>]|\Z)", rf"</(?:{_RAW_ELEMENTS})>"),
+    ("<!--", "-->"),
+    (r"<\?", r"\?>"),
+    ("<![A-Za-z]", ">"),
+    (r"<!\[CDATA\[", r"\]\]>"),
+]
 _COMMENT = re.compile(rf"{_CONTAINER}<!--")
 _HTML = re.compile(rf"{_CONTAINER}</?[A-Za-z]")
 
@@ -59,7 +65,11 @@ def is_answer(
                     return False
             elif not is_other_free or set(first) & set("&\\`"):
                 return False
-        elif _NOT_TEXT.match(line):
+        elif not is_in_html and not is_in_comment and (after := _after_raw_html(line, lines)) is not None:
+            lines = after
+        elif _NOT_TEXT.match(line) or any(
+            re.match(_CONTAINER + begin, line, re.IGNORECASE) for begin, _ in _RAW_HTML if begin != "<!--"
+        ):
             return False
         else:
             comment = _COMMENT.match(line)
@@ -67,6 +77,18 @@ def is_answer(
             is_in_comment = (is_in_comment or comment is not None) and "-->" not in rest
             is_in_html = bool(line.strip(" \t")) and (is_in_html or _HTML.match(line) is not None)
     return True
+
+
+def _after_raw_html(line: str, lines: list[str]) -> list[str] | None:
+    """Returns the lines after a block of raw HTML that begins with the line, where all readers find it; or None."""
+    for begin, end in _RAW_HTML:
+        found = re.match(begin, line, re.IGNORECASE)
+        if found is not None and not re.match("<![a-z]", line):
+            for index, later in enumerate([line[found.end() :], *lines]):
+                if re.search(end, later, re.IGNORECASE):
+                    is_early = index > 0 and re.search(end, line, re.IGNORECASE)
+                    return None if is_early else lines[index:]
+    return None
 
 
 def _content(lines: list[str], prefix: str, fence: str) -> tuple[str, bool] | None:
@@ -84,7 +106,7 @@ def _content(lines: list[str], prefix: str, fence: str) -> tuple[str, bool] | No
         rest = line
         for character in prefix:
             rest = rest.removeprefix(character)
-        if _is_fence(rest, prefix, fence) and not rest.strip(f"{fence[0]} \t"):
+        if _is_fence(rest, prefix, fence) and re.fullmatch(f"[ \t]*{fence[0]}+[ \t]*", rest):
             return None
         content += rest + "\n"
     return None
@@ -127,7 +149,15 @@ _FRAGMENTS = (
         "<!-- ",
         "-->",
         "<pre>",
+        "</Style>",
+        "<SCRIPT a",
         "<!a",
+        "<!DOCTYPE a",
+        "?>",
+        "<?",
+        "<![CDATA[",
+        "]]>",
+        "<!",
         "x",
         "x = 1",
         "if x:",
@@ -152,6 +182,17 @@ _CODE = (
 )
 
 
+_HTML_BLOCKS = (
+    "<pre>\n```python\n</pre>\n",
+    "<!--\n```\nx\n-->\n",
+    "<?php\n?>\n",
+    "- <script>\n  x\n  </script> y\n",
+    "> <!DOCTYPE html\n> >\n> ```\n",
+    "> <!DOCTYPE html\n> x>\n",
+    "<![CDATA[\n~~~\n]]]>\n",
+)
+
+
 def random_answer(rng: random.Random) -> str:
     """Returns a text, often nearly an answer."""
     parts = []
@@ -171,7 +212,9 @@ def random_answer(rng: random.Random) -> str:
                     lambda found: found[0][: max(rng.randint(0, 3), found[0].rfind(">") + 1)],
                     block,
                 )
-            before = rng.choice(("", "", "hello\n", "- a\n  - b\n", "- a\n  - b\n\n", "> 1. a\n"))
+            before = rng.choice(
+                ("", "", "hello\n", *_HTML_BLOCKS, "- a\n  - b\n", "- a\n  - b\n\n", "> 1. a\n")
+            )
             parts.append(before + indent + block + rng.choice(("\n", "\n", "\n", "")))
         else:
             parts.append("".join(rng.choice(_FRAGMENTS) for _ in range(rng.randint(0, 6))))

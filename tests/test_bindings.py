@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import json
 import pickle
 import random
 import re
@@ -218,9 +219,81 @@ def test_errors(grammar: Grammar, message: str) -> None:
         grammar.compile(BYTES)
 
 
-def test_encoded_texts_bind_nothing() -> None:
-    with pytest.raises(grammask.UnsupportedGrammar, match="bound to a name"):
-        Grammar.bind("x", LETTERS).scope().encoded("json-string")
+WORD = Grammar.bind("word", LETTERS)
+LINE = Grammar.other("word", Grammar.from_regex("[ab]*")) + "\n"
+HEREDOC = ("<" + WORD + "\n" + LINE.repeat() + Grammar.same("word") + "\n").scope()
+RAW_STRING = Grammar.from_kbnf(
+    r"""start ::= "r" bind!(h, "#"*) '"' #r'[^"#]*' { '"' without_prefix!(h, #r'[^"#]*#*') } '"' same!(h);"""
+)
+ELEMENT = Grammar.from_kbnf(
+    'start ::= element; element ::= "<" bind!(t, #"[ab]+") ">" { element | "b" } "</" same!(t) ">";'
+)
+
+
+@pytest.mark.parametrize(
+    ("grammar", "pieces"),
+    [
+        (HEREDOC, ["<", "<a\n", "a", "b", "ab\n", "a\n", "\n"]),
+        (RAW_STRING, ["r", "#", "##", '"', "a", '"#', 'r#"']),
+        (ELEMENT, ["<a>", "<b>", "<ab>", "</a>", "</b>", "</ab>", "b"]),
+    ],
+)
+def test_encoded_texts_have_the_bound_texts_of_what_they_decode_to(
+    grammar: Grammar, pieces: list[str]
+) -> None:
+    plain = grammar.compile(BYTES)
+    encoded = grammar.encoded("json-string").compile(BYTES)
+    twice = grammar.encoded("json-string", spellings="canonical").encoded(
+        "json-string", spellings="canonical"
+    )
+    twice_compiled = twice.compile(BYTES)
+    rng = random.Random(1)
+    verdicts = {True: 0, False: 0}
+    for _ in range(3_000):
+        text = "".join(rng.choice(pieces) for _ in range(rng.randint(1, 7)))
+        expected = plain.is_valid(text.encode())
+        verdicts[expected] += 1
+        characters = (f"\\u{ord(one):04x}" if rng.random() < 0.2 else json.dumps(one)[1:-1] for one in text)
+        assert encoded.is_valid("".join(characters).encode()) == expected, text
+        written = json.dumps(json.dumps(text)[1:-1])[1:-1]
+        assert twice_compiled.is_valid(written.encode()) == expected, text
+    assert verdicts[True] > 5
+    for _ in range(20):
+        matcher = encoded.matcher()
+        read = b""
+        for _ in range(rng.randint(0, 20)):
+            allowed = matcher.allowed_ids().tolist()
+            assert allowed == [token for token in range(BYTES.size) if matcher.fork().accept(token)]
+            token = rng.choice(allowed)
+            if token in BYTES.eos:
+                break
+            assert matcher.accept(token)
+            read += bytes([token])
+        written = (read + matcher.shortest_completion().text).decode()
+        assert plain.is_valid(json.loads(f'"{written}"').encode()), written
+
+
+def test_encoded_texts_in_xml() -> None:
+    compiled = ELEMENT.encoded("xml-text").compile(BYTES)
+    for name, is_valid in (
+        ("ab", True),
+        ("&#97;b", True),
+        ("&#0000x", False),
+        ("&#x00061;b", True),
+        ("bb", False),
+    ):
+        assert compiled.is_valid(f"&lt;ab&gt;b&lt;/{name}&gt;".encode()) == is_valid, name
+    with pytest.raises(grammask.UnsupportedGrammar, match="no spelling in XML"):
+        HEREDOC.encoded("xml-text")
+
+
+def test_names_of_encoded_texts_are_their_own() -> None:
+    element = ("(" + WORD + HEREDOC.encoded("json-string") + Grammar.same("word") + ")").scope()
+    compiled = element.compile(BYTES)
+    assert compiled.is_valid(rb"(ab<b\nab\nb\nab)")
+    assert not compiled.is_valid(rb"(ab<b\nab\nb\nb)")
+    with pytest.raises(grammask.GrammarError, match="outside of a scope"):
+        (WORD + Grammar.same("word").encoded("json-string")).scope()
 
 
 def test_names_are_identifiers() -> None:

@@ -223,6 +223,11 @@ def test_python_is_what_the_interpreter_reads() -> None:
         ("1as x\n", False),
         ("# a\rif\n", False),
         ("async def f():\n\tasync for x in y: await z ** -w\n", True),
+        ("e\u0301 = \u0939\u093f\u0928\u094d\u0926\u0940 = a\u00b7b = \u2118 = x\U000e0100\n", True),
+        ("\u0301 = 1\n", False),
+        ("a\u00b2 = 1\n", False),
+        ("\fclass a:\n\f  b\n  \f\n  \f#\n", True),
+        ("class a:\n  \fb\n", False),  # A form feed begins the columns of a line anew.
     ],
 )
 def test_python_where_it_is_special(text: str, *, is_python: bool) -> None:
@@ -356,6 +361,7 @@ SQL_TEXTS = [
     "delete from main.t where a like '%x' escape '!' ; drop view if exists v; begin; commit",
     "select sum(a) over (partition by b order by c rows between unbounded preceding and current row) from t",
     "select match, a.regexp as match from t match where t match 'a' and b not regexp c or match match d escape 'e'",
+    "create table caf\u00e9 (\u65e5\u672c text, \U0001f600 int); select a\u00b2 from \u00fc",
     "select a.*, -1 + ~2 || 'b' collate nocase /* c */ from [t 1] as a, (select distinct 0x1F) group by a having 1",
 ]
 

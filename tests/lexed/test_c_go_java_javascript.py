@@ -150,6 +150,9 @@ def test_tokens_of_the_sample_are_never_masked(name: str) -> None:
         ("int a = '';", False),
         ("int a = b / *c;", True),
         ("int a = b /*c;", False),
+        ("int a\u00b2, \u00e9, e\u0301;", True),
+        ("int \u0301;", False),
+        ("int a\u20ac\u2192;", False),
     ],
 )
 def test_c_where_it_is_special(text: str, *, is_c: bool) -> None:
@@ -190,6 +193,9 @@ def test_c_where_it_is_special(text: str, *, is_c: bool) -> None:
         ("if = 1", False),
         ("a / *b", True),
         ("a /*b\n", False),
+        ("\u00e9\u0663 := 1", True),
+        ("a\u00b2 := 1", False),
+        ("e\u0301 := 1", False),
     ],
 )
 def test_go_where_it_is_special(body: str, *, is_go: bool) -> None:
@@ -226,6 +232,20 @@ def test_go_where_it_is_special(body: str, *, is_go: bool) -> None:
         ("x = 1_0L + 09;", False),
         ("x = new int[1][]; y = new int[] { 1, };", True),
         ("if (a) int x;", False),
+        ("A @B [] x = y; for (@A B @C [] x : y) {}", True),
+        ("A.@B C<@D E, ? extends @F G @H []> x = new @I A.@J C<>();", True),
+        ("x = (@A String) y; x = (@A int) y; x = (@A B<C> & @D E) y;", True),
+        ("x = (final String) y;", False),
+        ("x = (@A final B y) -> y; x = y instanceof @A B || y instanceof @A B z;", True),
+        ("x = new @A B[3]; x = new @A B @C [] {};", True),
+        ("x = String @A [].class;", False),
+        (
+            "class A<T extends @B C & @D E> extends @F G implements @H I { <T> @A T f(B @C ... x) throws @D E {} }",
+            True,
+        ),
+        ("<T> @A B() {}", False),
+        ("int \u20ac_e\u0301 = 1;", True),
+        ("int a\u00b2 = 1;", False),
     ],
 )
 def test_java_where_it_is_special(body: str, *, is_java: bool) -> None:
@@ -375,6 +395,11 @@ def test_java_where_it_is_special(body: str, *, is_java: bool) -> None:
         ("1in a", False),
         ("a³", False),
         ("é = a", True),
+        ("e\u0301 = a\u00b7b\u200d = \u2118", True),
+        ("\u2e2f = a", False),
+        ("new function() {}; new class extends a {}; new {}.a()", True),
+        ("() => new function() {}()", True),
+        ("function() {}", False),
         ("({ a = 1 })", False),
         ("({ a = 1 } = b)", True),
         ("[{ a = 1 }, ...b] = c", True),

@@ -255,6 +255,35 @@ def test_blocks_in_quotations() -> None:
         assert compiled.is_valid(text.encode()) == is_valid, text
 
 
+def test_raw_html() -> None:
+    compiled = Grammar.markdown_answer(["json"], max_quotations=1).compile(_BYTES)
+    no_blocks = Grammar.markdown_answer([], other="refuse").compile(_BYTES)
+    block = "```json\n1\n```"
+    for html, is_closed in (
+        ("<pre>\n```json\n</pre> a\n", True),
+        ("<PRE\n```json\n</Script>\n", True),  # The end is a closing tag of any of the elements.
+        ("<pre>\n</pre >\n", False),
+        ("<pre>\n</pr</pre>\n", True),
+        ("<style>\n\n\n", False),
+        ("a\n<textarea>\n~~~\n</textarea>\n", True),
+        ("<b>\n<pre>\n</pre>\n", False),  # `<pre>` belongs to the block that `<b>` begins.
+        ("<b>\n\n<pre>\n</pre>\n", True),
+        ("<!--\n```\n-->\n", True),
+        ("<!--\n```\n--\n", False),
+        ("<?php\n```\n?>\n", True),
+        ("<!DOCTYPE a\n> >\n", True),
+        ("<![CDATA[\n```\n]]>\n", True),
+        ("- <!--\n  -->\n", True),
+        ("> <pre>\n> </pre>\n", False),
+        ("- <!--\n  ```json\n  -->\n", False),
+        ("<! \n<!-\n<![CDATA\n", True),
+    ):
+        assert compiled.is_valid(f"{html}{block}".encode()) == is_closed, html
+        assert compiled.is_valid(f"{block}\n{html}".encode()) == is_closed, html
+        assert not compiled.is_valid(f"{html}```json\n[\n```".encode()), html
+        assert no_blocks.is_valid(html.encode()) == is_closed, html
+
+
 def test_a_minimum_of_blocks() -> None:
     compiled = Grammar.markdown_answer(["json"], min_blocks=2).compile(_BYTES)
     block = b"```json\n1\n```"

@@ -10,7 +10,8 @@ use grammask_diagnostics::{Code, Diagnostic, GrammarError, Limits};
 use crate::{EmbeddedTexts, Grammar, Node, Terminal, TerminalDefinition, TerminalId};
 
 impl Grammar {
-    /// The grammar of the byte strings that decode to a text of this one. Cost: linear in the size of the terminals.
+    /// The grammar of the byte strings that decode to a text of this one, which has no bindings. Cost: linear in the size
+    /// of the terminals.
     ///
     /// `embedded` holds the texts of the embedded grammars through the encoding, one for each of
     /// [`embedded`](Self::embedded).
@@ -54,19 +55,11 @@ impl Grammar {
                 (None, None) => Terminal::Regular(image),
             };
         }
-        for (node, span) in grammar.nodes.iter_mut().zip(&self.spans) {
-            match node {
-                Node::Value { condition, .. } => {
-                    let inner = condition.encodings.iter().cloned();
-                    condition.encodings = [encoding.clone()].into_iter().chain(inner).collect();
-                }
-                Node::Binding(_) => {
-                    let message = "a text that is bound to a name cannot be part of an encoded text";
-                    let diagnostic = Diagnostic::error(Code::UnsupportedGrammar, message);
-                    diagnostics.push(diagnostic.at(*span).help("leave it outside the encoded grammar"));
-                    break;
-                }
-                _ => {}
+        for node in &mut grammar.nodes {
+            debug_assert!(!matches!(node, Node::Binding(_)), "bindings are values before they are encoded");
+            if let Node::Value { condition, .. } = node {
+                let inner = condition.encodings.iter().cloned();
+                condition.encodings = [encoding.clone()].into_iter().chain(inner).collect();
             }
         }
         if diagnostics.is_empty() {

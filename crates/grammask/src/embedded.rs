@@ -7,9 +7,9 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use grammask_automata::encoding::CharacterEncoding;
 use grammask_diagnostics::{Code, Diagnostic, GrammarError, LimitExceeded, Limits};
-use grammask_earley::lowering::{Derivability, Symbol, flatten, lower};
+use grammask_earley::lowering::{Derivability, Symbol, flatten, has_bindings, lower, resolve_bindings};
 use grammask_engine::Engine;
-use grammask_grammar::{EmbeddedTexts, Grammar, Terminal, TerminalDefinition};
+use grammask_grammar::{BindingKind, EmbeddedTexts, Grammar, Node, NodeId, Terminal, TerminalDefinition};
 use grammask_lexed::{LexedGrammar, LexedRecognizer, PreparedGrammar};
 use grammask_vocabulary::{TokenTexts, Vocabulary};
 use rustc_hash::FxHashMap;
@@ -197,16 +197,28 @@ impl EmbeddedGrammar {
     }
 }
 
-/// The grammar of the texts that decode to a text of another, and the grammars that it embeds.
+/// The grammar of the texts that decode to a text of another, and the grammars that it embeds. Names are bound within the
+/// grammar, and bound texts are compared decoded.
 ///
 /// # Errors
-/// As [`EmbeddedGrammar::encoded`]; in an indented block, if line feeds in a row may belong to two terminals.
+/// As [`EmbeddedGrammar::encoded`]; in an indented block, if line feeds in a row may belong to two terminals; those of
+/// bindings.
 pub fn encoded(
     grammar: &Grammar,
     embedded: &[EmbeddedGrammar],
     encoding: &CharacterEncoding,
     limits: &Limits,
 ) -> Result<(Grammar, Vec<EmbeddedGrammar>), GrammarError> {
+    let resolved;
+    let grammar = if has_bindings(grammar) {
+        check_spellings_of_bindings(grammar, encoding)?;
+        // What may be left beside a bound text is decided by decoded texts.
+        resolved = resolve_bindings(grammar, limits)
+            .map_err(|diagnostics| GrammarError::new(diagnostics, grammar.source().clone()))?;
+        &resolved
+    } else {
+        grammar
+    };
     if let CharacterEncoding::IndentedBlock(_) = encoding {
         let fail = |diagnostic| GrammarError::new(vec![diagnostic], grammar.source().clone());
         if any_has_line_feeds(embedded, limits).map_err(|limit| fail(limit.diagnostic()))? {
@@ -228,6 +240,26 @@ pub fn encoded(
     }
     let texts = images.iter().map(EmbeddedGrammar::texts).collect();
     Ok((grammar.encoded(encoding, texts, limits)?, images))
+}
+
+/// Checks that a text beside a bound one has a spelling: some characters have none in XML.
+fn check_spellings_of_bindings(grammar: &Grammar, encoding: &CharacterEncoding) -> Result<(), GrammarError> {
+    if !matches!(encoding, CharacterEncoding::XmlText(_) | CharacterEncoding::XmlAttribute(..)) {
+        return Ok(());
+    }
+    for (index, node) in grammar.nodes().iter().enumerate() {
+        if let Node::Binding(binding) = node
+            && matches!(binding.kind, BindingKind::Other | BindingKind::WithoutPrefix)
+        {
+            let notation = binding.kind.notation();
+            let message = format!("the texts of {notation} may have no spelling in XML");
+            let diagnostic = Diagnostic::error(Code::UnsupportedGrammar, message)
+                .at(grammar.span(NodeId::new(index)))
+                .help("leave it outside the encoded grammar");
+            return Err(GrammarError::new(vec![diagnostic], grammar.source().clone()));
+        }
+    }
+    Ok(())
 }
 
 fn any_has_line_feeds(embedded: &[EmbeddedGrammar], limits: &Limits) -> Result<bool, LimitExceeded> {

@@ -5,8 +5,11 @@ reader's block structure puts them. So the blocks that a reader finds are those 
 
 - A line that would be a fence inside block quotes and list items is not text. A *container prefix* is a superset of the
   markers of all containers, so the structure of the containers need not be followed.
-- A block of HTML ends at a blank line (kinds 6 and 7 of the specification), a comment with its end. Lines that begin
-  blocks with other ends are not text.
+- A block of HTML ends at a blank line (kinds 6 and 7 of the specification), or at a line with an end of its own
+  (kinds 1 to 5). Where a block of the latter kinds begins in the first column after such text, every reader finds
+  the same one, so fences in it have no meaning. Elsewhere it may depend on the context whether it begins a block.
+  There, comments are closed before the next block, and lines that may begin another kind are not text: each kind
+  would double the states.
 - A fence with at most three spaces is one in every context: it ends paragraphs, and containers that it is not indented
   for. The same holds after markers of quotations, which begin quotations in every context. Since the lines of a block
   have the prefix of the fence, except for spaces of blank lines, they stay in the container that the fence is in.
@@ -39,11 +42,20 @@ _EARLIER_LINES = r"(?:(?s:.)*\n)?"
 _LATER_LINES = r"(?:\n(?s:.)*)?"
 
 _FENCE = rf"{_CONTAINER}(?:`{{3,}}[^`\n]*|~{{3,}}{_CHARACTER}*)"
+_RAW_TAG = r"<(?i-u:pre|script|style|textarea)"
 _RAW_HTML = (
-    rf"{_CONTAINER}<(?:\?{_CHARACTER}*|(?i-u:script|pre|style|textarea)(?:[ \t>]{_CHARACTER}*)?"
-    rf"|!(?:[^\x00\n\r-]{_CHARACTER}*|-(?:[^\x00\n\r-]{_CHARACTER}*)?)?)"
+    (rf"{_RAW_TAG}(?:[ \t>]|\n)", _RAW_TAG.replace("<", "</") + ">"),
+    ("<!--", "-->"),
+    (r"<\?", r"\?>"),
+    ("<![A-Z]", ">"),
+    (r"<!\[CDATA\[", r"\]\]>"),
 )
-"""The beginnings of blocks of HTML that do not end at a blank line, other than comments."""
+"""The beginnings and ends of the blocks of HTML that do not end at a blank line."""
+
+_RAW_HTML_LINE = (
+    rf"{_CONTAINER}(?:{_RAW_TAG}(?:[ \t>]{_CHARACTER}*)?|<(?:\?|![A-Za-z]|!\[CDATA\[){_CHARACTER}*)"
+)
+"""Lines that may begin such a block, other than a comment."""
 
 _COMMENT_UP_TO_END = rf"{_EARLIER_LINES}{_CONTAINER}<!--(?:[^-]|-[^-]|--+[^>-])*-*"
 """Texts with a comment at their end that is not closed, or whose end overlaps with its beginning."""
@@ -52,6 +64,15 @@ _HTML_UP_TO_END = (
     rf"{_EARLIER_LINES}{_CONTAINER}</?[A-Za-z]{_CHARACTER}*\n(?:[ \t]*[^\x00\n\r \t]{_CHARACTER}*\n)*"
 )
 """Texts with a block of HTML at their end that a blank line would end."""
+
+
+def _raw_html_block(begin: str, end: str) -> Part:
+    """Returns the part of the blocks of a kind of raw HTML, without the last line feed.
+
+    They are outside of containers, so they end at the first line with an end.
+    """
+    text = r"[^\x00\r]*"
+    return composition.difference(f"{begin}{text}{end}{_CHARACTER}*", [f"{text}{end}{_CHARACTER}*\n{text}"])
 
 
 def markdown_answer_part(
@@ -89,19 +110,25 @@ def markdown_answer_part(
         blocks += [block_of_code(fence, names[key], source, key) for key, source in code.items()]
         if other == "free":
             blocks.append(block_of_text(fence, [name for listed in names.values() for name in listed]))
-    bad_lines = rf"{_EARLIER_LINES}(?:{_FENCE}|{_RAW_HTML}){_LATER_LINES}"
+    bad_lines = rf"{_EARLIER_LINES}(?:{_FENCE}|{_RAW_HTML_LINE}){_LATER_LINES}"
+    text = composition.difference(rf"(?:{_CHARACTER}*\n)*", [bad_lines, _HTML_UP_TO_END, _COMMENT_UP_TO_END])
     last_text = composition.difference(rf"(?:{_CHARACTER}*\n)*{_CHARACTER}*", [bad_lines])
+    html_block = composition.choice([_raw_html_block(begin, end) for begin, end in _RAW_HTML])
+    line_feed = composition.literal("\n")
+    html_lines = composition.repeat(composition.sequence([text, html_block, line_feed]), 0, None)
+    end = composition.sequence(
+        [html_lines, composition.choice([last_text, composition.sequence([text, html_block])])]
+    )
     if not blocks:
         if min_blocks:
             msg = "there are no blocks"
             raise ValueError(msg)
-        return last_text
-    text = composition.difference(rf"(?:{_CHARACTER}*\n)*", [bad_lines, _HTML_UP_TO_END, _COMMENT_UP_TO_END])
-    last_block = composition.sequence([text, composition.choice(blocks)])
-    block = composition.sequence([last_block, composition.literal("\n")])
+        return end
+    last_block = composition.sequence([html_lines, text, composition.choice(blocks)])
+    block = composition.sequence([last_block, line_feed])
     return composition.choice(
         [
-            composition.sequence([composition.repeat(block, min_blocks, None), last_text]),
+            composition.sequence([composition.repeat(block, min_blocks, None), end]),
             composition.sequence([composition.repeat(block, max(min_blocks - 1, 0), None), last_block]),
         ]
     )

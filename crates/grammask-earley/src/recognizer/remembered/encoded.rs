@@ -43,7 +43,9 @@ impl Values {
                 before.reverse();
                 match encoding.decode_byte(&before, byte) {
                     DecodedByte::Incomplete => {
-                        *incomplete = self.chains.push(*incomplete, u32::from(byte));
+                        if !is_redundant(encoding, &before, byte) {
+                            *incomplete = self.chains.push(*incomplete, u32::from(byte));
+                        }
                         continue;
                     }
                     DecodedByte::Itself => decoded.push(byte),
@@ -77,4 +79,12 @@ impl Values {
             DecoderId::new(decoders.len() - 1)
         })
     }
+}
+
+/// Whether a byte of an incomplete spelling leaves its state as it is: character references of XML have any number of
+/// leading zeros, which would be as many states.
+fn is_redundant(encoding: &CharacterEncoding, incomplete: &[u8], byte: u8) -> bool {
+    matches!(encoding, CharacterEncoding::XmlText(_) | CharacterEncoding::XmlAttribute(..))
+        && byte == b'0'
+        && matches!(incomplete, b"&#0" | b"&#x0")
 }

@@ -166,6 +166,7 @@ impl Values {
     pub(super) fn is_prefix(&self, value: ValueId, text: PrefixId) -> bool {
         match (self.value(value), self.prefix(text).token) {
             (&Value::Text(value), Token::Text(text)) => self.chains.begins_with(text, value),
+            (_, Token::Encoded(inner, _)) => self.is_prefix(value, inner),
             _ => false,
         }
     }
@@ -174,6 +175,7 @@ impl Values {
     pub(super) fn named_length(&self, text: PrefixId) -> usize {
         match self.prefix(text).token {
             Token::Text(text) => (self.chains.len(text) as usize).saturating_sub(1),
+            Token::Encoded(inner, _) => self.named_length(inner),
             _ => 0,
         }
     }
