@@ -86,8 +86,12 @@ profile: $(DEVELOPMENT) ## renews the counts for profile-guided optimisation
 	rm -rf target/profile/run target/profile/site
 	RUSTFLAGS="$(RUSTFLAGS) -Cprofile-generate=$(CURDIR)/target/profile/build-scripts" CARGO_TARGET_DIR=$(CURDIR)/target/profile/build \
 		$(PIP) install --quiet --no-build-isolation --no-deps --target target/profile/site .
-	PYTHONPATH=target/profile/site LLVM_PROFILE_FILE=target/profile/run/%p.profraw $(BIN)/python benches/training.py
-	$$(rustc --print sysroot)/lib/rustlib/*/bin/llvm-profdata merge -o $(COUNTS) target/profile/run
+	for part in common features; do \
+		PYTHONPATH=target/profile/site LLVM_PROFILE_FILE=target/profile/run/$$part.profraw \
+			$(BIN)/python benches/training.py $$part || exit 1; \
+	done
+	$$(rustc --print sysroot)/lib/rustlib/*/bin/llvm-profdata merge -o $(COUNTS) \
+		-weighted-input=30,target/profile/run/common.profraw -weighted-input=1,target/profile/run/features.profraw
 	gzip -9nc $(COUNTS) > $(PROFILE)
 
 # One HTML file, which needs no server; `grammask serve` serves its second copy.

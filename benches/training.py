@@ -1,12 +1,17 @@
 """The workload of profile-guided optimisation: ``make profile`` runs it with an instrumented build.
 
-It consists of seeded schemas with matching values, the grammars under ``examples/grammars`` and the bundled languages
-with programs of ``testdata/languages``, over the embedded vocabulary. The benchmarks measure none of these texts, so a
-build that was trained with them has no advantage there over other work.
+    python benches/training.py common|features
+
+The part ``common`` consists of seeded schemas with matching values, the grammars under ``examples/grammars`` and the
+bundled languages with programs of ``testdata/languages``. The part ``features`` has a little of what other users
+need: keys in any order, items that differ, token budgets, calls of tools, and code in answers. Its counts weigh less,
+but what never runs is optimised for size. The vocabulary is the embedded one. The benchmarks measure none of these
+texts, so a build that was trained with them has no advantage there over other work.
 """
 
 from __future__ import annotations
 
+import argparse
 import json
 import random
 import string
@@ -24,6 +29,7 @@ if TYPE_CHECKING:
 _ROOT = Path(__file__).parents[1]
 _SCHEMAS = 400
 _VALUES_PER_SCHEMA = 3
+_SCHEMAS_WITH_OPTIONS = 50
 _WORDS = [
     "name",
     "id",
@@ -88,7 +94,16 @@ _PATTERNS = {
 
 
 def main() -> None:
-    """Run the whole workload once."""
+    """Run a part of the workload once."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n", 1)[0])
+    parser.add_argument("part", choices=("common", "features"))
+    if parser.parse_args().part == "common":
+        _run_common()
+    else:
+        _run_features()
+
+
+def _run_common() -> None:
     vocabulary = grammask.Vocabulary.default()
     reader = _Reader(vocabulary)
     rng = random.Random(20261123)
@@ -122,6 +137,62 @@ def main() -> None:
         reader.read(compiled, (_ROOT / "testdata" / "languages" / file).read_text("utf-8"))
 
 
+def _run_features() -> None:
+    vocabulary = grammask.Vocabulary.default()
+    reader = _Reader(vocabulary)
+    rng = random.Random(20261127)
+    for number in range(_SCHEMAS_WITH_OPTIONS):
+        schema, values = _described(rng, 4)
+        options: Any = {"key_order": "any", "unique_names": rng.random() < 0.5 or "counted"}
+        compiled = grammask.Grammar.from_json_schema(schema, **options).compile(vocabulary, cache=False)
+        reader.read(compiled, json.dumps(_shuffled(rng, values[0])))
+        if number % 5 == 0:
+            reader.read_within_budget(compiled, json.dumps(values[0]))
+    different: list[tuple[dict[str, Any], list[Any]]] = [
+        ({"type": "string"}, [f"{word} {number}" for word in _WORDS for number in range(2)]),
+        ({"type": "integer"}, rng.sample(range(10_000), 40)),
+        (
+            {"type": "object", "properties": {"name": {"type": "string"}, "id": {"type": "integer"}}},
+            [{"name": word, "id": id} for id, word in enumerate(_WORDS)],
+        ),
+    ]
+    for items, values in different:
+        schema: dict[str, Any] = {"type": "array", "items": items, "uniqueItems": True, "minItems": 2}
+        compiled = grammask.Grammar.from_json_schema(schema).compile(vocabulary, cache=False)
+        reader.read(compiled, json.dumps(values))
+        reader.read_within_budget(compiled, json.dumps(values[:3]))
+    tools = []
+    for word in _WORDS[:5]:
+        parameters, values = _described(rng, 4)
+        tools.append({"type": "function", "function": {"name": word, "parameters": parameters}})
+    for style in ("hermes", "llama3", "mistral"):
+        grammar = grammask.Grammar.from_tools(tools, style=style, vocabulary=vocabulary)
+        reader.read(grammar.compile(vocabulary, cache=False), "I look it up for you, one moment please.")
+    call = {"name": _WORDS[4], "arguments": values[0]}
+    grammar = grammask.Grammar.from_tools(tools, style="hermes", vocabulary=vocabulary)
+    text = f"I look it up.\n<tool_call>\n{json.dumps(call)}\n</tool_call>"
+    reader.read(grammar.compile(vocabulary, cache=False), text)
+    program = (_ROOT / "examples" / "demo.py").read_text("utf-8")
+    reader.read(grammask.Grammar.bundled("python").compile(vocabulary, cache=False), program)
+    query = (
+        "SELECT name, count(*) FROM people WHERE age > 18 AND city = 'Oslo' GROUP BY name ORDER BY 2 DESC;\n"
+    )
+    reader.read(grammask.Grammar.bundled("sql").compile(vocabulary, cache=False), query)
+    answer = (
+        f"Some words before it.\n\n```python\n{program}```\n\nAnd a query:\n\n```sql\n{query}```\n\n- done\n"
+    )
+    compiled = grammask.Grammar.markdown_answer(code=["python", "sql"]).compile(vocabulary, cache=False)
+    reader.read(compiled, answer)
+    reader.read_within_budget(compiled, "Short:\n\n```sql\nSELECT name FROM people;\n```\n")
+
+
+def _shuffled(rng: random.Random, value: Any) -> Any:
+    """Return a value with the members of its objects in another order."""
+    if isinstance(value, dict):
+        return {name: _shuffled(rng, value[name]) for name in rng.sample(sorted(value), len(value))}
+    return [_shuffled(rng, item) for item in value] if isinstance(value, list) else value
+
+
 class _Reader:
     """Fills masks and accepts tokens along texts, each split into the longest possible tokens."""
 
@@ -142,6 +213,16 @@ class _Reader:
                 if not matcher.accept(token):
                     break
             matcher.fill_mask(self._mask)
+
+    def read_within_budget(self, compiled: grammask.CompiledGrammar, text: str) -> None:
+        """Process a text once, with few tokens more than it needs."""
+        tokens = list(self._tokens(text.encode()))
+        matcher = compiled.matcher()
+        matcher.budget = max(len(tokens) + 3, matcher.tokens_to_finish)
+        for token in tokens:
+            matcher.fill_mask(self._mask)
+            if not matcher.accept(token):
+                break
 
     def _tokens(self, text: bytes) -> Iterator[int]:
         position = 0
