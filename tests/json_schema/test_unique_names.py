@@ -455,17 +455,6 @@ COUNTED_AT_DEPTHS: dict[str, tuple[dict[str, Any], set[int]]] = {
         },
         {1},
     ),
-    "contained": (
-        {
-            "type": "object",
-            "additionalProperties": {
-                "type": "array",
-                "items": {"type": "object", "additionalProperties": ONE},
-                "contains": {"minProperties": 2},
-            },
-        },
-        {2},
-    ),
     "nothing": ({"type": "object", "additionalProperties": {"anyOf": [ONE, {"$ref": "#"}]}}, set()),
 }
 """Schemas, with the depths of the objects in which ``unique_names="counted"`` permits no repeated name."""
