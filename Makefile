@@ -91,7 +91,7 @@ profile: $(DEVELOPMENT) ## renews the counts for profile-guided optimisation
 			$(BIN)/python benches/training.py $$part || exit 1; \
 	done
 	$$(rustc --print sysroot)/lib/rustlib/*/bin/llvm-profdata merge -o $(COUNTS) \
-		-weighted-input=30,target/profile/run/common.profraw -weighted-input=1,target/profile/run/features.profraw
+		-weighted-input=300,target/profile/run/common.profraw -weighted-input=1,target/profile/run/features.profraw
 	gzip -9nc $(COUNTS) > $(PROFILE)
 
 # One HTML file, which needs no server; `grammask serve` serves its second copy.
