@@ -1,5 +1,7 @@
 """Masks are on the CPU, where the engine writes them, also if torch makes tensors on another device by default."""
 
+from collections.abc import Iterator
+
 import numpy as np
 import pytest
 from grammask import Grammar, Vocabulary, allocate_mask, apply_mask
@@ -11,7 +13,7 @@ torch = pytest.importorskip("torch")
 
 
 @pytest.fixture(autouse=True)
-def other_default_device() -> object:
+def other_default_device() -> Iterator[None]:
     """Make tensors on a device without storage, unless a call names one."""
     torch.set_default_device("meta")
     yield

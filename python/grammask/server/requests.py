@@ -158,17 +158,6 @@ def without_tools(fields: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def read_object(body: bytes) -> dict[str, Any]:
-    """Reads a JSON object, without members that are null."""
-    try:
-        fields = json.loads(body)
-    except (ValueError, RecursionError) as error:
-        raise BadRequest(f"the body is no JSON: {error}", code="invalid_json") from None
-    if not isinstance(fields, dict):
-        raise BadRequest("the body is no JSON object", code="invalid_json")
-    return {name: value for name, value in fields.items() if value is not None}
-
-
 def _with_structured_outputs(fields: dict[str, Any]) -> dict[str, Any]:
     """Returns fields with the constraint that another server's field means."""
     names = [name for name in fields if name in _NAMES_OF_CONSTRAINTS]

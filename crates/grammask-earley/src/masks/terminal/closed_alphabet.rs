@@ -129,16 +129,16 @@ fn close(
             return Ok(None);
         }
         match reach(automata, state, alphabet, wanted)? {
-            Reach::Closed(states) => return Ok(Some((alphabet, states))),
-            Reach::Escapes(removed) => alphabet = alphabet.without(removed),
-            Reach::TooLarge => return Ok(None),
+            CandidateReach::Closed(states) => return Ok(Some((alphabet, states))),
+            CandidateReach::Escapes(removed) => alphabet = alphabet.without(removed),
+            CandidateReach::TooLarge => return Ok(None),
         }
     }
     Ok(None)
 }
 
 /// The states that texts over a candidate reach.
-enum Reach {
+enum CandidateReach {
     /// All of these are live.
     Closed(Vec<StateId>),
     /// The candidate is not closed; without these bytes it may be.
@@ -151,7 +151,7 @@ fn reach(
     start: StateId,
     alphabet: Alphabet,
     wanted: Wanted,
-) -> Result<Reach, LimitExceeded> {
+) -> Result<CandidateReach, LimitExceeded> {
     let is_word = automata.is_accepting(start);
     let counts_ends = wanted == Wanted::LiveAndEnds;
     let mut reached = Vec::new();
@@ -198,13 +198,13 @@ fn reach(
         if escaping.len() > 0 {
             // Either the escaping bytes are removed, or those that reach the state: the smaller set.
             let is_entrance_smaller = entrance.len() > 0 && entrance.len() < escaping.len();
-            return Ok(Reach::Escapes(if is_entrance_smaller { entrance } else { escaping }));
+            return Ok(CandidateReach::Escapes(if is_entrance_smaller { entrance } else { escaping }));
         }
         if examined > MAX_ALPHABET_STATES || reached.len() > 2 * MAX_ALPHABET_STATES {
-            return Ok(Reach::TooLarge);
+            return Ok(CandidateReach::TooLarge);
         }
     }
-    Ok(Reach::Closed(reached.into_iter().map(|reached| reached.state).collect()))
+    Ok(CandidateReach::Closed(reached.into_iter().map(|reached| reached.state).collect()))
 }
 
 /// A reached state whose language is included in that of `state`: no byte leaves `state` that does not leave the other.

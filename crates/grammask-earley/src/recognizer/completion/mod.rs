@@ -509,16 +509,8 @@ impl Builder {
         self.with_completions(context, ValueLengths::Shortest, |completions, parts| {
             let mut longest = Length::ZERO;
             for item in items {
-                let state = parts.state_of(item.state).and_then(|state| parts.embedded.get(state));
-                let inside = match state {
-                    Some(EmbeddedState { grammar, set }) => {
-                        let engine = parts.embedded.engine(grammar);
-                        let inside =
-                            engine.longest_completion_after(set, reach, parts.vocabulary, parts.deadline)?;
-                        let Completions { texts, dots, .. } = completions;
-                        let mut dots = DotReader { form: parts.form, texts, memo: dots };
-                        length_of(inside).plus(dots.get(item.dot).after_symbol)
-                    }
+                let inside = match completions.inside_embedded(item, reach, parts)? {
+                    Some(inside) => inside,
                     None => completions.item(item, parts)?.longest,
                 };
                 let Completions { continuations, texts, dots, .. } = completions;
@@ -541,17 +533,13 @@ impl Builder {
         let items = self.items(context.recognizer.set(set));
         let lengths = ValueLengths::Lengthened(self.added_value_length(context)?);
         self.with_completions(context, lengths, |completions, parts| {
-            let Completions { continuations, texts, dots, .. } = completions;
             let mut longest = Length::ZERO;
             for item in items {
-                let state = parts.state_of(item.state).and_then(|state| parts.embedded.get(state));
-                let Some(EmbeddedState { grammar, set }) = state else { continue };
-                let engine = parts.embedded.engine(grammar);
-                let inside = engine.longest_completion_after(set, reach, parts.vocabulary, parts.deadline)?;
-                let mut dots = DotReader { form: parts.form, texts, memo: dots };
-                let after = dots.get(item.dot).after_symbol;
+                let Some(inside) = completions.inside_embedded(item, reach, parts)? else { continue };
+                let Completions { continuations, texts, dots, .. } = completions;
+                let dots = DotReader { form: parts.form, texts, memo: dots };
                 let rest = continuations.get(item.continuation, parts.continuations, dots, parts.deadline)?;
-                longest = longest.max(length_of(inside).plus(after).plus(rest.shortest));
+                longest = longest.max(inside.plus(rest.shortest));
             }
             Ok(longest)
         })
@@ -567,6 +555,22 @@ impl CompletionTables {
 }
 
 impl Completions {
+    /// The maximum length of the completions of an item inside an embedded grammar up to the item's continuation, over all
+    /// states of that grammar within reach; `None` for other items.
+    fn inside_embedded(
+        &mut self,
+        item: Item,
+        reach: Reach,
+        parts: &mut Parts<'_>,
+    ) -> Result<Option<Length>, LimitExceeded> {
+        let state = parts.state_of(item.state).and_then(|state| parts.embedded.get(state));
+        let Some(EmbeddedState { grammar, set }) = state else { return Ok(None) };
+        let engine = parts.embedded.engine(grammar);
+        let inside = engine.longest_completion_after(set, reach, parts.vocabulary, parts.deadline)?;
+        let mut dots = DotReader { form: parts.form, texts: &mut self.texts, memo: &mut self.dots };
+        Ok(Some(length_of(inside).plus(dots.get(item.dot).after_symbol)))
+    }
+
     /// The tables, in which a value is as long as its text and `added` steps.
     fn new(parts: &mut Parts<'_>, added: Length) -> Result<Self, LimitExceeded> {
         let vocabulary = parts.vocabulary;

@@ -181,7 +181,7 @@ impl Remembered {
                     text = self.values.chains.prefix(text, self.values.chains.len(text) - 1);
                 }
             }
-            // No string begins it.
+            // It begins with no string.
             Value::Anonymous => {}
             _ => self.are_strings = false,
         }
