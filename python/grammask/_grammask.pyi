@@ -125,7 +125,7 @@ class Vocabulary:
     def set_cache_capacity(self, bytes: int) -> None:
         """Set the maximum of :attr:`cache_bytes`: 24 MiB by default; 0 disables the cache.
 
-        A full cache is cleared. Masks stay correct, and some of them are computed again.
+        From a full cache, what was not read lately is removed. Masks stay correct, and some of them are computed again.
         """
 
     def to_bytes(self) -> bytes:

@@ -119,7 +119,7 @@ impl PyVocabulary {
 
     /// Set the maximum of :attr:`cache_bytes`: 24 MiB by default; 0 disables the cache.
     ///
-    /// A full cache is cleared. Masks stay correct, and some of them are computed again.
+    /// From a full cache, what was not read lately is removed. Masks stay correct, and some of them are computed again.
     fn set_cache_capacity(&self, #[pyo3(from_py_with = count)] bytes: usize) {
         self.vocabulary.summaries().set_capacity(bytes);
     }

@@ -1,4 +1,4 @@
-//! A hash map in shards, so that no insertion moves more than a shard.
+//! A hash map in shards, so that no insertion moves more than a shard. It knows which entries were read.
 //!
 //! Resizing a single map of 60,000 entries takes milliseconds, which would delay one mask.
 
@@ -15,7 +15,20 @@ const SHARD_SHIFT: u32 = 40;
 /// A hash map in shards. See the documentation of the module.
 #[derive(Debug)]
 pub(crate) struct ShardedMap<K, V> {
-    shards: Box<[FxHashMap<K, V>]>,
+    shards: Box<[FxHashMap<K, Entry<V>>]>,
+}
+
+#[derive(Debug)]
+struct Entry<V> {
+    value: V,
+    /// Whether the value was read since it was inserted, or since the last [`ShardedMap::retain_read`].
+    is_read: bool,
+}
+
+impl<V> Entry<V> {
+    fn new(value: V) -> Self {
+        Self { value, is_read: false }
+    }
 }
 
 impl<K, V> Default for ShardedMap<K, V> {
@@ -25,22 +38,26 @@ impl<K, V> Default for ShardedMap<K, V> {
 }
 
 impl<K: Eq + Hash, V> ShardedMap<K, V> {
-    pub(crate) fn get<Q: Eq + Hash + ?Sized>(&self, key: &Q) -> Option<&V>
+    /// The value of a key, which counts as read.
+    pub(crate) fn get<Q: Eq + Hash + ?Sized>(&mut self, key: &Q) -> Option<&V>
     where
         K: Borrow<Q>,
     {
-        self.shards[shard(key)].get(key)
+        let entry = self.shards[shard(key)].get_mut(key)?;
+        entry.is_read = true;
+        Some(&entry.value)
     }
 
-    pub(crate) fn get_key_value<Q: Eq + Hash + ?Sized>(&self, key: &Q) -> Option<(&K, &V)>
+    /// A key of the map that equals `key`.
+    pub(crate) fn get_key<Q: Eq + Hash + ?Sized>(&self, key: &Q) -> Option<&K>
     where
         K: Borrow<Q>,
     {
-        self.shards[shard(key)].get_key_value(key)
+        self.shards[shard(key)].get_key_value(key).map(|(key, _)| key)
     }
 
     pub(crate) fn insert(&mut self, key: K, value: V) {
-        self.shards[shard(&key)].insert(key, value);
+        self.shards[shard(&key)].insert(key, Entry::new(value));
     }
 
     /// The value of a key, inserted if it is missing.
@@ -48,11 +65,30 @@ impl<K: Eq + Hash, V> ShardedMap<K, V> {
     where
         V: Default,
     {
-        self.shards[shard(&key)].entry(key).or_default()
+        &mut self.shards[shard(&key)].entry(key).or_insert_with(|| Entry::new(V::default())).value
     }
 
     pub(crate) fn len(&self) -> usize {
         self.shards.iter().map(FxHashMap::len).sum()
+    }
+
+    pub(crate) fn values(&self) -> impl Iterator<Item = &V> {
+        self.shards.iter().flat_map(FxHashMap::values).map(|entry| &entry.value)
+    }
+
+    /// Removes the entries that were not read since the last call.
+    pub(crate) fn retain_read(&mut self) {
+        let is_read = |entry: &mut Entry<V>| std::mem::take(&mut entry.is_read);
+        self.shards.iter_mut().for_each(|shard| shard.retain(|_, entry| is_read(entry)));
+    }
+
+    /// Removes the entries for which `is_kept` does not hold.
+    pub(crate) fn retain(&mut self, mut is_kept: impl FnMut(&K, &mut V) -> bool) {
+        self.shards.iter_mut().for_each(|shard| shard.retain(|key, entry| is_kept(key, &mut entry.value)));
+    }
+
+    pub(crate) fn keys(&self) -> impl Iterator<Item = &K> {
+        self.shards.iter().flat_map(FxHashMap::keys)
     }
 
     pub(crate) fn clear(&mut self) {

@@ -10,13 +10,14 @@
 //! string is walked once per process, not once per grammar. Sets are interned, because most masks of a grammar equal
 //! masks of an earlier grammar.
 //!
-//! The cache is bounded: at its capacity it is cleared as a whole. Values in use are shared and survive that.
+//! The cache is bounded. At its capacity, what was not read since the last time is removed, and so are interned sets that
+//! nothing else holds; if that frees less than half, all is removed. Values in use are shared and survive that.
 
 use std::hash::{BuildHasher, Hash, Hasher};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
-use rustc_hash::{FxBuildHasher, FxHashMap, FxHasher};
+use rustc_hash::{FxBuildHasher, FxHasher};
 
 use crate::sharded_map::ShardedMap;
 use crate::{
@@ -28,6 +29,21 @@ use crate::{
 const DEFAULT_CAPACITY: usize = 24 << 20;
 /// Minimum number of tokens of a shared mask without a base; smaller masks are built as fast as looked up.
 const MIN_SHARED_TOKENS: usize = 32;
+
+// Estimated memory of entries, in bytes, without what their values refer to.
+
+const ENTRY_BYTES: usize = 128;
+const UNION_BYTES: usize = 160;
+const MASK_BYTES: usize = size_of::<Mask>() + 64;
+
+fn node_set_bytes(set: &NodeSet) -> usize {
+    set.memory_bytes() + 64
+}
+
+fn token_set_bytes(tokens: &LiveTokens) -> usize {
+    let bitset_bytes = tokens.as_dense().map_or(0, |set| size_of_val(set.words()));
+    bitset_bytes + tokens.memory_bytes() + 64
+}
 
 /// The tokens that are live in a terminal below some trie nodes, and the nodes where its words end.
 #[derive(Clone, Debug)]
@@ -89,19 +105,19 @@ impl Eq for InternedTokens {}
 struct SummaryTables {
     /// Interned node sets by the hash of their content.
     node_sets: ShardedMap<u64, Vec<NodeSetRef>>,
-    /// Node sets that are interned again after the cache is cleared.
+    /// Node sets that are interned again after all is removed.
     permanent: Vec<NodeSetRef>,
     /// By the content hash of the language and the start nodes.
     summaries: ShardedMap<(u128, NodeSetId), Arc<TerminalSummary>>,
     /// By the content hash of a prefix code and the start nodes.
-    counted: FxHashMap<(u128, NodeSetId), Arc<CountedSummary>>,
+    counted: ShardedMap<(u128, NodeSetId), Arc<CountedSummary>>,
     /// By the content hash of a prefix code, the start nodes and the bounds.
     repetitions: ShardedMap<(u128, NodeSetId, CopyBounds), Repetition>,
     /// By the content hashes of an intersection without its length limit, of the end of its current copy and of the
     /// copies, and the start nodes.
-    limited: FxHashMap<([u128; 3], NodeSetId), Option<Arc<CountedSummary>>>,
+    limited: ShardedMap<([u128; 3], NodeSetId), Option<Arc<CountedSummary>>>,
     /// By the content hash of the language and the start node.
-    derivatives: FxHashMap<(u128, TrieNode), Arc<DerivativeGroups>>,
+    derivatives: ShardedMap<(u128, TrieNode), Arc<DerivativeGroups>>,
     /// Interned token sets.
     tokens: ShardedMap<InternedTokens, ()>,
     /// Unions of token sets by the ascending identities of their parts.
@@ -121,10 +137,10 @@ impl Default for SummaryCache {
             node_sets: ShardedMap::default(),
             permanent: Vec::new(),
             summaries: ShardedMap::default(),
-            counted: FxHashMap::default(),
+            counted: ShardedMap::default(),
             repetitions: ShardedMap::default(),
-            limited: FxHashMap::default(),
-            derivatives: FxHashMap::default(),
+            limited: ShardedMap::default(),
+            derivatives: ShardedMap::default(),
             tokens: ShardedMap::default(),
             unions: ShardedMap::default(),
             masks: ShardedMap::default(),
@@ -147,7 +163,7 @@ impl SummaryCache {
         {
             return interned.clone();
         }
-        tables.make_room(set.memory_bytes() + 64);
+        tables.make_room(node_set_bytes(&set));
         let set = NodeSetRef::new(set);
         tables.node_sets.entry_or_default(hash).push(set.clone());
         set
@@ -172,11 +188,10 @@ impl SummaryCache {
         tokens.hash_content(&mut hasher);
         let new = InternedTokens { hash: hasher.finish(), tokens };
         let mut tables = self.lock();
-        if let Some((interned, ())) = tables.tokens.get_key_value(&new) {
+        if let Some(interned) = tables.tokens.get_key(&new) {
             return interned.tokens.clone();
         }
-        let bitset_bytes = new.tokens.as_dense().map_or(0, |set| size_of_val(set.words()));
-        tables.make_room(bitset_bytes + new.tokens.memory_bytes() + 64);
+        tables.make_room(token_set_bytes(&new.tokens));
         let tokens = new.tokens.clone();
         tables.tokens.insert(new, ());
         tokens
@@ -208,7 +223,7 @@ impl SummaryCache {
     /// Memoises the union of the sets with these identities, which are ascending.
     pub(crate) fn insert_union(&self, ids: Vec<TokenSetId>, union: LiveTokens) {
         let mut tables = self.lock();
-        tables.make_room(ids.len() * 24 + 96);
+        tables.make_room(UNION_BYTES);
         tables.unions.insert(ids.into(), union);
     }
 
@@ -226,7 +241,7 @@ impl SummaryCache {
         if let Some(mask) = tables.masks.get(&tokens.id()) {
             return Some(mask.clone());
         }
-        tables.make_room(size_of::<Mask>() + 64);
+        tables.make_room(MASK_BYTES);
         let mask = Arc::new(Mask::counted(tokens.clone(), size, tables.mask_bytes.clone()));
         tables.masks.insert(tokens.id(), mask.clone());
         Some(mask)
@@ -241,7 +256,7 @@ impl SummaryCache {
     /// Caches a summary.
     pub fn insert(&self, language: u128, nodes: &NodeSetRef, summary: Arc<TerminalSummary>) {
         let mut tables = self.lock();
-        tables.make_room(summary.live.memory_bytes() + 128);
+        tables.make_room(summary.live.memory_bytes() + ENTRY_BYTES);
         tables.summaries.insert((language, nodes.id()), summary);
     }
 
@@ -254,7 +269,7 @@ impl SummaryCache {
     /// Caches a counted summary.
     pub fn insert_counted(&self, code: u128, nodes: &NodeSetRef, summary: Arc<CountedSummary>) {
         let mut tables = self.lock();
-        tables.make_room(summary.memory_bytes() + 128);
+        tables.make_room(summary.memory_bytes() + ENTRY_BYTES);
         tables.counted.insert((code, nodes.id()), summary);
     }
 
@@ -273,7 +288,7 @@ impl SummaryCache {
         repetition: Repetition,
     ) {
         let mut tables = self.lock();
-        tables.make_room(repetition.live.memory_bytes() + 128);
+        tables.make_room(repetition.live.memory_bytes() + ENTRY_BYTES);
         tables.repetitions.insert((code, nodes.id(), bounds), repetition);
     }
 
@@ -297,7 +312,7 @@ impl SummaryCache {
         summary: Option<Arc<CountedSummary>>,
     ) {
         let mut tables = self.lock();
-        tables.make_room(summary.as_ref().map_or(0, |summary| summary.memory_bytes()) + 160);
+        tables.make_room(summary.as_ref().map_or(0, |summary| summary.memory_bytes()) + ENTRY_BYTES);
         tables.limited.insert((languages, nodes.id()), summary);
     }
 
@@ -310,7 +325,7 @@ impl SummaryCache {
     /// Caches the tokens below a node by derivative.
     pub fn insert_derivatives(&self, language: u128, node: TrieNode, groups: Arc<DerivativeGroups>) {
         let mut tables = self.lock();
-        tables.make_room(groups.memory_bytes() + 128);
+        tables.make_room(groups.memory_bytes() + ENTRY_BYTES);
         tables.derivatives.insert((language, node), groups);
     }
 
@@ -323,12 +338,7 @@ impl SummaryCache {
     /// Number of summaries of all kinds.
     #[must_use]
     pub fn len(&self) -> usize {
-        let tables = self.lock();
-        tables.summaries.len()
-            + tables.counted.len()
-            + tables.repetitions.len()
-            + tables.limited.len()
-            + tables.derivatives.len()
+        self.lock().summary_count()
     }
 
     /// Whether there is no summary.
@@ -337,7 +347,7 @@ impl SummaryCache {
         self.len() == 0
     }
 
-    /// Sets the capacity, in bytes, and clears the cache if it exceeds it.
+    /// Sets the capacity, in bytes, and removes entries if they exceed it.
     pub fn set_capacity(&self, bytes: usize) {
         let mut tables = self.lock();
         tables.capacity = bytes;
@@ -356,26 +366,72 @@ impl SummaryTables {
         self.bytes + self.mask_bytes.load(Ordering::Relaxed)
     }
 
-    /// Counts `bytes` of new entries, after clearing all tables if they would exceed the capacity.
+    /// Counts `bytes` of new entries, after removing others if they would exceed the capacity.
     fn make_room(&mut self, bytes: usize) {
         if self.memory_bytes() + bytes > self.capacity {
-            self.node_sets.clear();
-            for set in &self.permanent {
-                self.node_sets.entry_or_default(FxBuildHasher.hash_one(&**set)).push(set.clone());
+            self.remove_unread();
+            if self.memory_bytes() > self.capacity / 2 {
+                self.clear();
             }
-            self.summaries.clear();
-            self.counted.clear();
-            self.repetitions.clear();
-            self.limited.clear();
-            self.derivatives.clear();
-            self.tokens.clear();
-            self.unions.clear();
-            self.masks.clear();
-            self.bytes = 0;
-            // Masks that are still in use keep adding to the old counter.
-            self.mask_bytes = Arc::default();
         }
         self.bytes += bytes;
+    }
+
+    /// Removes the entries that were not read since the last call, and the interned sets that are in no other entry and
+    /// no grammar. Costs a pass over all entries.
+    fn remove_unread(&mut self) {
+        self.summaries.retain_read();
+        self.counted.retain_read();
+        self.repetitions.retain_read();
+        self.limited.retain_read();
+        self.derivatives.retain_read();
+        self.unions.retain_read();
+        self.masks.retain_read();
+        self.tokens.retain(|interned, ()| interned.tokens.is_shared());
+        self.node_sets.retain(|_, sets| {
+            sets.retain(NodeSetRef::is_shared);
+            !sets.is_empty()
+        });
+        let live = self.summaries.values().map(|summary| summary.live.memory_bytes());
+        let live = live.chain(self.repetitions.values().map(|repetition| repetition.live.memory_bytes()));
+        let limited = self.limited.values().flatten();
+        let counted = self.counted.values().chain(limited).map(|summary| summary.memory_bytes());
+        let derivatives = self.derivatives.values().map(|groups| groups.memory_bytes());
+        let tokens = self.tokens.keys().map(|interned| token_set_bytes(&interned.tokens));
+        let node_sets = self.node_sets.values().flatten().map(|set| node_set_bytes(set));
+        let values: usize = live.chain(counted).chain(derivatives).chain(tokens).chain(node_sets).sum();
+        self.bytes = values
+            + self.summary_count() * ENTRY_BYTES
+            + self.unions.len() * UNION_BYTES
+            + self.masks.len() * MASK_BYTES;
+        let expanded = self.masks.values().map(|mask| mask.expanded_bytes()).sum();
+        self.mask_bytes.store(expanded, Ordering::Relaxed);
+    }
+
+    fn clear(&mut self) {
+        self.node_sets.clear();
+        for set in &self.permanent {
+            self.node_sets.entry_or_default(FxBuildHasher.hash_one(&**set)).push(set.clone());
+        }
+        self.summaries.clear();
+        self.counted.clear();
+        self.repetitions.clear();
+        self.limited.clear();
+        self.derivatives.clear();
+        self.tokens.clear();
+        self.unions.clear();
+        self.masks.clear();
+        self.bytes = 0;
+        // Masks that are still in use keep adding to the old counter.
+        self.mask_bytes = Arc::default();
+    }
+
+    fn summary_count(&self) -> usize {
+        self.summaries.len()
+            + self.counted.len()
+            + self.repetitions.len()
+            + self.limited.len()
+            + self.derivatives.len()
     }
 }
 
@@ -392,6 +448,39 @@ mod tests {
         cache.set_capacity(0);
         for (permanent, nodes) in permanent.iter().zip([vec![], vec![TrieNode::ROOT.0]]) {
             assert_eq!(cache.intern(NodeSet::new(nodes, &trie)), *permanent);
+        }
+    }
+
+    /// At the capacity, entries that were read stay, with their sets; others go.
+    #[test]
+    fn entries_that_were_read_stay() {
+        const SIZE: usize = 50_000;
+        let trie = TokenTrie::new(&["a", "ab"].into_iter().map(Some).collect::<TokenTexts>());
+        let cache = SummaryCache::default();
+        cache.set_capacity(64 << 10);
+        let root = cache.empty_and_root(&trie)[1].clone();
+        let set = |first: u32| LiveTokens::new((first..first + 100).map(TokenId).collect(), SIZE);
+        let insert = |language: u32| {
+            let summary = TerminalSummary { live: cache.share(set(language)), ends: None };
+            cache.insert(language.into(), &root, Arc::new(summary));
+        };
+        insert(1);
+        let live = cache.get(1, &root).expect("inserted just now").live.clone();
+        let id = live.id();
+        drop(live);
+        for language in 2..1000 {
+            insert(language);
+            assert!(cache.memory_bytes() <= 64 << 10);
+            assert!(language % 40 != 0 || cache.get(1, &root).is_some());
+        }
+        assert_eq!(cache.get(1, &root).expect("read now and then").live.id(), id);
+        assert_eq!(cache.share(set(1)).id(), id);
+        assert!((2..500).all(|language| cache.get(language, &root).is_none()));
+        // Entries that have all been read make room, too.
+        for language in 2000..3000 {
+            insert(language);
+            assert!(cache.get(language.into(), &root).is_some());
+            assert!(cache.memory_bytes() <= 64 << 10);
         }
     }
 

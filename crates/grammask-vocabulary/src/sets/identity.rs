@@ -54,6 +54,11 @@ impl NodeSetRef {
     pub fn id(&self) -> NodeSetId {
         self.id
     }
+
+    /// Whether there is another handle of the same set.
+    pub(crate) fn is_shared(&self) -> bool {
+        Arc::strong_count(&self.set) > 1
+    }
 }
 
 impl Deref for NodeSetRef {
@@ -91,6 +96,11 @@ impl TokenSetRef {
     #[must_use]
     pub fn id(&self) -> TokenSetId {
         self.id
+    }
+
+    /// Whether there is another handle of the same set.
+    pub(crate) fn is_shared(&self) -> bool {
+        Arc::strong_count(&self.set) > 1
     }
 }
 

@@ -392,6 +392,15 @@ impl LiveTokens {
         set
     }
 
+    /// Whether there is another handle of the same set.
+    pub(crate) fn is_shared(&self) -> bool {
+        match &self.representation {
+            Representation::List(list) => Arc::strong_count(list) > 1,
+            Representation::Set(set) => set.is_shared(),
+            Representation::Delta(delta) => Arc::strong_count(delta) > 1,
+        }
+    }
+
     /// Memory of the set without its base, in bytes.
     #[must_use]
     pub fn memory_bytes(&self) -> usize {

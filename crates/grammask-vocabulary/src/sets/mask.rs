@@ -115,6 +115,11 @@ impl Mask {
         }
     }
 
+    /// Memory of the expanded words, in bytes: what the mask has added to its counter.
+    pub(crate) fn expanded_bytes(&self) -> usize {
+        self.words.get().map_or(0, |set| size_of_val(set.words()))
+    }
+
     /// The words of [`Mask::as_set`].
     #[must_use]
     pub fn words(&self) -> &[u32] {
