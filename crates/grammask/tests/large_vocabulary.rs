@@ -305,7 +305,7 @@ fn random_patterns() {
     let mut random = Random(23);
     let units =
         ["[a-z]", "[a-z0-9]", "[a-m]", "[^ ]", "[A-Za-z.]", "é", "th", "[0-9]{1,4}", "[a-z]{3,12}", "[^é.]"];
-    let repeats = ["", "?", "*", "+", "{2,}", "{0,5}"];
+    let repeats = ["", "?", "*", "+", "{2,}", "{0,5}", "{0,40}"];
     let joints = ["", r"\.", "-", "[.:/]", " ", r"(\.|/)?", "@"];
     for _ in 0..25 {
         let parts = 2 + random.below(4);

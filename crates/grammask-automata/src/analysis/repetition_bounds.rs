@@ -10,6 +10,8 @@ use crate::term::arena::{Term, TermId, Terms};
 
 /// Number of subterms above which a term is not analysed: the analysis would cost more than it saves.
 const MAX_SUBTERMS: usize = 512;
+/// Number of subterms that a scan without a set of visited terms visits.
+const MAX_SCANNED_SUBTERMS: usize = 64;
 
 /// A lower and an upper bound of a language.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -28,12 +30,45 @@ impl Terms {
         Some(LanguageBounds { lower, upper }).filter(|bounds| bounds.lower != bounds.upper)
     }
 
+    /// The language without the maxima above `copies`, and the smallest of these: since each copy has a byte, words of up
+    /// to so many bytes are in both languages or in neither. `None` as for [`clamp_maxima`](Self::clamp_maxima).
+    pub fn without_large_maxima(&mut self, term: TermId, copies: u32) -> Option<(TermId, u32)> {
+        if !self.may_have_maximum(term, copies) {
+            return None;
+        }
+        let mut smallest = u32::MAX;
+        let is_large = |min, max| {
+            let is_large = min <= copies && max > copies;
+            smallest = if is_large { smallest.min(max) } else { smallest };
+            is_large
+        };
+        let wider = self.rebound(term, is_large, None)?;
+        (wider != term).then_some((wider, smallest))
+    }
+
+    /// Whether a subterm is a repetition with a maximum above `copies`; also true if the subterms are many.
+    fn may_have_maximum(&self, term: TermId, copies: u32) -> bool {
+        let mut stack = vec![term];
+        let mut visited = 0;
+        while let Some(term) = stack.pop() {
+            let term = self.get(term);
+            visited += 1;
+            if visited > MAX_SCANNED_SUBTERMS
+                || matches!(term, Term::Repeat { max: Some(max), .. } if *max > copies)
+            {
+                return true;
+            }
+            stack.extend(term.operands());
+        }
+        false
+    }
+
     /// The language in which `bound` replaces all maxima for which `is_large(min, max)` holds. `None` if the
     /// term has too many subterms.
     fn rebound(
         &mut self,
         term: TermId,
-        is_large: impl Fn(u32, u32) -> bool,
+        mut is_large: impl FnMut(u32, u32) -> bool,
         bound: Option<u32>,
     ) -> Option<TermId> {
         let mut rebound_terms: FxHashMap<TermId, TermId> = FxHashMap::default();
@@ -75,6 +110,8 @@ impl Terms {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::{Automata, ByteSet, regex};
+    use grammask_diagnostics::Limits;
 
     #[test]
     fn bounds_are_replaced_where_that_is_monotone() {
@@ -95,5 +132,56 @@ mod tests {
         assert_eq!(terms.clamp_maxima(term, 6), Some(LanguageBounds { lower, upper }));
         assert_eq!(terms.clamp_maxima(upper, 6), None);
         assert_eq!(terms.clamp_maxima(b, 6), None);
+        assert_eq!(terms.without_large_maxima(term, 6), Some((upper, 90)));
+        assert_eq!(terms.without_large_maxima(term, 90), None);
+        assert_eq!(terms.without_large_maxima(upper, 6), None);
+    }
+
+    /// A language without its large maxima has more words, but no short ones.
+    #[test]
+    fn short_words_need_no_large_maxima() {
+        let mut found = 0;
+        for pattern in [
+            "[ab]{1,20}",
+            "(a{1,17}b){0,30}(ab|b{2,5})",
+            "(a|ab){3,18}b?",
+            "(a{0,19}b?){0,20}",
+            "(aa|(bb?){0,40}a){1,18}",
+        ] {
+            let mut terms = Terms::new();
+            let term = regex::term(&mut terms, pattern, &Limits::default()).expect("a pattern");
+            let any = terms.bytes(ByteSet::range(b'a', b'b'));
+            let few = terms.repeat(any, 0, Some(25));
+            let excluded = terms.literal(b"aab");
+            let excluded = terms.complement(excluded);
+            let both = terms.intersection(&[term, few, excluded]);
+            for term in [term, both] {
+                let (wider, smallest) = terms.without_large_maxima(term, 16).expect("a large maximum");
+                assert!(smallest > 16);
+                let mut automata = Automata::new(terms.clone(), 100_000);
+                let start = [term, wider].map(|term| automata.start(term).expect("within limits"));
+                // The pairs of states that texts of each length reach.
+                let mut pairs = vec![start];
+                for length in 0..smallest + 15 {
+                    let mut next = Vec::new();
+                    for pair in pairs {
+                        let [is_word, is_wider_word] =
+                            pair.map(|state| state.is_some_and(|state| automata.is_accepting(state)));
+                        assert!(!is_word || is_wider_word, "{pattern}");
+                        assert!(is_word == is_wider_word || length > smallest, "{pattern} {length}");
+                        found += u32::from(is_word != is_wider_word);
+                        for byte in [b'a', b'b'] {
+                            next.push(pair.map(|state| {
+                                state.and_then(|state| automata.step(state, byte).expect("within limits"))
+                            }));
+                        }
+                    }
+                    next.sort_unstable();
+                    next.dedup();
+                    pairs = next;
+                }
+            }
+        }
+        assert!(found > 50, "{found} pairs of states differ after longer texts");
     }
 }

@@ -10,6 +10,7 @@ pub(crate) enum Technique {
     LengthLimits,
     GeneralisedBounds,
     Exclusions,
+    LargeMaxima,
     Repetitions,
     DenseTransitions,
     SelfLoops,
@@ -20,12 +21,13 @@ pub(crate) enum Technique {
 }
 
 #[cfg(feature = "ablation")]
-const ALL: [Technique; 12] = [
+const ALL: [Technique; 13] = [
     Technique::Literals,
     Technique::Tables,
     Technique::LengthLimits,
     Technique::GeneralisedBounds,
     Technique::Exclusions,
+    Technique::LargeMaxima,
     Technique::Repetitions,
     Technique::DenseTransitions,
     Technique::SelfLoops,

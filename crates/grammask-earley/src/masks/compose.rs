@@ -122,6 +122,8 @@ pub(super) struct TerminalCache {
     pub(super) bases: Vec<BaseSummary>,
     /// Whether a state begins a prefix code.
     pub(super) prefix_codes: FxHashMap<StateId, bool>,
+    /// See [`MaskComputation::longest_completion`].
+    pub(super) longest_completions: FxHashMap<StateId, Option<usize>>,
     /// Number of walks without a length limit that gave up.
     pub(super) limited_setbacks: u32,
     /// The first walk among intersections that differ only in the bounds of repetitions, by the hashes of the one

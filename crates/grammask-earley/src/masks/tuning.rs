@@ -72,6 +72,10 @@ pub(super) const MAX_CHARACTER_STATES: usize = 64;
 pub(super) const MAX_ANALYSED_STATES: usize = 96;
 /// New states that one walk of an intersection without its limit may create.
 pub(super) const MAX_INTERSECTION_STATES: usize = 512;
+/// Maxima of repetitions from which a language without them is tried.
+pub(super) const MIN_LARGE_MAXIMUM: u32 = 16;
+/// Length of texts up to which a language without its large maxima equals the one with them: few tokens are longer.
+pub(super) const MIN_EQUAL_BYTES: usize = 12;
 /// Copies of a unit, such as a word of text, that few tokens exceed: lower limits are walked as they are, higher bounds
 /// are generalised.
 pub(super) const MIN_GENERALISED_COPIES: u32 = 6;

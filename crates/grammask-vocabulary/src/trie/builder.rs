@@ -154,6 +154,7 @@ impl TrieBuilder {
             edges: OnceLock::new(),
             character_slices: OnceLock::new(),
             bytes_below: OnceLock::new(),
+            heights: OnceLock::new(),
             bytes: self.bytes,
             depths: self.depths,
             subtree_ends: self.subtree_ends,

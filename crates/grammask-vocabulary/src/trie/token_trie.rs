@@ -61,6 +61,7 @@ pub struct TokenTrie {
     pub(super) character_slices: OnceLock<CharacterSlices>,
     pub(super) max_depth: u16,
     pub(super) bytes_below: OnceLock<BytesBelow>,
+    pub(super) heights: OnceLock<Box<[u8]>>,
 }
 
 /// The characters in the prefixes of nodes and in tokens.
@@ -256,6 +257,20 @@ impl TokenTrie {
         (set != BytesBelow::NONE).then(|| &below.sets[set as usize])
     }
 
+    /// The number of bytes of the longest path below each node, at most 255. The first call costs a pass over the trie.
+    #[must_use]
+    pub fn heights(&self) -> &[u8] {
+        self.heights.get_or_init(|| {
+            let mut heights = vec![0_u8; self.bytes.len()].into_boxed_slice();
+            // Children come after their parents.
+            for node in (0..self.bytes.len() as u32).rev().map(TrieNode) {
+                let children = self.children(node).map(|child| heights[child.index()].saturating_add(1));
+                heights[node.index()] = children.max().unwrap_or(0);
+            }
+            heights
+        })
+    }
+
     fn collect_bytes_below(&self) -> BytesBelow {
         let mut indices: FxHashMap<[u64; 4], u32> = FxHashMap::default();
         let mut sets: Vec<[u64; 4]> = Vec::new();
@@ -330,7 +345,13 @@ impl TokenTrie {
             let ids = self.sorted_ids.iter().map(|id| id.index() + 1).max().unwrap_or(0);
             let mut of_tokens = vec![0; ids];
             for (tokens, &count) in self.token_starts.windows(2).zip(&self.characters.counts) {
-                for id in &self.sorted_ids[tokens[0] as usize..tokens[1] as usize] {
+                let [start, end] = [tokens[0], tokens[1]].map(|position| position as usize);
+                // Without a branch on whether the node has tokens: if not, the first of the next node that has some is
+                // overwritten there.
+                if let Some(id) = self.sorted_ids.get(start) {
+                    of_tokens[id.index()] = count;
+                }
+                for id in self.sorted_ids.get(start + 1..end).unwrap_or_default() {
                     of_tokens[id.index()] = count;
                 }
             }
@@ -450,6 +471,11 @@ impl TokenTrie {
             + size_of_val(&self.characters.counts[..])
             + self.children.memory_bytes()
             + self.edges.get().map_or(0, |edges| size_of_val(&edges.edges[..]))
+            + self
+                .bytes_below
+                .get()
+                .map_or(0, |below| size_of_val(&below.set_of[..]) + size_of_val(&below.sets[..]))
+            + self.heights.get().map_or(0, |heights| heights.len())
             + self
                 .character_slices
                 .get()

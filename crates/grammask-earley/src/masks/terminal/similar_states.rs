@@ -132,19 +132,12 @@ fn lockstep<'b>(
         }
         _ => return Ok(None),
     };
-    let added = DenseWalk::new(vocabulary.trie(), wanted);
-    let mut walk = LockstepWalk {
-        trie: vocabulary.trie(),
-        pairs,
-        delta: SummaryDelta::default(),
-        added,
-        wanted,
-        max_work,
-    };
-    let is_finished = walk.run(automata, state, base.state)?;
-    let LockstepWalk { mut delta, added, .. } = walk;
-    delta.add(added.finish());
-    Ok(is_finished.then_some((base, delta)))
+    let trie = vocabulary.trie();
+    let groups_below = trie.columns().groups_below;
+    let may_differ =
+        |own, base, node: TrieNode| groups_below[node.index()].intersects(pairs.groups(own, base));
+    let delta = walk_lockstep(automata, trie, [state, base.state], may_differ, wanted, max_work)?;
+    Ok(delta.map(|delta| (base, delta)))
 }
 
 /// The pairs of different states that two states reach over a common text, with the bytes that distinguish them. Any
@@ -252,52 +245,49 @@ impl StatePairs {
     }
 }
 
-struct LockstepWalk<'a> {
-    trie: &'a TokenTrie,
-    pairs: StatePairs,
-    delta: SummaryDelta,
-    /// Subtrees that are live for the new state only.
-    added: DenseWalk,
+/// Walks a state and a base in lockstep from the root, into the subtrees where `may_differ(state, base, node)` holds.
+/// Below other nodes, both states have the same words. `None` after `max_work`.
+///
+/// # Errors
+/// When the automaton exceeds its limit.
+pub(crate) fn walk_lockstep(
+    automata: &mut Automata,
+    trie: &TokenTrie,
+    [state, base]: [StateId; 2],
+    may_differ: impl Fn(StateId, StateId, TrieNode) -> bool,
     wanted: Wanted,
     max_work: usize,
-}
-
-impl LockstepWalk<'_> {
-    /// Walks both states from the root; returns whether the work was within its limit.
-    fn run(&mut self, automata: &mut Automata, own: StateId, base: StateId) -> Result<bool, LimitExceeded> {
-        let trie = self.trie;
-        let columns = trie.columns();
-        let mut stack = vec![(TrieNode::ROOT, own, base)];
-        while let Some((node, own, base)) = stack.pop() {
-            let differing = self.pairs.groups(own, base);
-            if !columns.groups_below[node.index()].intersects(differing) {
-                continue;
-            }
-            for child in trie.children(node) {
-                self.delta.work += 1;
-                let byte = trie.byte(child);
-                match (automata.step(own, byte)?, automata.step(base, byte)?) {
-                    (own, base) if own == base => {}
-                    (None, _) => self.delta.remove_subtree(child, trie),
-                    (Some(own), None) => self.delta.work += self.added.run(automata, trie, child, own)?,
-                    (Some(own), Some(base)) => {
-                        if self.wanted == Wanted::LiveAndEnds
-                            && automata.is_accepting(own) != automata.is_accepting(base)
-                        {
-                            self.delta.set_end(child, automata.is_accepting(own));
-                        }
-                        if columns.groups_below[child.index()].intersects(differing) {
-                            stack.push((child, own, base));
-                        }
+) -> Result<Option<SummaryDelta>, LimitExceeded> {
+    let mut delta = SummaryDelta::default();
+    // Subtrees that are live for the new state only.
+    let mut added = DenseWalk::new(trie, wanted);
+    let mut stack = vec![(TrieNode::ROOT, state, base)];
+    while let Some((node, state, base)) = stack.pop() {
+        for child in trie.children(node) {
+            delta.work += 1;
+            let byte = trie.byte(child);
+            match (automata.step(state, byte)?, automata.step(base, byte)?) {
+                (state, base) if state == base => {}
+                (None, _) => delta.remove_subtree(child, trie),
+                (Some(state), None) => delta.work += added.run(automata, trie, child, state)?,
+                (Some(state), Some(base)) => {
+                    if wanted == Wanted::LiveAndEnds
+                        && automata.is_accepting(state) != automata.is_accepting(base)
+                    {
+                        delta.set_end(child, automata.is_accepting(state));
+                    }
+                    if may_differ(state, base, child) {
+                        stack.push((child, state, base));
                     }
                 }
-                if self.delta.work > self.max_work {
-                    return Ok(false);
-                }
+            }
+            if delta.work > max_work {
+                return Ok(None);
             }
         }
-        Ok(true)
     }
+    delta.add(added.finish());
+    Ok(Some(delta))
 }
 
 #[cfg(test)]

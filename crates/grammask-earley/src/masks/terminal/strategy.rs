@@ -10,6 +10,7 @@
 //! | table | a set of literals, then any tail | common paths of table and trie | `table_walk` |
 //! | length limit | intersection with a limit in copies of a code | one walk for all limits | `large_vocabulary` |
 //! | exclusion | a language without some words | base summary, and paths of those words | `exclusion` |
+//! | large maxima | large maxima of repetitions, below the root | base summary, and long tokens | `large_vocabulary` |
 //! | sparse | few nodes ahead, or few first bytes | live nodes and their children | all tests of this folder |
 //! | similar | below the root, with cached summaries | nodes where the states differ | `similar_states` |
 //! | dense | otherwise | live nodes outside skipped subtrees, one load each | all tests of this folder |
@@ -44,6 +45,8 @@ pub(crate) enum Strategy {
     LengthLimit,
     /// Patches the summary without the exclusion ([`super::exclusion`]).
     Exclusion,
+    /// Patches the summary without large maxima ([`super::large_maxima`]).
+    LargeMaxima,
     /// Steps the lazy automaton ([`super::walk`]).
     Sparse,
     /// Patches the summary of a similar state ([`super::similar_states`]).
@@ -65,6 +68,8 @@ pub(crate) struct TerminalFacts {
     /// The term begins with an intersection.
     pub(crate) has_intersection: bool,
     pub(crate) has_exclusion: bool,
+    /// The only node is the root.
+    pub(crate) is_at_root: bool,
 }
 
 /// The candidates for a terminal, in order. If a full computation exhausts them, it walks the automaton; an immediate
@@ -76,6 +81,7 @@ pub(crate) fn plan(facts: &TerminalFacts) -> impl Iterator<Item = Strategy> + us
         (Strategy::Table, facts.is_table && !facts.is_dense),
         (Strategy::LengthLimit, is_full && facts.has_intersection),
         (Strategy::Exclusion, is_full && facts.has_exclusion && !facts.is_dense),
+        (Strategy::LargeMaxima, is_full && facts.is_at_root),
     ])
 }
 
@@ -191,6 +197,9 @@ impl MaskComputation<'_> {
             has_intersection: terms.leading_intersection(term).is_some()
                 && is_enabled(Technique::LengthLimits),
             has_exclusion: terms.has_exclusion(term) && is_enabled(Technique::Exclusions),
+            is_at_root: nodes.len() == 1
+                && nodes.contains(TrieNode::ROOT)
+                && is_enabled(Technique::LargeMaxima),
         };
         let mut candidates = plan(&facts);
         let (strategy, summary) = loop {
@@ -214,6 +223,7 @@ impl MaskComputation<'_> {
                 }
                 Strategy::LengthLimit => self.without_length_limit(state, nodes)?,
                 Strategy::Exclusion => self.without_exclusion(state, nodes, wanted)?,
+                Strategy::LargeMaxima => self.without_large_maxima(state, nodes, wanted)?,
                 _ => unreachable!("no candidate of a plan for a terminal"),
             };
             if let Some(summary) = summary {
@@ -266,7 +276,7 @@ impl MaskComputation<'_> {
     }
 
     /// The summary that differs from a base by a delta with ends.
-    fn apply(
+    pub(super) fn apply(
         &mut self,
         delta: SummaryDelta,
         base: &TerminalSummary,
