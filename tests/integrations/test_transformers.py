@@ -1,6 +1,7 @@
 """`GrammarLogitsProcessor` in `generate` of transformers, a small model of random weights."""
 
 import json
+import os
 from pathlib import Path
 from typing import Any
 
@@ -32,6 +33,8 @@ ONE_TEXT = 'start ::= "only this text";'
 END = 8000
 PADDING = 37
 """More scores than there are tokens, as models have whose width is rounded up."""
+DEVICE = os.environ.get("GRAMMASK_TEST_DEVICE", "cpu")
+"""The device of the models and prompts, as torch names it."""
 
 
 @pytest.fixture(scope="module")
@@ -57,7 +60,7 @@ def small_model(width: int, seed: int) -> Any:
         pad_token_id=5,
         initializer_range=1.0,
     )
-    return transformers.LlamaForCausalLM(config).eval()
+    return transformers.LlamaForCausalLM(config).eval().to(DEVICE)
 
 
 @pytest.fixture(scope="module")
@@ -89,7 +92,7 @@ def prompts(*lengths: int) -> dict[str, Any]:
     for row, length in enumerate(lengths):
         ids[row, longest - length :] = torch.randint(6, END, (length,), generator=generator)
         attention[row, longest - length :] = 1
-    return {"input_ids": ids, "attention_mask": attention}
+    return {"input_ids": ids.to(DEVICE), "attention_mask": attention.to(DEVICE)}
 
 
 def assert_legal(
@@ -411,7 +414,7 @@ def test_an_assistant_with_another_tokenizer(
     """It is shown ids that mean something else, so its drafts are refused; the text must not be lost over them."""
     texts = vocabulary.tokens()[:END]
     tokenizer, other = hugging_face(texts), hugging_face(texts[::-1])
-    ids = {"input_ids": torch.tensor([tokenizer("some text here")["input_ids"]])}
+    ids = {"input_ids": torch.tensor([tokenizer("some text here")["input_ids"]], device=DEVICE)}
     plain, assisted = (
         model.generate(
             **ids, logits_processor=[GrammarLogitsProcessor(grammars[name])], max_new_tokens=24, **options
@@ -443,7 +446,7 @@ def test_an_encoder_decoder_model(vocabulary: Vocabulary, grammars: dict[str, Co
         eos_token_id=END,
         initializer_factor=30.0,
     )
-    model = transformers.T5ForConditionalGeneration(config).eval()
+    model = transformers.T5ForConditionalGeneration(config).eval().to(DEVICE)
     processor = GrammarLogitsProcessor([grammars["date"], grammars["list"]])
     for mode in ("greedy", "beams", "sampling"):
         outputs = model.generate(
