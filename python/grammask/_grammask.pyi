@@ -123,7 +123,7 @@ class Vocabulary:
         """Estimated memory of the summaries of terminals that all grammars of this vocabulary share, in bytes."""
 
     def set_cache_capacity(self, bytes: int) -> None:
-        """Set the maximum of :attr:`cache_bytes`: 24 MiB by default; 0 disables the cache.
+        """Set the maximum of :attr:`cache_bytes`: 22 MiB by default; 0 disables the cache.
 
         From a full cache, what was not read lately is removed. Masks stay correct, and some of them are computed again.
         """

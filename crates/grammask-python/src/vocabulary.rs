@@ -117,7 +117,7 @@ impl PyVocabulary {
         self.vocabulary.summaries().memory_bytes()
     }
 
-    /// Set the maximum of :attr:`cache_bytes`: 24 MiB by default; 0 disables the cache.
+    /// Set the maximum of :attr:`cache_bytes`: 22 MiB by default; 0 disables the cache.
     ///
     /// From a full cache, what was not read lately is removed. Masks stay correct, and some of them are computed again.
     fn set_cache_capacity(&self, #[pyo3(from_py_with = count)] bytes: usize) {

@@ -26,7 +26,7 @@ use crate::{
 };
 
 /// Default capacity, in bytes.
-const DEFAULT_CAPACITY: usize = 24 << 20;
+const DEFAULT_CAPACITY: usize = 22 << 20;
 /// Minimum number of tokens of a shared mask without a base; smaller masks are built as fast as looked up.
 const MIN_SHARED_TOKENS: usize = 32;
 
