@@ -55,7 +55,14 @@ class GrammarLogitsProcessor:
 
         Raises:
             BudgetTooSmall: ``max_tokens`` does not suffice for a text of the grammar.
+            ValueError: The vocabulary has another size than the model's.
         """
+        if compiled.vocabulary_size != llama.n_vocab():
+            msg = (
+                f"the vocabulary of the grammar has {compiled.vocabulary_size} ids, that of the model {llama.n_vocab()}; "
+                "read it with Vocabulary.from_gguf, or give size= if the model's is padded"
+            )
+            raise ValueError(msg)
         check_budget([compiled], max_tokens)
         self._compiled = compiled
         self._llama = llama
