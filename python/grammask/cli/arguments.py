@@ -190,7 +190,7 @@ def read_grammar(
                 if start not in (None, "start"):
                     msg = f"{path}: --start: the start symbol of llguidance's Lark is start"
                     raise Failure(msg)
-                return Grammar.from_llguidance_lark(text)
+                return Grammar.from_llguidance_lark(text.decode("utf-8"))
             return Grammar.from_lark(Path(path), start=start or "start")
         if suffix == ".gbnf":
             return read_with_directives(Grammar.from_gbnf, read_bytes(path), start or "root")

@@ -57,9 +57,10 @@ class GrammarLogitsProcessor:
             BudgetTooSmall: ``max_tokens`` does not suffice for a text of the grammar.
             ValueError: The vocabulary has another size than the model's.
         """
-        if compiled.vocabulary_size != llama.n_vocab():
+        size, expected = compiled.vocabulary_size, llama.n_vocab()
+        if size != expected:
             msg = (
-                f"the vocabulary of the grammar has {compiled.vocabulary_size} ids, that of the model {llama.n_vocab()}; "
+                f"the vocabulary of the grammar has {size} ids, that of the model {expected}; "
                 "read it with Vocabulary.from_gguf, or give size= if the model's is padded"
             )
             raise ValueError(msg)

@@ -177,7 +177,7 @@ def lark_definition(
     }
     return LarkDefinition(
         (
-            *((shown.get(name, name), *rest) for name, *rest in tuples),
+            *((shown.get(terminal[0], terminal[0]), *terminal[1:]) for terminal in tuples),
             *((name, "declared", "", "", 0, "parsed") for name in declared),
         ),
         tuple(
