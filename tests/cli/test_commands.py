@@ -235,6 +235,7 @@ def test_generate_refuses_other_models(model: str) -> None:
         ),
         (["mask"], 2, "Missing argument"),
         (["generate", JSON, "--max-tokens", "0"], 2, "max-tokens"),
+        (["generate", JSON, "--temperature", "inf"], 1, "--temperature: inf is no finite number"),
         (["mask", JSON, "--end", "late"], 2, "late"),
     ],
 )

@@ -1,5 +1,6 @@
 """``grammask generate``: a text that a model writes under a grammar."""
 
+import math
 import time
 from pathlib import Path
 from typing import Annotated
@@ -73,6 +74,9 @@ def generate_text(
     """
     if (grammar is None) == (markdown is None):
         msg = "give a grammar G or --markdown"
+        raise Failure(msg)
+    if not math.isfinite(temperature):
+        msg = f"--temperature: {temperature} is no finite number"
         raise Failure(msg)
     if trace not in (None, "-"):
         # A file that cannot be written is an error now, not after the whole text.
