@@ -67,6 +67,7 @@ KINDS = {
     "numpy-float16": of_numpy(np.float16),
     "numpy-float32": of_numpy(np.float32),
     "numpy-float64": of_numpy(np.float64),
+    **{f"numpy-{dtype}": of_numpy(dtype) for dtype in (">f2", ">f4", ">f8")},
     "numpy-bits": bits_of_bfloat16,
     "ml_dtypes-bfloat16": of_ml_dtypes,
     **{f"torch-{dtype}": of_torch(dtype) for dtype in ("float16", "bfloat16", "float32")},

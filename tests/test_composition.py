@@ -5,11 +5,15 @@ from __future__ import annotations
 import itertools
 import pickle
 import re
+from typing import TYPE_CHECKING
 
 import grammask
 import pytest
 from grammask import Grammar, composition
 from peer_verdicts import BYTES
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 TEXTS = ["".join(letters) for length in range(7) for letters in itertools.product("ab.", repeat=length)]
 A = Grammar.from_kbnf('start ::= "a" item | "a"; item ::= "b";')
@@ -153,3 +157,56 @@ def test_wrong_parts() -> None:
 def test_words_are_arguments() -> None:
     with pytest.raises(TypeError, match="a literal is a str or bytes, not list"):
         Grammar.text_until(["a", "b"])  # type: ignore[arg-type]
+
+
+def test_repeated_doubling_takes_no_memory() -> None:
+    """Flattened, this text of 2^40 letters would have as many parts."""
+    doubled = Grammar.literal("a")
+    for _ in range(40):
+        doubled = doubled + doubled
+    matcher = doubled.compile(BYTES).matcher()
+    assert matcher.accept_bytes(b"a" * 1000)
+    assert matcher.allowed_ids().tolist() == [ord("a")]
+
+
+def test_long_sequences_and_choices_that_grow_by_one() -> None:
+    text, word = Grammar.literal(""), Grammar.literal("0")
+    for number in range(1000):
+        text += f"{number},"
+        word |= f"{number}"
+    compiled = text.compile(BYTES)
+    whole = "".join(f"{number}," for number in range(1000)).encode()
+    assert compiled.is_valid(whole)
+    assert not compiled.is_valid(whole[:-1])
+    words = word.compile(BYTES)
+    assert [number for number in range(1100) if words.is_valid(b"%d" % number)] == list(range(1000))
+
+
+def test_deeply_nested_compositions_are_pickled() -> None:
+    """The pickle of a part in a part would exceed the depth of recursion."""
+    nested = Grammar.literal("a")
+    for _ in range(5000):
+        nested = (nested | "b") + "c"
+    read = pickle.loads(pickle.dumps(nested))
+    assert read.compile(BYTES) is nested.compile(BYTES)
+    assert read.compile(BYTES).is_valid(b"a" + b"c" * 5000)
+
+
+@pytest.mark.parametrize(
+    ("make", "exception", "message"),
+    [
+        (lambda: Grammar.text(without="ab"), TypeError, "without is a list of str, unlike 'ab'"),
+        (lambda: Grammar.text(before="x", stops="ab"), TypeError, "stops is a list of str, unlike 'ab'"),
+        (lambda: Grammar.text(without=[5]), TypeError, "without is a list of str, unlike 5"),
+        (lambda: Grammar.text(before=5), TypeError, "before is a str, unlike 5"),
+        (lambda: Grammar.token(-1), ValueError, "there is no token -1"),
+        (lambda: Grammar.token(None), TypeError, "a token is an id or a str, not NoneType"),
+        (lambda: Grammar.any_token(["x"]), TypeError, "a token is an id or a str, not list"),
+        (lambda: Grammar.same(5), TypeError, "a name is a str, not int"),
+    ],
+)
+def test_wrong_arguments_are_named(
+    make: Callable[[], Grammar], exception: type[Exception], message: str
+) -> None:
+    with pytest.raises(exception, match=message):
+        make()

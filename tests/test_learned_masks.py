@@ -236,3 +236,10 @@ def test_a_directory_remembers_a_bounded_number_of_grammars(tmp_path, monkeypatc
     assert len(directory._learned) == 2
     assert len(list(tmp_path.iterdir())) == 5
     directory.flush()
+
+
+def test_an_error_names_the_file_that_was_to_be_written(tmp_path: Path) -> None:
+    place = tmp_path / "missing" / "masks"
+    with pytest.raises(FileNotFoundError) as caught:
+        Grammar.from_regex("a").save_masks(place, BYTES, ["a"])
+    assert caught.value.filename == str(place)

@@ -183,3 +183,13 @@ def test_the_kernel_in_the_interpreter_of_triton() -> None:
         timeout=240,
     )
     assert run.stdout == "equal\n", run.stderr
+
+
+@pytest.mark.parametrize(
+    ("name", "array"),
+    [("mass", np.zeros(1, np.int64)), ("mass", [0.0]), ("preferred", np.zeros(1)), ("preferred", 0)],
+)
+def test_arrays_for_other_numbers_are_refused(name: str, array: Any) -> None:
+    arrays: dict[str, Any] = {name: array}
+    with pytest.raises(TypeError, match=f"{name} is an array or tensor of dtype"):
+        apply_mask(np.zeros(32, np.float32), np.zeros(1, np.int32), **arrays)

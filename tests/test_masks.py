@@ -80,6 +80,15 @@ def test_refuses_other_arrays(mask: Any, row: int, exception: type[Exception]) -
         matcher_after().fill_mask(mask, row)
 
 
+def test_the_dtype_of_a_refused_mask_is_named() -> None:
+    for mask in (np.zeros((1, 3), np.int64), np.zeros((1, 1, 3), np.int32)):
+        expected = rf"not ndarray of dtype {mask.dtype} and shape \({', '.join(map(str, mask.shape))}\)"
+        with pytest.raises(TypeError, match=expected):
+            matcher_after().fill_mask(mask)
+    with pytest.raises(TypeError, match=r"not ndarray of dtype bool and shape \(3,\)"):
+        apply_mask(np.zeros(SIZE, np.float32), np.zeros(3, bool))
+
+
 def test_refuses_read_only_arrays() -> None:
     mask = allocate_mask(1, SIZE)
     mask.flags.writeable = False
@@ -147,6 +156,9 @@ def test_applies_to_views() -> None:
         (np.zeros((1, 1, SIZE), np.float32), np.zeros(3, np.int32), ValueError),
         (np.zeros(SIZE, np.int32), np.zeros(3, np.int32), TypeError),
         ([0.0] * SIZE, np.zeros(3, np.int32), TypeError),
+        (np.zeros(SIZE, np.float32), np.zeros(3, np.float32), TypeError),
+        (np.zeros(SIZE, np.float32), np.zeros(3, np.int16), TypeError),
+        (np.zeros(SIZE, np.float32), np.zeros(3, bool), TypeError),
     ],
 )
 def test_apply_refuses_what_does_not_fit(logits: Any, mask: Any, exception: type[Exception]) -> None:

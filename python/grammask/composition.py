@@ -7,6 +7,7 @@ Recursive languages are written with :func:`rules`, which refer to each other by
 
 from __future__ import annotations
 
+import operator
 from collections import Counter
 from typing import TYPE_CHECKING, Any
 
@@ -115,12 +116,30 @@ class Part:
     def __repr__(self) -> str:
         return f"<Part {self.kind} {self.digest.hex()}>"
 
-    def __getstate__(self) -> tuple[str, tuple[Any, ...], tuple[Part, ...], bytes]:
-        return self.kind, self.arguments, self.parts, self.digest
+    def __reduce__(self) -> tuple[Any, ...]:
+        # A list of parts, as the pickle of a part in a part would be read and written recursively.
+        order, _ = _distinct_parts(self)
+        numbers = {part.digest: number for number, part in enumerate(order)}
+        return _part_of_records, (
+            [
+                (part.kind, part.arguments, [numbers[inner.digest] for inner in part.parts], part.digest)
+                for part in order
+            ],
+        )
 
     def __setstate__(self, state: tuple[str, tuple[Any, ...], tuple[Part, ...], bytes]) -> None:
         self.kind, self.arguments, self.parts, self.digest = state
         self._grammar = None
+
+
+def _part_of_records(records: Iterable[tuple[str, tuple[Any, ...], Sequence[int], bytes]]) -> Part:
+    """Returns the last part of a pickled list: kinds, arguments, the numbers of inner parts, and digests."""
+    parts: list[Part] = []
+    for kind, arguments, inner, digest in records:
+        part = Part.__new__(Part)
+        part.__setstate__((kind, arguments, tuple(parts[number] for number in inner), digest))
+        parts.append(part)
+    return parts[-1]
 
 
 def literal(text: str | bytes) -> Part:
@@ -128,7 +147,7 @@ def literal(text: str | bytes) -> Part:
     return Part("literal", (encoded(text, "a literal"),))
 
 
-def binding(word: str, name: str, operand: Part | None = None) -> Part:
+def binding(word: str, name: Any, operand: Part | None = None) -> Part:
     """Returns the part that binds a name of the scope around it, or refers to the bound text.
 
     Args:
@@ -137,8 +156,12 @@ def binding(word: str, name: str, operand: Part | None = None) -> Part:
         operand: The texts of the part, a regular language.
 
     Raises:
+        TypeError: The name is no ``str``.
         ValueError: The name is no identifier.
     """
+    if not isinstance(name, str):
+        msg = f"a name is a str, not {type(name).__name__}"
+        raise TypeError(msg)
     if not name.isidentifier() or not name.isascii():
         msg = f"a name consists of ASCII letters, digits and _, unlike {name!r}"
         raise ValueError(msg)
@@ -151,15 +174,34 @@ def scope(part: Part) -> Part:
 
 
 def token(reference: int | str) -> Part:
-    """Returns the part that matches one token by id; the token may be given by its unique name or text."""
-    return Part("token", (reference,))
+    """Returns the part that matches one token by id; the token may be given by its unique name or text.
+
+    Raises:
+        TypeError: It is neither an id nor a text.
+        ValueError: The id is no number of 32 bits.
+    """
+    return Part("token", (_token_reference(reference),))
+
+
+def _token_reference(reference: Any) -> int | str:
+    if isinstance(reference, str):
+        return reference
+    try:
+        number = operator.index(reference)
+    except TypeError:
+        msg = f"a token is an id or a str, not {type(reference).__name__}"
+        raise TypeError(msg) from None
+    if not 0 <= number < 1 << 32:
+        msg = f"there is no token {number}"
+        raise ValueError(msg)
+    return number
 
 
 def tokens(
     listed: Iterable[int | str], *, others: bool = False, ranges: Iterable[tuple[int, int]] = ()
 ) -> Part:
     """Returns the part that matches any of some tokens by id, or with ``others`` any other token."""
-    return Part("tokens", (list(listed), others, list(ranges)))
+    return Part("tokens", (list(map(_token_reference, listed)), others, list(ranges)))
 
 
 def free_text(
@@ -180,8 +222,24 @@ def free_text(
         max_tokens: The maximum number of the model's tokens.
 
     Raises:
+        TypeError: A word is no ``str``, or one word stands for a list of words.
         ValueError: A word is empty, or a bound negative.
     """
+    for name, words in (
+        ("before", () if before is None else [before]),
+        ("stops", stops),
+        ("without", without),
+    ):
+        # The words of a ``str`` would be its characters.
+        wrong = (
+            words
+            if isinstance(words, str)
+            else next((word for word in words if not isinstance(word, str)), None)
+        )
+        if wrong is not None:
+            expected = "a str" if name == "before" else "a list of str"
+            msg = f"{name} is {expected}, unlike {wrong!r}"
+            raise TypeError(msg)
     ends = list(dict.fromkeys([*([] if before is None else [before]), *stops]))
     if "" in ends or "" in without:
         msg = "every text contains the empty text"
@@ -218,26 +276,35 @@ def difference(pattern: str, excluded: Sequence[str] = ()) -> Part:
 
 
 def sequence(parts: Iterable[Part]) -> Part:
-    """Returns the concatenation of parts. Nested sequences are flattened."""
-    flat: list[Part] = []
-    for part in parts:
-        flat.extend(part.parts if part.kind == "sequence" else (part,))
+    """Returns the concatenation of parts. Short nested sequences are flattened."""
+    flat = _flattened("sequence", parts)
     return flat[0] if len(flat) == 1 else Part("sequence", (), tuple(flat))
 
 
 def choice(parts: Iterable[Part]) -> Part:
-    """Returns the union of parts. Nested choices are flattened.
+    """Returns the union of parts. Short nested choices are flattened.
 
     Raises:
         ValueError: There are no parts.
     """
-    flat: list[Part] = []
-    for part in parts:
-        flat.extend(part.parts if part.kind == "choice" else (part,))
+    flat = _flattened("choice", parts)
     if not flat:
         msg = "a choice needs at least one part"
         raise ValueError(msg)
     return flat[0] if len(flat) == 1 else Part("choice", (), tuple(flat))
+
+
+_MAX_FLATTENED = 64
+"""Maximum number of parts of a sequence or choice that is flattened. Flattening longer ones would copy all parts at
+each ``a += b``, and double them at each ``a += a``."""
+
+
+def _flattened(kind: str, parts: Iterable[Part]) -> list[Part]:
+    flat: list[Part] = []
+    for part in parts:
+        is_short = part.kind == kind and len(part.parts) <= _MAX_FLATTENED
+        flat.extend(part.parts if is_short else (part,))
+    return flat
 
 
 def selection(
@@ -306,8 +373,8 @@ def rules(parts: Mapping[str, Part], start: str) -> Part:
     return Part("rules", (tuple(parts), start), tuple(parts.values()))
 
 
-def build(root: Part) -> _grammask.Grammar:
-    """Returns the grammar of a part."""
+def _distinct_parts(root: Part) -> tuple[list[Part], Counter[bytes]]:
+    """Returns the distinct parts of a part, inner ones first, and how often each occurs in distinct ones, by digest."""
     order: list[Part] = []
     uses: Counter[bytes] = Counter()
     stack: list[tuple[Part, bool]] = [(root, False)]
@@ -320,6 +387,12 @@ def build(root: Part) -> _grammask.Grammar:
         if uses[part.digest] == 1:
             stack.append((part, True))
             stack.extend((inner, False) for inner in reversed(part.parts))
+    return order, uses
+
+
+def build(root: Part) -> _grammask.Grammar:
+    """Returns the grammar of a part."""
+    order, uses = _distinct_parts(root)
     composition = _grammask.Composition()
     numbers: dict[bytes, int] = {}
     named_rules: dict[str, int] = {}

@@ -50,6 +50,10 @@ class GrammarAlgebra:
         Args:
             token: Its id, the name of a special token, or a text that no other token has. Names and texts are looked up
                 in the vocabulary when the grammar is compiled.
+
+        Raises:
+            TypeError: It is neither an id nor a text.
+            ValueError: The id is no number of 32 bits.
         """
         return cls.of_part(composition.token(token))
 
@@ -98,6 +102,7 @@ class GrammarAlgebra:
             max_tokens: The maximum number of the model's tokens.
 
         Raises:
+            TypeError: A word is no ``str``, or one word stands for a list of words.
             ValueError: A word is empty, or a bound negative.
         """
         return cls.of_part(

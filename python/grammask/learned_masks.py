@@ -85,7 +85,11 @@ def write_whole(path: str | os.PathLike[str], content: bytes) -> None:
     from pathlib import Path
 
     target = Path(path)
-    descriptor, unfinished = tempfile.mkstemp(prefix=f".{target.name}.", dir=target.parent)
+    try:
+        descriptor, unfinished = tempfile.mkstemp(prefix=f".{target.name}.", dir=target.parent)
+    except OSError as error:
+        error.filename = os.fspath(target)  # In place of the unfinished file.
+        raise
     try:
         with os.fdopen(descriptor, "wb") as file:
             file.write(content)

@@ -174,6 +174,13 @@ def test_generate_traces_each_token() -> None:
     assert " allowed " in output
 
 
+def test_generate_refuses_a_trace_before_the_text(grammar: Any, tmp_path: Path) -> None:
+    place = str(tmp_path / "missing" / "trace.json")
+    output = run("generate", grammar('start ::= "unexpected";'), "--trace", place, status=2)
+    assert "No such file" in output
+    assert "unexpected" not in output
+
+
 def test_generate_lists_the_models() -> None:
     output = run("generate", JSON, "--model", "nope", status=1).replace("\n", " ")
     for name in ("nope", "demo", "random", "hf:NAME", "gguf:PATH", "openai:URL#NAME"):
@@ -228,6 +235,7 @@ def test_generate_refuses_other_models(model: str) -> None:
         ),
         (["mask"], 2, "Missing argument"),
         (["generate", JSON, "--max-tokens", "0"], 2, "max-tokens"),
+        (["generate", JSON, "--temperature", "inf"], 1, "--temperature: inf is no finite number"),
         (["mask", JSON, "--end", "late"], 2, "late"),
     ],
 )
@@ -289,6 +297,10 @@ def test_importing_the_package_does_not_import_the_command_line() -> None:
         ("g.gbnf", 'root ::= "a" [0-9]', "a7"),
         ("g.ebnf", 'root ::= "a" ("b" | "c")', "ac"),
         ("g.lark", 'start: "a" /[0-9]+/', "a12"),
+        ("llguidance.lark", '%llguidance {}\nstart: "a" B\nB: /[0-9]+/', "a12"),
+        ("json.lark", 'start: "a" %json {"type": "integer"}', "a12"),
+        ("regex.lark", 'start: "%" C\nC: %regex {"substring_words": "ab cd"}', "%cd"),
+        ("other.lark", 'start: "%json" /%regex "/ // %lark', '%json%regex "'),
         ("g.json", '{"const": [1]}', "[1]"),
         ("g.kbnf", 'start ::= "a";', "a"),
         ("lexed.kbnf", '%ignore S; start ::= "a" #"[0-9]+"; S ::= " ";', "a  12"),

@@ -24,7 +24,15 @@ def legal(processor: GrammarLogitsProcessor, ids: list[int]) -> list[int]:
 
 def processor_of(grammar: str = WORDS, *, draft_model: object = None) -> GrammarLogitsProcessor:
     compiled = Grammar.from_kbnf(grammar).compile(VOCABULARY)
-    return GrammarLogitsProcessor(compiled, SimpleNamespace(draft_model=draft_model))
+    return GrammarLogitsProcessor(compiled, SimpleNamespace(draft_model=draft_model, n_vocab=lambda: 5))
+
+
+@pytest.mark.parametrize("size", [4, 6, 1000])
+def test_a_vocabulary_of_another_size_is_refused(size: int) -> None:
+    """It is that of another model, or misses ids, which no text could have."""
+    compiled = Grammar.from_kbnf(WORDS).compile(VOCABULARY)
+    with pytest.raises(ValueError, match=f"has 5 ids, that of the model {size}"):
+        GrammarLogitsProcessor(compiled, SimpleNamespace(draft_model=None, n_vocab=lambda: size))
 
 
 def test_one_text_after_the_other() -> None:
@@ -68,7 +76,7 @@ def test_errors_are_raised_after_the_token() -> None:
 
 def test_the_budget_is_the_rest_of_the_context_window_at_most() -> None:
     compiled = Grammar.from_kbnf(WORDS).compile(VOCABULARY)
-    llama = SimpleNamespace(draft_model=None, n_ctx=lambda: 6)
+    llama = SimpleNamespace(draft_model=None, n_ctx=lambda: 6, n_vocab=lambda: 5)
     processor = GrammarLogitsProcessor(compiled, llama, max_tokens=5)
     assert processor.arguments["max_tokens"] == 5
     assert legal(processor, [3]) == [0, 2]

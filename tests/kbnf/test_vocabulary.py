@@ -64,3 +64,9 @@ def test_tokens_are_values() -> None:
     assert kbnf.Token(b"a") == kbnf.Token(b"a")
     assert len({kbnf.Token(b"a"), kbnf.Token(b"a"), kbnf.Token(b"b")}) == 2
     assert bytes(kbnf.Token(b"a")) == b"a"
+
+
+def test_other_tokens_are_refused() -> None:
+    tokens: Any = {0: b"a"}
+    with pytest.raises(TypeError, match="the token 0 is a Token, not bytes"):
+        kbnf.Vocabulary(tokens, {})

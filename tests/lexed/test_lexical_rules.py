@@ -113,7 +113,7 @@ def test_names_begin_with_text_of_strings_outside(interpolated: grammask.Compile
     assert {expectation.terminal for expectation in matcher.expected()} == {
         "TEXT",
         "DOLLAR",
-        "__ANON_0",
+        '"${"',
         "DBLQUOTE",
     }
 

@@ -148,6 +148,37 @@ def test_other_post_lexers_are_refused(postlex: Any) -> None:
         grammask.Grammar.from_lark('start: "a"', postlex=postlex)
 
 
+def test_terminals_without_a_name_are_shown_as_they_are_written() -> None:
+    """The names that the library makes up are in no file of the user."""
+    text = 'start: "++" | /[ab]+/i "--"i\n%ignore /[ \\n]+/'
+    matcher = grammask.Grammar.from_lark(text).compile(BYTES).matcher()
+    assert {each.terminal for each in matcher.expected()} == {'"++"', "/[ab]+/i"}
+    assert matcher.accept_bytes(b"aB -")
+    assert [each.terminal for each in matcher.expected() if each.has_begun] == ['"--"i']
+    conflict = 'start: a "c" | b "c"\na: /q+/\nb: /q+/'
+    with pytest.raises(grammask.UnsupportedGrammar, match=r"after `/q\+/`, before `C`"):
+        grammask.Grammar.from_lark(conflict).compile(BYTES)
+
+
+class MadeUpBrackets(PythonIndenter):
+    @property
+    def OPEN_PAREN_types(self) -> list[str]:  # noqa: N802
+        return ["__ANON_0"]
+
+    @property
+    def CLOSE_PAREN_types(self) -> list[str]:  # noqa: N802
+        return ["__ANON_1"]
+
+
+def test_brackets_keep_the_names_of_the_library() -> None:
+    text = 'start: (item _NEWLINE | item _NEWLINE _INDENT item _NEWLINE _DEDENT)*\nitem: A | "<<" item ">>"'
+    text += "\nA: /a/\n_NEWLINE: /(\\n *)+/\n%declare _INDENT _DEDENT"
+    compiled = grammask.Grammar.from_lark(text, postlex=MadeUpBrackets()).compile(BYTES)
+    library = lark.Lark(text, parser="lalr", postlex=MadeUpBrackets())
+    assert library.parse("<<\n a>>\n")
+    assert compiled.is_valid(b"<<\n a>>\n")
+
+
 @pytest.mark.parametrize("lexer", ["basic", "contextual"])
 def test_refused_terminals_are_those_of_lark(lexer: Any) -> None:
     text = "start: (N | A)*\nWRONG.2: /1+a/\nN.1: /1+/\nA: /[ab]/\n%ignore / +/"

@@ -222,6 +222,60 @@ def test_wrong_tools_and_choices(tools: list[Any], options: dict[str, Any], mess
         Grammar.from_tools(tools, **options)
 
 
+@pytest.mark.parametrize(
+    ("tool", "message"),
+    [
+        (
+            {"type": "function", "function": {"name": "f", "paramters": {"type": "object"}}},
+            r"tools\[0\]\.function has an unknown key 'paramters'; did you mean `parameters`\?",
+        ),
+        (
+            {"type": "function", "name": "f", "Strict": True},
+            r"tools\[0\] has an unknown key 'Strict'; did you mean `strict`\?",
+        ),
+        (
+            {"type": "function", "function": {"name": "f"}, "parameters": {}},
+            r"tools\[0\] has an unknown key 'parameters'; it has type, function",
+        ),
+        (
+            {"type": "function", "function": {"name": "f", "required": ["a"]}},
+            r"tools\[0\]\.function has an unknown key 'required'; it has name, description",
+        ),
+        ({"type": "custom", "custom": {"name": "f", "formats": {}}}, "did you mean `format`"),
+        (
+            {"name": "f", "inputSchema": {}, "parameters": {"type": "object"}},
+            r"tools\[0\] has `parameters` and `inputSchema`",
+        ),
+    ],
+)
+def test_unknown_keys_of_tools_are_refused(tool: dict[str, Any], message: str) -> None:
+    """They would have no effect: without its schema a tool takes any object."""
+    with pytest.raises(ValueError, match=message):
+        Grammar.from_tools([tool], style="hermes")
+
+
+@pytest.mark.parametrize("key", ["inputSchema", "input_schema"])
+def test_tools_of_other_interfaces(key: str) -> None:
+    """The schemas of tools of the Model Context Protocol and of Anthropic have effect; annotations have none."""
+    tool = {
+        "name": "f",
+        "title": "F",
+        "description": "Does f.",
+        key: INTEGER,
+        "outputSchema": {"type": "object"},
+        "annotations": {"readOnlyHint": True},
+        "_meta": {},
+        "cache_control": {"type": "ephemeral"},
+        "x-origin": 1,
+    }
+    assert is_valid(
+        '<tool_call>\n{"name": "f", "arguments": {"a": 1}}\n</tool_call>', tools=[tool], style="hermes"
+    )
+    assert not is_valid(
+        '<tool_call>\n{"name": "f", "arguments": {"b": 1}}\n</tool_call>', tools=[tool], style="hermes"
+    )
+
+
 INTEGER = {
     "type": "object",
     "properties": {"a": {"type": "integer"}},

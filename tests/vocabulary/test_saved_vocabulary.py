@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from grammask import Grammar, Vocabulary, VocabularyError, allocate_mask
+from grammask import CompiledGrammar, Grammar, Vocabulary, VocabularyError, allocate_mask
 
 SPECIAL = {"<s>": 4, "<end>": 5, "<also end>": 5}
 SMALL = Vocabulary([b"a", b"ab", None, b"a", None, None, b"\xc3\xa4"], special=SPECIAL, eos=5, size=9)
@@ -120,3 +120,18 @@ def test_a_file_is_replaced_as_a_whole(tmp_path: Path) -> None:
         thread.join()
     assert not failures
     assert [each.name for each in tmp_path.iterdir()] == ["shared"]
+
+
+def test_errors_of_files_name_them(tmp_path: Path) -> None:
+    vocabulary = Vocabulary([b"a", None], eos=1)
+    compiled = Grammar.from_regex("a").compile(vocabulary)
+    place = tmp_path / "missing" / "file"
+    for call in (
+        lambda: vocabulary.save(place),
+        lambda: Vocabulary.load(place),
+        lambda: compiled.save(place),
+        lambda: CompiledGrammar.load(place, vocabulary),
+    ):
+        with pytest.raises(FileNotFoundError, match="No such file or directory") as caught:
+            call()
+        assert Path(caught.value.filename) == place

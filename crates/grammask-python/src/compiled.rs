@@ -15,7 +15,7 @@ use pyo3::types::{PyBool, PyBytes, PyDict, PyTuple};
 use crate::allocator::PurgeOnDrop;
 use crate::budget::budget;
 use crate::errors::{diagnostics, grammar_error};
-use crate::files::write_whole;
+use crate::files::{file_error, write_whole};
 use crate::forks::OutsideForks;
 use crate::limits::{PyLimits, or_default};
 use crate::matcher::PyMatcher;
@@ -295,7 +295,7 @@ impl PyCompiledGrammar {
     ) -> PyResult<()> {
         let bytes = Self::to_bytes(slf, texts, max_bytes)?;
         let bytes = bytes.as_bytes();
-        Ok(slf.py().outside_forks(|| write_whole(&path, bytes))?)
+        slf.py().outside_forks(|| write_whole(&path, bytes)).map_err(|error| file_error(error, &path))
     }
 
     /// Load a file that :meth:`save` wrote, for an equal vocabulary.
@@ -322,7 +322,7 @@ impl PyCompiledGrammar {
         vocabulary: &Bound<'py, PyVocabulary>,
         limits: Option<&Bound<'py, PyLimits>>,
     ) -> PyResult<Bound<'py, Self>> {
-        let saved = py.detach(|| fs::read(path))?;
+        let saved = py.detach(|| fs::read(&path)).map_err(|error| file_error(error, &path))?;
         Self::from_bytes(py, &saved, vocabulary, limits)
     }
 

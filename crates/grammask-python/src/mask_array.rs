@@ -94,7 +94,7 @@ pub(crate) fn write_rows(array: &Bound<'_, PyAny>, rows: &[usize], masks: &[Arc<
     let Some(word_count) = masks.first().map(|mask| mask.word_count()) else { return Ok(()) };
     let Ok(matrix) = array.cast::<PyArray2<i32>>() else {
         if array.cast::<PyArray1<i32>>().is_ok() {
-            return Err(PyValueError::new_err("several masks word_count an array of shape [rows, words]"));
+            return Err(PyValueError::new_err("several masks need an array of shape [rows, words]"));
         }
         return write_rows(&array_of_tensor(array)?, rows, masks);
     };
@@ -221,8 +221,13 @@ fn array_of_tensor<'py>(tensor: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny
             return Ok(array);
         }
     }
+    // What differs in an array or a tensor is its dtype or its shape, not its type.
+    let described = match (tensor.getattr("dtype"), tensor.getattr("shape")) {
+        (Ok(dtype), Ok(shape)) => format!(" of dtype {dtype} and shape {}", shape.str()?),
+        _ => String::new(),
+    };
     Err(PyTypeError::new_err(format!(
-        "a mask is an int32 numpy array or CPU tensor of shape [rows, words], not {}",
+        "a mask is an int32 numpy array or CPU tensor of shape [rows, words], not {}{described}",
         tensor.get_type().name()?
     )))
 }

@@ -12,7 +12,7 @@ use pyo3::types::{PyBytes, PyDict, PyList, PyMapping, PyString, PyTuple};
 use crate::allocator::{PurgeOnDrop, populate_pages, reset_freed_bytes};
 use crate::counts::count;
 use crate::errors::{coded_vocabulary_error, vocabulary_error};
-use crate::files::write_whole;
+use crate::files::{file_error, write_whole};
 use crate::forks::OutsideForks;
 
 /// The tokens of a model: their bytes, the special tokens, and the end tokens.
@@ -136,7 +136,8 @@ impl PyVocabulary {
     /// Raises:
     ///     OSError: The file cannot be written.
     fn save(&self, py: Python<'_>, path: PathBuf) -> PyResult<()> {
-        Ok(py.outside_forks(|| write_whole(&path, &self.vocabulary.to_bytes()))?)
+        py.outside_forks(|| write_whole(&path, &self.vocabulary.to_bytes()))
+            .map_err(|error| file_error(error, &path))
     }
 
     fn __len__(&self) -> usize {
@@ -206,7 +207,8 @@ pub(crate) fn saved_vocabulary(py: Python<'_>, saved: &[u8]) -> PyResult<PyVocab
 #[pyfunction]
 pub(crate) fn open_vocabulary(py: Python<'_>, path: PathBuf) -> PyResult<PyVocabulary> {
     // The memory of the file is that of the process's next grammars; bytes of Python would be returned to the system.
-    read_vocabulary(py.outside_forks(|| io::Result::Ok(Vocabulary::from_bytes(&fs::read(path)?)))?)
+    let opened = py.outside_forks(|| io::Result::Ok(Vocabulary::from_bytes(&fs::read(&path)?)));
+    read_vocabulary(opened.map_err(|error| file_error(error, &path))?)
 }
 
 fn read_vocabulary(vocabulary: Result<Vocabulary, SavedVocabularyError>) -> PyResult<PyVocabulary> {

@@ -203,6 +203,7 @@ hostile! {
     repeated_symbols, RunsOrLimit, "start ::= (((a{1,1000}){1,1000}){1,1000}); a ::= \"x\" a \"y\" | \"z\";".to_owned();
     repeated_nullable_symbols, RunsOrLimit, "start ::= (((a{0,1000}){0,1000}){0,1000}); a ::= \"x\" a \"y\" | \"\";".to_owned();
     largest_repetition, RunsOrLimit, "start ::= a{4294967295} b{0,4294967295} c{4294967294,}; a ::= 'a' | '(' a ')'; b ::= 'b'; c ::= 'c' | '[' c ']';".to_owned();
+    largest_repetition_of_a_byte, RunsOrLimit, "start ::= 'a'{4294967295};".to_owned();
     repetitions_in_sequence, RunsOrLimit, format!("start ::= {};", "\"a\"{0,1000} ".repeat(200));
     repetitions_of_repetitions, RunsOrLimit, format!("start ::= {}\"a\"{};", "(".repeat(200), "){0,9}".repeat(200));
 }

@@ -36,7 +36,8 @@ _OPTION_NAMES = sorted(each.name for each in fields(SchemaOptions) if each.init 
 
 GRAMMAR_FILE = typer.Argument(
     metavar="G",
-    help="A grammar's file: KBNF, or *.gbnf (llama.cpp), *.ebnf (XGrammar), *.lark, *.json (JSON Schema); "
+    help="A grammar's file: KBNF, or *.gbnf (llama.cpp), *.ebnf (XGrammar), *.lark (lark or llguidance), *.json (JSON "
+    "Schema); "
     "bundled:NAME; markdown:NAMES, answers with code in bundled languages; html:page; or - for standard input.",
 )
 GrammarFile: TypeAlias = Annotated[str, GRAMMAR_FILE]
@@ -184,6 +185,12 @@ def read_grammar(
             return Grammar.markdown_answer(name.split(","))
         suffix = Path(path).suffix
         if suffix == ".lark":
+            text = read_bytes(path)
+            if is_llguidance_lark(text):
+                if start not in (None, "start"):
+                    msg = f"{path}: --start: the start symbol of llguidance's Lark is start"
+                    raise Failure(msg)
+                return Grammar.from_llguidance_lark(text.decode("utf-8"))
             return Grammar.from_lark(Path(path), start=start or "start")
         if suffix == ".gbnf":
             return read_with_directives(Grammar.from_gbnf, read_bytes(path), start or "root")
@@ -194,6 +201,21 @@ def read_grammar(
         raise
     except (ImportError, ValueError) as error:
         raise Failure(f"{path}: {error}") from None
+
+
+_LLGUIDANCE = re.compile(
+    rb"""
+    "(?:[^"\\\n]|\\.)*" | /(?![/*])(?:[^/\\\n]|\\.)+/ | (?://|\#)[^\n]*
+    | (?P<directive>%(?:llguidance|json|regex|lark)\b)
+    """,
+    re.VERBOSE,
+)
+"""Strings, expressions and comments of a grammar, and the directives that only llguidance's dialect has."""
+
+
+def is_llguidance_lark(text: bytes) -> bool:
+    """Whether a grammar of Lark is in llguidance's dialect: it has one of its directives."""
+    return any(match["directive"] for match in _LLGUIDANCE.finditer(text))
 
 
 def refuse_start(start: str | None) -> None:

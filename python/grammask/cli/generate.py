@@ -1,6 +1,8 @@
 """``grammask generate``: a text that a model writes under a grammar."""
 
+import math
 import time
+from pathlib import Path
 from typing import Annotated
 
 import numpy as np
@@ -73,6 +75,13 @@ def generate_text(
     if (grammar is None) == (markdown is None):
         msg = "give a grammar G or --markdown"
         raise Failure(msg)
+    if not math.isfinite(temperature):
+        msg = f"--temperature: {temperature} is no finite number"
+        raise Failure(msg)
+    if trace not in (None, "-"):
+        # A file that cannot be written is an error now, not after the whole text.
+        with Path(trace).open("a"):
+            pass
     rng = np.random.default_rng(seed)
     begin = time.perf_counter()
     read = arguments.read_grammar(grammar or f"markdown:{markdown}", start, schema=schema, options=option)

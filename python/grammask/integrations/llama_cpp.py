@@ -55,7 +55,15 @@ class GrammarLogitsProcessor:
 
         Raises:
             BudgetTooSmall: ``max_tokens`` does not suffice for a text of the grammar.
+            ValueError: The vocabulary has another size than the model's.
         """
+        size, expected = compiled.vocabulary_size, llama.n_vocab()
+        if size != expected:
+            msg = (
+                f"the vocabulary of the grammar has {size} ids, that of the model {expected}; "
+                "read it with Vocabulary.from_gguf, or give size= if the model's is padded"
+            )
+            raise ValueError(msg)
         check_budget([compiled], max_tokens)
         self._compiled = compiled
         self._llama = llama

@@ -47,6 +47,7 @@ class Vocabulary:
             id_to_token_string: The tokens in the notation of the tokenizer, for :meth:`get_token_string`.
 
         Raises:
+            TypeError: A token is no :class:`Token`.
             VocabularyError: There are no tokens, an id is negative or beyond 16,777,215, or a token has more than
                 65,535 bytes.
         """
@@ -57,7 +58,11 @@ class Vocabulary:
             msg = f"token ids go from 0 to {_MAX_IDS - 1}, and these from {min(self._tokens)} to {self._size - 1}"
             raise VocabularyError(msg, "id-out-of-range")
         texts: list[bytes | None] = [None] * self._size
-        for id, token in self._tokens.items():
+        given: Mapping[int, object] = self._tokens
+        for id, token in given.items():
+            if not isinstance(token, Token):
+                msg = f"the token {id} is a Token, not {type(token).__name__}"
+                raise TypeError(msg)
             texts[id] = token.value
         self._shared = vocabulary.Vocabulary(texts)
 

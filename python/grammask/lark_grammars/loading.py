@@ -10,7 +10,7 @@ from grammask.frozen_values import FrozenValue
 from grammask.lark_grammars.errors import invalid, unsupported
 from grammask.lark_grammars.follow_sets import FollowPairs
 from grammask.lark_grammars.lexical_rules import with_lexical_rules
-from grammask.lark_grammars.terminals import terminal_tuples
+from grammask.lark_grammars.terminals import shown_name, terminal_tuples
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Sequence
@@ -96,6 +96,7 @@ def lark_definition(
     lexer: Lexer,
     newline: str | None,
     always_accepted: list[str],
+    brackets: Collection[str] = (),
     lexical_rules: Collection[str] = (),
     ignored_rules: Collection[str] = (),
     absent_terminals: Collection[str] = (),
@@ -111,6 +112,7 @@ def lark_definition(
         newline: The terminal for newlines, which the lexer matches in every state, if there is indentation.
         always_accepted: Other terminals that the lexer matches in every state. A text in which it finds one that the
             parser cannot use there is not in the language.
+        brackets: The terminals that are brackets for the indentation.
         lexical_rules: Rules that the lexer reads as it reads terminals.
         ignored_rules: Rules that it reads so, and whose texts are allowed between all lexemes.
         absent_terminals: Declared terminals that no text has. An argument of a template can be one of them, so that
@@ -168,9 +170,20 @@ def lark_definition(
     roles.update(dict.fromkeys(ignored, "ignored"))
     follows = None if is_dynamic else FollowPairs(productions, declared)
     tuples = terminal_tuples(terminals, roles, follows)
+    shown = {
+        str(terminal.name): shown_name(terminal)
+        for terminal in terminals
+        if terminal.name not in {newline, *always_accepted, *brackets}
+    }
     return LarkDefinition(
-        (*tuples, *((name, "declared", "", "", 0, "parsed") for name in declared)),
-        productions,
+        (
+            *((shown.get(terminal[0], terminal[0]), *terminal[1:]) for terminal in tuples),
+            *((name, "declared", "", "", 0, "parsed") for name in declared),
+        ),
+        tuple(
+            (left, tuple(shown.get(name, name) for name in right), priority)
+            for left, right, priority in productions
+        ),
         tuple(name for name in lexical if name not in ignored_rules),
         tuple(ignored_rules),
     )

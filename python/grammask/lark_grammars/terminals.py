@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -48,7 +49,7 @@ def terminal_tuples(
         raise invalid(message) from error
     for terminal in ordered:
         if terminal.pattern.min_width == 0:
-            message = f"the terminal `{_label(terminal)}` may match the empty text"
+            message = f"the terminal `{shown_name(terminal)}` may match the empty text"
             raise invalid(message)
     languages: dict[str, FirstMatches] = {}
     tuples: dict[str, TerminalTuple] = {}
@@ -59,7 +60,7 @@ def terminal_tuples(
         if pattern.type == "str" and not pattern.flags:
             tuples[name] = (name, kind, pattern.value, "", terminal.priority, role)
             continue
-        languages[name] = matches = first_matches(pattern.to_regexp(), _label(terminal))
+        languages[name] = matches = first_matches(pattern.to_regexp(), shown_name(terminal))
         if pattern.type == "str":
             # The spellings of a literal differ in single characters only, so their order has no effect.
             tuples[name] = (name, kind, pattern.value, matches.unordered_regex or "", terminal.priority, role)
@@ -71,7 +72,8 @@ def terminal_tuples(
     looking = [name for name, matches in languages.items() if matches.violations is not None]
     if follows is None:
         if looking:
-            message = f"the terminal `{looking[0]}` looks ahead at its end"
+            first = next(terminal for terminal in ordered if terminal.name == looking[0])
+            message = f"the terminal `{shown_name(first)}` looks ahead at its end"
             raise unsupported(
                 message, advice="use the contextual or the basic lexer, or look inside the lexeme only"
             )
@@ -86,10 +88,20 @@ def terminal_tuples(
     ]
 
 
-def _label(terminal: Any) -> str:
-    """Returns the name of a terminal for messages; the pattern where lark made up a name, which no file contains."""
+def shown_name(terminal: Any) -> str:
+    """Returns the name of a terminal; what the grammar contains where lark made up a name, which it does not contain.
+
+    The library makes up names for patterns and literals that are no words, one for each pattern and its flags.
+    """
     name = str(terminal.name)
-    return f"/{terminal.pattern.value}/" if name.startswith("__ANON_") else name
+    if not name.startswith(("__ANON_", "__IGNORE_")):
+        return name
+    pattern = terminal.pattern
+    flags = "".join(sorted(pattern.flags))
+    if pattern.type == "str":
+        return json.dumps(pattern.value, ensure_ascii=False) + flags
+    printable = re.sub(r"[\x00-\x1f\x7f]", lambda control: ascii(control[0])[1:-1], pattern.value)
+    return f"/{printable}/{flags}"
 
 
 def _without_trailing_looks(
@@ -103,7 +115,7 @@ def _without_trailing_looks(
     for terminal in ordered:
         name = str(terminal.name)
         if name not in languages:
-            languages[name] = first_matches(terminal.pattern.to_regexp(), _label(terminal))
+            languages[name] = first_matches(terminal.pattern.to_regexp(), shown_name(terminal))
         is_literal = terminal.pattern.type == "str"
         role = roles.get(name, "parsed")
         lexed.append(LexedTerminal(name, terminal.priority, is_literal, role, languages[name].language))
@@ -131,8 +143,8 @@ def _check_literals(ordered: list[Any], languages: dict[str, FirstMatches], role
             language = languages[pattern.name].language
             if not language.accepts(literal.pattern.value):
                 continue
-            conflict = f"the literal `{literal.name}` is read by the pattern `{pattern.name}`"
-            advice = f"give `{literal.name}` a priority of its own, for example `{literal.name}.1`"
+            conflict = f"the literal `{shown_name(literal)}` is read by the pattern `{shown_name(pattern)}`"
+            advice = f"give `{shown_name(literal)}` a priority of its own, as in `NAME.1: ...`"
             if roles[literal.name] != roles[pattern.name] and roles[pattern.name] not in FOR_PARSER:
                 message = f"{conflict}, and is {roles[literal.name]}, not {roles[pattern.name]}"
                 raise unsupported(message, advice=advice)

@@ -51,10 +51,16 @@ class _Effects(NamedTuple):
         """Returns the arrays, None without any.
 
         Raises:
+            TypeError: An array has another type or dtype.
             ValueError: An array is too short.
         """
-        for name, values in (("mass", mass), ("preferred", preferred)):
-            if values is not None and (len(values.shape) != 1 or values.shape[0] < count):
+        for name, values, numbers in (("mass", mass, "float"), ("preferred", preferred, "int")):
+            if values is None:
+                continue
+            if numbers not in str(getattr(values, "dtype", None)):
+                msg = f"{name} is an array or tensor of dtype {numbers}, not {_described(values)}"
+                raise TypeError(msg)
+            if len(values.shape) != 1 or values.shape[0] < count:
                 msg = f"{name} has the shape {tuple(values.shape)}; {count} rows need [{count}]"
                 raise ValueError(msg)
         return None if mass is None and preferred is None else cls(mass, preferred)
@@ -103,8 +109,8 @@ def apply_mask(
             mask; -1 if all logits are negative infinity.
 
     Raises:
-        TypeError: ``logits`` has another type, or another dtype than floating point; for torch on the CPU, than
-            float16, bfloat16, float32 or float64; with ``mass`` or ``preferred``, longdouble.
+        TypeError: An argument has another type or dtype. ``logits`` have floating-point numbers, for torch on the CPU
+            float16, bfloat16, float32 or float64; with ``mass`` or ``preferred`` no longdouble.
         ValueError: The numbers of rows differ, or the mask is wider than the logits need.
         IndexError: There is no such row.
 
@@ -113,6 +119,7 @@ def apply_mask(
     ``mass`` and ``preferred`` are computed in that pass; they cost an exponential per token. Tensors that require a
     gradient are masked by operations of torch.
     """
+    _check_words(mask)
     effects = _Effects.into(mass, preferred, _row_count(logits, rows))
     if isinstance(logits, np.ndarray):
         _apply_to_numpy(logits, np.asarray(mask), rows, effects)
@@ -146,12 +153,14 @@ def _apply_to_numpy(
     """Applies masks row by row in the engine; logits of dtype uint16 are the bits of bfloat16 numbers."""
     chosen = _check(logits.shape, mask.shape, rows)
     bits = "bfloat16"
-    if logits.dtype == np.float16:
-        logits, bits = logits.view(np.uint16), "float16"
-    elif logits.dtype.name == "bfloat16":
+    dtype = logits.dtype.newbyteorder("=")
+    if dtype == np.float16:
+        logits, bits = logits.view(logits.dtype.str.replace("f", "u")), "float16"
+    elif dtype.name == "bfloat16":
         logits = logits.view(np.uint16)
-    if logits.dtype not in (np.uint16, np.float32, np.float64):
-        if logits.dtype != np.longdouble or effects is not None:
+    dtype = logits.dtype.newbyteorder("=")
+    if dtype not in (np.uint16, np.float32, np.float64):
+        if dtype != np.longdouble or effects is not None:
             raise TypeError(_not_floating(logits.dtype))
         # The engine has no format for these, but the refused tokens are those of other logits.
         others = np.zeros(logits.shape)
@@ -259,6 +268,21 @@ def _apply_to_mlx(
     elif logits.ndim == 1:
         allowed = allowed[0]
     return mlx.where(allowed, logits, mlx.array(float("-inf"), dtype=logits.dtype))
+
+
+def _check_words(mask: Any) -> None:
+    """Raises ``TypeError`` for a mask of numbers that are no words of 32 bits, whose bits a conversion would change."""
+    dtype = getattr(mask, "dtype", None)
+    name = getattr(dtype, "name", None) or str(dtype).rpartition(".")[2]
+    if dtype is not None and name not in ("int32", "uint32", "int64", "uint64"):
+        msg = f"a mask is an int32 array or tensor of shape [words] or [rows, words], not {_described(mask)}"
+        raise TypeError(msg)
+
+
+def _described(value: Any) -> str:
+    dtype = getattr(value, "dtype", None)
+    name = type(value).__name__
+    return name if dtype is None else f"{name} of dtype {dtype} and shape {tuple(value.shape)}"
 
 
 def _not_floating(dtype: Any) -> str:

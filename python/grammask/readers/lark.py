@@ -119,6 +119,7 @@ def lark_source(
         lexer=lexer,
         newline=newline,
         always_accepted=accepted,
+        brackets=() if indentation is None else (*indentation[4], *indentation[5]),
         lexical_rules=rules.lexical,
         ignored_rules=rules.ignored,
     )

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+import difflib
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -15,6 +16,37 @@ if TYPE_CHECKING:
 __all__ = ["Choice", "Tool", "chosen_tools"]
 
 Choice = Literal["auto", "none", "required"]
+
+
+_SCHEMA_KEYS = ("parameters", "inputSchema", "input_schema")
+"""The keys of the schema of a function's arguments: of OpenAI, of the Model Context Protocol, of Anthropic."""
+
+_FUNCTION_KEYS = ("name", "description", *_SCHEMA_KEYS, "strict", "content", "type")
+_CUSTOM_KEYS = ("name", "description", "format", "type")
+
+_ANNOTATIONS = frozenset(
+    {
+        # Tools of the Model Context Protocol.
+        "_meta",
+        "annotations",
+        "execution",
+        "icons",
+        "outputSchema",
+        "title",
+        # OpenAI's and Anthropic's, for tools that are found by search and called from code, and for caches.
+        "allowed_callers",
+        "cache_control",
+        "defer_loading",
+        "eager_input_streaming",
+        "input_examples",
+        # Functions as transformers and Google describe them, whose results are no outputs of the model.
+        "behavior",
+        "response",
+        "return",
+        "returns",
+    }
+)
+"""Keys of tools that do not constrain the arguments of calls."""
 
 
 @dataclass(frozen=True)
@@ -56,7 +88,14 @@ def _tool(definition: Any, position: int, builtins: Mapping[str, BuiltinTool]) -
         raise ValueError(msg)
     # Chat Completions nests the fields below the type, Responses does not.
     body = definition.get(kind, definition)
-    name = body.get("name") if isinstance(body, Mapping) else None
+    if not isinstance(body, Mapping):
+        msg = f"{where}.{kind} is no object"
+        raise TypeError(msg)
+    if body is not definition:
+        _refuse_unknown_keys(definition, ("type", kind), where)
+    place = where if body is definition else f"{where}.{kind}"
+    _refuse_unknown_keys(body, _FUNCTION_KEYS if kind == "function" else _CUSTOM_KEYS, place)
+    name = body.get("name")
     if not isinstance(name, str) or not name:
         msg = f"{where} has no name"
         raise ValueError(msg)
@@ -65,13 +104,28 @@ def _tool(definition: Any, position: int, builtins: Mapping[str, BuiltinTool]) -
         if isinstance(form, Mapping) and isinstance(form.get("grammar"), Mapping):
             form = {"type": "grammar", **form["grammar"]}
         return Tool(name, custom_format=form)
-    parameters = body.get("parameters")
+    schemas = [key for key in _SCHEMA_KEYS if body.get(key) is not None]
+    if len(schemas) > 1:
+        msg = f"{place} has `{schemas[0]}` and `{schemas[1]}`, which are the same"
+        raise ValueError(msg)
+    parameters = body[schemas[0]] if schemas else None
     if not (parameters is None or isinstance(parameters, Mapping | bool)):
         msg = f"the parameters of {where} are no schema"
         raise TypeError(msg)
     parameters, code = _without_code(parameters)
     is_strict, content = body.get("strict") is True, body.get("content")
     return Tool(name, parameters, is_strict=is_strict, code=code, content=content)
+
+
+def _refuse_unknown_keys(given: Mapping[str, Any], known: Collection[str], place: str) -> None:
+    """Raises ``ValueError`` for a key without a meaning: a misspelt one would permit any arguments."""
+    for key in given:
+        if key in known or key in _ANNOTATIONS or str(key).startswith("x-"):
+            continue
+        near = difflib.get_close_matches(str(key), known, 1)
+        advice = f"did you mean `{near[0]}`?" if near else f"it has {', '.join(known)}"
+        msg = f"{place} has an unknown key {key!r}; {advice}"
+        raise ValueError(msg)
 
 
 def _without_code(parameters: Any) -> tuple[Any, dict[str, ContentGrammar]]:
@@ -108,7 +162,8 @@ def chosen_tools(
 
     Raises:
         TypeError: A tool is not an object.
-        ValueError: A tool has no name or an unknown type, two tools share a name, or the choice names no tool.
+        ValueError: A tool has no name, an unknown key or an unknown type, two tools share a name, or the choice names
+            no tool.
     """
     known = {} if builtins is None else builtins
     available = [_tool(definition, position, known) for position, definition in enumerate(tools)]

@@ -159,6 +159,7 @@ impl NormalForm {
             start: None,
             start_is_nullable: productions.start_is_nullable,
         };
+        let too_many_dots = || LimitExceeded::new("grammar_size", u32::MAX as usize);
         let mut next_dot: u32 = 0;
         let range = |index: usize| u32::try_from(index).unwrap_or(u32::MAX);
         let mut rules = productions.rules;
@@ -208,14 +209,15 @@ impl NormalForm {
                     }
                     _ => {}
                 }
-                next_dot = dots
-                    .and_then(|dots| next_dot.checked_add(dots))
-                    .ok_or_else(|| LimitExceeded::new("grammar_size", u32::MAX as usize))?;
+                next_dot = dots.and_then(|dots| next_dot.checked_add(dots)).ok_or_else(too_many_dots)?;
                 form.productions.push(Production { lhs, rhs, first_dot });
             }
             form.productions_of.push(range(first)..range(form.productions.len()));
         }
-        if !form.productions_of[0].is_empty() && next_dot < u32::MAX {
+        if !form.productions_of[0].is_empty() {
+            if next_dot == u32::MAX {
+                return Err(too_many_dots());
+            }
             let first_dot = DotId(next_dot);
             let lhs = NonterminalId::new(form.names.len());
             let rhs = RightHandSide::Sequence([Symbol::Nonterminal(NonterminalId::new(0))].into());

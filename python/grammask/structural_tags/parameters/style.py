@@ -298,11 +298,24 @@ def members_part(
         parts.append(whole if member.is_required else composition.repeat(whole, 0, max_count))
     if is_padded or is_one_required:
         return composition.sequence([space, *parts])
-    # Either nothing or at least one property: an alternative for each first one. All parts are repetitions here.
-    by_first = [
-        composition.sequence([space, *part.parts, *parts[index + 1 :]]) for index, part in enumerate(parts)
-    ]
-    return composition.choice([EMPTY, *by_first])
+    # Either nothing or at least one property. All parts are repetitions here.
+    if not parts:
+        return EMPTY
+    return composition.choice([EMPTY, composition.sequence([space, _one_or_more(parts)])])
+
+
+def _one_or_more(parts: Sequence[Part]) -> Part:
+    """Returns the part that matches the sequences of one or more of some optional parts, which are repetitions.
+
+    Either one of the first half occurs, or the first is of the second half: n log n parts for n optional ones, while an
+    alternative for each first one would take n squared.
+    """
+    if len(parts) == 1:
+        (whole,), (_, maximum) = parts[0].parts, parts[0].arguments
+        return whole if maximum == 1 else composition.repeat(whole, 1, maximum)
+    middle = len(parts) // 2
+    first = composition.sequence([_one_or_more(parts[:middle]), *parts[middle:]])
+    return composition.choice([first, _one_or_more(parts[middle:])])
 
 
 _MAX_COUNTED = 256
