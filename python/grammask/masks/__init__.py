@@ -273,8 +273,11 @@ def _apply_to_mlx(
 def _check_words(mask: Any) -> None:
     """Raises ``TypeError`` for a mask of numbers that are no words of 32 bits, whose bits a conversion would change."""
     dtype = getattr(mask, "dtype", None)
-    name = getattr(dtype, "name", None) or str(dtype).rpartition(".")[2]
-    if dtype is not None and name not in ("int32", "uint32", "int64", "uint64"):
+    if isinstance(dtype, np.dtype):  # Its name would take longer to find than a small mask to apply.
+        has_words = dtype.kind in "iu" and dtype.itemsize >= 4
+    else:
+        has_words = dtype is None or str(dtype).rpartition(".")[2] in ("int32", "uint32", "int64", "uint64")
+    if not has_words:
         msg = f"a mask is an int32 array or tensor of shape [words] or [rows, words], not {_described(mask)}"
         raise TypeError(msg)
 
