@@ -10,10 +10,11 @@
 //!
 //! The lower bound of an Earley set is weaker than that of a stack. So is that of a stack whose parser resolves conflicts,
 //! since it may be unable to parse the sentences that the bound counts. Where no completion exists the bound may then
-//! be finite, so the search gives up after a number of runs, and the set counts as one without a completion. These are
-//! all runs whose estimate is at most the length of the completion. The search from the next set of a completion expands
-//! some of these and no others, so it succeeds too. Their number must not depend on earlier searches, so it is that of
-//! the bounds that these did not raise.
+//! be finite. LALR(1) tables with resolved conflicts have a [plan](crate::analysis::viable_completion) that completes
+//! every live run, so their searches end if all lexemes can be spelled. In the other grammars with weak bounds the search
+//! gives up after a number of runs, and the set counts as one without a completion. These are all runs whose estimate is at
+//! most the length of the completion. The search from the next set of a completion expands some of these and no others, so
+//! it succeeds too. Their number must not depend on earlier searches, so it is that of the bounds that these did not raise.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -22,9 +23,9 @@ use rustc_hash::FxHashMap;
 
 use crate::completion::UNREACHABLE;
 use crate::completion::run_bounds::RunBounds;
-use crate::completion::upper_bounds::UpperBounds;
+use crate::completion::upper_bounds::{self, UpperBounds};
 use crate::lexer::column_units::UnitState;
-use crate::lexer::lexer_automaton::{ConfigurationId, Lexer};
+use crate::lexer::lexer_automaton::{ConfigurationId, LexModeId, Lexer};
 use crate::lexer::open_lexemes::OpenTerminalsId;
 use crate::masks::spanner_table::{ColumnState, ColumnTracker};
 use crate::masks::token_set_store::hash_map_bytes;
@@ -64,12 +65,33 @@ struct ReachedRun {
     previous: Option<Run>,
 }
 
+/// Where an open lexeme is ended by the first byte of the next one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+struct LexemeEnd {
+    ended: ConfigurationId,
+    /// The mode of the next lexeme.
+    mode: LexModeId,
+    is_in_brackets: bool,
+}
+
+/// The next lexeme after its first byte.
+#[derive(Clone, Copy, Debug)]
+struct BegunLexeme {
+    /// The smallest one.
+    byte: u8,
+    configuration: ConfigurationId,
+    column: u32,
+    unit: UnitState,
+}
+
 /// Shortest completions of runs and of sets of runs.
 #[derive(Debug)]
 pub(crate) struct ShortestCompletions {
     /// A spellable byte of each byte class that has one, ascending.
     bytes: Box<[u8]>,
     bounds: RunBounds,
+    /// Whether searches give up after a number of runs.
+    is_limited: bool,
     /// Lower bounds that searches raised.
     raised: FxHashMap<Run, u32>,
     lengths: FxHashMap<Run, u32>,
@@ -77,6 +99,9 @@ pub(crate) struct ShortestCompletions {
     of_set: FxHashMap<SetId, Option<ShortestCompletion>>,
     /// Upper bounds; `None` until they are asked for, `Some(None)` if there are none.
     upper_bounds: Option<Option<UpperBounds>>,
+    begun_lexemes: FxHashMap<LexemeEnd, Arc<[BegunLexeme]>>,
+    /// The total number of these lexemes.
+    begun_count: usize,
     successors: Vec<(u8, Run)>,
 }
 
@@ -90,14 +115,24 @@ impl ShortestCompletions {
         lexer: &mut Lexer,
         bytes: Box<[u8]>,
     ) -> Result<Self, LimitExceeded> {
+        let is_limited = match prepared.table() {
+            Some(table) if table.resolved().is_empty() => false,
+            Some(_) if prepared.grammar.lexical.ignored.is_empty() => {
+                !upper_bounds::are_all_spellable(prepared, lexer, &bytes)?
+            }
+            _ => true,
+        };
         Ok(Self {
             bounds: RunBounds::new(prepared, lexer, &bytes)?,
+            is_limited,
             bytes,
             raised: FxHashMap::default(),
             lengths: FxHashMap::default(),
             first_bytes: FxHashMap::default(),
             of_set: FxHashMap::default(),
             upper_bounds: None,
+            begun_lexemes: FxHashMap::default(),
+            begun_count: 0,
             successors: Vec::new(),
         })
     }
@@ -115,9 +150,8 @@ impl ShortestCompletions {
         if let Some(&cached) = self.of_set.get(&set) {
             return Ok(cached);
         }
-        let has_weak_bounds = sources.prepared.table().is_none_or(|table| !table.resolved().is_empty());
         // The runs are searched together, because one of them may have no completion and infinitely many successors.
-        let length = match has_weak_bounds && !self.is_within_limit(sources, runs)? {
+        let length = match self.is_limited && !self.is_within_limit(sources, runs)? {
             true => None,
             false => self.length(sources, runs, UNREACHABLE - 1)?,
         };
@@ -356,39 +390,68 @@ impl ShortestCompletions {
 
     /// The runs after each byte, with the smallest byte of each, ascending by byte.
     fn successors_of(
-        &self,
+        &mut self,
         sources: &mut SearchSources<'_>,
         run: Run,
         successors: &mut Vec<(u8, Run)>,
     ) -> Result<(), LimitExceeded> {
         successors.clear();
-        // The parser state after the lexeme, if it can end here.
-        let mut committed: Option<Option<ParseState>> = None;
+        let mut may_end = false;
         for &byte in &self.bytes {
             let step = sources.lexer.step(run.configuration, byte)?;
+            may_end |= step.commit.is_some();
             if let Some(configuration) = step.extended {
                 let from = ColumnState::at(run.column, run.unit);
-                let (column, unit) = sources.column(configuration, from, byte, run.parse);
+                let is_in_brackets = sources.parser.is_in_brackets(run.parse.layout);
+                let (column, unit) = sources.column(configuration, from, byte, is_in_brackets);
                 successors.push((byte, Run { configuration, column, unit, ..run }));
             }
-            if let (Some(guards), Some(terminal)) = (step.commit, sources.lexer.label(run.configuration)) {
-                let parser = &mut *sources.parser;
-                let parse =
-                    *committed.get_or_insert_with(|| parser.feed_lexeme(run.parse, terminal, run.column));
-                let Some(parse) = parse else { continue };
-                let mode = sources.prepared.lex_modes.of_state[sources.parser.top(parse.stack).index()];
-                for configuration in sources.lexer.enter(mode, byte, guards)? {
-                    let from = ColumnState::BEFORE_LEXEME;
-                    let (column, unit) = sources.column(configuration, from, byte, parse);
-                    successors.push((byte, Run { parse, configuration, column, unit }));
-                }
-            }
+        }
+        // The parser state after the lexeme, if it can end here.
+        let ended = sources.lexer.label(run.configuration).filter(|_| may_end);
+        if let Some(terminal) = ended
+            && let Some(parse) = sources.parser.feed_lexeme(run.parse, terminal, run.column)
+        {
+            let mode = sources.prepared.lex_modes.of_state[sources.parser.top(parse.stack).index()];
+            let is_in_brackets = sources.parser.is_in_brackets(parse.layout);
+            let end = LexemeEnd { ended: run.configuration, mode, is_in_brackets };
+            let begun = self.begun_lexemes(sources, end)?;
+            successors.extend(begun.iter().map(|&BegunLexeme { byte, configuration, column, unit }| {
+                (byte, Run { parse, configuration, column, unit })
+            }));
         }
         sources.parser.check()?;
-        successors.sort_unstable_by_key(|&(byte, run)| (run, byte));
+        successors.sort_by_key(|&(byte, run)| (run, byte));
         successors.dedup_by_key(|&mut (_, run)| run);
         successors.sort_unstable_by_key(|&(byte, run)| (byte, run));
         Ok(())
+    }
+
+    /// The lexemes that can begin at the end of another one. Memoised: most stacks have the same ones.
+    fn begun_lexemes(
+        &mut self,
+        sources: &mut SearchSources<'_>,
+        end: LexemeEnd,
+    ) -> Result<Arc<[BegunLexeme]>, LimitExceeded> {
+        if let Some(known) = self.begun_lexemes.get(&end) {
+            return Ok(known.clone());
+        }
+        let mut begun: Vec<BegunLexeme> = Vec::new();
+        for &byte in &self.bytes {
+            let Some(guards) = sources.lexer.step(end.ended, byte)?.commit else { continue };
+            for configuration in sources.lexer.enter(end.mode, byte, guards)? {
+                let from = ColumnState::BEFORE_LEXEME;
+                let (column, unit) = sources.column(configuration, from, byte, end.is_in_brackets);
+                begun.push(BegunLexeme { byte, configuration, column, unit });
+            }
+        }
+        // As runs of one parser state are ordered.
+        begun.sort_unstable_by_key(|begun| (begun.configuration, begun.column, begun.unit, begun.byte));
+        begun.dedup_by_key(|begun| (begun.configuration, begun.column, begun.unit));
+        let begun: Arc<[BegunLexeme]> = begun.into();
+        self.begun_count += begun.len();
+        self.begun_lexemes.insert(end, begun.clone());
+        Ok(begun)
     }
 
     fn check_memory(
@@ -410,6 +473,8 @@ impl ShortestCompletions {
             + hash_map_bytes(&self.lengths)
             + hash_map_bytes(&self.first_bytes)
             + hash_map_bytes(&self.of_set)
+            + hash_map_bytes(&self.begun_lexemes)
+            + self.begun_count * size_of::<BegunLexeme>()
             + self.upper_bounds.iter().flatten().map(UpperBounds::memory_bytes).sum::<usize>()
     }
 }
@@ -447,9 +512,9 @@ impl SearchSources<'_> {
         configuration: ConfigurationId,
         from: ColumnState,
         byte: u8,
-        parse: ParseState,
+        is_in_brackets: bool,
     ) -> (u32, UnitState) {
-        if self.parser.is_in_brackets(parse.layout) {
+        if is_in_brackets {
             return (0, UnitState::BOUNDARY);
         }
         let to = self.columns.step(self.lexer, configuration, from, byte);

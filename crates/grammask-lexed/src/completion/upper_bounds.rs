@@ -161,7 +161,7 @@ impl UpperBounds {
 }
 
 /// Whether each byte class that occurs in lexemes has one of `bytes`.
-fn are_all_spellable(
+pub(crate) fn are_all_spellable(
     prepared: &PreparedGrammar,
     lexer: &mut Lexer,
     bytes: &[u8],
