@@ -108,7 +108,7 @@ def test_names_begin_with_text_of_strings_outside(interpolated: grammask.Compile
     assert interpolated.first_error(b'a "') == 2
     matcher = interpolated.matcher()
     assert matcher.accept_bytes(b'"a ${b')
-    assert {expectation.terminal for expectation in matcher.expected()} == {"NAME", "LBRACE", "DBLQUOTE"}
+    assert {expectation.terminal for expectation in matcher.expected()} == {"NAME", "PLUS", "RBRACE"}
     assert matcher.accept_bytes(b"} ")
     assert {expectation.terminal for expectation in matcher.expected()} == {
         "TEXT",

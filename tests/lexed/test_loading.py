@@ -153,7 +153,11 @@ def test_terminals_without_a_name_are_shown_as_they_are_written() -> None:
     text = 'start: "++" | /[ab]+/i "--"i\n%ignore /[ \\n]+/'
     matcher = grammask.Grammar.from_lark(text).compile(BYTES).matcher()
     assert {each.terminal for each in matcher.expected()} == {'"++"', "/[ab]+/i"}
-    assert matcher.accept_bytes(b"aB -")
+    assert matcher.accept_bytes(b"aB")
+    # Inside a lexeme, more of it or a terminal after it is expected.
+    expected = [(each.terminal, each.has_begun) for each in matcher.expected()]
+    assert expected == [("/[ab]+/i", True), ('"--"i', False)]
+    assert matcher.accept_bytes(b" -")
     assert [each.terminal for each in matcher.expected() if each.has_begun] == ['"--"i']
     conflict = 'start: a "c" | b "c"\na: /q+/\nb: /q+/'
     with pytest.raises(grammask.UnsupportedGrammar, match=r"after `/q\+/`, before `C`"):

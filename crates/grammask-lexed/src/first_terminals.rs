@@ -64,6 +64,23 @@ impl LexedRecognizer {
         Ok(found)
     }
 
+    /// [`Engine::expectations`](grammask_engine::Engine::expectations): the terminals that some next byte begins or
+    /// continues, in the order of the grammar.
+    pub(crate) fn find_expectations(&self, set: SetId) -> Result<Vec<Expectation>, LimitExceeded> {
+        let bytes: Vec<u8> = (0..=u8::MAX).collect();
+        let texts: Vec<&[u8]> = bytes.chunks(1).collect();
+        let found = self.find_first_terminals(set, &texts)?.terminals;
+        let grammar = self.prepared().grammar();
+        let mut expected = Vec::with_capacity(found.len());
+        for (position, terminal) in grammar.terminals.iter().enumerate() {
+            let name = grammar.terminal_name(TerminalId::new(position));
+            let is_expected = |expected: &&Expectation| expected.terminal == name && !terminal.is_ignored();
+            expected.extend(found.iter().filter(is_expected).cloned());
+        }
+        expected.sort_by_key(|expected| !expected.has_begun);
+        Ok(expected)
+    }
+
     fn after_byte(
         &self,
         tables: &mut RecognizerTables,

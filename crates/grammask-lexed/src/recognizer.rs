@@ -351,31 +351,7 @@ impl Engine for LexedRecognizer {
     }
 
     fn expectations(&self, set: SetId) -> Result<Vec<Expectation>, LimitExceeded> {
-        let runs = self.set(set).runs.clone();
-        let mut tables = self.lock();
-        let mut expected = Vec::new();
-        for run in &runs[..] {
-            let open: Vec<TerminalId> = if tables.lexer.is_start(run.configuration) {
-                Vec::new()
-            } else {
-                tables.lexer.live(run.configuration).collect()
-            };
-            let state = tables.parser.top(run.parse.stack);
-            for terminal in (0..self.prepared.grammar.terminals.len()).map(TerminalId::new) {
-                if tables.parser.accepts(run.parse.stack, terminal) {
-                    expected.push(Expectation {
-                        terminal: self.prepared.grammar.terminal_name(terminal).to_owned(),
-                        rule: self.rule_that_needs(state, terminal).to_string(),
-                        has_begun: open.contains(&terminal),
-                    });
-                }
-            }
-        }
-        // Terminals whose check exceeded a limit are omitted.
-        let _ = tables.parser.check();
-        expected.sort_by_key(|expected| !expected.has_begun);
-        expected.dedup();
-        Ok(expected)
+        self.find_expectations(set)
     }
 
     fn first_terminals(&self, set: SetId, texts: &[&[u8]]) -> Result<FirstTerminals, LimitExceeded> {
