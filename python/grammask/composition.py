@@ -116,30 +116,25 @@ class Part:
     def __repr__(self) -> str:
         return f"<Part {self.kind} {self.digest.hex()}>"
 
-    def __reduce__(self) -> tuple[Any, ...]:
-        # A list of parts, as the pickle of a part in a part would be read and written recursively.
+    def __getstate__(self) -> list[tuple[str, tuple[Any, ...], list[int], bytes]]:
+        # A list of the distinct parts, inner ones first and this one last, which refer to each other by position: a
+        # pickle of parts in parts would be written and read recursively.
         order, _ = _distinct_parts(self)
-        numbers = {part.digest: number for number, part in enumerate(order)}
-        return _part_of_records, (
-            [
-                (part.kind, part.arguments, [numbers[inner.digest] for inner in part.parts], part.digest)
-                for part in order
-            ],
-        )
+        positions = {part.digest: position for position, part in enumerate(order)}
+        return [
+            (part.kind, part.arguments, [positions[inner.digest] for inner in part.parts], part.digest)
+            for part in order
+        ]
 
-    def __setstate__(self, state: tuple[str, tuple[Any, ...], tuple[Part, ...], bytes]) -> None:
-        self.kind, self.arguments, self.parts, self.digest = state
+    def __setstate__(self, state: list[tuple[str, tuple[Any, ...], list[int], bytes]]) -> None:
+        parts: list[Part] = []
+        for kind, arguments, inner, digest in state[:-1]:
+            part = Part(kind, arguments, tuple(parts[position] for position in inner))
+            part.digest = digest
+            parts.append(part)
+        self.kind, self.arguments, inner, self.digest = state[-1]
+        self.parts = tuple(parts[position] for position in inner)
         self._grammar = None
-
-
-def _part_of_records(records: Iterable[tuple[str, tuple[Any, ...], Sequence[int], bytes]]) -> Part:
-    """Returns the last part of a pickled list: kinds, arguments, the numbers of inner parts, and digests."""
-    parts: list[Part] = []
-    for kind, arguments, inner, digest in records:
-        part = Part.__new__(Part)
-        part.__setstate__((kind, arguments, tuple(parts[number] for number in inner), digest))
-        parts.append(part)
-    return parts[-1]
 
 
 def literal(text: str | bytes) -> Part:
