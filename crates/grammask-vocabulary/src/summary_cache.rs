@@ -33,8 +33,11 @@ const MIN_SHARED_TOKENS: usize = 32;
 // Estimated memory of entries, in bytes, without what their values refer to.
 
 const ENTRY_BYTES: usize = 128;
-const UNION_BYTES: usize = 160;
 const MASK_BYTES: usize = size_of::<Mask>() + 64;
+
+fn union_bytes(parts: &[TokenSetId]) -> usize {
+    parts.len() * 24 + 96
+}
 
 fn node_set_bytes(set: &NodeSet) -> usize {
     set.memory_bytes() + 64
@@ -223,7 +226,7 @@ impl SummaryCache {
     /// Memoises the union of the sets with these identities, which are ascending.
     pub(crate) fn insert_union(&self, ids: Vec<TokenSetId>, union: LiveTokens) {
         let mut tables = self.lock();
-        tables.make_room(UNION_BYTES);
+        tables.make_room(union_bytes(&ids));
         tables.unions.insert(ids.into(), union);
     }
 
@@ -399,11 +402,10 @@ impl SummaryTables {
         let derivatives = self.derivatives.values().map(|groups| groups.memory_bytes());
         let tokens = self.tokens.keys().map(|interned| token_set_bytes(&interned.tokens));
         let node_sets = self.node_sets.values().flatten().map(|set| node_set_bytes(set));
-        let values: usize = live.chain(counted).chain(derivatives).chain(tokens).chain(node_sets).sum();
-        self.bytes = values
-            + self.summary_count() * ENTRY_BYTES
-            + self.unions.len() * UNION_BYTES
-            + self.masks.len() * MASK_BYTES;
+        let unions = self.unions.keys().map(|parts| union_bytes(parts));
+        let values = live.chain(counted).chain(derivatives).chain(tokens).chain(node_sets).chain(unions);
+        self.bytes =
+            values.sum::<usize>() + self.summary_count() * ENTRY_BYTES + self.masks.len() * MASK_BYTES;
         let expanded = self.masks.values().map(|mask| mask.expanded_bytes()).sum();
         self.mask_bytes.store(expanded, Ordering::Relaxed);
     }

@@ -30,8 +30,8 @@ impl Terms {
         Some(LanguageBounds { lower, upper }).filter(|bounds| bounds.lower != bounds.upper)
     }
 
-    /// The language without the maxima above `copies`, and the smallest of these: since each copy has a byte, words of up
-    /// to so many bytes are in both languages or in neither. `None` as for [`clamp_maxima`](Self::clamp_maxima).
+    /// The language without the maxima above `copies`, and the smallest of these: since words need no empty copies, those
+    /// of up to that many bytes are in both languages or in neither. `None` as for [`clamp_maxima`](Self::clamp_maxima).
     pub fn without_large_maxima(&mut self, term: TermId, copies: u32) -> Option<(TermId, u32)> {
         if !self.may_have_maximum(term, copies) {
             return None;

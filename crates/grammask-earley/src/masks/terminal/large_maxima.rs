@@ -84,9 +84,8 @@ impl MaskComputation<'_> {
             }
             next += 1;
             if states.len() > MAX_ANALYSED_STATES {
-                // Texts go on to the other states, from which a search would probably fail again.
-                let unknown = states.into_iter().map(|state| (state, None));
-                self.summaries.terminals.longest_completions.extend(unknown);
+                // Texts reach the other states, too, from which a search would probably fail again.
+                self.insert_completions(states, None);
                 return Ok(None);
             }
         }
@@ -102,10 +101,13 @@ impl MaskComputation<'_> {
             }
         }
         // The states reachable from the others are a subset of these, so this is an upper bound for all.
-        self.summaries
-            .terminals
-            .longest_completions
-            .extend(states.into_iter().map(|state| (state, Some(longest))));
+        self.insert_completions(states, Some(longest));
         Ok(Some(longest))
+    }
+
+    fn insert_completions(&mut self, states: Vec<StateId>, longest: Option<usize>) {
+        self.summaries.bytes += states.len() * size_of::<(StateId, Option<usize>)>();
+        let entries = states.into_iter().map(|state| (state, longest));
+        self.summaries.terminals.longest_completions.extend(entries);
     }
 }
