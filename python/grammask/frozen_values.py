@@ -43,11 +43,13 @@ class FrozenValue:
         cls.fields = (*cls.fields, *(name for name in cls.__annotations__ if name not in cls.fields))
 
     def __init__(self, *values: Any, **keywords: Any) -> None:
-        given = {**dict(zip(self.fields, values, strict=False)), **keywords}
-        is_once = len(given) == len(values) + len(keywords) and given.keys() <= set(self.fields)
-        if not is_once or not all(name in given or hasattr(self, name) for name in self.fields):
-            msg = f"{type(self).__name__} has the fields {', '.join(self.fields)}"
-            raise TypeError(msg)
+        given = dict(zip(self.fields, values, strict=False))
+        if keywords or len(values) != len(self.fields):  # Not so in the sources of most readers, once per compile.
+            given.update(keywords)
+            is_once = len(given) == len(values) + len(keywords) and given.keys() <= set(self.fields)
+            if not is_once or not all(name in given or hasattr(self, name) for name in self.fields):
+                msg = f"{type(self).__name__} has the fields {', '.join(self.fields)}"
+                raise TypeError(msg)
         self.__dict__.update(given)
 
     def replace(self, **changes: Any) -> Self:
