@@ -20,7 +20,7 @@ struct BytePairs {
 }
 
 impl BytePairs {
-    /// All bytes, and the merges in the order of their ranks.
+    /// The bytes of the alphabet, merges in the order of their ranks, and the other bytes.
     fn new(merges: &[(Index, Index)]) -> Self {
         let alphabet = "abcé你 ";
         let mut texts: Vec<Vec<u8>> = alphabet.bytes().map(|byte| vec![byte]).collect();
@@ -32,6 +32,10 @@ impl BytePairs {
                 texts.push(merged);
             }
         }
+        // A grammar may force a byte outside of the alphabet.
+        let other: Vec<Vec<u8>> =
+            (0..=u8::MAX).map(|byte| vec![byte]).filter(|byte| !texts.contains(byte)).collect();
+        texts.extend(other);
         Self { texts }
     }
 
@@ -44,7 +48,7 @@ impl BytePairs {
             let right = parts.remove(end);
             parts[end - 1].extend(right);
         }
-        parts.iter().map(|part| TokenId(rank(part).expect("the alphabet has every byte") as u32)).collect()
+        parts.iter().map(|part| TokenId(rank(part).expect("every byte is a token") as u32)).collect()
     }
 
     fn vocabulary(&self) -> Arc<Vocabulary> {

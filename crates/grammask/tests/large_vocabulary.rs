@@ -190,6 +190,21 @@ fn distant_bounds() {
     }
 }
 
+/// What follows a repetition is read below fewer nodes with each character.
+#[test]
+fn text_after_copies_that_run_out() {
+    for pattern in
+        [r"[^ ].{0,60}[^ ]", r"[a-z]{3,40}([a-y].)?", r".{0,30}([^a]|th)[a-z]*", r"([^=]{0,45}[a-z ])?"]
+    {
+        let pattern = format!(r#"start ::= #r"{pattern}" "!";"#);
+        let (grammar, _) = kbnf::grammar(pattern.as_bytes(), "start", &Limits::default()).expect("a grammar");
+        compare_grammar(&grammar, &["-", " ", "a", "=*", "th."], 4, 14);
+    }
+    for keywords in [r#""pattern": "^\\S.{0,60}\\S$""#, r#""pattern": "^\\S(.{0,60}\\S)?$""#] {
+        compare_schema(&format!(r#"{{"type": "string", {keywords}}}"#), 4, 14);
+    }
+}
+
 /// Undeclared names are strings outside the prefix tree of the declared ones.
 #[test]
 fn names_that_are_not_declared() {

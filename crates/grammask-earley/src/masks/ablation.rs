@@ -11,6 +11,7 @@ pub(crate) enum Technique {
     GeneralisedBounds,
     Exclusions,
     LargeMaxima,
+    SimilarNodes,
     Repetitions,
     DenseTransitions,
     SelfLoops,
@@ -21,13 +22,14 @@ pub(crate) enum Technique {
 }
 
 #[cfg(feature = "ablation")]
-const ALL: [Technique; 13] = [
+const ALL: [Technique; 14] = [
     Technique::Literals,
     Technique::Tables,
     Technique::LengthLimits,
     Technique::GeneralisedBounds,
     Technique::Exclusions,
     Technique::LargeMaxima,
+    Technique::SimilarNodes,
     Technique::Repetitions,
     Technique::DenseTransitions,
     Technique::SelfLoops,

@@ -70,8 +70,9 @@ pub(super) const MAX_CHARACTER_STATES: usize = 64;
 /// States visited by an analysis of an automaton: whether it is a prefix code, and an intersection without its limit.
 /// Beyond that the automaton itself counts, and removing a bound gains nothing.
 pub(super) const MAX_ANALYSED_STATES: usize = 96;
-/// New states that one walk of an intersection without its limit may create.
-pub(super) const MAX_INTERSECTION_STATES: usize = 512;
+/// New states that one walk of an intersection without its limit may create, and states of a language without large
+/// maxima whose completions are analysed: 130 to 240 for lines, paths and trimmed texts in JSON.
+pub(super) const MAX_UNBOUNDED_STATES: usize = 512;
 /// Maxima of repetitions from which a language without them is tried.
 pub(super) const MIN_LARGE_MAXIMUM: u32 = 16;
 /// Length of texts up to which a language without its large maxima equals the one with them: few tokens are longer.

@@ -18,7 +18,7 @@ use grammask_vocabulary::{NodeSetRef, TerminalSummary, TrieNode};
 use super::super::budget::ComposeError;
 use super::super::compose::MaskComputation;
 use super::super::tuning::{
-    MAX_ANALYSED_STATES, MAX_NARROW_BYTES, MAX_SMALL_WALK, MIN_DENSE_NODES, MIN_EQUAL_BYTES,
+    MAX_NARROW_BYTES, MAX_SMALL_WALK, MAX_UNBOUNDED_STATES, MIN_DENSE_NODES, MIN_EQUAL_BYTES,
     MIN_LARGE_MAXIMUM,
 };
 use super::similar_states::walk_lockstep;
@@ -83,7 +83,7 @@ impl MaskComputation<'_> {
                 predecessors[position].push(next);
             }
             next += 1;
-            if states.len() > MAX_ANALYSED_STATES {
+            if states.len() > MAX_UNBOUNDED_STATES {
                 // Texts reach the other states, too, from which a search would probably fail again.
                 self.insert_completions(states, None);
                 return Ok(None);

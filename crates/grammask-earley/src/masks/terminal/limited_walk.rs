@@ -15,9 +15,7 @@ use grammask_diagnostics::LimitExceeded;
 use grammask_vocabulary::{CountedSummary, CountedSummaryBuilder, NodeSet, Vocabulary, WhichNodes};
 
 use super::super::budget::ComposeError;
-use super::super::tuning::{
-    MAX_ALPHABET_STEPS, MAX_ANALYSED_STATES, MAX_INTERSECTION_STATES, MAX_SMALL_WALK,
-};
+use super::super::tuning::{MAX_ALPHABET_STEPS, MAX_ANALYSED_STATES, MAX_SMALL_WALK, MAX_UNBOUNDED_STATES};
 use super::counted_walk::{Copies, CopyState};
 use super::dense_transitions::{Cell, DenseTransitions};
 use super::subtree_walk::{PathAutomaton, Subtree, SubtreeWalk};
@@ -60,7 +58,7 @@ pub(crate) fn walk_limited(
         known: FxHashMap::default(),
         last: None,
         transitions: 0,
-        max_states: automata.len() + (MAX_INTERSECTION_STATES >> (2 * setbacks.min(4))),
+        max_states: automata.len() + (MAX_UNBOUNDED_STATES >> (2 * setbacks.min(4))),
     };
     let language = LimitedCopies { heads, copies, ends };
     let mut walk = SubtreeWalk::new(language, CountedSummaryBuilder::default());

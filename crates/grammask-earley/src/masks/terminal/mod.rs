@@ -4,7 +4,7 @@
 //! loop for all automata and sinks, used by [`walk`] (sparse and dense) and [`counted_walk`], which is for copies of a
 //! prefix code, alone ([`repetitions`]) or in an intersection ([`limited_walk`], [`length_limits`]). [`table_walk`]
 //! enumerates the common children of a table and the trie instead. Deltas ([`delta`]) patch the summary of a similar
-//! language: [`similar_states`], [`exclusion`], [`large_maxima`]. Walks skip subtrees with [`self_loops`] and [`closed_alphabet`];
+//! language, [`similar_states`], [`exclusion`], [`large_maxima`], or node set, [`similar_nodes`]. Walks skip subtrees with [`self_loops`] and [`closed_alphabet`];
 //! [`dense_transitions`] caches both.
 
 pub(super) mod closed_alphabet;
@@ -17,6 +17,7 @@ pub(super) mod length_limits;
 pub(super) mod limited_walk;
 pub(super) mod repetitions;
 pub(super) mod self_loops;
+pub(super) mod similar_nodes;
 pub(super) mod similar_states;
 pub(super) mod strategy;
 pub(super) mod subtree_walk;
