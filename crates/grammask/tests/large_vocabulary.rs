@@ -174,6 +174,8 @@ fn distant_bounds() {
         r"([^ \n]+[ \n]+){0,18}[^ \n]+",
         r"( {1,50}|-{3,35}|[^ -]{2,60}=)*",
         r"([a-z ]{1,40}-){0,20}[a-z ]{1,50}|a((th|a)?[^x]{1,36}=){1,35}",
+        r"([^\n]{1,30}\n){0,20}",
+        r"[\p{L} -]{1,40}",
     ] {
         let pattern = format!(r#"start ::= "a" word {{"." word}}; word ::= #r"{pattern}";"#);
         let (grammar, _) = kbnf::grammar(pattern.as_bytes(), "start", &Limits::default()).expect("a grammar");

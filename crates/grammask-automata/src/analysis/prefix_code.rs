@@ -1,5 +1,7 @@
 //! Recognises prefix codes by a search over the states of the lazy DFA.
 
+use rustc_hash::FxHashSet;
+
 use crate::{Automata, TermId};
 use grammask_diagnostics::LimitExceeded;
 
@@ -12,6 +14,7 @@ impl Automata {
     pub fn is_prefix_code(&mut self, term: TermId, max_states: usize) -> Result<bool, LimitExceeded> {
         let Some(start) = self.start(term)? else { return Ok(false) };
         let mut states = vec![start];
+        let mut is_visited = FxHashSet::from_iter([start]);
         let mut next = 0;
         while let Some(&state) = states.get(next) {
             next += 1;
@@ -20,7 +23,7 @@ impl Automata {
                 return Ok(false);
             }
             for (_, target) in successors {
-                if !states.contains(&target) {
+                if is_visited.insert(target) {
                     states.push(target);
                 }
             }

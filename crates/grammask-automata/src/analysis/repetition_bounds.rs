@@ -24,26 +24,27 @@ impl Terms {
     /// The bounds of a language in which the maxima above `copies` are replaced by `copies`, and removed. `None` if
     /// there are no such maxima outside complements and first matches, or the term is large.
     pub fn clamp_maxima(&mut self, term: TermId, copies: u32) -> Option<LanguageBounds> {
-        let is_large = |min, max| min <= copies && max > copies;
+        let is_large = |min, max, _| min <= copies && max > copies;
         let upper = self.rebound(term, is_large, None)?;
         let lower = self.rebound(term, is_large, Some(copies))?;
         Some(LanguageBounds { lower, upper }).filter(|bounds| bounds.lower != bounds.upper)
     }
 
-    /// The language without the maxima above `copies`, and the smallest of these: since words need no empty copies, those
-    /// of up to that many bytes are in both languages or in neither. `None` as for [`clamp_maxima`](Self::clamp_maxima).
+    /// The language without the maxima above `copies`, and the length of words in bytes up to which they have no effect:
+    /// since words need no empty copies, the least product of a maximum and the length of its copies. `None` as for
+    /// [`clamp_maxima`](Self::clamp_maxima).
     pub fn without_large_maxima(&mut self, term: TermId, copies: u32) -> Option<(TermId, u32)> {
         if !self.may_have_maximum(term, copies) {
             return None;
         }
-        let mut smallest = u32::MAX;
-        let is_large = |min, max| {
+        let mut length = u32::MAX;
+        let is_large = |min, max: u32, copy_length: u32| {
             let is_large = min <= copies && max > copies;
-            smallest = if is_large { smallest.min(max) } else { smallest };
+            length = if is_large { length.min(max.saturating_mul(copy_length.max(1))) } else { length };
             is_large
         };
         let wider = self.rebound(term, is_large, None)?;
-        (wider != term).then_some((wider, smallest))
+        (wider != term).then_some((wider, length))
     }
 
     /// Whether a subterm is a repetition with a maximum above `copies`; also true if the subterms are many.
@@ -63,12 +64,12 @@ impl Terms {
         false
     }
 
-    /// The language in which `bound` replaces all maxima for which `is_large(min, max)` holds. `None` if the
-    /// term has too many subterms.
+    /// The language in which `bound` replaces all maxima for which `is_large(min, max, copy_length)` holds, with a lower
+    /// bound on the length of copies. `None` if the term has too many subterms.
     fn rebound(
         &mut self,
         term: TermId,
-        mut is_large: impl FnMut(u32, u32) -> bool,
+        mut is_large: impl FnMut(u32, u32, u32) -> bool,
         bound: Option<u32>,
     ) -> Option<TermId> {
         let mut rebound_terms: FxHashMap<TermId, TermId> = FxHashMap::default();
@@ -96,7 +97,8 @@ impl Terms {
                 Term::Union(_) => self.union(&parts),
                 Term::Intersection(_) => self.intersection(&parts),
                 Term::Repeat { min, max, .. } => {
-                    let is_large = max.is_some_and(|max| is_large(min, max));
+                    let copy_length = self.min_length_by_form(parts[0]);
+                    let is_large = max.is_some_and(|max| is_large(min, max, copy_length));
                     self.repeat(parts[0], min, if is_large { bound } else { max })
                 }
                 _ => current,
@@ -156,19 +158,19 @@ mod tests {
             let excluded = terms.complement(excluded);
             let both = terms.intersection(&[term, few, excluded]);
             for term in [term, both] {
-                let (wider, smallest) = terms.without_large_maxima(term, 16).expect("a large maximum");
-                assert!(smallest > 16);
+                let (wider, equal_up_to) = terms.without_large_maxima(term, 16).expect("a large maximum");
+                assert!(equal_up_to > 16);
                 let mut automata = Automata::new(terms.clone(), 100_000);
                 let start = [term, wider].map(|term| automata.start(term).expect("within limits"));
                 // The pairs of states that texts of each length reach.
                 let mut pairs = vec![start];
-                for length in 0..smallest + 15 {
+                for length in 0..equal_up_to + 15 {
                     let mut next = Vec::new();
                     for pair in pairs {
                         let [is_word, is_wider_word] =
                             pair.map(|state| state.is_some_and(|state| automata.is_accepting(state)));
                         assert!(!is_word || is_wider_word, "{pattern}");
-                        assert!(is_word == is_wider_word || length > smallest, "{pattern} {length}");
+                        assert!(is_word == is_wider_word || length > equal_up_to, "{pattern} {length}");
                         found += u32::from(is_word != is_wider_word);
                         for byte in [b'a', b'b'] {
                             next.push(pair.map(|state| {

@@ -67,11 +67,12 @@ pub(super) const MAX_CHARACTER_STATES: usize = 64;
 
 // Counting.
 
-/// States visited by an analysis of an automaton: whether it is a prefix code, and an intersection without its limit.
-/// Beyond that the automaton itself counts, and removing a bound gains nothing.
+/// States of an intersection without its limit that are analysed. Beyond that the automaton itself counts, and removing
+/// a bound gains nothing.
 pub(super) const MAX_ANALYSED_STATES: usize = 96;
-/// New states that one walk of an intersection without its limit may create, and states of a language without large
-/// maxima whose completions are analysed: 130 to 240 for lines, paths and trimmed texts in JSON.
+/// New states that one walk of an intersection without its limit may create, and states that other analyses visit:
+/// whether a unit is a prefix code (letters of Unicode have 283), and how words without large maxima can be completed
+/// (lines, paths and trimmed texts in JSON have 130 to 240).
 pub(super) const MAX_UNBOUNDED_STATES: usize = 512;
 /// Maxima of repetitions from which a language without them is tried.
 pub(super) const MIN_LARGE_MAXIMUM: u32 = 16;

@@ -2,8 +2,8 @@
 //!
 //! A state that counts steps to a new state with each character, so a walk visits a state for each count, and the next
 //! mask has other counts. Without maxima above some number there are few states, and all texts share their summaries.
-//! Let U be the language L without some maxima, of which `n` is the smallest. L is a subset of U, and words of up to `n`
-//! bytes are in both or in neither. So a path that is dead in U is dead in L; and if each state of U has a completion
+//! Let U be the language L without some maxima, none of which concerns words of up to `n` bytes. L is a subset of U, and
+//! these words are in both or in neither. So a path that is dead in U is dead in L; and if each state of U has a completion
 //! of at most `c` bytes, a path of up to `n - c` bytes that is live in U is live in L. Only longer paths, which are
 //! few, are walked in lockstep.
 
@@ -36,7 +36,7 @@ impl MaskComputation<'_> {
         let automata = &mut *self.machine.automata;
         let term = automata.term(state);
         let found = automata.terms_mut().without_large_maxima(term, MIN_LARGE_MAXIMUM);
-        let Some((wider, smallest)) = found else { return Ok(None) };
+        let Some((wider, equal_words)) = found else { return Ok(None) };
         let (trie, first_bytes) = (self.trie, self.first_bytes(state)?);
         let entered = trie.children(TrieNode::ROOT).filter(|&child| first_bytes.contains(trie.byte(child)));
         let ahead: usize = entered.map(|child| trie.subtree_len(child)).sum();
@@ -46,7 +46,7 @@ impl MaskComputation<'_> {
         let automata = &mut *self.machine.automata;
         let Some(wider) = automata.start(wider)? else { return Ok(None) };
         let Some(completion) = self.longest_completion(wider)? else { return Ok(None) };
-        let equal_up_to = (smallest as usize).saturating_sub(completion);
+        let equal_up_to = (equal_words as usize).saturating_sub(completion);
         if equal_up_to < MIN_EQUAL_BYTES {
             return Ok(None);
         }

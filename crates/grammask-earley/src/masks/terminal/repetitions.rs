@@ -11,7 +11,7 @@ use grammask_vocabulary::{
 use super::super::ablation::{Technique, is_enabled};
 use super::super::budget::ComposeError;
 use super::super::compose::{MaskComputation, SymbolSummary};
-use super::super::tuning::MAX_ANALYSED_STATES;
+use super::super::tuning::MAX_UNBOUNDED_STATES;
 use super::counted_walk::{Copies, CopyState};
 use super::subtree_walk::SubtreeWalk;
 
@@ -70,7 +70,7 @@ impl MaskComputation<'_> {
             return Ok(cached);
         }
         let term = self.machine.automata.term(start);
-        let is_prefix_code = self.machine.automata.is_prefix_code(term, MAX_ANALYSED_STATES)?;
+        let is_prefix_code = self.machine.automata.is_prefix_code(term, MAX_UNBOUNDED_STATES)?;
         self.summaries.terminals.prefix_codes.insert(start, is_prefix_code);
         Ok(is_prefix_code)
     }
