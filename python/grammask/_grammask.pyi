@@ -541,7 +541,7 @@ class FirstMatches:
     def violations(self) -> MatchLanguage | None:
         """The violations of negative look-aheads at the end: a match, and the text that must not follow it.
 
-        None without such look-aheads.
+        None without such look-aheads that can fail.
         """
 
     @property

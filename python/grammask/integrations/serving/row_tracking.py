@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from grammask._grammask import CompiledGrammar
 from grammask.errors import GrammarError, LimitExceeded
 from grammask.masks import step_batch
 
@@ -24,9 +25,17 @@ if TYPE_CHECKING:
 
     import numpy.typing as npt
 
-    from grammask._grammask import CompiledGrammar, Matcher
+    from grammask._grammask import Matcher
 
-__all__ = ["RecentBatches", "Relation", "TrackedBatch", "TrackedRow", "check_budget", "grammars_of"]
+__all__ = [
+    "RecentBatches",
+    "Relation",
+    "TrackedBatch",
+    "TrackedRow",
+    "check_budget",
+    "check_compiled",
+    "grammars_of",
+]
 
 MAX_BATCHES = 32
 """Maximum number of batches in progress: that of a model, those of assistants with other ids, and drafts."""
@@ -359,12 +368,14 @@ def grammars_of(
     """Returns the argument of a processor as a list, and the size of the vocabulary (0 without a grammar).
 
     Raises:
+        TypeError: A grammar is not compiled.
         ValueError: The sequence is empty, or its grammars are compiled for vocabularies of different sizes.
     """
     try:
         listed: list[CompiledGrammar | None] = list(grammars)  # type: ignore[arg-type]
     except TypeError:
         listed = [grammars]  # type: ignore[list-item]
+    check_compiled(*listed)
     sizes = {compiled.vocabulary_size for compiled in listed if compiled is not None}
     if not listed:
         msg = "there is no grammar; give one for all rows, or one per prompt"
@@ -375,12 +386,27 @@ def grammars_of(
     return listed, next(iter(sizes), 0)
 
 
+def check_compiled(*grammars: object) -> None:
+    """Checks that grammars are compiled, or None.
+
+    Raises:
+        TypeError: One is something else, such as a grammar that is not compiled.
+    """
+    for grammar in grammars:
+        if grammar is not None and not isinstance(grammar, CompiledGrammar):
+            kind = type(grammar).__name__
+            msg = f"grammars are compiled for the model's vocabulary (Grammar.compile), unlike a {kind}"
+            raise TypeError(msg)
+
+
 def check_budget(grammars: Sequence[CompiledGrammar | None], max_tokens: int | None) -> None:
     """Checks that a number of tokens, end token included, suffices for a text of each grammar.
 
     Raises:
         BudgetTooSmall: It does not.
+        TypeError: A grammar is not compiled.
     """
+    check_compiled(*grammars)
     for compiled in () if max_tokens is None else grammars:
         if compiled is not None:
             compiled.matcher(max_tokens=max_tokens)
