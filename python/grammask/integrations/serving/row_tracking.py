@@ -238,8 +238,14 @@ class TrackedBatch:
         Raises:
             LimitExceeded: A budget of a grammar was exceeded.
         """
-        if ids.shape == (len(self.rows), self._length + 1) and np.array_equal(ids[:, :-1], self.ids):
-            return Relation.CONTINUES if self.append(ids[:, -1].tolist(), mask) else Relation.REFUSED
+        if not self._has_same_prompts(ids):
+            self.has_masks = False
+            return Relation.UNRELATED
+        if ids.shape[1] == self._length + 1:
+            parents = self._parents(ids[:, :-1])
+            if parents is not None:
+                is_accepted = self._append_to(parents, ids[:, -1].tolist(), mask)
+                return Relation.CONTINUES if is_accepted else Relation.REFUSED
         self.has_masks = False
         rearranged = self._rearranged(ids)
         if rearranged is None:
@@ -250,13 +256,46 @@ class TrackedBatch:
         self._store(ids)
         return Relation.CONTINUES
 
+    def _has_same_prompts(self, ids: npt.NDArray[np.integer]) -> bool:
+        prompt = self._prompt
+        return (
+            len(ids) == len(self.rows)
+            and ids.shape[1] >= prompt
+            and self._length >= prompt
+            and bool((ids[:, :prompt] == self.ids[:, :prompt]).all())
+        )
+
+    def _parents(self, ids: npt.NDArray[np.integer]) -> list[int] | None:
+        """Returns the row of the previous step that each row of ids of the same length equals; None if one has none."""
+        old, new = self.ids[:, self._prompt :], ids[:, self._prompt :].astype(np.int64)
+        if (old == new).all():
+            return list(range(len(new)))
+        grammars = [id(compiled) for compiled in self._grammars]
+        row_of_text = {(grammars[row], old[row].tobytes()): row for row in reversed(range(len(old)))}
+        parents = [row_of_text.get((grammars[row], text.tobytes())) for row, text in enumerate(new)]
+        found = [parent for parent in parents if parent is not None]
+        return found if len(found) == len(parents) else None
+
+    def _append_to(self, parents: list[int], tokens: Sequence[int], mask: Any) -> bool:
+        """Appends a token to each of the rows ``parents``, as :meth:`append` does to all rows in their order."""
+        rows, length = self.rows, self._length
+        if parents == list(range(len(rows))):
+            return self.append(tokens, mask)
+        # A row with one continuation becomes that; others are copied. Rows are unchanged if their tokens are refused.
+        copied: set[int] = set()
+        self.rows = []
+        for parent in parents:
+            self.rows.append(rows[parent].fork(length) if parent in copied else rows[parent])
+            copied.add(parent)
+        if not self.append(tokens, mask):
+            self.rows = rows
+            return False
+        self._buffer[:, self._prompt : length] = self._buffer[parents, self._prompt : length]
+        return True
+
     def _rearranged(self, ids: npt.NDArray[np.integer]) -> _RearrangedRows | None:
-        """Returns the rows of ids that reorder or shorten the rows of the previous step; None for unrelated ids."""
+        """Returns the rows of ids that shorten the rows of the previous step; None for unrelated ids."""
         length = ids.shape[1] - self._prompt
-        if len(ids) != len(self.rows) or length < 0 or self._prompt > self._length:
-            return None
-        if not np.array_equal(ids[:, : self._prompt], self.ids[:, : self._prompt]):
-            return None
         old, new = self.ids[:, self._prompt :], ids[:, self._prompt :].astype(np.int64)
         row_of_text = {
             (id(self._grammars[row]), old[row].tobytes()): row for row in reversed(range(len(old)))
