@@ -801,9 +801,10 @@ class Parse:
         """Return the captures of a prefix of a text, as if every part that can continue did."""
 
     def ended_parts(self) -> list[tuple[int, int]]:
-        """Return the parts that end at the end of the text so far, over all its derivations, inner ones first.
+        """Return the parts that end at the end of the text so far, over all its derivations.
 
-        Each is a tuple: number of the part, and start in bytes. Digits end a number at each of them.
+        Each is a tuple: number of the part, and start in bytes. Digits end a number at each of them. Of parts that are
+        not empty, inner ones come first.
         """
 
     def open_parts(self) -> list[int]:

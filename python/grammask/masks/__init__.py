@@ -146,7 +146,7 @@ def copy_legal(
 
     Args:
         logits: An array of shape ``[rows, vocab]`` and dtype float32 or float64, with contiguous rows.
-        mask: As for :func:`apply_mask`, with a row for each masked row of the logits.
+        mask: As for :func:`apply_mask`, of shape ``[rows, words]``.
         target: A writable array of the same shape and dtype, with contiguous rows, which is overwritten.
         rows: As for :func:`apply_mask`; other rows are copied unchanged.
 
@@ -159,7 +159,7 @@ def copy_legal(
     for row in set(range(len(logits))).difference(chosen):
         target[row] = logits[row]
     for index, row in enumerate(chosen):
-        copy_legal_row(logits[row], mask[index], target[row])
+        copy_legal_row(logits[row], mask[0 if len(mask) == 1 else index], target[row])
 
 
 def count_legal(mask: npt.NDArray[np.int32]) -> int:

@@ -5,7 +5,8 @@ use rustc_hash::FxHashSet;
 use super::chart::CaptureChart;
 use super::skeleton::{PartId, Skeleton};
 
-/// The parts that end with the last byte or token, each with the position of its start in bytes, inner parts first.
+/// The parts that end with the last byte or token, each with the position of its start in bytes. Of parts that are not
+/// empty, inner ones come first.
 ///
 /// The cost is at most the number of items and back pointers of the last column.
 pub(super) fn ended_parts(skeleton: &Skeleton, chart: &CaptureChart) -> Vec<(PartId, usize)> {

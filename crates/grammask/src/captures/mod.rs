@@ -354,7 +354,8 @@ impl CaptureParse {
     }
 
     /// The parts that end at the end of the text so far, over all its derivations, each with the position of its start.
-    /// Inner parts come first. Whether a part has ended may depend on what follows: digits end a number at each of them.
+    /// Of parts that are not empty, inner ones come first. Whether a part has ended may depend on what follows: digits
+    /// end a number at each of them.
     #[must_use]
     pub fn ended_parts(&self) -> Vec<(PartId, usize)> {
         if self.is_ended { Vec::new() } else { ended_parts::ended_parts(&self.parser.skeleton, &self.chart) }
