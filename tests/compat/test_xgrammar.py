@@ -1310,3 +1310,13 @@ def test_flags_and_dispatches_as_theirs(ebnf: str) -> None:
                 matcher.reset()
             verdicts = [matcher.accept_string(text) and matcher.is_completed() for matcher in matchers]
             assert verdicts[0] == verdicts[1], text
+
+
+def test_an_end_token_adds_no_candidate() -> None:
+    text = "start[capture]: /a+/"
+    matcher = ours.GrammarMatcher(compiler(ours).compile_grammar(ours.Grammar.from_lark(text)))
+    assert matcher.accept_string("aa")
+    expected = [("start", b"a"), ("start", b"aa")]
+    assert matcher.get_captures(deduplicate=False) == expected
+    assert matcher.accept_token(matcher.stop_token_ids[0])
+    assert matcher.get_captures(deduplicate=False) == expected

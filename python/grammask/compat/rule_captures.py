@@ -98,11 +98,6 @@ class RuleCaptures:
         names = [name for name, _ in parts]
         self._parser = _grammask.Parser(core, names, None, vocabulary) if names else None
 
-    @property
-    def has_rules(self) -> bool:
-        """Whether the grammar has captures."""
-        return self._parser is not None
-
     def of(self, steps: Sequence[int | bytes]) -> list[tuple[str, bytes]]:
         """Returns the captures that have ended, by their ends, inner ones first.
 
@@ -170,6 +165,8 @@ class RuleCaptures:
                     found.append((name, read[start:]))
 
         for step in steps:
+            if not isinstance(step, bytes) and step in self._vocabulary.eos:
+                continue
             before = parse.fork()
             added = self._feed(parse, step)
             for length in range(1, len(added)):
@@ -178,7 +175,7 @@ class RuleCaptures:
                 if prefix.feed(added[:length]) == length:
                     record(prefix, text + added[:length])
             text += added
-            if added or not isinstance(step, bytes):
+            if step != b"":
                 record(parse, text)
         return found
 

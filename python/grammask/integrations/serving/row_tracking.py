@@ -294,7 +294,10 @@ class TrackedBatch:
         return True
 
     def _rearranged(self, ids: npt.NDArray[np.integer]) -> _RearrangedRows | None:
-        """Returns the rows of ids that shorten the rows of the previous step; None for unrelated ids."""
+        """Returns the rows of ids that shorten rows of the previous step, at most with another last token.
+
+        None for unrelated ids.
+        """
         length = ids.shape[1] - self._prompt
         old, new = self.ids[:, self._prompt :], ids[:, self._prompt :].astype(np.int64)
         row_of_text = {
