@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 from grammask import apply_mask
+from grammask.masks import copy_legal
 
 ROOT = Path(__file__).parents[1]
 INF = float("inf")
@@ -193,3 +194,34 @@ def test_the_kernel_in_the_interpreter_of_triton() -> None:
         timeout=120,
     )
     assert run.stdout == "equal\n", run.stderr
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("width", [5, 32, 511, 512, 513, 2000])
+@pytest.mark.parametrize("chosen", [None, [2], [1, 0], []])
+def test_a_masked_copy_equals_a_mask_on_a_copy(dtype: Any, width: int, chosen: list[int] | None) -> None:
+    generator = np.random.default_rng(width)
+    logits = generator.standard_normal((3, width)).astype(dtype)
+    logits.flags.writeable = False
+    mask = random_mask(3 if chosen is None else len(chosen), -(-width // 32))
+    mask[:, generator.integers(0, mask.shape[1], mask.shape[1] // 2)] = 0
+    mask[:, mask.shape[1] // 2 :] = 0
+    for words in (mask, mask[:, : mask.shape[1] // 2 + 1], mask[:1]):
+        copied = np.full((3, width), np.nan, dtype)
+        copy_legal(logits, words, copied, chosen)
+        assert np.array_equal(copied, apply_mask(logits.copy(), words, rows=chosen))
+
+
+def test_wrong_masked_copies() -> None:
+    logits, mask = np.zeros((2, 40), np.float32), np.zeros((2, 2), np.int32)
+    with pytest.raises(ValueError, match="do not fit"):
+        copy_legal(logits, np.zeros((3, 2), np.int32), np.zeros((2, 40), np.float32), None)
+    with pytest.raises(ValueError, match="40 logits cannot be copied to 39"):
+        copy_legal(logits, mask, np.zeros((2, 39), np.float32), None)
+    with pytest.raises(TypeError, match="float32 or of float64"):
+        copy_legal(logits, mask, np.zeros((2, 40), np.float64), None)
+    read_only = np.zeros((2, 40), np.float32)
+    read_only.flags.writeable = False
+    for target in (read_only, logits):
+        with pytest.raises(ValueError, match=r"."):
+            copy_legal(logits, mask, target, None)

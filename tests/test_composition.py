@@ -150,8 +150,9 @@ def test_wrong_parts() -> None:
         A.repeat(2, 1)
     with pytest.raises(ValueError, match="empty"):
         Grammar.text(without=[""])
-    with pytest.raises(ValueError, match="negative"):
-        Grammar.text(max_tokens=-1)
+    for bound in (-1, 1 << 32, 1 << 70):
+        with pytest.raises(ValueError, match=f"max_tokens={bound} is no number from 0 to 4294967295"):
+            Grammar.text(max_tokens=bound)
 
 
 def test_words_are_arguments() -> None:
@@ -210,3 +211,20 @@ def test_wrong_arguments_are_named(
 ) -> None:
     with pytest.raises(exception, match=message):
         make()
+
+
+@pytest.mark.parametrize(
+    ("grammar", "expected"),
+    [
+        (A + "b", "<Grammar: sequence of 2 parts>"),
+        (A.repeat(1, 2), "<Grammar: repeat of 1 part>"),
+        (Grammar.literal("a" * 99), f"<Grammar: literal b'{'a' * 50}>"),
+        (Grammar.token("<|end|>"), "<Grammar: token '<|end|>'>"),
+        (Grammar.same("x"), "<Grammar: binding 'same', 'x'>"),
+        (Grammar.concat(), "<Grammar: sequence of 0 parts>"),
+        (Grammar.concat(Grammar.from_kbnf('start ::= "a";')), "<Grammar 'start ::= \"a\";'>"),
+    ],
+)
+def test_reprs(grammar: Grammar, expected: str) -> None:
+    """The repr builds nothing: this could fail, or take long."""
+    assert repr(grammar) == expected

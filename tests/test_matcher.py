@@ -2,11 +2,14 @@
 
 import copy
 import threading
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 import pytest
-from grammask import DeadEnd, Grammar, Matcher, Vocabulary, allocate_mask
+from grammask import DeadEnd, Grammar, Matcher, Vocabulary, allocate_mask, fill_masks, step_batch
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 TEXTS = [b"a", b"b", b"ab", b"ba", b"(", b")", b"\xe4", b"\xbd\xa0", "你".encode()]
 EOS = len(TEXTS)
@@ -153,6 +156,41 @@ def test_ids_outside_the_vocabulary_are_errors(token: int) -> None:
     ):
         with pytest.raises(ValueError, match="no token"):
             call(token)
+
+
+@pytest.mark.parametrize("wrong", [-1, -(2**70), 2**64, 2**70])
+def test_rows_and_counts_outside_of_all_ranges_are_value_errors(wrong: int) -> None:
+    matcher = make_matcher('start ::= "a";')
+    mask = allocate_mask(1, VOCABULARY.size)
+    calls: list[Callable[[], object]] = [
+        lambda: matcher.fill_mask(mask, wrong),
+        lambda: matcher.step(0, mask, wrong),
+        lambda: matcher.draft_masks([0], mask, wrong),
+        lambda: matcher.draft_tree_masks([0], [-1], [-1], mask, wrong),
+        lambda: fill_masks([matcher], mask, [wrong]),
+        lambda: step_batch([matcher], [0], mask, [wrong]),
+        lambda: matcher.forced_bytes(wrong),
+        lambda: matcher.forced_tokens(limit=wrong),
+        lambda: make_matcher('start ::= "a";').rollback(wrong),
+        lambda: Vocabulary([b"a"], eos=0, size=wrong),
+    ]
+    for call in calls:
+        with pytest.raises(ValueError, match=f"at least 0 and at most 18446744073709551615, not {wrong}"):
+            call()
+    assert matcher.step_count == 0
+    assert not mask.any()
+
+
+def test_integers_of_more_than_64_bits_are_value_errors() -> None:
+    matcher = make_matcher('start ::= "a";')
+    mask = allocate_mask(1, VOCABULARY.size)
+    calls: list[Callable[[], object]] = [
+        lambda: step_batch([matcher], [2**70], mask),
+        lambda: matcher.draft_tree_masks([0], [2**70], [-1], mask),
+    ]
+    for call in calls:
+        with pytest.raises(ValueError, match=f"an integer of 64 bits, not {2**70}"):
+            call()
 
 
 @pytest.mark.parametrize("token", [1.0, "1", None, b"a"])

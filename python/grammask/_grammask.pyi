@@ -31,6 +31,7 @@ __all__ = [
     "Vocabulary",
     "apply_mask_row",
     "content_names",
+    "copy_legal_row",
     "embedded_vocabulary",
     "encode_ordinary",
     "fill_masks",
@@ -541,7 +542,7 @@ class FirstMatches:
     def violations(self) -> MatchLanguage | None:
         """The violations of negative look-aheads at the end: a match, and the text that must not follow it.
 
-        None without such look-aheads.
+        None without such look-aheads that can fail.
         """
 
     @property
@@ -798,6 +799,13 @@ class Parse:
 
     def growing(self) -> list[tuple[int, int, int, bool, int | None]]:
         """Return the captures of a prefix of a text, as if every part that can continue did."""
+
+    def ended_parts(self) -> list[tuple[int, int]]:
+        """Return the parts that end at the end of the text so far, over all its derivations.
+
+        Each is a tuple: number of the part, and start in bytes. Digits end a number at each of them. Of parts that are
+        not empty, inner ones come first.
+        """
 
     def open_parts(self) -> list[int]:
         """Return the numbers of the parts that the next byte or token can belong to, over all derivations of the text.
@@ -1424,6 +1432,19 @@ def apply_mask_row(logits: npt.NDArray[Any], mask: npt.NDArray[np.int32], format
     Raises:
         TypeError: ``logits`` has another dtype.
         ValueError: An array is not contiguous or not writable.
+    """
+
+def copy_legal_row(logits: npt.NDArray[Any], mask: npt.NDArray[np.int32], target: npt.NDArray[Any]) -> None:
+    """Copy the logits of a row, with negative infinity for refused tokens.
+
+    Args:
+        logits: A contiguous array of shape ``[vocab]`` and dtype float32 or float64.
+        mask: As for :func:`apply_mask_row`.
+        target: A contiguous array of the same shape and dtype, which is overwritten.
+
+    Raises:
+        TypeError: An array has another dtype.
+        ValueError: An array is not contiguous, the target is not writable, or the shapes differ.
     """
 
 def measure_mask_row(

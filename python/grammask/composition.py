@@ -86,6 +86,12 @@ class Part:
         part._grammar = source.build() if grammar is None else grammar
         return part
 
+    def summary(self) -> str:
+        """Returns a line about the part, without its inner parts, which may be large. Builds nothing."""
+        if self.parts or not self.arguments:
+            return f"{self.kind} of {len(self.parts)} part{'' if len(self.parts) == 1 else 's'}"
+        return f"{self.kind} {', '.join(map(repr, self.arguments))}"
+
     def build(self) -> EngineGrammar:
         """Builds the grammar of the part, at the first call.
 
@@ -218,7 +224,7 @@ def free_text(
 
     Raises:
         TypeError: A word is no ``str``, or one word stands for a list of words.
-        ValueError: A word is empty, or a bound negative.
+        ValueError: A word is empty, or a bound negative or too large.
     """
     for name, words in (
         ("before", () if before is None else [before]),
@@ -239,9 +245,9 @@ def free_text(
     if "" in ends or "" in without:
         msg = "every text contains the empty text"
         raise ValueError(msg)
-    for bound in (max_characters, max_tokens):
-        if bound is not None and bound < 0:
-            msg = f"{bound} is negative"
+    for name, bound in (("max_characters", max_characters), ("max_tokens", max_tokens)):
+        if bound is not None and not 0 <= bound < 1 << 32:
+            msg = f"{name}={bound} is no number from 0 to {(1 << 32) - 1}"
             raise ValueError(msg)
     index = len(ends) if before is None else 0
     encoded = [word.encode() for word in ends], index, [word.encode() for word in dict.fromkeys(without)]

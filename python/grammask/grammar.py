@@ -320,6 +320,9 @@ class Grammar(GrammarAlgebra, GrammarReaders):
         return _restore, (self._source,)
 
     def __repr__(self) -> str:
+        source = self._source
+        if isinstance(source, Part) and source.kind != "source":
+            return f"<Grammar: {source.summary()[:60]}>"
         first_line = self.source.strip().split("\n", 1)[0]
         return f"<Grammar {first_line[:60]!r}>"
 

@@ -103,7 +103,7 @@ class GrammarAlgebra:
 
         Raises:
             TypeError: A word is no ``str``, or one word stands for a list of words.
-            ValueError: A word is empty, or a bound negative.
+            ValueError: A word is empty, or a bound negative or too large.
         """
         return cls.of_part(
             composition.free_text(

@@ -310,16 +310,21 @@ class GrammarReaders:
         Raises:
             GrammarSyntaxError: The text is not in this notation; all mistakes at once.
             GrammarSemanticError: A name is undefined, or a terminal contains itself.
+            TypeError: One of ``grammars`` is neither a grammar nor a text.
             UnsupportedGrammar: The text has priorities or templates, or a ``stop`` that would take text back.
             LimitExceeded: The text exceeds a limit.
         """
         from grammask.llguidance_grammars import LlguidanceLarkSource
 
-        named = (
+        named: list[tuple[str, str | Part]] = []
+        for name, one in (grammars or {}).items():
+            given: object = one
+            if not isinstance(given, str | GrammarReaders):
+                msg = f"@{name} refers to a Grammar or a text, not to a value of type {type(given).__name__}"
+                raise TypeError(msg)
             # A grammar with a lexer is refused where it is used, not here.
-            (name, one if isinstance(one, str) else Part.of_source(one._source, one._core))  # noqa: SLF001
-            for name, one in (grammars or {}).items()
-        )
+            part = given if isinstance(given, str) else Part.of_source(given._source, given._core)  # noqa: SLF001
+            named.append((name, part))
         return cls.of_source(LlguidanceLarkSource(decoded(text, "a grammar"), tuple(named), limits=limits))
 
     @classmethod

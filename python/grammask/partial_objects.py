@@ -15,6 +15,8 @@ import types
 import typing
 from typing import Any
 
+from grammask.texts import encoded
+
 _WHITESPACE = b" \t\n\r"
 _PLAIN = re.compile(rb'[^"\\\x00-\x1f]+')
 _SCALAR = re.compile(rb"[-+.0-9a-zA-Z]+")
@@ -321,10 +323,11 @@ def partial_json(text: str | bytes, tp: Any = None, *, default: Any = None) -> A
         default: The result before any part of the value is known.
 
     Raises:
+        TypeError: It is no text.
         ValueError: No JSON text begins with this, or a part that has ended is not valid for its type.
     """
     reader = PartialJson()
-    reader.feed(text.encode() if isinstance(text, str) else text)
+    reader.feed(encoded(text, "a text"))
     if not reader.has_value:
         return default
     value = reader.value

@@ -181,6 +181,27 @@ def test_generate_refuses_a_trace_before_the_text(grammar: Any, tmp_path: Path) 
     assert "unexpected" not in output
 
 
+def test_generate_leaves_no_empty_trace(grammar: Any, tmp_path: Path) -> None:
+    trace = tmp_path / "trace.json"
+    for text in ("start ::= missing;", 'start ::= "a" start;', 'start ::= "abc";'):
+        run("generate", grammar(text), "--trace", str(trace), "--max-tokens", "1", status=1)
+        assert not trace.exists()
+    run("generate", grammar('start ::= "abc";'), "--trace", str(trace))
+    assert trace.read_text("utf-8").startswith("{")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "expected"),
+    [
+        (["--model", "demo", "--drafts"], "--drafts: the model demo verifies no drafts"),
+        (["--model", "openai:http://localhost:1#x", "--drafts"], "--drafts: a server gives no logits"),
+        (["--model", "openai:http://localhost:1#x", "--trace", "-"], "--trace: a server gives no logits"),
+    ],
+)
+def test_generate_refuses_options_that_a_model_has_not(arguments: list[str], expected: str) -> None:
+    assert expected in run("generate", JSON, *arguments, status=1)
+
+
 def test_generate_lists_the_models() -> None:
     output = run("generate", JSON, "--model", "nope", status=1).replace("\n", " ")
     for name in ("nope", "demo", "random", "hf:NAME", "gguf:PATH", "openai:URL#NAME"):

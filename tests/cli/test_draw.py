@@ -119,3 +119,11 @@ def test_traces(tmp_path: Path) -> None:
     code, output = run("generate", JSON, "--max-tokens", "30", "--seed", "1", "--trace", str(path))
     assert code == 0, output
     assert "bits of surprise per token" in path.read_text()
+
+
+def test_other_kinds_of_pictures_are_refused(tmp_path: Path) -> None:
+    path = tmp_path / "out.png"
+    code, output = run("draw", JSON, "-o", str(path))
+    assert code == 1
+    assert "out.png is neither .svg nor .html" in output.replace("\n", "")
+    assert not path.exists()

@@ -1240,9 +1240,52 @@ def test_captures_that_are_refused() -> None:
     matcher = ours.GrammarMatcher(compiler(ours).compile_grammar(ours.Grammar.concat(inner, inner)))
     with pytest.raises(RuntimeError, match="captures"):
         matcher.get_captures()
-    matcher = ours.GrammarMatcher(compiler(ours).compile_grammar(inner))
-    with pytest.raises(RuntimeError, match="not recorded"):
-        matcher.get_captures(deduplicate=False)
+    for text in ('start[capture, stop="b"]: /a+/', "start: v\nv[max_tokens=3]: w\nw[capture]: /a+/"):
+        matcher = ours.GrammarMatcher(compiler(ours).compile_grammar(ours.Grammar.from_lark(text)))
+        matcher.get_captures()
+        with pytest.raises(RuntimeError, match="options of the rule"):
+            matcher.get_captures(deduplicate=False)
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        ('start: "a" v "b"\nv[capture]: /[0-9]+/', "a123b"),
+        ('start: v\nv[capture]: "a" v | "b"', "aab"),
+        ('start: "a" v\nv[capture]: "b"?', "ab"),
+        ('start: v*\nv[capture]: /[0-9]+/ ","?', "12,3"),
+        ('start: (x | y)+\nx[capture]: /a+/\ny[capture="z"]: "ab" | "b"', "abab"),
+        ("start: o\no[capture]: i\ni[capture]: /a|ab|abc/", "abc"),
+        ('start[capture]: "x" /[0-9]*/', "x12"),
+        ('start: e\ne[capture]: e "+" e | /[0-9]/', "1+2+3"),
+    ],
+)
+def test_candidates_for_captures_are_those_of_xgrammar(text: str, value: str) -> None:
+    captures = []
+    for module in (ours, theirs()):
+        matcher = module.GrammarMatcher(compiler(module).compile_grammar(module.Grammar.from_lark(text)))
+        assert matcher.accept_string(value)
+        captures.append(matcher.get_captures(deduplicate=False))
+    assert captures[0] == captures[1]
+
+
+def test_candidates_for_captures_of_tokens_and_bytes_are_equal() -> None:
+    tokens = ["a", "12", "3b", "</s>"]
+    info = ours.TokenizerInfo(tokens, stop_token_ids=[3])
+    grammar = ours.Grammar.from_lark('start: "a" v "b"\nv[capture]: /[0-9]+/')
+    matcher = ours.GrammarMatcher(ours.GrammarCompiler(info).compile_grammar(grammar))
+    for token in (0, 1, 2, 3):
+        assert matcher.accept_token(token)
+    assert matcher.get_captures(deduplicate=False) == [("v", b"1"), ("v", b"12"), ("v", b"123")]
+    assert matcher.get_captures() == [("v", b"123")]
+
+
+def test_captures_of_equal_texts_are_ordered_by_their_nesting() -> None:
+    """The inner rule ends first, and a rule without text ends after the one before it."""
+    text = 'start: "a" x y\nx[capture]: z\nz[capture]: "b"\ny[capture]: "c"?'
+    matcher = ours.GrammarMatcher(compiler(ours).compile_grammar(ours.Grammar.from_lark(text)))
+    assert matcher.accept_string("ab")
+    assert matcher.get_captures() == [("z", b"b"), ("x", b"b"), ("y", b"")]
 
 
 @pytest.mark.parametrize(
@@ -1267,3 +1310,13 @@ def test_flags_and_dispatches_as_theirs(ebnf: str) -> None:
                 matcher.reset()
             verdicts = [matcher.accept_string(text) and matcher.is_completed() for matcher in matchers]
             assert verdicts[0] == verdicts[1], text
+
+
+def test_an_end_token_adds_no_candidate() -> None:
+    text = "start[capture]: /a+/"
+    matcher = ours.GrammarMatcher(compiler(ours).compile_grammar(ours.Grammar.from_lark(text)))
+    assert matcher.accept_string("aa")
+    expected = [("start", b"a"), ("start", b"aa")]
+    assert matcher.get_captures(deduplicate=False) == expected
+    assert matcher.accept_token(matcher.stop_token_ids[0])
+    assert matcher.get_captures(deduplicate=False) == expected

@@ -16,6 +16,7 @@ from grammask.formatron.formatter import Formatter, FormatterBuilder  # noqa: E4
 from grammask.formatron.schemas import json_schema  # noqa: E402
 from grammask.formatron.schemas.dict_inference import infer_mapping  # noqa: E402
 from grammask.formatron.schemas.pydantic import ClassSchema  # noqa: E402
+from grammask.formatron.schemas.schema import SubstringOf, TypeWithMetadata  # noqa: E402
 
 BYTES = kbnf.Vocabulary(
     {byte: kbnf.Token(bytes([byte])) for byte in range(256)}, {byte: chr(byte) for byte in range(256)}
@@ -195,3 +196,58 @@ def test_wrong_formats() -> None:
     f = FormatterBuilder()
     f.append_str("costs $5 or \\${5}")
     assert captures(f, "costs $5 or ${5}") == {}
+
+
+class Animal(ClassSchema):
+    name: typing.Annotated[str, SubstringOf('a "fox"')]
+    maybe: typing.Annotated[str, SubstringOf("dog")] | None = None
+
+
+SUBSTRINGS: dict[str, tuple[typing.Any, list[str], list[str]]] = {
+    "a field": (
+        Animal,
+        [
+            r'{"name": "\"fox\""}',
+            r'{"name": "a \u0022"}',
+            '{"name": "", "maybe": "og"}',
+            '{"name": "a", "maybe": null}',
+        ],
+        ['{"name": "foxes"}', '{"name": "fox", "maybe": "fox"}', '{"name": 1}'],
+    ),
+    "metadata": (
+        TypeWithMetadata(str, {"substring_of": "abc", "min_length": 2}),
+        ['"ab"', '"abc"'],
+        ['"a"', '"ac"'],
+    ),
+    **{
+        f"a document with {keyword}": (
+            json_schema.create_schema(
+                {
+                    "type": "object",
+                    "properties": {
+                        "a": {"type": "string", keyword: "fox" * 1000},
+                        # Neither a property of this name nor a value is the keyword.
+                        keyword: {"const": {keyword: "fox"}},
+                    },
+                    "required": ["a", keyword],
+                    "additionalProperties": False,
+                }
+            ),
+            [f'{{"a": "{text}", "{keyword}": {{"{keyword}": "fox"}}}}' for text in ("oxf", "fox" * 999)],
+            [f'{{"a": "dog", "{keyword}": {{"{keyword}": "fox"}}}}', f'{{"a": "ox", "{keyword}": "fox"}}'],
+        )
+        for keyword in ("substringOf", "substring_of")
+    },
+}
+
+
+@pytest.mark.parametrize("name", SUBSTRINGS)
+def test_substrings_in_json(name: str) -> None:
+    schema, texts, others = SUBSTRINGS[name]
+    builder = FormatterBuilder()
+    builder.append_str(f"{builder.json(schema, capture_name='json')}<end>")
+    for text in texts:
+        assert captures(builder, f"{text}<end>")
+    for text in others:
+        with pytest.raises(AssertionError):
+            generate(builder, f"{text}<end>")

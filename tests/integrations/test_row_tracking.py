@@ -1,5 +1,7 @@
 """Row tracking by token ids, against matchers that read each row from its start; needs no library."""
 
+from typing import Any
+
 import numpy as np
 import pytest
 from grammask import CompiledGrammar, Grammar, Vocabulary, allocate_mask, fill_masks
@@ -139,6 +141,12 @@ def test_grammars_of_rows() -> None:
     assert grammars_of([None]) == ([None], 0)
     with pytest.raises(ValueError, match="there is no grammar"):
         grammars_of([])
+    not_compiled: Any = Grammar.from_kbnf('start ::= "a";')
+    for wrong in (not_compiled, [GRAMMARS[0], not_compiled]):
+        with pytest.raises(TypeError, match=r"\(Grammar.compile\), unlike a Grammar"):
+            grammars_of(wrong)
+    with pytest.raises(TypeError, match="unlike a Grammar"):
+        RecentBatches([not_compiled])
     batch = TrackedBatch(np.zeros((4, 1), np.int64), [GRAMMARS[0], None])
     assert [row.matcher is None for row in batch.rows] == [False, False, True, True]
     with pytest.raises(ValueError, match="3 rows cannot"):

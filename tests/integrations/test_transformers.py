@@ -517,3 +517,24 @@ def test_traces(vocabulary: Vocabulary, model: Any, grammars: dict[str, Compiled
         assert tokens[len(trace) - 1] in vocabulary.eos
         assert all(0 < step.mass <= 1 + 1e-6 for step in trace)
         assert all(step.is_preferred or step.mass < 1 for step in trace)
+
+
+@pytest.mark.parametrize(
+    "scores",
+    [
+        torch.ones((2, 6)),
+        torch.ones((2, 6), dtype=torch.float64),
+        torch.ones((2, 3, 6))[:, -1],
+        torch.ones((6, 2)).T,
+        torch.ones((2, 6), requires_grad=True),
+    ],
+)
+def test_scores_are_copied_whatever_their_memory(scores: torch.Tensor) -> None:
+    compiled = Grammar.from_kbnf(WORDS).compile(small_vocabulary())
+    processor = GrammarLogitsProcessor([compiled, None])
+    result = processor(torch.tensor([[3], [3]]), scores)
+    assert torch.isfinite(result).tolist() == [[True, False, True, False, False, False], [True] * 6]
+    assert result.dtype == scores.dtype
+    assert torch.isfinite(scores).all()
+    result.detach().fill_(0)
+    assert (scores == 1).all()

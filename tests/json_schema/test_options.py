@@ -490,3 +490,9 @@ def test_regexes_of_javascript() -> None:
         Grammar.from_regex(r"(a)\1", syntax="ecma")
     with pytest.raises(ValueError, match="'rust' or 'ecma'"):
         Grammar.from_regex("a", syntax="perl")  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("options", [{}, {"strict": True}, "compact", 1])
+def test_options_are_of_their_class(options: Any) -> None:
+    with pytest.raises(TypeError, match=f"^options is a SchemaOptions, not {type(options).__name__}$"):
+        Grammar.from_json_schema({}, options=options)

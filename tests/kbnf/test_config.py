@@ -2,7 +2,10 @@
 
 import copy
 import pickle
+from collections.abc import Callable
+from typing import Any
 
+import numpy as np
 import pytest
 from grammask import Limits, kbnf
 
@@ -67,3 +70,49 @@ def test_limits() -> None:
     assert config.limits() == Limits()
     config.regex_config.max_memory_usage = 1 << 20
     assert config.limits() == Limits(memory_bytes=1 << 20)
+
+
+@pytest.mark.parametrize(
+    ("make", "exception", "message"),
+    [
+        (
+            lambda config: setattr(config, "start_nonterminal", None),
+            TypeError,
+            "start_nonterminal is a str, not",
+        ),
+        (
+            lambda config: setattr(config, "regex_config", {}),
+            TypeError,
+            "regex_config is RegexConfig, not dict",
+        ),
+        (lambda config: setattr(config.engine_config, "cache_enabled", 1), TypeError, "is a bool, not int"),
+        (
+            lambda config: setattr(config.regex_config, "max_memory_usage", "1 MB"),
+            TypeError,
+            "max_memory_usage is an int or None, not str",
+        ),
+        (
+            lambda config: setattr(config.regex_config, "max_memory_usage", -1),
+            ValueError,
+            "max_memory_usage is at least 0 and at most 18446744073709551615, not -1",
+        ),
+        (lambda config: setattr(config, "expected_output_length", 1 << 64), ValueError, "at most"),
+        (
+            lambda _: kbnf.CompressionConfig(min_terminals=2.5),
+            TypeError,
+            "min_terminals is an int, not float",
+        ),
+    ],
+)
+def test_fields_are_checked_when_they_are_assigned(
+    make: Callable[[kbnf.Config], Any], exception: type[Exception], message: str
+) -> None:
+    config = kbnf.Config()
+    with pytest.raises(exception, match=message):
+        make(config)
+    assert config == kbnf.Config()
+
+
+def test_integers_of_numpy_are_numbers() -> None:
+    config = kbnf.Config(expected_output_length=np.int64(5))  # type: ignore[arg-type]
+    assert config.expected_output_length == 5

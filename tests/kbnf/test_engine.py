@@ -345,3 +345,16 @@ def test_ids_may_be_any_integer_type() -> None:
     with pytest.raises(kbnf.AcceptTokenError.UnknownTokenID, match="no token 7"):
         engine.try_accept_new_token(Number(7))
     assert engine.update_logits(Number(1), zeros(2))[1] == kbnf.AcceptTokenResult.Finished
+
+
+def test_arguments_of_other_types_are_named() -> None:
+    vocabulary: Any = kbnf.Vocabulary({0: kbnf.Token(b"a")}, {})
+    for wrong in (None, vocabulary.shared):
+        with pytest.raises(TypeError, match=r"vocabulary is a grammask\.kbnf\.Vocabulary, not"):
+            kbnf.Engine('start ::= "a";', wrong)
+    config: Any = {"start_nonterminal": "start"}
+    with pytest.raises(TypeError, match=r"config is a grammask\.kbnf\.Config, not dict"):
+        kbnf.Engine('start ::= "a";', vocabulary, config)
+    token: Any = b"a"
+    with pytest.raises(TypeError, match="a token is a Token, not bytes"):
+        vocabulary.get_token_id(token)

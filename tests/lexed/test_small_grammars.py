@@ -48,6 +48,7 @@ CASES = {
     "numbers without digits after them": Case(
         'start: (N | W N)*\nN: /1+(?![1a])/\nW: /a[a1]*/\n%ignore " "', "1a ", 8, 2
     ),
+    "look-ahead that cannot fail": Case('start: /a+(?!ab)/ "b"?', "ab", 7, 1),
     "quotes that could open long strings": Case(
         "start: (S | L)*\nS: /'(?!'')a*?'/\nL: /'''.*?'''/\n%ignore \" \"", "'a ", 9, 6
     ),
@@ -80,6 +81,16 @@ CASES = {
         "a \n",
         7,
         4,
+        Blocks,
+    ),
+    "blocks that no rule uses": Case(
+        'start: ("a" _NEWLINE)+\n_NEWLINE: /(\\n *)+/\n%ignore / +/', "a \n", 7, 2, Blocks
+    ),
+    "newlines in brackets only": Case(
+        'start: "a"+ | LPAR "a"* RPAR\nLPAR: "("\nRPAR: ")"\n_NEWLINE: /(\\n *)+/\n%ignore / +/',
+        "a \n()",
+        5,
+        1,
         Blocks,
     ),
 }
@@ -143,6 +154,11 @@ def test_texts_and_masks_are_those_of_lark(name: str, lexer: str) -> None:
     [
         ("start: A\nA: /a(?=b)/", grammask.UnsupportedGrammar, "after its end"),
         ("start: A B?\nA: /a(?!b)/\nB.-1: /ab|b/", grammask.UnsupportedGrammar, "after its end"),
+        (
+            "start: /x(a(?!b))?/ | /xa/ /b/",
+            grammask.UnsupportedGrammar,
+            r"the terminal `/x\(a\(\?!b\)\)\?/` looks at .* fails `/xa/` and then `/b/` may match",
+        ),
         ("start: A\nA: /\\ba/", grammask.UnsupportedGrammar, "position"),
         ("start: A\nA: /(a)\\1/", grammask.UnsupportedGrammar, "the terminal `A` uses a back-reference"),
         ("start: /(a)\\1/", grammask.UnsupportedGrammar, r"the terminal `/\(a\)\\1/` uses a back-reference"),

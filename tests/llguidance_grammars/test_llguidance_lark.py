@@ -138,6 +138,8 @@ def test_named_grammars() -> None:
     with pytest.raises(grammask.GrammarSemanticError) as caught:
         Grammar.from_llguidance_lark("start: @list @other", grammars={"list": "start: nothing"})
     assert "@other" in str(caught.value)
+    with pytest.raises(TypeError, match="@list refers to a Grammar or a text, not to a value of type dict"):
+        Grammar.from_llguidance_lark("start: @list", grammars={"list": {}})  # type: ignore[dict-item]
 
 
 def test_what_changes_no_mask_is_a_warning() -> None:

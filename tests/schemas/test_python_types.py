@@ -306,6 +306,9 @@ class Broken:
         (enum.Enum("Empty", []), "there are no values"),
         (Literal[b"x"], "b'x'"),
         (object(), "object"),
+        ({"type": "string"}, "is a dictionary and no type; Grammar.from_json_schema reads schemas"),
+        ({}, "is a dictionary"),
+        ("\0", "has no JSON form"),
     ],
 )
 def test_what_has_no_form_is_named(tp: Any, named: str) -> None:

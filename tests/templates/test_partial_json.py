@@ -104,3 +104,9 @@ def test_values_of_types() -> None:
     with pytest.raises(ValueError, match="y"):
         partial_json('{"name": "a", "first": {"x": 1}, ', Outer)
     assert partial_json("  ", Outer, default=0) == 0
+
+
+@pytest.mark.parametrize("text", [{"a": 1}, None, 5])
+def test_other_objects_are_no_texts(text: Any) -> None:
+    with pytest.raises(TypeError, match=f"a text is a str or bytes, not {type(text).__name__}"):
+        partial_json(text)

@@ -14,6 +14,13 @@ from grammask.tools import Call, function_of, read_calls
 from peer_verdicts import BYTES
 from tool_samples import CALLS, TOOLS, answer, leading_text
 
+INTEGER = {
+    "type": "object",
+    "properties": {"a": {"type": "integer"}},
+    "required": ["a"],
+    "additionalProperties": False,
+}
+
 
 def is_valid(text: str, **options: Any) -> bool:
     # A vocabulary without special tokens: all marks are text.
@@ -191,6 +198,8 @@ def test_expressions_that_mean_something_else_in_json_are_refused(expression: st
 
 
 def test_functions_that_stand_for_custom_tools() -> None:
+    with pytest.raises(ValueError, match="no custom tool"):
+        function_of({"type": "custom", "name": "f", "input_schema": INTEGER})
     made = function_of({"type": "custom", "custom": {"name": "note", "description": "Keeps a text."}})
     assert made["function"]["parameters"]["required"] == ["input"]
     output = sampled_call("hermes", "a")
@@ -254,7 +263,9 @@ def test_unknown_keys_of_tools_are_refused(tool: dict[str, Any], message: str) -
         Grammar.from_tools([tool], style="hermes")
 
 
-@pytest.mark.parametrize("key", ["inputSchema", "input_schema"])
+@pytest.mark.parametrize(
+    "key", ["inputSchema", "input_schema", "parametersJsonSchema", "parameters_json_schema"]
+)
 def test_tools_of_other_interfaces(key: str) -> None:
     """The schemas of tools of the Model Context Protocol and of Anthropic have effect; annotations have none."""
     tool = {
@@ -276,12 +287,82 @@ def test_tools_of_other_interfaces(key: str) -> None:
     )
 
 
-INTEGER = {
-    "type": "object",
-    "properties": {"a": {"type": "integer"}},
-    "required": ["a"],
-    "additionalProperties": False,
-}
+@pytest.mark.parametrize(
+    "tool",
+    [
+        # The fields of the types of these packages, each with a value.
+        pytest.param(
+            {
+                "type": "function",
+                "parameters": INTEGER,
+                "strict": False,
+                "allowed_callers": ["direct"],
+                "async": False,
+                "defer_loading": False,
+                "output_schema": {},
+            },
+            id="openai 3.57, Responses",
+        ),
+        pytest.param(
+            {
+                "type": "custom",
+                "input_schema": INTEGER,
+                "strict": True,
+                "allowed_callers": ["direct"],
+                "cache_control": {"type": "ephemeral"},
+                "defer_loading": True,
+                "eager_input_streaming": True,
+                "input_examples": [],
+            },
+            id="anthropic 2.14",
+        ),
+        pytest.param(
+            {
+                "input_schema": INTEGER,
+                "output_schema": {},
+                "title": "F",
+                "annotations": {},
+                "icons": [],
+                "execution": {},
+                "meta": {},
+            },
+            id="mcp-types 2.3",
+        ),
+        pytest.param(
+            {
+                "parameters": None,
+                "parameters_json_schema": INTEGER,
+                "response": {},
+                "response_json_schema": {},
+                "behavior": "BLOCKING",
+            },
+            id="google-genai",
+        ),
+        pytest.param(
+            {"type": None, "parameters": INTEGER, "some_field_that_is_not_set": None}, id="dumped objects"
+        ),
+    ],
+)
+def test_fields_of_clients_are_known(tool: dict[str, Any]) -> None:
+    grammar = Grammar.from_tools(
+        [{"name": "f", "description": "Does f.", **tool}], style="hermes", vocabulary=BYTES
+    )
+    compiled = grammar.compile(BYTES)
+    assert compiled.is_valid(b'<tool_call>\n{"name": "f", "arguments": {"a": 1}}\n</tool_call>')
+    assert not compiled.is_valid(b'<tool_call>\n{"name": "f", "arguments": {"b": 1}}\n</tool_call>')
+
+
+def test_fields_of_litellm_are_known() -> None:
+    function = {"name": "f", "parameters": INTEGER, "strict": False, "eager_input_streaming": True}
+    tool = {
+        "type": "function",
+        "function": function,
+        "cache_control": {"type": "ephemeral"},
+        "allowed_callers": ["direct"],
+        "eager_input_streaming": True,
+        "defer_loading": False,
+    }
+    Grammar.from_tools([tool], style="hermes")
 
 
 @pytest.mark.parametrize(

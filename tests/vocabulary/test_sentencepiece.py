@@ -169,3 +169,10 @@ def test_a_real_model(name: str) -> None:
     library = pytest.importorskip("sentencepiece")
     processor = library.SentencePieceProcessor(model_file=str(path))
     assert Vocabulary.from_sentencepiece(processor).tokens() == vocabulary.tokens()
+
+
+@pytest.mark.parametrize("source", [None, 1, {}, b"file"])
+def test_other_objects_are_named(source: Any) -> None:
+    expected = f"a sentencepiece.SentencePieceProcessor or the path of a file, not {type(source).__name__}$"
+    with pytest.raises(TypeError, match=expected):
+        Vocabulary.from_sentencepiece(source)

@@ -2,6 +2,7 @@
 
 import base64
 from pathlib import Path
+from typing import Any
 
 import pytest
 from grammask import Vocabulary, VocabularyError
@@ -74,3 +75,10 @@ def test_real_files_have_every_byte(data_directory: Path, name: str, size: int) 
     vocabulary = Vocabulary.from_tiktoken(data_directory / "vocab" / f"{name}.tiktoken", eos=())
     assert vocabulary.size == size
     assert all(len(vocabulary.ids_of(bytes([byte]))) == 1 for byte in range(256))
+
+
+@pytest.mark.parametrize("source", [None, 1, {}, b"file"])
+def test_other_objects_are_named(source: Any) -> None:
+    expected = f"a tiktoken.Encoding or the path of a file, not {type(source).__name__}$"
+    with pytest.raises(TypeError, match=expected):
+        Vocabulary.from_tiktoken(source)

@@ -50,6 +50,18 @@ fails(() => Vocabulary.fromTokens(["a"], { eos: 5 }), "eos-out-of-range");
 fails(() => Vocabulary.fromTokenizerJson("{"), "damaged-file");
 fails(() => Vocabulary.fromTokenizerJson({ model: { vocab: {} } }), "unsupported-tokenizer");
 fails(() => Vocabulary.fromTiktoken("no ranks"), "damaged-file");
+for (const wrong of [null, 5, {}, ["a"], new Float32Array(1)]) {
+  fails(() => words.tokenize(wrong), "invalid-argument");
+  fails(() => Vocabulary.fromTiktoken(wrong), "invalid-argument");
+  fails(() => Vocabulary.fromBytes(wrong), "invalid-argument");
+}
+for (const wrong of [-1, 1.5, NaN, 2 ** 32, 1n, "a"]) {
+  fails(() => words.token(wrong), "invalid-argument");
+  fails(() => Vocabulary.fromTokens(["a"], { size: wrong }), "invalid-argument");
+}
+fails(() => Vocabulary.fromTokens("ab"), "invalid-argument");
+fails(() => Vocabulary.fromTokens(["a"], { eos: 2 ** 32 }), "invalid-argument");
+fails(() => Vocabulary.fromTokens(["a"], { end: 0 }), "invalid-argument");
 const saved = Vocabulary.fromBytes(words.toBytes());
 assert.deepEqual([...saved.trieOrder()], [...words.trieOrder()]);
 fails(() => Vocabulary.fromBytes(Uint8Array.of(1, 2, 3)), "invalid-saved-vocabulary");
@@ -63,6 +75,12 @@ assert.match(error.help, /define it/);
 assert.equal(error.diagnostics.length, 1);
 assert.equal(error.diagnostics[0].severity, "error");
 assert.equal(fails(() => Grammar.fromJsonSchema({ pattern: "(a)\\1" }), "unsupported-schema").pointer, "#/pattern");
+for (const make of [Grammar.fromKbnf, Grammar.fromGbnf, Grammar.fromRegex, Grammar.fromChoices]) {
+  for (const wrong of [undefined, null, 5, {}, new Uint8Array(3), Symbol("s")]) {
+    fails(() => make(wrong), "invalid-argument");
+  }
+}
+fails(() => Grammar.fromJsonSchema(undefined), "invalid-argument");
 fails(() => Grammar.fromKbnf(source, { strat: "s" }), "invalid-argument");
 fails(() => Grammar.fromKbnf(source, { lexer: "none" }), "invalid-argument");
 fails(() => Grammar.fromKbnf(source, { lexer: "dynamic", parser: "lalr" }), "invalid-argument");
@@ -93,6 +111,22 @@ assert.deepEqual([...matcher.forcedTokens()], [40]);
 assert.equal(matcher.accept(65), false);
 assert.equal(matcher.accept(40), true);
 fails(() => matcher.accept(257), "invalid-argument");
+for (const wrong of [undefined, -1, 97.5, 2 ** 32 + 97, "97", NaN]) {
+  const before = matcher.stepCount;
+  fails(() => matcher.accept(wrong), "invalid-argument");
+  fails(() => matcher.validate([wrong]), "invalid-argument");
+  fails(() => matcher.explain(wrong), "invalid-argument");
+  fails(() => matcher.forcedBytes(wrong ?? null), "invalid-argument");
+  fails(() => matcher.acceptBytes(typeof wrong === "string" ? 97 : wrong), "invalid-argument");
+  fails(() => compiled.matcher({ maxTokens: wrong ?? "1" }), "invalid-argument");
+  fails(() => (matcher.budget = wrong ?? "1"), "invalid-argument");
+  assert.equal(matcher.stepCount, before);
+}
+fails(() => compiled.matcher({ maxtokens: 9 }), "invalid-argument");
+const freed = compiled.matcher();
+freed.free();
+freed.free();
+fails(() => freed.accept(97), "freed");
 matcher.fillMask();
 assert.deepEqual(idsOf(matcher.maskWords()), Array.from({ length: 10 }, (_, digit) => 48 + digit));
 const explanation = matcher.explain(65);

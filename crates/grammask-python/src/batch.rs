@@ -10,11 +10,11 @@ use pyo3::prelude::*;
 use pyo3::pycell::PyBorrowError;
 use pyo3::types::PyList;
 
-use crate::counts::optional_count;
+use crate::counts::{integers, optional_count, optional_rows};
 use crate::errors::row_error;
 use crate::forks::OutsideForks;
 use crate::mask_array;
-use crate::matcher::{PyMatcher, integers};
+use crate::matcher::PyMatcher;
 
 /// Write the masks of several matchers into rows of one array.
 ///
@@ -36,7 +36,7 @@ use crate::matcher::{PyMatcher, integers};
 pub(crate) fn fill_masks(
     matchers: &Bound<'_, PyAny>,
     mask: &Bound<'_, PyAny>,
-    rows: Option<Vec<usize>>,
+    #[pyo3(from_py_with = optional_rows)] rows: Option<Vec<usize>>,
 ) -> PyResult<()> {
     let py = mask.py();
     // Fast path for batches of one, which are the common case on a server without load.
@@ -104,7 +104,7 @@ pub(crate) fn step_batch(
     matchers: &Bound<'_, PyAny>,
     tokens: &Bound<'_, PyAny>,
     mask: &Bound<'_, PyAny>,
-    rows: Option<Vec<usize>>,
+    #[pyo3(from_py_with = optional_rows)] rows: Option<Vec<usize>>,
 ) -> PyResult<PyBatchStep> {
     let py = mask.py();
     let matchers: Vec<Bound<'_, PyMatcher>> = matchers.extract()?;

@@ -119,6 +119,14 @@ impl PyParse {
         tuples(&self.parse.growing())
     }
 
+    /// Return the parts that end at the end of the text so far, over all its derivations.
+    ///
+    /// Each is a tuple: number of the part, and start in bytes. Digits end a number at each of them. Of parts that are
+    /// not empty, inner ones come first.
+    fn ended_parts(&self) -> Vec<(usize, usize)> {
+        self.parse.ended_parts().into_iter().map(|(part, start)| (part.index(), start)).collect()
+    }
+
     /// Return the numbers of the parts that the next byte or token can belong to, over all derivations of the text.
     ///
     /// For each symbol in progress or expected next, it is the innermost part around it.

@@ -14,6 +14,7 @@ use pyo3::types::{PyBool, PyBytes, PyDict, PyTuple};
 
 use crate::allocator::PurgeOnDrop;
 use crate::budget::budget;
+use crate::counts::{count, optional_count};
 use crate::errors::{diagnostics, grammar_error};
 use crate::files::{file_error, write_whole};
 use crate::forks::OutsideForks;
@@ -171,7 +172,7 @@ impl PyCompiledGrammar {
     fn precompute(
         &self,
         py: Python<'_>,
-        max_sets: Option<usize>,
+        #[pyo3(from_py_with = optional_count)] max_sets: Option<usize>,
         progress: Option<Py<PyAny>>,
         seconds: Option<f64>,
     ) -> PyResult<usize> {
@@ -216,7 +217,7 @@ impl PyCompiledGrammar {
     fn to_bytes<'py>(
         slf: &Bound<'py, Self>,
         texts: Option<Bound<'py, PyAny>>,
-        max_bytes: Option<usize>,
+        #[pyo3(from_py_with = optional_count)] max_bytes: Option<usize>,
     ) -> PyResult<Bound<'py, PyBytes>> {
         let py = slf.py();
         let identity = PyBytes::new(py, &slf.get().identity(py)?);
@@ -291,7 +292,7 @@ impl PyCompiledGrammar {
         slf: &Bound<'py, Self>,
         path: PathBuf,
         texts: Option<Bound<'py, PyAny>>,
-        max_bytes: Option<usize>,
+        #[pyo3(from_py_with = optional_count)] max_bytes: Option<usize>,
     ) -> PyResult<()> {
         let bytes = Self::to_bytes(slf, texts, max_bytes)?;
         let bytes = bytes.as_bytes();
@@ -342,7 +343,7 @@ impl PyCompiledGrammar {
         py: Python<'py>,
         identity: &[u8],
         texts: Vec<PyBackedBytes>,
-        max_bytes: usize,
+        #[pyo3(from_py_with = count)] max_bytes: usize,
     ) -> PyResult<Bound<'py, PyBytes>> {
         let texts: Vec<&[u8]> = texts.iter().map(|text| &**text).collect();
         let bytes = py.outside_forks(|| self.compiled.masks_to_bytes(identity, &texts, max_bytes));

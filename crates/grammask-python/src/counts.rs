@@ -1,20 +1,63 @@
-//! Counts as arguments: a negative count is a `ValueError`, like other invalid arguments, not an `OverflowError`.
+//! Counts, rows and integers as arguments: one that is out of range is a `ValueError`, like other invalid arguments, not
+//! an `OverflowError`.
 
 use pyo3::exceptions::{PyOverflowError, PyValueError};
 use pyo3::prelude::*;
 
 /// Extracts a count.
 pub(crate) fn count(value: &Bound<'_, PyAny>) -> PyResult<usize> {
-    value.extract().map_err(|error: PyErr| {
-        if error.is_instance_of::<PyOverflowError>(value.py()) {
-            PyValueError::new_err(format!("a count is at least 0 and at most {}, not {value}", usize::MAX))
-        } else {
-            error
-        }
-    })
+    unsigned(value, "a count")
 }
 
 /// Extracts a count or `None`.
 pub(crate) fn optional_count(value: &Bound<'_, PyAny>) -> PyResult<Option<usize>> {
     if value.is_none() { Ok(None) } else { count(value).map(Some) }
+}
+
+/// Extracts a row of a mask.
+pub(crate) fn row(value: &Bound<'_, PyAny>) -> PyResult<usize> {
+    unsigned(value, "a row of a mask")
+}
+
+/// Extracts rows of a mask or `None`.
+pub(crate) fn optional_rows(value: &Bound<'_, PyAny>) -> PyResult<Option<Vec<usize>>> {
+    if value.is_none() {
+        return Ok(None);
+    }
+    // The first attempt is faster, and its error does not name the row.
+    value.extract().or_else(|_| value.try_iter()?.map(|item| row(&item?)).collect::<PyResult<_>>().map(Some))
+}
+
+/// Extracts the integers of a sequence, an array or a tensor.
+pub(crate) fn integers(sequence: &Bound<'_, PyAny>) -> PyResult<Vec<i64>> {
+    if let Ok(list) = sequence.extract() {
+        return Ok(list);
+    }
+    let items = match sequence.getattr_opt("tolist")? {
+        Some(tolist) => tolist.call0()?,
+        None => sequence.clone(),
+    };
+    items.try_iter()?.map(|item| integer(&item?)).collect()
+}
+
+fn unsigned(value: &Bound<'_, PyAny>, meaning: &str) -> PyResult<usize> {
+    in_range(value, || format!("{meaning} is at least 0 and at most {}, not {value}", usize::MAX))
+}
+
+fn integer(value: &Bound<'_, PyAny>) -> PyResult<i64> {
+    in_range(value, || format!("an id or a link is an integer of 64 bits, not {value}"))
+}
+
+/// Extracts an integer; `message` is for one that is out of range.
+fn in_range<'py, T: for<'a> FromPyObject<'a, 'py, Error = PyErr>>(
+    value: &Bound<'py, PyAny>,
+    message: impl FnOnce() -> String,
+) -> PyResult<T> {
+    value.extract().map_err(|error: PyErr| {
+        if error.is_instance_of::<PyOverflowError>(value.py()) {
+            PyValueError::new_err(message())
+        } else {
+            error
+        }
+    })
 }

@@ -127,7 +127,7 @@ impl PyFirstMatches {
 
     /// The violations of negative look-aheads at the end: a match, and the text that must not follow it.
     ///
-    /// None without such look-aheads.
+    /// None without such look-aheads that can fail.
     #[getter]
     fn violations(&self) -> Option<PyMatchLanguage> {
         let violations = &self.trailing.as_ref()?.violations;

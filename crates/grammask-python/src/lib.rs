@@ -73,7 +73,7 @@ mod _grammask {
     #[pymodule_export]
     use crate::limits::PyLimits;
     #[pymodule_export]
-    use crate::masked_logits::{apply_mask_row, measure_mask_row};
+    use crate::masked_logits::{apply_mask_row, copy_legal_row, measure_mask_row};
     #[pymodule_export]
     use crate::matcher::PyMatcher;
     #[pymodule_export]

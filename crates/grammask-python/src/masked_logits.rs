@@ -1,7 +1,7 @@
 //! Masks applied to rows of logits in arrays of numpy, with the vector instructions of the processor.
 
 use grammask::masked_logits::{self, BFloat16, Float16, Float32, Float64, LogitFormat, MaskEffect};
-use numpy::{Element, PyArray1, PyArrayMethods, PyReadonlyArray1};
+use numpy::{BorrowError, Element, PyArray1, PyArrayMethods, PyReadonlyArray1};
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 
@@ -40,6 +40,51 @@ pub(crate) fn measure_mask_row(
     Ok((effect.mass, effect.preferred))
 }
 
+/// Copy the logits of a row, with negative infinity for refused tokens.
+///
+/// Args:
+///     logits: A contiguous array of shape ``[vocab]`` and dtype float32 or float64.
+///     mask: As for :func:`apply_mask_row`.
+///     target: A contiguous array of the same shape and dtype, which is overwritten.
+///
+/// Raises:
+///     TypeError: An array has another dtype.
+///     ValueError: An array is not contiguous, the target is not writable, or the shapes differ.
+#[pyfunction]
+pub(crate) fn copy_legal_row(
+    logits: &Bound<'_, PyAny>,
+    mask: PyReadonlyArray1<'_, i32>,
+    target: &Bound<'_, PyAny>,
+) -> PyResult<()> {
+    if let (Ok(logits), Ok(target)) = (logits.cast::<PyArray1<f32>>(), target.cast::<PyArray1<f32>>()) {
+        copy_row::<Float32>(logits, &mask, target)
+    } else if let (Ok(logits), Ok(target)) = (logits.cast::<PyArray1<f64>>(), target.cast::<PyArray1<f64>>())
+    {
+        copy_row::<Float64>(logits, &mask, target)
+    } else {
+        Err(PyTypeError::new_err("logits and target are arrays of float32 or of float64"))
+    }
+}
+
+fn copy_row<F: LogitFormat>(
+    logits: &Bound<'_, PyArray1<F::Bits>>,
+    mask: &PyReadonlyArray1<'_, i32>,
+    target: &Bound<'_, PyArray1<F::Bits>>,
+) -> PyResult<()>
+where
+    F::Bits: Element,
+{
+    let logits = logits.try_readonly().map_err(value_error)?;
+    let mut target = target.try_readwrite().map_err(value_error)?;
+    let (logits, target) = (logits.as_slice()?, target.as_slice_mut()?);
+    if logits.len() != target.len() {
+        let message = format!("{} logits cannot be copied to {}", logits.len(), target.len());
+        return Err(PyValueError::new_err(message));
+    }
+    masked_logits::copy_legal::<F>(logits, &words_of(mask)?, target, vectorised::<Refuse, F>);
+    Ok(())
+}
+
 /// A row of logits and its mask.
 struct MaskedRow<'a, 'py> {
     logits: &'a Bound<'py, PyAny>,
@@ -68,10 +113,17 @@ impl MaskedRow<'_, '_> {
     where
         F::Bits: Element,
     {
-        let mask: Vec<u32> = self.mask.as_slice()?.iter().map(|word| word.cast_unsigned()).collect();
-        let mut row = row.try_readwrite().map_err(|error| PyValueError::new_err(error.to_string()))?;
-        Ok(vectorised::<P, F>(row.as_slice_mut()?, &mask))
+        let mut row = row.try_readwrite().map_err(value_error)?;
+        Ok(vectorised::<P, F>(row.as_slice_mut()?, &words_of(&self.mask)?))
     }
+}
+
+fn words_of(mask: &PyReadonlyArray1<'_, i32>) -> PyResult<Vec<u32>> {
+    Ok(mask.as_slice()?.iter().map(|word| word.cast_unsigned()).collect())
+}
+
+fn value_error(error: BorrowError) -> PyErr {
+    PyValueError::new_err(error.to_string())
 }
 
 /// A pass over a row of logits. `run` is inlined into functions for target features.

@@ -12,7 +12,7 @@ use pyo3::types::PyBytes;
 
 use crate::allocator::PurgeOnDrop;
 use crate::budget::{PyCompletion, budget, budget_error};
-use crate::counts::count;
+use crate::counts::{count, integers, row};
 use crate::errors::{grammar_error, row_error};
 use crate::explanation::{PyExpectation, PyExplanation};
 use crate::forks::OutsideForks;
@@ -125,7 +125,7 @@ impl PyMatcher {
     /// Cost: for a cached mask a copy of the row, under the interpreter lock. Other masks are computed without the
     /// lock.
     #[pyo3(signature = (mask, row=0))]
-    fn fill_mask(&self, mask: &Bound<'_, PyAny>, row: usize) -> PyResult<()> {
+    fn fill_mask(&self, mask: &Bound<'_, PyAny>, #[pyo3(from_py_with = row)] row: usize) -> PyResult<()> {
         match self.matcher.lookup_mask() {
             Some(known) => mask_array::write_row(mask, row, known),
             None => {
@@ -157,7 +157,12 @@ impl PyMatcher {
     /// Cost: that of both methods, less the overhead of a call, which exceeds all else when the caches of the CPU are
     /// cold.
     #[pyo3(signature = (token, mask, row=0))]
-    fn step(&mut self, token: &Bound<'_, PyAny>, mask: &Bound<'_, PyAny>, row: usize) -> PyResult<bool> {
+    fn step(
+        &mut self,
+        token: &Bound<'_, PyAny>,
+        mask: &Bound<'_, PyAny>,
+        #[pyo3(from_py_with = row)] row: usize,
+    ) -> PyResult<bool> {
         if !self.accept(token.py(), token)? {
             return Ok(false);
         }
@@ -205,7 +210,7 @@ impl PyMatcher {
         py: Python<'_>,
         tokens: &Bound<'_, PyAny>,
         mask: &Bound<'_, PyAny>,
-        first_row: usize,
+        #[pyo3(from_py_with = row)] first_row: usize,
     ) -> PyResult<usize> {
         let tokens = self.tokens_of(tokens)?;
         check_rows(mask, first_row, tokens.len() + 1)?;
@@ -242,7 +247,7 @@ impl PyMatcher {
         retrieve_next_token: &Bound<'py, PyAny>,
         retrieve_next_sibling: &Bound<'py, PyAny>,
         mask: &Bound<'py, PyAny>,
-        first_row: usize,
+        #[pyo3(from_py_with = row)] first_row: usize,
     ) -> PyResult<Bound<'py, PyArray1<bool>>> {
         // The ids of the root, which has been accepted, and of padding, which no link refers to, are not checked.
         let tokens = integers(tokens)?;
@@ -380,7 +385,11 @@ impl PyMatcher {
     ///
     /// Cost: one lookup per byte in memoised states.
     #[pyo3(signature = (limit=4096))]
-    fn forced_bytes<'py>(&self, py: Python<'py>, limit: usize) -> PyResult<Bound<'py, PyBytes>> {
+    fn forced_bytes<'py>(
+        &self,
+        py: Python<'py>,
+        #[pyo3(from_py_with = count)] limit: usize,
+    ) -> PyResult<Bound<'py, PyBytes>> {
         let forced = self.matcher.forced_bytes(limit).map_err(|error| grammar_error(py, &error))?;
         Ok(PyBytes::new(py, &forced))
     }
@@ -402,7 +411,7 @@ impl PyMatcher {
         &self,
         py: Python<'_>,
         encode: Option<&Bound<'_, PyAny>>,
-        limit: usize,
+        #[pyo3(from_py_with = count)] limit: usize,
     ) -> PyResult<Vec<u32>> {
         let forced = match encode {
             None => py
@@ -516,16 +525,5 @@ fn check_rows(mask: &Bound<'_, PyAny>, first_row: usize, count: usize) -> PyResu
         _ => Err(PyValueError::new_err(format!(
             "the draft needs {count} rows from row {first_row} on, and the mask has {rows}"
         ))),
-    }
-}
-
-/// Extracts the integers of a sequence, an array or a tensor.
-pub(crate) fn integers(sequence: &Bound<'_, PyAny>) -> PyResult<Vec<i64>> {
-    if let Ok(list) = sequence.extract() {
-        return Ok(list);
-    }
-    match sequence.getattr_opt("tolist")? {
-        Some(tolist) => tolist.call0()?.extract(),
-        None => sequence.try_iter()?.map(|item| item?.extract()).collect(),
     }
 }

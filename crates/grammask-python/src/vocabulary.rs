@@ -10,7 +10,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyList, PyMapping, PyString, PyTuple};
 
 use crate::allocator::{PurgeOnDrop, populate_pages, reset_freed_bytes};
-use crate::counts::count;
+use crate::counts::{count, optional_count};
 use crate::errors::{coded_vocabulary_error, vocabulary_error};
 use crate::files::{file_error, write_whole};
 use crate::forks::OutsideForks;
@@ -35,7 +35,7 @@ impl PyVocabulary {
         tokens: &Bound<'_, PyAny>,
         special: Option<&Bound<'_, PyMapping>>,
         eos: Option<&Bound<'_, PyAny>>,
-        size: Option<usize>,
+        #[pyo3(from_py_with = optional_count)] size: Option<usize>,
     ) -> PyResult<Self> {
         if let Ok(other) = tokens.cast::<Self>() {
             if special.is_some() || eos.is_some() || size.is_some() {

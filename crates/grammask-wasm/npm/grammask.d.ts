@@ -39,7 +39,7 @@ export function loadSync(source: BufferSource | WebAssembly.Module): void;
 
 /** Objects of the engine. */
 interface Owned {
-  /** Frees the memory now; otherwise this happens some time after the object is unreachable. */
+  /** Frees the memory now; otherwise this happens some time after the object is unreachable. Its use is an error then. */
   free(): void;
 }
 

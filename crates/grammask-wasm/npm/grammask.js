@@ -1,12 +1,11 @@
 /** Grammars, vocabularies and exact masks; see grammask.d.ts for the interface. */
 
+import { bytesOf, instanceOf, listOf, numberOf, optionalNumberOf, optionsOf, stringOf } from "./arguments.js";
 import initialise, * as engine from "./engine.js";
 import { tiktokenTable, tokenizerTable } from "./vocabulary_files.js";
 import { GrammaskError } from "./errors.js";
 
 export { GrammaskError };
-
-const utf8 = new TextEncoder();
 
 /** The memory of the engine, in which masks are; undefined before `load`. */
 let memory;
@@ -49,25 +48,35 @@ function call(action) {
   }
 }
 
-/** The bytes of a text, or of bytes. */
-function bytesOf(text) {
-  return typeof text === "string" ? utf8.encode(text) : text;
-}
-
 /** Options as JSON, in which `undefined` members do not occur. */
 function json(options) {
   return JSON.stringify(options ?? {});
 }
 
+/** A text of JSON, or the text of a value. */
+function jsonOf(value, name) {
+  return typeof value === "string" ? value : stringOf(JSON.stringify(value), name);
+}
+
 /** An object that owns one of the engine. */
 class Handle {
+  #inner;
+
   constructor(inner) {
-    this.inner = inner;
+    this.#inner = inner;
+  }
+
+  get inner() {
+    if (this.#inner === undefined) {
+      throw new GrammaskError({ code: "freed", message: "the object was freed" });
+    }
+    return this.#inner;
   }
 
   /** Frees the memory of the engine now; otherwise this happens some time after the object is unreachable. */
   free() {
-    this.inner.free();
+    this.#inner?.free();
+    this.#inner = undefined;
   }
 
   [Symbol.dispose ?? Symbol.for("Symbol.dispose")]() {
@@ -81,8 +90,9 @@ export class Vocabulary extends Handle {
     return Vocabulary.fromTokens([...tokens, null], { special: { "<eos>": 256 }, eos: [256] });
   }
 
-  static fromTokens(tokens, { special = {}, eos = [], size } = {}) {
-    const texts = tokens.map((token) => (token == null ? null : bytesOf(token)));
+  static fromTokens(tokens, options) {
+    const { special = {}, eos = [], size } = optionsOf(options, "special", "eos", "size");
+    const texts = listOf(tokens, "tokens").map((token) => (token == null ? null : bytesOf(token)));
     const lengths = Int32Array.from(texts, (text) => (text === null ? -1 : text.length));
     const bytes = new Uint8Array(texts.reduce((sum, text) => sum + (text?.length ?? 0), 0));
     let position = 0;
@@ -95,22 +105,25 @@ export class Vocabulary extends Handle {
     const names = new Map(Object.entries(special));
     const ends = Uint32Array.from(Array.isArray(eos) ? eos : [eos], (end) => {
       const id = typeof end === "string" ? names.get(end) : end;
-      if (!Number.isInteger(id) || id < 0) {
+      if (id === undefined) {
         throw new GrammaskError({ code: "unknown-eos", message: `the end token ${end} is no special token` });
       }
-      return id;
+      return numberOf(id, "an end token");
     });
     const pairs = JSON.stringify([...names]);
-    return new Vocabulary(call(() => new engine.Vocabulary(bytes, lengths, pairs, ends, size)));
+    const width = optionalNumberOf(size, "size");
+    return new Vocabulary(call(() => new engine.Vocabulary(bytes, lengths, pairs, ends, width)));
   }
 
-  static fromTokenizerJson(text, { eos, size } = {}) {
+  static fromTokenizerJson(text, options) {
+    const { eos, size } = optionsOf(options, "eos", "size");
     const { tokens, special, ids } = tokenizerTable(text);
     const ends = (Array.isArray(eos) ? eos : eos == null ? [] : [eos]).map((end) => ids.get(end) ?? end);
     return Vocabulary.fromTokens(tokens, { special, eos: ends, size });
   }
 
-  static fromTiktoken(bytes, { special = {}, eos = [], size } = {}) {
+  static fromTiktoken(bytes, options) {
+    const { special = {}, eos = [], size } = optionsOf(options, "special", "eos", "size");
     const tokens = tiktokenTable(bytesOf(bytes));
     const length = Math.max(tokens.length, ...Object.values(special).map((id) => id + 1));
     const padded = Array.from({ length }, (_, id) => tokens[id] ?? null);
@@ -118,7 +131,7 @@ export class Vocabulary extends Handle {
   }
 
   static fromBytes(saved) {
-    return new Vocabulary(call(() => engine.Vocabulary.fromBytes(saved)));
+    return new Vocabulary(call(() => engine.Vocabulary.fromBytes(bytesOf(saved))));
   }
 
   toBytes() {
@@ -138,11 +151,11 @@ export class Vocabulary extends Handle {
   }
 
   token(id) {
-    return this.inner.token(id);
+    return this.inner.token(numberOf(id, "a token"));
   }
 
   nameOf(id) {
-    return this.inner.nameOf(id);
+    return this.inner.nameOf(numberOf(id, "a token"));
   }
 
   trieOrder() {
@@ -156,33 +169,33 @@ export class Vocabulary extends Handle {
 
 export class Grammar extends Handle {
   static fromKbnf(source, options) {
-    return new Grammar(call(() => engine.Grammar.fromKbnf(source, json(options))));
+    return new Grammar(call(() => engine.Grammar.fromKbnf(stringOf(source, "a grammar"), json(options))));
   }
 
   static fromGbnf(source, options) {
-    return new Grammar(call(() => engine.Grammar.fromGbnf(source, json(options))));
+    return new Grammar(call(() => engine.Grammar.fromGbnf(stringOf(source, "a grammar"), json(options))));
   }
 
   static fromRegex(source, options) {
-    return new Grammar(call(() => engine.Grammar.fromRegex(source, json(options))));
+    return new Grammar(call(() => engine.Grammar.fromRegex(stringOf(source, "a grammar"), json(options))));
   }
 
   static fromChoices(texts, options) {
-    return new Grammar(call(() => engine.Grammar.fromChoices(JSON.stringify(texts), json(options))));
+    return new Grammar(call(() => engine.Grammar.fromChoices(JSON.stringify(listOf(texts, "texts")), json(options))));
   }
 
   static fromJsonSchema(schema, options) {
-    const text = typeof schema === "string" ? schema : JSON.stringify(schema);
+    const text = jsonOf(schema, "a schema");
     return new Grammar(call(() => engine.Grammar.fromJsonSchema(text, json(options))));
   }
 
   static keywordEffects(schema, options) {
-    const text = typeof schema === "string" ? schema : JSON.stringify(schema);
+    const text = jsonOf(schema, "a schema");
     return JSON.parse(call(() => engine.Grammar.keywordEffects(text, json(options))));
   }
 
   static bundled(definition, options) {
-    const text = typeof definition === "string" ? definition : JSON.stringify(definition);
+    const text = jsonOf(definition, "a definition");
     return new Grammar(call(() => engine.Grammar.bundled(text, json(options))));
   }
 
@@ -203,13 +216,14 @@ export class Grammar extends Handle {
   }
 
   compile(vocabulary, options) {
-    return new CompiledGrammar(call(() => this.inner.compile(vocabulary.inner, json(options))));
+    return new CompiledGrammar(call(() => this.inner.compile(instanceOf(vocabulary, Vocabulary).inner, json(options))));
   }
 }
 
 export class CompiledGrammar extends Handle {
-  matcher({ maxTokens } = {}) {
-    return new Matcher(call(() => this.inner.matcher(maxTokens)));
+  matcher(options) {
+    const { maxTokens } = optionsOf(options, "maxTokens");
+    return new Matcher(call(() => this.inner.matcher(optionalNumberOf(maxTokens, "maxTokens"))));
   }
 
   firstError(text) {
@@ -224,8 +238,10 @@ export class CompiledGrammar extends Handle {
     return JSON.parse(this.inner.warnings());
   }
 
-  precompute({ maxSets, milliseconds } = {}) {
-    return call(() => this.inner.precompute(maxSets, milliseconds));
+  precompute(options) {
+    const { maxSets, milliseconds } = optionsOf(options, "maxSets", "milliseconds");
+    const [sets, time] = [optionalNumberOf(maxSets, "maxSets"), optionalNumberOf(milliseconds, "milliseconds")];
+    return call(() => this.inner.precompute(sets, time));
   }
 
   get memoryBytes() {
@@ -239,7 +255,7 @@ export class CompiledGrammar extends Handle {
 
 export class Matcher extends Handle {
   accept(id) {
-    return call(() => this.inner.accept(id));
+    return call(() => this.inner.accept(numberOf(id, "a token")));
   }
 
   acceptBytes(text) {
@@ -247,7 +263,7 @@ export class Matcher extends Handle {
   }
 
   validate(tokens) {
-    return call(() => this.inner.validate(Uint32Array.from(tokens)));
+    return call(() => this.inner.validate(Uint32Array.from(tokens, (id) => numberOf(id, "a token"))));
   }
 
   fillMask() {
@@ -269,7 +285,7 @@ export class Matcher extends Handle {
   }
 
   rollback(count = 1) {
-    call(() => this.inner.rollback(count));
+    call(() => this.inner.rollback(numberOf(count, "a count")));
   }
 
   fork() {
@@ -301,7 +317,7 @@ export class Matcher extends Handle {
   }
 
   set budget(tokens) {
-    call(() => this.inner.setBudget(tokens ?? undefined));
+    call(() => this.inner.setBudget(optionalNumberOf(tokens, "a budget")));
   }
 
   tokensToFinish() {
@@ -314,11 +330,11 @@ export class Matcher extends Handle {
   }
 
   forcedBytes(limit = 4096) {
-    return call(() => this.inner.forcedBytes(limit));
+    return call(() => this.inner.forcedBytes(numberOf(limit, "a limit")));
   }
 
   forcedTokens(limit = 256) {
-    return call(() => this.inner.forcedTokens(limit));
+    return call(() => this.inner.forcedTokens(numberOf(limit, "a limit")));
   }
 
   expected() {
@@ -326,11 +342,11 @@ export class Matcher extends Handle {
   }
 
   explain(id) {
-    return JSON.parse(call(() => this.inner.explain(id)));
+    return JSON.parse(call(() => this.inner.explain(numberOf(id, "a token"))));
   }
 
   tokensByTerminal(limit = 100) {
-    return JSON.parse(call(() => this.inner.tokensByTerminal(limit)));
+    return JSON.parse(call(() => this.inner.tokensByTerminal(numberOf(limit, "a limit"))));
   }
 
   tree() {

@@ -1,6 +1,8 @@
 /** Constrains the output of models of transformers.js; see transformers.d.ts for the interface. */
 
+import { instanceOf, optionsOf } from "./arguments.js";
 import { GrammaskError } from "./errors.js";
+import { CompiledGrammar } from "./grammask.js";
 
 /** All bits of a word of a mask. */
 const ALL = 0xffffffff;
@@ -11,10 +13,11 @@ const ALL = 0xffffffff;
  * imported.
  */
 export class GrammarLogitsProcessor {
-  constructor(compiled, { maxTokens } = {}) {
+  constructor(compiled, options) {
+    const { maxTokens } = optionsOf(options, "maxTokens");
     const processor = (ids, logits) => processor._call(ids, logits);
     Object.setPrototypeOf(processor, new.target.prototype);
-    processor.compiled = compiled;
+    processor.compiled = instanceOf(compiled, CompiledGrammar);
     processor.maxTokens = maxTokens;
     processor.matchers = [];
     processor.lengths = [];

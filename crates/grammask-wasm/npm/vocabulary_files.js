@@ -23,7 +23,7 @@ const MAX_TOKEN_LENGTH = 1 << 20;
 /** The tokens by id (null without text), the special tokens by name, and the ids of all spellings. */
 export function tokenizerTable(text) {
   let document = text;
-  if (typeof text === "string" || text instanceof Uint8Array) {
+  if (typeof text === "string" || ArrayBuffer.isView(text)) {
     try {
       document = JSON.parse(typeof text === "string" ? text : new TextDecoder().decode(text));
     } catch (error) {

@@ -11,6 +11,8 @@
 
 /// Number of logits of a block: the block stays in the first cache between its maximum and its sums.
 const BLOCK: usize = 4096;
+/// Number of logits of a block that is copied before its mask is applied, and not read if none is legal.
+const COPIED_BLOCK: usize = 512;
 /// Number of logits of a word of a mask, and of sums that are accumulated side by side.
 const WORD: usize = 32;
 /// Number of logits that a sum in single precision has at most, which bounds its rounding error.
@@ -142,6 +144,40 @@ pub fn refuse<F: LogitFormat>(logits: &mut [F::Bits], mask: &[u32]) {
         }
     }
     beyond.fill(F::REFUSED);
+}
+
+/// Copies logits, with negative infinity for tokens that a mask does not admit. Logits beyond the mask are refused.
+/// Cost: one pass over the target, and over the blocks of logits that have a legal one.
+///
+/// `refuse_block` does what [`refuse`] does to a block of the target and its words.
+///
+/// ```
+/// use grammask::masked_logits::{Float32, copy_legal, refuse};
+///
+/// let mut target = [0.0; 3];
+/// copy_legal::<Float32>(&[1.0, 2.0, 3.0], &[0b0101], &mut target, refuse::<Float32>);
+/// assert_eq!(target, [1.0, f32::NEG_INFINITY, 3.0]);
+/// ```
+///
+/// # Panics
+/// If the numbers of logits differ.
+pub fn copy_legal<F: LogitFormat>(
+    logits: &[F::Bits],
+    mask: &[u32],
+    target: &mut [F::Bits],
+    refuse_block: impl Fn(&mut [F::Bits], &[u32]),
+) {
+    assert_eq!(logits.len(), target.len(), "a copy has as many logits");
+    let mut words = mask.chunks(COPIED_BLOCK / WORD);
+    for (target, logits) in target.chunks_mut(COPIED_BLOCK).zip(logits.chunks(COPIED_BLOCK)) {
+        let words = words.next().unwrap_or_default();
+        if words.iter().all(|&word| word == 0) {
+            target.fill(F::REFUSED);
+        } else {
+            target.copy_from_slice(logits);
+            refuse_block(target, words);
+        }
+    }
 }
 
 /// As [`refuse`], and returns the effect of the mask. Cost: one pass over the logits, with an exponential for each.

@@ -65,6 +65,9 @@ fn compare(
         prop_assert_eq!(parse.is_complete(), chart.is_complete(), "after {:?}", text);
         let mut oracle = Oracle::new(&mut productions, &parts, &text);
         prop_assert_eq!(parse.open_parts(), oracle.open_parts(), "open after {:?} of {:?}", text, parts);
+        let ended: BTreeSet<_> =
+            parse.ended_parts().into_iter().filter(|&(_, start)| start < text.len()).collect();
+        prop_assert_eq!(ended, oracle.ended_parts(), "ended after {:?} of {:?}", text, parts);
         if let Some(expected) = oracle.whole().filter(|_| !has_unit_cycle) {
             prop_assert_eq!(parse.whole(), Some(expected), "{:?} of {:?} in {:?}", text, parts, sketch);
         }
@@ -320,6 +323,47 @@ impl<'a> Oracle<'a> {
             }
         }
         found.into_iter().collect()
+    }
+
+    /// The parts that end at the end of the text and are not empty, with their starts, by a search through all
+    /// derivations.
+    fn ended_parts(&self) -> BTreeSet<(PartId, usize)> {
+        let mut found = BTreeSet::new();
+        let mut visited = BTreeSet::new();
+        let mut pending = vec![(self.start, 0)];
+        while let Some((symbol, from)) = pending.pop() {
+            let Symbol::Nonterminal(id) = symbol else { continue };
+            if !visited.insert((symbol, from)) {
+                continue;
+            }
+            if let Some(part) = self.part_of[id.index()]
+                && from < self.text.len()
+                && self.spans.contains(&(symbol, from, self.text.len()))
+            {
+                found.insert((part, from));
+            }
+            match &self.bodies[id.index()] {
+                Body::Alternatives(alternatives) => {
+                    for steps in alternatives {
+                        for (count, &step) in steps.iter().enumerate() {
+                            let (places, _) = self.sequence(&steps[..count], from);
+                            pending.extend(places.into_iter().map(|place| (step, place)));
+                        }
+                    }
+                }
+                Body::Repeat { symbol, max, .. } => {
+                    let most = u32::try_from(self.text.len()).expect("short texts") + 1;
+                    for count in 0..max.unwrap_or(most).min(most) {
+                        let (places, _) = self.repetition(*symbol, count, Some(count), from);
+                        pending.extend(places.into_iter().map(|place| (*symbol, place)));
+                    }
+                }
+                Body::Selection { .. } | Body::Scope(_) | Body::Value { .. } => {
+                    unreachable!("no generated grammar has one")
+                }
+            }
+        }
+        found
     }
 
     /// The captures of a complete text; `None` if it is not complete, or the derivation is cyclic.

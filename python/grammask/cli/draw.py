@@ -41,6 +41,9 @@ def draw(
     if sum(each is not None for each in (automaton, sets, rule)) > 1:
         msg = "give one of --automaton, --sets and --rule"
         raise Failure(msg)
+    if Path(output).suffix.lower() not in ("", ".svg", ".html", ".htm"):
+        msg = f"--output: {output} is neither .svg nor .html"
+        raise Failure(msg)
     read = arguments.read_grammar(grammar, start, schema=schema, options=option)
     if automaton is not None:
         try:
@@ -51,7 +54,7 @@ def draw(
         drawn = [("item sets", _item_sets(read, sets.encode()))]
     else:
         drawn = _of_rules(read.diagrams(), rule)
-    text = _page(grammar, drawn) if output.endswith((".html", ".htm")) else joined(drawn)
+    text = _page(grammar, drawn) if output.lower().endswith((".html", ".htm")) else joined(drawn)
     if output == "-":
         OUT.print(text, markup=False, highlight=False, soft_wrap=True)
         return

@@ -78,21 +78,26 @@ def generate_text(
     if not math.isfinite(temperature):
         msg = f"--temperature: {temperature} is no finite number"
         raise Failure(msg)
-    if trace not in (None, "-"):
-        # A file that cannot be written is an error now, not after the whole text.
-        with Path(trace).open("a"):
-            pass
+    if trace is not None and trace != "-":
+        _check_is_writable(Path(trace))
     rng = np.random.default_rng(seed)
     begin = time.perf_counter()
     read = arguments.read_grammar(grammar or f"markdown:{markdown}", start, schema=schema, options=option)
     read_seconds = time.perf_counter() - begin
     kind, _, place = model.partition(":")
     if kind == "openai" and place:
+        for name, is_given in (("--trace", trace is not None), ("--drafts", drafts)):
+            if is_given:
+                msg = f"{name}: a server gives no logits"
+                raise Failure(msg)
         vocabulary = arguments.open_vocabulary(vocab or "o200k", eos)
         compiled = arguments.compile_grammar(read, vocabulary, end)
         _write_remotely(place, compiled, prompt, temperature, seed, max_tokens, has_budget=budget)
         return
     language_model = open_language_model(model, vocab, eos, rng)
+    if drafts and not isinstance(language_model, DraftVerifier):
+        msg = f"--drafts: the model {model} verifies no drafts; those of hf: and gguf: do"
+        raise Failure(msg)
     begin = time.perf_counter()
     compiled = arguments.compile_grammar(read, language_model.vocabulary, end)
     compile_seconds = read_seconds + time.perf_counter() - begin
@@ -124,6 +129,15 @@ def generate_text(
         ERR.print(
             f"{passes} passes of the model, {drafter.accepted} of {drafter.proposed} drafted tokens accepted"
         )
+
+
+def _check_is_writable(path: Path) -> None:
+    """Makes a file that cannot be written an error before the text, not after it. Leaves no empty file."""
+    is_new = not path.exists()
+    with path.open("a"):
+        pass
+    if is_new:
+        path.unlink()
 
 
 def open_language_model(

@@ -7,7 +7,7 @@ captures are asked for, at a cost linear in the text for typical grammars.
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 from grammask import _grammask
 from grammask.llguidance_grammars import (
@@ -24,6 +24,9 @@ if TYPE_CHECKING:
     from grammask.vocabulary import Vocabulary
 
 __all__ = ["CapturesUnavailable", "RuleCaptures", "captured_rules"]
+
+_Capture: TypeAlias = "tuple[int, int, int, bool, int | None]"
+"""As of :class:`grammask._grammask.Parse`."""
 
 _RULE_WITH_OPTIONS = re.compile(
     r"""^[ \t]*[?!]?(?P<rule>[A-Za-z_][\w.-]*)[ \t]*\[(?P<options>(?:[^\]"]|"(?:[^"\\]|\\.)*")*)\][ \t]*(?:::=|:)""",
@@ -95,11 +98,6 @@ class RuleCaptures:
         names = [name for name, _ in parts]
         self._parser = _grammask.Parser(core, names, None, vocabulary) if names else None
 
-    @property
-    def has_rules(self) -> bool:
-        """Whether the grammar has captures."""
-        return self._parser is not None
-
     def of(self, steps: Sequence[int | bytes]) -> list[tuple[str, bytes]]:
         """Returns the captures that have ended, by their ends, inner ones first.
 
@@ -117,31 +115,79 @@ class RuleCaptures:
         tokens: list[tuple[int, int]] = []
         for step in steps:
             begin = len(text)
-            if isinstance(step, bytes):
-                parse.feed(step)
-                text += step
-            elif step not in self._vocabulary.eos:
-                parse.feed_tokens([step])
-                text += self._vocabulary.token(step) or b""
+            text += self._feed(parse, step)
             tokens.append((begin, len(text)))
         captures = parse.whole() if parse.is_complete else parse.growing()
-        ended = [(part, start, end) for part, start, end, has_ended, _ in captures or [] if has_ended]
+        ended = [(part, start, end) for part, start, end, has_ended, _ in _inner_first(captures) if has_ended]
         self._check_maxima(ended, tokens)
         ends = {span: self._end_of(text, *span) for span in ended}
         in_all = [end for span, end in ends.items() if self._rules[span[0]].hidden_in == "all"]
-        found: list[tuple[int, int, str, bytes]] = []
+        found: list[tuple[int, str, bytes]] = []
         for span, own in ends.items():
             part, start, end = span
             rule = self._rules[part]
             if own is not None and rule.end_capture is not None:
-                found.append((own[1], -own[0], rule.end_capture, text[slice(*own)]))
+                found.append((own[1], rule.end_capture, text[slice(*own)]))
             if rule.capture is not None:
                 hidden = [
                     one for one in [*in_all, own] if one is not None and start <= one[0] and one[1] <= end
                 ]
-                found.append((end, -start, rule.capture, _without(text, start, end, sorted({*hidden}))))
-        found.sort(key=lambda capture: capture[:2])
-        return [capture[2:] for capture in found]
+                found.append((end, rule.capture, _without(text, start, end, sorted({*hidden}))))
+        found.sort(key=lambda capture: capture[0])
+        return [capture[1:] for capture in found]
+
+    def candidates(self, steps: Sequence[int | bytes]) -> list[tuple[str, bytes]]:
+        """Returns the captures of all texts at whose ends a rule may have ended, by these ends, inner ones first.
+
+        Whether it has depends on what follows. Each text of a rule occurs once, whatever its derivations.
+
+        Args:
+            steps: As for :meth:`of`.
+
+        Raises:
+            LimitExceeded: A limit was exceeded.
+            CapturesUnavailable: A rule has a stop, a suffix, or captures in it and ``max_tokens``.
+        """
+        for rule in self._rules:
+            if rule.ending is not None or rule.max_tokens is not None:
+                msg = f"candidates for the ends of captures depend on the options of the rule {rule.name}"
+                raise CapturesUnavailable(msg)
+        if self._parser is None:
+            return []
+        parse = self._parser.parse()
+        text = b""
+        found: list[tuple[str, bytes]] = []
+
+        def record(prefix: _grammask.Parse, read: bytes) -> None:
+            for part, start in prefix.ended_parts():
+                name = self._rules[part].capture
+                if name is not None:
+                    found.append((name, read[start:]))
+
+        for step in steps:
+            if not isinstance(step, bytes) and step in self._vocabulary.eos:
+                continue
+            before = parse.fork()
+            added = self._feed(parse, step)
+            for length in range(1, len(added)):
+                prefix = before.fork()
+                # A token that the grammar names has no bytes in between.
+                if prefix.feed(added[:length]) == length:
+                    record(prefix, text + added[:length])
+            text += added
+            if step != b"":
+                record(parse, text)
+        return found
+
+    def _feed(self, parse: _grammask.Parse, step: int | bytes) -> bytes:
+        """Reads a step, and returns its bytes."""
+        if isinstance(step, bytes):
+            parse.feed(step)
+            return step
+        if step in self._vocabulary.eos:
+            return b""
+        parse.feed_tokens([step])
+        return self._vocabulary.token(step) or b""
 
     def _check_maxima(self, spans: Sequence[tuple[int, int, int]], tokens: Sequence[tuple[int, int]]) -> None:
         """Refuses a parse that exceeds a maximum of tokens; only another parse of the text keeps it."""
@@ -171,6 +217,17 @@ def _names(grammar: _grammask.Grammar, rule: CapturedRule) -> list[str]:
     """Returns the names of a rule in a grammar: those of its copies for each context, or its own."""
     marked = re.compile(re.escape(rule.name) + r"\[capture\](?:_[0-9]+)?")
     return [name for name in grammar.rule_names if marked.fullmatch(name)] or [rule.name]
+
+
+def _inner_first(captures: Sequence[_Capture] | None) -> list[_Capture]:
+    """Returns nested captures, which are in the order of their starts, in the order of their ends: a post-order."""
+    ordered: list[_Capture] = []
+    open_ones: list[tuple[int, _Capture]] = []
+    for place, capture in enumerate(captures or []):
+        while open_ones and open_ones[-1][0] != capture[4]:
+            ordered.append(open_ones.pop()[1])
+        open_ones.append((place, capture))
+    return ordered + [capture for _, capture in reversed(open_ones)]
 
 
 def _without(text: bytes, start: int, end: int, hidden: Sequence[tuple[int, int]]) -> bytes:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 import anywidget
 import traitlets
 
+from grammask.integrations.serving.row_tracking import check_compiled
 from grammask.notebooks import matcher_html
 
 if TYPE_CHECKING:
@@ -82,6 +83,7 @@ class MatcherView(anywidget.AnyWidget):  # type: ignore[misc, unused-ignore]
     html = traitlets.Unicode("").tag(sync=True)
 
     def __init__(self, compiled: CompiledGrammar, text: str = "") -> None:
+        check_compiled(compiled)
         vocabulary = compiled.matcher().vocabulary
         self._compiled = compiled
         self._tokens = {

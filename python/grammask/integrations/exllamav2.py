@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from exllamav2.generator.filters.base import ExLlamaV2Filter
 
+from grammask.integrations.serving.row_tracking import check_compiled
 from grammask.masks import apply_mask
 
 if TYPE_CHECKING:
@@ -42,6 +43,7 @@ class GrammarFilter(ExLlamaV2Filter):  # type: ignore[misc, unused-ignore]
             BudgetTooSmall: ``max_tokens`` does not suffice for a text of the grammar.
         """
         super().__init__(model, tokenizer)
+        check_compiled(compiled)
         self._matcher = compiled.matcher(max_tokens=max_tokens)
         self._mask: Any = None
 

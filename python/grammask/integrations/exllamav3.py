@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any
 import torch
 from exllamav3.generator.filter.filter import Filter
 
+from grammask.integrations.serving.row_tracking import check_compiled
+
 if TYPE_CHECKING:
     from grammask._grammask import CompiledGrammar, Matcher
 
@@ -53,6 +55,7 @@ class GrammarFilter(Filter):  # type: ignore[misc, unused-ignore]
             ValueError: No text of the grammar begins with ``prefix_str``.
         """
         super().__init__(tokenizer, trigger_token, prefix_str, eos_after_completed)
+        check_compiled(compiled)
         self._matcher: Matcher = compiled.matcher(max_tokens=max_tokens)
         self._mask = torch.zeros((1, -(-compiled.vocabulary_size // 32)), dtype=torch.int32, device="cpu")
         self.reset()

@@ -57,6 +57,7 @@ class GrammarLogitsProcessor:
             BudgetTooSmall: ``max_tokens`` does not suffice for a text of the grammar.
             ValueError: The vocabulary has another size than the model's.
         """
+        check_budget([compiled], max_tokens)
         size, expected = compiled.vocabulary_size, llama.n_vocab()
         if size != expected:
             msg = (
@@ -64,7 +65,6 @@ class GrammarLogitsProcessor:
                 "read it with Vocabulary.from_gguf, or give size= if the model's is padded"
             )
             raise ValueError(msg)
-        check_budget([compiled], max_tokens)
         self._compiled = compiled
         self._llama = llama
         self._max_tokens = max_tokens

@@ -12,7 +12,7 @@ import numpy as np
 
 from grammask.errors import GrammarError, LimitExceeded
 from grammask.integrations.serving.row_tracking import RecentBatches, TrackedBatch, grammars_of
-from grammask.masks import allocate_mask, apply_mask, count_legal, fill_masks
+from grammask.masks import allocate_mask, apply_mask, copy_legal, count_legal, fill_masks
 from grammask.trace import Trace
 
 if TYPE_CHECKING:
@@ -143,10 +143,10 @@ class GrammarLogitsProcessor:
             DeadEnd: In the row that the error names, no token of the vocabulary continues a text of the grammar.
             LimitExceeded: A budget of the grammar was exceeded.
 
-        Cost: a comparison of the ids with those of the previous call, the masks, and two passes over the scores.
+        Cost: a comparison of the ids with those of the previous call, the masks, and a pass over the scores; two
+        passes on a device, with traces, and for scores of 16 bits.
         """
-        # The device copies while the host waits for the ids and computes the masks. On the host, an early copy would
-        # have left the CPU cache by the time it is masked.
+        # The device copies while the host waits for the ids and computes the masks.
         early = scores.clone() if scores.is_cuda else None
         # Reading ids from a device synchronises with it, so the masks of the previous call have been copied.
         has_waited = scores.is_cuda and input_ids.device == scores.device
@@ -165,9 +165,7 @@ class GrammarLogitsProcessor:
             begin = time.perf_counter()
             _fill(constrained, mask)
         mask_seconds = time.perf_counter() - begin
-        result = scores.clone() if early is None else early
-        self._mask_rows(result, constrained, mask, mask_seconds)
-        return result
+        return self._masked(scores, early, constrained, mask, mask_seconds)
 
     def _batch(self, ids: Any, mask: Any = None) -> TrackedBatch:
         """Returns the texts of a step, with their masks if the step appends a token to each row and ``mask`` is given.
@@ -199,23 +197,40 @@ class GrammarLogitsProcessor:
         *tokens, is_same = torch.cat([ids[:, -1], same.reshape(1)]).tolist()
         return latest if is_same and latest.append(tokens, mask) else None
 
-    def _mask_rows(
-        self, scores: Any, constrained: list[tuple[int, Matcher]], mask: Any, mask_seconds: float
-    ) -> None:
-        """Masks the scores of the rows that have a matcher; ``mask`` has a row for each of them."""
+    def _masked(
+        self,
+        scores: Any,
+        copied: Any,
+        constrained: list[tuple[int, Matcher]],
+        mask: Any,
+        mask_seconds: float,
+    ) -> Any:
+        """Returns scores with masks applied to the rows that have a matcher.
+
+        Args:
+            scores: The scores.
+            copied: A copy of them, which is returned; None if there is none yet.
+            constrained: The rows with a matcher.
+            mask: The masks, a row for each of them.
+            mask_seconds: The time of the masks, for the traces.
+        """
         count, width = scores.shape
         if width < self._size:
             mask = _narrowed(np.asarray(mask), width)
         chosen = None if len(constrained) == count else [index for index, _ in constrained]
+        has_format = str(scores.dtype) in ("torch.float32", "torch.float64") and scores.stride(-1) == 1
+        if has_format and scores.device.type == "cpu" and not (self._traces or scores.requires_grad):
+            result = scores.new_empty(scores.shape)
+            copy_legal(scores.numpy(), np.asarray(mask), result.numpy(), chosen)
+            return result
+        result = scores.clone() if copied is None else copied
         effects: dict[str, Any] = {}
         if self._traces:
             effects = {"mass": np.empty(len(constrained)), "preferred": np.empty(len(constrained), np.int64)}
-        if scores.device.type == "cpu" and scores.dtype.itemsize != 2:
-            apply_mask(scores.detach().numpy(), np.asarray(mask), rows=chosen, **effects)
-        else:
-            apply_mask(scores, mask, rows=chosen, **effects)
+        apply_mask(result, mask, rows=chosen, **effects)
         if effects:
             self._record(constrained, np.asarray(mask), mask_seconds, effects)
+        return result
 
     def _record(
         self,

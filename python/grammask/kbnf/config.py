@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from enum import IntEnum
+from numbers import Integral
+from typing import Any
 
 from grammask._grammask import Limits
 
@@ -18,8 +20,31 @@ class Fsa(IntEnum):
     Dfa = 0
 
 
+class _CheckedFields:
+    """The fields of a configuration, which are checked when they are assigned, as those of kbnf.
+
+    Raises:
+        TypeError: The value has another type.
+        ValueError: The number is negative, or has more than 64 bits.
+    """
+
+    __slots__ = ()
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        types: tuple[type, ...] = _TYPES.get(name, (object,))
+        given: object = value
+        if not isinstance(given, types):
+            expected = " or ".join(_NAMES.get(kind, kind.__name__) for kind in types)
+            msg = f"{name} is {expected}, not {type(value).__name__}"
+            raise TypeError(msg)
+        if Integral in types and not 0 <= (value or 0) < 1 << 64:
+            msg = f"{name} is at least 0 and at most {(1 << 64) - 1}, not {value}"
+            raise ValueError(msg)
+        object.__setattr__(self, name, value)
+
+
 @dataclass(slots=True)
-class RegexConfig:
+class RegexConfig(_CheckedFields):
     """Options for regular expressions.
 
     Attributes:
@@ -35,7 +60,7 @@ class RegexConfig:
 
 
 @dataclass(slots=True)
-class EngineConfig:
+class EngineConfig(_CheckedFields):
     """Options of the engine; none has an effect.
 
     Attributes:
@@ -50,7 +75,7 @@ class EngineConfig:
 
 
 @dataclass(slots=True)
-class CompressionConfig:
+class CompressionConfig(_CheckedFields):
     """Options of grammar compression.
 
     Attributes:
@@ -61,7 +86,7 @@ class CompressionConfig:
 
 
 @dataclass(slots=True)
-class Config:
+class Config(_CheckedFields):
     """The configuration of an engine, which reads it once, at creation.
 
     Attributes:
@@ -81,3 +106,23 @@ class Config:
     def limits(self) -> Limits:
         """Returns the budgets of this configuration; an addition to kbnf's interface."""
         return Limits(memory_bytes=self.regex_config.max_memory_usage)
+
+
+_TYPES: dict[str, tuple[type, ...]] = {
+    "max_memory_usage": (Integral, type(None)),
+    "fsa_type": (Fsa,),
+    "min_tokens_required_for_eager_regex_cache": (Integral, type(None)),
+    "cache_enabled": (bool,),
+    "rejected_token_prefix_cache_enabled": (bool,),
+    "compaction_enabled": (bool,),
+    "min_terminals": (Integral,),
+    "regex_config": (RegexConfig,),
+    "engine_config": (EngineConfig,),
+    "start_nonterminal": (str,),
+    "compression_config": (CompressionConfig,),
+    "expected_output_length": (Integral,),
+}
+"""The types of the fields of all configurations."""
+
+_NAMES = {Integral: "an int", type(None): "None", bool: "a bool", str: "a str"}
+"""How errors name types; others by their own names."""

@@ -18,6 +18,7 @@ from grammask.kbnf.outcomes import (
     Rejected,
     UnknownTokenID,
 )
+from grammask.kbnf.vocabulary import Vocabulary
 from grammask.kbnf.writable_buffer import writable_buffer
 from grammask.masks import allocate_mask, apply_mask
 
@@ -25,8 +26,6 @@ if TYPE_CHECKING:
     from typing import SupportsIndex
 
     import numpy.typing as npt
-
-    from grammask.kbnf.vocabulary import Vocabulary
 
 _INDEX_TYPES = (np.uintp, np.int64, np.uint64)
 """Element types of buffers for ids; elements at an address have the platform's ``usize``, as in kbnf."""
@@ -54,8 +53,13 @@ class Engine:
         Raises:
             grammask.GrammarError: The grammar is invalid, has no nonempty text, or exceeds a limit. It is a
                 ``ValueError``, and its message shows the places.
+            TypeError: An argument has another type.
         """
         config = Config() if config is None else config
+        for name, value, kind in (("vocabulary", vocabulary, Vocabulary), ("config", config, Config)):
+            if not isinstance(value, kind):
+                msg = f"{name} is a grammask.kbnf.{kind.__name__}, not {type(value).__name__}"
+                raise TypeError(msg)
         limits = config.limits()
         self._grammar = Grammar.from_kbnf(
             kbnf_syntax_grammar_str, start=config.start_nonterminal, limits=limits

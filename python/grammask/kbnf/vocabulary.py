@@ -75,7 +75,15 @@ class Vocabulary:
         return self._names.get(index(token_id))
 
     def get_token_id(self, token: Token) -> int | None:
-        """Returns the id of a token, its smallest one if it has several, or None."""
+        """Returns the id of a token, its smallest one if it has several, or None.
+
+        Raises:
+            TypeError: It is no :class:`Token`.
+        """
+        given: object = token
+        if not isinstance(given, Token):
+            msg = f"a token is a Token, not {type(given).__name__}"
+            raise TypeError(msg)
         return next(iter(self._shared.ids_of(token.value)), None)
 
     def get_vocab_size(self) -> int:

@@ -97,6 +97,7 @@ def lark_definition(
     newline: str | None,
     always_accepted: list[str],
     brackets: Collection[str] = (),
+    blocks: Sequence[str] = (),
     lexical_rules: Collection[str] = (),
     ignored_rules: Collection[str] = (),
     absent_terminals: Collection[str] = (),
@@ -113,6 +114,7 @@ def lark_definition(
         always_accepted: Other terminals that the lexer matches in every state. A text in which it finds one that the
             parser cannot use there is not in the language.
         brackets: The terminals that are brackets for the indentation.
+        blocks: The terminals that the indentation makes, which no rule need use.
         lexical_rules: Rules that the lexer reads as it reads terminals.
         ignored_rules: Rules that it reads so, and whose texts are allowed between all lexemes.
         absent_terminals: Declared terminals that no text has. An argument of a template can be one of them, so that
@@ -152,7 +154,7 @@ def lark_definition(
     rules = _with_texts(rules, absent_terminals)
     _bound_priorities(terminals)
     _bound_priorities([rule.options for rule in rules])
-    declared = _declared(terminals, rules, ignored)
+    declared = _declared(terminals, rules, ignored, blocks)
     used = {symbol.name for rule in rules for symbol in rule.expansion}
     productions = tuple(
         (
@@ -209,12 +211,12 @@ def _with_texts(rules: list[Any], absent_terminals: Collection[str]) -> list[Any
     return rules
 
 
-def _declared(terminals: list[Any], rules: list[Any], ignored: list[str]) -> list[str]:
-    """Returns the terminals that rules use and that have no definition, in order."""
+def _declared(terminals: list[Any], rules: list[Any], ignored: list[str], blocks: Sequence[str]) -> list[str]:
+    """Returns the terminals that rules use or indentation makes and that have no definition, in order."""
     defined = {terminal.name for terminal in terminals}
     for name in ignored:
         if name not in defined:
             message = f"the ignored terminal `{name}` is not defined"
             raise unsupported(message)
-    names = (symbol.name for rule in rules for symbol in rule.expansion if symbol.is_term)
-    return list(dict.fromkeys(str(name) for name in names if name not in defined))
+    used = (symbol.name for rule in rules for symbol in rule.expansion if symbol.is_term)
+    return list(dict.fromkeys(str(name) for name in (*used, *blocks) if name not in defined))

@@ -118,7 +118,11 @@ def _without_trailing_looks(
             languages[name] = first_matches(terminal.pattern.to_regexp(), shown_name(terminal))
         is_literal = terminal.pattern.type == "str"
         role = roles.get(name, "parsed")
-        lexed.append(LexedTerminal(name, terminal.priority, is_literal, role, languages[name].language))
+        lexed.append(
+            LexedTerminal(
+                name, shown_name(terminal), terminal.priority, is_literal, role, languages[name].language
+            )
+        )
     # In reverse order, so that the terminals after the current one have no such looks any more.
     for terminal in reversed(ordered):
         matches = languages[terminal.name]

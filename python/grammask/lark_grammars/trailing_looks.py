@@ -37,6 +37,7 @@ class LexedTerminal:
 
     Attributes:
         name: Its name.
+        shown: Its name in errors: what the grammar contains, where the library made up a name.
         priority: Its priority.
         is_literal: Whether it is a literal.
         role: ``"parsed"``, ``"reserved"``, ``"ignored"`` or ``"refused"``, or ``"newline"`` for that of an indentation.
@@ -44,6 +45,7 @@ class LexedTerminal:
     """
 
     name: str
+    shown: str
     priority: int
     is_literal: bool
     role: str
@@ -72,7 +74,7 @@ def with_violations_refused(
     place = next(index for index, terminal in enumerate(terminals) if terminal.name == name)
     own, later = terminals[place], terminals[place + 1 :]
     if matches.can_match_beyond or own.role not in FOR_PARSER:
-        raise _refusal(name, name)
+        raise _refusal(own, own)
     _check_next_terminals(own, own, matches.can_match_inside, terminals, follows)
     moved = []
     # The library may rename a match of a later pattern to a literal, whatever the position of the literal.
@@ -92,10 +94,10 @@ def with_violations_refused(
             and not any(terminal.language.overlaps(between.language) for between in later[:index])
         )
         if not is_movable:
-            raise _refusal(name, terminal.name)
+            raise _refusal(own, terminal)
         moved.append(terminal)
     refused = LexedTerminal(
-        violation_name(name), own.priority, is_literal=False, role="refused", language=violations
+        violation_name(name), own.shown, own.priority, is_literal=False, role="refused", language=violations
     )
     unmoved = [terminal for terminal in later if terminal not in moved]
     return [*terminals[:place], *moved, refused, own, *unmoved]
@@ -106,10 +108,10 @@ def violation_name(name: str) -> str:
     return f"__{name}_BEFORE_WHAT_MUST_NOT_FOLLOW"
 
 
-def _refusal(name: str, *others: str) -> Exception:
+def _refusal(own: LexedTerminal, *others: LexedTerminal) -> Exception:
     message = (
-        f"the terminal `{name}` looks at what comes after its end, and where that fails "
-        f"{' and then '.join(f'`{other}`' for other in others)} may match"
+        f"the terminal `{own.shown}` looks at what comes after its end, and where that fails "
+        f"{' and then '.join(f'`{other.shown}`' for other in others)} may match"
     )
     return unsupported(message, advice=WITHOUT_LOOKS)
 
@@ -130,4 +132,4 @@ def _check_next_terminals(
         if after.language.begins_with(inside) and not (
             {terminal.role, after.role} <= FOR_PARSER and not follows(terminal.name, after.name)
         ):
-            raise _refusal(own.name, terminal.name, after.name)
+            raise _refusal(own, terminal, after)

@@ -22,7 +22,11 @@ LANGUAGE_NAMES: dict[str, tuple[str, ...]] = {
 
 
 def _language_of(name: str) -> str | None:
-    lower = name.lower()
+    given: object = name
+    if not isinstance(given, str):
+        msg = f"a language is a str, not {type(given).__name__}"
+        raise TypeError(msg)
+    lower = given.lower()
     return next((language for language, names in LANGUAGE_NAMES.items() if lower in names), None)
 
 

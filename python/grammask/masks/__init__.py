@@ -13,6 +13,7 @@ import numpy as np
 
 from grammask._grammask import (
     apply_mask_row,
+    copy_legal_row,
     fill_masks,
     measure_mask_row,
     set_threads,
@@ -133,6 +134,32 @@ def apply_mask(
         return _apply_to_mlx(mlx, logits, np.asarray(mask), rows, effects)
     msg = f"logits are a numpy array, a torch tensor or an MLX array, not {type(logits).__name__}"
     raise TypeError(msg)
+
+
+def copy_legal(
+    logits: npt.NDArray[Any],
+    mask: npt.NDArray[np.int32],
+    target: npt.NDArray[Any],
+    rows: Sequence[int] | None,
+) -> None:
+    """Copies logits, with negative infinity for illegal tokens, in one pass: faster than a copy and a mask.
+
+    Args:
+        logits: An array of shape ``[rows, vocab]`` and dtype float32 or float64, with contiguous rows.
+        mask: As for :func:`apply_mask`, of shape ``[rows, words]``.
+        target: A writable array of the same shape and dtype, with contiguous rows, which is overwritten.
+        rows: As for :func:`apply_mask`; other rows are copied unchanged.
+
+    Raises:
+        TypeError, ValueError, IndexError: As for :func:`apply_mask`.
+    """
+    chosen = _check(logits.shape, mask.shape, rows)
+    if chosen is None:
+        chosen = list(range(len(logits)))
+    for row in set(range(len(logits))).difference(chosen):
+        target[row] = logits[row]
+    for index, row in enumerate(chosen):
+        copy_legal_row(logits[row], mask[0 if len(mask) == 1 else index], target[row])
 
 
 def count_legal(mask: npt.NDArray[np.int32]) -> int:

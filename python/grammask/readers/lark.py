@@ -120,6 +120,7 @@ def lark_source(
         newline=newline,
         always_accepted=accepted,
         brackets=() if indentation is None else (*indentation[4], *indentation[5]),
+        blocks=() if indentation is None else indentation[1:3],
         lexical_rules=rules.lexical,
         ignored_rules=rules.ignored,
     )

@@ -226,9 +226,13 @@ def with_keywords(options: SchemaOptions | None, keywords: Any) -> SchemaOptions
     """Returns options with some fields replaced.
 
     Raises:
-        TypeError: There is no such option.
+        TypeError: There is no such option, or the options are of another type.
         ValueError: An option has no such value, or contradicts another.
     """
+    given: object = options
+    if given is not None and not isinstance(given, SchemaOptions):
+        msg = f"options is a SchemaOptions, not {type(given).__name__}"
+        raise TypeError(msg)
     if not keywords:
         return options or _DEFAULT
     return SchemaOptions(**keywords) if options is None else replace(options, **keywords)

@@ -434,10 +434,14 @@ def _core_schema(tp: Any, path: str) -> dict[str, Any]:
         oldest = ".".join(str(part) for part in OLDEST_PYDANTIC)
         msg = f"{path}: {name_of(tp)} needs Pydantic {oldest} or later, and this is {VERSION}"
         raise UnsupportedType(msg)
+    if isinstance(tp, dict):
+        # Pydantic takes it for a core schema.
+        msg = f"{path} is a dictionary and no type; Grammar.from_json_schema reads schemas"
+        raise UnsupportedType(msg)
     try:
         core_schema = TypeAdapter(tp).core_schema
         core_schema["type"]  # Raises if the schema was deferred because a name is unknown.
-    except (errors.PydanticUserError, errors.PydanticUndefinedAnnotation) as error:
+    except (errors.PydanticUserError, errors.PydanticUndefinedAnnotation, SyntaxError) as error:
         msg = f"{path}: {name_of(tp)} has no JSON form that grammask knows: {str(error).splitlines()[0]}"
         raise UnsupportedType(msg) from error
     return typing.cast("dict[str, Any]", core_schema)

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from grammask.tools.definitions import Tool
 
-__all__ = ["INPUT_SCHEMA", "function_of", "input_of", "input_schema", "shown_tools"]
+__all__ = ["INPUT_SCHEMA", "function_of", "input_of", "input_schema", "is_custom", "shown_tools"]
 
 INPUT = "input"
 """The name of the parameter."""
@@ -51,11 +51,16 @@ def function_of(definition: Mapping[str, Any]) -> dict[str, Any]:
         ValueError: The definition is not that of a custom tool.
     """
     body = definition.get("custom", definition)
-    if definition.get("type") != "custom" or not isinstance(body.get("name"), str):
+    if not is_custom(definition) or not isinstance(body.get("name"), str):
         msg = "this is no custom tool"
         raise ValueError(msg)
     described = {"description": body["description"]} if "description" in body else {}
     return {"type": "function", "function": {"name": body["name"], **described, "parameters": INPUT_SCHEMA}}
+
+
+def is_custom(definition: Mapping[str, Any]) -> bool:
+    """Whether a tool takes a text. In Anthropic's interface ``custom`` is also the type of functions of the user."""
+    return definition.get("type") == "custom" and definition.get("input_schema") is None
 
 
 def input_of(arguments: str) -> str | None:
@@ -76,7 +81,7 @@ def shown_tools(tools: Iterable[Mapping[str, Any]], style: Mapping[str, Any]) ->
     """Returns the tools to be shown to the model: with functions for custom tools, if the style has only functions."""
     if "custom_call" in style:
         return list(tools)
-    return [function_of(tool) if tool.get("type") == "custom" else tool for tool in tools]
+    return [function_of(tool) if is_custom(tool) else tool for tool in tools]
 
 
 def input_schema(tool: Tool, *, is_json: bool) -> dict[str, Any] | None:

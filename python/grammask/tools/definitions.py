@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
 from grammask.schemas.keywords import CONTENT, escaped
+from grammask.tools.custom_inputs import is_custom
 
 if TYPE_CHECKING:
     from grammask.schemas.options import ContentGrammar
@@ -18,23 +19,27 @@ __all__ = ["Choice", "Tool", "chosen_tools"]
 Choice = Literal["auto", "none", "required"]
 
 
-_SCHEMA_KEYS = ("parameters", "inputSchema", "input_schema")
-"""The keys of the schema of a function's arguments: of OpenAI, of the Model Context Protocol, of Anthropic."""
+_SCHEMA_KEYS = ("parameters", "inputSchema", "input_schema", "parametersJsonSchema", "parameters_json_schema")
+"""The keys of the schema of a function's arguments: of OpenAI, of the Model Context Protocol, of Anthropic and of that
+protocol's classes in Python, and of Google, as JSON and in Python."""
 
 _FUNCTION_KEYS = ("name", "description", *_SCHEMA_KEYS, "strict", "content", "type")
 _CUSTOM_KEYS = ("name", "description", "format", "type")
 
 _ANNOTATIONS = frozenset(
     {
-        # Tools of the Model Context Protocol.
+        # Tools of the Model Context Protocol, as JSON and in Python.
         "_meta",
         "annotations",
         "execution",
         "icons",
+        "meta",
         "outputSchema",
+        "output_schema",
         "title",
         # OpenAI's and Anthropic's, for tools that are found by search and called from code, and for caches.
         "allowed_callers",
+        "async",
         "cache_control",
         "defer_loading",
         "eager_input_streaming",
@@ -42,6 +47,8 @@ _ANNOTATIONS = frozenset(
         # Functions as transformers and Google describe them, whose results are no outputs of the model.
         "behavior",
         "response",
+        "responseJsonSchema",
+        "response_json_schema",
         "return",
         "returns",
     }
@@ -77,7 +84,9 @@ def _tool(definition: Any, position: int, builtins: Mapping[str, BuiltinTool]) -
     if not isinstance(definition, Mapping):
         msg = f"{where} is no object"
         raise TypeError(msg)
-    kind = definition.get("type", "function")
+    kind = definition.get("type") or "function"
+    if kind == "custom" and not is_custom(definition):
+        kind = "function"
     if isinstance(kind, str) and kind in builtins:
         builtin = builtins[kind]
         text_format = {"type": "text"} if builtin.parameters is None else None
@@ -118,9 +127,12 @@ def _tool(definition: Any, position: int, builtins: Mapping[str, BuiltinTool]) -
 
 
 def _refuse_unknown_keys(given: Mapping[str, Any], known: Collection[str], place: str) -> None:
-    """Raises ``ValueError`` for a key without a meaning: a misspelt one would permit any arguments."""
+    """Raises ``ValueError`` for a key without a meaning: a misspelt one would permit any arguments.
+
+    A key with the value None is a field that is not set, of a dumped object.
+    """
     for key in given:
-        if key in known or key in _ANNOTATIONS or str(key).startswith("x-"):
+        if key in known or key in _ANNOTATIONS or str(key).startswith("x-") or given[key] is None:
             continue
         near = difflib.get_close_matches(str(key), known, 1)
         advice = f"did you mean `{near[0]}`?" if near else f"it has {', '.join(known)}"

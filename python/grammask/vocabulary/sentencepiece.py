@@ -40,9 +40,19 @@ METASPACE = "▁"
 
 
 def read(source: Processor | str | os.PathLike[str]) -> TokenTable:
-    """Reads the tokens of a file or a processor; those of a processor are compared with its decoding."""
+    """Reads the tokens of a file or a processor; those of a processor are compared with its decoding.
+
+    Raises:
+        TypeError: It is neither.
+    """
     if isinstance(source, str | os.PathLike):
         return table(Path(source).read_bytes(), str(source))
+    if not hasattr(source, "serialized_model_proto"):
+        msg = (
+            "from_sentencepiece reads a sentencepiece.SentencePieceProcessor or the path of a file, not "
+            f"{type(source).__name__}"
+        )
+        raise TypeError(msg)
     tokens_of_model = table(source.serialized_model_proto(), type(source).__name__)
     decode_check.check(
         tokens_of_model.tokens,

@@ -35,10 +35,17 @@ class Encoding(Protocol):
 
 
 def read(source: Encoding | str | os.PathLike[str]) -> TokenTable:
-    """Reads the tokens of an encoding or a file."""
+    """Reads the tokens of an encoding or a file.
+
+    Raises:
+        TypeError: It is neither.
+    """
     if isinstance(source, str | os.PathLike):
         path = Path(source)
         return TokenTable(by_id(_ranks(path), str(path)), {}, (), f"{path} holds no special tokens")
+    if not hasattr(source, "special_tokens_set"):
+        msg = f"from_tiktoken reads a tiktoken.Encoding or the path of a file, not {type(source).__name__}"
+        raise TypeError(msg)
     special = {name: source.encode_single_token(name) for name in sorted(source.special_tokens_set)}
     return TokenTable(
         by_id(_texts(source), "the encoding"),

@@ -87,6 +87,11 @@ impl CodePointAutomaton {
         self.part(edge.part)
     }
 
+    /// Whether a minimized automaton accepts no text.
+    pub(super) fn is_empty(&self) -> bool {
+        self.edges(CodePointState::START).is_empty() && !self.is_accepting(CodePointState::START)
+    }
+
     /// Whether a text is in the language.
     #[must_use]
     pub fn accepts(&self, text: &str) -> bool {

@@ -45,7 +45,7 @@ pub struct FirstMatches {
     pub automaton: CodePointAutomaton,
     /// Whether they are the words of the pattern without order, and the pattern has no look-around.
     pub is_unordered: bool,
-    /// The negative look-aheads that inspect the text after a match, if there are any.
+    /// The negative look-aheads that inspect the text after a match, if there are any that can fail.
     pub trailing: Option<TrailingLooks>,
 }
 
@@ -60,6 +60,8 @@ impl FirstMatches {
         let ordered = simulation.determinize()?;
         let has_trailing = ordered.obligations.iter().any(|&set| set != threads::ObligationSet::EMPTY);
         let trailing = if has_trailing { Some(TrailingLooks::new(&mut simulation, &ordered)?) } else { None };
+        // The order of preferences can exclude what a look-ahead excludes: after `a+` there is no `a`.
+        let trailing = trailing.filter(|looks| !looks.violations.is_empty());
         let is_unordered = ordered.is_unordered;
         Ok(Self { automaton: ordered.automaton.minimized(), is_unordered, trailing })
     }

@@ -32,6 +32,7 @@
 
 mod chart;
 mod derivation;
+mod ended_parts;
 mod leaves;
 mod open_parts;
 mod skeleton;
@@ -350,6 +351,14 @@ impl CaptureParse {
             return self.whole().unwrap_or_default();
         }
         Derivation::of_growing(&self.parser.skeleton, &self.chart)
+    }
+
+    /// The parts that end at the end of the text so far, over all its derivations, each with the position of its start.
+    /// Of parts that are not empty, inner ones come first. Whether a part has ended may depend on what follows: digits
+    /// end a number at each of them.
+    #[must_use]
+    pub fn ended_parts(&self) -> Vec<(PartId, usize)> {
+        if self.is_ended { Vec::new() } else { ended_parts::ended_parts(&self.parser.skeleton, &self.chart) }
     }
 
     /// The parts that the next byte or token can belong to, over all derivations of the text so far: for each symbol in

@@ -242,19 +242,19 @@ class GrammarMatcher:
         parsed again at each call. Special tokens add no bytes.
 
         Args:
-            deduplicate: Must be True: candidates for the ends of an occurrence are not recorded.
+            deduplicate: Whether an occurrence ends once. Otherwise every text at whose end it may have ended is an
+                element, over all derivations, ordered by the ends: ``12`` is a candidate in ``123``.
 
         Raises:
-            RuntimeError: ``deduplicate`` is False, a limit was exceeded, a grammar within this one has captures, or a
-                rule in EBNF hides a part of its text.
+            RuntimeError: A limit was exceeded, a grammar within this one has captures, or a rule in EBNF hides a part
+                of its text; without deduplication also if one in Lark does, or has ``max_tokens`` and captures in it.
         """
         try:
             with grammar_errors():
                 captures = self._compiled.captures()
-                if captures.has_rules and not deduplicate:
-                    msg = "candidates for the ends of captures are not recorded"
-                    raise RuntimeError(msg)
-                return captures.of(self._steps or [])
+                return (
+                    captures.of(self._steps or []) if deduplicate else captures.candidates(self._steps or [])
+                )
         except CapturesUnavailable as error:
             raise RuntimeError(str(error)) from error
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from grammask.formatron.extractor import NonterminalExtractor
 from grammask.formatron.schemas.schema import Schema, json_schema_of
+from grammask.formatron.schemas.substrings import with_substrings
 from grammask.grammar import Grammar
 from grammask.templates import embedded
 
@@ -57,10 +58,11 @@ class JsonExtractor(NonterminalExtractor):
 
     def part(self) -> Part:
         """Returns the part of a template."""
-        schema = json_schema_of(self._schema)
-        return embedded(
-            Grammar.from_json_schema(schema, whitespace="flexible", numbers="any", unique_names=False)
+        schema, contents = with_substrings(json_schema_of(self._schema))
+        grammar = Grammar.from_json_schema(
+            schema, whitespace="flexible", numbers="any", unique_names=False, content_grammars=contents
         )
+        return embedded(grammar)
 
 
 def loader_of(schema: Any) -> Callable[[str], Any]:

@@ -7,7 +7,7 @@ from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from typing import Any
 
-from grammask.errors import UnsupportedType
+from grammask.formatron.schemas.substrings import SUBSTRING_OF
 from grammask.schemas import schema_of
 
 
@@ -33,11 +33,14 @@ class TypeWithMetadata:
         self.metadata = metadata
 
 
-@dataclass
+@dataclass(unsafe_hash=True)
 class SubstringOf:
     """Metadata of a string type: its values are substrings of a text."""
 
     substring_of: str
+
+    def __get_pydantic_json_schema__(self, core_schema: Any, handler: Any) -> dict[str, Any]:
+        return {**handler(core_schema), SUBSTRING_OF: self.substring_of}
 
 
 class Schema(ABC):
@@ -95,15 +98,13 @@ def json_schema_of(schema: Any) -> dict[str, Any]:
     return schema_of(schema)
 
 
-_MAX_SOURCE_CHARACTERS = 500
-"""Maximum length of a text whose substrings are listed in an ``enum``."""
-
 _KEYWORDS = {
     "gt": "exclusiveMinimum",
     "ge": "minimum",
     "lt": "exclusiveMaximum",
     "le": "maximum",
     "pattern": "pattern",
+    "substring_of": SUBSTRING_OF,
 }
 
 
@@ -114,13 +115,4 @@ def _constraints(metadata: dict[str, Any]) -> dict[str, Any]:
             # For arrays or strings: each keyword constrains its own type only.
             side = name.removesuffix("_length")
             keywords[f"{side}Length"] = keywords[f"{side}Items"] = metadata[name]
-    if "substring_of" in metadata:
-        source: str = metadata["substring_of"]
-        if len(source) > _MAX_SOURCE_CHARACTERS:
-            msg = f"pieces of a text of {len(source)} characters are too many for a schema"
-            raise UnsupportedType(msg)
-        pieces = {
-            source[begin:end] for begin in range(len(source) + 1) for end in range(begin, len(source) + 1)
-        }
-        keywords["enum"] = sorted(pieces)
     return keywords

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from grammask._grammask import CompiledGrammar
 from grammask.errors import GrammarError, LimitExceeded
 from grammask.masks import step_batch
 
@@ -24,9 +25,17 @@ if TYPE_CHECKING:
 
     import numpy.typing as npt
 
-    from grammask._grammask import CompiledGrammar, Matcher
+    from grammask._grammask import Matcher
 
-__all__ = ["RecentBatches", "Relation", "TrackedBatch", "TrackedRow", "check_budget", "grammars_of"]
+__all__ = [
+    "RecentBatches",
+    "Relation",
+    "TrackedBatch",
+    "TrackedRow",
+    "check_budget",
+    "check_compiled",
+    "grammars_of",
+]
 
 MAX_BATCHES = 32
 """Maximum number of batches in progress: that of a model, those of assistants with other ids, and drafts."""
@@ -229,8 +238,14 @@ class TrackedBatch:
         Raises:
             LimitExceeded: A budget of a grammar was exceeded.
         """
-        if ids.shape == (len(self.rows), self._length + 1) and np.array_equal(ids[:, :-1], self.ids):
-            return Relation.CONTINUES if self.append(ids[:, -1].tolist(), mask) else Relation.REFUSED
+        if not self._has_same_prompts(ids):
+            self.has_masks = False
+            return Relation.UNRELATED
+        if ids.shape[1] == self._length + 1:
+            parents = self._parents(ids[:, :-1])
+            if parents is not None:
+                is_accepted = self._append_to(parents, ids[:, -1].tolist(), mask)
+                return Relation.CONTINUES if is_accepted else Relation.REFUSED
         self.has_masks = False
         rearranged = self._rearranged(ids)
         if rearranged is None:
@@ -241,13 +256,49 @@ class TrackedBatch:
         self._store(ids)
         return Relation.CONTINUES
 
+    def _has_same_prompts(self, ids: npt.NDArray[np.integer]) -> bool:
+        prompt = self._prompt
+        return (
+            len(ids) == len(self.rows)
+            and ids.shape[1] >= prompt
+            and self._length >= prompt
+            and bool((ids[:, :prompt] == self.ids[:, :prompt]).all())
+        )
+
+    def _parents(self, ids: npt.NDArray[np.integer]) -> list[int] | None:
+        """Returns the row of the previous step that each row of ids of the same length equals; None if one has none."""
+        old, new = self.ids[:, self._prompt :], ids[:, self._prompt :].astype(np.int64)
+        if (old == new).all():
+            return list(range(len(new)))
+        grammars = [id(compiled) for compiled in self._grammars]
+        row_of_text = {(grammars[row], old[row].tobytes()): row for row in reversed(range(len(old)))}
+        parents = [row_of_text.get((grammars[row], text.tobytes())) for row, text in enumerate(new)]
+        found = [parent for parent in parents if parent is not None]
+        return found if len(found) == len(parents) else None
+
+    def _append_to(self, parents: list[int], tokens: Sequence[int], mask: Any) -> bool:
+        """Appends a token to each of the rows ``parents``, as :meth:`append` does to all rows in their order."""
+        rows, length = self.rows, self._length
+        if parents == list(range(len(rows))):
+            return self.append(tokens, mask)
+        # A row with one continuation becomes that; others are copied. Rows are unchanged if their tokens are refused.
+        copied: set[int] = set()
+        self.rows = []
+        for parent in parents:
+            self.rows.append(rows[parent].fork(length) if parent in copied else rows[parent])
+            copied.add(parent)
+        if not self.append(tokens, mask):
+            self.rows = rows
+            return False
+        self._buffer[:, self._prompt : length] = self._buffer[parents, self._prompt : length]
+        return True
+
     def _rearranged(self, ids: npt.NDArray[np.integer]) -> _RearrangedRows | None:
-        """Returns the rows of ids that reorder or shorten the rows of the previous step; None for unrelated ids."""
+        """Returns the rows of ids that shorten rows of the previous step, at most with another last token.
+
+        None for unrelated ids.
+        """
         length = ids.shape[1] - self._prompt
-        if len(ids) != len(self.rows) or length < 0 or self._prompt > self._length:
-            return None
-        if not np.array_equal(ids[:, : self._prompt], self.ids[:, : self._prompt]):
-            return None
         old, new = self.ids[:, self._prompt :], ids[:, self._prompt :].astype(np.int64)
         row_of_text = {
             (id(self._grammars[row]), old[row].tobytes()): row for row in reversed(range(len(old)))
@@ -359,12 +410,14 @@ def grammars_of(
     """Returns the argument of a processor as a list, and the size of the vocabulary (0 without a grammar).
 
     Raises:
+        TypeError: A grammar is not compiled.
         ValueError: The sequence is empty, or its grammars are compiled for vocabularies of different sizes.
     """
     try:
         listed: list[CompiledGrammar | None] = list(grammars)  # type: ignore[arg-type]
     except TypeError:
         listed = [grammars]  # type: ignore[list-item]
+    check_compiled(*listed)
     sizes = {compiled.vocabulary_size for compiled in listed if compiled is not None}
     if not listed:
         msg = "there is no grammar; give one for all rows, or one per prompt"
@@ -375,12 +428,27 @@ def grammars_of(
     return listed, next(iter(sizes), 0)
 
 
+def check_compiled(*grammars: object) -> None:
+    """Checks that grammars are compiled, or None.
+
+    Raises:
+        TypeError: One is something else, such as a grammar that is not compiled.
+    """
+    for grammar in grammars:
+        if grammar is not None and not isinstance(grammar, CompiledGrammar):
+            kind = type(grammar).__name__
+            msg = f"grammars are compiled for the model's vocabulary (Grammar.compile), unlike a {kind}"
+            raise TypeError(msg)
+
+
 def check_budget(grammars: Sequence[CompiledGrammar | None], max_tokens: int | None) -> None:
     """Checks that a number of tokens, end token included, suffices for a text of each grammar.
 
     Raises:
         BudgetTooSmall: It does not.
+        TypeError: A grammar is not compiled.
     """
+    check_compiled(*grammars)
     for compiled in () if max_tokens is None else grammars:
         if compiled is not None:
             compiled.matcher(max_tokens=max_tokens)
