@@ -57,6 +57,8 @@ pub(crate) struct LexemeCosts {
     profile_of: Vec<Option<ProfileId>>,
     /// For each profile: the terminals that the lexeme can become, with the number of missing bytes, nearest first.
     profiles: Vec<Box<[(u32, TerminalId)]>>,
+    /// Memory of the profiles in bytes, estimated.
+    profile_bytes: usize,
     /// The length of the shortest lexeme of each terminal.
     shortest: Vec<u32>,
     left_class: Vec<u8>,
@@ -80,6 +82,7 @@ impl LexemeCosts {
         let (profile_of, profiles) = profiles(prepared, lexer, bytes, &configurations)?;
         let mut costs = Self {
             profile_of,
+            profile_bytes: profiles.iter().map(|profile| 16 + size_of_val(&profile[..])).sum(),
             profiles,
             shortest: vec![UNREACHABLE; prepared.grammar.terminals.len()],
             left_class: Vec::new(),
@@ -260,8 +263,7 @@ impl LexemeCosts {
 
     /// Memory in bytes, estimated.
     pub(crate) fn memory_bytes(&self) -> usize {
-        let profiles: usize = self.profiles.iter().map(|profile| 16 + size_of_val(&profile[..])).sum();
-        self.profile_of.capacity() * 8 + profiles + self.shortest.capacity() * 6
+        self.profile_of.capacity() * 8 + self.profile_bytes + self.shortest.capacity() * 6
     }
 }
 

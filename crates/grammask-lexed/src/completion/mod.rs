@@ -12,6 +12,8 @@
 //! | `block_levels` | the white space that lines of open blocks need |
 //! | `stack_costs` | lengths of the shortest completions of parser stacks: a memoised fold |
 //! | `run_bounds` | the lower bound of a run |
+//! | `boundaries` | the lexemes that can begin at the end of another one |
+//! | `frontier` | the nodes of a search |
 //! | `search` | A* over runs, with what earlier searches learned |
 //! | `plan_costs` | upper bounds of the completions of parser stacks, and their growth with each byte or lexeme |
 //! | `lexeme_weights` | what each lexeme adds to these upper bounds |
@@ -24,6 +26,8 @@
 //! of *spellable* bytes, which are tokens by themselves.
 
 pub(crate) mod block_levels;
+pub(crate) mod boundaries;
+pub(crate) mod frontier;
 pub(crate) mod lexeme_costs;
 pub(crate) mod lexeme_weights;
 pub(crate) mod longest_paths;

@@ -53,6 +53,8 @@ pub(crate) struct PlanCosts {
     /// For each state, by item, the chains that it ends; then those above a nonterminal.
     by_last: Vec<Vec<PlanChain>>,
     after_nonterminal: Vec<Vec<PlanChain>>,
+    /// Memory of all chains in bytes, estimated.
+    chain_bytes: usize,
     /// The cost after popping the symbols of an item but the topmost one.
     after_item: FxHashMap<(StackId, LrItem), u32>,
     above: FxHashMap<StackId, PlanAbove>,
@@ -191,7 +193,11 @@ impl PlanCosts {
         });
         let after_nonterminal = after_nonterminal.collect();
         let (after_item, above) = (FxHashMap::default(), FxHashMap::default());
-        Some(Self { chains, by_last, after_nonterminal, after_item, above })
+        let mut plan = Self { chains, by_last, after_nonterminal, chain_bytes: 0, after_item, above };
+        let lists = plan.by_last.iter().chain(&plan.after_nonterminal);
+        plan.chain_bytes = plan.chains.iter().map(hash_map_bytes).sum::<usize>()
+            + lists.map(|chains| size_of_val(&chains[..])).sum::<usize>();
+        Some(plan)
     }
 
     /// The maximum growth of the cost of a stack; `None` if it has no bound, or the newlines of a block have none.
@@ -284,10 +290,7 @@ impl PlanCosts {
 
     /// Memory in bytes, estimated.
     pub(crate) fn memory_bytes(&self) -> usize {
-        let chains: usize = self.chains.iter().map(hash_map_bytes).sum();
-        let lists = self.by_last.iter().chain(&self.after_nonterminal);
-        let by_last: usize = lists.map(|chains| size_of_val(&chains[..])).sum();
-        chains + by_last + hash_map_bytes(&self.after_item) + hash_map_bytes(&self.above)
+        self.chain_bytes + hash_map_bytes(&self.after_item) + hash_map_bytes(&self.above)
     }
 }
 

@@ -83,6 +83,22 @@ impl RunBounds {
         Ok(bound)
     }
 
+    /// A lower bound of the length of the completion after a lexeme, of which there is at least one byte; `UNREACHABLE` if
+    /// there surely is none. Separators count as if none were needed.
+    ///
+    /// # Errors
+    /// When a limit is exceeded.
+    pub(crate) fn after_lexeme(
+        &mut self,
+        prepared: &PreparedGrammar,
+        parser: &mut TerminalParser,
+        parse: ParseState,
+    ) -> Result<u32, LimitExceeded> {
+        let blocks = self.stacks.blocks.of_layout(parser, parse.layout, &mut self.stacks.sentences);
+        let bound = self.stacks.of(prepared, parser, OpenStack { stack: parse.stack, blocks });
+        parser.check().map(|()| bound[usize::from(FREE)].max(1))
+    }
+
     /// The bound if the open lexeme becomes one of `terminal`, to which it misses `distance` bytes.
     fn by_terminal(
         &mut self,

@@ -6,7 +6,9 @@
 //!
 //! A search leaves behind what it learned: exact lengths along its path, where later searches end, and better lower
 //! bounds of all runs that it expanded (S. Koenig and M. Likhachev, "Adaptive A*", 2005). Most searches therefore end
-//! after the open lexeme.
+//! after the open lexeme. Hundreds of lexemes can begin there, so the *boundary* between two lexemes is a node of the
+//! search, which all runs have in common that end there; and a node is expanded only up to the first successor of the same
+//! estimate (T. Yoshizumi, T. Miura and T. Ishida, "A* with Partial Expansion for Large Branching Factor Problems", 2000).
 //!
 //! The lower bound of an Earley set is weaker than that of a stack. So is that of a stack whose parser resolves conflicts,
 //! since it may be unable to parse the sentences that the bound counts. Where no completion exists the bound may then
@@ -22,13 +24,16 @@ use std::sync::Arc;
 use rustc_hash::FxHashMap;
 
 use crate::completion::UNREACHABLE;
+use crate::completion::boundaries::{BegunLexemes, BegunLexemesId, Boundary, LexemeEnd};
+use crate::completion::frontier::{Frontier, OpenNode, ReachedNode, SearchNode};
 use crate::completion::run_bounds::RunBounds;
 use crate::completion::upper_bounds::{self, UpperBounds};
 use crate::lexer::column_units::UnitState;
-use crate::lexer::lexer_automaton::{ConfigurationId, LexModeId, Lexer};
+use crate::lexer::lexer_automaton::{ConfigurationId, Lexer};
 use crate::lexer::open_lexemes::OpenTerminalsId;
 use crate::masks::spanner_table::{ColumnState, ColumnTracker};
 use crate::masks::token_set_store::hash_map_bytes;
+use crate::parser::lr_automaton::LrState;
 use crate::parser::stacks::{ParseState, TerminalParser};
 use crate::prepared::PreparedGrammar;
 use crate::recognizer::Run;
@@ -40,8 +45,8 @@ use grammask_vocabulary::Vocabulary;
 const MAX_WEAKLY_BOUNDED_RUNS: usize = 1 << 12;
 /// The size of an Earley set that counts as another run.
 const ITEMS_PER_RUN: usize = 256;
-/// The number of expanded runs between two checks of the limits.
-const RUNS_PER_CHECK: usize = 64;
+/// The number of expanded nodes between two checks of the limits.
+const NODES_PER_CHECK: usize = 64;
 
 /// The tables that a search reads and extends.
 pub(crate) struct SearchSources<'a> {
@@ -58,32 +63,6 @@ pub(crate) struct SearchSources<'a> {
     pub(crate) memory_elsewhere: usize,
 }
 
-/// A run that a search reached.
-struct ReachedRun {
-    /// The number of bytes from the first run.
-    bytes: u32,
-    previous: Option<Run>,
-}
-
-/// Where an open lexeme is ended by the first byte of the next one.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-struct LexemeEnd {
-    ended: ConfigurationId,
-    /// The mode of the next lexeme.
-    mode: LexModeId,
-    is_in_brackets: bool,
-}
-
-/// The next lexeme after its first byte.
-#[derive(Clone, Copy, Debug)]
-struct BegunLexeme {
-    /// The smallest one.
-    byte: u8,
-    configuration: ConfigurationId,
-    column: u32,
-    unit: UnitState,
-}
-
 /// Shortest completions of runs and of sets of runs.
 #[derive(Debug)]
 pub(crate) struct ShortestCompletions {
@@ -93,16 +72,15 @@ pub(crate) struct ShortestCompletions {
     /// Whether searches give up after a number of runs.
     is_limited: bool,
     /// Lower bounds that searches raised.
-    raised: FxHashMap<Run, u32>,
-    lengths: FxHashMap<Run, u32>,
-    first_bytes: FxHashMap<Run, u8>,
+    raised: FxHashMap<SearchNode, u32>,
+    lengths: FxHashMap<SearchNode, u32>,
+    first_bytes: FxHashMap<SearchNode, u8>,
     of_set: FxHashMap<SetId, Option<ShortestCompletion>>,
     /// Upper bounds; `None` until they are asked for, `Some(None)` if there are none.
     upper_bounds: Option<Option<UpperBounds>>,
-    begun_lexemes: FxHashMap<LexemeEnd, Arc<[BegunLexeme]>>,
-    /// The total number of these lexemes.
-    begun_count: usize,
-    successors: Vec<(u8, Run)>,
+    begun_lexemes: BegunLexemes,
+    /// By the parser state at a boundary, the index of the lexeme with which a completion was found last.
+    promising: FxHashMap<(BegunLexemesId, LrState), usize>,
 }
 
 impl ShortestCompletions {
@@ -131,9 +109,8 @@ impl ShortestCompletions {
             first_bytes: FxHashMap::default(),
             of_set: FxHashMap::default(),
             upper_bounds: None,
-            begun_lexemes: FxHashMap::default(),
-            begun_count: 0,
-            successors: Vec::new(),
+            begun_lexemes: BegunLexemes::default(),
+            promising: FxHashMap::default(),
         })
     }
 
@@ -151,16 +128,17 @@ impl ShortestCompletions {
             return Ok(cached);
         }
         // The runs are searched together, because one of them may have no completion and infinitely many successors.
+        let nodes: Vec<SearchNode> = runs.iter().copied().map(SearchNode::Run).collect();
         let length = match self.is_limited && !self.is_within_limit(sources, runs)? {
             true => None,
-            false => self.length(sources, runs, UNREACHABLE - 1)?,
+            false => self.length(sources, &nodes, UNREACHABLE - 1)?,
         };
         let mut completion = length.map(|length| ShortestCompletion { length, first: None });
         if let Some(ShortestCompletion { length: length @ 1.., first }) = &mut completion {
             let mut smallest: Option<u8> = None;
-            for &run in runs {
-                if self.length(sources, &[run], *length)?.is_some() {
-                    let byte = self.first_byte(sources, run, *length)?;
+            for node in nodes {
+                if self.length(sources, &[node], *length)?.is_some() {
+                    let byte = self.first_byte(sources, node, *length)?;
                     smallest = Some(smallest.map_or(byte, |smallest| smallest.min(byte)));
                 }
             }
@@ -220,86 +198,70 @@ impl ShortestCompletions {
         Ok(self.upper_bounds.as_mut().and_then(Option::as_mut))
     }
 
-    /// The length of the shortest completion of some runs; `None` if it is longer than `maximum`, which is less than
+    /// The length of the shortest completion of some nodes; `None` if it is longer than `maximum`, which is less than
     /// `UNREACHABLE`.
     fn length(
         &mut self,
         sources: &mut SearchSources<'_>,
-        runs: &[Run],
+        nodes: &[SearchNode],
         maximum: u32,
     ) -> Result<Option<u32>, LimitExceeded> {
-        if let [run] = *runs {
-            let least = self.bound(sources, run)?;
-            if least > maximum || self.lengths.contains_key(&run) {
+        if let [node] = *nodes {
+            let least = self.bound(sources, node)?;
+            if least > maximum || self.lengths.contains_key(&node) {
                 return Ok((least <= maximum).then_some(least));
             }
         }
-        let mut reached: FxHashMap<Run, ReachedRun> = FxHashMap::default();
-        let mut expanded: Vec<(Run, u32)> = Vec::new();
-        // The open runs by the estimated length of a completion through them.
-        let mut open: BTreeMap<u32, Vec<(Run, u32)>> = BTreeMap::new();
-        for &run in runs {
-            let bound = self.bound(sources, run)?;
+        let mut frontier = Frontier::default();
+        let mut expanded: Vec<(SearchNode, u32)> = Vec::new();
+        for &node in nodes {
+            let bound = self.bound(sources, node)?;
             if bound <= maximum {
-                open.entry(bound).or_default().push((run, 0));
-                reached.insert(run, ReachedRun { bytes: 0, previous: None });
+                frontier.push(bound, OpenNode { node, bytes: 0, expanded: 0 });
+                frontier.reached.insert(node, ReachedNode { bytes: 0, previous: None });
             }
         }
-        let mut successors = std::mem::take(&mut self.successors);
-        // The last run of a shortest completion, or of the part of it that is not yet known; and its length.
+        // The last node of a shortest completion, or of the part of it that is not yet known; and its length.
         let (last, length) = loop {
-            let Some(mut estimated) = open.first_entry() else { break (None, UNREACHABLE) };
-            let estimate = *estimated.key();
+            let Some((estimate, current)) = frontier.pop() else { break (None, UNREACHABLE) };
             if estimate > maximum {
                 break (None, estimate);
             }
-            let Some((current, bytes)) = estimated.get_mut().pop() else {
-                estimated.remove();
-                continue;
-            };
-            if reached[&current].bytes < bytes {
+            let OpenNode { node, bytes, .. } = current;
+            if frontier.reached[&node].bytes < bytes {
                 continue;
             }
-            if self.lengths.contains_key(&current) {
-                break (Some(current), estimate);
+            if self.lengths.contains_key(&node) {
+                break (Some(node), estimate);
             }
-            if estimate == bytes && sources.can_end(current)? {
-                self.lengths.insert(current, 0);
-                break (Some(current), estimate);
+            if let SearchNode::Run(run) = node
+                && current.expanded == 0
+            {
+                if estimate == bytes && sources.can_end(run)? {
+                    self.lengths.insert(node, 0);
+                    break (Some(node), estimate);
+                }
+                if !sources.is_live(run)? {
+                    self.raised.insert(node, UNREACHABLE);
+                    continue;
+                }
             }
-            if !sources.is_live(current)? {
-                self.raised.insert(current, UNREACHABLE);
-                continue;
-            }
-            expanded.push((current, bytes));
-            if expanded.len().is_multiple_of(RUNS_PER_CHECK) {
+            expanded.push((node, bytes));
+            if expanded.len().is_multiple_of(NODES_PER_CHECK) {
                 sources.deadline.check()?;
-                self.check_memory(sources, &reached)?;
+                self.check_memory(sources, &frontier)?;
             }
-            self.successors_of(sources, current, &mut successors)?;
-            for &(_, next) in successors.iter().rev() {
-                if reached.get(&next).is_some_and(|reached| reached.bytes <= bytes + 1) {
-                    continue;
-                }
-                let bound = self.bound(sources, next)?;
-                if bound >= UNREACHABLE {
-                    continue;
-                }
-                let next_estimate = (bytes + 1 + bound).max(estimate);
-                open.entry(next_estimate).or_default().push((next, bytes + 1));
-                reached.insert(next, ReachedRun { bytes: bytes + 1, previous: Some(current) });
-            }
+            self.expand(sources, &mut frontier, estimate, current)?;
         };
-        self.successors = successors;
-        for (run, bytes) in expanded {
+        for (node, bytes) in expanded {
             let bound = if length < UNREACHABLE { length - bytes } else { UNREACHABLE };
-            let raised = self.raised.entry(run).or_insert(0);
+            let raised = self.raised.entry(node).or_insert(0);
             *raised = bound.max(*raised);
         }
         let mut current = last;
-        while let Some(run) = current {
-            let ReachedRun { bytes, previous } = reached[&run];
-            self.lengths.insert(run, length - bytes);
+        while let Some(node) = current {
+            let ReachedNode { bytes, previous } = frontier.reached[&node];
+            self.lengths.insert(node, length - bytes);
             current = previous;
         }
         Ok(last.map(|_| length))
@@ -338,7 +300,7 @@ impl ShortestCompletions {
                 if work > MAX_WEAKLY_BOUNDED_RUNS {
                     return Ok(false);
                 }
-                if expanded.is_multiple_of(RUNS_PER_CHECK) {
+                if expanded.is_multiple_of(NODES_PER_CHECK) {
                     sources.deadline.check()?;
                 }
                 self.successors_of(sources, current, &mut successors)?;
@@ -358,37 +320,141 @@ impl ShortestCompletions {
         Ok(true)
     }
 
-    /// The first byte of the completion of a run whose length is known and positive.
+    /// The first byte of the completion of a node whose length is known and positive.
     fn first_byte(
         &mut self,
         sources: &mut SearchSources<'_>,
-        run: Run,
+        node: SearchNode,
         length: u32,
     ) -> Result<u8, LimitExceeded> {
-        if let Some(&cached) = self.first_bytes.get(&run) {
+        if let Some(&cached) = self.first_bytes.get(&node) {
             return Ok(cached);
         }
-        let mut successors = Vec::new();
-        self.successors_of(sources, run, &mut successors)?;
-        for (byte, next) in successors {
-            if self.length(sources, &[next], length - 1)?.is_some() {
-                self.first_bytes.insert(run, byte);
-                return Ok(byte);
+        let mut first = None;
+        match node {
+            SearchNode::Boundary(boundary) => {
+                for begun in &*self.begun_lexemes.list(boundary.begun).clone() {
+                    let next = SearchNode::Run(begun.run(boundary.parse));
+                    if self.length(sources, &[next], length - 1)?.is_some() {
+                        first = Some(begun.byte);
+                        break;
+                    }
+                }
+            }
+            SearchNode::Run(run) => {
+                if let Some(boundary) = self.boundary_after(sources, run)?.map(SearchNode::Boundary)
+                    && self.length(sources, &[boundary], length)?.is_some()
+                {
+                    first = Some(self.first_byte(sources, boundary, length)?);
+                }
+                let mut extensions = Vec::new();
+                self.extensions_of(sources, run, &mut extensions)?;
+                for (byte, next) in extensions {
+                    if first.is_some_and(|first| first <= byte) {
+                        break;
+                    }
+                    if self.length(sources, &[SearchNode::Run(next)], length - 1)?.is_some() {
+                        first = Some(byte);
+                    }
+                }
             }
         }
-        unreachable!("a run with a completion has a first byte")
+        let first = first.unwrap_or_else(|| unreachable!("a node with a completion has a first byte"));
+        self.first_bytes.insert(node, first);
+        Ok(first)
     }
 
-    /// A lower bound of the length of a run's completion; the length itself if it is known.
-    fn bound(&mut self, sources: &mut SearchSources<'_>, run: Run) -> Result<u32, LimitExceeded> {
-        if let Some(&length) = self.lengths.get(&run) {
+    /// A lower bound of the length of the completion of a node; the length itself if it is known.
+    fn bound(&mut self, sources: &mut SearchSources<'_>, node: SearchNode) -> Result<u32, LimitExceeded> {
+        if let Some(&length) = self.lengths.get(&node) {
             return Ok(length);
         }
-        let bound = self.bounds.of(sources.prepared, sources.lexer, sources.parser, run)?;
-        Ok(self.raised.get(&run).map_or(bound, |&raised| raised.max(bound)))
+        let bound = match node {
+            SearchNode::Run(run) => self.bounds.of(sources.prepared, sources.lexer, sources.parser, run)?,
+            SearchNode::Boundary(Boundary { parse, .. }) => {
+                self.bounds.after_lexeme(sources.prepared, sources.parser, parse)?
+            }
+        };
+        Ok(self.raised.get(&node).map_or(bound, |&raised| raised.max(bound)))
     }
 
-    /// The runs after each byte, with the smallest byte of each, ascending by byte.
+    /// Reaches the successors of a node, up to the first one of its own estimate; the node stays open for the others.
+    fn expand(
+        &mut self,
+        sources: &mut SearchSources<'_>,
+        frontier: &mut Frontier,
+        estimate: u32,
+        mut current: OpenNode,
+    ) -> Result<(), LimitExceeded> {
+        match current.node {
+            SearchNode::Boundary(boundary) => {
+                let begun = self.begun_lexemes.list(boundary.begun).clone();
+                let key = (boundary.begun, sources.parser.top(boundary.parse.stack));
+                while current.expanded <= begun.len() {
+                    // The promising one is first, and again in its place.
+                    let index = match current.expanded {
+                        0 => self.promising.get(&key).copied().unwrap_or(0),
+                        next => next - 1,
+                    };
+                    current.expanded += 1;
+                    let next = SearchNode::Run(begun[index].run(boundary.parse));
+                    if self.reach(sources, frontier, estimate, current, (1, next))? {
+                        self.promising.insert(key, index);
+                        return Ok(());
+                    }
+                }
+            }
+            SearchNode::Run(run) => {
+                if current.expanded == 0 {
+                    current.expanded = 1;
+                    if let Some(boundary) = self.boundary_after(sources, run)?.map(SearchNode::Boundary)
+                        && self.reach(sources, frontier, estimate, current, (0, boundary))?
+                    {
+                        return Ok(());
+                    }
+                }
+                let mut extensions = Vec::new();
+                self.extensions_of(sources, run, &mut extensions)?;
+                while let Some(&(_, next)) = extensions.get(current.expanded - 1) {
+                    current.expanded += 1;
+                    if self.reach(sources, frontier, estimate, current, (1, SearchNode::Run(next)))? {
+                        return Ok(());
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Opens a successor, a number of bytes after a node of this estimate. If it has the same estimate, the node is opened
+    /// again before it, and the result is true.
+    fn reach(
+        &mut self,
+        sources: &mut SearchSources<'_>,
+        frontier: &mut Frontier,
+        estimate: u32,
+        from: OpenNode,
+        (step, node): (u32, SearchNode),
+    ) -> Result<bool, LimitExceeded> {
+        let bytes = from.bytes + step;
+        if frontier.reached.get(&node).is_some_and(|reached| reached.bytes <= bytes) {
+            return Ok(false);
+        }
+        let bound = self.bound(sources, node)?;
+        if bound >= UNREACHABLE {
+            return Ok(false);
+        }
+        let next_estimate = (bytes + bound).max(estimate);
+        let is_equal = next_estimate == estimate;
+        if is_equal {
+            frontier.push(estimate, from);
+        }
+        frontier.push(next_estimate, OpenNode { node, bytes, expanded: 0 });
+        frontier.reached.insert(node, ReachedNode { bytes, previous: Some(from.node) });
+        Ok(is_equal)
+    }
+
+    /// The runs after each byte, with the smallest byte of each, ascending by byte: for the search that counts runs.
     fn successors_of(
         &mut self,
         sources: &mut SearchSources<'_>,
@@ -396,71 +462,55 @@ impl ShortestCompletions {
         successors: &mut Vec<(u8, Run)>,
     ) -> Result<(), LimitExceeded> {
         successors.clear();
-        let mut may_end = false;
-        for &byte in &self.bytes {
-            let step = sources.lexer.step(run.configuration, byte)?;
-            may_end |= step.commit.is_some();
-            if let Some(configuration) = step.extended {
-                let from = ColumnState::at(run.column, run.unit);
-                let is_in_brackets = sources.parser.is_in_brackets(run.parse.layout);
-                let (column, unit) = sources.column(configuration, from, byte, is_in_brackets);
-                successors.push((byte, Run { configuration, column, unit, ..run }));
-            }
+        self.extensions_of(sources, run, successors)?;
+        if let Some(Boundary { parse, begun }) = self.boundary_after(sources, run)? {
+            let begun = self.begun_lexemes.list(begun).iter();
+            successors.extend(begun.map(|begun| (begun.byte, begun.run(parse))));
         }
-        // The parser state after the lexeme, if it can end here.
-        let ended = sources.lexer.label(run.configuration).filter(|_| may_end);
-        if let Some(terminal) = ended
-            && let Some(parse) = sources.parser.feed_lexeme(run.parse, terminal, run.column)
-        {
-            let mode = sources.prepared.lex_modes.of_state[sources.parser.top(parse.stack).index()];
-            let is_in_brackets = sources.parser.is_in_brackets(parse.layout);
-            let end = LexemeEnd { ended: run.configuration, mode, is_in_brackets };
-            let begun = self.begun_lexemes(sources, end)?;
-            successors.extend(begun.iter().map(|&BegunLexeme { byte, configuration, column, unit }| {
-                (byte, Run { parse, configuration, column, unit })
-            }));
-        }
-        sources.parser.check()?;
-        successors.sort_by_key(|&(byte, run)| (run, byte));
+        successors.sort_unstable_by_key(|&(byte, run)| (run, byte));
         successors.dedup_by_key(|&mut (_, run)| run);
-        successors.sort_unstable_by_key(|&(byte, run)| (byte, run));
+        successors.sort_unstable();
         Ok(())
     }
 
-    /// The lexemes that can begin at the end of another one. Memoised: most stacks have the same ones.
-    fn begun_lexemes(
-        &mut self,
+    /// The runs in which the open lexeme goes on, with their bytes, ascending by byte.
+    fn extensions_of(
+        &self,
         sources: &mut SearchSources<'_>,
-        end: LexemeEnd,
-    ) -> Result<Arc<[BegunLexeme]>, LimitExceeded> {
-        if let Some(known) = self.begun_lexemes.get(&end) {
-            return Ok(known.clone());
-        }
-        let mut begun: Vec<BegunLexeme> = Vec::new();
+        run: Run,
+        extensions: &mut Vec<(u8, Run)>,
+    ) -> Result<(), LimitExceeded> {
+        let is_in_brackets = sources.parser.is_in_brackets(run.parse.layout);
+        let from = ColumnState::at(run.column, run.unit);
         for &byte in &self.bytes {
-            let Some(guards) = sources.lexer.step(end.ended, byte)?.commit else { continue };
-            for configuration in sources.lexer.enter(end.mode, byte, guards)? {
-                let from = ColumnState::BEFORE_LEXEME;
-                let (column, unit) = sources.column(configuration, from, byte, end.is_in_brackets);
-                begun.push(BegunLexeme { byte, configuration, column, unit });
+            if let Some(configuration) = sources.lexer.step(run.configuration, byte)?.extended {
+                let (column, unit) = sources.column(configuration, from, byte, is_in_brackets);
+                extensions.push((byte, Run { configuration, column, unit, ..run }));
             }
         }
-        // As runs of one parser state are ordered.
-        begun.sort_unstable_by_key(|begun| (begun.configuration, begun.column, begun.unit, begun.byte));
-        begun.dedup_by_key(|begun| (begun.configuration, begun.column, begun.unit));
-        let begun: Arc<[BegunLexeme]> = begun.into();
-        self.begun_count += begun.len();
-        self.begun_lexemes.insert(end, begun.clone());
-        Ok(begun)
+        Ok(())
     }
 
-    fn check_memory(
-        &self,
-        sources: &SearchSources<'_>,
-        reached: &FxHashMap<Run, ReachedRun>,
-    ) -> Result<(), LimitExceeded> {
+    /// The boundary after the open lexeme, if it can end here.
+    fn boundary_after(
+        &mut self,
+        sources: &mut SearchSources<'_>,
+        run: Run,
+    ) -> Result<Option<Boundary>, LimitExceeded> {
+        let Some(terminal) = sources.lexer.label(run.configuration) else { return Ok(None) };
+        let parse = sources.parser.feed_lexeme(run.parse, terminal, run.column);
+        sources.parser.check()?;
+        let Some(parse) = parse else { return Ok(None) };
+        let mode = sources.prepared.lex_modes.of_state[sources.parser.top(parse.stack).index()];
+        let is_in_brackets = sources.parser.is_in_brackets(parse.layout);
+        let end = LexemeEnd { ended: run.configuration, mode, is_in_brackets };
+        let begun = self.begun_lexemes.after(sources, end, &self.bytes)?;
+        Ok((!self.begun_lexemes.list(begun).is_empty()).then_some(Boundary { parse, begun }))
+    }
+
+    fn check_memory(&self, sources: &SearchSources<'_>, frontier: &Frontier) -> Result<(), LimitExceeded> {
         let elsewhere = sources.memory_elsewhere + sources.parser.memory_bytes();
-        if elsewhere + self.memory_bytes() + 2 * hash_map_bytes(reached) > sources.memory_limit {
+        if elsewhere + self.memory_bytes() + 2 * hash_map_bytes(&frontier.reached) > sources.memory_limit {
             return Err(LimitExceeded::new("memory_bytes", sources.memory_limit));
         }
         Ok(())
@@ -473,8 +523,8 @@ impl ShortestCompletions {
             + hash_map_bytes(&self.lengths)
             + hash_map_bytes(&self.first_bytes)
             + hash_map_bytes(&self.of_set)
-            + hash_map_bytes(&self.begun_lexemes)
-            + self.begun_count * size_of::<BegunLexeme>()
+            + self.begun_lexemes.memory_bytes()
+            + hash_map_bytes(&self.promising)
             + self.upper_bounds.iter().flatten().map(UpperBounds::memory_bytes).sum::<usize>()
     }
 }
@@ -507,7 +557,7 @@ impl SearchSources<'_> {
     }
 
     /// The column of a lexeme after a byte, as in the runs of the recogniser.
-    fn column(
+    pub(crate) fn column(
         &self,
         configuration: ConfigurationId,
         from: ColumnState,

@@ -52,6 +52,13 @@ struct PendingItem {
     after: AfterItem,
 }
 
+/// The costs after an item of a stack that is solved with others.
+enum AfterCosts {
+    Known(ClassCosts),
+    /// Those of another one, by its index.
+    Together(usize),
+}
+
 /// Memoised costs of stacks.
 #[derive(Debug)]
 pub(crate) struct StackCosts {
@@ -188,20 +195,27 @@ impl StackCosts {
         if pending.len() > known {
             return false;
         }
+        let costs_after = |after| match after {
+            AfterItem::End => Some(AfterCosts::Known([0; CLASSES])),
+            AfterItem::Reduced(reduced) => match self.costs.get(&reduced) {
+                Some(&known) => Some(AfterCosts::Known(known)),
+                None => together.iter().position(|&other| other == reduced).map(AfterCosts::Together),
+            },
+        };
+        let items: Vec<(usize, LrItem, AfterCosts)> = items
+            .into_iter()
+            .filter_map(|PendingItem { of, item, after }| Some((of, item, costs_after(after)?)))
+            .collect();
+        let is_recursive = items.iter().any(|(_, _, after)| matches!(after, AfterCosts::Together(_)));
         let mut costs = vec![[UNREACHABLE; CLASSES]; together.len()];
         let mut levels = Vec::new();
         loop {
             let mut has_changed = false;
-            for &PendingItem { of, item, after } in &items {
-                let after = match after {
-                    AfterItem::End => [0; CLASSES],
-                    AfterItem::Reduced(reduced) => match self.costs.get(&reduced) {
-                        Some(&cost) => cost,
-                        None => match together.iter().position(|&other| other == reduced) {
-                            Some(index) => costs[index],
-                            None => continue,
-                        },
-                    },
+            // A stack mostly reduces to those that were found after it.
+            for &(of, item, ref after) in items.iter().rev() {
+                let after = match *after {
+                    AfterCosts::Known(known) => known,
+                    AfterCosts::Together(other) => costs[other],
                 };
                 let rest = &table.automaton.productions[item.production as usize].rhs[item.dot as usize..];
                 let blocks = together[of].blocks;
@@ -213,7 +227,7 @@ impl StackCosts {
                     *cost = other.min(*cost);
                 }
             }
-            if !has_changed {
+            if !has_changed || !is_recursive {
                 break;
             }
         }
