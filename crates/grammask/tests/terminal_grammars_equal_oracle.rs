@@ -2,12 +2,13 @@
 //!
 //! The oracle is the same grammar with a lexer whose terminal is the finite language of the other grammar's texts up to
 //! some length, which the context-free engine lists. Up to this length both accept the same texts. Refused grammars are
-//! counted.
+//! counted. Masks equal those of the oracle of lexed grammars.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use crate::generators::lexed::definition;
+use crate::lexing_equals_oracle::{WITH_LEXICAL_RULES, check};
 use grammask::frontends::kbnf;
 use grammask::grammar::{Code, Grammar};
 use grammask::lexing::{
@@ -22,6 +23,9 @@ use proptest::sample::select;
 /// Maximum length of a text, in bytes.
 const LONGEST: usize = 6;
 const ALPHABET: &[u8] = b"ab ()";
+/// The tokens of masks.
+const TOKENS: [&str; 14] =
+    ["a", "b", " ", "(", ")", "(a", "))", "ab)", "a(", "()", ") ", "b)(", "(b a)", ")a"];
 /// The terminal of the random definitions that the other grammar defines.
 const DEFINED: &str = "T3";
 
@@ -31,45 +35,57 @@ static ACCEPTED: AtomicU64 = AtomicU64::new(0);
 static REFUSED: AtomicU64 = AtomicU64::new(0);
 
 fn vocabulary() -> Arc<Vocabulary> {
-    let texts = (0..=255).map(|byte| Some(vec![byte])).collect();
-    Arc::new(Vocabulary::new(texts, vec![], vec![], None).expect("a good vocabulary"))
+    let texts = (0..=255).map(|byte| Some(vec![byte])).chain([None]).collect();
+    Arc::new(Vocabulary::new(texts, vec![], vec![256], None).expect("a good vocabulary"))
 }
 
-/// Grammars in KBNF, most of them recursive and in brackets.
+/// Grammars in KBNF, most of them recursive and in brackets. The alternatives of a rule begin with different letters, or
+/// with anything.
 fn other_grammar() -> impl Strategy<Value = String> {
-    let symbol = select(
+    let head = prop_oneof![
+        12 => select(&["\"a\"", "\"b\"", "\"(\"", "\" \""][..]),
+        1 => select(&["", "\"ab\"", "body", "more", "#\"[ab]+\"", "#\"a*\""][..]),
+    ];
+    let tail = select(
         &[
-            r#""a""#,
-            r#""b""#,
-            r#""ab""#,
-            r#""(""#,
-            r#"")""#,
-            r#"" ""#,
-            r#"#"[ab]+""#,
-            r#"#"a*""#,
-            r#"#" ?""#,
-            r#"#"b+a""#,
-            r#"{"a"}"#,
-            r#"["b"]"#,
-            r#"("a" | "ab")"#,
+            "",
+            "",
+            "",
+            "\"a\"",
+            "\")\"",
+            "body",
+            "body",
+            "more",
+            "more",
             "start",
-            "body",
-            "body",
-            "more",
-            "more",
+            "#\"[ab]+\"",
+            "#\" ?\"",
+            "#\"a*b\"",
+            "{ \"a\" }",
+            "[ \"b\" ]",
+            "{ body }",
+            "{ \" \" more }",
+            "(\"a\" | \"ab\")",
+            "body \")\"",
+            "more \")\"",
         ][..],
     );
-    let alternatives = || vec(vec(symbol.clone(), 0..4), 1..4);
+    let alternatives = || vec((head.clone(), tail.clone(), tail.clone()), 1..4);
     let frame =
-        select(&[("\"(\"", "\")\""), ("\"(\"", "\")\""), ("\"a(\"", "\" )\""), ("", "\"(\""), ("", "")][..]);
-    let start = prop_oneof![Just("body"), Just("body more"), Just("{ more }")];
+        select(&[("\"(\"", "\")\""), ("\"(\"", "\")\""), ("\"a(\"", "\" )\""), ("\"(\"", ""), ("", "")][..]);
+    let start = select(&["body", "body more", "{ more }", "[ body ]"][..]);
     (frame, start, alternatives(), alternatives()).prop_map(|((open, close), start, body, more)| {
-        let written = |alternatives: Vec<Vec<&str>>| {
-            let alternatives: Vec<String> = alternatives
-                .iter()
-                .map(|parts| if parts.is_empty() { "\"\"".to_owned() } else { parts.join(" ") })
-                .collect();
-            alternatives.join(" | ")
+        let written = |alternatives: Vec<(&str, &str, &str)>| {
+            let mut heads = Vec::new();
+            let mut written = Vec::new();
+            for (head, first, second) in alternatives {
+                if !heads.contains(&head) {
+                    heads.push(head);
+                    let parts = format!("{head} {first} {second}");
+                    written.push(if parts.trim().is_empty() { "\"\"".to_owned() } else { parts });
+                }
+            }
+            written.join(" | ")
         };
         format!("start ::= {open} {start} {close}; body ::= {}; more ::= {};", written(body), written(more))
     })
@@ -118,7 +134,7 @@ fn compare(outer: &LexedDefinition, other: &Grammar, text: &str) {
         return;
     }
     let is_recursive = defined.lexical_rules.len() > declared.lexical_rules.len();
-    let Ok(alone) = CompiledGrammar::new(other, vocabulary(), CompileOptions::default()) else { return };
+    let alone = CompiledGrammar::new(other, vocabulary(), CompileOptions::default()).expect("it has texts");
     let words = accepted_texts(&alone);
     let mut finite = defined.clone();
     if is_recursive {
@@ -130,6 +146,9 @@ fn compare(outer: &LexedDefinition, other: &Grammar, text: &str) {
     finite.terminals[place].pattern = TerminalPattern::Regex(escaped.collect::<Vec<String>>().join("|"));
     if words.is_empty() {
         return;
+    }
+    if is_recursive {
+        check(&defined, &TOKENS.map(|token| token.as_bytes().to_vec()), ALPHABET, WITH_LEXICAL_RULES);
     }
     let (Some(defined), Some(finite)) = (compiled(&defined), compiled(&finite)) else {
         REFUSED.fetch_add(1, Ordering::Relaxed);

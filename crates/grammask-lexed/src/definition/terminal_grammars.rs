@@ -1,6 +1,6 @@
 //! Terminals that another grammar defines.
 //!
-//! A regular language becomes the automaton of the terminal. Other rules become [lexical
+//! A regular language becomes the automaton of the terminal, unless that is large. Other rules become [lexical
 //! rules](crate::definition::lexical_rules) whose strings and patterns are terminals of their own, the *pieces*. The
 //! texts are read piece by piece, by the longest match and one piece of look-ahead, so a grammar is refused unless this
 //! reading finds all its texts:
@@ -36,6 +36,19 @@ use grammask_grammar::{Grammar, GrammarBuilder, NotRegular, RuleLanguages, Termi
 /// The start symbol with which the rules of a terminal are checked. The name of no other rule is empty.
 const CHECKED_START: &str = "";
 
+/// The maximum number of states of the automaton of a terminal. The rules of a regular grammar that needs more are read
+/// as those of other grammars are.
+const MAX_STATES: usize = 1 << 13;
+
+/// The pieces of all terminals that are defined by rules, by name.
+#[derive(Default)]
+struct Pieces {
+    /// The terminal of each piece.
+    owners: FxHashMap<String, String>,
+    /// The pairs of pieces of a terminal that passed its checks.
+    compared: FxHashSet<(String, String)>,
+}
+
 /// A terminal that another grammar defines.
 #[derive(Clone, Copy, Debug)]
 pub struct TerminalGrammar<'a> {
@@ -57,7 +70,7 @@ impl LexedDefinition {
         terminals: &[TerminalGrammar<'_>],
         limits: &Limits,
     ) -> Result<(), GrammarError> {
-        let mut owners: FxHashMap<String, &str> = FxHashMap::default();
+        let mut pieces = Pieces::default();
         for &TerminalGrammar { name, grammar } in terminals {
             let index = self.declared_terminal(name)?;
             if let Some(pattern) = regular_pattern(grammar, name, limits)? {
@@ -69,18 +82,18 @@ impl LexedDefinition {
                 continue;
             }
             self.check_options(index)?;
-            let rules =
-                rules_of(name, grammar, self.rule, limits).map_err(|error| of_terminal(name, &error))?;
+            let rules = rules_of(name, grammar, self.rule, &mut pieces, limits)
+                .map_err(|error| of_terminal(name, &error))?;
             self.terminals.remove(index);
-            owners.extend(rules.terminals.iter().map(|piece| (piece.name.clone(), name)));
+            pieces.owners.extend(rules.terminals.iter().map(|piece| (piece.name.clone(), name.to_owned())));
             self.terminals.extend(rules.terminals);
             self.productions.extend(rules.productions);
             self.lexical_rules.extend(rules.lexical_rules);
         }
-        if owners.is_empty() {
+        if pieces.owners.is_empty() {
             return Ok(());
         }
-        self.check_choices(&owners, limits)
+        self.check_choices(&pieces, limits)
     }
 
     /// The index of a declared terminal that no indentation derives.
@@ -112,21 +125,26 @@ impl LexedDefinition {
         Err(Diagnostic::error(Code::UnsupportedGrammar, message).help(help).into())
     }
 
-    /// Reports other terminals that the lexer looks for together with the pieces of a terminal, and whose words are
-    /// prefixes of each other. `owners` has the terminal of each piece.
-    fn check_choices(&self, owners: &FxHashMap<String, &str>, limits: &Limits) -> Result<(), GrammarError> {
+    /// Reports terminals that the lexer looks for together with a piece, and whose words are prefixes of each other,
+    /// unless they are pieces that were compared before. (In a lexical rule the end of a terminal has the look-ahead of
+    /// all its uses, so pieces can come together there that cannot in the terminal alone.)
+    fn check_choices(&self, pieces: &Pieces, limits: &Limits) -> Result<(), GrammarError> {
         let grammar = LexedGrammar::new(self, limits)?;
         let tables = ParsingTables::new(&grammar, limits)?;
-        let owner = |id: TerminalId| owners.get(grammar.terminal_name(id)).copied();
+        let owner = |id: TerminalId| pieces.owners.get(grammar.terminal_name(id));
         let priority = |id: TerminalId| grammar.terminals[id.index()].priority;
         // Under lark's rule a terminal of higher priority is taken wherever it matches.
         let is_taken_first = |one, other| self.rule == LexingRule::Lark && priority(one) > priority(other);
         let mut words = WordRelations::new(&grammar, limits)?;
-        let mut compared: FxHashSet<(TerminalId, TerminalId)> = FxHashSet::default();
+        let ids: FxHashMap<&str, TerminalId> = (0..grammar.terminals.len())
+            .map(|index| (grammar.terminal_name(TerminalId::new(index)), TerminalId::new(index)))
+            .collect();
+        let mut compared: FxHashSet<(TerminalId, TerminalId)> =
+            pieces.compared.iter().map(|(first, second)| (ids[&**first], ids[&**second])).collect();
         for mode in lex_modes(&grammar, &tables).terminals {
             for piece in mode.iter() {
                 let Some(name) = owner(piece) else { continue };
-                let others = mode.iter().filter(|&other| owner(other) != Some(name));
+                let others = mode.iter().filter(|&other| other != piece);
                 for other in others.filter(|&other| !is_taken_first(other, piece)) {
                     if compared.insert((piece, other)) && words.have_common_prefix(piece, other)? {
                         let (piece, other) = (grammar.terminal_name(piece), grammar.terminal_name(other));
@@ -148,7 +166,7 @@ impl LexedDefinition {
     }
 }
 
-/// The pattern of a terminal with the texts of a grammar; `None` if its rules are recursive.
+/// The pattern of a terminal with the texts of a grammar; `None` if its rules are recursive, or its automaton is large.
 fn regular_pattern(
     grammar: &Grammar,
     name: &str,
@@ -158,8 +176,13 @@ fn regular_pattern(
     let start = builder.graft(grammar);
     match RuleLanguages::new(&builder).of_node(&mut builder, start) {
         Ok(term) => {
-            let pattern = terminal_pattern(builder.terms_so_far(), term, name, limits);
-            Ok(Some(pattern.map_err(|diagnostic| *diagnostic)?))
+            let mut small = limits.clone();
+            small.automaton_states = small.automaton_states.min(MAX_STATES);
+            match terminal_pattern(builder.terms_so_far(), term, name, &small) {
+                Ok(pattern) => Ok(Some(pattern)),
+                Err(error) if error.code == Code::LimitExceeded => Ok(None),
+                Err(error) => Err((*error).into()),
+            }
         }
         Err(NotRegular::Recursive) => Ok(None),
         Err(other) => {
@@ -186,10 +209,12 @@ fn rules_of(
     name: &str,
     grammar: &Grammar,
     rule: LexingRule,
+    pieces: &mut Pieces,
     limits: &Limits,
 ) -> Result<LexedDefinition, GrammarError> {
     let mut rules = definition_of_terminal(grammar, name, limits)?;
-    drop_unproductive(&mut rules);
+    drop_unproductive(&mut rules)?;
+    inline_single_symbols(&mut rules);
     for terminal in &mut rules.terminals {
         // A literal would be compared with the patterns of other terminals under lark's rule.
         if let TerminalPattern::Literal(text) = &terminal.pattern {
@@ -206,19 +231,24 @@ fn rules_of(
     });
     let checked = LexedGrammar::new(&checked, limits)?;
     let table = LalrTable::new(&checked, limits)?;
-    let mut pieces =
+    let mut check =
         PieceCheck { grammar: &checked, table: &table, words: WordRelations::new(&checked, limits)? };
-    pieces.check_ends()?;
-    let longer = pieces.check_pieces()?;
+    check.check_ends()?;
+    let compared = check.check_pieces()?;
+    let name_of = |piece| checked.terminal_name(piece).to_owned();
+    pieces.compared.extend(compared.keys().map(|&(first, second)| (name_of(first), name_of(second))));
     if rule == LexingRule::Lark {
-        let order = longest_first(&checked, &longer)?;
+        let order = longest_first(&checked, &compared)?;
         rules.terminals = order.iter().map(|&piece| rules.terminals[piece].clone()).collect();
     }
     Ok(rules)
 }
 
 /// Drops productions that derive no text: they would enlarge the terminals that the parser accepts.
-fn drop_unproductive(rules: &mut LexedDefinition) {
+///
+/// # Errors
+/// If the start symbol derives no text.
+fn drop_unproductive(rules: &mut LexedDefinition) -> Result<(), GrammarError> {
     let terminals: FxHashSet<&str> = rules.terminals.iter().map(|terminal| &*terminal.name).collect();
     let mut productive: FxHashSet<String> = FxHashSet::default();
     let derives = |production: &ProductionSource, productive: &FxHashSet<String>| {
@@ -235,11 +265,44 @@ fn drop_unproductive(rules: &mut LexedDefinition) {
             break;
         }
     }
+    if !productive.contains(&rules.start) {
+        return Err(Diagnostic::error(Code::EmptyLanguage, "it has no text").into());
+    }
     rules.productions.retain(|production| derives(production, &productive));
-    // The start symbol remains, so that the error is that the language is empty.
     rules.lexical_rules.retain(|rule| productive.contains(rule));
     let used: FxHashSet<&String> = rules.productions.iter().flat_map(|production| &production.rhs).collect();
     rules.terminals.retain(|terminal| used.contains(&terminal.name));
+    Ok(())
+}
+
+/// Replaces rules that stand for one symbol by this symbol.
+///
+/// In LALR(1) tables the state after the brace of a rule `open: "{"` has the look-ahead of all uses of the rule, so the
+/// lexer would look for the names of all objects there.
+fn inline_single_symbols(rules: &mut LexedDefinition) {
+    let mut alternatives: FxHashMap<&str, usize> = FxHashMap::default();
+    for production in &rules.productions {
+        *alternatives.entry(&production.lhs).or_default() += 1;
+    }
+    let symbol_of: FxHashMap<String, String> = rules
+        .productions
+        .iter()
+        .filter(|production| alternatives[&*production.lhs] == 1 && production.lhs != rules.start)
+        .filter_map(|production| match &production.rhs[..] {
+            [symbol] => Some((production.lhs.clone(), symbol.clone())),
+            _ => None,
+        })
+        .collect();
+    rules.productions.retain(|production| !symbol_of.contains_key(&production.lhs));
+    for symbol in rules.productions.iter_mut().flat_map(|production| &mut production.rhs) {
+        // A cycle of such rules derives no text, so the chain ends.
+        while let Some(next) = symbol_of.get(symbol) {
+            symbol.clone_from(next);
+        }
+    }
+    let mut distinct = FxHashSet::default();
+    rules.productions.retain(|production| distinct.insert(production.clone()));
+    rules.lexical_rules.retain(|rule| !symbol_of.contains_key(rule));
 }
 
 /// The automaton of one word.
@@ -330,6 +393,9 @@ impl WordRelations {
     }
 }
 
+/// Pairs of pieces that can come at the same place, with whether a word of the second one continues a word of the first.
+type ComparedPieces = FxHashMap<(TerminalId, TerminalId), bool>;
+
 /// The checks of the rules of a terminal.
 struct PieceCheck<'a> {
     grammar: &'a LexedGrammar,
@@ -365,9 +431,9 @@ impl PieceCheck<'_> {
         Ok(())
     }
 
-    /// Checks the pieces that can come at the same place. Returns the pairs of which the second one has a word that
-    /// continues a word of the first one.
-    fn check_pieces(&mut self) -> Result<FxHashSet<(TerminalId, TerminalId)>, GrammarError> {
+    /// Checks the pieces that can come at the same place. Returns for each pair whether a word of the second one continues
+    /// a word of the first one.
+    fn check_pieces(&mut self) -> Result<ComparedPieces, GrammarError> {
         let end = self.table.end();
         let mut following: Vec<TerminalSet> = vec![TerminalSet::new(end.index() + 1); end.index()];
         for state in self.states() {
@@ -377,22 +443,19 @@ impl PieceCheck<'_> {
                 }
             }
         }
-        let mut longer = FxHashSet::default();
-        let mut compared: FxHashSet<(TerminalId, TerminalId)> = FxHashSet::default();
+        let mut compared = ComparedPieces::default();
         for state in self.states() {
             let accepted = self.table.accepts(state);
             for first in accepted.iter().filter(|&piece| piece != end) {
                 for second in accepted.iter().filter(|&piece| piece != end) {
-                    if compared.insert((first, second))
-                        && self.check_pair(first, second, &following[first.index()])?
-                        && first != second
-                    {
-                        longer.insert((first, second));
+                    if !compared.contains_key(&(first, second)) {
+                        let is_longer = self.check_pair(first, second, &following[first.index()])?;
+                        compared.insert((first, second), is_longer);
                     }
                 }
             }
         }
-        Ok(longer)
+        Ok(compared)
     }
 
     /// Checks a pair of pieces that can come at the same place. Returns whether a word of the second one continues a word
@@ -428,7 +491,10 @@ impl PieceCheck<'_> {
                     "after a word of `{first}`, a byte can both begin `{next}` and belong to a longer word of `{second}`"
                 );
                 return Err(Diagnostic::error(Code::UnsupportedGrammar, message)
-                    .help("rewrite the rules so that the next byte decides where a string or pattern ends")
+                    .help(
+                        "rewrite the rules so that the next byte decides where a string or pattern ends; in a repetition, \
+                         repeat single characters",
+                    )
                     .into());
             }
         }
@@ -446,14 +512,13 @@ fn prefix_error(after: &str, next: &str) -> GrammarError {
 }
 
 /// An order of the terminals in which those with longer words come first.
-fn longest_first(
-    grammar: &LexedGrammar,
-    longer: &FxHashSet<(TerminalId, TerminalId)>,
-) -> Result<Vec<usize>, GrammarError> {
+fn longest_first(grammar: &LexedGrammar, compared: &ComparedPieces) -> Result<Vec<usize>, GrammarError> {
     let mut waiting: Vec<TerminalId> = (0..grammar.terminals.len()).map(TerminalId::new).collect();
     let mut order = Vec::with_capacity(waiting.len());
     while !waiting.is_empty() {
-        let is_blocked = |&piece: &TerminalId| waiting.iter().any(|&other| longer.contains(&(piece, other)));
+        let is_blocked = |&piece: &TerminalId| {
+            waiting.iter().any(|&other| other != piece && compared.get(&(piece, other)) == Some(&true))
+        };
         let (blocked, free): (Vec<TerminalId>, Vec<TerminalId>) =
             waiting.iter().partition(|piece| is_blocked(piece));
         if free.is_empty() {
