@@ -12,7 +12,7 @@ use crate::lexing_equals_oracle::{WITH_LEXICAL_RULES, check};
 use grammask::frontends::kbnf;
 use grammask::grammar::{Code, Grammar};
 use grammask::lexing::{
-    LexedDefinition, LexedGrammar, LexerKind, ParserKind, TerminalGrammar, TerminalPattern,
+    LexedDefinition, LexedGrammar, LexerKind, ParserKind, ProductionSource, TerminalGrammar, TerminalPattern,
 };
 use grammask::vocabulary::Vocabulary;
 use grammask::{CompileOptions, CompiledGrammar, Limits};
@@ -28,6 +28,8 @@ const TOKENS: [&str; 14] =
     ["a", "b", " ", "(", ")", "(a", "))", "ab)", "a(", "()", ") ", "b)(", "(b a)", ")a"];
 /// The terminal of the random definitions that the other grammar defines.
 const DEFINED: &str = "T3";
+/// The rule of the finite terminal.
+const OWN_RULE: &str = "rule of T3";
 
 static COMPARED: AtomicU64 = AtomicU64::new(0);
 static RECURSIVE: AtomicU64 = AtomicU64::new(0);
@@ -138,7 +140,18 @@ fn compare(outer: &LexedDefinition, other: &Grammar, text: &str) {
     let words = accepted_texts(&alone);
     let mut finite = defined.clone();
     if is_recursive {
+        // As in a rule of its own, after which a contextual lexer looks for what can follow the rule anywhere.
         finite = declared;
+        for part in finite.productions.iter_mut().flat_map(|rule| &mut rule.rhs) {
+            if part == DEFINED {
+                *part = OWN_RULE.to_owned();
+            }
+        }
+        finite.productions.push(ProductionSource {
+            lhs: OWN_RULE.to_owned(),
+            rhs: vec![DEFINED.to_owned()],
+            priority: 0,
+        });
     }
     let place = finite.terminals.iter().position(|terminal| terminal.name == DEFINED).expect("it exists");
     let escaped =

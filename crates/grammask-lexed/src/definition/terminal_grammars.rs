@@ -13,6 +13,9 @@
 //!    the choice between terminals depends on the texts of the terminal only, not on how its rules are written. (Under
 //!    lark's rule the other terminal may also have a higher priority.)
 //!
+//! After the last piece the lexer looks for all terminals that can follow the terminal in any rule, as after a rule whose
+//! only symbol is the terminal.
+//!
 //! By 3, two ways to cut a text into pieces that the parser can take are the same: at the first difference one piece
 //! would be a prefix of the other one, and the next byte would both continue and follow it.
 
@@ -214,7 +217,7 @@ fn rules_of(
 ) -> Result<LexedDefinition, GrammarError> {
     let mut rules = definition_of_terminal(grammar, name, limits)?;
     drop_unproductive(&mut rules)?;
-    inline_single_symbols(&mut rules);
+    inline_short_rules(&mut rules);
     for terminal in &mut rules.terminals {
         // A literal would be compared with the patterns of other terminals under lark's rule.
         if let TerminalPattern::Literal(text) = &terminal.pattern {
@@ -275,34 +278,44 @@ fn drop_unproductive(rules: &mut LexedDefinition) -> Result<(), GrammarError> {
     Ok(())
 }
 
-/// Replaces rules that stand for one symbol by this symbol.
+/// Replaces rules that stand for one symbol, or for nothing, by that.
 ///
 /// In LALR(1) tables the state after the brace of a rule `open: "{"` has the look-ahead of all uses of the rule, so the
-/// lexer would look for the names of all objects there.
-fn inline_single_symbols(rules: &mut LexedDefinition) {
-    let mut alternatives: FxHashMap<&str, usize> = FxHashMap::default();
-    for production in &rules.productions {
-        *alternatives.entry(&production.lhs).or_default() += 1;
-    }
-    let symbol_of: FxHashMap<String, String> = rules
-        .productions
-        .iter()
-        .filter(|production| alternatives[&*production.lhs] == 1 && production.lhs != rules.start)
-        .filter_map(|production| match &production.rhs[..] {
-            [symbol] => Some((production.lhs.clone(), symbol.clone())),
-            _ => None,
-        })
-        .collect();
-    rules.productions.retain(|production| !symbol_of.contains_key(&production.lhs));
-    for symbol in rules.productions.iter_mut().flat_map(|production| &mut production.rhs) {
-        // A cycle of such rules derives no text, so the chain ends.
-        while let Some(next) = symbol_of.get(symbol) {
-            symbol.clone_from(next);
+/// lexer would look for the names of all objects there. Before a rule that stands for nothing the end of a text would be
+/// read as its inside.
+fn inline_short_rules(rules: &mut LexedDefinition) {
+    loop {
+        let mut alternatives: FxHashMap<&str, usize> = FxHashMap::default();
+        for production in &rules.productions {
+            *alternatives.entry(&production.lhs).or_default() += 1;
         }
+        let is_short = |production: &&ProductionSource| {
+            production.rhs.len() <= 1 && alternatives[&*production.lhs] == 1 && production.lhs != rules.start
+        };
+        let short: FxHashMap<String, Option<String>> = rules
+            .productions
+            .iter()
+            .filter(is_short)
+            .map(|production| (production.lhs.clone(), production.rhs.first().cloned()))
+            .collect();
+        if short.is_empty() {
+            return;
+        }
+        rules.productions.retain(|production| !short.contains_key(&production.lhs));
+        rules.lexical_rules.retain(|rule| !short.contains_key(rule));
+        for production in &mut rules.productions {
+            let inlined = production.rhs.drain(..).filter_map(|mut symbol| {
+                // A cycle of short rules would have no text, so the chain ends.
+                while let Some(next) = short.get(&symbol) {
+                    symbol.clone_from(next.as_ref()?);
+                }
+                Some(symbol)
+            });
+            production.rhs = inlined.collect();
+        }
+        let mut distinct = FxHashSet::default();
+        rules.productions.retain(|production| distinct.insert(production.clone()));
     }
-    let mut distinct = FxHashSet::default();
-    rules.productions.retain(|production| distinct.insert(production.clone()));
-    rules.lexical_rules.retain(|rule| !symbol_of.contains_key(rule));
 }
 
 /// The automaton of one word.
@@ -421,11 +434,18 @@ impl PieceCheck<'_> {
                     .help("a lexeme has at least one byte; make the terminal optional in the rules instead")
                     .into());
             }
+            let symbols = self.table.automaton.symbols_to(state);
+            let names: Vec<&str> = symbols.iter().map(|&symbol| self.grammar.symbol_name(symbol)).collect();
+            let after = names.join(" ");
             if let Some(next) = accepted.iter().find(|&next| next != end) {
-                let symbols = self.table.automaton.symbols_to(state);
-                let after: Vec<&str> =
-                    symbols.iter().map(|&symbol| self.grammar.symbol_name(symbol)).collect();
-                return Err(prefix_error(&after.join(" "), self.grammar.terminal_name(next)));
+                return Err(prefix_error(&after, self.grammar.terminal_name(next)));
+            }
+            if self.table.is_lexical(state) {
+                // What follows the terminal would be read as its inside.
+                let message = format!("after `{after}` a text ends before a rule that has no text there");
+                return Err(Diagnostic::error(Code::UnsupportedGrammar, message)
+                    .help("remove the rule there")
+                    .into());
             }
         }
         Ok(())
