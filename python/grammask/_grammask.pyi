@@ -685,7 +685,7 @@ class LexedGrammar:
 
     @property
     def relaxations(self) -> list[Diagnostic]:
-        """An empty list, for the interface of :class:`Grammar`."""
+        """The constraints of schemas of terminals that are not enforced, as warnings."""
 
     def railroad(self) -> list[tuple[str, str]]:
         """Draw the rules as railroad diagrams: pairs of a rule and an SVG element."""

@@ -420,7 +420,7 @@ def test_java_where_it_is_special(body: str, *, is_java: bool) -> None:
         ("010 + 08.5e1 + 09 + 017.toString()", True),
         ("010.5", False),
         ("08n", False),
-        ("a\v=\u00a0b", True),
+        ("a\v=\v\n\vb", True),
         ("export default { a: 1 }", True),
         ("export default { a = 1 } = b\n", True),
         ("export default [a]\n/b/g", True),

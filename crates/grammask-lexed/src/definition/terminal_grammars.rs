@@ -19,6 +19,8 @@
 //! By 3, two ways to cut a text into pieces that the parser can take are the same: at the first difference one piece
 //! would be a prefix of the other one, and the next byte would both continue and follow it.
 
+use std::collections::hash_map::Entry;
+
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::definition::from_rules::{definition_of_terminal, terminal_pattern};
@@ -468,9 +470,8 @@ impl PieceCheck<'_> {
             let accepted = self.table.accepts(state);
             for first in accepted.iter().filter(|&piece| piece != end) {
                 for second in accepted.iter().filter(|&piece| piece != end) {
-                    if !compared.contains_key(&(first, second)) {
-                        let is_longer = self.check_pair(first, second, &following[first.index()])?;
-                        compared.insert((first, second), is_longer);
+                    if let Entry::Vacant(pair) = compared.entry((first, second)) {
+                        pair.insert(self.check_pair(first, second, &following[first.index()])?);
                     }
                 }
             }
