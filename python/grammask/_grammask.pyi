@@ -611,6 +611,7 @@ class LexedGrammar:
             of their productions. Other nonterminals may occur in them between two terminals.
         ignored_rules: Further such nonterminals, whose texts are allowed between all lexemes; for the basic lexer.
         beginning: Bytes of which each text is the continuation.
+        grammars: The grammars of declared terminals, by name.
         known_empty: Whether the empty text is one, for a grammar that is known to compile and has other texts. As a
             part of others, its tables are made when a text first reaches it.
         source: The source text, for display.
@@ -634,21 +635,32 @@ class LexedGrammar:
         lexical_rules: Sequence[str] = ...,
         ignored_rules: Sequence[str] = ...,
         beginning: bytes = ...,
+        grammars: Sequence[tuple[str, Grammar]] = ...,
         known_empty: bool | None = None,
         source: str = "",
         limits: Limits | None = None,
     ) -> Self: ...
     @staticmethod
     def from_kbnf(
-        text: bytes, start: str, lexer: str, parser: str, limits: Limits | None = None
+        text: bytes,
+        start: str,
+        lexer: str,
+        parser: str,
+        limits: Limits | None = None,
+        grammars: Sequence[tuple[str, Grammar]] = ...,
     ) -> LexedGrammar:
-        """Read a grammar in KBNF with directives."""
+        """Read a grammar in KBNF with directives; ``grammars`` has those of declared terminals by name."""
 
     @staticmethod
     def from_gbnf(
-        text: str, start: str, lexer: str, parser: str, limits: Limits | None = None
+        text: str,
+        start: str,
+        lexer: str,
+        parser: str,
+        limits: Limits | None = None,
+        grammars: Sequence[tuple[str, Grammar]] = ...,
     ) -> LexedGrammar:
-        """Read a grammar in llama.cpp's GBNF with directives."""
+        """Read a grammar in llama.cpp's GBNF with directives; ``grammars`` has those of declared terminals by name."""
 
     def encoded(
         self, encoding: str, spellings: str, quote: str, prefix: str, limits: Limits | None = None
@@ -674,7 +686,7 @@ class LexedGrammar:
 
     @property
     def relaxations(self) -> list[Diagnostic]:
-        """An empty list, for the interface of :class:`Grammar`."""
+        """The constraints of schemas of terminals that are not enforced, as warnings."""
 
     def railroad(self) -> list[tuple[str, str]]:
         """Draw the rules as railroad diagrams: pairs of a rule and an SVG element."""

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from grammask.lark_grammars import PostLexer
     from grammask.lark_grammars.loading import Lexer, Parser
     from grammask.markdown import OtherBlocks
+    from grammask.readers.terminal_grammars import TerminalGrammars
     from grammask.schemas.json_text import Schema
     from grammask.schemas.options import (
         ContentGrammars,
@@ -66,6 +67,7 @@ class GrammarReaders:
         start: str = "start",
         lexer: Lexer | None = None,
         parser: Parser | None = None,
+        terminals: Mapping[str, Self] | None = None,
         limits: Limits | None = None,
     ) -> Self:
         """Reads a grammar in KBNF: an EBNF with embedded regular expressions. See ``docs/kbnf.md``.
@@ -76,6 +78,7 @@ class GrammarReaders:
             lexer: A lexer as of :meth:`from_lark`, for the terminals that the directives of the text declare; see
                 ``docs/lexed_grammars.md``. None without a ``parser``: rules derive texts byte by byte.
             parser: The parser of the lexer's terminals, as of :meth:`from_lark`.
+            terminals: The grammars of terminals that the text declares by ``%declare``, as of :meth:`from_lark`.
             limits: Budgets for reading.
 
         Raises:
@@ -83,11 +86,13 @@ class GrammarReaders:
             GrammarSemanticError: A symbol is undefined, or has no sensible definition.
             UnsupportedGrammar: An expression is not regular; with a lexer, rules cannot use a terminal.
             LimitExceeded: The text exceeds a limit.
-            ValueError: There is no such parser or lexer.
+            ValueError: There is no such parser or lexer, or there are terminals without a lexer.
         """
         from grammask.readers.kbnf import kbnf_source
 
-        return cls.of_source(kbnf_source(text, start, lexer, parser, limits))
+        return cls.of_source(
+            kbnf_source(text, start, lexer, parser, cls._terminal_grammars(terminals), limits)
+        )
 
     @classmethod
     def from_lark(
@@ -100,6 +105,7 @@ class GrammarReaders:
         postlex: PostLexer | None = None,
         lexical_rules: Iterable[str] = (),
         ignored_rules: Iterable[str] = (),
+        terminals: Mapping[str, Self] | None = None,
         limits: Limits | None = None,
     ) -> Self:
         """Reads a grammar of the lark library, which must be installed. See ``docs/lexed_grammars.md``.
@@ -119,6 +125,8 @@ class GrammarReaders:
                 their symbols. They may nest, and may contain other rules between two terminals. Needs ``"lalr"``.
             ignored_rules: Names of further such rules, whose texts are allowed between all lexemes, as nested comments
                 are. Needs ``lexer="basic"``; each alternative begins with a terminal that no other rule uses there.
+            terminals: The grammars of terminals that the text declares by ``%declare``: without a lexer, and regular or
+                with texts of which none is a proper prefix of another one.
             limits: Budgets for reading.
 
         Raises:
@@ -133,7 +141,19 @@ class GrammarReaders:
         from grammask.readers.lark import LexicalRules, lark_source
 
         rules = LexicalRules(tuple(lexical_rules), tuple(ignored_rules))
-        return cls.of_source(lark_source(grammar, start, parser, lexer, postlex, rules, limits))
+        return cls.of_source(
+            lark_source(
+                grammar, start, parser, lexer, postlex, rules, cls._terminal_grammars(terminals), limits
+            )
+        )
+
+    @staticmethod
+    def _terminal_grammars(grammars: Mapping[str, GrammarReaders] | None) -> TerminalGrammars:
+        if not grammars:
+            return ()
+        from grammask.readers.terminal_grammars import terminal_grammars
+
+        return terminal_grammars((name, one._source, one._core) for name, one in grammars.items())  # noqa: SLF001
 
     @classmethod
     def bundled(cls, name: str, *, start: str = "file", limits: Limits | None = None) -> Self:
@@ -241,6 +261,7 @@ class GrammarReaders:
         start: str = "root",
         lexer: Lexer | None = None,
         parser: Parser | None = None,
+        terminals: Mapping[str, Self] | None = None,
         limits: Limits | None = None,
     ) -> Self:
         r"""Reads a grammar of llama.cpp. See ``docs/gbnf.md``.
@@ -256,6 +277,7 @@ class GrammarReaders:
             start: The start symbol.
             lexer: A lexer, as of :meth:`from_kbnf`.
             parser: The parser of the lexer's terminals, as of :meth:`from_lark`.
+            terminals: The grammars of terminals that the text declares by ``%declare``, as of :meth:`from_lark`.
             limits: Budgets for reading.
 
         Raises:
@@ -264,11 +286,13 @@ class GrammarReaders:
             UnsupportedGrammar: With a lexer, a terminal is not regular, or rules cannot use it.
             LimitExceeded: The text exceeds a limit.
             UnicodeDecodeError: The bytes are not UTF-8.
-            ValueError: There is no such parser or lexer.
+            ValueError: There is no such parser or lexer, or there are terminals without a lexer.
         """
         from grammask.readers.gbnf import gbnf_source
 
-        return cls.of_source(gbnf_source(text, start, lexer, parser, limits))
+        return cls.of_source(
+            gbnf_source(text, start, lexer, parser, cls._terminal_grammars(terminals), limits)
+        )
 
     @classmethod
     def from_xgrammar_ebnf(

@@ -2,6 +2,7 @@
 //!
 //! ```text
 //! %terminal NAME NUMBER    the symbols are terminals of the lexer
+//! %declare JSON            terminals that another grammar defines, which is passed beside the text
 //! %ignore SPACE            terminals whose lexemes may occur anywhere and are skipped
 //! %lexical comment         rules that the lexer reads as it reads terminals; with `%ignore comment`, ignored ones
 //! %refuse WRONG_NUMBER     terminals whose lexemes make a text invalid
@@ -30,6 +31,8 @@ pub struct Directive {
 pub enum DirectiveKind {
     /// A terminal.
     Terminal,
+    /// A terminal without a definition in the text.
+    Declare,
     /// A terminal, or a lexical rule, whose lexemes are skipped.
     Ignore,
     /// A rule that the lexer reads as it reads terminals.
@@ -52,7 +55,14 @@ pub enum DirectiveMode {
 /// The help of the error about a directive in a grammar without a lexer.
 pub const HELP_READ_WITH_LEXER: &str = "a grammar with directives is read with a lexer, `lexer=\"contextual\"`; without one, white space between symbols must be written as terminals";
 
-const KEYWORDS: [&str; 5] = ["%terminal", "%ignore", "%lexical", "%refuse", "%priority"];
+const KEYWORDS: [&str; 6] = ["%terminal", "%declare", "%ignore", "%lexical", "%refuse", "%priority"];
+
+/// Whether a directive declares `name` as a terminal that another grammar defines.
+#[must_use]
+pub fn declares(directives: &[Directive], name: &str) -> bool {
+    let mut declared = directives.iter().filter(|directive| directive.kind == DirectiveKind::Declare);
+    declared.any(|directive| &*directive.name == name)
+}
 
 /// Parses a directive: a keyword with `%`, and the words after it with their spans. Returns one directive per symbol.
 ///
@@ -69,6 +79,7 @@ pub fn parse(
     };
     let kind = match keyword {
         "%terminal" => DirectiveKind::Terminal,
+        "%declare" => DirectiveKind::Declare,
         "%ignore" => DirectiveKind::Ignore,
         "%lexical" => DirectiveKind::Lexical,
         "%refuse" => DirectiveKind::Refuse,

@@ -228,7 +228,9 @@ fn visit(
             agenda.push(LanguageTask::Visit(node));
         }
         Node::Selection { .. } => return Err(NotRegular::Selections),
-        Node::Scope(_) | Node::Value { .. } => return Err(NotRegular::Values),
+        // What makes the scope irregular is in it.
+        Node::Scope(inner) => agenda.push(LanguageTask::Visit(inner)),
+        Node::Value { .. } => return Err(NotRegular::Values),
         Node::Binding(_) => return Err(NotRegular::Bindings),
     }
     Ok(())

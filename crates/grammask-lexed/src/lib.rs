@@ -94,6 +94,7 @@ pub use definition::grammar::{
     ProductionId, ProductionSource, TerminalPattern, TerminalRole, TerminalSource,
 };
 pub use definition::terminal_automaton::AutomatonState;
+pub use definition::terminal_grammars::TerminalGrammar;
 pub use parser::lalr::{Conflict, LalrTable, ParserAction};
 pub use parser::lr_automaton::LrState;
 pub use prepared::PreparedGrammar;

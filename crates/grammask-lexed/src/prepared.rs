@@ -97,7 +97,7 @@ impl PreparedGrammar {
 }
 
 /// The lexer mode of each parser state.
-fn lex_modes(grammar: &LexedGrammar, tables: &ParsingTables) -> LexModes {
+pub(crate) fn lex_modes(grammar: &LexedGrammar, tables: &ParsingTables) -> LexModes {
     let width = grammar.terminals.len() + 1;
     let inside_lexemes = tables.lalr().map(|table| table.terminals_inside_lexemes());
     let is_inside = |id| inside_lexemes.as_ref().is_some_and(|inside| inside.contains(id));

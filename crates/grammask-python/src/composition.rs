@@ -508,7 +508,7 @@ impl PyComposition {
 }
 
 /// A diagnostic without its span, which refers to the source text of a part.
-fn without_span(diagnostic: &Diagnostic) -> Diagnostic {
+pub(crate) fn without_span(diagnostic: &Diagnostic) -> Diagnostic {
     Diagnostic { span: None, ..diagnostic.clone() }
 }
 

@@ -11,7 +11,7 @@ use grammask::grammar::{Diagnostic, EmbeddedTexts, Grammar, GrammarError};
 use grammask::lexing::{
     ConflictPolicy, EntryCounts, IndentationSource, InlinePatterns, LalrTable, LexedDefinition, LexedGrammar,
     LexedOptions, LexerKind, LexingRule, PairCounts, ParserKind, PatternSource, PreparedGrammar,
-    ProductionSource, STREAMLINING_STEPS, TerminalPattern, TerminalRole, TerminalSource,
+    ProductionSource, STREAMLINING_STEPS, TerminalGrammar, TerminalPattern, TerminalRole, TerminalSource,
     definition_from_rules,
 };
 use grammask::{CompileOptions, CompiledGrammar, EmbeddedGrammar, Limits, diagrams};
@@ -21,10 +21,12 @@ use pyo3::prelude::*;
 use crate::allocator::PurgeOnDrop;
 use crate::ambiguity::{SearchTuple, search_texts};
 use crate::compiled::PyCompiledGrammar;
+use crate::composition::without_span;
 use crate::diagrams::railroad_diagrams;
 use crate::encoding::character_encoding;
 use crate::errors::{diagnostics, grammar_error};
 use crate::forks::OutsideForks;
+use crate::grammar::PyGrammar;
 use crate::limits::{PyLimits, or_default};
 use crate::options::named;
 use crate::vocabulary::PyVocabulary;
@@ -52,6 +54,7 @@ use crate::vocabulary::PyVocabulary;
 ///         of their productions. Other nonterminals may occur in them between two terminals.
 ///     ignored_rules: Further such nonterminals, whose texts are allowed between all lexemes; for the basic lexer.
 ///     beginning: Bytes of which each text is the continuation.
+///     grammars: The grammars of declared terminals, by name.
 ///     known_empty: Whether the empty text is one, for a grammar that is known to compile and has other texts. As a
 ///         part of others, its tables are made when a text first reaches it.
 ///     source: The source text, for display.
@@ -66,6 +69,8 @@ pub(crate) struct PyLexedGrammar {
     /// The rules as the author wrote them, of a grammar in KBNF or GBNF.
     rules: Option<Arc<Grammar>>,
     warnings: Vec<Diagnostic>,
+    /// The constraints of schemas of terminals that are not enforced.
+    relaxations: Vec<Diagnostic>,
     /// Whether the empty text is one, if the grammar is known to compile.
     known_empty: Option<bool>,
     /// The grammar as a part of others, once it was one.
@@ -79,6 +84,34 @@ struct GrammarWithDirectives {
     warnings: Vec<Diagnostic>,
 }
 
+/// The grammars of declared terminals by name, with their findings.
+#[derive(Default)]
+struct NamedGrammars {
+    grammars: Vec<(String, Arc<Grammar>)>,
+    warnings: Vec<Diagnostic>,
+    relaxations: Vec<Diagnostic>,
+}
+
+impl NamedGrammars {
+    fn of(grammars: Vec<(String, PyRef<'_, PyGrammar>)>) -> Self {
+        let mut named = Self::default();
+        for (name, grammar) in grammars {
+            let (warnings, relaxations) = grammar.findings();
+            named.warnings.extend(warnings.iter().map(without_span));
+            named.relaxations.extend(relaxations.iter().map(without_span));
+            named.grammars.push((name, grammar.shared().clone()));
+        }
+        named
+    }
+
+    /// Defines the terminals of a definition.
+    fn define(&self, definition: &mut LexedDefinition, limits: &Limits) -> Result<(), GrammarError> {
+        let terminals: Vec<TerminalGrammar<'_>> =
+            self.grammars.iter().map(|(name, grammar)| TerminalGrammar { name, grammar }).collect();
+        definition.define_terminals(&terminals, limits)
+    }
+}
+
 impl PyLexedGrammar {
     /// The lexed grammar of rules with directives.
     fn from_rules(
@@ -86,16 +119,30 @@ impl PyLexedGrammar {
         inline_patterns: InlinePatterns,
         lexer: LexerKind,
         parser: ParserKind,
+        others: NamedGrammars,
         limits: &Limits,
     ) -> Result<Self, GrammarError> {
         let GrammarWithDirectives { rules, directives, mut warnings } = parsed;
         let options = LexedOptions { directives: &directives, inline_patterns, lexer, parser };
-        let (definition, more_warnings) = definition_from_rules(&rules, &options, limits)?;
+        let (mut definition, more_warnings) = definition_from_rules(&rules, &options, limits)?;
+        others.define(&mut definition, limits)?;
         warnings.extend(more_warnings);
+        let has_others = !others.grammars.is_empty();
+        warnings.extend(others.warnings);
         let grammar = LexedGrammar::new(&definition, limits)?;
         let source = rules.source().to_string();
-        let rules = Some(Arc::new(rules));
-        Ok(Self { grammar, source, rules, warnings, known_empty: None, embedded: OnceLock::new() })
+        // The rules of the author do not have those of the terminals.
+        let rules = (!has_others).then(|| Arc::new(rules));
+        let relaxations = others.relaxations;
+        Ok(Self {
+            grammar,
+            source,
+            rules,
+            warnings,
+            relaxations,
+            known_empty: None,
+            embedded: OnceLock::new(),
+        })
     }
 
     /// The grammar as a part of others. Its tables are made by the first call, under the limits of that, unless the
@@ -142,7 +189,7 @@ type IndentationTuple = (String, String, String, u32, Vec<String>, Vec<String>, 
 #[pymethods]
 impl PyLexedGrammar {
     #[new]
-    #[pyo3(signature = (terminals, productions, start, *, lexer="basic", rule="maximal_munch", parser="lalr", prefer_shift=false, indentation=None, lexical_rules=Vec::new(), ignored_rules=Vec::new(), beginning=Vec::new(), known_empty=None, source="", limits=None))]
+    #[pyo3(signature = (terminals, productions, start, *, lexer="basic", rule="maximal_munch", parser="lalr", prefer_shift=false, indentation=None, lexical_rules=Vec::new(), ignored_rules=Vec::new(), beginning=Vec::new(), grammars=Vec::new(), known_empty=None, source="", limits=None))]
     #[expect(clippy::too_many_arguments, reason = "each is an option of its own in Python")]
     fn new(
         py: Python<'_>,
@@ -157,6 +204,7 @@ impl PyLexedGrammar {
         lexical_rules: Vec<String>,
         ignored_rules: Vec<String>,
         beginning: Vec<u8>,
+        grammars: Vec<(String, PyRef<'_, PyGrammar>)>,
         known_empty: Option<bool>,
         source: &str,
         limits: Option<&PyLimits>,
@@ -171,7 +219,7 @@ impl PyLexedGrammar {
             let role: TerminalRole = named(&role)?;
             Ok(TerminalSource { name, pattern, priority, role })
         });
-        let definition = LexedDefinition {
+        let mut definition = LexedDefinition {
             terminals: terminals.collect::<PyResult<_>>()?,
             productions: productions
                 .into_iter()
@@ -206,22 +254,27 @@ impl PyLexedGrammar {
             encodings: Vec::new(),
         };
         let limits = or_default(limits);
+        let others = NamedGrammars::of(grammars);
         let grammar = py
-            .outside_forks(|| LexedGrammar::new(&definition, &limits))
+            .outside_forks(|| {
+                others.define(&mut definition, &limits)?;
+                LexedGrammar::new(&definition, &limits)
+            })
             .map_err(|error| grammar_error(py, &error))?;
         Ok(Self {
             grammar,
             source: source.to_owned(),
             rules: None,
-            warnings: Vec::new(),
+            warnings: others.warnings,
+            relaxations: others.relaxations,
             known_empty,
             embedded: OnceLock::new(),
         })
     }
 
-    /// Read a grammar in KBNF with directives.
+    /// Read a grammar in KBNF with directives; ``grammars`` has those of declared terminals by name.
     #[staticmethod]
-    #[pyo3(signature = (text, start, lexer, parser, limits=None))]
+    #[pyo3(signature = (text, start, lexer, parser, limits=None, grammars=Vec::new()))]
     fn from_kbnf(
         py: Python<'_>,
         text: &[u8],
@@ -229,20 +282,22 @@ impl PyLexedGrammar {
         lexer: &str,
         parser: &str,
         limits: Option<&PyLimits>,
+        grammars: Vec<(String, PyRef<'_, PyGrammar>)>,
     ) -> PyResult<Self> {
         let limits = or_default(limits);
+        let others = NamedGrammars::of(grammars);
         let (lexer, parser) = (named(lexer)?, named(parser)?);
         py.outside_forks(|| {
             let (rules, directives, warnings) = kbnf::grammar_with_directives(text, start, &limits)?;
             let parsed = GrammarWithDirectives { rules, directives, warnings };
-            Self::from_rules(parsed, InlinePatterns::Accept, lexer, parser, &limits)
+            Self::from_rules(parsed, InlinePatterns::Accept, lexer, parser, others, &limits)
         })
         .map_err(|error| grammar_error(py, &error))
     }
 
-    /// Read a grammar in llama.cpp's GBNF with directives.
+    /// Read a grammar in llama.cpp's GBNF with directives; ``grammars`` has those of declared terminals by name.
     #[staticmethod]
-    #[pyo3(signature = (text, start, lexer, parser, limits=None))]
+    #[pyo3(signature = (text, start, lexer, parser, limits=None, grammars=Vec::new()))]
     fn from_gbnf(
         py: Python<'_>,
         text: &str,
@@ -250,13 +305,15 @@ impl PyLexedGrammar {
         lexer: &str,
         parser: &str,
         limits: Option<&PyLimits>,
+        grammars: Vec<(String, PyRef<'_, PyGrammar>)>,
     ) -> PyResult<Self> {
         let limits = or_default(limits);
+        let others = NamedGrammars::of(grammars);
         let (lexer, parser) = (named(lexer)?, named(parser)?);
         py.outside_forks(|| {
             let (rules, directives, warnings) = gbnf::grammar_with_directives(text, start, &limits)?;
             let parsed = GrammarWithDirectives { rules, directives, warnings };
-            Self::from_rules(parsed, InlinePatterns::Refuse, lexer, parser, &limits)
+            Self::from_rules(parsed, InlinePatterns::Refuse, lexer, parser, others, &limits)
         })
         .map_err(|error| grammar_error(py, &error))
     }
@@ -290,8 +347,9 @@ impl PyLexedGrammar {
             .outside_forks(|| self.grammar.encoded(&encoding, &limits))
             .map_err(|error| grammar_error(py, &error))?;
         let (source, rules, warnings) = (self.source.clone(), self.rules.clone(), self.warnings.clone());
+        let relaxations = self.relaxations.clone();
         let known_empty = self.known_empty.filter(|_| encoding.spells_all_characters());
-        Ok(Self { grammar, source, rules, warnings, known_empty, embedded: OnceLock::new() })
+        Ok(Self { grammar, source, rules, warnings, relaxations, known_empty, embedded: OnceLock::new() })
     }
 
     /// The source text.
@@ -347,10 +405,10 @@ impl PyLexedGrammar {
         diagnostics(py, &self.warnings, &self.source)
     }
 
-    /// An empty list, for the interface of :class:`Grammar`.
+    /// The constraints of schemas of terminals that are not enforced, as warnings.
     #[getter]
-    fn relaxations(&self) -> Vec<Py<PyAny>> {
-        Vec::new()
+    fn relaxations(&self, py: Python<'_>) -> PyResult<Vec<Py<PyAny>>> {
+        diagnostics(py, &self.relaxations, &self.source)
     }
 
     /// Make the parser's tables; return an empty list, for the interface of :class:`Grammar`.
@@ -410,7 +468,7 @@ impl PyLexedGrammar {
         let compiled = py
             .outside_forks(|| CompiledGrammar::from_lexed(grammar, vocabulary, options))
             .map_err(|error| grammar_error(py, &error))?;
-        Ok(PyCompiledGrammar::new(compiled, Vec::new(), source))
+        Ok(PyCompiledGrammar::new(compiled, self.relaxations.clone(), source))
     }
 }
 

@@ -36,11 +36,11 @@ static CONFLICTS: AtomicU64 = AtomicU64::new(0);
 static INSEPARABLE: AtomicU64 = AtomicU64::new(0);
 
 /// The texts of a grammar with lexical rules.
-const WITH_LEXICAL_RULES: TextBounds = TextBounds { longest: 7, longest_illegal: 2, max_pending: 1_500 };
+pub const WITH_LEXICAL_RULES: TextBounds = TextBounds { longest: 7, longest_illegal: 2, max_pending: 1_500 };
 
 /// The texts that are compared.
 #[derive(Clone, Copy)]
-struct TextBounds {
+pub struct TextBounds {
     /// Maximum length, in bytes.
     longest: usize,
     /// Maximum length of a text that is no viable prefix, in bytes.
@@ -117,7 +117,8 @@ fn texts_up_to(alphabet: &[u8], longest: usize) -> Vec<Vec<u8>> {
     texts
 }
 
-fn check(definition: &LexedDefinition, tokens: &[Vec<u8>], alphabet: &[u8], bounds: TextBounds) {
+/// Compares the texts and the masks of a definition with those of the oracle.
+pub fn check(definition: &LexedDefinition, tokens: &[Vec<u8>], alphabet: &[u8], bounds: TextBounds) {
     let limits = Limits::default();
     let grammar = match LexedGrammar::new(definition, &limits) {
         Ok(grammar) => grammar,

@@ -36,4 +36,5 @@ mod matcher_equals_oracle;
 mod readings;
 mod reference_relations;
 mod runs_equal_steps;
+mod terminal_grammars_equal_oracle;
 mod traces_equal_uncached_steps;

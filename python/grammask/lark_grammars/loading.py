@@ -102,6 +102,7 @@ def lark_definition(
     ignored_rules: Collection[str] = (),
     absent_terminals: Collection[str] = (),
     folds_ascii_only: bool = False,
+    defined_elsewhere: Collection[str] = (),
 ) -> LarkDefinition:
     """Loads a lark grammar.
 
@@ -120,6 +121,7 @@ def lark_definition(
         absent_terminals: Declared terminals that no text has. An argument of a template can be one of them, so that
             alternatives of the template do not exist there.
         folds_ascii_only: Whether terminals that ignore case do so for the letters of ASCII only, as under ``re.ASCII``.
+        defined_elsewhere: Declared terminals that other grammars define. No terminal looks ahead at its end then.
 
     Raises:
         ImportError: The lark library is not installed.
@@ -170,8 +172,8 @@ def lark_definition(
         **{name: "reserved" if name in used else "refused" for name in always_accepted},
     }
     roles.update(dict.fromkeys(ignored, "ignored"))
-    follows = None if is_dynamic else FollowPairs(productions, declared)
-    tuples = terminal_tuples(terminals, roles, follows)
+    follows = None if is_dynamic or defined_elsewhere else FollowPairs(productions, declared)
+    tuples = terminal_tuples(terminals, roles, follows, is_dynamic=is_dynamic)
     shown = {
         str(terminal.name): shown_name(terminal)
         for terminal in terminals

@@ -22,7 +22,11 @@ The pattern of an ``"automaton"`` is serialised; those of other kinds are string
 
 
 def terminal_tuples(
-    terminals: list[Any], roles: dict[str, str], follows: Callable[[str, str], bool] | None
+    terminals: list[Any],
+    roles: dict[str, str],
+    follows: Callable[[str, str], bool] | None,
+    *,
+    is_dynamic: bool = False,
 ) -> list[TerminalTuple]:
     """Returns terminals in the order of lark's lexer: by priority, widest match, length of the pattern, and name.
 
@@ -30,8 +34,9 @@ def terminal_tuples(
         terminals: The ``TerminalDef`` of all terminals with a pattern.
         roles: ``"ignored"``, ``"refused"`` or ``"reserved"`` (matched in every state), or ``"newline"``; other
             terminals are ``"parsed"``.
-        follows: Whether the second of two terminals can come after the first by the productions; None for the dynamic
-            lexers, which match each terminal separately.
+        follows: Whether the second of two terminals can come after the first by the productions; None if that is not
+            known, so that no terminal may look ahead at its end.
+        is_dynamic: Whether each terminal is matched separately.
 
     Raises:
         GrammarSyntaxError: A pattern is no regular expression, or matches the empty text.
@@ -70,16 +75,14 @@ def terminal_tuples(
             automaton = matches.language.to_bytes()
             tuples[name] = (name, "automaton", automaton, "", terminal.priority, role)
     looking = [name for name, matches in languages.items() if matches.violations is not None]
-    if follows is None:
-        if looking:
-            first = next(terminal for terminal in ordered if terminal.name == looking[0])
-            message = f"the terminal `{shown_name(first)}` looks ahead at its end"
-            raise unsupported(
-                message, advice="use the contextual or the basic lexer, or look inside the lexeme only"
-            )
-        return list(tuples.values())
-    _check_literals(ordered, languages, {name: role for name, _, _, _, _, role in tuples.values()})
-    if not looking:
+    if looking and follows is None:
+        first = next(terminal for terminal in ordered if terminal.name == looking[0])
+        message = f"the terminal `{shown_name(first)}` looks ahead at its end"
+        advice = "use the contextual or the basic lexer, or look inside the lexeme only"
+        raise unsupported(message, advice=advice if is_dynamic else "look inside the lexeme only")
+    if not is_dynamic:
+        _check_literals(ordered, languages, {name: role for name, _, _, _, _, role in tuples.values()})
+    if not looking or follows is None:
         return list(tuples.values())
     return [
         tuples.get(lexed.name)

@@ -7,11 +7,13 @@ from typing import TYPE_CHECKING, Literal
 from grammask import _grammask
 from grammask.composition import Part
 from grammask.frozen_values import FrozenValue
+from grammask.readers.terminal_grammars import NEEDS_LEXER, built_terminals
 from grammask.texts import decoded
 
 if TYPE_CHECKING:
     from grammask._grammask import Limits
     from grammask.lark_grammars.loading import Lexer, Parser
+    from grammask.readers.terminal_grammars import TerminalGrammars
     from grammask.sources import EngineGrammar
 
 __all__ = ["GbnfSource", "gbnf_source", "xgrammar_ebnf_part", "xgrammar_ebnf_source"]
@@ -27,6 +29,7 @@ class GbnfSource(FrozenValue):
         lexer: The lexer; None if rules derive texts byte by byte.
         parser: The parser that reads the lexer's terminals; None without a lexer.
         limits: Budgets for reading.
+        terminals: The grammars of declared terminals.
     """
 
     text: str
@@ -35,6 +38,7 @@ class GbnfSource(FrozenValue):
     lexer: Lexer | None = None
     parser: Parser | None = None
     limits: Limits | None = None
+    terminals: TerminalGrammars = ()
 
     def build(self) -> EngineGrammar:
         """Builds the grammar.
@@ -44,24 +48,33 @@ class GbnfSource(FrozenValue):
         """
         if self.lexer is None or self.parser is None:
             return _grammask.Grammar.from_gbnf(self.text, self.start, self.dialect, self.limits)
-        return _grammask.LexedGrammar.from_gbnf(self.text, self.start, self.lexer, self.parser, self.limits)
+        return _grammask.LexedGrammar.from_gbnf(
+            self.text, self.start, self.lexer, self.parser, self.limits, built_terminals(self.terminals)
+        )
 
 
 def gbnf_source(
-    text: str | bytes, start: str, lexer: Lexer | None, parser: Parser | None, limits: Limits | None
+    text: str | bytes,
+    start: str,
+    lexer: Lexer | None,
+    parser: Parser | None,
+    terminals: TerminalGrammars,
+    limits: Limits | None,
 ) -> GbnfSource:
     """Returns the source for the arguments of :meth:`grammask.Grammar.from_gbnf`.
 
     Raises:
         UnicodeDecodeError: The bytes are not UTF-8.
         UnsupportedGrammar: The lexer does not go with the parser.
-        ValueError: There is no such parser or lexer.
+        ValueError: There is no such parser or lexer, or there are terminals without a lexer.
     """
     if lexer is not None or parser is not None:
         from grammask.lark_grammars.loading import parser_and_lexer
 
         parser, lexer = parser_and_lexer(parser, lexer, has_layout=False)
-    return GbnfSource(decoded(text, "a grammar"), start, "llama.cpp", lexer, parser, limits)
+    elif terminals:
+        raise ValueError(NEEDS_LEXER)
+    return GbnfSource(decoded(text, "a grammar"), start, "llama.cpp", lexer, parser, limits, terminals)
 
 
 def xgrammar_ebnf_source(text: str | bytes, root: str, limits: Limits | None) -> GbnfSource:

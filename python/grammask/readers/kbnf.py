@@ -6,11 +6,13 @@ from typing import TYPE_CHECKING
 
 from grammask import _grammask
 from grammask.frozen_values import FrozenValue
+from grammask.readers.terminal_grammars import NEEDS_LEXER, built_terminals
 from grammask.texts import encoded
 
 if TYPE_CHECKING:
     from grammask._grammask import Limits
     from grammask.lark_grammars.loading import Lexer, Parser
+    from grammask.readers.terminal_grammars import TerminalGrammars
     from grammask.sources import EngineGrammar
 
 __all__ = ["KbnfSource", "kbnf_source"]
@@ -25,6 +27,7 @@ class KbnfSource(FrozenValue):
         lexer: The lexer; None if rules derive texts byte by byte.
         parser: The parser that reads the lexer's terminals; None without a lexer.
         limits: Budgets for reading.
+        terminals: The grammars of declared terminals.
     """
 
     text: bytes
@@ -32,6 +35,7 @@ class KbnfSource(FrozenValue):
     lexer: Lexer | None = None
     parser: Parser | None = None
     limits: Limits | None = None
+    terminals: TerminalGrammars = ()
 
     def build(self) -> EngineGrammar:
         """Builds the grammar.
@@ -41,20 +45,29 @@ class KbnfSource(FrozenValue):
         """
         if self.lexer is None or self.parser is None:
             return _grammask.Grammar.from_kbnf(self.text, self.start, self.limits)
-        return _grammask.LexedGrammar.from_kbnf(self.text, self.start, self.lexer, self.parser, self.limits)
+        return _grammask.LexedGrammar.from_kbnf(
+            self.text, self.start, self.lexer, self.parser, self.limits, built_terminals(self.terminals)
+        )
 
 
 def kbnf_source(
-    text: str | bytes, start: str, lexer: Lexer | None, parser: Parser | None, limits: Limits | None
+    text: str | bytes,
+    start: str,
+    lexer: Lexer | None,
+    parser: Parser | None,
+    terminals: TerminalGrammars,
+    limits: Limits | None,
 ) -> KbnfSource:
     """Returns the source for the arguments of :meth:`grammask.Grammar.from_kbnf`.
 
     Raises:
         UnsupportedGrammar: The lexer does not go with the parser.
-        ValueError: There is no such parser or lexer.
+        ValueError: There is no such parser or lexer, or there are terminals without a lexer.
     """
     if lexer is not None or parser is not None:
         from grammask.lark_grammars.loading import parser_and_lexer
 
         parser, lexer = parser_and_lexer(parser, lexer, has_layout=False)
-    return KbnfSource(encoded(text, "a grammar", "surrogatepass"), start, lexer, parser, limits)
+    elif terminals:
+        raise ValueError(NEEDS_LEXER)
+    return KbnfSource(encoded(text, "a grammar", "surrogatepass"), start, lexer, parser, limits, terminals)

@@ -15,6 +15,7 @@ from grammask.lark_grammars import (
     parser_and_lexer,
     with_brackets_of,
 )
+from grammask.readers.terminal_grammars import built_terminals
 
 if TYPE_CHECKING:
     import os
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
     from grammask.lark_grammars import PostLexer
     from grammask.lark_grammars.indentation import IndentationTuple
     from grammask.lark_grammars.loading import LarkDefinition, Lexer, Parser
+    from grammask.readers.terminal_grammars import TerminalGrammars
 
 __all__ = ["LarkSource", "LexicalRules", "bundled_source", "lark_source"]
 
@@ -53,6 +55,7 @@ class LarkSource(FrozenValue):
         limits: Budgets for reading.
         known_empty: Whether the empty text is one, for a grammar that is known to compile and has other texts. As a
             part of others, it is compiled when a text first reaches it.
+        terminals: The grammars of declared terminals.
     """
 
     definition: LarkDefinition
@@ -64,6 +67,7 @@ class LarkSource(FrozenValue):
     limits: Limits | None = None
     beginning: bytes = b""
     known_empty: bool | None = None
+    terminals: TerminalGrammars = ()
 
     uncompared = FrozenValue.uncompared | {"text", "known_empty"}
 
@@ -85,6 +89,7 @@ class LarkSource(FrozenValue):
             lexical_rules=self.definition.lexical_rules,
             ignored_rules=self.definition.ignored_rules,
             beginning=self.beginning,
+            grammars=built_terminals(self.terminals),
             known_empty=self.known_empty,
             source=self.text,
             limits=self.limits,
@@ -98,6 +103,7 @@ def lark_source(
     lexer: Lexer | None,
     postlex: PostLexer | None,
     rules: LexicalRules,
+    terminals: TerminalGrammars,
     limits: Limits | None,
 ) -> LarkSource:
     """Returns the source for the arguments of :meth:`grammask.Grammar.from_lark`.
@@ -123,10 +129,11 @@ def lark_source(
         blocks=() if indentation is None else indentation[1:3],
         lexical_rules=rules.lexical,
         ignored_rules=rules.ignored,
+        defined_elsewhere=[name for name, _ in terminals],
     )
     if indentation is not None:
         indentation = with_brackets_of(indentation, {terminal[0] for terminal in definition.terminals})
-    return LarkSource(definition, start, parser, lexer, indentation, text, limits)
+    return LarkSource(definition, start, parser, lexer, indentation, text, limits, terminals=terminals)
 
 
 def bundled_source(name: str, start: str, limits: Limits | None) -> LarkSource:

@@ -10,7 +10,7 @@ use super::options::{RuleOptions, RuleWithOptions};
 use super::scan::{CharacterRanges, GbnfScanner, GbnfToken, GbnfTokenKind, Negated};
 use grammask_automata::TermId;
 use grammask_diagnostics::{Code, Deadline, Diagnostic, LimitExceeded, Limits, Span, closest};
-use grammask_grammar::directives::{Directive, DirectiveMode};
+use grammask_grammar::directives::{Directive, DirectiveKind, DirectiveMode, declares};
 use grammask_grammar::{
     BindingKind, Grammar, GrammarBuilder, NodeId, Terminal, TokenReference, TokenSense, directives,
 };
@@ -64,6 +64,9 @@ pub(super) fn parse<'s>(
     let GbnfParser { scanner, mut builder, directives, .. } = parser;
     if scanner.has_errors() {
         return Err(scanner.into_diagnostics());
+    }
+    for directive in directives.iter().filter(|directive| directive.kind == DirectiveKind::Declare) {
+        builder.nonterminal(&directive.name, directive.span);
     }
     let start = builder.nonterminal(start, Span::default());
     Ok((builder.finish(start), directives, scanner.into_diagnostics()))
@@ -465,7 +468,10 @@ impl<'s> GbnfParser<'s> {
         let mut reported: FxHashMap<&str, ()> = FxHashMap::default();
         for &span in &self.used {
             let name = self.scanner.text(span);
-            if self.defined.contains_key(name) || reported.insert(name, ()).is_some() {
+            if self.defined.contains_key(name)
+                || declares(&self.directives, name)
+                || reported.insert(name, ()).is_some()
+            {
                 continue;
             }
             let help = match closest(name, candidates()) {

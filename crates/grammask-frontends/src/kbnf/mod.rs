@@ -97,7 +97,7 @@ fn read(
 ) -> Result<(Grammar, Vec<Directive>, Vec<Diagnostic>), GrammarError> {
     let ParseOutput { ast, mut diagnostics, directives, complete } = parse_in(mode, text, limits);
     let is_well_formed = diagnostics.iter().all(|diagnostic| diagnostic.severity != Severity::Error);
-    let (grammar, translation_diagnostics) = translate::translate(&ast, start, complete, limits);
+    let (grammar, translation_diagnostics) = translate::translate(&ast, &directives, start, complete, limits);
     diagnostics.extend(translation_diagnostics.into_iter().map(|mut diagnostic| {
         fill_in_found(&mut diagnostic, &ast.source);
         diagnostic

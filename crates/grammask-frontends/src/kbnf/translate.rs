@@ -11,6 +11,7 @@ use super::exception::{DefinitionTable, Expansion, expand};
 use super::scan::{MAX_DIAGNOSTICS, is_plain_token_name};
 use grammask_automata::{TermId, regex};
 use grammask_diagnostics::{Code, Deadline, Diagnostic, LimitExceeded, Limits, Severity, Span, closest};
+use grammask_grammar::directives::{Directive, DirectiveKind, declares};
 use grammask_grammar::{
     Grammar, GrammarBuilder, NodeId, NonterminalId, NotRegular, RuleLanguages, Terminal, TokenReference,
     quote_bytes, quote_text,
@@ -22,9 +23,11 @@ const SUBSTRING_AUTOMATON_BYTES_PER_BYTE: usize = 48;
 
 /// Builds the grammar of `ast` with start symbol `start`; `None` if there are errors.
 ///
-/// `complete`: whether the tree covers the whole source. If not, undefined symbols are not reported.
+/// `complete`: whether the tree covers the whole source. If not, undefined symbols are not reported. Symbols that
+/// `directives` declare need no definition.
 pub(super) fn translate(
     ast: &Ast,
+    directives: &[Directive],
     start: &str,
     complete: bool,
     limits: &Limits,
@@ -43,7 +46,7 @@ pub(super) fn translate(
     };
     if complete {
         translator.check_start(start);
-        translator.check_references();
+        translator.check_references(directives);
     }
     for definition in &ast.definitions {
         translator.builder.nonterminal(ast.text(definition.name), definition.name);
@@ -60,6 +63,9 @@ pub(super) fn translate(
     let KbnfTranslator { mut builder, diagnostics, .. } = translator;
     if diagnostics.iter().any(|diagnostic| diagnostic.severity == Severity::Error) {
         return (None, diagnostics);
+    }
+    for directive in directives.iter().filter(|directive| directive.kind == DirectiveKind::Declare) {
+        builder.nonterminal(&directive.name, directive.span);
     }
     let start = builder.nonterminal(start, Span::default());
     (Some(builder.finish(start)), diagnostics)
@@ -118,7 +124,7 @@ impl<'a> KbnfTranslator<'a> {
     }
 
     /// Reports each undefined symbol at its first use.
-    fn check_references(&mut self) {
+    fn check_references(&mut self, directives: &[Directive]) {
         let ast = self.ast;
         let mut uses: Vec<Span> = Vec::new();
         for id in ast.reachable(ast.definitions.iter().map(|definition| definition.body)) {
@@ -134,7 +140,10 @@ impl<'a> KbnfTranslator<'a> {
             name.bytes().all(|byte| byte == b'_' || byte.is_ascii_alphanumeric())
                 && !name.starts_with(|c: char| c.is_ascii_digit())
         };
-        uses.retain(|&name| is_name(ast.text(name)) && !self.symbols.defines(ast.text(name)));
+        uses.retain(|&name| {
+            let name = ast.text(name);
+            is_name(name) && !self.symbols.defines(name) && !declares(directives, name)
+        });
         uses.sort_unstable();
         let mut reported: FxHashSet<&str> = FxHashSet::default();
         for span in uses {

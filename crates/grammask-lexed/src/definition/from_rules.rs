@@ -21,8 +21,10 @@ use crate::definition::grammar::{
 use crate::definition::terminal_automaton;
 use grammask_automata::{Automata, TermId, Terms};
 use grammask_diagnostics::{Code, Diagnostic, GrammarError, LimitExceeded, Limits, Span};
-use grammask_grammar::directives::{Directive, DirectiveKind};
-use grammask_grammar::{Grammar, Node, NodeId, NonterminalId, Terminal, TerminalId, quote_bytes};
+use grammask_grammar::directives::{Directive, DirectiveKind, declares};
+use grammask_grammar::{
+    Grammar, Node, NodeId, NonterminalDefinition, NonterminalId, Terminal, TerminalId, quote_bytes,
+};
 
 /// The number of copies from which a repetition is expanded to a chain of rules, as in lark.
 const MAX_INLINE_COPIES: u32 = 50;
@@ -66,9 +68,47 @@ pub fn definition_from_rules(
     options: &LexedOptions<'_>,
     limits: &Limits,
 ) -> Result<(LexedDefinition, Vec<Diagnostic>), GrammarError> {
+    translate(grammar, options, None, limits)
+}
+
+/// Translates the rules of the terminal `owner`. All are lexical, and their names begin with its name, which is that of
+/// the start symbol. A pattern that matches the empty text is an optional terminal.
+///
+/// # Errors
+/// As of [`definition_from_rules`].
+pub(super) fn definition_of_terminal(
+    grammar: &Grammar,
+    owner: &str,
+    limits: &Limits,
+) -> Result<LexedDefinition, GrammarError> {
+    let options = LexedOptions {
+        directives: &[],
+        inline_patterns: InlinePatterns::Accept,
+        lexer: LexerKind::Contextual,
+        parser: ParserKind::Lalr,
+    };
+    let (mut definition, _) = translate(grammar, &options, Some(owner), limits)?;
+    definition.lexical_rules = definition.productions.iter().map(|rule| rule.lhs.clone()).collect();
+    definition.lexical_rules.sort_unstable();
+    definition.lexical_rules.dedup();
+    Ok(definition)
+}
+
+fn translate(
+    grammar: &Grammar,
+    options: &LexedOptions<'_>,
+    owner: Option<&str>,
+    limits: &Limits,
+) -> Result<(LexedDefinition, Vec<Diagnostic>), GrammarError> {
+    let rule_name = |(index, definition): (usize, &NonterminalDefinition)| match owner {
+        None => definition.name.to_string(),
+        Some(owner) if index == grammar.start().index() => owner.to_owned(),
+        Some(owner) => format!("{owner}.{}", definition.name),
+    };
     let mut translation = RuleTranslation {
         grammar,
         options: *options,
+        owner,
         limits,
         bodies: vec![Vec::new(); grammar.nonterminals().len()],
         declared: FxHashMap::default(),
@@ -77,7 +117,7 @@ pub fn definition_from_rules(
         terms: grammar.terms().clone(),
         languages: FxHashMap::default(),
         terminals: TerminalTable::default(),
-        rules: grammar.nonterminals().iter().map(|definition| definition.name.to_string()).collect(),
+        rules: grammar.nonterminals().iter().enumerate().map(rule_name).collect(),
         shared_rules: FxHashMap::default(),
         productions: Vec::new(),
         size: 0,
@@ -105,6 +145,8 @@ pub fn definition_from_rules(
 #[derive(Clone, Copy, Debug)]
 struct SymbolDirectives {
     role: TerminalRole,
+    /// Whether another grammar defines it.
+    is_declared: bool,
     /// Whether a directive gave the role; a priority alone does not.
     has_role: bool,
     priority: Option<i32>,
@@ -128,6 +170,8 @@ struct TerminalTable {
     by_symbol: FxHashMap<NonterminalId, TerminalId>,
     by_text: FxHashMap<Vec<u8>, TerminalId>,
     by_term: FxHashMap<TermId, TerminalId>,
+    /// The names of the terminals of an owner, which are labels of patterns and not distinct.
+    names: FxHashSet<Arc<str>>,
 }
 
 /// Distinct right-hand sides.
@@ -148,6 +192,8 @@ enum SharedRule {
 struct RuleTranslation<'a> {
     grammar: &'a Grammar,
     options: LexedOptions<'a>,
+    /// The terminal that the rules define.
+    owner: Option<&'a str>,
     limits: &'a Limits,
     bodies: Vec<Vec<NodeId>>,
     declared: FxHashMap<NonterminalId, SymbolDirectives>,
@@ -182,7 +228,9 @@ impl RuleTranslation<'_> {
     fn read_directives(&mut self) {
         let symbols = self.grammar.nonterminals().iter().enumerate();
         let symbols: FxHashMap<&str, NonterminalId> = symbols
-            .filter(|(_, definition)| definition.defined)
+            .filter(|(_, definition)| {
+                definition.defined || declares(self.options.directives, &definition.name)
+            })
             .map(|(index, definition)| (&*definition.name, NonterminalId::new(index)))
             .collect();
         let lexical =
@@ -203,7 +251,10 @@ impl RuleTranslation<'_> {
                 match kind {
                     DirectiveKind::Lexical => {}
                     DirectiveKind::Ignore => self.ignored_rules.push(symbol),
-                    DirectiveKind::Terminal | DirectiveKind::Refuse | DirectiveKind::Priority(_) => {
+                    DirectiveKind::Terminal
+                    | DirectiveKind::Declare
+                    | DirectiveKind::Refuse
+                    | DirectiveKind::Priority(_) => {
                         let message = format!("two directives about `{name}` contradict each other");
                         let help = "a lexical rule may be ignored, but is no terminal";
                         self.report(Code::UnexpectedInput, message, *span, help);
@@ -211,8 +262,13 @@ impl RuleTranslation<'_> {
                 }
                 continue;
             }
-            let new =
-                SymbolDirectives { role: TerminalRole::Parsed, has_role: false, priority: None, span: *span };
+            let new = SymbolDirectives {
+                role: TerminalRole::Parsed,
+                is_declared: false,
+                has_role: false,
+                priority: None,
+                span: *span,
+            };
             let mut declared = self.declared.get(&symbol).copied().unwrap_or(new);
             let role = match *kind {
                 DirectiveKind::Priority(priority) => {
@@ -220,6 +276,16 @@ impl RuleTranslation<'_> {
                         let message = format!("the terminal `{name}` has two priorities");
                         self.report(Code::UnexpectedInput, message, *span, "remove one of them");
                     }
+                    self.declared.insert(symbol, declared);
+                    continue;
+                }
+                DirectiveKind::Declare => {
+                    if self.grammar.nonterminals()[symbol.index()].defined {
+                        let message = format!("the declared terminal `{name}` has a definition");
+                        let help = "remove one of them; `%terminal` is for symbols with a definition";
+                        self.report(Code::UnexpectedInput, message, *span, help);
+                    }
+                    declared.is_declared = true;
                     self.declared.insert(symbol, declared);
                     continue;
                 }
@@ -238,7 +304,7 @@ impl RuleTranslation<'_> {
         let mut without_role: Vec<(NonterminalId, Span)> = self
             .declared
             .iter()
-            .filter(|(_, declared)| !declared.has_role)
+            .filter(|(_, declared)| !declared.has_role && !declared.is_declared)
             .map(|(&symbol, declared)| (symbol, declared.span))
             .collect();
         without_role.sort_unstable_by_key(|&(_, span)| span.start);
@@ -290,14 +356,20 @@ impl RuleTranslation<'_> {
         for symbol in symbols {
             let (name, span) =
                 (self.name(symbol).to_owned(), self.grammar.nonterminals()[symbol.index()].span);
+            let declared = self.declared[&symbol];
+            let priority = declared.priority.unwrap_or(0);
+            if declared.is_declared {
+                let pattern = TerminalPattern::Declared;
+                let id = self.add_terminal(Arc::from(name), pattern, priority, declared.role);
+                self.terminals.by_symbol.insert(symbol, id);
+                continue;
+            }
             let Some(term) = self.language(symbol, span) else { continue };
             let Some(pattern) = self.terminal_pattern(term, &name, span) else { continue };
-            let declared = self.declared[&symbol];
-            let id =
-                self.add_terminal(Arc::from(name), pattern, declared.priority.unwrap_or(0), declared.role);
+            let id = self.add_terminal(Arc::from(name), pattern, priority, declared.role);
             self.terminals.by_symbol.insert(symbol, id);
             let winner = self.terminals.by_term.entry(term).or_insert(id);
-            if declared.priority.unwrap_or(0) > self.terminals.list[winner.index()].priority {
+            if priority > self.terminals.list[winner.index()].priority {
                 *winner = id;
             }
         }
@@ -311,6 +383,10 @@ impl RuleTranslation<'_> {
         role: TerminalRole,
     ) -> TerminalId {
         let id = TerminalId::new(self.terminals.list.len());
+        let name = match self.owner {
+            Some(owner) => self.distinct_name(format!("{owner} {name}")),
+            None => name,
+        };
         if let TerminalPattern::Literal(text) = &pattern {
             // A string in a rule refers to the terminal of highest priority.
             let winner = self.terminals.by_text.entry(text.clone()).or_insert(id);
@@ -320,6 +396,17 @@ impl RuleTranslation<'_> {
         }
         self.terminals.list.push(TerminalDraft { name, pattern, priority, role, is_used: false });
         id
+    }
+
+    /// The name, with a number if another terminal has it.
+    fn distinct_name(&mut self, name: String) -> Arc<str> {
+        let mut distinct: Arc<str> = Arc::from(&*name);
+        let mut count = 1;
+        while !self.terminals.names.insert(distinct.clone()) {
+            count += 1;
+            distinct = Arc::from(format!("{name} ({count})"));
+        }
+        distinct
     }
 
     /// The language of a terminal or of a rule that a terminal refers to.
@@ -334,6 +421,14 @@ impl RuleTranslation<'_> {
             match visit {
                 Visit::Enter(part, _) if self.languages.contains_key(&part) => {}
                 Visit::Enter(part, span) => {
+                    if self.declared.get(&part).is_some_and(|declared| declared.is_declared) {
+                        let (own, other) = (self.name(symbol), self.name(part));
+                        let message =
+                            format!("the terminal `{own}` refers to the declared terminal `{other}`");
+                        let help = "use declared terminals in rules";
+                        self.report(Code::UnsupportedGrammar, message, span, help);
+                        return None;
+                    }
                     if !open.insert(part) {
                         let message = format!("the terminal `{}` refers to itself", self.name(symbol));
                         self.report(
@@ -372,7 +467,7 @@ impl RuleTranslation<'_> {
                     Terminal::Literal(text) => self.terms.literal(text),
                     &Terminal::Regular(term) => term,
                     _ => {
-                        self.report_token(node);
+                        self.report_unsupported_terminal(*id, node);
                         return None;
                     }
                 },
@@ -391,46 +486,34 @@ impl RuleTranslation<'_> {
         Some(self.terms.union(&alternatives))
     }
 
-    fn report_token(&mut self, node: NodeId) {
-        let message = "a grammar with a lexer cannot contain tokens of the vocabulary".to_owned();
-        self.report(
-            Code::UnsupportedGrammar,
-            message,
-            self.grammar.span(node),
-            "the lexer cuts texts independently of their tokens",
-        );
+    /// Reports a terminal that is neither a string nor a pattern.
+    fn report_unsupported_terminal(&mut self, id: TerminalId, node: NodeId) {
+        let (message, help) = match self.grammar.terminals()[id.index()].terminal {
+            Terminal::Embedded { .. } => (
+                "a grammar with a lexer cannot contain another one, or a part with a maximum number of tokens",
+                "put it into a composition with the grammar",
+            ),
+            Terminal::Limited { .. } => (
+                "a grammar with a lexer cannot contain a part with a maximum number of tokens",
+                "limit a part of a composition",
+            ),
+            _ => (
+                "a grammar with a lexer cannot contain tokens of the vocabulary",
+                "the lexer cuts texts independently of their tokens",
+            ),
+        };
+        self.report(Code::UnsupportedGrammar, message.to_owned(), self.grammar.span(node), help);
     }
 
     /// The pattern of a terminal with the given language.
     fn terminal_pattern(&mut self, term: TermId, name: &str, span: Span) -> Option<TerminalPattern> {
-        if self.terms.is_nullable(term) {
-            let message = format!("the terminal `{name}` matches the empty text");
-            let help = "a lexeme has at least one byte; make the terminal optional in the rules instead";
-            self.report(Code::EmptyTerminal, message, span, help);
-            return None;
-        }
-        if let Some(text) = self.terms.word(term) {
-            return Some(TerminalPattern::Literal(text));
-        }
-        let max_states = self.limits.automaton_states;
-        match Automata::new(self.terms.clone(), max_states).start(term) {
-            Ok(Some(_)) => {}
-            Ok(None) => {
-                let message = format!("the terminal `{name}` matches nothing");
-                self.diagnostics.push(Diagnostic::error(Code::EmptyLanguage, message).at(span));
-                return None;
-            }
-            Err(limit) => {
-                self.diagnostics.push(limit.diagnostic().at(span));
-                return None;
+        match terminal_pattern(&self.terms, term, name, self.limits) {
+            Ok(pattern) => Some(pattern),
+            Err(diagnostic) => {
+                self.diagnostics.push(diagnostic.at(span));
+                None
             }
         }
-        let states = terminal_automaton::states(&self.terms, term, max_states);
-        if states.is_none() {
-            let limit = LimitExceeded::new("automaton_states", max_states);
-            self.diagnostics.push(limit.diagnostic().at(span).found(format!("the terminal `{name}`")));
-        }
-        Some(TerminalPattern::Automaton(states?))
     }
 
     /// Creates the productions of the rules that are reachable from the start symbol.
@@ -477,9 +560,7 @@ impl RuleTranslation<'_> {
         let mut of_node: FxHashMap<NodeId, Alternatives> = FxHashMap::default();
         for node in self.subtree(roots) {
             let alternatives = match &self.grammar.nodes()[node.index()] {
-                Node::Terminal(id) => self
-                    .terminal_at(*id, node)
-                    .map_or_else(Vec::new, |id| vec![vec![LexedSymbol::Terminal(id)]]),
+                Node::Terminal(id) => self.terminal_alternatives(*id, node),
                 Node::Nonterminal(symbol) if self.declared.contains_key(symbol) => self
                     .declared_at(*symbol, node)
                     .map_or_else(Vec::new, |id| vec![vec![LexedSymbol::Terminal(id)]]),
@@ -699,6 +780,24 @@ impl RuleTranslation<'_> {
         None
     }
 
+    /// The alternatives of a string or pattern in a rule; none, after a report, if it is not supported.
+    fn terminal_alternatives(&mut self, id: TerminalId, node: NodeId) -> Alternatives {
+        let nonempty = match self.grammar.terminals()[id.index()].terminal {
+            Terminal::Regular(term) if self.owner.is_some() && self.terms.is_nullable(term) => {
+                let empty = self.terms.epsilon();
+                let not_empty = self.terms.complement(empty);
+                Some(self.terms.intersection(&[term, not_empty]))
+            }
+            _ => None,
+        };
+        let terminal = match nonempty {
+            Some(term) => self.pattern_at(term, id, node),
+            None => self.terminal_at(id, node),
+        };
+        let written = terminal.map(|terminal| vec![LexedSymbol::Terminal(terminal)]);
+        written.into_iter().chain(nonempty.map(|_| Vec::new())).collect()
+    }
+
     /// The terminal for a string or pattern in a rule; `None`, after a report, if it is not supported.
     fn terminal_at(&mut self, id: TerminalId, node: NodeId) -> Option<TerminalId> {
         let definition = &self.grammar.terminals()[id.index()];
@@ -712,32 +811,35 @@ impl RuleTranslation<'_> {
                     self.add_terminal(name, TerminalPattern::Literal(text.to_vec()), 0, TerminalRole::Parsed);
                 self.use_at(id, node)
             }
-            &Terminal::Regular(term) => {
-                if let Some(&id) = self.terminals.by_term.get(&term) {
-                    return self.use_at(id, node);
-                }
-                let span = self.grammar.span(node);
-                if self.options.inline_patterns == InlinePatterns::Refuse {
-                    let message = format!("the characters `{}` occur outside of terminals", definition.label);
-                    let help = "declare the rule for the lexeme with `%terminal`";
-                    self.report(Code::UnsupportedGrammar, message, span, help);
-                    return None;
-                }
-                let label = definition.label.clone();
-                let pattern = self.terminal_pattern(term, &label, span)?;
-                let id = match &pattern {
-                    TerminalPattern::Literal(text) => self.terminals.by_text.get(text).copied(),
-                    _ => None,
-                };
-                let id = id.unwrap_or_else(|| self.add_terminal(label, pattern, 0, TerminalRole::Parsed));
-                self.terminals.by_term.insert(term, id);
-                self.use_at(id, node)
-            }
+            &Terminal::Regular(term) => self.pattern_at(term, id, node),
             _ => {
-                self.report_token(node);
+                self.report_unsupported_terminal(id, node);
                 None
             }
         }
+    }
+
+    /// The terminal for a pattern in a rule with the language of `term`.
+    fn pattern_at(&mut self, term: TermId, id: TerminalId, node: NodeId) -> Option<TerminalId> {
+        if let Some(&id) = self.terminals.by_term.get(&term) {
+            return self.use_at(id, node);
+        }
+        let label = self.grammar.terminals()[id.index()].label.clone();
+        let span = self.grammar.span(node);
+        if self.options.inline_patterns == InlinePatterns::Refuse {
+            let message = format!("the characters `{label}` occur outside of terminals");
+            let help = "declare the rule for the lexeme with `%terminal`";
+            self.report(Code::UnsupportedGrammar, message, span, help);
+            return None;
+        }
+        let pattern = self.terminal_pattern(term, &label, span)?;
+        let id = match &pattern {
+            TerminalPattern::Literal(text) => self.terminals.by_text.get(text).copied(),
+            _ => None,
+        };
+        let id = id.unwrap_or_else(|| self.add_terminal(label, pattern, 0, TerminalRole::Parsed));
+        self.terminals.by_term.insert(term, id);
+        self.use_at(id, node)
     }
 
     /// Warnings about terminals that occur in no rule.
@@ -797,6 +899,41 @@ impl RuleTranslation<'_> {
             indentation: None,
             beginning: Vec::new(),
             encodings: Vec::new(),
+        }
+    }
+}
+
+/// The pattern of the terminal `name` with the language of `term`.
+///
+/// # Errors
+/// If the terminal matches the empty text or no text, or its automaton exceeds the limit.
+pub(super) fn terminal_pattern(
+    terms: &Terms,
+    term: TermId,
+    name: &str,
+    limits: &Limits,
+) -> Result<TerminalPattern, Box<Diagnostic>> {
+    if terms.is_nullable(term) {
+        let message = format!("the terminal `{name}` matches the empty text");
+        return Err(Box::new(
+            Diagnostic::error(Code::EmptyTerminal, message)
+                .help("a lexeme has at least one byte; make the terminal optional in the rules instead"),
+        ));
+    }
+    if let Some(text) = terms.word(term) {
+        return Ok(TerminalPattern::Literal(text));
+    }
+    let max_states = limits.automaton_states;
+    let start = Automata::new(terms.clone(), max_states).start(term);
+    if start.map_err(|limit| Box::new(limit.diagnostic()))?.is_none() {
+        let message = format!("the terminal `{name}` matches nothing");
+        return Err(Box::new(Diagnostic::error(Code::EmptyLanguage, message)));
+    }
+    match terminal_automaton::states(terms, term, max_states) {
+        Some(states) => Ok(TerminalPattern::Automaton(states)),
+        None => {
+            let limit = LimitExceeded::new("automaton_states", max_states);
+            Err(Box::new(limit.diagnostic().found(format!("the terminal `{name}`"))))
         }
     }
 }

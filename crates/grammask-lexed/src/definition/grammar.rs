@@ -780,7 +780,8 @@ impl<'a> DefinitionCheck<'a> {
                 && self.diagnostics.is_empty()
             {
                 let message = format!("the terminal `{}` is declared but never produced", terminal.name);
-                self.diagnostics.push(Diagnostic::error(Code::UnsupportedGrammar, message));
+                let help = "define it by a grammar, `terminals={...}`, or by blocks from indentation";
+                self.diagnostics.push(Diagnostic::error(Code::UnsupportedGrammar, message).help(help));
             }
         }
     }

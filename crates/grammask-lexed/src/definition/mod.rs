@@ -7,4 +7,5 @@ pub(crate) mod from_rules;
 pub(crate) mod grammar;
 pub(crate) mod lexical_rules;
 pub(crate) mod terminal_automaton;
+pub(crate) mod terminal_grammars;
 pub(crate) mod wire_format;
