@@ -19,8 +19,9 @@ const MAX_UNROLLED_COPIES: u32 = 8;
 /// Minimum number of first bytes of a unit that is counted from two copies on: more than the 22 hexadecimal digits, so
 /// that a string whose escapes have four of them can be one terminal.
 const MIN_WIDE_BYTES: usize = 24;
-/// Maximum number of states of a repeated language that is tested for being a prefix code: letters of Unicode have 283.
-const MAX_UNIT_STATES: usize = 512;
+/// Maximum number of states of a repeated language that is tested for being a prefix code: letters of Unicode have 283,
+/// and 760 in JSON strings with escapes.
+const MAX_UNIT_STATES: usize = 1024;
 
 /// Splits terminals with large counters.
 ///

@@ -71,9 +71,9 @@ pub(super) const MAX_CHARACTER_STATES: usize = 64;
 /// a bound gains nothing.
 pub(super) const MAX_ANALYSED_STATES: usize = 96;
 /// New states that one walk of an intersection without its limit may create, and states that other analyses visit:
-/// whether a unit is a prefix code (letters of Unicode have 283), and how words without large maxima can be completed
-/// (lines, paths and trimmed texts in JSON have 130 to 240).
-pub(super) const MAX_UNBOUNDED_STATES: usize = 512;
+/// whether a unit is a prefix code (letters of Unicode in JSON strings have 760), and how words without large maxima can
+/// be completed (lines, paths and trimmed texts in JSON have 130 to 240).
+pub(super) const MAX_UNBOUNDED_STATES: usize = 1024;
 /// Maxima of repetitions from which a language without them is tried.
 pub(super) const MIN_LARGE_MAXIMUM: u32 = 16;
 /// Length of texts up to which a language without its large maxima equals the one with them: few tokens are longer.
