@@ -86,8 +86,7 @@ impl LalrTable {
     /// # Errors
     /// Conflicts that the grammar's policy does not resolve; an exceeded limit.
     pub fn new(grammar: &LexedGrammar, limits: &Limits) -> Result<Self, GrammarError> {
-        let automaton =
-            LrAutomaton::of(grammar, limits.automaton_states).map_err(|limit| limit.diagnostic())?;
+        let automaton = LrAutomaton::of(grammar, limits).map_err(|limit| limit.diagnostic())?;
         let is_lexical = lexical_states(grammar, &automaton)?;
         let lookaheads = lookaheads(grammar, &automaton, &is_lexical);
         let width = grammar.terminals.len() + 1;
