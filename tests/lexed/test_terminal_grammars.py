@@ -249,9 +249,9 @@ def test_what_cannot_be_a_terminal(reader: str, data: Grammar, message: str) -> 
         ),
     ],
 )
-def test_the_check_of_a_terminal_keeps_to_the_time_limit(data: Grammar) -> None:
+def test_the_check_of_a_terminal_keeps_to_the_limits(data: Grammar) -> None:
     start = time.process_time()
-    with pytest.raises(grammask.LimitExceeded, match="`time`"):
+    with pytest.raises(grammask.LimitExceeded, match=r"`time`|`memory_bytes`"):
         Grammar.from_kbnf(
             KBNF, lexer="contextual", terminals={"DATA": data}, limits=grammask.Limits(seconds=0.1)
         )

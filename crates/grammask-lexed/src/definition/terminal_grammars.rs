@@ -234,7 +234,7 @@ fn rules_of(
     deadline: &Deadline,
 ) -> Result<LexedDefinition, GrammarError> {
     let mut rules = definition_of_terminal(grammar, name, limits)?;
-    drop_unproductive(&mut rules, deadline)?;
+    drop_unproductive(&mut rules)?;
     inline_short_rules(&mut rules, deadline)?;
     for terminal in &mut rules.terminals {
         // A literal would be compared with the patterns of other terminals under lark's rule.
@@ -269,29 +269,39 @@ fn rules_of(
 /// Drops productions that derive no text: they would enlarge the terminals that the parser accepts.
 ///
 /// # Errors
-/// If the start symbol derives no text, or the deadline passes.
-fn drop_unproductive(rules: &mut LexedDefinition, deadline: &Deadline) -> Result<(), GrammarError> {
-    let terminals: FxHashSet<&str> = rules.terminals.iter().map(|terminal| &*terminal.name).collect();
-    let mut productive: FxHashSet<String> = FxHashSet::default();
-    let derives = |production: &ProductionSource, productive: &FxHashSet<String>| {
-        production.rhs.iter().all(|symbol| terminals.contains(&**symbol) || productive.contains(symbol))
-    };
-    loop {
-        check(deadline)?;
-        let count = productive.len();
-        for production in &rules.productions {
-            if !productive.contains(&production.lhs) && derives(production, &productive) {
-                productive.insert(production.lhs.clone());
-            }
+/// If the start symbol derives no text.
+fn drop_unproductive(rules: &mut LexedDefinition) -> Result<(), GrammarError> {
+    // The terminals, and the rules that derive a text.
+    let mut productive: FxHashSet<String> =
+        rules.terminals.iter().map(|terminal| terminal.name.clone()).collect();
+    let mut uses: FxHashMap<&str, Vec<usize>> = FxHashMap::default();
+    let mut missing_symbols = vec![0; rules.productions.len()];
+    for (index, production) in rules.productions.iter().enumerate() {
+        for symbol in production.rhs.iter().filter(|&symbol| !productive.contains(symbol)) {
+            uses.entry(symbol).or_default().push(index);
+            missing_symbols[index] += 1;
         }
-        if productive.len() == count {
-            break;
+    }
+    let mut pending: Vec<usize> =
+        (0..rules.productions.len()).filter(|&index| missing_symbols[index] == 0).collect();
+    while let Some(index) = pending.pop() {
+        let rule = &rules.productions[index].lhs;
+        if !productive.insert(rule.clone()) {
+            continue;
+        }
+        for &index in uses.get(&**rule).into_iter().flatten() {
+            missing_symbols[index] -= 1;
+            if missing_symbols[index] == 0 {
+                pending.push(index);
+            }
         }
     }
     if !productive.contains(&rules.start) {
         return Err(Diagnostic::error(Code::EmptyLanguage, "it has no text").into());
     }
-    rules.productions.retain(|production| derives(production, &productive));
+    let is_productive =
+        |production: &ProductionSource| production.rhs.iter().all(|symbol| productive.contains(symbol));
+    rules.productions.retain(is_productive);
     rules.lexical_rules.retain(|rule| productive.contains(rule));
     let used: FxHashSet<&String> = rules.productions.iter().flat_map(|production| &production.rhs).collect();
     rules.terminals.retain(|terminal| used.contains(&terminal.name));

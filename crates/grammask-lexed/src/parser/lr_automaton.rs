@@ -96,7 +96,7 @@ impl LrAutomaton {
         let mut symbols: Vec<LexedSymbol> = Vec::new();
         while automaton.transitions.len() < automaton.kernels.len() {
             let from = LrState::new(automaton.transitions.len());
-            if from.index() % STATES_PER_CHECK == 0 {
+            if from.index().is_multiple_of(STATES_PER_CHECK) {
                 deadline.check()?;
             }
             for item in automaton.closure(from) {
