@@ -327,6 +327,11 @@ def test_java_where_it_is_special(body: str, *, is_java: bool) -> None:
         ("return a", False),
         ("() => { return a }", True),
         ("class A { static { return } }", False),
+        (
+            "class A { static // a\n\n{ b } static {}\nstatic\n{} static\nc\nstatic\nd() {} static\n=\ne\nstatic\n}",
+            True,
+        ),
+        ("class A { c\n{} }", False),
         ("break", False),
         ("while (a) { if (b) break\nelse continue }", True),
         ("switch (a) { case b: break }", True),

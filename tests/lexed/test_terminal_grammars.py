@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import pickle
 import random
+import time
 from typing import TYPE_CHECKING
 
 import grammask
@@ -219,6 +220,42 @@ def test_what_cannot_be_a_terminal(reader: str, data: Grammar, message: str) -> 
     with pytest.raises(grammask.GrammarError, match=message) as caught:
         READERS[reader](lexer="basic", terminals={"DATA": data})
     assert "DATA" in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        pytest.param(
+            Grammar.from_json_schema(
+                {
+                    "type": "object",
+                    "properties": {"a": {"type": "string", "maxLength": 80_000}, "b": {"$ref": "#"}},
+                    "additionalProperties": False,
+                }
+            ),
+            id="large automaton",
+        ),
+        pytest.param(
+            Grammar.from_kbnf('start ::= "(" (#"[abc]*a[abc]{13}d" | #"[abc]*b[abc]{13}e") start? ")";'),
+            id="pairs of states",
+        ),
+        pytest.param(
+            Grammar.from_kbnf(
+                'start ::= "(" (start | a0) ")";'
+                + "".join(f'a{rule} ::= "[" a{rule + 1} "]";' for rule in range(20_000))
+                + 'a20000 ::= "1";'
+            ),
+            id="long chain of rules",
+        ),
+    ],
+)
+def test_the_check_of_a_terminal_keeps_to_the_limits(data: Grammar) -> None:
+    start = time.process_time()
+    with pytest.raises(grammask.LimitExceeded, match=r"`time`|`memory_bytes`"):
+        Grammar.from_kbnf(
+            KBNF, lexer="contextual", terminals={"DATA": data}, limits=grammask.Limits(seconds=0.1)
+        )
+    assert time.process_time() - start < 3
 
 
 def test_wrong_arguments() -> None:

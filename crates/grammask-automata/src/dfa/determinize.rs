@@ -1,25 +1,49 @@
 //! Conversion of a term to a minimal table, by exploring all states of the lazy DFA.
 
+use std::time::Duration;
+
 use rustc_hash::FxHashMap;
 
 use crate::{Automata, StateId, Table, TableBuilder, TableState, TermId, Terms};
+use grammask_diagnostics::{Deadline, LimitExceeded};
+
+/// The number of states that are expanded between two checks of the deadline.
+const STATES_PER_CHECK: usize = 64;
 
 impl Terms {
     /// The minimal automaton of `term`. `None` if the language is empty, or if there are more than `max_states` states
     /// before minimisation. Cost: some microseconds per state.
     #[must_use]
     pub fn determinize(&self, term: TermId, max_states: usize) -> Option<Table> {
+        self.determinize_until(term, max_states, &Deadline::after(Duration::MAX)).ok()?
+    }
+
+    /// The minimal automaton of `term`. `None` if the language is empty.
+    ///
+    /// # Errors
+    /// If there are more than `max_states` states before minimisation, or the deadline passes before it.
+    pub fn determinize_until(
+        &self,
+        term: TermId,
+        max_states: usize,
+        deadline: &Deadline,
+    ) -> Result<Option<Table>, LimitExceeded> {
         let mut automata = Automata::new(self.clone(), max_states);
-        let first = automata.start(term).ok()??;
+        let Some(first) = automata.start(term)? else { return Ok(None) };
         let mut builder = TableBuilder::new();
         let start = builder.add_state();
         let mut states: FxHashMap<StateId, TableState> = FxHashMap::from_iter([(first, start)]);
         let mut stack = vec![(first, start)];
+        let mut expanded = 0;
         while let Some((state, from)) = stack.pop() {
+            if expanded % STATES_PER_CHECK == 0 {
+                deadline.check()?;
+            }
+            expanded += 1;
             if automata.is_accepting(state) {
                 builder.accept(from);
             }
-            for (bytes, next) in automata.successors(state).ok()? {
+            for (bytes, next) in automata.successors(state)? {
                 let to = *states.entry(next).or_insert_with(|| {
                     let to = builder.add_state();
                     stack.push((next, to));
@@ -41,7 +65,7 @@ impl Terms {
                 }
             }
         }
-        Some(builder.finish(start))
+        Ok(Some(builder.finish(start)))
     }
 }
 

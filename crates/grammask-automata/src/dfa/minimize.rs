@@ -4,8 +4,13 @@
 //! *blocks* of states and *cords* of transitions (same label, same target block) refine each other, and the smaller
 //! part of a split set gets the new number. O(m log m) for m transitions, after byte ranges are cut at all range
 //! bounds.
+//!
+//! In automata without cycles, such as those of strings with a maximum length, states are equivalent if their rows are
+//! equal, targets first (Revuz, "Minimisation of acyclic deterministic automata in linear time", 1992).
 
-use crate::dfa::table::StateRows;
+use rustc_hash::FxHashMap;
+
+use crate::dfa::table::{StateRows, TableEdge, TableState};
 use grammask_collections::graph::AdjacencyList;
 
 /// A refinable partition of `0..n`, after Valmari. Each set is a range of `elements`.
@@ -19,32 +24,36 @@ struct RefinablePartition {
 }
 
 impl RefinablePartition {
-    /// The partition into sets of elements with equal keys.
-    fn by_key<K: Ord>(count: usize, key: impl Fn(usize) -> K) -> Self {
-        let mut elements: Vec<usize> = (0..count).collect();
-        elements.sort_by_key(|&element| key(element));
+    /// The partition into sets of elements with equal keys, by a counting sort.
+    fn by_key(count: usize, key: impl Fn(usize) -> u8) -> Self {
+        let mut starts = [0; 257];
+        for element in 0..count {
+            starts[usize::from(key(element)) + 1] += 1;
+        }
+        let (mut bounds, mut set_of_key) = (Vec::new(), [0; 256]);
+        for key in 0..256 {
+            starts[key + 1] += starts[key];
+            if starts[key] < starts[key + 1] {
+                set_of_key[key] = bounds.len();
+                bounds.push((starts[key], starts[key + 1]));
+            }
+        }
         let mut partition = Self {
+            elements: vec![0; count],
             positions: vec![0; count],
             set_of: vec![0; count],
-            bounds: Vec::new(),
-            marked: Vec::new(),
+            marked: vec![0; bounds.len()],
             touched: Vec::new(),
-            elements,
+            bounds,
         };
-        let mut start = 0;
-        for position in 0..count {
-            let element = partition.elements[position];
-            if position > start && key(partition.elements[start]) != key(element) {
-                partition.bounds.push((start, position));
-                start = position;
-            }
-            partition.positions[element] = position;
-            partition.set_of[element] = partition.bounds.len();
+        let mut free = starts;
+        for element in 0..count {
+            let key = usize::from(key(element));
+            partition.elements[free[key]] = element;
+            partition.positions[element] = free[key];
+            partition.set_of[element] = set_of_key[key];
+            free[key] += 1;
         }
-        if count > 0 {
-            partition.bounds.push((start, count));
-        }
-        partition.marked = vec![0; partition.bounds.len()];
         partition
     }
 
@@ -95,8 +104,36 @@ impl RefinablePartition {
 
 /// The number of the equivalence class of each state of a trimmed automaton.
 pub(crate) fn minimize(rows: &StateRows) -> Vec<usize> {
+    match rows.reverse_topological_order() {
+        Some(order) => classes_of_equal_rows(rows, &order),
+        None => refine(rows),
+    }
+}
+
+/// The equivalence classes of the states of an automaton without cycles, by the rows with classes as targets.
+fn classes_of_equal_rows(rows: &StateRows, order: &[usize]) -> Vec<usize> {
+    let mut classes = vec![0; rows.len()];
+    let mut class_of_row: FxHashMap<(bool, Box<[TableEdge]>), usize> = FxHashMap::default();
+    let mut row: Vec<TableEdge> = Vec::new();
+    for &state in order {
+        row.clear();
+        for edge in rows.edges(state) {
+            let target = TableState::new(classes[edge.target.index()]);
+            match row.last_mut() {
+                Some(last) if last.high + 1 == edge.low && last.target == target => last.high = edge.high,
+                _ => row.push(TableEdge { target, ..*edge }),
+            }
+        }
+        let new = class_of_row.len();
+        classes[state] = *class_of_row.entry((rows.is_accepting(state), row[..].into())).or_insert(new);
+    }
+    classes
+}
+
+/// The equivalence classes of the states, by Hopcroft's algorithm.
+fn refine(rows: &StateRows) -> Vec<usize> {
     let transitions = atomic_transitions(rows);
-    let mut blocks = RefinablePartition::by_key(rows.len(), |state| rows.is_accepting(state));
+    let mut blocks = RefinablePartition::by_key(rows.len(), |state| u8::from(rows.is_accepting(state)));
     let mut cords = RefinablePartition::by_key(transitions.len(), |index| transitions[index].label);
     let pairs = transitions.iter().zip(0_u32..).map(|(transition, index)| (transition.target as u32, index));
     let incoming = AdjacencyList::from_pairs(rows.len(), &pairs.collect::<Vec<_>>());
@@ -158,7 +195,7 @@ fn atomic_transitions(rows: &StateRows) -> Vec<AtomicTransition> {
 mod tests {
     use proptest::prelude::*;
 
-    use super::minimize;
+    use super::{minimize, refine};
     use crate::dfa::table::{StateRows, TableState};
 
     /// Equivalence by definition: refines until a fixpoint (Moore's algorithm).
@@ -190,21 +227,26 @@ mod tests {
         #[test]
         fn finds_the_coarsest_equivalence(
             states in prop::collection::vec((any::<bool>(), prop::collection::vec((0u8..3, 0usize..12), 0..4)), 1..12),
+            is_acyclic in any::<bool>(),
         ) {
             let mut rows = StateRows::default();
-            for (accepting, steps) in &states {
+            for (state, (accepting, steps)) in states.iter().enumerate() {
                 rows.begin_row(*accepting);
                 let mut low = 0;
-                for &(width, target) in steps {
-                    rows.push_edge(low, low + width, TableState::new(target % states.len()));
+                // Edges of an acyclic automaton lead to earlier states.
+                let targets = if is_acyclic { state } else { states.len() };
+                for &(width, target) in steps.iter().filter(|_| targets > 0) {
+                    rows.push_edge(low, low + width, TableState::new(target % targets));
                     low += width + 1;
                 }
             }
-            let (fast, slow) = (minimize(&rows), classes_by_rounds(&rows));
-            // The automaton is not trimmed here; both algorithms distinguish dead states from missing transitions.
-            for one in 0..rows.len() {
-                for other in 0..rows.len() {
-                    prop_assert_eq!(fast[one] == fast[other], slow[one] == slow[other]);
+            let slow = classes_by_rounds(&rows);
+            // The automaton is not trimmed here; the algorithms distinguish dead states from missing transitions.
+            for fast in [minimize(&rows), refine(&rows)] {
+                for one in 0..rows.len() {
+                    for other in 0..rows.len() {
+                        prop_assert_eq!(fast[one] == fast[other], slow[one] == slow[other]);
+                    }
                 }
             }
         }

@@ -30,7 +30,7 @@ impl TableState {
 }
 
 /// A transition over the bytes from `low` to `high`, both included.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct TableEdge {
     pub(crate) low: u8,
     pub(crate) high: u8,
@@ -86,6 +86,24 @@ impl StateRows {
             pairs.extend(self.edges(state).iter().map(|edge| (edge.target.0, state as u32)));
         }
         AdjacencyList::from_pairs(self.len(), &pairs)
+    }
+
+    /// The states, the targets of a state before it; `None` if there is a cycle.
+    pub(crate) fn reverse_topological_order(&self) -> Option<Vec<usize>> {
+        let sources = self.sources();
+        let mut missing_targets: Vec<usize> = (0..self.len()).map(|state| self.edges(state).len()).collect();
+        let mut order: Vec<usize> = (0..self.len()).filter(|&state| missing_targets[state] == 0).collect();
+        let mut next = 0;
+        while let Some(&state) = order.get(next) {
+            next += 1;
+            for &source in sources.of(state) {
+                missing_targets[source as usize] -= 1;
+                if missing_targets[source as usize] == 0 {
+                    order.push(source as usize);
+                }
+            }
+        }
+        (order.len() == self.len()).then_some(order)
     }
 }
 
@@ -304,7 +322,7 @@ impl TableBuilder {
 
     /// The minimal automaton of the language of `start`, numbered in breadth-first order.
     ///
-    /// Cost: O(m log n) for n states and m transitions.
+    /// Cost: O(m log n) for n states and m transitions; linear without cycles.
     ///
     /// # Panics
     /// If two transitions of a state overlap.
@@ -424,23 +442,11 @@ fn quotient(rows: &StateRows, blocks: &[usize]) -> StateRows {
 
 /// The fingerprints of a canonically numbered automaton: by content if it has no cycle.
 fn fingerprints(rows: &StateRows) -> Fingerprints {
-    let sources = rows.sources();
-    let mut missing_hashes: Vec<usize> = (0..rows.len()).map(|state| rows.edges(state).len()).collect();
-    // States whose targets all have hashes, in reverse topological order. States on cycles never get here.
-    let mut ready: Vec<usize> = (0..rows.len()).filter(|&state| missing_hashes[state] == 0).collect();
-    let mut hashes = vec![0; rows.len()];
-    let mut hashed = 0;
-    while let Some(state) = ready.pop() {
-        hashes[state] = content_of_row(rows.is_accepting(state), rows.edges(state), &hashes);
-        hashed += 1;
-        for &source in sources.of(state) {
-            missing_hashes[source as usize] -= 1;
-            if missing_hashes[source as usize] == 0 {
-                ready.push(source as usize);
-            }
+    if let Some(order) = rows.reverse_topological_order() {
+        let mut hashes = vec![0; rows.len()];
+        for state in order {
+            hashes[state] = content_of_row(rows.is_accepting(state), rows.edges(state), &hashes);
         }
-    }
-    if hashed == rows.len() {
         return Fingerprints::Contents(hashes.into());
     }
     let mut hasher = ContentHasher::new(2);

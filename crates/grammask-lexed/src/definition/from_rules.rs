@@ -19,8 +19,8 @@ use crate::definition::grammar::{
     TerminalPattern, TerminalRole, TerminalSource,
 };
 use crate::definition::terminal_automaton;
-use grammask_automata::{Automata, TermId, Terms};
-use grammask_diagnostics::{Code, Diagnostic, GrammarError, LimitExceeded, Limits, Span};
+use grammask_automata::{TermId, Terms};
+use grammask_diagnostics::{Code, Deadline, Diagnostic, GrammarError, LimitExceeded, Limits, Span};
 use grammask_grammar::directives::{Directive, DirectiveKind, declares};
 use grammask_grammar::{
     Grammar, Node, NodeId, NonterminalDefinition, NonterminalId, Terminal, TerminalId, quote_bytes,
@@ -110,6 +110,7 @@ fn translate(
         options: *options,
         owner,
         limits,
+        deadline: Deadline::after(limits.time),
         bodies: vec![Vec::new(); grammar.nonterminals().len()],
         declared: FxHashMap::default(),
         lexical: FxHashSet::default(),
@@ -195,6 +196,7 @@ struct RuleTranslation<'a> {
     /// The terminal that the rules define.
     owner: Option<&'a str>,
     limits: &'a Limits,
+    deadline: Deadline,
     bodies: Vec<Vec<NodeId>>,
     declared: FxHashMap<NonterminalId, SymbolDirectives>,
     /// The lexical rules, with those for operators in them.
@@ -507,7 +509,7 @@ impl RuleTranslation<'_> {
 
     /// The pattern of a terminal with the given language.
     fn terminal_pattern(&mut self, term: TermId, name: &str, span: Span) -> Option<TerminalPattern> {
-        match terminal_pattern(&self.terms, term, name, self.limits) {
+        match terminal_pattern(&self.terms, term, name, self.limits.automaton_states, &self.deadline) {
             Ok(pattern) => Some(pattern),
             Err(diagnostic) => {
                 self.diagnostics.push(diagnostic.at(span));
@@ -906,12 +908,13 @@ impl RuleTranslation<'_> {
 /// The pattern of the terminal `name` with the language of `term`.
 ///
 /// # Errors
-/// If the terminal matches the empty text or no text, or its automaton exceeds the limit.
+/// If the terminal matches the empty text or no text, its automaton exceeds the limit, or the deadline passes.
 pub(super) fn terminal_pattern(
     terms: &Terms,
     term: TermId,
     name: &str,
-    limits: &Limits,
+    max_states: usize,
+    deadline: &Deadline,
 ) -> Result<TerminalPattern, Box<Diagnostic>> {
     if terms.is_nullable(term) {
         let message = format!("the terminal `{name}` matches the empty text");
@@ -923,18 +926,13 @@ pub(super) fn terminal_pattern(
     if let Some(text) = terms.word(term) {
         return Ok(TerminalPattern::Literal(text));
     }
-    let max_states = limits.automaton_states;
-    let start = Automata::new(terms.clone(), max_states).start(term);
-    if start.map_err(|limit| Box::new(limit.diagnostic()))?.is_none() {
-        let message = format!("the terminal `{name}` matches nothing");
-        return Err(Box::new(Diagnostic::error(Code::EmptyLanguage, message)));
-    }
-    match terminal_automaton::states(terms, term, max_states) {
-        Some(states) => Ok(TerminalPattern::Automaton(states)),
-        None => {
-            let limit = LimitExceeded::new("automaton_states", max_states);
-            Err(Box::new(limit.diagnostic().found(format!("the terminal `{name}`"))))
+    match terminal_automaton::states(terms, term, max_states, deadline) {
+        Ok(Some(states)) => Ok(TerminalPattern::Automaton(states)),
+        Ok(None) => {
+            let message = format!("the terminal `{name}` matches nothing");
+            Err(Box::new(Diagnostic::error(Code::EmptyLanguage, message)))
         }
+        Err(limit) => Err(Box::new(limit.diagnostic().found(format!("the terminal `{name}`")))),
     }
 }
 

@@ -3,6 +3,7 @@
 use rustc_hash::FxHashMap;
 
 use grammask_automata::{Table, TableBuilder, TableState, TermId, Terms};
+use grammask_diagnostics::{Deadline, LimitExceeded};
 
 /// A state of a deterministic automaton over bytes. The first state of a list is the start state.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
@@ -37,11 +38,18 @@ impl AutomatonState {
     }
 }
 
-/// The minimal automaton of a term; `None` if its language is empty or determinisation exceeds `max_states` states.
-pub(crate) fn states(terms: &Terms, term: TermId, max_states: usize) -> Option<Vec<AutomatonState>> {
-    let table = terms.determinize(term, max_states)?;
-    table.start()?;
-    Some(AutomatonState::of_table(&table))
+/// The minimal automaton of a term; `None` if its language is empty.
+///
+/// # Errors
+/// If determinisation exceeds `max_states` states, or the deadline passes.
+pub(crate) fn states(
+    terms: &Terms,
+    term: TermId,
+    max_states: usize,
+    deadline: &Deadline,
+) -> Result<Option<Vec<AutomatonState>>, LimitExceeded> {
+    let table = terms.determinize_until(term, max_states, deadline)?;
+    Ok(table.map(|table| AutomatonState::of_table(&table)))
 }
 
 /// The language of an automaton; `None` if the list is empty or a transition is malformed.
@@ -69,15 +77,17 @@ mod tests {
     use super::*;
     use crate::definition::grammar::accepts;
     use grammask_automata::{Automata, regex};
-    use grammask_diagnostics::Limits;
+    use grammask_diagnostics::{Deadline, Limits};
+    use std::time::Duration;
 
     #[test]
     fn automata_keep_the_language() {
         let mut terms = Terms::new();
         let regex = regex::term(&mut terms, "/\\*[^x]*\\*/", &Limits::default()).expect("it is a regex");
         let comment = terms.first_match(regex);
-        let plain = states(&terms, comment, 1000).expect("it is small");
-        assert!(states(&terms, comment, 2).is_none());
+        let deadline = Deadline::after(Duration::from_secs(60));
+        let plain = states(&terms, comment, 1000, &deadline).expect("it is small").expect("it has words");
+        assert!(states(&terms, comment, 2, &deadline).is_err());
         let made = term(&mut terms, &plain).expect("it was made from a term");
         let mut automata = Automata::new(terms, 1000);
         for text in ["/**/", "/***/", "/* */ */", "/*/", "/*x*/", ""] {

@@ -35,7 +35,7 @@ use crate::parser::parsing_tables::ParsingTables;
 use crate::parser::terminal_set::TerminalSet;
 use crate::prepared::lex_modes;
 use grammask_automata::{Automata, ByteSet, StateId};
-use grammask_diagnostics::{Code, Diagnostic, GrammarError, LimitExceeded, Limits};
+use grammask_diagnostics::{Code, Deadline, Diagnostic, GrammarError, LimitExceeded, Limits};
 use grammask_grammar::{Grammar, GrammarBuilder, NotRegular, RuleLanguages, TerminalId};
 
 /// The start symbol with which the rules of a terminal are checked. The name of no other rule is empty.
@@ -44,6 +44,9 @@ const CHECKED_START: &str = "";
 /// The maximum number of states of the automaton of a terminal. The rules of a regular grammar that needs more are read
 /// as those of other grammars are.
 const MAX_STATES: usize = 1 << 13;
+
+/// The number of pairs of states that are compared between two checks of the deadline.
+const PAIRS_PER_CHECK: usize = 256;
 
 /// The pieces of all terminals that are defined by rules, by name.
 #[derive(Default)]
@@ -75,10 +78,11 @@ impl LexedDefinition {
         terminals: &[TerminalGrammar<'_>],
         limits: &Limits,
     ) -> Result<(), GrammarError> {
+        let deadline = Deadline::after(limits.time);
         let mut pieces = Pieces::default();
         for &TerminalGrammar { name, grammar } in terminals {
             let index = self.declared_terminal(name)?;
-            if let Some(pattern) = regular_pattern(grammar, name, limits)? {
+            if let Some(pattern) = regular_pattern(grammar, name, limits, &deadline)? {
                 let mut terminal = self.terminals.remove(index);
                 terminal.pattern = pattern;
                 // lark tries terminals without a maximum length first.
@@ -87,7 +91,7 @@ impl LexedDefinition {
                 continue;
             }
             self.check_options(index)?;
-            let rules = rules_of(name, grammar, self.rule, &mut pieces, limits)
+            let rules = rules_of(name, grammar, self.rule, &mut pieces, limits, &deadline)
                 .map_err(|error| of_terminal(name, &error))?;
             self.terminals.remove(index);
             pieces.owners.extend(rules.terminals.iter().map(|piece| (piece.name.clone(), name.to_owned())));
@@ -98,7 +102,7 @@ impl LexedDefinition {
         if pieces.owners.is_empty() {
             return Ok(());
         }
-        self.check_choices(&pieces, limits)
+        self.check_choices(&pieces, limits, &deadline)
     }
 
     /// The index of a declared terminal that no indentation derives.
@@ -133,14 +137,19 @@ impl LexedDefinition {
     /// Reports terminals that the lexer looks for together with a piece, and whose words are prefixes of each other,
     /// unless they are pieces that were compared before. (In a lexical rule the end of a terminal has the look-ahead of
     /// all its uses, so pieces can come together there that cannot in the terminal alone.)
-    fn check_choices(&self, pieces: &Pieces, limits: &Limits) -> Result<(), GrammarError> {
+    fn check_choices(
+        &self,
+        pieces: &Pieces,
+        limits: &Limits,
+        deadline: &Deadline,
+    ) -> Result<(), GrammarError> {
         let grammar = LexedGrammar::new(self, limits)?;
         let tables = ParsingTables::new(&grammar, limits)?;
         let owner = |id: TerminalId| pieces.owners.get(grammar.terminal_name(id));
         let priority = |id: TerminalId| grammar.terminals[id.index()].priority;
         // Under lark's rule a terminal of higher priority is taken wherever it matches.
         let is_taken_first = |one, other| self.rule == LexingRule::Lark && priority(one) > priority(other);
-        let mut words = WordRelations::new(&grammar, limits)?;
+        let mut words = WordRelations::new(&grammar, limits, deadline)?;
         let ids: FxHashMap<&str, TerminalId> = (0..grammar.terminals.len())
             .map(|index| (grammar.terminal_name(TerminalId::new(index)), TerminalId::new(index)))
             .collect();
@@ -149,6 +158,7 @@ impl LexedDefinition {
         for mode in lex_modes(&grammar, &tables).terminals {
             for piece in mode.iter() {
                 let Some(name) = owner(piece) else { continue };
+                check(deadline)?;
                 let others = mode.iter().filter(|&other| other != piece);
                 for other in others.filter(|&other| !is_taken_first(other, piece)) {
                     if compared.insert((piece, other)) && words.have_common_prefix(piece, other)? {
@@ -176,16 +186,16 @@ fn regular_pattern(
     grammar: &Grammar,
     name: &str,
     limits: &Limits,
+    deadline: &Deadline,
 ) -> Result<Option<TerminalPattern>, GrammarError> {
     let mut builder = GrammarBuilder::new("");
     let start = builder.graft(grammar);
     match RuleLanguages::new(&builder).of_node(&mut builder, start) {
         Ok(term) => {
-            let mut small = limits.clone();
-            small.automaton_states = small.automaton_states.min(MAX_STATES);
-            match terminal_pattern(builder.terms_so_far(), term, name, &small) {
+            let max_states = limits.automaton_states.min(MAX_STATES);
+            match terminal_pattern(builder.terms_so_far(), term, name, max_states, deadline) {
                 Ok(pattern) => Ok(Some(pattern)),
-                Err(error) if error.code == Code::LimitExceeded => Ok(None),
+                Err(error) if error.code == Code::LimitExceeded => check(deadline).map(|()| None),
                 Err(error) => Err((*error).into()),
             }
         }
@@ -196,6 +206,11 @@ fn regular_pattern(
             Err(Diagnostic::error(Code::UnsupportedGrammar, message).into())
         }
     }
+}
+
+/// Reports a deadline that has passed.
+fn check(deadline: &Deadline) -> Result<(), GrammarError> {
+    Ok(deadline.check().map_err(|limit| limit.diagnostic())?)
 }
 
 /// An error about the grammar of a terminal, without places, which are in another text.
@@ -216,10 +231,11 @@ fn rules_of(
     rule: LexingRule,
     pieces: &mut Pieces,
     limits: &Limits,
+    deadline: &Deadline,
 ) -> Result<LexedDefinition, GrammarError> {
     let mut rules = definition_of_terminal(grammar, name, limits)?;
     drop_unproductive(&mut rules)?;
-    inline_short_rules(&mut rules);
+    inline_short_rules(&mut rules, deadline)?;
     for terminal in &mut rules.terminals {
         // A literal would be compared with the patterns of other terminals under lark's rule.
         if let TerminalPattern::Literal(text) = &terminal.pattern {
@@ -235,15 +251,16 @@ fn rules_of(
         priority: 0,
     });
     let checked = LexedGrammar::new(&checked, limits)?;
+    check(deadline)?;
     let table = LalrTable::new(&checked, limits)?;
-    let mut check =
-        PieceCheck { grammar: &checked, table: &table, words: WordRelations::new(&checked, limits)? };
-    check.check_ends()?;
-    let compared = check.check_pieces()?;
+    let words = WordRelations::new(&checked, limits, deadline)?;
+    let mut checks = PieceCheck { grammar: &checked, table: &table, words };
+    checks.check_ends()?;
+    let compared = checks.check_pieces()?;
     let name_of = |piece| checked.terminal_name(piece).to_owned();
     pieces.compared.extend(compared.keys().map(|&(first, second)| (name_of(first), name_of(second))));
     if rule == LexingRule::Lark {
-        let order = longest_first(&checked, &compared)?;
+        let order = longest_first(&checked, &compared, deadline)?;
         rules.terminals = order.iter().map(|&piece| rules.terminals[piece].clone()).collect();
     }
     Ok(rules)
@@ -254,26 +271,37 @@ fn rules_of(
 /// # Errors
 /// If the start symbol derives no text.
 fn drop_unproductive(rules: &mut LexedDefinition) -> Result<(), GrammarError> {
-    let terminals: FxHashSet<&str> = rules.terminals.iter().map(|terminal| &*terminal.name).collect();
-    let mut productive: FxHashSet<String> = FxHashSet::default();
-    let derives = |production: &ProductionSource, productive: &FxHashSet<String>| {
-        production.rhs.iter().all(|symbol| terminals.contains(&**symbol) || productive.contains(symbol))
-    };
-    loop {
-        let count = productive.len();
-        for production in &rules.productions {
-            if !productive.contains(&production.lhs) && derives(production, &productive) {
-                productive.insert(production.lhs.clone());
-            }
+    // The terminals, and the rules that derive a text.
+    let mut productive: FxHashSet<String> =
+        rules.terminals.iter().map(|terminal| terminal.name.clone()).collect();
+    let mut uses: FxHashMap<&str, Vec<usize>> = FxHashMap::default();
+    let mut missing_symbols = vec![0; rules.productions.len()];
+    for (index, production) in rules.productions.iter().enumerate() {
+        for symbol in production.rhs.iter().filter(|&symbol| !productive.contains(symbol)) {
+            uses.entry(symbol).or_default().push(index);
+            missing_symbols[index] += 1;
         }
-        if productive.len() == count {
-            break;
+    }
+    let mut pending: Vec<usize> =
+        (0..rules.productions.len()).filter(|&index| missing_symbols[index] == 0).collect();
+    while let Some(index) = pending.pop() {
+        let rule = &rules.productions[index].lhs;
+        if !productive.insert(rule.clone()) {
+            continue;
+        }
+        for &index in uses.get(&**rule).into_iter().flatten() {
+            missing_symbols[index] -= 1;
+            if missing_symbols[index] == 0 {
+                pending.push(index);
+            }
         }
     }
     if !productive.contains(&rules.start) {
         return Err(Diagnostic::error(Code::EmptyLanguage, "it has no text").into());
     }
-    rules.productions.retain(|production| derives(production, &productive));
+    let is_productive =
+        |production: &ProductionSource| production.rhs.iter().all(|symbol| productive.contains(symbol));
+    rules.productions.retain(is_productive);
     rules.lexical_rules.retain(|rule| productive.contains(rule));
     let used: FxHashSet<&String> = rules.productions.iter().flat_map(|production| &production.rhs).collect();
     rules.terminals.retain(|terminal| used.contains(&terminal.name));
@@ -285,8 +313,9 @@ fn drop_unproductive(rules: &mut LexedDefinition) -> Result<(), GrammarError> {
 /// In LALR(1) tables the state after the brace of a rule `open: "{"` has the look-ahead of all uses of the rule, so the
 /// lexer would look for the names of all objects there. Before a rule that stands for nothing the end of a text would be
 /// read as its inside.
-fn inline_short_rules(rules: &mut LexedDefinition) {
+fn inline_short_rules(rules: &mut LexedDefinition, deadline: &Deadline) -> Result<(), GrammarError> {
     loop {
+        check(deadline)?;
         let mut alternatives: FxHashMap<&str, usize> = FxHashMap::default();
         for production in &rules.productions {
             *alternatives.entry(&production.lhs).or_default() += 1;
@@ -301,7 +330,7 @@ fn inline_short_rules(rules: &mut LexedDefinition) {
             .map(|production| (production.lhs.clone(), production.rhs.first().cloned()))
             .collect();
         if short.is_empty() {
-            return;
+            return Ok(());
         }
         rules.productions.retain(|production| !short.contains_key(&production.lhs));
         rules.lexical_rules.retain(|rule| !short.contains_key(rule));
@@ -342,15 +371,17 @@ struct WordRelation {
 }
 
 /// Relations of the words of terminals, with a memo table.
-struct WordRelations {
+struct WordRelations<'a> {
+    deadline: &'a Deadline,
     automata: Automata,
     /// The start states; `None` for terminals without a pattern.
     starts: Vec<Option<StateId>>,
     memo: FxHashMap<(TerminalId, TerminalId), WordRelation>,
 }
 
-impl WordRelations {
-    fn new(grammar: &LexedGrammar, limits: &Limits) -> Result<Self, GrammarError> {
+impl<'a> WordRelations<'a> {
+    fn new(grammar: &LexedGrammar, limits: &Limits, deadline: &'a Deadline) -> Result<Self, GrammarError> {
+        check(deadline)?;
         let mut automata = Automata::new(grammar.terms.clone(), limits.automaton_states);
         let starts: Result<_, LimitExceeded> = grammar
             .terminals
@@ -358,7 +389,7 @@ impl WordRelations {
             .map(|terminal| terminal.term.map_or(Ok(None), |term| automata.start(term)))
             .collect();
         let starts = starts.map_err(|limit| limit.diagnostic())?;
-        Ok(Self { automata, starts, memo: FxHashMap::default() })
+        Ok(Self { deadline, automata, starts, memo: FxHashMap::default() })
     }
 
     /// The bytes with which words of a terminal begin.
@@ -385,7 +416,12 @@ impl WordRelations {
         };
         let mut reached: FxHashSet<(StateId, StateId)> = FxHashSet::from_iter([(first, second)]);
         let mut pending = vec![(first, second)];
+        let mut compared = 0;
         while let Some((first, second)) = pending.pop() {
+            if compared % PAIRS_PER_CHECK == 0 {
+                self.deadline.check()?;
+            }
+            compared += 1;
             if self.automata.is_accepting(first) {
                 relation.is_shared |= self.automata.is_accepting(second);
                 relation.continuing = relation.continuing.union(self.automata.first_bytes(second)?);
@@ -415,7 +451,7 @@ type ComparedPieces = FxHashMap<(TerminalId, TerminalId), bool>;
 struct PieceCheck<'a> {
     grammar: &'a LexedGrammar,
     table: &'a LalrTable,
-    words: WordRelations,
+    words: WordRelations<'a>,
 }
 
 impl PieceCheck<'_> {
@@ -466,9 +502,15 @@ impl PieceCheck<'_> {
             }
         }
         let mut compared = ComparedPieces::default();
+        let mut compared_sets: FxHashSet<TerminalSet> = FxHashSet::default();
         for state in self.states() {
             let accepted = self.table.accepts(state);
+            // Most states accept the same pieces as another one.
+            if !compared_sets.insert(accepted.clone()) {
+                continue;
+            }
             for first in accepted.iter().filter(|&piece| piece != end) {
+                check(self.words.deadline)?;
                 for second in accepted.iter().filter(|&piece| piece != end) {
                     if let Entry::Vacant(pair) = compared.entry((first, second)) {
                         pair.insert(self.check_pair(first, second, &following[first.index()])?);
@@ -533,10 +575,15 @@ fn prefix_error(after: &str, next: &str) -> GrammarError {
 }
 
 /// An order of the terminals in which those with longer words come first.
-fn longest_first(grammar: &LexedGrammar, compared: &ComparedPieces) -> Result<Vec<usize>, GrammarError> {
+fn longest_first(
+    grammar: &LexedGrammar,
+    compared: &ComparedPieces,
+    deadline: &Deadline,
+) -> Result<Vec<usize>, GrammarError> {
     let mut waiting: Vec<TerminalId> = (0..grammar.terminals.len()).map(TerminalId::new).collect();
     let mut order = Vec::with_capacity(waiting.len());
     while !waiting.is_empty() {
+        check(deadline)?;
         let is_blocked = |&piece: &TerminalId| {
             waiting.iter().any(|&other| other != piece && compared.get(&(piece, other)) == Some(&true))
         };

@@ -16,7 +16,7 @@ use crate::definition::grammar::{
 };
 use crate::parser::lr_automaton::{LrAutomaton, LrItem, LrState};
 use crate::parser::terminal_set::{TerminalSet, union_over_reachable};
-use grammask_diagnostics::{Code, Diagnostic, GrammarError, Limits, Severity};
+use grammask_diagnostics::{Code, Diagnostic, GrammarError, LimitExceeded, Limits, Severity};
 use grammask_grammar::{NonterminalId, TerminalId};
 
 /// The maximum number of conflicts in an error.
@@ -86,12 +86,15 @@ impl LalrTable {
     /// # Errors
     /// Conflicts that the grammar's policy does not resolve; an exceeded limit.
     pub fn new(grammar: &LexedGrammar, limits: &Limits) -> Result<Self, GrammarError> {
-        let automaton =
-            LrAutomaton::of(grammar, limits.automaton_states).map_err(|limit| limit.diagnostic())?;
-        let is_lexical = lexical_states(grammar, &automaton)?;
-        let lookaheads = lookaheads(grammar, &automaton, &is_lexical);
+        let automaton = LrAutomaton::of(grammar, limits).map_err(|limit| limit.diagnostic())?;
         let width = grammar.terminals.len() + 1;
         let nonterminals = automaton.productions_of.len();
+        let row_bytes = width * size_of::<ParserAction>() + nonterminals * size_of::<Option<LrState>>();
+        if automaton.state_count().saturating_mul(row_bytes) > limits.memory_bytes {
+            return Err(LimitExceeded::new("memory_bytes", limits.memory_bytes).diagnostic().into());
+        }
+        let is_lexical = lexical_states(grammar, &automaton)?;
+        let lookaheads = lookaheads(grammar, &automaton, &is_lexical);
         let mut gotos = vec![None; automaton.state_count() * nonterminals];
         for (state, transitions) in automaton.transitions.iter().enumerate() {
             for &(symbol, target) in transitions {

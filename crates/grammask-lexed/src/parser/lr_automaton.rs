@@ -10,8 +10,11 @@ use rustc_hash::FxHashMap;
 
 use crate::definition::grammar::{LexedGrammar, LexedProduction, LexedSymbol};
 use grammask_collections::id_type;
-use grammask_diagnostics::LimitExceeded;
+use grammask_diagnostics::{Deadline, LimitExceeded, Limits};
 use grammask_grammar::{NonterminalId, TerminalId};
+
+/// The number of states that are expanded between two checks of the deadline.
+const STATES_PER_CHECK: usize = 64;
 
 id_type! {
     /// A state of the parser.
@@ -51,8 +54,10 @@ impl LrAutomaton {
     /// Constructs the automaton.
     ///
     /// # Errors
-    /// When there are more than `max_states` states.
-    pub(crate) fn of(grammar: &LexedGrammar, max_states: usize) -> Result<Self, LimitExceeded> {
+    /// When there are more than [`Limits::automaton_states`] states, or it takes more than [`Limits::time`].
+    pub(crate) fn of(grammar: &LexedGrammar, limits: &Limits) -> Result<Self, LimitExceeded> {
+        let max_states = limits.automaton_states;
+        let deadline = Deadline::after(limits.time);
         let mut productions = grammar.productions.clone();
         let start = NonterminalId::new(grammar.nonterminals.len());
         let start_rhs = Box::new([LexedSymbol::Nonterminal(grammar.start)]);
@@ -91,6 +96,9 @@ impl LrAutomaton {
         let mut symbols: Vec<LexedSymbol> = Vec::new();
         while automaton.transitions.len() < automaton.kernels.len() {
             let from = LrState::new(automaton.transitions.len());
+            if from.index().is_multiple_of(STATES_PER_CHECK) {
+                deadline.check()?;
+            }
             for item in automaton.closure(from) {
                 let Some(symbol) = automaton.symbol_after(item) else { continue };
                 let items = &mut items_after[symbol_index(symbol)];
