@@ -44,7 +44,8 @@ class FrozenValue:
 
     def __init__(self, *values: Any, **keywords: Any) -> None:
         given = dict(zip(self.fields, values, strict=False))
-        if keywords or len(values) != len(self.fields):  # Not so in the sources of most readers, once per compile.
+        # Most readers give all fields, once per compile.
+        if keywords or len(values) != len(self.fields):
             given.update(keywords)
             is_once = len(given) == len(values) + len(keywords) and given.keys() <= set(self.fields)
             if not is_once or not all(name in given or hasattr(self, name) for name in self.fields):
