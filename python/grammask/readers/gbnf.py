@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Literal
 from grammask import _grammask
 from grammask.composition import Part
 from grammask.frozen_values import FrozenValue
-from grammask.readers.terminal_grammars import NEEDS_LEXER, built_terminals
+from grammask.readers.terminal_grammars import built_terminals, lexer_of_rules
 from grammask.texts import decoded
 
 if TYPE_CHECKING:
@@ -68,12 +68,7 @@ def gbnf_source(
         UnsupportedGrammar: The lexer does not go with the parser.
         ValueError: There is no such parser or lexer, or there are terminals without a lexer.
     """
-    if lexer is not None or parser is not None:
-        from grammask.lark_grammars.loading import parser_and_lexer
-
-        parser, lexer = parser_and_lexer(parser, lexer, has_layout=False)
-    elif terminals:
-        raise ValueError(NEEDS_LEXER)
+    lexer, parser = lexer_of_rules(lexer, parser, terminals)
     return GbnfSource(decoded(text, "a grammar"), start, "llama.cpp", lexer, parser, limits, terminals)
 
 

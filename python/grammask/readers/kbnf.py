@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from grammask import _grammask
 from grammask.frozen_values import FrozenValue
-from grammask.readers.terminal_grammars import NEEDS_LEXER, built_terminals
+from grammask.readers.terminal_grammars import built_terminals, lexer_of_rules
 from grammask.texts import encoded
 
 if TYPE_CHECKING:
@@ -64,10 +64,5 @@ def kbnf_source(
         UnsupportedGrammar: The lexer does not go with the parser.
         ValueError: There is no such parser or lexer, or there are terminals without a lexer.
     """
-    if lexer is not None or parser is not None:
-        from grammask.lark_grammars.loading import parser_and_lexer
-
-        parser, lexer = parser_and_lexer(parser, lexer, has_layout=False)
-    elif terminals:
-        raise ValueError(NEEDS_LEXER)
+    lexer, parser = lexer_of_rules(lexer, parser, terminals)
     return KbnfSource(encoded(text, "a grammar", "surrogatepass"), start, lexer, parser, limits, terminals)

@@ -11,15 +11,32 @@ from grammask.lark_grammars.errors import unsupported
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+    from grammask.lark_grammars.loading import Lexer, Parser
     from grammask.sources import EngineGrammar, Source
 
-__all__ = ["NEEDS_LEXER", "TerminalGrammars", "built_terminals", "terminal_grammars"]
+__all__ = ["TerminalGrammars", "built_terminals", "lexer_of_rules", "terminal_grammars"]
 
 TerminalGrammars: TypeAlias = tuple[tuple[str, Part], ...]
 """The grammars of terminals as parts, by name."""
 
-NEEDS_LEXER = "terminals= defines terminals of a lexer: choose one by lexer="
-"""The message of the error about terminals of a grammar without a lexer."""
+
+def lexer_of_rules(
+    lexer: Lexer | None, parser: Parser | None, terminals: TerminalGrammars
+) -> tuple[Lexer | None, Parser | None]:
+    """Returns the lexer and the parser for rules in a notation that needs none, where one or the other may be given.
+
+    Raises:
+        UnsupportedGrammar: The lexer does not go with the parser.
+        ValueError: There is no such parser or lexer, or there are terminals without a lexer.
+    """
+    if lexer is not None or parser is not None:
+        from grammask.lark_grammars.loading import parser_and_lexer
+
+        parser, lexer = parser_and_lexer(parser, lexer, has_layout=False)
+    elif terminals:
+        msg = "terminals= defines terminals of a lexer: choose one by lexer="
+        raise ValueError(msg)
+    return lexer, parser
 
 
 def terminal_grammars(grammars: Iterable[tuple[str, Source, EngineGrammar]]) -> TerminalGrammars:
