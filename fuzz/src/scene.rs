@@ -51,7 +51,7 @@ impl Scene {
 
 /// The texts, single bytes, two special tokens, an end token with a text that is ignored, and padding.
 fn vocabulary(texts: &[Vec<u8>]) -> Vocabulary {
-    let mut all = TokenTexts::new();
+    let mut all = TokenTexts::builder();
     for text in texts {
         all.push(text);
     }
@@ -63,7 +63,7 @@ fn vocabulary(texts: &[Vec<u8>]) -> Vocabulary {
     all.push(b"b");
     let eos = all.len() as u32 - 1;
     let special = vec![(SPECIAL[0].to_owned(), eos - 2), (SPECIAL[1].to_owned(), eos - 1)];
-    Vocabulary::new(all, special, vec![eos], Some(eos as usize + 3)).expect("the vocabulary is valid")
+    Vocabulary::new(all.finish(), special, vec![eos], Some(eos as usize + 3)).expect("the vocabulary is valid")
 }
 
 impl<'a> Arbitrary<'a> for Scene {

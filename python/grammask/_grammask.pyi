@@ -130,12 +130,13 @@ class Vocabulary:
         """
 
     def to_bytes(self) -> bytes:
-        """Return the bytes that :meth:`save` writes."""
+        """Return the vocabulary in few bytes, for :meth:`grammask.Vocabulary.from_bytes`."""
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the vocabulary to a file, for :meth:`grammask.Vocabulary.load`.
 
-        The file is replaced as a whole, so processes can share it.
+        The file has about 110 bytes per token, ten times those of :meth:`to_bytes`: all tables as they are in memory.
+        It is replaced as a whole, so processes that have it open keep the previous one.
 
         Raises:
             OSError: The file cannot be written.

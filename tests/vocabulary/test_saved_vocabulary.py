@@ -3,11 +3,14 @@
 import copy
 import pickle
 import threading
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
 import pytest
 from grammask import CompiledGrammar, Grammar, Vocabulary, VocabularyError, allocate_mask
+
+Write = Callable[[Vocabulary, Path], None]
 
 SPECIAL = {"<s>": 4, "<end>": 5, "<also end>": 5}
 SMALL = Vocabulary([b"a", b"ab", None, b"a", None, None, b"\xc3\xa4"], special=SPECIAL, eos=5, size=9)
@@ -16,6 +19,14 @@ SMALL = Vocabulary([b"a", b"ab", None, b"a", None, None, b"\xc3\xa4"], special=S
 def contents(vocabulary: Vocabulary) -> tuple[object, ...]:
     texts = [vocabulary.token(id) for id in range(vocabulary.size)]
     return vocabulary.size, vocabulary.eos, vocabulary.special, texts
+
+
+def write_bytes(vocabulary: Vocabulary, path: Path) -> None:
+    path.write_bytes(vocabulary.to_bytes())
+
+
+#: The two formats of a vocabulary, as functions that write a file.
+FORMATS = pytest.mark.parametrize("write", [write_bytes, Vocabulary.save])
 
 
 def test_a_saved_vocabulary_is_read_again(tmp_path: Path) -> None:
@@ -34,9 +45,11 @@ def test_a_saved_vocabulary_is_read_again(tmp_path: Path) -> None:
     assert type(Subclass.load(tmp_path / "small")) is Subclass
 
 
-def test_the_embedded_vocabulary_is_read_again() -> None:
+@FORMATS
+def test_the_embedded_vocabulary_is_read_again(write: Write, tmp_path: Path) -> None:
     vocabulary = Vocabulary.default()
-    read = Vocabulary.from_bytes(vocabulary.to_bytes())
+    write(vocabulary, tmp_path / "o200k")
+    read = Vocabulary.load(tmp_path / "o200k")
     assert contents(read) == contents(vocabulary)
     assert read.tokens() == vocabulary.tokens()
     grammar = Grammar.from_regex(r'"[a-zé]*"|[0-9]{1,3}')
@@ -58,9 +71,12 @@ def test_a_copy_shares_the_vocabulary() -> None:
             Vocabulary(SMALL, **options)  # type: ignore[arg-type]
 
 
-def test_other_files_are_refused(tmp_path: Path) -> None:
-    saved = SMALL.to_bytes()
+@FORMATS
+def test_other_files_are_refused(write: Write, tmp_path: Path) -> None:
     path = tmp_path / "file"
+    write(SMALL, path)
+    saved = path.read_bytes()
+    assert contents(Vocabulary.from_bytes(saved)) == contents(SMALL)
     damaged = [saved[:length] for length in range(len(saved))]
     damaged += [saved + b"\0", b"", b"{}", b"grammask" + saved[8:]]
     for bit in range(len(saved) * 8):
@@ -85,9 +101,11 @@ def test_other_files_are_refused(tmp_path: Path) -> None:
         SMALL.save(tmp_path / "missing" / "file")
 
 
-def test_a_large_file_is_refused_after_any_truncation() -> None:
+@FORMATS
+def test_a_large_file_is_refused_after_any_truncation(write: Write, tmp_path: Path) -> None:
     tokens: list[bytes | None] = [f"{number:b}".encode() for number in range(3000)]
-    saved = Vocabulary([*tokens, None], eos=3000).to_bytes()
+    write(Vocabulary([*tokens, None], eos=3000), tmp_path / "file")
+    saved = (tmp_path / "file").read_bytes()
     generator = np.random.default_rng(seed=3)
     for length in range(0, len(saved), 64):
         with pytest.raises(VocabularyError):

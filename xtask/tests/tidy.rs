@@ -12,9 +12,10 @@ const COLLECTIVE_NAMES: [&str; 9] =
     ["base", "common", "helper", "helpers", "impl", "inner", "misc", "util", "utils"];
 
 /// Files that may contain `unsafe`.
-const FILES_WITH_UNSAFE: [&str; 3] = [
+const FILES_WITH_UNSAFE: [&str; 4] = [
     "crates/grammask-python/src/allocator.rs",
     "crates/grammask-python/src/mask_array.rs",
+    "crates/grammask-python/src/mapped_file.rs",
     "crates/grammask-python/src/masked_logits.rs",
 ];
 

@@ -5,8 +5,8 @@
 //!   `docstrings.py` next to this crate's manifest. Edit the stub.
 //! - Cached masks are written under the interpreter lock; other work runs in `outside_forks` (`forks.rs`), which
 //!   releases the lock and delays `fork()`.
-//! - `unsafe` occurs in three modules: `mask_array.rs`, which writes masks into arrays of numpy, `masked_logits.rs`, which
-//!   calls code for vector instructions that the processor has, and `allocator.rs`.
+//! - `unsafe` occurs in four modules: `mask_array.rs`, which writes masks into arrays of numpy, `masked_logits.rs`, which
+//!   calls code for vector instructions that the processor has, `mapped_file.rs`, and `allocator.rs`.
 
 #[cfg_attr(target_family = "wasm", path = "system_allocator.rs")]
 mod allocator;
@@ -29,6 +29,7 @@ mod json_schema;
 mod leftmost_first;
 mod lexed;
 mod limits;
+mod mapped_file;
 mod mask_array;
 mod masked_logits;
 mod matcher;

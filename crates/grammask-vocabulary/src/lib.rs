@@ -19,6 +19,7 @@
 //! | `sets` | [`TokenSet`] (bitset in the mask layout), [`LiveTokens`] (list, bitset or delta), [`NodeSet`], [`Mask`] |
 //! | `summary_cache` | [`SummaryCache`]: summaries of terminals, interned sets, unions, masks; for all grammars |
 //! | `counted_summary` | [`CountedSummary`]: summaries of a repeated prefix code, for all numbers of copies |
+//! | `column` | arrays with memory of their own or in an image, the bytes of a file that is mapped into memory |
 //! | `saved_file`, `word_hash` | the frame of saved files, [`ByteReader`], and [`WordHash`], their checksum |
 //! | `derivative_groups` | [`DerivativeGroups`]: tokens by the derivative of a terminal |
 //!
@@ -26,6 +27,7 @@
 //! never reused; no table depends on the address of a set or on which sets are alive.
 #![forbid(unsafe_code)]
 
+mod column;
 mod counted_summary;
 mod derivative_groups;
 mod saved_file;
@@ -36,6 +38,7 @@ mod tokens;
 mod trie;
 mod word_hash;
 
+pub use column::SharedBytes;
 pub use counted_summary::{CountedSummary, CountedSummaryBuilder};
 pub use derivative_groups::{DerivativeGroup, DerivativeGroups, LeavingTokens};
 pub use saved_file::{ByteReader, FrameDefect, framed, unframed};
@@ -44,7 +47,7 @@ pub use sets::{
     TokenSet, TokenSetId, TokenSetRef, ones, words_of,
 };
 pub use summary_cache::{CopyBounds, Repetition, SummaryCache, TerminalSummary};
-pub use tokens::{SavedVocabularyError, TokenId, TokenTexts, Vocabulary, VocabularyError};
+pub use tokens::{SavedVocabularyError, TokenId, TokenTexts, TokenTextsBuilder, Vocabulary, VocabularyError};
 pub use trie::{
     ByteGroups, Character, Children, ChildrenByByte, TokenTrie, TrieColumns, TrieNode, WhichNodes,
 };

@@ -14,6 +14,9 @@ pub enum FrameDefect {
     Damaged,
 }
 
+/// Number of bytes before the body.
+pub(crate) const FRAME_HEAD_BYTES: usize = 12;
+
 /// A file with a body.
 #[must_use]
 pub fn framed(magic: &[u8; 8], version: u32, body: &[u8]) -> Vec<u8> {
@@ -63,14 +66,6 @@ impl<'a> ByteReader<'a> {
     #[must_use]
     pub fn is_at_end(&self) -> bool {
         self.0.is_empty()
-    }
-
-    /// The next 16 bytes, or all that are left and zeros, the first one in the lowest bits. They stay unread.
-    pub(crate) fn peek_16(&self) -> u128 {
-        match self.0.first_chunk() {
-            Some(next) => u128::from_le_bytes(*next),
-            None => self.0.iter().rev().fold(0, |all, &byte| all << 8 | u128::from(byte)),
-        }
     }
 
     /// The next `length` bytes.

@@ -22,7 +22,21 @@ impl WordHash {
     /// The hash of bytes.
     #[must_use]
     pub fn of(bytes: &[u8]) -> u128 {
-        Self::default().number(bytes.len()).bytes(bytes).finish()
+        // Each step waits for the one before, so four hashes of every fourth word take a third of the time of one.
+        let (blocks, remainder) = bytes.as_chunks::<32>();
+        let mut hashes = [Self::default(); 4];
+        for block in blocks {
+            let (words, _) = block.as_chunks();
+            for (hash, word) in hashes.iter_mut().zip(words) {
+                hash.word(u64::from_le_bytes(*word));
+            }
+        }
+        let mut all = Self::default();
+        all.number(bytes.len()).bytes(remainder);
+        for hash in hashes {
+            all.bytes(&hash.finish().to_le_bytes());
+        }
+        all.finish()
     }
 
     /// The hash of what was added.

@@ -31,7 +31,7 @@ impl JsVocabulary {
         eos: Vec<u32>,
         size: Option<u32>,
     ) -> JsResult<Self> {
-        let mut texts = TokenTexts::with_capacity(lengths.len());
+        let mut texts = TokenTexts::builder_with_capacity(lengths.len());
         let mut rest = bytes;
         for &length in lengths {
             match usize::try_from(length) {
@@ -46,7 +46,7 @@ impl JsVocabulary {
             }
         }
         let special: Vec<(String, u32)> = options(special)?;
-        let vocabulary = Vocabulary::new(texts, special, eos, size.map(|size| size as usize));
+        let vocabulary = Vocabulary::new(texts.finish(), special, eos, size.map(|size| size as usize));
         Ok(Self { vocabulary: Arc::new(vocabulary.map_err(|error| vocabulary_error(&error))?) })
     }
 

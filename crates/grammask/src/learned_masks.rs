@@ -24,7 +24,7 @@ use grammask_vocabulary::{
 /// The magic bytes at the start of a file.
 const MAGIC: &[u8; 8] = b"gmskmsk\n";
 /// The version of the format. Files of other versions are rejected.
-const VERSION: u32 = 1;
+const VERSION: u32 = 2;
 /// The release that computed the masks.
 const RELEASE: &str = env!("CARGO_PKG_VERSION");
 /// Number of bytes of a node.

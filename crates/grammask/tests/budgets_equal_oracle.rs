@@ -11,7 +11,7 @@ use crate::generators::distances::{Cost, DistanceGraph, state};
 use crate::generators::values::{BINDING_CASES, binding_grammar};
 use grammask::grammar::{Code, GrammarError};
 use grammask::lexing::{LexedGrammar, ParserKind};
-use grammask::vocabulary::{TokenId, TokenTexts, Vocabulary};
+use grammask::vocabulary::{TokenId, TokenTexts, TokenTextsBuilder, Vocabulary};
 use grammask::{
     BudgetError, CompileOptions, CompiledGrammar, DraftTree, EndMode, Explanation, Limits, Matcher, batch,
     frontends,
@@ -342,14 +342,14 @@ fn budgets_of_bound_names_equal_the_oracle() {
 #[test]
 fn many_tokens_inside_bound_names_have_no_budget() {
     let is_possible = |source: &str, inside: usize| {
-        let mut texts: TokenTexts = (0..=u8::MAX).map(|byte| Some(vec![byte])).collect();
+        let mut texts: TokenTextsBuilder = (0..=u8::MAX).map(|byte| Some(vec![byte])).collect();
         for length in 2..=inside {
             texts.push(&b"a".repeat(length));
         }
         while texts.len() < 2048 {
             texts.push_textless();
         }
-        let vocabulary = Arc::new(Vocabulary::new(texts, vec![], vec![2047], None).expect("valid"));
+        let vocabulary = Arc::new(Vocabulary::new(texts.finish(), vec![], vec![2047], None).expect("valid"));
         let compiled = CompiledGrammar::new(&binding_grammar(source), vocabulary, CompileOptions::default());
         match compiled.expect("it compiles").matcher().set_budget(Some(100)) {
             Ok(()) => true,

@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use grammask::frontends::json_schema::{self, SchemaOptions};
-use grammask::vocabulary::{TokenId, TokenTexts, Vocabulary};
+use grammask::vocabulary::{TokenId, TokenTextsBuilder, Vocabulary};
 use grammask::{CompileOptions, CompiledGrammar, Limits, Matcher};
 
 /// A pseudo-random number generator (Marsaglia's xorshift) with a fixed seed.
@@ -50,10 +50,10 @@ fn vocabulary() -> Arc<Vocabulary> {
         }
         words.push(word.concat().into_bytes());
     }
-    let mut texts: TokenTexts = words.into_iter().map(Some).collect();
+    let mut texts: TokenTextsBuilder = words.into_iter().map(Some).collect();
     texts.push_textless();
     let eos = texts.len() as u32 - 1;
-    Arc::new(Vocabulary::new(texts, vec![], vec![eos], None).expect("a vocabulary"))
+    Arc::new(Vocabulary::new(texts.finish(), vec![], vec![eos], None).expect("a vocabulary"))
 }
 
 const STRING: &str = r#"{"type": "string"}"#;

@@ -123,9 +123,9 @@ fn cases(file: &str) -> Vec<TextCase> {
 
 /// All bytes, and an end token.
 fn vocabulary() -> Arc<Vocabulary> {
-    let mut texts = TokenTexts::new();
+    let mut texts = TokenTexts::builder();
     (0..=u8::MAX).for_each(|byte| texts.push(&[byte]));
-    Arc::new(Vocabulary::new(texts, Vec::new(), vec![END], Some(257)).expect("a vocabulary"))
+    Arc::new(Vocabulary::new(texts.finish(), Vec::new(), vec![END], Some(257)).expect("a vocabulary"))
 }
 
 fn check_error(case: &TextCase, error: &GrammarError) {

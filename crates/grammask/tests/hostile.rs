@@ -20,7 +20,7 @@ const TOKENS: usize = 50;
 
 /// All single bytes, overlapping words, and an end token.
 fn vocabulary() -> Arc<Vocabulary> {
-    let mut texts = TokenTexts::new();
+    let mut texts = TokenTexts::builder();
     for byte in 0..=u8::MAX {
         texts.push(&[byte]);
     }
@@ -31,7 +31,7 @@ fn vocabulary() -> Arc<Vocabulary> {
     }
     texts.push_textless();
     let eos = texts.len() as u32 - 1;
-    Arc::new(Vocabulary::new(texts, vec![], vec![eos], None).expect("the vocabulary is valid"))
+    Arc::new(Vocabulary::new(texts.finish(), vec![], vec![eos], None).expect("the vocabulary is valid"))
 }
 
 fn generous() -> Limits {

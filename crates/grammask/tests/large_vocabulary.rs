@@ -8,7 +8,7 @@ use std::sync::Arc;
 use grammask::frontends::json_schema::{self, SchemaOptions};
 use grammask::frontends::kbnf;
 use grammask::grammar::Grammar;
-use grammask::vocabulary::{TokenId, TokenTexts, Vocabulary};
+use grammask::vocabulary::{TokenId, TokenTextsBuilder, Vocabulary};
 use grammask::{CompileOptions, CompiledGrammar, Effort, Limits, MaskStrategy};
 
 /// A pseudo-random number generator (Marsaglia's xorshift) with a fixed seed.
@@ -52,10 +52,10 @@ fn vocabulary(runs: &[&str]) -> Arc<Vocabulary> {
     for run in runs {
         words.extend((10..90 / run.len()).map(|copies| run.repeat(copies).into_bytes()));
     }
-    let mut texts: TokenTexts = words.into_iter().filter(|word| !word.is_empty()).map(Some).collect();
+    let mut texts: TokenTextsBuilder = words.into_iter().filter(|word| !word.is_empty()).map(Some).collect();
     texts.push_textless();
     let eos = texts.len() as u32 - 1;
-    Arc::new(Vocabulary::new(texts, vec![], vec![eos], None).expect("a vocabulary"))
+    Arc::new(Vocabulary::new(texts.finish(), vec![], vec![eos], None).expect("a vocabulary"))
 }
 
 fn compare(grammar: &str, texts: usize, steps: usize) {

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use grammask::automata::regex;
 use grammask::frontends::kbnf;
 use grammask::grammar::{Grammar, GrammarBuilder, NodeId, Terminal, ValueEquality};
-use grammask::vocabulary::{TokenId, TokenTexts, Vocabulary};
+use grammask::vocabulary::{TokenId, TokenTextsBuilder, Vocabulary};
 use grammask::{CompileOptions, CompiledGrammar, Limits, MaskStrategy, Matcher};
 use grammask_diagnostics::Span;
 
@@ -44,10 +44,10 @@ fn vocabulary() -> Arc<Vocabulary> {
         }
         words.push(word.concat().into_bytes());
     }
-    let mut texts: TokenTexts = words.into_iter().map(Some).collect();
+    let mut texts: TokenTextsBuilder = words.into_iter().map(Some).collect();
     texts.push_textless();
     let eos = texts.len() as u32 - 1;
-    Arc::new(Vocabulary::new(texts, vec![], vec![eos], None).expect("a vocabulary"))
+    Arc::new(Vocabulary::new(texts.finish(), vec![], vec![eos], None).expect("a vocabulary"))
 }
 
 /// Builds grammars of JSON.

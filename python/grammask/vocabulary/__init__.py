@@ -60,8 +60,9 @@ class Vocabulary(_grammask.Vocabulary):
     def load(cls, path: str | os.PathLike[str]) -> Self:
         """Reads a file that :meth:`save` wrote.
 
-        Such a file opens about ten times as fast as that of a tokenizer, and needs no library. Servers keep one per
-        model; processes can share it.
+        Such a file opens tens of times as fast as that of a tokenizer, and needs no library: it is mapped into memory,
+        and processes share it. Servers keep one per model. Do not change it in place; :meth:`save` replaces it. Bytes
+        of :meth:`to_bytes` in a file are read too.
 
         Raises:
             OSError: The file cannot be read.
@@ -92,7 +93,10 @@ class Vocabulary(_grammask.Vocabulary):
 
     @classmethod
     def from_bytes(cls, saved: bytes) -> Self:
-        """Reads bytes that :meth:`to_bytes` returned. Raises ``VocabularyError`` as :meth:`load`."""
+        """Reads bytes that :meth:`to_bytes` returned, or those of a file of :meth:`save`, into memory of its own.
+
+        Raises ``VocabularyError`` as :meth:`load`.
+        """
         return cls(_grammask.saved_vocabulary(saved))
 
     @classmethod

@@ -10,5 +10,5 @@ mod vocabulary;
 pub use error::VocabularyError;
 pub use saved_vocabulary::SavedVocabularyError;
 pub use token_id::TokenId;
-pub use token_texts::TokenTexts;
+pub use token_texts::{TokenTexts, TokenTextsBuilder};
 pub use vocabulary::Vocabulary;

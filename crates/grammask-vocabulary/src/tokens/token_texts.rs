@@ -1,51 +1,46 @@
-//! The bytes of all tokens in two allocations. Reading a token usually costs one cache miss.
+//! The bytes of all tokens in two arrays. Reading a token usually costs one cache miss.
+
+use bytemuck::{Pod, Zeroable};
 
 use crate::TokenId;
+use crate::column::{Column, ImageReader, ImageWriter};
 
 /// The texts of tokens `0..len`. A token with an empty text counts as one without text.
 ///
 /// ```
 /// use grammask_vocabulary::TokenTexts;
 ///
-/// let mut texts = TokenTexts::new();
+/// let mut texts = TokenTexts::builder();
 /// texts.push(b"a");
 /// texts.push_textless();
-/// assert_eq!(texts.iter().collect::<Vec<_>>(), [Some(&b"a"[..]), None]);
+/// assert_eq!(texts.finish().iter().collect::<Vec<_>>(), [Some(&b"a"[..]), None]);
 /// ```
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TokenTexts {
-    slots: Vec<TextSlot>,
+    slots: Column<TextSlot>,
     /// The texts that do not fit into their slots, concatenated.
+    long: Column<u8>,
+    text_bytes: usize,
+}
+
+/// Texts to which tokens are added.
+#[derive(Clone, Debug, Default)]
+pub struct TokenTextsBuilder {
+    slots: Vec<TextSlot>,
     long: Vec<u8>,
     text_bytes: usize,
 }
 
 /// A text of up to [`MAX_INLINE`] bytes, followed by its length. For a longer text, the last byte is [`LONG`],
 /// preceded by the start in `long` (8 bytes) and the length (7 bytes), little-endian.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[repr(align(16))]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Pod, Zeroable)]
+#[repr(C, align(16))]
 struct TextSlot([u8; MAX_INLINE + 1]);
 
 /// Maximum length of a text in its slot, in bytes. Nearly all tokens are shorter.
 const MAX_INLINE: usize = 15;
 /// The last byte of a slot whose text is stored elsewhere.
 const LONG: u8 = u8::MAX;
-
-/// The first 16 bytes of a text, or the whole text and zeros, the first byte in the lowest bits.
-///
-/// With it, the slot of a text that continues a prefix of its predecessor is made in registers. A slot that is written in
-/// pieces and read as a whole has no store forwarding: that took a fifth of opening a file.
-#[derive(Clone, Copy, Debug, Default)]
-pub(super) struct TextBeginning(u128);
-
-impl TextBeginning {
-    /// The beginning of the first `shared` bytes of the text, followed by the first `length` bytes of `suffix`.
-    pub(super) fn followed_by(self, shared: usize, suffix: u128, length: usize) -> Self {
-        let lowest = |bytes: usize| if bytes < 16 { (1_u128 << (8 * bytes)) - 1 } else { u128::MAX };
-        let suffix = if shared < 16 { (suffix & lowest(length)) << (8 * shared) } else { 0 };
-        Self(self.0 & lowest(shared) | suffix)
-    }
-}
 
 impl TextSlot {
     fn short(text: &[u8]) -> Self {
@@ -73,41 +68,36 @@ impl TextSlot {
 
     #[cold]
     fn long_text<'a>(&self, long: &'a [u8]) -> &'a [u8] {
-        let number = |bytes: &[u8]| bytes.iter().rev().fold(0, |all, &byte| all << 8 | usize::from(byte));
-        let (start, length) = (number(&self.0[..8]), number(&self.0[8..MAX_INLINE]));
+        let (start, length) = self.place();
         &long[start..start + length]
+    }
+
+    /// The start and the length of a long text.
+    fn place(&self) -> (usize, usize) {
+        let number = |bytes: &[u8]| bytes.iter().rev().fold(0, |all, &byte| all << 8 | usize::from(byte));
+        (number(&self.0[..8]), number(&self.0[8..MAX_INLINE]))
+    }
+
+    /// Whether the text is in the slot, or within the long ones.
+    fn is_within(&self, long: &[u8]) -> bool {
+        let (start, length) = self.place();
+        usize::from(self.0[MAX_INLINE]) <= MAX_INLINE
+            || start.checked_add(length).is_some_and(|end| end <= long.len())
     }
 }
 
-impl TokenTexts {
-    /// No tokens.
-    #[must_use]
-    pub fn new() -> Self {
-        Self::default()
-    }
-
-    /// No tokens, with capacity for `tokens` of them.
-    #[must_use]
-    pub fn with_capacity(tokens: usize) -> Self {
-        Self { slots: Vec::with_capacity(tokens), ..Self::default() }
-    }
-
+impl TokenTextsBuilder {
     /// So many tokens without text.
     pub(super) fn textless(tokens: usize) -> Self {
         Self { slots: vec![TextSlot::short(&[]); tokens], ..Self::default() }
     }
 
-    /// Gives a token without text a text, whose beginning is given too; `None` if it has one or does not exist.
-    pub(super) fn set(&mut self, index: usize, text: &[u8], beginning: TextBeginning) -> Option<()> {
+    /// Gives a token without text a text; `None` if it has one or does not exist.
+    pub(super) fn set(&mut self, index: usize, text: &[u8]) -> Option<()> {
         if self.slots.get(index)?.0[MAX_INLINE] != 0 {
             return None;
         }
-        self.slots[index] = if text.len() <= MAX_INLINE {
-            self.text_bytes += text.len();
-            TextSlot((beginning.0 | (text.len() as u128) << (8 * MAX_INLINE)).to_le_bytes())
-        } else {
-            self.slot_of(text)
-        };
+        self.slots[index] = self.slot_of(text);
         Some(())
     }
 
@@ -131,6 +121,54 @@ impl TokenTexts {
     /// Adds a token without text.
     pub fn push_textless(&mut self) {
         self.push(&[]);
+    }
+
+    /// Number of tokens so far, with and without text.
+    #[must_use]
+    #[expect(clippy::len_without_is_empty, reason = "only for messages")]
+    pub fn len(&self) -> usize {
+        self.slots.len()
+    }
+
+    /// Total length of all texts so far, in bytes.
+    pub(super) fn text_bytes(&self) -> usize {
+        self.text_bytes
+    }
+
+    /// The texts of the tokens.
+    #[must_use]
+    pub fn finish(self) -> TokenTexts {
+        TokenTexts { slots: self.slots.into(), long: self.long.into(), text_bytes: self.text_bytes }
+    }
+}
+
+impl TokenTexts {
+    /// No tokens yet.
+    #[must_use]
+    pub fn builder() -> TokenTextsBuilder {
+        Self::builder_with_capacity(0)
+    }
+
+    /// No tokens yet, with capacity for `tokens` of them.
+    #[must_use]
+    pub fn builder_with_capacity(tokens: usize) -> TokenTextsBuilder {
+        TokenTextsBuilder { slots: Vec::with_capacity(tokens), ..TokenTextsBuilder::default() }
+    }
+
+    /// Adds the arrays to an image.
+    pub(super) fn write(&self, image: &mut ImageWriter) {
+        image.column(&self.slots);
+        image.column(&self.long);
+    }
+
+    /// The texts in an image; `None` if they are inconsistent.
+    pub(super) fn read(image: &mut ImageReader<'_>) -> Option<Self> {
+        let mut texts = Self { slots: image.column()?, long: image.column()?, text_bytes: 0 };
+        if !texts.slots.iter().all(|slot| slot.is_within(&texts.long)) {
+            return None;
+        }
+        texts.text_bytes = texts.iter().flatten().map(<[u8]>::len).sum();
+        Some(texts)
     }
 
     /// Number of tokens, with and without text.
@@ -171,25 +209,25 @@ impl TokenTexts {
             return self;
         }
         excluded.sort_unstable();
-        let mut remaining = Self::with_capacity(self.len());
+        let mut remaining = Self::builder_with_capacity(self.len());
         for (index, text) in self.iter().enumerate() {
             match text {
                 Some(text) if excluded.binary_search(&index).is_err() => remaining.push(text),
                 _ => remaining.push_textless(),
             }
         }
-        remaining
+        remaining.finish()
     }
 
     pub(super) fn memory_bytes(&self) -> usize {
-        self.slots.capacity() * size_of::<TextSlot>() + self.long.capacity()
+        size_of_val(&self.slots[..]) + self.long.len()
     }
 }
 
-impl<B: AsRef<[u8]>> FromIterator<Option<B>> for TokenTexts {
+impl<B: AsRef<[u8]>> FromIterator<Option<B>> for TokenTextsBuilder {
     fn from_iter<I: IntoIterator<Item = Option<B>>>(tokens: I) -> Self {
         let tokens = tokens.into_iter();
-        let mut texts = Self::with_capacity(tokens.size_hint().0);
+        let mut texts = TokenTexts::builder_with_capacity(tokens.size_hint().0);
         for token in tokens {
             match token {
                 Some(text) => texts.push(text.as_ref()),
@@ -197,6 +235,12 @@ impl<B: AsRef<[u8]>> FromIterator<Option<B>> for TokenTexts {
             }
         }
         texts
+    }
+}
+
+impl<B: AsRef<[u8]>> FromIterator<Option<B>> for TokenTexts {
+    fn from_iter<I: IntoIterator<Item = Option<B>>>(tokens: I) -> Self {
+        tokens.into_iter().collect::<TokenTextsBuilder>().finish()
     }
 }
 
@@ -227,8 +271,9 @@ mod tests {
 
     #[test]
     fn nothing_is_beyond_the_end() {
-        assert_eq!(TokenTexts::new().get(0), None);
-        assert_eq!(TokenTexts::new().get(usize::MAX - 1), None);
-        assert_eq!(TokenTexts::new().iter().len(), 0);
+        let none = TokenTexts::builder().finish();
+        assert_eq!(none.get(0), None);
+        assert_eq!(none.get(usize::MAX - 1), None);
+        assert_eq!(none.iter().len(), 0);
     }
 }

@@ -5,10 +5,8 @@
 //! are computed when the node is made, and those that depend on its subtree when the last token below it is followed by
 //! another one. Until then they are on the path from the root, so no pass needs pointers to parents.
 
-use std::sync::OnceLock;
-
 use super::children::ChildTable;
-use super::token_trie::{CharacterIndex, TokenTrie};
+use super::token_trie::{CharacterIndex, LazyIndices, TokenTrie};
 use crate::{ByteGroups, Character, TokenId, TokenTexts};
 
 /// Builds a [`TokenTrie`] from tokens in the order of their bytes, then of their ids.
@@ -21,7 +19,9 @@ pub(crate) struct TrieBuilder {
     sorted_ids: Vec<TokenId>,
     inner_nodes: Vec<u64>,
     groups_below: Vec<ByteGroups>,
-    characters: CharacterIndex,
+    /// As in [`CharacterIndex`].
+    whole: Vec<u64>,
+    character_counts: Vec<u16>,
     /// The nodes from the root to that of the last token.
     path: Vec<OpenNode>,
     max_depth: usize,
@@ -50,10 +50,8 @@ impl TrieBuilder {
             sorted_ids: Vec::with_capacity(tokens),
             inner_nodes: Vec::with_capacity(nodes / 64 + 1),
             groups_below: Vec::with_capacity(nodes + 1),
-            characters: CharacterIndex {
-                whole: Vec::with_capacity(nodes / 64 + 1),
-                counts: Vec::with_capacity(nodes + 1),
-            },
+            whole: Vec::with_capacity(nodes / 64 + 1),
+            character_counts: Vec::with_capacity(nodes + 1),
             path: Vec::new(),
             max_depth: 0,
         };
@@ -105,12 +103,12 @@ impl TrieBuilder {
         self.subtree_ends.push(0);
         self.token_starts.push(self.sorted_ids.len() as u32);
         self.groups_below.push(ByteGroups::default());
-        self.characters.counts.push(characters);
+        self.character_counts.push(characters);
         if node >> 6 == self.inner_nodes.len() {
             self.inner_nodes.push(0);
-            self.characters.whole.push(0);
+            self.whole.push(0);
         }
-        self.characters.whole[node >> 6] |= u64::from(character == Character::Boundary) << (node & 63);
+        self.whole[node >> 6] |= u64::from(character == Character::Boundary) << (node & 63);
     }
 
     /// Ends the subtrees of all nodes on the path but the first `kept`.
@@ -143,23 +141,20 @@ impl TrieBuilder {
         self.subtree_ends.shrink_to_fit();
         self.token_starts.shrink_to_fit();
         self.groups_below.shrink_to_fit();
-        self.characters.counts.shrink_to_fit();
+        self.character_counts.shrink_to_fit();
         TokenTrie {
-            inner_nodes: self.inner_nodes,
+            inner_nodes: self.inner_nodes.into(),
             children: ChildTable::new(&self.bytes, &self.subtree_ends),
-            groups_below: self.groups_below,
-            characters: self.characters,
+            groups_below: self.groups_below.into(),
+            characters: CharacterIndex { whole: self.whole.into(), counts: self.character_counts.into() },
             // The maximum depth is the length of a token.
             max_depth: self.max_depth as u16,
-            edges: OnceLock::new(),
-            character_slices: OnceLock::new(),
-            bytes_below: OnceLock::new(),
-            heights: OnceLock::new(),
-            bytes: self.bytes,
-            depths: self.depths,
-            subtree_ends: self.subtree_ends,
-            token_starts: self.token_starts,
-            sorted_ids: self.sorted_ids,
+            lazy: LazyIndices::default(),
+            bytes: self.bytes.into(),
+            depths: self.depths.into(),
+            subtree_ends: self.subtree_ends.into(),
+            token_starts: self.token_starts.into(),
+            sorted_ids: self.sorted_ids.into(),
         }
     }
 }

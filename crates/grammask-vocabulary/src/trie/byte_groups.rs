@@ -5,8 +5,11 @@
 //! above ASCII are grouped by the lead bytes of their characters (Unicode, table 3-7), since patterns that admit such
 //! characters admit all of them, or all but those with a few lead bytes, such as the ones of white space.
 
+use bytemuck::{Pod, Zeroable};
+
 /// A set of groups of bytes, which stands for all of their bytes, with a flag for broken UTF-8.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Pod, Zeroable)]
+#[repr(transparent)]
 pub struct ByteGroups(u128);
 
 /// The flag: some bytes belong to no character, or the position is inside a character.

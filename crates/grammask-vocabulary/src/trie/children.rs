@@ -1,8 +1,10 @@
 //! The children of trie nodes, for lookups by byte.
 
+use bytemuck::{Pod, Zeroable};
 use rustc_hash::{FxBuildHasher, FxHashMap};
 
 use super::token_trie::TrieNode;
+use crate::column::{Column, ImageReader, ImageWriter};
 
 /// The children of all nodes.
 ///
@@ -11,17 +13,18 @@ use super::token_trie::TrieNode;
 #[derive(Clone, Debug)]
 pub(super) struct ChildTable {
     /// The children of each node.
-    families: Vec<Family>,
+    families: Column<Family>,
     /// The distinct sets of bytes on edges to children: the 256 singletons, the empty set, then all others.
-    sets: Vec<[u64; 4]>,
+    sets: Column<[u64; 4]>,
     /// For each of these sets the rank of each eighth byte. Stored separately, because most loops read only the sets.
-    ranks: Vec<[u8; 32]>,
+    ranks: Column<[u8; 32]>,
     /// The children of all nodes with several, grouped by node, ascending.
-    nodes: Vec<TrieNode>,
+    nodes: Column<TrieNode>,
 }
 
 /// The children of a node.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Pod, Zeroable)]
+#[repr(C)]
 struct Family {
     /// Index into [`ChildTable::sets`]: the bytes on the edges.
     set: u32,
@@ -46,12 +49,7 @@ const POPCOUNT: [u8; 256] = {
 impl ChildTable {
     /// The children of all nodes, from the byte of each node and the end of its subtree.
     pub(super) fn new(bytes: &[u8], subtree_ends: &[u32]) -> Self {
-        let singletons = (0..=u8::MAX).map(|byte| {
-            let mut set = [0; 4];
-            set[usize::from(byte >> 6)] = 1 << (byte & 63);
-            set
-        });
-        let mut sets: Vec<[u64; 4]> = singletons.chain([[0; 4]]).collect();
+        let mut sets = common_sets();
         // For tokens of models, a 29th of the nodes have a set of their own, and two fifths of them have siblings.
         let mut indices: FxHashMap<[u64; 4], u32> =
             FxHashMap::with_capacity_and_hasher(bytes.len() / 24, FxBuildHasher);
@@ -69,8 +67,7 @@ impl ChildTable {
                 let mut set = [0; 4];
                 let mut child = first;
                 while child != end as usize {
-                    let byte = bytes[child];
-                    set[usize::from(byte >> 6)] |= 1 << (byte & 63);
+                    add(&mut set, bytes[child]);
                     nodes.push(TrieNode(child as u32));
                     child = subtree_ends[child] as usize;
                 }
@@ -82,8 +79,54 @@ impl ChildTable {
             families.push(Family { set, start });
         }
         nodes.shrink_to_fit();
-        let ranks = sets.iter().map(ranks).collect();
-        Self { families, sets, ranks, nodes }
+        Self { families: families.into(), ranks: ranks(&sets), sets: sets.into(), nodes: nodes.into() }
+    }
+
+    /// Adds the arrays to an image.
+    pub(super) fn write(&self, image: &mut ImageWriter) {
+        image.column(&self.families);
+        image.column(&self.sets);
+        image.column(&self.nodes);
+    }
+
+    /// The arrays in an image, unchecked.
+    pub(super) fn read(image: &mut ImageReader<'_>) -> Option<Self> {
+        let (families, sets, nodes) = (image.column()?, image.column()?, image.column()?);
+        Some(Self { families, ranks: ranks(&sets), sets, nodes })
+    }
+
+    /// Whether the table has the children of these nodes, for arrays of any contents and lengths, and nodes and ends that
+    /// are those of a trie.
+    pub(super) fn is_of(&self, bytes: &[u8], subtree_ends: &[u32]) -> bool {
+        let mut nodes = &self.nodes[..];
+        let has_children = |(node, family): (usize, &Family)| {
+            let end = subtree_ends[node] as usize;
+            let first = node + 1;
+            let is_alone = first == end || subtree_ends[first] as usize == end;
+            if is_alone {
+                return family.set == if first == end { NO_CHILDREN } else { u32::from(bytes[first]) };
+            }
+            let start = self.nodes.len() - nodes.len();
+            let mut set = [0; 4];
+            let mut child = first;
+            let mut before = None;
+            while child != end {
+                // Ascending, as the lookup by rank requires.
+                if nodes.split_off_first() != Some(&TrieNode(child as u32)) || before >= Some(bytes[child]) {
+                    return false;
+                }
+                add(&mut set, bytes[child]);
+                before = Some(bytes[child]);
+                child = subtree_ends[child] as usize;
+            }
+            family.start as usize == start
+                && family.set > NO_CHILDREN
+                && self.sets.get(family.set as usize) == Some(&set)
+        };
+        self.sets.starts_with(&common_sets())
+            && self.families.len() == bytes.len()
+            && self.families.iter().enumerate().all(has_children)
+            && nodes.is_empty()
     }
 
     /// The children of one node.
@@ -102,15 +145,33 @@ impl ChildTable {
     }
 }
 
-/// For each group of eight bytes, the number of members of the set below it.
-fn ranks(set: &[u64; 4]) -> [u8; 32] {
-    let mut count = 0;
-    std::array::from_fn(|eight| {
-        let before = count;
-        count += (set[eight >> 3] >> (8 * (eight & 7)) & 0xff).count_ones();
-        // At most 248.
-        before as u8
-    })
+/// The sets that every table has: the 256 singletons and the empty set.
+fn common_sets() -> Vec<[u64; 4]> {
+    let singletons = (0..=u8::MAX).map(|byte| {
+        let mut set = [0; 4];
+        add(&mut set, byte);
+        set
+    });
+    singletons.chain([[0; 4]]).collect()
+}
+
+/// Adds a byte to a set.
+fn add(set: &mut [u64; 4], byte: u8) {
+    set[usize::from(byte >> 6)] |= 1 << (byte & 63);
+}
+
+/// For each set and each group of eight bytes, the number of members of the set below it.
+fn ranks(sets: &[[u64; 4]]) -> Column<[u8; 32]> {
+    let ranks = |set: &[u64; 4]| {
+        let mut count = 0;
+        std::array::from_fn(|eight| {
+            let before = count;
+            count += (set[eight >> 3] >> (8 * (eight & 7)) & 0xff).count_ones();
+            // At most 248.
+            before as u8
+        })
+    };
+    sets.iter().map(ranks).collect::<Vec<_>>().into()
 }
 
 /// The children of one node, for lookups by byte.

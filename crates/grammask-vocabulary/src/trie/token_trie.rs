@@ -7,15 +7,18 @@
 use std::ops::Range;
 use std::sync::OnceLock;
 
+use bytemuck::{Pod, Zeroable};
 use rustc_hash::FxHashMap;
 
 use super::bit_sliced::BitSliced;
 use super::builder::TrieBuilder;
 use super::children::{ChildTable, ChildrenByByte};
+use crate::column::{Column, ImageReader, ImageWriter};
 use crate::{ByteGroups, TokenId, TokenTexts, Vocabulary, words_of};
 
 /// A node of a [`TokenTrie`], numbered in preorder: a nonempty prefix of a token, or the root.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Pod, Zeroable)]
+#[repr(transparent)]
 pub struct TrieNode(pub u32);
 
 impl TrieNode {
@@ -42,35 +45,41 @@ impl TrieNode {
 /// ```
 #[derive(Clone, Debug)]
 pub struct TokenTrie {
-    pub(super) bytes: Vec<u8>,
-    pub(super) depths: Vec<u16>,
+    pub(super) bytes: Column<u8>,
+    pub(super) depths: Column<u16>,
     /// The first node in preorder that is not at or below each node.
-    pub(super) subtree_ends: Vec<u32>,
+    pub(super) subtree_ends: Column<u32>,
     /// For each node the position in `sorted_ids` of the first token at or below it, followed by the number of
     /// tokens. Tokens at a node precede those below it, so they end where those of the next node start.
-    pub(super) token_starts: Vec<u32>,
-    pub(super) sorted_ids: Vec<TokenId>,
+    pub(super) token_starts: Column<u32>,
+    pub(super) sorted_ids: Column<TokenId>,
     /// The nodes that have children, as a bitset.
-    pub(super) inner_nodes: Vec<u64>,
+    pub(super) inner_nodes: Column<u64>,
     pub(super) children: ChildTable,
-    pub(super) edges: OnceLock<EdgesByByte>,
     /// For each node the groups of the bytes below it, with the flag for broken UTF-8 if the node is inside a
     /// character or a byte below it belongs to no character.
-    pub(super) groups_below: Vec<ByteGroups>,
+    pub(super) groups_below: Column<ByteGroups>,
     pub(super) characters: CharacterIndex,
-    pub(super) character_slices: OnceLock<CharacterSlices>,
     pub(super) max_depth: u16,
-    pub(super) bytes_below: OnceLock<BytesBelow>,
-    pub(super) heights: OnceLock<Box<[u8]>>,
+    pub(super) lazy: LazyIndices,
+}
+
+/// Indices that are built when they are first used.
+#[derive(Clone, Debug, Default)]
+pub(super) struct LazyIndices {
+    edges: OnceLock<EdgesByByte>,
+    character_slices: OnceLock<CharacterSlices>,
+    bytes_below: OnceLock<BytesBelow>,
+    heights: OnceLock<Box<[u8]>>,
 }
 
 /// The characters in the prefixes of nodes and in tokens.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub(super) struct CharacterIndex {
     /// The nodes whose prefixes consist of whole characters, as a bitset.
-    pub(super) whole: Vec<u64>,
+    pub(super) whole: Column<u64>,
     /// Number of characters that begin in the prefix of each node: of bytes outside 0x80 to 0xBF.
-    pub(super) counts: Vec<u16>,
+    pub(super) counts: Column<u16>,
 }
 
 /// [`CharacterIndex::counts`] as bit-sliced indices.
@@ -160,14 +169,73 @@ impl TokenTrie {
         TrieBuilder::of_texts(texts).finish()
     }
 
-    /// Whether all arrays equal those of another trie, from which the others are derived.
+    /// Whether all arrays but those of children equal those of another trie.
     #[cfg(test)]
     pub(crate) fn has_equal_arrays(&self, other: &Self) -> bool {
-        let arrays = |trie: &Self| {
-            let starts = (trie.token_starts.clone(), trie.sorted_ids.clone());
-            (trie.bytes.clone(), trie.depths.clone(), trie.subtree_ends.clone(), starts)
+        (&self.bytes, &self.depths, &self.subtree_ends, &self.token_starts, &self.sorted_ids)
+            == (&other.bytes, &other.depths, &other.subtree_ends, &other.token_starts, &other.sorted_ids)
+            && (&self.inner_nodes, &self.groups_below, &self.characters.whole, &self.characters.counts)
+                == (
+                    &other.inner_nodes,
+                    &other.groups_below,
+                    &other.characters.whole,
+                    &other.characters.counts,
+                )
+    }
+
+    /// Adds the arrays to an image.
+    pub(crate) fn write(&self, image: &mut ImageWriter) {
+        image.column(&self.bytes);
+        image.column(&self.depths);
+        image.column(&self.subtree_ends);
+        image.column(&self.token_starts);
+        image.column(&self.sorted_ids);
+        image.column(&self.inner_nodes);
+        image.column(&self.groups_below);
+        image.column(&self.characters.whole);
+        image.column(&self.characters.counts);
+        self.children.write(image);
+    }
+
+    /// The trie in an image of a vocabulary with so many ids; `None` if its structure is wrong.
+    pub(crate) fn read(image: &mut ImageReader<'_>, ids: usize) -> Option<Self> {
+        let mut trie = Self {
+            bytes: image.column()?,
+            depths: image.column()?,
+            subtree_ends: image.column()?,
+            token_starts: image.column()?,
+            sorted_ids: image.column()?,
+            inner_nodes: image.column()?,
+            groups_below: image.column()?,
+            characters: CharacterIndex { whole: image.column()?, counts: image.column()? },
+            children: ChildTable::read(image)?,
+            max_depth: 0,
+            lazy: LazyIndices::default(),
         };
-        arrays(self) == arrays(other)
+        trie.max_depth = trie.depths.iter().copied().max()?;
+        trie.has_structure(ids).then_some(trie)
+    }
+
+    /// Whether arrays of any contents and lengths are those of a tree with tokens below these ids, so that no method
+    /// fails or does not end.
+    fn has_structure(&self, ids: usize) -> bool {
+        let nodes = self.bytes.len();
+        let words = nodes.div_ceil(64);
+        let lengths = [
+            (self.depths.len(), nodes),
+            (self.subtree_ends.len(), nodes),
+            (self.token_starts.len(), nodes + 1),
+            (self.inner_nodes.len(), words),
+            (self.groups_below.len(), nodes),
+            (self.characters.whole.len(), words),
+            (self.characters.counts.len(), nodes),
+        ];
+        lengths.iter().all(|(length, expected)| length == expected)
+            && self.token_starts.is_sorted()
+            && self.token_starts.last().is_some_and(|&tokens| tokens as usize == self.sorted_ids.len())
+            && self.sorted_ids.iter().all(|id| id.index() < ids)
+            && is_tree(&self.depths, &self.subtree_ends)
+            && self.children.is_of(&self.bytes, &self.subtree_ends)
     }
 
     /// Number of nodes, the root included.
@@ -252,7 +320,7 @@ impl TokenTrie {
     /// nodes is as fast. The first call costs a pass over the trie.
     #[must_use]
     pub fn bytes_below(&self, node: TrieNode) -> Option<&[u64; 4]> {
-        let below = self.bytes_below.get_or_init(|| self.collect_bytes_below());
+        let below = self.lazy.bytes_below.get_or_init(|| self.collect_bytes_below());
         let set = below.set_of[node.index()];
         (set != BytesBelow::NONE).then(|| &below.sets[set as usize])
     }
@@ -260,7 +328,7 @@ impl TokenTrie {
     /// The number of bytes of the longest path below each node, at most 255. The first call costs a pass over the trie.
     #[must_use]
     pub fn heights(&self) -> &[u8] {
-        self.heights.get_or_init(|| {
+        self.lazy.heights.get_or_init(|| {
             let mut heights = vec![0_u8; self.bytes.len()].into_boxed_slice();
             // Children come after their parents.
             for node in (0..self.bytes.len() as u32).rev().map(TrieNode) {
@@ -341,10 +409,10 @@ impl TokenTrie {
     }
 
     fn character_slices(&self) -> &CharacterSlices {
-        self.character_slices.get_or_init(|| {
+        self.lazy.character_slices.get_or_init(|| {
             let ids = self.sorted_ids.iter().map(|id| id.index() + 1).max().unwrap_or(0);
             let mut of_tokens = vec![0; ids];
-            for (tokens, &count) in self.token_starts.windows(2).zip(&self.characters.counts) {
+            for (tokens, &count) in self.token_starts.windows(2).zip(&self.characters.counts[..]) {
                 let [start, end] = [tokens[0], tokens[1]].map(|position| position as usize);
                 // Without a branch on whether the node has tokens: if not, the first of the next node that has some is
                 // overwritten there.
@@ -387,7 +455,7 @@ impl TokenTrie {
     /// All edges over `byte` as (parent, child), ascending by child. The first call costs a pass over the trie.
     #[must_use]
     pub fn edges_over(&self, byte: u8) -> &[(TrieNode, TrieNode)] {
-        let EdgesByByte { starts, edges } = self.edges.get_or_init(|| self.collect_edges());
+        let EdgesByByte { starts, edges } = self.lazy.edges.get_or_init(|| self.collect_edges());
         let starts = &starts[usize::from(byte)..];
         &edges[starts[0] as usize..starts[1] as usize]
     }
@@ -405,7 +473,7 @@ impl TokenTrie {
         let mut edges = vec![(TrieNode::ROOT, TrieNode::ROOT); self.bytes.len() - 1].into_boxed_slice();
         // By depth.
         let mut path = vec![TrieNode::ROOT; self.max_depth() + 1];
-        for (node, (&byte, &depth)) in self.bytes.iter().zip(&self.depths).enumerate().skip(1) {
+        for (node, (&byte, &depth)) in self.bytes.iter().zip(&self.depths[..]).enumerate().skip(1) {
             let (node, depth) = (TrieNode(node as u32), usize::from(depth));
             path[depth] = node;
             let slot = &mut next[usize::from(byte)];
@@ -461,26 +529,46 @@ impl TokenTrie {
     /// Memory of the trie, in bytes, with the indices that were used so far.
     #[must_use]
     pub fn memory_bytes(&self) -> usize {
-        self.bytes.capacity()
-            + self.depths.capacity() * size_of::<u16>()
-            + (self.subtree_ends.capacity() + self.token_starts.capacity()) * size_of::<u32>()
-            + self.sorted_ids.capacity() * size_of::<TokenId>()
+        size_of_val(&self.bytes[..])
+            + size_of_val(&self.depths[..])
+            + size_of_val(&self.subtree_ends[..])
+            + size_of_val(&self.token_starts[..])
+            + size_of_val(&self.sorted_ids[..])
             + size_of_val(&self.inner_nodes[..])
             + size_of_val(&self.groups_below[..])
             + size_of_val(&self.characters.whole[..])
             + size_of_val(&self.characters.counts[..])
             + self.children.memory_bytes()
-            + self.edges.get().map_or(0, |edges| size_of_val(&edges.edges[..]))
+            + self.lazy.edges.get().map_or(0, |edges| size_of_val(&edges.edges[..]))
             + self
+                .lazy
                 .bytes_below
                 .get()
                 .map_or(0, |below| size_of_val(&below.set_of[..]) + size_of_val(&below.sets[..]))
-            + self.heights.get().map_or(0, |heights| heights.len())
+            + self.lazy.heights.get().map_or(0, |heights| heights.len())
             + self
+                .lazy
                 .character_slices
                 .get()
                 .map_or(0, |slices| slices.of_nodes.memory_bytes() + slices.of_tokens.memory_bytes())
     }
+}
+
+/// Whether the nodes are those of a tree in preorder with these depths and ends of subtrees.
+fn is_tree(depths: &[u16], subtree_ends: &[u32]) -> bool {
+    // The ends of the subtrees that contain the node.
+    let mut ends = Vec::new();
+    let mut is_below = |(node, (&depth, &end)): (usize, (&u16, &u32))| {
+        while ends.last().is_some_and(|&end| end == node) {
+            ends.pop();
+        }
+        let (parent_end, end) = (ends.last().copied().unwrap_or(depths.len()), end as usize);
+        let is_below = usize::from(depth) == ends.len() && node < end && end <= parent_end;
+        ends.push(end);
+        is_below
+    };
+    subtree_ends.first().is_some_and(|&end| end as usize == depths.len())
+        && depths.iter().zip(subtree_ends).enumerate().all(&mut is_below)
 }
 
 /// Iterator over the children of a node of a [`TokenTrie`], ascending by byte.

@@ -100,7 +100,7 @@ pub enum Outcome {
 impl Case {
     /// The vocabulary of the case.
     pub fn vocabulary(&self) -> Vocabulary {
-        let mut texts = TokenTexts::new();
+        let mut texts = TokenTexts::builder();
         let mut special = Vec::new();
         for (id, token) in self.tokens.iter().enumerate() {
             match token {
@@ -113,7 +113,7 @@ impl Case {
                 Token::Textless { .. } => texts.push_textless(),
             }
         }
-        Vocabulary::new(texts, special, self.eos.clone(), self.size)
+        Vocabulary::new(texts.finish(), special, self.eos.clone(), self.size)
             .expect("the vocabularies of cases are valid")
     }
 

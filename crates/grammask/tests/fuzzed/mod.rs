@@ -17,7 +17,7 @@ use grammask::grammar::{Code, Grammar, Node, Severity};
 use grammask::lowering::lower;
 use grammask::masks::brute_force;
 use grammask::recognizer::reference::{Chart, Reference};
-use grammask::vocabulary::{TokenId, TokenTexts, Vocabulary};
+use grammask::vocabulary::{TokenId, TokenTexts, TokenTextsBuilder, Vocabulary};
 use grammask::{CompileOptions, CompiledGrammar, EndMode, Explanation, Limits, MaskStrategy, Matcher};
 use regex_automata::dfa::{Automaton, dense};
 use regex_automata::nfa::thompson;
@@ -206,7 +206,7 @@ fn text_vocabulary() -> Vocabulary {
         "a", "b", "c", "x", "y", "1", "0", " ", ",", ";", "(", ")", "[", "]", "{", "}", "\"", "\\", "\n",
         "-", ".", "ab", "ba", "aa", "bb", "abc", "xy", "word", "é", "你", "true", "\":", "()",
     ];
-    let mut texts: TokenTexts = words.into_iter().map(Some).collect();
+    let mut texts: TokenTextsBuilder = words.into_iter().map(Some).collect();
     for bytes in [&b"\xc3"[..], b"\xa9", b"\xe4\xbd", b"\xff", b"a\xc3"] {
         texts.push(bytes);
     }
@@ -215,7 +215,7 @@ fn text_vocabulary() -> Vocabulary {
     }
     let first = texts.len() as u32 - 3;
     let special = vec![("<|x|>".to_owned(), first), ("<|y|>".to_owned(), first + 1)];
-    Vocabulary::new(texts, special, vec![first + 2], None).expect("the vocabulary is valid")
+    Vocabulary::new(texts.finish(), special, vec![first + 2], None).expect("the vocabulary is valid")
 }
 
 /// Whether the grammar is small enough for the oracles, which expand repetitions.
