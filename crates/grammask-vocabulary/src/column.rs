@@ -41,6 +41,12 @@ impl<T: Pod + Send + Sync> From<Vec<T>> for Column<T> {
     }
 }
 
+impl<T: Pod + Send + Sync> Default for Column<T> {
+    fn default() -> Self {
+        Vec::new().into()
+    }
+}
+
 impl<T: Pod> Deref for Column<T> {
     type Target = [T];
 

@@ -49,6 +49,6 @@ pub use sets::{
 pub use summary_cache::{CopyBounds, Repetition, SummaryCache, TerminalSummary};
 pub use tokens::{SavedVocabularyError, TokenId, TokenTexts, TokenTextsBuilder, Vocabulary, VocabularyError};
 pub use trie::{
-    ByteGroups, Character, Children, ChildrenByByte, TokenTrie, TrieColumns, TrieNode, WhichNodes,
+    ByteGroups, Character, Children, ChildrenByByte, Edge, TokenTrie, TrieColumns, TrieNode, WhichNodes,
 };
 pub use word_hash::WordHash;

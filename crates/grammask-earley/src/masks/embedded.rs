@@ -77,7 +77,7 @@ pub(super) struct EmbeddedSummaries {
 impl ExitTrie {
     fn new(bytes: ByteSet, trie: &TokenTrie) -> Self {
         let mut exits: Vec<TrieNode> =
-            bytes.iter().flat_map(|byte| trie.edges_over(byte)).map(|&(from, _)| from).collect();
+            bytes.iter().flat_map(|byte| trie.edges_over(byte)).map(|edge| edge.parent).collect();
         exits.sort_unstable();
         exits.dedup();
         let mut nodes: Vec<ExitNode> = Vec::new();

@@ -28,8 +28,8 @@ impl ExitNodes {
         let is_next = |byte: u8| bytes[usize::from(byte >> 6)] >> (byte & 63) & 1 == 1;
         let mut bits = vec![0_u64; trie.len() / 64 + 1].into_boxed_slice();
         for byte in (0..=u8::MAX).filter(|&byte| is_next(byte)) {
-            for &(from, _) in trie.edges_over(byte) {
-                bits[from.index() / 64] |= 1 << (from.index() % 64);
+            for edge in trie.edges_over(byte) {
+                bits[edge.parent.index() / 64] |= 1 << (edge.parent.index() % 64);
             }
         }
         // Before a token the text does not end within it.

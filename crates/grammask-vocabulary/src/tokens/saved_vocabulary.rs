@@ -29,7 +29,7 @@ use crate::{
 const MAGIC: &[u8; 8] = b"gmskvoc\n";
 /// The version of the format. Bytes of other versions are rejected.
 const VERSION: u32 = 3;
-/// The version of the format of images. An array in the other order of bytes is a foreign one.
+/// The version of the format of images. Those with the other order of bytes have another one.
 const IMAGE_VERSION: u32 = if cfg!(target_endian = "little") { 0x100 } else { 0x200 };
 
 /// Why bytes are not a saved vocabulary.
@@ -368,7 +368,10 @@ mod tests {
             }
             assert_eq!(trie.heights().len(), trie.len());
             assert_eq!((0..=u8::MAX).map(|byte| trie.edges_over(byte).len()).sum::<usize>(), trie.len() - 1);
-            let _ = (trie.characters_of_tokens(), read.tokens_of_longest_texts());
+            let _ = read.tokens_of_longest_texts();
+            for characters in [trie.characters_of_nodes(), trie.characters_of_tokens()] {
+                assert!(characters.within(1, 2).len() <= 8);
+            }
             trie.set_bits(0..trie.len(), WhichNodes::All, &mut vec![0; trie.len()]);
             assert!(read.texts().iter().count() <= read.size());
         }

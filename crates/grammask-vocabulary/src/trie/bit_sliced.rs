@@ -3,14 +3,17 @@
 //! O'Neil and Quass, "Improved query performance with variant indexes", SIGMOD 1997. Slice `i` holds bit `i` of each
 //! number; a comparison proceeds from the highest slice to the lowest.
 
+use crate::column::{Column, ImageReader, ImageWriter};
+
 /// Number of words per step of a comparison, for vector instructions.
 const LANES: usize = 8;
 
 /// A bit-sliced index. See the documentation of the module.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct BitSliced {
-    /// The slices, lowest bit first, each of `words` 64-bit words: a multiple of [`LANES`].
-    slices: Vec<Box<[u64]>>,
+    /// The slices, lowest bit first, each of `words` 64-bit words.
+    slices: Column<u64>,
+    /// A multiple of [`LANES`].
     words: usize,
 }
 
@@ -18,16 +21,16 @@ impl BitSliced {
     /// The index over an array of numbers.
     pub(crate) fn new(numbers: &[u16]) -> Self {
         let max = numbers.iter().copied().max().unwrap_or(0);
-        let words = numbers.len().div_ceil(64).next_multiple_of(LANES);
-        let mut slices =
-            vec![vec![0_u64; words].into_boxed_slice(); (u16::BITS - max.leading_zeros()) as usize];
+        let words = Self::words_for(numbers.len());
+        let count = (u16::BITS - max.leading_zeros()) as usize;
+        let mut slices = vec![0_u64; count * words];
         for (position, eight) in numbers.chunks(8).enumerate() {
-            for (high, slices) in slices.chunks_mut(8).enumerate() {
+            for (high, slices) in slices.chunks_mut(8 * words.max(1)).enumerate() {
                 let mut bytes = [0; 8];
                 // The cast selects the byte of the number whose bits these slices hold.
                 bytes.iter_mut().zip(eight).for_each(|(byte, number)| *byte = (number >> (8 * high)) as u8);
                 let mut bits = u64::from_le_bytes(bytes);
-                for slice in slices {
+                for slice in slices.chunks_exact_mut(words) {
                     if bits == 0 {
                         break;
                     }
@@ -36,7 +39,39 @@ impl BitSliced {
                 }
             }
         }
-        Self { slices, words }
+        Self { slices: slices.into(), words }
+    }
+
+    /// Adds the arrays to an image.
+    pub(super) fn write(&self, image: &mut ImageWriter) {
+        image.column(&Column::from(vec![self.words as u64]));
+        image.column(&self.slices);
+    }
+
+    /// The index in an image; `None` if its arrays do not fit.
+    pub(super) fn read(image: &mut ImageReader<'_>) -> Option<Self> {
+        let words: Column<u64> = image.column()?;
+        let words = usize::try_from(*words.first()?).ok()?;
+        let slices: Column<u64> = image.column()?;
+        let count = slices.len().checked_div(words).unwrap_or(0);
+        let is_whole =
+            words.is_multiple_of(LANES) && slices.len() == count * words && count <= u16::BITS as usize;
+        is_whole.then_some(Self { slices, words })
+    }
+
+    /// The number of words of each slice for so many numbers.
+    pub(super) fn words_for(numbers: usize) -> usize {
+        numbers.div_ceil(64).next_multiple_of(LANES)
+    }
+
+    /// The number of words of each slice.
+    pub(super) fn words(&self) -> usize {
+        self.words
+    }
+
+    /// The slices, lowest bit first.
+    fn slices(&self) -> std::slice::ChunksExact<'_, u64> {
+        self.slices.chunks_exact(self.words.max(1))
     }
 
     /// The positions whose number is between `min` and `max`, inclusive, as a bitset. Bits beyond the last position
@@ -59,11 +94,11 @@ impl BitSliced {
     /// The positions of [`LANES`] words, from the word `first` on, whose number is at most `max`.
     #[inline]
     fn at_most(&self, first: usize, max: u32) -> [u64; LANES] {
-        if max >> self.slices.len() != 0 {
+        if max >> self.slices().len() != 0 {
             return [u64::MAX; LANES];
         }
         let (mut less, mut equal) = ([0; LANES], [u64::MAX; LANES]);
-        for (bit, slice) in self.slices.iter().enumerate().rev() {
+        for (bit, slice) in self.slices().enumerate().rev() {
             let is_set = if max >> bit & 1 == 1 { u64::MAX } else { 0 };
             let words = &slice[first..first + LANES];
             for ((less, equal), word) in less.iter_mut().zip(&mut equal).zip(words) {
@@ -77,7 +112,7 @@ impl BitSliced {
 
     /// Memory, in bytes.
     pub(crate) fn memory_bytes(&self) -> usize {
-        self.slices.iter().map(|slice| size_of_val(&slice[..])).sum()
+        size_of_val(&self.slices[..])
     }
 }
 

@@ -6,7 +6,8 @@
 //! another one. Until then they are on the path from the root, so no pass needs pointers to parents.
 
 use super::children::ChildTable;
-use super::token_trie::{CharacterIndex, LazyIndices, TokenTrie};
+use super::indices::TrieIndices;
+use super::token_trie::{CharacterIndex, TokenTrie};
 use crate::{ByteGroups, Character, TokenId, TokenTexts};
 
 /// Builds a [`TokenTrie`] from tokens in the order of their bytes, then of their ids.
@@ -142,20 +143,22 @@ impl TrieBuilder {
         self.token_starts.shrink_to_fit();
         self.groups_below.shrink_to_fit();
         self.character_counts.shrink_to_fit();
-        TokenTrie {
+        let mut trie = TokenTrie {
             inner_nodes: self.inner_nodes.into(),
             children: ChildTable::new(&self.bytes, &self.subtree_ends),
             groups_below: self.groups_below.into(),
             characters: CharacterIndex { whole: self.whole.into(), counts: self.character_counts.into() },
             // The maximum depth is the length of a token.
             max_depth: self.max_depth as u16,
-            lazy: LazyIndices::default(),
+            indices: TrieIndices::default(),
             bytes: self.bytes.into(),
             depths: self.depths.into(),
             subtree_ends: self.subtree_ends.into(),
             token_starts: self.token_starts.into(),
             sorted_ids: self.sorted_ids.into(),
-        }
+        };
+        trie.indices = TrieIndices::new(&trie);
+        trie
     }
 }
 

@@ -5,14 +5,13 @@
 //! listed once, sorted by bytes; those at or below a node are one contiguous range of that list.
 
 use std::ops::Range;
-use std::sync::OnceLock;
 
 use bytemuck::{Pod, Zeroable};
-use rustc_hash::FxHashMap;
 
 use super::bit_sliced::BitSliced;
 use super::builder::TrieBuilder;
 use super::children::{ChildTable, ChildrenByByte};
+use super::indices::{Edge, TrieIndices};
 use crate::column::{Column, ImageReader, ImageWriter};
 use crate::{ByteGroups, TokenId, TokenTexts, Vocabulary, words_of};
 
@@ -61,16 +60,7 @@ pub struct TokenTrie {
     pub(super) groups_below: Column<ByteGroups>,
     pub(super) characters: CharacterIndex,
     pub(super) max_depth: u16,
-    pub(super) lazy: LazyIndices,
-}
-
-/// Indices that are built when they are first used.
-#[derive(Clone, Debug, Default)]
-pub(super) struct LazyIndices {
-    edges: OnceLock<EdgesByByte>,
-    character_slices: OnceLock<CharacterSlices>,
-    bytes_below: OnceLock<BytesBelow>,
-    heights: OnceLock<Box<[u8]>>,
+    pub(super) indices: TrieIndices,
 }
 
 /// The characters in the prefixes of nodes and in tokens.
@@ -80,27 +70,6 @@ pub(super) struct CharacterIndex {
     pub(super) whole: Column<u64>,
     /// Number of characters that begin in the prefix of each node: of bytes outside 0x80 to 0xBF.
     pub(super) counts: Column<u16>,
-}
-
-/// [`CharacterIndex::counts`] as bit-sliced indices.
-#[derive(Clone, Debug)]
-pub(super) struct CharacterSlices {
-    of_nodes: BitSliced,
-    /// By token id, up to the last token with text.
-    of_tokens: BitSliced,
-}
-
-/// The bytes on all edges below each node, as an index into `sets`; [`NONE`](Self::NONE) for small subtrees.
-#[derive(Clone, Debug)]
-pub(super) struct BytesBelow {
-    set_of: Box<[u32]>,
-    sets: Box<[[u64; 4]]>,
-}
-
-impl BytesBelow {
-    const NONE: u32 = u32::MAX;
-    /// Minimum number of nodes below a node that has a set.
-    const MIN_NODES: usize = 8;
 }
 
 /// A selection of the nodes of a subtree.
@@ -147,19 +116,10 @@ impl TrieColumns<'_> {
     }
 }
 
-/// All edges of the trie, grouped by byte.
-#[derive(Clone, Debug)]
-pub(super) struct EdgesByByte {
-    /// Start of the edges over each byte, followed by the number of edges.
-    starts: Vec<u32>,
-    /// Pairs of parent and child, ascending by child.
-    edges: Box<[(TrieNode, TrieNode)]>,
-}
-
 impl TokenTrie {
     /// The trie over all tokens with text.
     ///
-    /// Costs one sort of the tokens, about 25 ms for 200,000 of them.
+    /// Costs a sort of the tokens and passes over the nodes, about 40 ms for 200,000 tokens.
     ///
     /// # Panics
     /// When a text, the number of texts or their total length exceeds the maxima of [`Vocabulary`].
@@ -195,6 +155,7 @@ impl TokenTrie {
         image.column(&self.characters.whole);
         image.column(&self.characters.counts);
         self.children.write(image);
+        self.indices.write(image);
     }
 
     /// The trie in an image of a vocabulary with so many ids; `None` if its structure is wrong.
@@ -210,7 +171,7 @@ impl TokenTrie {
             characters: CharacterIndex { whole: image.column()?, counts: image.column()? },
             children: ChildTable::read(image)?,
             max_depth: 0,
-            lazy: LazyIndices::default(),
+            indices: TrieIndices::read(image)?,
         };
         trie.max_depth = trie.depths.iter().copied().max()?;
         trie.has_structure(ids).then_some(trie)
@@ -236,6 +197,7 @@ impl TokenTrie {
             && self.sorted_ids.iter().all(|id| id.index() < ids)
             && is_tree(&self.depths, &self.subtree_ends)
             && self.children.is_of(&self.bytes, &self.subtree_ends)
+            && self.indices.has_structure(nodes, ids)
     }
 
     /// Number of nodes, the root included.
@@ -317,55 +279,16 @@ impl TokenTrie {
     }
 
     /// The bytes on all edges below a node, as a bitset; `None` for subtrees that are so small that visiting their
-    /// nodes is as fast. The first call costs a pass over the trie.
+    /// nodes is as fast.
     #[must_use]
     pub fn bytes_below(&self, node: TrieNode) -> Option<&[u64; 4]> {
-        let below = self.lazy.bytes_below.get_or_init(|| self.collect_bytes_below());
-        let set = below.set_of[node.index()];
-        (set != BytesBelow::NONE).then(|| &below.sets[set as usize])
+        self.indices.bytes_below.get(node)
     }
 
-    /// The number of bytes of the longest path below each node, at most 255. The first call costs a pass over the trie.
+    /// The number of bytes of the longest path below each node, at most 255.
     #[must_use]
     pub fn heights(&self) -> &[u8] {
-        self.lazy.heights.get_or_init(|| {
-            let mut heights = vec![0_u8; self.bytes.len()].into_boxed_slice();
-            // Children come after their parents.
-            for node in (0..self.bytes.len() as u32).rev().map(TrieNode) {
-                let children = self.children(node).map(|child| heights[child.index()].saturating_add(1));
-                heights[node.index()] = children.max().unwrap_or(0);
-            }
-            heights
-        })
-    }
-
-    fn collect_bytes_below(&self) -> BytesBelow {
-        let mut indices: FxHashMap<[u64; 4], u32> = FxHashMap::default();
-        let mut sets: Vec<[u64; 4]> = Vec::new();
-        let mut set_of = vec![BytesBelow::NONE; self.bytes.len()].into_boxed_slice();
-        let nodes_below = |node: TrieNode| node.index() + 1..self.subtree_end(node).index();
-        // Children come after their parents.
-        for node in (0..self.bytes.len() as u32).rev().map(TrieNode) {
-            if nodes_below(node).len() < BytesBelow::MIN_NODES {
-                continue;
-            }
-            let mut set = *self.child_bytes(node);
-            for child in self.children(node) {
-                match set_of[child.index()] {
-                    BytesBelow::NONE => {
-                        for &byte in &self.bytes[nodes_below(child)] {
-                            set[usize::from(byte >> 6)] |= 1 << (byte & 63);
-                        }
-                    }
-                    below => set.iter_mut().zip(sets[below as usize]).for_each(|(word, more)| *word |= more),
-                }
-            }
-            set_of[node.index()] = *indices.entry(set).or_insert_with(|| {
-                sets.push(set);
-                sets.len() as u32 - 1
-            });
-        }
-        BytesBelow { set_of, sets: sets.into() }
+        &self.indices.heights
     }
 
     /// Whether the node's prefix consists of whole characters of UTF-8.
@@ -395,37 +318,16 @@ impl TokenTrie {
         self.characters.counts[node.index()]
     }
 
-    /// The number of characters of all nodes, as a bit-sliced index. The first call costs a pass over the trie.
+    /// The number of characters of all nodes, as a bit-sliced index.
     #[must_use]
     pub(crate) fn characters_of_nodes(&self) -> &BitSliced {
-        &self.character_slices().of_nodes
+        &self.indices.characters_of_nodes
     }
 
-    /// The number of characters of all tokens by id, as a bit-sliced index up to the last token with text. The first call
-    /// costs a pass over the trie.
+    /// The number of characters of all tokens by id, as a bit-sliced index up to the last token with text.
     #[must_use]
     pub(crate) fn characters_of_tokens(&self) -> &BitSliced {
-        &self.character_slices().of_tokens
-    }
-
-    fn character_slices(&self) -> &CharacterSlices {
-        self.lazy.character_slices.get_or_init(|| {
-            let ids = self.sorted_ids.iter().map(|id| id.index() + 1).max().unwrap_or(0);
-            let mut of_tokens = vec![0; ids];
-            for (tokens, &count) in self.token_starts.windows(2).zip(&self.characters.counts[..]) {
-                let [start, end] = [tokens[0], tokens[1]].map(|position| position as usize);
-                // Without a branch on whether the node has tokens: if not, the first of the next node that has some is
-                // overwritten there.
-                if let Some(id) = self.sorted_ids.get(start) {
-                    of_tokens[id.index()] = count;
-                }
-                for id in self.sorted_ids.get(start + 1..end).unwrap_or_default() {
-                    of_tokens[id.index()] = count;
-                }
-            }
-            let of_nodes = BitSliced::new(&self.characters.counts);
-            CharacterSlices { of_nodes, of_tokens: BitSliced::new(&of_tokens) }
-        })
+        &self.indices.characters_of_tokens
     }
 
     /// The positions in [`TokenTrie::sorted_ids`] of the tokens at a range of nodes.
@@ -452,35 +354,10 @@ impl TokenTrie {
         })
     }
 
-    /// All edges over `byte` as (parent, child), ascending by child. The first call costs a pass over the trie.
+    /// All edges over `byte` as (parent, child), ascending by child.
     #[must_use]
-    pub fn edges_over(&self, byte: u8) -> &[(TrieNode, TrieNode)] {
-        let EdgesByByte { starts, edges } = self.lazy.edges.get_or_init(|| self.collect_edges());
-        let starts = &starts[usize::from(byte)..];
-        &edges[starts[0] as usize..starts[1] as usize]
-    }
-
-    /// All edges, by a counting sort.
-    fn collect_edges(&self) -> EdgesByByte {
-        let mut starts = vec![0_u32; 257];
-        for &byte in &self.bytes[1..] {
-            starts[usize::from(byte) + 1] += 1;
-        }
-        for byte in 0..256 {
-            starts[byte + 1] += starts[byte];
-        }
-        let mut next = starts.clone();
-        let mut edges = vec![(TrieNode::ROOT, TrieNode::ROOT); self.bytes.len() - 1].into_boxed_slice();
-        // By depth.
-        let mut path = vec![TrieNode::ROOT; self.max_depth() + 1];
-        for (node, (&byte, &depth)) in self.bytes.iter().zip(&self.depths[..]).enumerate().skip(1) {
-            let (node, depth) = (TrieNode(node as u32), usize::from(depth));
-            path[depth] = node;
-            let slot = &mut next[usize::from(byte)];
-            edges[*slot as usize] = (path[depth - 1], node);
-            *slot += 1;
-        }
-        EdgesByByte { starts, edges }
+    pub fn edges_over(&self, byte: u8) -> &[Edge] {
+        self.indices.edges.over(byte)
     }
 
     /// The arrays of the trie.
@@ -526,7 +403,7 @@ impl TokenTrie {
         &self.sorted_ids
     }
 
-    /// Memory of the trie, in bytes, with the indices that were used so far.
+    /// Memory of the trie, in bytes.
     #[must_use]
     pub fn memory_bytes(&self) -> usize {
         size_of_val(&self.bytes[..])
@@ -539,18 +416,7 @@ impl TokenTrie {
             + size_of_val(&self.characters.whole[..])
             + size_of_val(&self.characters.counts[..])
             + self.children.memory_bytes()
-            + self.lazy.edges.get().map_or(0, |edges| size_of_val(&edges.edges[..]))
-            + self
-                .lazy
-                .bytes_below
-                .get()
-                .map_or(0, |below| size_of_val(&below.set_of[..]) + size_of_val(&below.sets[..]))
-            + self.lazy.heights.get().map_or(0, |heights| heights.len())
-            + self
-                .lazy
-                .character_slices
-                .get()
-                .map_or(0, |slices| slices.of_nodes.memory_bytes() + slices.of_tokens.memory_bytes())
+            + self.indices.memory_bytes()
     }
 }
 
@@ -599,6 +465,7 @@ mod tests {
 
     use proptest::prelude::*;
 
+    use super::super::indices::BytesBelow;
     use super::*;
 
     /// Compares every accessor with maps from prefixes to tokens, built without a trie.

@@ -159,8 +159,8 @@ fn enter(
             let Some(next) = automata.step(state, byte)? else { continue };
             let edges = trie.edges_over(byte);
             work += edges.len();
-            let inside = edges.iter().filter(|&&(parent, _)| nodes.contains(parent));
-            entries.extend(inside.map(|&(_, child)| (child, next)));
+            let inside = edges.iter().filter(|edge| nodes.contains(edge.parent));
+            entries.extend(inside.map(|edge| (edge.child, next)));
         }
     } else {
         for node in nodes.iter() {
