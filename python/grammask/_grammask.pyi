@@ -135,9 +135,9 @@ class Vocabulary:
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the vocabulary to a file, for :meth:`grammask.Vocabulary.load`.
 
-        The file has about 110 bytes per token, ten times those of :meth:`to_bytes`: all tables as they are in memory.
-        It is replaced as a whole, so processes that have it open keep the previous one; on Windows it cannot be replaced
-        while a process has it open.
+        The file has about 140 bytes per token, 14 times those of :meth:`to_bytes`: all tables as they are in memory.
+        It is replaced as a whole, so processes that have it open keep the previous one; on Windows it cannot be
+        replaced while a process has it open.
 
         Raises:
             OSError: The file cannot be written.

@@ -1,6 +1,7 @@
 """Saved vocabularies: reading one restores it, and other files are refused with specific errors."""
 
 import copy
+import os
 import pickle
 import threading
 from collections.abc import Callable
@@ -69,6 +70,17 @@ def test_a_copy_shares_the_vocabulary() -> None:
     for options in ({"eos": 5}, {"size": 10}, {"special": {}}):
         with pytest.raises(TypeError):
             Vocabulary(SMALL, **options)  # type: ignore[arg-type]
+
+
+@pytest.mark.skipif(not Path("/dev/fd").exists(), reason="pipes have no paths here")
+@FORMATS
+def test_a_pipe_is_read(write: Write, tmp_path: Path) -> None:
+    write(SMALL, tmp_path / "file")
+    readable, writable = os.pipe()
+    with os.fdopen(readable), os.fdopen(writable, "wb") as pipe:
+        pipe.write((tmp_path / "file").read_bytes())
+        pipe.close()
+        assert contents(Vocabulary.load(f"/dev/fd/{readable}")) == contents(SMALL)
 
 
 @FORMATS

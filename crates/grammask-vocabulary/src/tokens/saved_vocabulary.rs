@@ -8,7 +8,7 @@
 //! the end is a checksum over all of these. The trie is built from the texts, whose order is checked.
 //!
 //! An image has another version. After the end tokens follow the arrays of the texts and the trie as they are in memory,
-//! ten times as many bytes. A file that is mapped into memory opens without copies of them, and processes share them.
+//! 14 times as many bytes. A file that is mapped into memory opens without copies of them, and processes share them.
 //! The structure of the trie is checked, so that no method fails or does not end, whatever a file contains.
 //!
 //! The fingerprint is stored, since files of masks and grammars are compared with it, and computing it takes a pass over
