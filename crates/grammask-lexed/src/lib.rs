@@ -75,6 +75,7 @@
 mod analysis;
 mod completion;
 mod definition;
+mod delimited;
 #[cfg(test)]
 mod figure_1;
 mod first_terminals;
@@ -87,6 +88,7 @@ mod recognizer;
 pub mod reference;
 mod streamlining;
 
+pub use definition::delimited_terminals::DelimitedTexts;
 pub use definition::from_rules::{InlinePatterns, LexedOptions, definition_from_rules};
 pub use definition::grammar::{
     ByteClasses, ConflictPolicy, Indentation, IndentationSource, LexedDefinition, LexedGrammar,

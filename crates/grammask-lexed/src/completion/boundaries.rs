@@ -8,6 +8,7 @@ use std::sync::Arc;
 use rustc_hash::FxHashMap;
 
 use crate::completion::search::SearchSources;
+use crate::delimited::DelimitedStatesId;
 use crate::lexer::column_units::UnitState;
 use crate::lexer::lexer_automaton::{ConfigurationId, LexModeId};
 use crate::masks::spanner_table::ColumnState;
@@ -64,7 +65,7 @@ impl BegunLexeme {
     /// The run of the lexeme in a parser state.
     pub(crate) fn run(&self, parse: ParseState) -> Run {
         let &Self { configuration, column, unit, .. } = self;
-        Run { parse, configuration, column, unit }
+        Run { parse, configuration, column, unit, delimited: DelimitedStatesId::NONE }
     }
 }
 

@@ -1,0 +1,203 @@
+//! Delimited terminals in the recogniser: the states of their texts.
+//!
+//! The context-free engine of a delimited terminal reads its text from the first byte of the lexeme. While the lexer reads
+//! the opening, a run has the states of all delimited terminals that the lexeme can become; after the opening, where the
+//! lexer stays in the configuration at its end, only that of the terminal. Where the text of the terminal is complete, the
+//! parser reads the terminal and the next lexeme begins.
+
+use std::sync::Arc;
+
+use rustc_hash::FxHashMap;
+
+use crate::definition::grammar::LexedGrammar;
+use crate::lexer::column_units::UnitState;
+use crate::lexer::lexer_automaton::{ConfigurationId, Lexer};
+use crate::recognizer::{LexedRecognizer, RecognizerTables, Run};
+use grammask_collections::id_type;
+use grammask_diagnostics::{LimitExceeded, Limits};
+use grammask_earley::recognizer::Recognizer;
+use grammask_engine::{Engine, SetId};
+use grammask_grammar::TerminalId;
+
+id_type! {
+    /// Interned [`DelimitedStates`] of a run.
+    DelimitedStatesId
+}
+
+impl DelimitedStatesId {
+    /// No states: the lexeme can become no delimited terminal.
+    pub(crate) const NONE: Self = Self(0);
+}
+
+/// The engines of delimited terminals.
+#[derive(Debug, Default)]
+pub(crate) struct DelimitedEngines {
+    /// By terminal, ascending.
+    engines: Vec<(TerminalId, Recognizer)>,
+}
+
+/// The states of the texts of delimited terminals, by terminal.
+type DelimitedStates = Box<[(TerminalId, SetId)]>;
+
+/// Interned states of the texts of delimited terminals.
+#[derive(Debug)]
+pub(crate) struct DelimitedStatesTable {
+    engines: Arc<DelimitedEngines>,
+    list: Vec<DelimitedStates>,
+    ids: FxHashMap<DelimitedStates, DelimitedStatesId>,
+}
+
+/// Where a lexeme is before a byte.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum LexemeBeforeByte {
+    /// The byte is the first of the lexeme.
+    AtStart,
+    /// The lexeme has these states.
+    Inside(DelimitedStatesId),
+}
+
+impl DelimitedEngines {
+    /// # Errors
+    /// When a limit is exceeded.
+    pub(crate) fn new(grammar: &LexedGrammar, limits: &Limits) -> Result<Self, LimitExceeded> {
+        let mut engines = Vec::new();
+        for (index, terminal) in grammar.terminals.iter().enumerate() {
+            if let Some(form) = &terminal.delimited {
+                let no_tokens = vec![None; form.terminals().len()];
+                let engine = Recognizer::new(form.clone(), no_tokens, Vec::new(), limits)?;
+                engines.push((TerminalId::new(index), engine));
+            }
+        }
+        Ok(Self { engines })
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.engines.is_empty()
+    }
+
+    /// The engine of a delimited terminal; `None` for other terminals.
+    pub(crate) fn get(&self, terminal: TerminalId) -> Option<&Recognizer> {
+        let place = self.engines.binary_search_by_key(&terminal, |&(terminal, _)| terminal).ok()?;
+        Some(&self.engines[place].1)
+    }
+
+    /// Memory in bytes, estimated.
+    pub(crate) fn memory_bytes(&self) -> usize {
+        self.engines.iter().map(|(_, engine)| engine.memory_bytes()).sum()
+    }
+}
+
+impl DelimitedStatesTable {
+    pub(crate) fn new(engines: Arc<DelimitedEngines>) -> Self {
+        let none = DelimitedStates::default();
+        let ids = FxHashMap::from_iter([(none.clone(), DelimitedStatesId::NONE)]);
+        Self { engines, list: vec![none], ids }
+    }
+
+    fn intern(&mut self, states: Vec<(TerminalId, SetId)>) -> DelimitedStatesId {
+        let states: DelimitedStates = states.into();
+        let next = DelimitedStatesId::new(self.list.len());
+        let id = *self.ids.entry(states.clone()).or_insert(next);
+        if id == next {
+            self.list.push(states);
+        }
+        id
+    }
+
+    /// The states after a byte that leads the lexeme to a configuration.
+    ///
+    /// # Errors
+    /// When a limit is exceeded.
+    pub(crate) fn after(
+        &mut self,
+        before: LexemeBeforeByte,
+        lexer: &Lexer,
+        configuration: ConfigurationId,
+        byte: u8,
+    ) -> Result<DelimitedStatesId, LimitExceeded> {
+        if self.engines.is_empty() || matches!(before, LexemeBeforeByte::Inside(DelimitedStatesId::NONE)) {
+            return Ok(DelimitedStatesId::NONE);
+        }
+        let engines = self.engines.clone();
+        let opened = lexer.opened(configuration);
+        let mut states = Vec::new();
+        for terminal in lexer.live(configuration) {
+            let Some(engine) = engines.get(terminal) else { continue };
+            if opened.is_some_and(|opened| opened != terminal) {
+                continue;
+            }
+            let state = match before {
+                LexemeBeforeByte::AtStart => Some(engine.start()),
+                LexemeBeforeByte::Inside(before) => self.state(before, terminal),
+            };
+            if let Some(state) = state
+                && let Some(next) = engine.step(state, byte)?
+            {
+                states.push((terminal, next));
+            }
+        }
+        states.sort_unstable();
+        Ok(self.intern(states))
+    }
+
+    /// The state of the text of a terminal.
+    pub(crate) fn state(&self, id: DelimitedStatesId, terminal: TerminalId) -> Option<SetId> {
+        self.list[id.index()].iter().find(|&&(of, _)| of == terminal).map(|&(_, state)| state)
+    }
+
+    /// Memory in bytes, estimated.
+    pub(crate) fn memory_bytes(&self) -> usize {
+        let states: usize = self.list.iter().map(|states| 64 + 2 * size_of_val(&states[..])).sum();
+        states + self.engines.memory_bytes()
+    }
+}
+
+impl RecognizerTables {
+    /// The state of the text of a run after the opening of a terminal.
+    pub(crate) fn delimited_text(&self, run: Run) -> Option<(TerminalId, SetId)> {
+        let terminal = self.lexer.opened(run.configuration)?;
+        Some((terminal, self.delimited.state(run.delimited, terminal)?))
+    }
+
+    /// Adds the run after a byte behind the opening of a terminal, or the runs after its end.
+    pub(crate) fn extend_delimited(
+        &mut self,
+        recognizer: &LexedRecognizer,
+        run: Run,
+        byte: u8,
+        next: &mut Vec<Run>,
+    ) -> Result<(), LimitExceeded> {
+        let Some((terminal, state)) = self.delimited_text(run) else { return Ok(()) };
+        let Some(engine) = recognizer.delimited_engines().get(terminal) else { return Ok(()) };
+        let Some(state) = engine.step(state, byte)? else { return Ok(()) };
+        if engine.is_complete(state) {
+            return self.end_delimited(recognizer, run, terminal, next);
+        }
+        let delimited = self.delimited.intern(vec![(terminal, state)]);
+        next.push(Run { delimited, ..run });
+        Ok(())
+    }
+
+    /// Adds the runs after the end of a delimited terminal, which are live, because what can follow the opening can
+    /// follow the terminal.
+    pub(crate) fn end_delimited(
+        &mut self,
+        recognizer: &LexedRecognizer,
+        run: Run,
+        terminal: TerminalId,
+        next: &mut Vec<Run>,
+    ) -> Result<(), LimitExceeded> {
+        let Some(parse) = self.parser.feed_lexeme(run.parse, terminal, run.column) else { return Ok(()) };
+        let mode = recognizer.mode_at(self.parser.top(parse.stack));
+        for configuration in self.lexer.starts(mode)? {
+            next.push(Run {
+                parse,
+                configuration,
+                column: recognizer.column_before_lexeme(parse, &self.parser),
+                unit: UnitState::BOUNDARY,
+                delimited: DelimitedStatesId::NONE,
+            });
+        }
+        Ok(())
+    }
+}
