@@ -12,12 +12,16 @@ use rustc_hash::FxHashMap;
 use crate::definition::grammar::LexedGrammar;
 use crate::lexer::column_units::UnitState;
 use crate::lexer::lexer_automaton::{ConfigurationId, Lexer};
+use crate::masks::spanner_table::ColumnTracker;
+use crate::parser::stacks::TerminalParser;
+use crate::prepared::PreparedGrammar;
 use crate::recognizer::{LexedRecognizer, RecognizerTables, Run};
 use grammask_collections::id_type;
-use grammask_diagnostics::{LimitExceeded, Limits};
+use grammask_diagnostics::{Deadline, LimitExceeded, Limits};
 use grammask_earley::recognizer::Recognizer;
 use grammask_engine::{Engine, SetId};
 use grammask_grammar::TerminalId;
+use grammask_vocabulary::Vocabulary;
 
 id_type! {
     /// Interned [`DelimitedStates`] of a run.
@@ -45,6 +49,15 @@ pub(crate) struct DelimitedStatesTable {
     engines: Arc<DelimitedEngines>,
     list: Vec<DelimitedStates>,
     ids: FxHashMap<DelimitedStates, DelimitedStatesId>,
+}
+
+/// The effect of a byte behind the opening of a delimited terminal.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum DelimitedStep {
+    /// The text goes on.
+    Inside(DelimitedStatesId),
+    /// The text is complete.
+    Ended,
 }
 
 /// Where a lexeme is before a byte.
@@ -79,6 +92,23 @@ impl DelimitedEngines {
     pub(crate) fn get(&self, terminal: TerminalId) -> Option<&Recognizer> {
         let place = self.engines.binary_search_by_key(&terminal, |&(terminal, _)| terminal).ok()?;
         Some(&self.engines[place].1)
+    }
+
+    /// [`Engine::has_few_texts_of_values`], for each terminal.
+    ///
+    /// # Errors
+    /// When a limit is exceeded.
+    pub(crate) fn have_few_bound_texts(
+        &self,
+        vocabulary: &Vocabulary,
+        max: usize,
+    ) -> Result<bool, LimitExceeded> {
+        for (_, engine) in &self.engines {
+            if !engine.has_few_texts_of_values(vocabulary, max)? {
+                return Ok(false);
+            }
+        }
+        Ok(true)
     }
 
     /// Memory in bytes, estimated.
@@ -140,6 +170,44 @@ impl DelimitedStatesTable {
         Ok(self.intern(states))
     }
 
+    /// The effect of a byte behind the opening of a terminal; `None` if it is illegal.
+    ///
+    /// # Errors
+    /// When a limit is exceeded.
+    pub(crate) fn step(
+        &mut self,
+        before: DelimitedStatesId,
+        terminal: TerminalId,
+        byte: u8,
+    ) -> Result<Option<DelimitedStep>, LimitExceeded> {
+        let engines = self.engines.clone();
+        let (Some(engine), Some(state)) = (engines.get(terminal), self.state(before, terminal)) else {
+            return Ok(None);
+        };
+        Ok(match engine.step(state, byte)? {
+            None => None,
+            Some(state) if engine.is_complete(state) => Some(DelimitedStep::Ended),
+            Some(state) => Some(DelimitedStep::Inside(self.intern(vec![(terminal, state)]))),
+        })
+    }
+
+    /// The length of the shortest rest of the text of a terminal; `None` if the vocabulary cannot spell it.
+    ///
+    /// # Errors
+    /// When a limit is exceeded.
+    pub(crate) fn shortest_rest(
+        &self,
+        id: DelimitedStatesId,
+        terminal: TerminalId,
+        vocabulary: &Vocabulary,
+        deadline: &Deadline,
+    ) -> Result<Option<u32>, LimitExceeded> {
+        let (Some(engine), Some(state)) = (self.engines.get(terminal), self.state(id, terminal)) else {
+            return Ok(None);
+        };
+        Ok(engine.shortest_completion(state, vocabulary, deadline)?.map(|completion| completion.length))
+    }
+
     /// The state of the text of a terminal.
     pub(crate) fn state(&self, id: DelimitedStatesId, terminal: TerminalId) -> Option<SetId> {
         self.list[id.index()].iter().find(|&&(of, _)| of == terminal).map(|&(_, state)| state)
@@ -167,37 +235,45 @@ impl RecognizerTables {
         byte: u8,
         next: &mut Vec<Run>,
     ) -> Result<(), LimitExceeded> {
-        let Some((terminal, state)) = self.delimited_text(run) else { return Ok(()) };
-        let Some(engine) = recognizer.delimited_engines().get(terminal) else { return Ok(()) };
-        let Some(state) = engine.step(state, byte)? else { return Ok(()) };
-        if engine.is_complete(state) {
-            return self.end_delimited(recognizer, run, terminal, next);
+        let Some(terminal) = self.lexer.opened(run.configuration) else { return Ok(()) };
+        match self.delimited.step(run.delimited, terminal, byte)? {
+            None => {}
+            Some(DelimitedStep::Inside(delimited)) => next.push(Run { delimited, ..run }),
+            Some(DelimitedStep::Ended) => next.extend(self.after_delimited(recognizer, run, terminal)?),
         }
-        let delimited = self.delimited.intern(vec![(terminal, state)]);
-        next.push(Run { delimited, ..run });
         Ok(())
     }
 
-    /// Adds the runs after the end of a delimited terminal, which are live, because what can follow the opening can
-    /// follow the terminal.
-    pub(crate) fn end_delimited(
+    /// The runs after the end of a delimited terminal.
+    pub(crate) fn after_delimited(
         &mut self,
         recognizer: &LexedRecognizer,
         run: Run,
         terminal: TerminalId,
-        next: &mut Vec<Run>,
-    ) -> Result<(), LimitExceeded> {
-        let Some(parse) = self.parser.feed_lexeme(run.parse, terminal, run.column) else { return Ok(()) };
-        let mode = recognizer.mode_at(self.parser.top(parse.stack));
-        for configuration in self.lexer.starts(mode)? {
-            next.push(Run {
-                parse,
-                configuration,
-                column: recognizer.column_before_lexeme(parse, &self.parser),
-                unit: UnitState::BOUNDARY,
-                delimited: DelimitedStatesId::NONE,
-            });
-        }
-        Ok(())
+    ) -> Result<Vec<Run>, LimitExceeded> {
+        let (prepared, columns) = (recognizer.prepared(), recognizer.columns());
+        runs_after_delimited(prepared, columns, &mut self.lexer, &mut self.parser, run, terminal)
     }
+}
+
+/// The runs after the end of a delimited terminal. They are live, because the run behind its opening was.
+///
+/// # Errors
+/// When a limit is exceeded.
+pub(crate) fn runs_after_delimited(
+    prepared: &PreparedGrammar,
+    columns: &ColumnTracker,
+    lexer: &mut Lexer,
+    parser: &mut TerminalParser,
+    run: Run,
+    terminal: TerminalId,
+) -> Result<Vec<Run>, LimitExceeded> {
+    let Some(parse) = parser.feed_lexeme(run.parse, terminal, run.column) else { return Ok(Vec::new()) };
+    let mode = prepared.lex_modes.of_state[parser.top(parse.stack).index()];
+    // Inside brackets the column is irrelevant.
+    let column = if parser.is_in_brackets(parse.layout) { 0 } else { columns.before_lexeme() };
+    let (unit, delimited) = (UnitState::BOUNDARY, DelimitedStatesId::NONE);
+    let runs =
+        lexer.starts(mode)?.into_iter().map(|configuration| Run { parse, configuration, column, unit, delimited });
+    Ok(runs.collect())
 }

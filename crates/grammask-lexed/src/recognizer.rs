@@ -337,9 +337,8 @@ impl LexedRecognizer {
         self.prepared.open_terminals.get(open).accepted_by(parser, parse, self.prepared.grammar.end())
     }
 
-    /// The column before a lexeme: irrelevant inside brackets.
-    pub(crate) fn column_before_lexeme(&self, parse: ParseState, parser: &TerminalParser) -> u32 {
-        if parser.is_in_brackets(parse.layout) { 0 } else { self.columns.before_lexeme() }
+    pub(crate) fn columns(&self) -> &ColumnTracker {
+        &self.columns
     }
 
     pub(crate) fn delimited_engines(&self) -> &Arc<DelimitedEngines> {
@@ -397,6 +396,14 @@ impl Engine for LexedRecognizer {
         let mut runs = self.set(left).runs.to_vec();
         runs.extend_from_slice(&self.set(right).runs);
         self.lock().intern(&self.sets, runs)
+    }
+
+    fn depends_on_all_values(&self) -> bool {
+        !self.delimited.is_empty()
+    }
+
+    fn has_few_texts_of_values(&self, vocabulary: &Vocabulary, max: usize) -> Result<bool, LimitExceeded> {
+        self.delimited.have_few_bound_texts(vocabulary, max)
     }
 
     fn expectations(&self, set: SetId) -> Result<Vec<Expectation>, LimitExceeded> {
@@ -792,14 +799,14 @@ impl RecognizerTables {
     fn completions<'a>(
         &'a mut self,
         recognizer: &'a LexedRecognizer,
-        vocabulary: &Vocabulary,
+        vocabulary: &'a Vocabulary,
         deadline: &'a Deadline,
     ) -> Result<(&'a mut ShortestCompletions, SearchSources<'a>), LimitExceeded> {
         let memory_elsewhere = self.memory_without_completions() - self.parser.memory_bytes();
         let completions = match self.completions.take() {
             Some(completions) => completions,
             None => {
-                let bytes = spellable_bytes(vocabulary, self.lexer.class_of_byte());
+                let bytes = spellable_bytes(vocabulary, &recognizer.class_of_byte);
                 Box::new(ShortestCompletions::new(&recognizer.prepared, &mut self.lexer, bytes)?)
             }
         };
@@ -809,6 +816,8 @@ impl RecognizerTables {
             columns: &recognizer.columns,
             lexer: &mut self.lexer,
             parser: &mut self.parser,
+            delimited: &mut self.delimited,
+            vocabulary,
             liveness: &mut self.liveness,
             deadline,
             memory_limit: self.limits.memory_bytes,

@@ -10,6 +10,8 @@
 //! search, which all runs have in common that end there; and a node is expanded only up to the first successor of the same
 //! estimate (T. Yoshizumi, T. Miura and T. Ishida, "A* with Partial Expansion for Large Branching Factor Problems", 2000).
 //!
+//! The length of the rest of a delimited terminal is known from its engine. Before its opening the bound does not count it.
+//!
 //! The lower bound of an Earley set is weaker than that of a stack. So is that of a stack whose parser resolves conflicts,
 //! since it may be unable to parse the sentences that the bound counts. Where no completion exists the bound may then
 //! be finite. LALR(1) tables with resolved conflicts have a [plan](crate::analysis::viable_completion) that completes
@@ -23,11 +25,12 @@ use std::sync::Arc;
 
 use rustc_hash::FxHashMap;
 
-use crate::completion::UNREACHABLE;
+use crate::completion::{UNREACHABLE, sum};
 use crate::completion::boundaries::{BegunLexemes, BegunLexemesId, Boundary, LexemeEnd};
 use crate::completion::frontier::{Frontier, OpenNode, ReachedNode, SearchNode};
 use crate::completion::run_bounds::RunBounds;
 use crate::completion::upper_bounds::{self, UpperBounds};
+use crate::delimited::{DelimitedStatesTable, DelimitedStep, LexemeBeforeByte, runs_after_delimited};
 use crate::lexer::column_units::UnitState;
 use crate::lexer::lexer_automaton::{ConfigurationId, Lexer};
 use crate::lexer::open_lexemes::OpenTerminalsId;
@@ -39,6 +42,7 @@ use crate::prepared::PreparedGrammar;
 use crate::recognizer::Run;
 use grammask_diagnostics::{Deadline, LimitExceeded};
 use grammask_engine::{CompletionStep, Reach, SetId, ShortestCompletion, TokenGrowths};
+use grammask_grammar::TerminalId;
 use grammask_vocabulary::Vocabulary;
 
 /// The maximum number of runs that a search with weak bounds expands. Those with large Earley sets count several times.
@@ -54,6 +58,8 @@ pub(crate) struct SearchSources<'a> {
     pub(crate) columns: &'a ColumnTracker,
     pub(crate) lexer: &'a mut Lexer,
     pub(crate) parser: &'a mut TerminalParser,
+    pub(crate) delimited: &'a mut DelimitedStatesTable,
+    pub(crate) vocabulary: &'a Vocabulary,
     /// Whether the parser accepts one of the open terminals.
     pub(crate) liveness: &'a mut FxHashMap<(ParseState, OpenTerminalsId), bool>,
     pub(crate) deadline: &'a Deadline,
@@ -94,6 +100,7 @@ impl ShortestCompletions {
         bytes: Box<[u8]>,
     ) -> Result<Self, LimitExceeded> {
         let is_limited = match prepared.table() {
+            _ if prepared.grammar.has_delimited_terminals() => true,
             Some(table) if table.resolved().is_empty() => false,
             Some(_) if prepared.grammar.lexical.ignored.is_empty() => {
                 !upper_bounds::are_all_spellable(prepared, lexer, &bytes)?
@@ -159,6 +166,10 @@ impl ShortestCompletions {
         runs: &[Run],
         reach: Reach,
     ) -> Result<Option<u32>, LimitExceeded> {
+        // Upper bounds of delimited terminals are not known.
+        if sources.prepared.grammar.has_delimited_terminals() {
+            return Ok(None);
+        }
         let Some(upper_bounds) = self.upper_bounds(sources)? else { return Ok(None) };
         // Every state within reach has a run that was read from one of these.
         let mut longest = Some(0);
@@ -178,6 +189,9 @@ impl ShortestCompletions {
         sources: &mut SearchSources<'_>,
         vocabulary: &Vocabulary,
     ) -> Result<Option<Arc<TokenGrowths>>, LimitExceeded> {
+        if sources.prepared.grammar.has_delimited_terminals() {
+            return Ok(None);
+        }
         match self.upper_bounds(sources)? {
             Some(bounds) => {
                 bounds.token_growths(sources.prepared, sources.lexer, vocabulary, sources.deadline)
@@ -277,7 +291,7 @@ impl ShortestCompletions {
         let mut reached: FxHashMap<Run, u32> = FxHashMap::default();
         let mut open: BTreeMap<u32, Vec<(Run, u32)>> = BTreeMap::new();
         for &run in runs {
-            let bound = self.bounds.of(sources.prepared, sources.lexer, sources.parser, run)?;
+            let bound = self.run_bound(sources, run)?;
             if bound < UNREACHABLE {
                 open.entry(bound).or_default().push((run, 0));
                 reached.insert(run, 0);
@@ -305,7 +319,7 @@ impl ShortestCompletions {
                 }
                 self.successors_of(sources, current, &mut successors)?;
                 for &(_, next) in &successors {
-                    let bound = self.bounds.of(sources.prepared, sources.lexer, sources.parser, next)?;
+                    let bound = self.run_bound(sources, next)?;
                     if bound < UNREACHABLE && reached.get(&next).is_none_or(|&known| bytes + 1 < known) {
                         reached.insert(next, bytes + 1);
                         open.entry((bytes + 1 + bound).max(estimate)).or_default().push((next, bytes + 1));
@@ -370,12 +384,24 @@ impl ShortestCompletions {
             return Ok(length);
         }
         let bound = match node {
-            SearchNode::Run(run) => self.bounds.of(sources.prepared, sources.lexer, sources.parser, run)?,
+            SearchNode::Run(run) => self.run_bound(sources, run)?,
             SearchNode::Boundary(Boundary { parse, .. }) => {
                 self.bounds.after_lexeme(sources.prepared, sources.parser, parse)?
             }
         };
         Ok(self.raised.get(&node).map_or(bound, |&raised| raised.max(bound)))
+    }
+
+    /// A lower bound of the length of the completion of a run, without what searches learned.
+    fn run_bound(&mut self, sources: &mut SearchSources<'_>, run: Run) -> Result<u32, LimitExceeded> {
+        let of_lexer = self.bounds.of(sources.prepared, sources.lexer, sources.parser, run)?;
+        if of_lexer >= UNREACHABLE {
+            return Ok(of_lexer);
+        }
+        Ok(match sources.rest_of_delimited(run)? {
+            Some(rest) => sum(rest, of_lexer),
+            None => of_lexer,
+        })
     }
 
     /// Reaches the successors of a node, up to the first one of its own estimate; the node stays open for the others.
@@ -482,10 +508,18 @@ impl ShortestCompletions {
     ) -> Result<(), LimitExceeded> {
         let is_in_brackets = sources.parser.is_in_brackets(run.parse.layout);
         let from = ColumnState::at(run.column, run.unit);
+        let opened = sources.lexer.opened(run.configuration).is_some();
+        let before = match sources.lexer.is_start(run.configuration) {
+            true => LexemeBeforeByte::AtStart,
+            false => LexemeBeforeByte::Inside(run.delimited),
+        };
         for &byte in &self.bytes {
-            if let Some(configuration) = sources.lexer.step(run.configuration, byte)?.extended {
+            if opened {
+                sources.extend_delimited(run, byte, extensions)?;
+            } else if let Some(configuration) = sources.lexer.step(run.configuration, byte)?.extended {
                 let (column, unit) = sources.column(configuration, from, byte, is_in_brackets);
-                extensions.push((byte, Run { configuration, column, unit, ..run }));
+                let delimited = sources.delimited.after(before, sources.lexer, configuration, byte)?;
+                extensions.push((byte, Run { configuration, column, unit, delimited, ..run }));
             }
         }
         Ok(())
@@ -497,7 +531,7 @@ impl ShortestCompletions {
         sources: &mut SearchSources<'_>,
         run: Run,
     ) -> Result<Option<Boundary>, LimitExceeded> {
-        let Some(terminal) = sources.lexer.label(run.configuration) else { return Ok(None) };
+        let Some(terminal) = sources.ended_by_next(run) else { return Ok(None) };
         let parse = sources.parser.feed_lexeme(run.parse, terminal, run.column);
         sources.parser.check()?;
         let Some(parse) = parse else { return Ok(None) };
@@ -535,10 +569,49 @@ impl SearchSources<'_> {
         let can_end = if self.lexer.is_start(run.configuration) {
             self.parser.can_end(run.parse, None)
         } else {
-            let label = self.lexer.label(run.configuration);
+            let label = self.ended_by_next(run);
             label.is_some_and(|terminal| self.parser.can_end(run.parse, Some((terminal, run.column))))
         };
         self.parser.check().map(|()| can_end)
+    }
+
+    /// The terminal of the open lexeme if it may end here.
+    fn ended_by_next(&self, run: Run) -> Option<TerminalId> {
+        self.lexer.label(run.configuration).filter(|_| self.lexer.opened(run.configuration).is_none())
+    }
+
+    /// The length of the rest of a delimited terminal behind its opening, `UNREACHABLE` if it cannot be spelled; `None` in
+    /// other lexemes.
+    fn rest_of_delimited(&self, run: Run) -> Result<Option<u32>, LimitExceeded> {
+        let Some(terminal) = self.lexer.opened(run.configuration) else { return Ok(None) };
+        let rest = self.delimited.shortest_rest(run.delimited, terminal, self.vocabulary, self.deadline)?;
+        Ok(Some(rest.unwrap_or(UNREACHABLE)))
+    }
+
+    /// Adds the runs after a byte behind the opening of a delimited terminal.
+    fn extend_delimited(
+        &mut self,
+        run: Run,
+        byte: u8,
+        extensions: &mut Vec<(u8, Run)>,
+    ) -> Result<(), LimitExceeded> {
+        let Some(terminal) = self.lexer.opened(run.configuration) else { return Ok(()) };
+        match self.delimited.step(run.delimited, terminal, byte)? {
+            None => {}
+            Some(DelimitedStep::Inside(delimited)) => extensions.push((byte, Run { delimited, ..run })),
+            Some(DelimitedStep::Ended) => {
+                let after = runs_after_delimited(
+                    self.prepared,
+                    self.columns,
+                    self.lexer,
+                    self.parser,
+                    run,
+                    terminal,
+                )?;
+                extensions.extend(after.into_iter().map(|run| (byte, run)));
+            }
+        }
+        Ok(())
     }
 
     /// Whether a run has a completion, with bytes that may not be spellable.
@@ -546,6 +619,9 @@ impl SearchSources<'_> {
         let mode = self.prepared.lex_modes.of_state[self.parser.top(run.parse.stack).index()];
         let open_terminals = &self.prepared.open_terminals;
         let Some(open) = open_terminals.of(run.configuration, mode) else { return Ok(false) };
+        if self.lexer.is_start(run.configuration) && self.parser.can_end(run.parse, None) {
+            return self.parser.check().map(|()| true);
+        }
         if let Some(&cached) = self.liveness.get(&(run.parse, open)) {
             return Ok(cached);
         }

@@ -459,7 +459,8 @@ impl LexedGrammar {
     }
 
     /// Whether a terminal has texts that the lexer does not read.
-    pub(crate) fn has_delimited_terminals(&self) -> bool {
+    #[must_use]
+    pub fn has_delimited_terminals(&self) -> bool {
         self.terminals.iter().any(|terminal| terminal.delimited.is_some())
     }
 

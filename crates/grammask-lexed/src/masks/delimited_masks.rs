@@ -135,8 +135,7 @@ impl LexedRecognizer {
             if tokens.ends.is_empty() {
                 continue;
             }
-            let mut after = Vec::new();
-            self.lock().end_delimited(self, run, terminal, &mut after)?;
+            let after = self.lock().after_delimited(self, run, terminal)?;
             let after = self.intern_runs(after)?;
             for &end in &tokens.ends {
                 self.add_below(after, end, trie, deadline, mask)?;
