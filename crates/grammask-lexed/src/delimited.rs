@@ -9,6 +9,7 @@ use std::sync::Arc;
 
 use rustc_hash::FxHashMap;
 
+use crate::completion::UNREACHABLE;
 use crate::definition::grammar::LexedGrammar;
 use crate::lexer::column_units::UnitState;
 use crate::lexer::lexer_automaton::{ConfigurationId, Lexer};
@@ -49,6 +50,7 @@ pub(crate) struct DelimitedStatesTable {
     engines: Arc<DelimitedEngines>,
     list: Vec<DelimitedStates>,
     ids: FxHashMap<DelimitedStates, DelimitedStatesId>,
+    list_bytes: usize,
 }
 
 /// The effect of a byte behind the opening of a delimited terminal.
@@ -121,7 +123,7 @@ impl DelimitedStatesTable {
     pub(crate) fn new(engines: Arc<DelimitedEngines>) -> Self {
         let none = DelimitedStates::default();
         let ids = FxHashMap::from_iter([(none.clone(), DelimitedStatesId::NONE)]);
-        Self { engines, list: vec![none], ids }
+        Self { engines, list: vec![none], ids, list_bytes: 0 }
     }
 
     fn intern(&mut self, states: Vec<(TerminalId, SetId)>) -> DelimitedStatesId {
@@ -129,6 +131,7 @@ impl DelimitedStatesTable {
         let next = DelimitedStatesId::new(self.list.len());
         let id = *self.ids.entry(states.clone()).or_insert(next);
         if id == next {
+            self.list_bytes += 64 + 2 * size_of_val(&states[..]);
             self.list.push(states);
         }
         id
@@ -191,21 +194,24 @@ impl DelimitedStatesTable {
         })
     }
 
-    /// The length of the shortest rest of the text of a terminal; `None` if the vocabulary cannot spell it.
+    /// The lengths of the shortest rests of the texts of terminals; `UNREACHABLE` if the vocabulary cannot spell one.
     ///
     /// # Errors
     /// When a limit is exceeded.
-    pub(crate) fn shortest_rest(
+    pub(crate) fn shortest_rests(
         &self,
         id: DelimitedStatesId,
-        terminal: TerminalId,
         vocabulary: &Vocabulary,
         deadline: &Deadline,
-    ) -> Result<Option<u32>, LimitExceeded> {
-        let (Some(engine), Some(state)) = (self.engines.get(terminal), self.state(id, terminal)) else {
-            return Ok(None);
-        };
-        Ok(engine.shortest_completion(state, vocabulary, deadline)?.map(|completion| completion.length))
+    ) -> Result<Vec<(TerminalId, u32)>, LimitExceeded> {
+        let mut rests = Vec::new();
+        for &(terminal, state) in &self.list[id.index()] {
+            if let Some(engine) = self.engines.get(terminal) {
+                let rest = engine.shortest_completion(state, vocabulary, deadline)?;
+                rests.push((terminal, rest.map_or(UNREACHABLE, |rest| rest.length)));
+            }
+        }
+        Ok(rests)
     }
 
     /// The state of the text of a terminal.
@@ -215,8 +221,7 @@ impl DelimitedStatesTable {
 
     /// Memory in bytes, estimated.
     pub(crate) fn memory_bytes(&self) -> usize {
-        let states: usize = self.list.iter().map(|states| 64 + 2 * size_of_val(&states[..])).sum();
-        states + self.engines.memory_bytes()
+        self.list_bytes + self.engines.memory_bytes()
     }
 }
 
@@ -273,7 +278,12 @@ pub(crate) fn runs_after_delimited(
     // Inside brackets the column is irrelevant.
     let column = if parser.is_in_brackets(parse.layout) { 0 } else { columns.before_lexeme() };
     let (unit, delimited) = (UnitState::BOUNDARY, DelimitedStatesId::NONE);
-    let runs =
-        lexer.starts(mode)?.into_iter().map(|configuration| Run { parse, configuration, column, unit, delimited });
+    let runs = lexer.starts(mode)?.into_iter().map(|configuration| Run {
+        parse,
+        configuration,
+        column,
+        unit,
+        delimited,
+    });
     Ok(runs.collect())
 }

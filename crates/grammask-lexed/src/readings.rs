@@ -102,10 +102,7 @@ impl LexedRecognizer {
                     lexemes.push(TracedLexeme { before: traced.last, span });
                 }
                 next.extend(
-                    found
-                        .drain(..)
-                        .filter(|&run| distinct.insert(run))
-                        .map(|run| TracedRun { run, ..after }),
+                    found.drain(..).filter(|&run| distinct.insert(run)).map(|run| TracedRun { run, ..after }),
                 );
                 let Some(terminal) = tables.commit_run(self, traced.run, byte, &mut found)? else { continue };
                 let span = LexemeSpan {

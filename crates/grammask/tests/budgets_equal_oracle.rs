@@ -6,9 +6,9 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use crate::generators::{Step, VocabularySketch};
 use crate::generators::distances::{Cost, DistanceGraph, state};
 use crate::generators::values::{BINDING_CASES, binding_grammar};
+use crate::generators::{Step, VocabularySketch};
 use grammask::grammar::{Code, GrammarError};
 use grammask::lexing::{LexedDefinition, LexedGrammar, ParserKind};
 use grammask::vocabulary::{TokenId, TokenTexts, Vocabulary};

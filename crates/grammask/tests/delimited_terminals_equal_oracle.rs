@@ -18,9 +18,7 @@ static IGNORED: AtomicU64 = AtomicU64::new(0);
 
 fn is_prepared(definition: &LexedDefinition) -> bool {
     let limits = Limits::default();
-    LexedGrammar::new(definition, &limits)
-        .and_then(|grammar| PreparedGrammar::new(grammar, &limits))
-        .is_ok()
+    LexedGrammar::new(definition, &limits).and_then(|grammar| PreparedGrammar::new(grammar, &limits)).is_ok()
 }
 
 #[test]

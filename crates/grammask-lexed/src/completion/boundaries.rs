@@ -100,8 +100,7 @@ impl BegunLexemes {
                 begun.push(BegunLexeme { byte, configuration, column, unit, delimited });
             }
         }
-        let lexeme =
-            |begun: &BegunLexeme| (begun.configuration, begun.column, begun.unit, begun.delimited);
+        let lexeme = |begun: &BegunLexeme| (begun.configuration, begun.column, begun.unit, begun.delimited);
         begun.sort_unstable_by_key(|begun| (lexeme(begun), begun.byte));
         begun.dedup_by_key(|begun| lexeme(begun));
         begun.sort_by_key(|begun| begun.byte);

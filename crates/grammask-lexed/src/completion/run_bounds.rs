@@ -70,17 +70,51 @@ impl RunBounds {
             let bound = self.stacks.of(prepared, parser, open)[usize::from(FREE)];
             return parser.check().map(|()| bound);
         }
+        let bound = self.by_terminals(prepared, parser, (run, open), profile, &[]);
+        parser.check()?;
+        self.bounds.insert(key, bound);
+        Ok(bound)
+    }
+
+    /// As [`of`](Self::of), given the lengths of the shortest rests of the delimited terminals that the lexeme can become.
+    ///
+    /// # Errors
+    /// When a limit is exceeded.
+    pub(crate) fn with_delimited(
+        &mut self,
+        prepared: &PreparedGrammar,
+        parser: &mut TerminalParser,
+        run: Run,
+        rests: &[(TerminalId, u32)],
+    ) -> Result<u32, LimitExceeded> {
+        let Some(profile) = self.lexemes.profile_of(run.configuration) else { return Ok(UNREACHABLE) };
+        let blocks = self.stacks.blocks.of_layout(parser, run.parse.layout, &mut self.stacks.sentences);
+        let open = OpenStack { stack: run.parse.stack, blocks };
+        let bound = self.by_terminals(prepared, parser, (run, open), profile, rests);
+        parser.check().map(|()| bound)
+    }
+
+    /// The least bound over the terminals that the lexeme can become.
+    fn by_terminals(
+        &mut self,
+        prepared: &PreparedGrammar,
+        parser: &mut TerminalParser,
+        (run, open): (Run, OpenStack),
+        profile: ProfileId,
+        rests: &[(TerminalId, u32)],
+    ) -> u32 {
         let lexemes = self.lexemes.clone();
         let mut bound = UNREACHABLE;
         for &(distance, terminal) in lexemes.profile(profile) {
             if distance >= bound {
                 break;
             }
-            bound = self.by_terminal(prepared, parser, (run, open), distance, terminal).min(bound);
+            let rest = rests.iter().find(|&&(of, _)| of == terminal).map_or(distance, |&(_, rest)| rest);
+            if rest < UNREACHABLE {
+                bound = self.by_terminal(prepared, parser, (run, open), rest, terminal).min(bound);
+            }
         }
-        parser.check()?;
-        self.bounds.insert(key, bound);
-        Ok(bound)
+        bound
     }
 
     /// A lower bound of the length of the completion after a lexeme, of which there is at least one byte; `UNREACHABLE` if

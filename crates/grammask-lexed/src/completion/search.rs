@@ -10,7 +10,7 @@
 //! search, which all runs have in common that end there; and a node is expanded only up to the first successor of the same
 //! estimate (T. Yoshizumi, T. Miura and T. Ishida, "A* with Partial Expansion for Large Branching Factor Problems", 2000).
 //!
-//! The length of the rest of a delimited terminal is known from its engine. Before its opening the bound does not count it.
+//! From the first byte of a delimited terminal its engine gives the length of the rest.
 //!
 //! The lower bound of an Earley set is weaker than that of a stack. So is that of a stack whose parser resolves conflicts,
 //! since it may be unable to parse the sentences that the bound counts. Where no completion exists the bound may then
@@ -25,12 +25,14 @@ use std::sync::Arc;
 
 use rustc_hash::FxHashMap;
 
-use crate::completion::{UNREACHABLE, sum};
+use crate::completion::UNREACHABLE;
 use crate::completion::boundaries::{BegunLexemes, BegunLexemesId, Boundary, LexemeEnd};
 use crate::completion::frontier::{Frontier, OpenNode, ReachedNode, SearchNode};
 use crate::completion::run_bounds::RunBounds;
 use crate::completion::upper_bounds::{self, UpperBounds};
-use crate::delimited::{DelimitedStatesTable, DelimitedStep, LexemeBeforeByte, runs_after_delimited};
+use crate::delimited::{
+    DelimitedStatesId, DelimitedStatesTable, DelimitedStep, LexemeBeforeByte, runs_after_delimited,
+};
 use crate::lexer::column_units::UnitState;
 use crate::lexer::lexer_automaton::{ConfigurationId, Lexer};
 use crate::lexer::open_lexemes::OpenTerminalsId;
@@ -82,6 +84,8 @@ pub(crate) struct ShortestCompletions {
     lengths: FxHashMap<SearchNode, u32>,
     first_bytes: FxHashMap<SearchNode, u8>,
     of_set: FxHashMap<SetId, Option<ShortestCompletion>>,
+    /// The bounds of runs whose lexeme can become a delimited terminal.
+    with_delimited: FxHashMap<Run, u32>,
     /// Upper bounds; `None` until they are asked for, `Some(None)` if there are none.
     upper_bounds: Option<Option<UpperBounds>>,
     begun_lexemes: BegunLexemes,
@@ -115,6 +119,7 @@ impl ShortestCompletions {
             lengths: FxHashMap::default(),
             first_bytes: FxHashMap::default(),
             of_set: FxHashMap::default(),
+            with_delimited: FxHashMap::default(),
             upper_bounds: None,
             begun_lexemes: BegunLexemes::default(),
             promising: FxHashMap::default(),
@@ -395,13 +400,16 @@ impl ShortestCompletions {
     /// A lower bound of the length of the completion of a run, without what searches learned.
     fn run_bound(&mut self, sources: &mut SearchSources<'_>, run: Run) -> Result<u32, LimitExceeded> {
         let of_lexer = self.bounds.of(sources.prepared, sources.lexer, sources.parser, run)?;
-        if of_lexer >= UNREACHABLE {
+        if of_lexer >= UNREACHABLE || run.delimited == DelimitedStatesId::NONE {
             return Ok(of_lexer);
         }
-        Ok(match sources.rest_of_delimited(run)? {
-            Some(rest) => sum(rest, of_lexer),
-            None => of_lexer,
-        })
+        if let Some(&known) = self.with_delimited.get(&run) {
+            return Ok(known);
+        }
+        let rests = sources.delimited.shortest_rests(run.delimited, sources.vocabulary, sources.deadline)?;
+        let bound = self.bounds.with_delimited(sources.prepared, sources.parser, run, &rests)?;
+        self.with_delimited.insert(run, bound);
+        Ok(bound)
     }
 
     /// Reaches the successors of a node, up to the first one of its own estimate; the node stays open for the others.
@@ -557,6 +565,7 @@ impl ShortestCompletions {
             + hash_map_bytes(&self.lengths)
             + hash_map_bytes(&self.first_bytes)
             + hash_map_bytes(&self.of_set)
+            + hash_map_bytes(&self.with_delimited)
             + self.begun_lexemes.memory_bytes()
             + hash_map_bytes(&self.promising)
             + self.upper_bounds.iter().flatten().map(UpperBounds::memory_bytes).sum::<usize>()
@@ -578,14 +587,6 @@ impl SearchSources<'_> {
     /// The terminal of the open lexeme if it may end here.
     fn ended_by_next(&self, run: Run) -> Option<TerminalId> {
         self.lexer.label(run.configuration).filter(|_| self.lexer.opened(run.configuration).is_none())
-    }
-
-    /// The length of the rest of a delimited terminal behind its opening, `UNREACHABLE` if it cannot be spelled; `None` in
-    /// other lexemes.
-    fn rest_of_delimited(&self, run: Run) -> Result<Option<u32>, LimitExceeded> {
-        let Some(terminal) = self.lexer.opened(run.configuration) else { return Ok(None) };
-        let rest = self.delimited.shortest_rest(run.delimited, terminal, self.vocabulary, self.deadline)?;
-        Ok(Some(rest.unwrap_or(UNREACHABLE)))
     }
 
     /// Adds the runs after a byte behind the opening of a delimited terminal.

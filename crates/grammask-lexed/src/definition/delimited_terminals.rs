@@ -21,10 +21,12 @@ use std::sync::Arc;
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
+use crate::definition::encoded_terminals::is_text;
 use crate::definition::terminal_automaton::{self, AutomatonState};
+use grammask_automata::encoding::CharacterEncoding;
 use grammask_automata::{Automata, TermId};
 use grammask_diagnostics::{Code, Deadline, Diagnostic, GrammarError, Limits};
-use grammask_earley::lowering::{NormalForm, lower};
+use grammask_earley::lowering::{NormalForm, lower, resolve_bindings};
 use grammask_grammar::{
     Binding, BindingKind, Grammar, GrammarBuilder, Node, NodeId, NonterminalId, RuleLanguages, Terminal,
 };
@@ -67,15 +69,39 @@ impl DelimitedTexts {
     }
 
     /// The automaton of the opening.
-    #[must_use]
-    pub fn opening(&self) -> &[AutomatonState] {
+    pub(super) fn opening(&self) -> &[AutomatonState] {
         &self.opening
     }
 
-    /// The grammar of which the first complete texts are the texts of the terminal.
-    #[must_use]
-    pub fn grammar(&self) -> &Grammar {
-        &self.grammar
+    /// The grammar of the texts that decode to texts of the terminal, the innermost encoding first, in the form that the
+    /// context-free engine reads.
+    ///
+    /// # Errors
+    /// If a string or pattern cuts characters; if a limit is exceeded.
+    pub(super) fn encoded(
+        &self,
+        encodings: &[CharacterEncoding],
+        limits: &Limits,
+    ) -> Result<NormalForm, GrammarError> {
+        let mut grammar = resolve_bindings(&self.grammar, limits)
+            .map_err(|diagnostics| GrammarError::new(diagnostics, "".into()))?;
+        for definition in &grammar.terminals {
+            if let Terminal::Literal(text) = &definition.terminal
+                && std::str::from_utf8(text).is_ok()
+            {
+                continue;
+            }
+            let Terminal::Regular(term) = definition.terminal else {
+                return Err(cut_characters(&definition.label));
+            };
+            if !is_text(&mut grammar.terms, term, limits).map_err(|limit| limit.diagnostic())? {
+                return Err(cut_characters(&definition.label));
+            }
+        }
+        for encoding in encodings {
+            grammar = grammar.encoded(encoding, Vec::new(), limits)?;
+        }
+        normal_form(&grammar, limits)
     }
 
     /// The grammar in the form that the context-free engine reads.
@@ -91,9 +117,17 @@ impl DelimitedTexts {
 fn normal_form(grammar: &Grammar, limits: &Limits) -> Result<NormalForm, GrammarError> {
     let lowered = lower(grammar, limits)?;
     match lowered.warnings.iter().find(|warning| warning.code == Code::EndlessRule) {
-        Some(endless) => Err(Diagnostic { code: Code::NeverEnds, span: None, ..endless.clone() }.into()),
+        Some(endless) => {
+            let diagnostic = Diagnostic::error(Code::NeverEnds, endless.message.clone());
+            Err(Diagnostic { help: endless.help.clone(), ..diagnostic }.into())
+        }
         None => Ok(lowered.normal_form),
     }
+}
+
+fn cut_characters(label: &str) -> GrammarError {
+    let message = format!("`{label}` matches parts of characters, which have no spelling in an encoding");
+    Diagnostic::error(Code::UnsupportedGrammar, message).into()
 }
 
 fn unsupported(message: impl Into<String>, help: &str) -> GrammarError {
@@ -201,9 +235,13 @@ impl<'a> Rules<'a> {
             if index + 1 < least {
                 continue;
             }
-            let states =
-                terminal_automaton::states(languages.builder.terms_so_far(), term, limits.automaton_states, deadline)
-                    .map_err(|limit| limit.diagnostic())?;
+            let states = terminal_automaton::states(
+                languages.builder.terms_so_far(),
+                term,
+                limits.automaton_states,
+                deadline,
+            )
+            .map_err(|limit| limit.diagnostic())?;
             let is_prefix_code = |states: &[AutomatonState]| {
                 let is_last = |state: &AutomatonState| !state.accepting || state.edges.is_empty();
                 !states[0].accepting && states.iter().all(is_last)
@@ -220,8 +258,7 @@ impl<'a> Rules<'a> {
 
     /// Reports that a word of the opening may have no completion, or is a text.
     ///
-    /// The check is sufficient: it counts no text of `other!` and `without_prefix!`, which have none for some bound texts,
-    /// and no `same!` where the name may be unbound.
+    /// The check is sufficient: it counts bound texts only where the name is certainly bound.
     fn check_completions(&self, items: &[NodeId], length: usize) -> Result<(), GrammarError> {
         let (opening, rest) = items.split_at(length);
         let names = opening.iter().flat_map(|&item| self.free_bindings(item));
@@ -242,22 +279,46 @@ impl<'a> Rules<'a> {
             })
         };
         let bound: FxHashSet<&str> = names.into_iter().filter(is_bound).collect();
+        let may_be_bound_to_nothing: FxHashSet<&str> = opening
+            .iter()
+            .flat_map(|&item| self.free_bindings(item))
+            .filter(|binding| binding.node.is_some_and(|part| self.may_be_empty(&[part])))
+            .map(|binding| &*binding.name)
+            .collect();
         let is_certain = self.derive(rest, |node, place| match node {
-            Node::Binding(Binding { kind: BindingKind::Same, name, .. }) => {
-                Some(place == Place::OwnScope && bound.contains(&**name))
-            }
-            Node::Binding(Binding { kind: BindingKind::Other | BindingKind::WithoutPrefix, .. }) => {
-                Some(false)
+            Node::Binding(Binding { kind, name, node: part }) if *kind != BindingKind::Bind => {
+                let is_bound = place == Place::OwnScope && bound.contains(&**name);
+                // Lowering refuses operands of which a bound text that is not empty may leave no text.
+                Some(match kind {
+                    BindingKind::WithoutPrefix => is_bound && !may_be_bound_to_nothing.contains(&**name),
+                    BindingKind::Other => {
+                        let is_empty_other = may_be_bound_to_nothing.contains(&**name)
+                            && part.is_none_or(|part| self.may_be_empty(&[part]));
+                        is_bound && !is_empty_other
+                    }
+                    BindingKind::Bind | BindingKind::Same => is_bound,
+                })
             }
             _ => has_word(node),
         });
         if !is_certain {
-            let message = "a text of its opening may have no completion: what follows needs `other!(name, ...)` or \
-                 `without_prefix!(name, ...)`, which have no text for some bound texts, or `same!(name)` of a name that \
-                 may be unbound";
-            return Err(unsupported(message, "make such a part optional, and bind names in every alternative"));
+            let message = "a text of its opening may have no completion: what follows needs `same!(name)` or `other!(name, ...)` \
+                 of a name that may be unbound, or `without_prefix!(name, ...)` where the bound text may be empty";
+            return Err(unsupported(
+                message,
+                "make such a part optional, and bind names in every alternative",
+            ));
         }
-        let may_be_empty = self.derive(rest, |node, _| match node {
+        if self.may_be_empty(rest) {
+            let message = "a text may be complete where its opening ends";
+            return Err(unsupported(message, "let a string follow the opening"));
+        }
+        Ok(())
+    }
+
+    /// Whether a sequence may derive the empty text for some bound texts.
+    fn may_be_empty(&self, parts: &[NodeId]) -> bool {
+        self.derive(parts, |node, _| match node {
             Node::Binding(Binding { kind: BindingKind::Same, .. }) => Some(true),
             Node::Terminal(id) => Some(match &self.grammar.terminals()[id.index()].terminal {
                 &Terminal::Regular(term) => self.grammar.terms().is_nullable(term),
@@ -265,12 +326,7 @@ impl<'a> Rules<'a> {
                 _ => false,
             }),
             _ => None,
-        });
-        if may_be_empty {
-            let message = "a text may be complete where its opening ends";
-            return Err(unsupported(message, "let a string follow the opening"));
-        }
-        Ok(())
+        })
     }
 
     /// Whether each root derives a text, where `leaf` decides some nodes. Cost: linear in the grammar.

@@ -24,7 +24,8 @@ use grammask_automata::{TermId, Terms};
 use grammask_diagnostics::{Code, Deadline, Diagnostic, GrammarError, LimitExceeded, Limits, Span};
 use grammask_grammar::directives::{Directive, DirectiveKind, declares};
 use grammask_grammar::{
-    Grammar, GrammarBuilder, Node, NodeId, NonterminalDefinition, NonterminalId, Terminal, TerminalId, quote_bytes,
+    Grammar, GrammarBuilder, Node, NodeId, NonterminalDefinition, NonterminalId, Terminal, TerminalId,
+    quote_bytes,
 };
 
 /// The number of copies from which a repetition is expanded to a chain of rules, as in lark.
@@ -402,7 +403,12 @@ impl RuleTranslation<'_> {
     }
 
     /// The pattern of a delimited terminal; `None`, after a report, if its rules define none.
-    fn delimited_pattern(&mut self, symbol: NonterminalId, name: &str, span: Span) -> Option<TerminalPattern> {
+    fn delimited_pattern(
+        &mut self,
+        symbol: NonterminalId,
+        name: &str,
+        span: Span,
+    ) -> Option<TerminalPattern> {
         let mut builder = GrammarBuilder::new("");
         // Rules keep their numbers: those of the first grafted grammar are the first.
         builder.graft(self.grammar);

@@ -647,7 +647,9 @@ impl<'a> DefinitionCheck<'a> {
                         None
                     }
                 },
-                TerminalPattern::Delimited(texts) => terminal_automaton::term(&mut self.terms, texts.opening()),
+                TerminalPattern::Delimited(texts) => {
+                    terminal_automaton::term(&mut self.terms, texts.opening())
+                }
                 TerminalPattern::Declared => None,
             };
             let delimited = match &source.pattern {
@@ -825,13 +827,22 @@ impl<'a> DefinitionCheck<'a> {
 
     /// Reports delimited terminals with options that exclude them.
     fn check_delimited(&mut self, definition: &LexedDefinition) {
+        // Where each character has spellings of its own, an encoded text is complete where the decoded one is.
+        let is_by_character = |encoding: &CharacterEncoding| {
+            matches!(
+                encoding,
+                CharacterEncoding::Utf8
+                    | CharacterEncoding::JsonString(_)
+                    | CharacterEncoding::PythonString(..)
+            )
+        };
         for terminal in self.terminals.iter().filter(|terminal| terminal.delimited.is_some()) {
             let reason = if definition.lexer.is_dynamic() {
                 "needs the basic or the contextual lexer"
             } else if terminal.role == TerminalRole::Refused {
                 "cannot be refused"
-            } else if !definition.encodings.is_empty() {
-                "cannot be encoded"
+            } else if !definition.encodings.iter().all(is_by_character) {
+                "can be encoded as strings of JSON and Python only"
             } else {
                 continue;
             };

@@ -364,7 +364,10 @@ mod tests {
     fn what_is_written_is_read() {
         let plain = LexedDefinition { indentation: None, ..definition() };
         for definition in [definition(), plain, LexedDefinition::default()] {
-            assert_eq!(definition.to_bytes().and_then(|bytes| LexedDefinition::from_bytes(&bytes)), Some(definition));
+            assert_eq!(
+                definition.to_bytes().and_then(|bytes| LexedDefinition::from_bytes(&bytes)),
+                Some(definition)
+            );
         }
     }
 

@@ -221,11 +221,7 @@ impl Lexer {
                     .iter()
                     .map(|terminal| terminal.role == TerminalRole::Refused)
                     .collect(),
-                is_delimited: grammar
-                    .terminals
-                    .iter()
-                    .map(|terminal| terminal.delimited.is_some())
-                    .collect(),
+                is_delimited: grammar.terminals.iter().map(|terminal| terminal.delimited.is_some()).collect(),
                 drops_refused_guards: grammar.rule == LexingRule::Lark && !grammar.lexer.is_dynamic(),
             },
             class_of_byte,

@@ -141,11 +141,8 @@ impl LexedRecognizer {
                 self.add_below(after, end, trie, deadline, mask)?;
             }
         }
-        let others: Vec<Run> = runs
-            .iter()
-            .copied()
-            .filter(|run| !inside.iter().any(|(inside, ..)| inside == run))
-            .collect();
+        let others: Vec<Run> =
+            runs.iter().copied().filter(|run| !inside.iter().any(|(inside, ..)| inside == run)).collect();
         if others.is_empty() { Ok(None) } else { self.intern_runs(others).map(Some) }
     }
 

@@ -124,8 +124,9 @@ fn delimited_grammar() -> impl Strategy<Value = String> {
             "{ \"(\" same!(h) }",
         ][..],
     );
-    let close =
-        select(&["\")\"", "\")\" same!(h)", "same!(h) \")\"", "same!(h)", "\" \" same!(h) \" \"", "\"\""][..]);
+    let close = select(
+        &["\")\"", "\")\" same!(h)", "same!(h) \")\"", "same!(h)", "\" \" same!(h) \" \"", "\"\""][..],
+    );
     (head, part, separator, vec(item, 0..3), close).prop_map(|(head, part, separator, items, close)| {
         let items = items.join(" ");
         format!(
@@ -159,7 +160,9 @@ pub fn delimited_definition() -> impl Strategy<Value = LexedDefinition> {
             }
             let limits = Limits::default();
             let (grammar, _) = kbnf::grammar(text.as_bytes(), "start", &limits).expect("it is good KBNF");
-            definition.define_terminals(&[TerminalGrammar { name: "T3", grammar: &grammar }], &limits).ok()?;
+            definition
+                .define_terminals(&[TerminalGrammar { name: "T3", grammar: &grammar }], &limits)
+                .ok()?;
             Some(definition)
         },
     )
