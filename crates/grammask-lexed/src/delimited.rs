@@ -20,7 +20,7 @@ use crate::recognizer::{LexedRecognizer, RecognizerTables, Run};
 use grammask_collections::id_type;
 use grammask_diagnostics::{Deadline, LimitExceeded, Limits};
 use grammask_earley::recognizer::Recognizer;
-use grammask_engine::{Engine, SetId};
+use grammask_engine::{CompletionStep, Engine, SetId};
 use grammask_grammar::TerminalId;
 use grammask_vocabulary::Vocabulary;
 
@@ -51,6 +51,16 @@ pub(crate) struct DelimitedStatesTable {
     list: Vec<DelimitedStates>,
     ids: FxHashMap<DelimitedStates, DelimitedStatesId>,
     list_bytes: usize,
+}
+
+/// The shortest rest of the text of a delimited terminal.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct DelimitedRest {
+    pub(crate) terminal: TerminalId,
+    /// Its length; `UNREACHABLE` if the vocabulary cannot spell it.
+    pub(crate) length: u32,
+    /// Its first byte.
+    pub(crate) first: Option<u8>,
 }
 
 /// The effect of a byte behind the opening of a delimited terminal.
@@ -194,7 +204,29 @@ impl DelimitedStatesTable {
         })
     }
 
-    /// The lengths of the shortest rests of the texts of terminals; `UNREACHABLE` if the vocabulary cannot spell one.
+    /// Whether the lexeme can become a terminal, which is delimited.
+    pub(crate) fn has_state(&self, id: DelimitedStatesId, terminal: TerminalId) -> bool {
+        self.state(id, terminal).is_some()
+    }
+
+    /// The shortest texts of all delimited terminals.
+    ///
+    /// # Errors
+    /// When a limit is exceeded.
+    pub(crate) fn shortest_texts(
+        &self,
+        vocabulary: &Vocabulary,
+        deadline: &Deadline,
+    ) -> Result<Vec<DelimitedRest>, LimitExceeded> {
+        let engines = self.engines.engines.iter();
+        engines
+            .map(|(terminal, engine)| {
+                DelimitedRest::shortest(engine, *terminal, engine.start(), vocabulary, deadline)
+            })
+            .collect()
+    }
+
+    /// The shortest rests of the texts of the delimited terminals that the lexeme can become.
     ///
     /// # Errors
     /// When a limit is exceeded.
@@ -203,12 +235,11 @@ impl DelimitedStatesTable {
         id: DelimitedStatesId,
         vocabulary: &Vocabulary,
         deadline: &Deadline,
-    ) -> Result<Vec<(TerminalId, u32)>, LimitExceeded> {
+    ) -> Result<Vec<DelimitedRest>, LimitExceeded> {
         let mut rests = Vec::new();
         for &(terminal, state) in &self.list[id.index()] {
             if let Some(engine) = self.engines.get(terminal) {
-                let rest = engine.shortest_completion(state, vocabulary, deadline)?;
-                rests.push((terminal, rest.map_or(UNREACHABLE, |rest| rest.length)));
+                rests.push(DelimitedRest::shortest(engine, terminal, state, vocabulary, deadline)?);
             }
         }
         Ok(rests)
@@ -222,6 +253,23 @@ impl DelimitedStatesTable {
     /// Memory in bytes, estimated.
     pub(crate) fn memory_bytes(&self) -> usize {
         self.list_bytes + self.engines.memory_bytes()
+    }
+}
+
+impl DelimitedRest {
+    fn shortest(
+        engine: &Recognizer,
+        terminal: TerminalId,
+        state: SetId,
+        vocabulary: &Vocabulary,
+        deadline: &Deadline,
+    ) -> Result<Self, LimitExceeded> {
+        let rest = engine.shortest_completion(state, vocabulary, deadline)?;
+        let first = match rest.and_then(|rest| rest.first) {
+            Some(CompletionStep::Byte(byte)) => Some(byte),
+            Some(CompletionStep::Token(_)) | None => None,
+        };
+        Ok(Self { terminal, length: rest.map_or(UNREACHABLE, |rest| rest.length), first })
     }
 }
 

@@ -807,7 +807,8 @@ impl RecognizerTables {
             Some(completions) => completions,
             None => {
                 let bytes = spellable_bytes(vocabulary, &recognizer.class_of_byte);
-                Box::new(ShortestCompletions::new(&recognizer.prepared, &mut self.lexer, bytes)?)
+                let delimited = self.delimited.shortest_texts(vocabulary, deadline)?;
+                Box::new(ShortestCompletions::new(&recognizer.prepared, &mut self.lexer, bytes, &delimited)?)
             }
         };
         let completions = self.completions.insert(completions);

@@ -31,7 +31,8 @@ use crate::completion::frontier::{Frontier, OpenNode, ReachedNode, SearchNode};
 use crate::completion::run_bounds::RunBounds;
 use crate::completion::upper_bounds::{self, UpperBounds};
 use crate::delimited::{
-    DelimitedStatesId, DelimitedStatesTable, DelimitedStep, LexemeBeforeByte, runs_after_delimited,
+    DelimitedRest, DelimitedStatesId, DelimitedStatesTable, DelimitedStep, LexemeBeforeByte,
+    runs_after_delimited,
 };
 use crate::lexer::column_units::UnitState;
 use crate::lexer::lexer_automaton::{ConfigurationId, Lexer};
@@ -94,7 +95,7 @@ pub(crate) struct ShortestCompletions {
 }
 
 impl ShortestCompletions {
-    /// Completions that consist of `bytes`.
+    /// Completions that consist of `bytes`, given the shortest texts of delimited terminals.
     ///
     /// # Errors
     /// When a limit is exceeded.
@@ -102,9 +103,9 @@ impl ShortestCompletions {
         prepared: &PreparedGrammar,
         lexer: &mut Lexer,
         bytes: Box<[u8]>,
+        delimited: &[DelimitedRest],
     ) -> Result<Self, LimitExceeded> {
         let is_limited = match prepared.table() {
-            _ if prepared.grammar.has_delimited_terminals() => true,
             Some(table) if table.resolved().is_empty() => false,
             Some(_) if prepared.grammar.lexical.ignored.is_empty() => {
                 !upper_bounds::are_all_spellable(prepared, lexer, &bytes)?
@@ -112,7 +113,7 @@ impl ShortestCompletions {
             _ => true,
         };
         Ok(Self {
-            bounds: RunBounds::new(prepared, lexer, &bytes)?,
+            bounds: RunBounds::new(prepared, lexer, &bytes, delimited)?,
             is_limited,
             bytes,
             raised: FxHashMap::default(),
@@ -360,6 +361,10 @@ impl ShortestCompletions {
                     }
                 }
             }
+            // Its lexeme can only become a delimited terminal, after which all is the same.
+            SearchNode::Run(run) if sources.is_delimited(run) => {
+                first = sources.nearest_rest(run)?.and_then(|rest| rest.first);
+            }
             SearchNode::Run(run) => {
                 if let Some(boundary) = self.boundary_after(sources, run)?.map(SearchNode::Boundary)
                     && self.length(sources, &[boundary], length)?.is_some()
@@ -449,6 +454,12 @@ impl ShortestCompletions {
                 }
                 let mut extensions = Vec::new();
                 self.extensions_of(sources, run, &mut extensions)?;
+                // That of the shortest rest is first: the bounds of others take searches of the terminal's engine.
+                if let Some(rest) = sources.nearest_rest(run)?
+                    && let Some(place) = extensions.iter().position(|&(byte, _)| Some(byte) == rest.first)
+                {
+                    extensions[..=place].rotate_right(1);
+                }
                 while let Some(&(_, next)) = extensions.get(current.expanded - 1) {
                     current.expanded += 1;
                     if self.reach(sources, frontier, estimate, current, (1, SearchNode::Run(next)))? {
@@ -587,6 +598,20 @@ impl SearchSources<'_> {
     /// The terminal of the open lexeme if it may end here.
     fn ended_by_next(&self, run: Run) -> Option<TerminalId> {
         self.lexer.label(run.configuration).filter(|_| self.lexer.opened(run.configuration).is_none())
+    }
+
+    /// The shortest rest of a delimited terminal that the open lexeme can become.
+    fn nearest_rest(&self, run: Run) -> Result<Option<DelimitedRest>, LimitExceeded> {
+        let rests = self.delimited.shortest_rests(run.delimited, self.vocabulary, self.deadline)?;
+        Ok(rests.into_iter().min_by_key(|rest| rest.length))
+    }
+
+    /// Whether the open lexeme can become one delimited terminal and no other terminal.
+    fn is_delimited(&self, run: Run) -> bool {
+        let mut live = self.lexer.live(run.configuration);
+        self.lexer.opened(run.configuration).is_some()
+            || (live.next().is_some_and(|terminal| self.delimited.has_state(run.delimited, terminal))
+                && live.next().is_none())
     }
 
     /// Adds the runs after a byte behind the opening of a delimited terminal.
