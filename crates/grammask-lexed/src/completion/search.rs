@@ -372,7 +372,7 @@ impl ShortestCompletions {
                     first = Some(self.first_byte(sources, boundary, length)?);
                 }
                 let mut extensions = Vec::new();
-                self.extensions_of(sources, run, &mut extensions)?;
+                extensions_of(sources, run, &self.bytes, &mut extensions)?;
                 for (byte, next) in extensions {
                     if first.is_some_and(|first| first <= byte) {
                         break;
@@ -453,14 +453,19 @@ impl ShortestCompletions {
                     }
                 }
                 let mut extensions = Vec::new();
-                self.extensions_of(sources, run, &mut extensions)?;
-                // That of the shortest rest is first: the bounds of others take searches of the terminal's engine.
-                if let Some(rest) = sources.nearest_rest(run)?
-                    && let Some(place) = extensions.iter().position(|&(byte, _)| Some(byte) == rest.first)
-                {
-                    extensions[..=place].rotate_right(1);
+                if current.expanded == 1 {
+                    current.expanded = 2;
+                    // The bounds of the other bytes of a delimited terminal take searches of its engine.
+                    let first = sources.nearest_rest(run)?.and_then(|rest| rest.first);
+                    extensions_of(sources, run, first.as_slice(), &mut extensions)?;
+                    for (_, next) in extensions.drain(..) {
+                        if self.reach(sources, frontier, estimate, current, (1, SearchNode::Run(next)))? {
+                            return Ok(());
+                        }
+                    }
                 }
-                while let Some(&(_, next)) = extensions.get(current.expanded - 1) {
+                extensions_of(sources, run, &self.bytes, &mut extensions)?;
+                while let Some(&(_, next)) = extensions.get(current.expanded - 2) {
                     current.expanded += 1;
                     if self.reach(sources, frontier, estimate, current, (1, SearchNode::Run(next)))? {
                         return Ok(());
@@ -507,7 +512,7 @@ impl ShortestCompletions {
         successors: &mut Vec<(u8, Run)>,
     ) -> Result<(), LimitExceeded> {
         successors.clear();
-        self.extensions_of(sources, run, successors)?;
+        extensions_of(sources, run, &self.bytes, successors)?;
         if let Some(Boundary { parse, begun }) = self.boundary_after(sources, run)? {
             let begun = self.begun_lexemes.list(begun).iter();
             successors.extend(begun.map(|begun| (begun.byte, begun.run(parse))));
@@ -515,32 +520,6 @@ impl ShortestCompletions {
         successors.sort_unstable_by_key(|&(byte, run)| (run, byte));
         successors.dedup_by_key(|&mut (_, run)| run);
         successors.sort_unstable();
-        Ok(())
-    }
-
-    /// The runs in which the open lexeme goes on, with their bytes, ascending by byte.
-    fn extensions_of(
-        &self,
-        sources: &mut SearchSources<'_>,
-        run: Run,
-        extensions: &mut Vec<(u8, Run)>,
-    ) -> Result<(), LimitExceeded> {
-        let is_in_brackets = sources.parser.is_in_brackets(run.parse.layout);
-        let from = ColumnState::at(run.column, run.unit);
-        let opened = sources.lexer.opened(run.configuration).is_some();
-        let before = match sources.lexer.is_start(run.configuration) {
-            true => LexemeBeforeByte::AtStart,
-            false => LexemeBeforeByte::Inside(run.delimited),
-        };
-        for &byte in &self.bytes {
-            if opened {
-                sources.extend_delimited(run, byte, extensions)?;
-            } else if let Some(configuration) = sources.lexer.step(run.configuration, byte)?.extended {
-                let (column, unit) = sources.column(configuration, from, byte, is_in_brackets);
-                let delimited = sources.delimited.after(before, sources.lexer, configuration, byte)?;
-                extensions.push((byte, Run { configuration, column, unit, delimited, ..run }));
-            }
-        }
         Ok(())
     }
 
@@ -581,6 +560,32 @@ impl ShortestCompletions {
             + hash_map_bytes(&self.promising)
             + self.upper_bounds.iter().flatten().map(UpperBounds::memory_bytes).sum::<usize>()
     }
+}
+
+/// Adds the runs in which the open lexeme goes on with one of some bytes, in their order.
+fn extensions_of(
+    sources: &mut SearchSources<'_>,
+    run: Run,
+    bytes: &[u8],
+    extensions: &mut Vec<(u8, Run)>,
+) -> Result<(), LimitExceeded> {
+    let is_in_brackets = sources.parser.is_in_brackets(run.parse.layout);
+    let from = ColumnState::at(run.column, run.unit);
+    let opened = sources.lexer.opened(run.configuration).is_some();
+    let before = match sources.lexer.is_start(run.configuration) {
+        true => LexemeBeforeByte::AtStart,
+        false => LexemeBeforeByte::Inside(run.delimited),
+    };
+    for &byte in bytes {
+        if opened {
+            sources.extend_delimited(run, byte, extensions)?;
+        } else if let Some(configuration) = sources.lexer.step(run.configuration, byte)?.extended {
+            let (column, unit) = sources.column(configuration, from, byte, is_in_brackets);
+            let delimited = sources.delimited.after(before, sources.lexer, configuration, byte)?;
+            extensions.push((byte, Run { configuration, column, unit, delimited, ..run }));
+        }
+    }
+    Ok(())
 }
 
 impl SearchSources<'_> {
