@@ -91,6 +91,10 @@ impl LexedRecognizer {
         for &run in runs {
             let is_start = tables.lexer.is_start(run.configuration);
             tables.extend_run(self, run, byte, &mut next)?;
+            if tables.lexer.opened(run.configuration).is_some() && !next.is_empty() {
+                // The byte may end the terminal.
+                next = vec![run];
+            }
             all.extend(next.drain(..).map(|run| RunAfterByte { run, has_begun: !is_start }));
             tables.commit_run(self, run, byte, &mut next)?;
             all.extend(next.drain(..).map(|run| RunAfterByte { run, has_begun: false }));
@@ -130,6 +134,9 @@ impl RecognizerTables {
                 None => return Ok(self.lexer.label(configuration).into_iter().collect()),
             }
         }
-        Ok(self.lexer.live(configuration).collect())
+        match self.lexer.opened(configuration) {
+            Some(terminal) => Ok(vec![terminal]),
+            None => Ok(self.lexer.live(configuration).collect()),
+        }
     }
 }

@@ -25,7 +25,8 @@
 //!    with expressions in them. The parser's stack remembers the nesting, and parser states inside such a rule have
 //!    lexer modes of their own, so all later steps are the same for them.
 //! 2. **Lexer** (`lexer::lexer_automaton`). A lazy automaton over configurations. A byte extends the open lexeme,
-//!    commits it, or both.
+//!    commits it, or both. Of a *delimited terminal* (`definition::delimited_terminals`), such as a raw string, it reads the
+//!    opening: behind that a run carries a state of the terminal's context-free engine (`delimited`).
 //! 3. **Open terminals** (`lexer::open_lexemes`). For each configuration: the terminals that the open lexeme can
 //!    become such that the parser's next terminal can be written after it. A run is live if and only if the parser
 //!    accepts one of them.
@@ -75,6 +76,7 @@
 mod analysis;
 mod completion;
 mod definition;
+mod delimited;
 #[cfg(test)]
 mod figure_1;
 mod first_terminals;
@@ -87,6 +89,7 @@ mod recognizer;
 pub mod reference;
 mod streamlining;
 
+pub use definition::delimited_terminals::DelimitedTexts;
 pub use definition::from_rules::{InlinePatterns, LexedOptions, definition_from_rules};
 pub use definition::grammar::{
     ByteClasses, ConflictPolicy, Indentation, IndentationSource, LexedDefinition, LexedGrammar,

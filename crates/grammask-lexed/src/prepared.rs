@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use rustc_hash::FxHashMap;
 
-use crate::analysis::{emptiness, indentation};
+use crate::analysis::{delimited_openings, emptiness, indentation};
 use crate::definition::grammar::{LexedGrammar, LexerKind, TerminalRole};
 use crate::lexer::lexer_automaton::{LexModeId, Lexer};
 use crate::lexer::open_lexemes::{CompletionProof, LexModes, OpenTerminalsTable};
@@ -58,6 +58,10 @@ impl PreparedGrammar {
         let mut lexer =
             Lexer::new(&grammar, &lex_modes.terminals, limits).map_err(|limit| limit.diagnostic())?;
         let open_terminals = OpenTerminalsTable::compute(&mut lexer, &grammar, &tables, &lex_modes, proof)?;
+        let undecided = delimited_openings::find_undecided(&grammar, &mut lexer, &open_terminals);
+        if let Some(undecided) = undecided.map_err(|limit| limit.diagnostic())? {
+            return Err(undecided.into());
+        }
         let (grammar, tables) = (Arc::new(grammar), Arc::new(tables));
         if proof == CompletionProof::Required {
             let empty =

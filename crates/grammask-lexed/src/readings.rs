@@ -47,8 +47,12 @@ impl LexedRecognizer {
             }
             spans.reverse();
             let is_start = tables.lexer.is_start(run.configuration);
-            let label = tables.lexer.label(run.configuration).filter(|_| !is_start);
-            let terminals = tables.lexer.live(run.configuration).filter(|_| !is_start).map(name).collect();
+            let opened = tables.lexer.opened(run.configuration);
+            let label = tables.lexer.label(run.configuration).filter(|_| !is_start && opened.is_none());
+            let terminals = match opened {
+                Some(terminal) => vec![name(terminal)],
+                None => tables.lexer.live(run.configuration).filter(|_| !is_start).map(name).collect(),
+            };
             let open = OpenLexeme { start: open_start, terminals, complete_as: label.map(name) };
             let mut stack: Vec<Arc<str>> = Vec::new();
             let mut tree = None;
@@ -88,11 +92,17 @@ impl LexedRecognizer {
             distinct.clear();
             for traced in runs.drain(..) {
                 tables.extend_run(self, traced.run, byte, &mut found)?;
+                let opened = tables.lexer.opened(traced.run.configuration);
+                let ended = found.iter().any(|run| tables.lexer.is_start(run.configuration));
+                let mut after = traced;
+                if let Some(terminal) = opened.filter(|_| ended) {
+                    let (column, start, end) = (traced.run.column, traced.open_start, position + 1);
+                    after = TracedRun { last: Some(lexemes.len()), open_start: end, ..traced };
+                    let span = LexemeSpan { terminal, column, start, end };
+                    lexemes.push(TracedLexeme { before: traced.last, span });
+                }
                 next.extend(
-                    found
-                        .drain(..)
-                        .filter(|&run| distinct.insert(run))
-                        .map(|run| TracedRun { run, ..traced }),
+                    found.drain(..).filter(|&run| distinct.insert(run)).map(|run| TracedRun { run, ..after }),
                 );
                 let Some(terminal) = tables.commit_run(self, traced.run, byte, &mut found)? else { continue };
                 let span = LexemeSpan {

@@ -12,10 +12,12 @@ use rustc_hash::FxHashMap;
 
 use crate::completion::lexeme_costs::spellable_bytes;
 use crate::completion::search::{SearchSources, ShortestCompletions};
-use crate::definition::grammar::{LexedProduction, LexedSymbol};
+use crate::definition::grammar::{ByteClasses, LexedProduction, LexedSymbol};
+use crate::delimited::{DelimitedEngines, DelimitedStatesId, DelimitedStatesTable, LexemeBeforeByte};
 use crate::lexer::column_units::UnitState;
 use crate::lexer::lexer_automaton::{ConfigurationId, GuardsId, LexModeId, Lexer};
 use crate::lexer::open_lexemes::{OpenTerminalsId, may_end_text};
+use crate::masks::delimited_masks::DelimitedMasks;
 use crate::masks::follow_cache::FollowCache;
 use crate::masks::mask_tables::MaskTables;
 use crate::masks::precompute::Precomputation;
@@ -53,6 +55,8 @@ pub(crate) struct Run {
     pub(crate) column: u32,
     /// The position inside the spelling of the last character, for the column.
     pub(crate) unit: UnitState,
+    /// The states of the texts of delimited terminals that the lexeme can become.
+    pub(crate) delimited: DelimitedStatesId,
 }
 
 /// An interned set of runs.
@@ -70,8 +74,10 @@ type Sets = StateTable<OnceLock<RunSet>, INLINE_TRANSITIONS>;
 pub(crate) struct RecognizerTables {
     pub(crate) lexer: Lexer,
     pub(crate) parser: TerminalParser,
+    pub(crate) delimited: DelimitedStatesTable,
     /// The tables for the tokens alone, and those for the tokens and the exits before some bytes.
     masks: Vec<MaskTables>,
+    pub(crate) delimited_masks: DelimitedMasks,
     follow_cache: FollowCache,
     set_ids: FxHashMap<Arc<[Run]>, SetId>,
     /// Whether the parser accepts one of the open terminals.
@@ -91,6 +97,7 @@ pub(crate) struct RecognizerTables {
 pub struct LexedRecognizer {
     prepared: PreparedGrammar,
     columns: ColumnTracker,
+    delimited: Arc<DelimitedEngines>,
     class_of_byte: Box<[u8; 256]>,
     byte_of_class: Box<[u8]>,
     sets: Sets,
@@ -121,10 +128,13 @@ impl LexedRecognizer {
         let mut lexer = Lexer::clone(&prepared.lexer);
         let mode = prepared.lex_modes.of_state[LrState::START.index()];
         let starts = lexer.starts(mode)?;
+        let delimited = Arc::new(DelimitedEngines::new(&prepared.grammar, limits)?);
         let mut tables = RecognizerTables {
             lexer,
             parser: TerminalParser::new(prepared.grammar.clone(), prepared.tables.clone(), limits)?,
+            delimited: DelimitedStatesTable::new(delimited.clone()),
             masks: vec![MaskTables::without_exits(columns.clone(), vocabulary_size)],
+            delimited_masks: DelimitedMasks::default(),
             follow_cache: FollowCache::new(prepared.grammar.clone(), prepared.tables.clone()),
             set_ids: FxHashMap::default(),
             liveness: FxHashMap::default(),
@@ -141,13 +151,22 @@ impl LexedRecognizer {
             configuration,
             column: LexemeColumn::NO_BREAK,
             unit: UnitState::BOUNDARY,
+            delimited: DelimitedStatesId::NONE,
         });
         let start = tables.intern(&sets, runs.collect())?;
+        let ByteClasses { class_of_byte, byte_of_class } = match delimited.is_empty() {
+            true => ByteClasses {
+                class_of_byte: Box::new(*tables.lexer.class_of_byte()),
+                byte_of_class: tables.lexer.byte_of_class().into(),
+            },
+            false => prepared.grammar.byte_classes(),
+        };
         let mut recognizer = Self {
             prepared: prepared.clone(),
             columns,
-            class_of_byte: Box::new(*tables.lexer.class_of_byte()),
-            byte_of_class: tables.lexer.byte_of_class().into(),
+            delimited,
+            class_of_byte,
+            byte_of_class,
             sets,
             start,
             new_steps: AtomicUsize::new(0),
@@ -201,12 +220,20 @@ impl LexedRecognizer {
     ) -> Result<TokenSetRef, LimitExceeded> {
         let runs = self.set(set).runs.clone();
         let mut tables = self.lock();
-        if let [run] = runs[..] {
+        if let [run] = runs[..]
+            && self.delimited.is_empty()
+        {
             return tables.mask_of_run(self, run, vocabulary, WITHOUT_EXITS, deadline);
         }
         let mut mask = TokenSet::new(vocabulary.size());
         for &run in &runs[..] {
-            mask.union_with(&*tables.mask_of_run(self, run, vocabulary, WITHOUT_EXITS, deadline)?);
+            if tables.lexer.opened(run.configuration).is_none() {
+                mask.union_with(&*tables.mask_of_run(self, run, vocabulary, WITHOUT_EXITS, deadline)?);
+            }
+        }
+        drop(tables);
+        if !self.delimited.is_empty() {
+            self.add_delimited_tokens(set, vocabulary, deadline, &mut mask)?;
         }
         Ok(mask.into())
     }
@@ -229,7 +256,7 @@ impl LexedRecognizer {
         let mut with_end = TokenSet::clone(&mask);
         end_tokens.add_to(&mut with_end);
         let with_end = TokenSetRef::from(with_end);
-        if self.set(set).runs.len() == 1 {
+        if self.set(set).runs.len() == 1 && self.delimited.is_empty() {
             tables.memory_bytes += size_of_val(mask.words());
             tables.masks_with_end.insert(mask.id(), with_end.clone());
         }
@@ -277,6 +304,19 @@ impl LexedRecognizer {
         self.sets.get(set.index()).data.get().expect("a set is filled in before its id is known")
     }
 
+    /// The interned set of some live runs.
+    ///
+    /// # Errors
+    /// When a limit is exceeded.
+    pub(crate) fn intern_runs(&self, runs: Vec<Run>) -> Result<SetId, LimitExceeded> {
+        self.lock().intern(&self.sets, runs)
+    }
+
+    /// The maximum number of states of automata that masks need.
+    pub(crate) fn max_automaton_states(&self) -> usize {
+        self.lock().limits.automaton_states
+    }
+
     /// The runs before any text.
     pub(crate) fn runs_at_start(&self) -> Arc<[Run]> {
         self.runs_of(self.start)
@@ -297,7 +337,15 @@ impl LexedRecognizer {
         self.prepared.open_terminals.get(open).accepted_by(parser, parse, self.prepared.grammar.end())
     }
 
-    fn mode_at(&self, state: LrState) -> LexModeId {
+    pub(crate) fn columns(&self) -> &ColumnTracker {
+        &self.columns
+    }
+
+    pub(crate) fn delimited_engines(&self) -> &Arc<DelimitedEngines> {
+        &self.delimited
+    }
+
+    pub(crate) fn mode_at(&self, state: LrState) -> LexModeId {
         self.prepared.lex_modes.of_state[state.index()]
     }
 }
@@ -348,6 +396,14 @@ impl Engine for LexedRecognizer {
         let mut runs = self.set(left).runs.to_vec();
         runs.extend_from_slice(&self.set(right).runs);
         self.lock().intern(&self.sets, runs)
+    }
+
+    fn depends_on_all_values(&self) -> bool {
+        !self.delimited.is_empty()
+    }
+
+    fn has_few_texts_of_values(&self, vocabulary: &Vocabulary, max: usize) -> Result<bool, LimitExceeded> {
+        self.delimited.have_few_bound_texts(vocabulary, max)
     }
 
     fn expectations(&self, set: SetId) -> Result<Vec<Expectation>, LimitExceeded> {
@@ -454,7 +510,13 @@ impl MaskSource for LexedRecognizer {
             return Ok(MaskOutcome::DeadEnd);
         }
         let mask = Arc::new(Mask::new(LiveTokens::from_dense(tokens), vocabulary.size()));
-        request.cache.insert_uncounted(set, mask.clone(), request.max_cache_bytes);
+        match self.delimited.is_empty() {
+            true => request.cache.insert_uncounted(set, mask.clone(), request.max_cache_bytes),
+            // No table of this recogniser has the mask.
+            false => {
+                request.cache.insert(set, mask.clone(), request.max_cache_bytes);
+            }
+        }
         Ok(MaskOutcome::Mask(mask))
     }
 
@@ -464,6 +526,9 @@ impl MaskSource for LexedRecognizer {
         deadline: &Deadline,
     ) -> Result<Option<TokensAndExits>, LimitExceeded> {
         let vocabulary = request.vocabulary;
+        if !self.delimited.is_empty() {
+            return Ok(None);
+        }
         let runs = self.set(request.set).runs.clone();
         let mut tables = self.lock();
         let Some(index) = tables.masks_before(self, request) else { return Ok(None) };
@@ -524,7 +589,8 @@ impl RecognizerTables {
         Ok(())
     }
 
-    /// Adds the run whose lexeme is longer by a byte, if it is live.
+    /// Adds the run whose lexeme is longer by a byte, if it is live. Where the byte ends a delimited terminal, the next
+    /// lexeme has no byte yet.
     pub(crate) fn extend_run(
         &mut self,
         recognizer: &LexedRecognizer,
@@ -532,11 +598,19 @@ impl RecognizerTables {
         byte: u8,
         next: &mut Vec<Run>,
     ) -> Result<(), LimitExceeded> {
+        if self.lexer.opened(run.configuration).is_some() {
+            return self.extend_delimited(recognizer, run, byte, next);
+        }
         if let Some(configuration) = self.lexer.step(run.configuration, byte)?.extended {
             let from = ColumnState::at(run.column, run.unit);
             let to = recognizer.columns.step(&self.lexer, configuration, from, byte);
             let (column, unit) = (to.column.resolve(0), to.unit);
-            self.push_live(recognizer, Run { configuration, column, unit, ..run }, next);
+            let before = match self.lexer.is_start(run.configuration) {
+                true => LexemeBeforeByte::AtStart,
+                false => LexemeBeforeByte::Inside(run.delimited),
+            };
+            let delimited = self.delimited.after(before, &self.lexer, configuration, byte)?;
+            self.push_live(recognizer, Run { configuration, column, unit, delimited, ..run }, next);
         }
         Ok(())
     }
@@ -549,6 +623,9 @@ impl RecognizerTables {
         byte: u8,
         next: &mut Vec<Run>,
     ) -> Result<Option<TerminalId>, LimitExceeded> {
+        if self.lexer.opened(run.configuration).is_some() {
+            return Ok(None);
+        }
         let step = self.lexer.step(run.configuration, byte)?;
         let (Some(guards), Some(terminal)) = (step.commit, self.lexer.label(run.configuration)) else {
             return Ok(None);
@@ -571,7 +648,9 @@ impl RecognizerTables {
         for configuration in self.lexer.enter(mode, byte, guards)? {
             let to = recognizer.columns.step(&self.lexer, configuration, ColumnState::BEFORE_LEXEME, byte);
             let (column, unit) = (to.column.resolve(0), to.unit);
-            self.push_live(recognizer, Run { parse, configuration, column, unit }, next);
+            let delimited =
+                self.delimited.after(LexemeBeforeByte::AtStart, &self.lexer, configuration, byte)?;
+            self.push_live(recognizer, Run { parse, configuration, column, unit, delimited }, next);
         }
         Ok(())
     }
@@ -701,7 +780,7 @@ impl RecognizerTables {
     /// anywhere in a text, so the number of these sets can grow exponentially with its length; that of unions is the
     /// number of configurations and layouts.
     fn unite(&mut self, runs: &mut Vec<Run>) -> Result<(), LimitExceeded> {
-        let lexeme = |run: &Run| (run.parse.layout, run.configuration, run.column, run.unit);
+        let lexeme = |run: &Run| (run.parse.layout, run.configuration, run.column, run.unit, run.delimited);
         runs.sort_unstable_by_key(|run| (lexeme(run), run.parse.stack));
         let mut united: Vec<Run> = Vec::with_capacity(runs.len());
         for &run in &*runs {
@@ -720,15 +799,16 @@ impl RecognizerTables {
     fn completions<'a>(
         &'a mut self,
         recognizer: &'a LexedRecognizer,
-        vocabulary: &Vocabulary,
+        vocabulary: &'a Vocabulary,
         deadline: &'a Deadline,
     ) -> Result<(&'a mut ShortestCompletions, SearchSources<'a>), LimitExceeded> {
         let memory_elsewhere = self.memory_without_completions() - self.parser.memory_bytes();
         let completions = match self.completions.take() {
             Some(completions) => completions,
             None => {
-                let bytes = spellable_bytes(vocabulary, self.lexer.class_of_byte());
-                Box::new(ShortestCompletions::new(&recognizer.prepared, &mut self.lexer, bytes)?)
+                let bytes = spellable_bytes(vocabulary, &recognizer.class_of_byte);
+                let delimited = self.delimited.shortest_texts(vocabulary, deadline)?;
+                Box::new(ShortestCompletions::new(&recognizer.prepared, &mut self.lexer, bytes, &delimited)?)
             }
         };
         let completions = self.completions.insert(completions);
@@ -737,6 +817,8 @@ impl RecognizerTables {
             columns: &recognizer.columns,
             lexer: &mut self.lexer,
             parser: &mut self.parser,
+            delimited: &mut self.delimited,
+            vocabulary,
             liveness: &mut self.liveness,
             deadline,
             memory_limit: self.limits.memory_bytes,
@@ -750,6 +832,8 @@ impl RecognizerTables {
             return self.parser.can_end(run.parse, None);
         }
         match self.lexer.label(run.configuration) {
+            // The text of a delimited terminal is not complete.
+            Some(_) if self.lexer.opened(run.configuration).is_some() => false,
             Some(terminal) => self.parser.can_end(run.parse, Some((terminal, run.column))),
             None => false,
         }
@@ -764,6 +848,8 @@ impl RecognizerTables {
         self.memory_bytes
             + self.liveness.capacity() * 20
             + self.parser.memory_bytes()
+            + self.delimited.memory_bytes()
+            + self.delimited_masks.memory_bytes()
             + self.masks.iter().map(MaskTables::memory_bytes).sum::<usize>()
     }
 }

@@ -148,6 +148,10 @@ impl Engine for DeferredRecognizer {
         self.recognizer()?.union(left, right)
     }
 
+    fn depends_on_all_values(&self) -> bool {
+        self.grammar.grammar().has_delimited_terminals()
+    }
+
     fn expectations(&self, set: SetId) -> Result<Vec<Expectation>, LimitExceeded> {
         self.recognizer()?.expectations(set)
     }

@@ -141,7 +141,9 @@ impl EmbeddedGrammar {
     /// Whether a text may contain a line feed.
     fn has_line_feeds(&self, limits: &Limits) -> Result<bool, LimitExceeded> {
         match &self.0.language {
-            EmbeddedLanguage::Lexed(deferred) => has_line_feeds(&deferred.grammar().as_rules(), limits),
+            // The rules have the openings of delimited terminals only.
+            EmbeddedLanguage::Lexed(deferred) => Ok(deferred.grammar().has_delimited_terminals()
+                || has_line_feeds(&deferred.grammar().as_rules(), limits)?),
             EmbeddedLanguage::ContextFree { grammar, embedded } => {
                 Ok(has_line_feeds(grammar, limits)? || any_has_line_feeds(embedded, limits)?)
             }

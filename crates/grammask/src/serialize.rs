@@ -22,13 +22,14 @@ const MAGIC: &[u8; 8] = b"grammask";
 const VERSION: u32 = 6;
 
 impl CompiledGrammar {
-    /// The compiled grammar as bytes; `None` for context-free grammars, which compile as fast as they would load.
+    /// The compiled grammar as bytes; `None` for context-free grammars, which compile as fast as they would load, and for
+    /// those with a lexer that have delimited terminals.
     #[must_use]
     pub fn to_bytes(&self) -> Option<Vec<u8>> {
         let definition = self.lexed()?.definition();
         let mut body = self.vocabulary().fingerprint().to_le_bytes().to_vec();
         body.push(end_mode_byte(self.options().end));
-        body.extend(definition.to_bytes());
+        body.extend(definition.to_bytes()?);
         Some(framed(MAGIC, VERSION, &body))
     }
 

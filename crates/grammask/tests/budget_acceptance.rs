@@ -353,6 +353,15 @@ fn texts_of_lexical_rules() {
 }
 
 #[test]
+fn texts_of_delimited_terminals() {
+    run(
+        crate::generators::lexed::delimited_definition(),
+        crate::generators::vocabulary_of(b"ab ()"),
+        compile_lexed,
+    );
+}
+
+#[test]
 fn texts_of_blocks() {
     let definitions = select(&BLOCK_CASES[..])
         .prop_map(|(lexer, parser, newline)| blocks_definition(lexer, parser, newline));

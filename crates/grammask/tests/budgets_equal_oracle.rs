@@ -6,11 +6,11 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use crate::generators::Step;
 use crate::generators::distances::{Cost, DistanceGraph, state};
 use crate::generators::values::{BINDING_CASES, binding_grammar};
+use crate::generators::{Step, VocabularySketch};
 use grammask::grammar::{Code, GrammarError};
-use grammask::lexing::{LexedGrammar, ParserKind};
+use grammask::lexing::{LexedDefinition, LexedGrammar, ParserKind};
 use grammask::vocabulary::{TokenId, TokenTexts, TokenTextsBuilder, Vocabulary};
 use grammask::{
     BudgetError, CompileOptions, CompiledGrammar, DraftTree, EndMode, Explanation, Limits, Matcher, batch,
@@ -271,12 +271,20 @@ fn budgets_of_rules_equal_the_oracle() {
 
 #[test]
 fn budgets_of_lexed_grammars_equal_the_oracle() {
-    let strategy = (
-        crate::generators::lexed::definition(),
-        crate::generators::lexed::vocabulary(),
-        crate::generators::walk(12),
-        0_u32..6,
-    );
+    run_lexed(crate::generators::lexed::definition(), crate::generators::lexed::vocabulary());
+}
+
+#[test]
+fn budgets_of_delimited_terminals_equal_the_oracle() {
+    let vocabulary = crate::generators::vocabulary_of(b"ab ()");
+    run_lexed(crate::generators::lexed::delimited_definition(), vocabulary);
+}
+
+fn run_lexed(
+    definitions: impl Strategy<Value = LexedDefinition>,
+    vocabulary: impl Strategy<Value = VocabularySketch>,
+) {
+    let strategy = (definitions, vocabulary, crate::generators::walk(12), 0_u32..6);
     let mut runner = proptest::test_runner::TestRunner::new(crate::generators::config(100));
     let result = runner.run(&strategy, |(definition, vocabulary, walk, slack)| {
         // Without LALR(1) tables the lexed engine does not know which sentences the bytes can spell, so a state without a

@@ -12,7 +12,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use crate::generators::GrammarSketch;
-use crate::generators::lexed::{BLOCK_CASES, blocks_definition, definition};
+use crate::generators::lexed::{BLOCK_CASES, blocks_definition, definition, delimited_definition};
 use grammask::automata::encoding::{CharacterEncoding, JsonEscapes};
 use grammask::grammar::{EmbeddedTexts, Grammar, Terminal};
 use grammask::lexing::reference::LexedReference;
@@ -514,6 +514,20 @@ fn lexed_texts_are_those_that_decode() {
         panic!("{error}");
     }
     assert!(ACCEPTED.load(Ordering::Relaxed) > 1000);
+}
+
+#[test]
+fn delimited_texts_are_those_that_decode() {
+    let json = CharacterEncoding::JsonString(JsonEscapes::Any);
+    let mut runner = proptest::test_runner::TestRunner::new(crate::generators::config(60));
+    let result = runner.run(&delimited_definition(), |definition| {
+        let pieces = ["a", "\\u0061", "b", " ", "(", "\\u0028", ")"];
+        check_lexed(&definition, std::slice::from_ref(&json), &pieces, 5);
+        Ok(())
+    });
+    if let Err(error) = result {
+        panic!("{error}");
+    }
 }
 
 /// A definition with line feeds in the place of `b`.

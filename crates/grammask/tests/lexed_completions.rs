@@ -4,7 +4,9 @@ use std::collections::{HashMap, HashSet, VecDeque};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-use crate::generators::lexed::{BLOCK_CASES, blocks_definition, definition, lexical_definition};
+use crate::generators::lexed::{
+    BLOCK_CASES, blocks_definition, definition, delimited_definition, lexical_definition,
+};
 use grammask::automata::encoding::{CharacterEncoding, JsonEscapes};
 use grammask::lexing::{LexedDefinition, LexedGrammar, LexedRecognizer, ParserKind, PreparedGrammar};
 use grammask::vocabulary::{TokenId, Vocabulary};
@@ -207,6 +209,12 @@ fn completions_equal_brute_force() {
 fn completions_of_lexical_rules_equal_brute_force() {
     let bytes = select(vec![&b" ()<>ab"[..], b" ()<>ab", b"()ab", b" ()b"]);
     check_random(lexical_definition(), bytes, b"ab()<> ", 3);
+}
+
+#[test]
+fn completions_of_delimited_terminals_equal_brute_force() {
+    let bytes = select(vec![&b" ()ab"[..], b" ()ab", b"()ab", b" ()b", b" (ab"]);
+    check_random(delimited_definition(), bytes, b"ab() ", 5);
 }
 
 #[test]

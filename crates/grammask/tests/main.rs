@@ -16,6 +16,7 @@ mod conformance;
 mod conformance_matcher;
 mod conformance_reference;
 mod conformance_texts;
+mod delimited_terminals_equal_oracle;
 mod embedded_equals_oracle;
 mod encoded_equals_oracle;
 mod forced_text;

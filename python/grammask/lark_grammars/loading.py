@@ -156,7 +156,7 @@ def lark_definition(
     rules = _with_texts(rules, absent_terminals)
     _bound_priorities(terminals)
     _bound_priorities([rule.options for rule in rules])
-    declared = _declared(terminals, rules, ignored, blocks)
+    declared = _declared(terminals, rules, ignored, blocks, defined_elsewhere)
     used = {symbol.name for rule in rules for symbol in rule.expansion}
     productions = tuple(
         (
@@ -182,7 +182,7 @@ def lark_definition(
     return LarkDefinition(
         (
             *((shown.get(terminal[0], terminal[0]), *terminal[1:]) for terminal in tuples),
-            *((name, "declared", "", "", 0, "parsed") for name in declared),
+            *((name, "declared", "", "", 0, "ignored" if name in ignored else "parsed") for name in declared),
         ),
         tuple(
             (left, tuple(shown.get(name, name) for name in right), priority)
@@ -213,12 +213,18 @@ def _with_texts(rules: list[Any], absent_terminals: Collection[str]) -> list[Any
     return rules
 
 
-def _declared(terminals: list[Any], rules: list[Any], ignored: list[str], blocks: Sequence[str]) -> list[str]:
-    """Returns the terminals that rules use or indentation makes and that have no definition, in order."""
+def _declared(
+    terminals: list[Any],
+    rules: list[Any],
+    ignored: list[str],
+    blocks: Sequence[str],
+    defined_elsewhere: Collection[str],
+) -> list[str]:
+    """Returns the terminals without a definition that are ignored, or that rules use or indentation makes, in order."""
     defined = {terminal.name for terminal in terminals}
     for name in ignored:
-        if name not in defined:
+        if name not in defined and name not in defined_elsewhere:
             message = f"the ignored terminal `{name}` is not defined"
             raise unsupported(message)
     used = (symbol.name for rule in rules for symbol in rule.expansion if symbol.is_term)
-    return list(dict.fromkeys(str(name) for name in (*used, *blocks) if name not in defined))
+    return list(dict.fromkeys(str(name) for name in (*ignored, *used, *blocks) if name not in defined))

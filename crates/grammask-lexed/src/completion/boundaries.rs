@@ -8,6 +8,7 @@ use std::sync::Arc;
 use rustc_hash::FxHashMap;
 
 use crate::completion::search::SearchSources;
+use crate::delimited::{DelimitedStatesId, LexemeBeforeByte};
 use crate::lexer::column_units::UnitState;
 use crate::lexer::lexer_automaton::{ConfigurationId, LexModeId};
 use crate::masks::spanner_table::ColumnState;
@@ -47,6 +48,7 @@ pub(crate) struct BegunLexeme {
     pub(crate) configuration: ConfigurationId,
     pub(crate) column: u32,
     pub(crate) unit: UnitState,
+    pub(crate) delimited: DelimitedStatesId,
 }
 
 /// Interned lists of the lexemes that can begin.
@@ -63,8 +65,8 @@ pub(crate) struct BegunLexemes {
 impl BegunLexeme {
     /// The run of the lexeme in a parser state.
     pub(crate) fn run(&self, parse: ParseState) -> Run {
-        let &Self { configuration, column, unit, .. } = self;
-        Run { parse, configuration, column, unit }
+        let &Self { configuration, column, unit, delimited, .. } = self;
+        Run { parse, configuration, column, unit, delimited }
     }
 }
 
@@ -93,11 +95,14 @@ impl BegunLexemes {
             for configuration in sources.lexer.enter(end.mode, byte, guards)? {
                 let from = ColumnState::BEFORE_LEXEME;
                 let (column, unit) = sources.column(configuration, from, byte, end.is_in_brackets);
-                begun.push(BegunLexeme { byte, configuration, column, unit });
+                let before = LexemeBeforeByte::AtStart;
+                let delimited = sources.delimited.after(before, sources.lexer, configuration, byte)?;
+                begun.push(BegunLexeme { byte, configuration, column, unit, delimited });
             }
         }
-        begun.sort_unstable_by_key(|begun| (begun.configuration, begun.column, begun.unit, begun.byte));
-        begun.dedup_by_key(|begun| (begun.configuration, begun.column, begun.unit));
+        let lexeme = |begun: &BegunLexeme| (begun.configuration, begun.column, begun.unit, begun.delimited);
+        begun.sort_unstable_by_key(|begun| (lexeme(begun), begun.byte));
+        begun.dedup_by_key(|begun| lexeme(begun));
         begun.sort_by_key(|begun| begun.byte);
         let begun: Arc<[BegunLexeme]> = begun.into();
         let id = match self.ids.get(&begun) {

@@ -13,6 +13,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::completion::UNREACHABLE;
 use crate::definition::grammar::{LexedSymbol, LexedTerminal};
+use crate::delimited::DelimitedRest;
 use crate::lexer::lexer_automaton::{ConfigurationId, GuardsId, LexModeId, Lexer};
 use crate::parser::lr_automaton::LrState;
 use crate::parser::terminal_set::TerminalSet;
@@ -68,7 +69,7 @@ pub(crate) struct LexemeCosts {
 }
 
 impl LexemeCosts {
-    /// Computes all costs. Cost: for each terminal the edges of the configurations in which it is live.
+    /// Computes all costs, given the shortest texts of delimited terminals. Cost: for each terminal the edges of the configurations in which it is live.
     ///
     /// # Errors
     /// When a limit is exceeded.
@@ -76,6 +77,7 @@ impl LexemeCosts {
         prepared: &PreparedGrammar,
         lexer: &mut Lexer,
         bytes: &[u8],
+        delimited: &[DelimitedRest],
     ) -> Result<Self, LimitExceeded> {
         let mut configurations = prepared.open_terminals.configurations();
         configurations.sort_unstable();
@@ -90,6 +92,11 @@ impl LexemeCosts {
             separator: [[0; CLASSES]; CLASSES],
         };
         let following = costs.explore_neighbours(prepared, lexer, bytes, &configurations)?;
+        for text in delimited {
+            // The lexer knows the length of the opening.
+            let shortest = &mut costs.shortest[text.terminal.index()];
+            *shortest = text.length.max(*shortest);
+        }
         costs.classify(prepared, &following);
         Ok(costs)
     }

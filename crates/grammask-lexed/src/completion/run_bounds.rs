@@ -10,6 +10,7 @@ use rustc_hash::FxHashMap;
 use crate::completion::lexeme_costs::{FREE, LexemeCosts, ProfileId};
 use crate::completion::stack_costs::{OpenStack, StackCosts};
 use crate::completion::{UNREACHABLE, sum};
+use crate::delimited::DelimitedRest;
 use crate::lexer::lexer_automaton::Lexer;
 use crate::masks::token_set_store::hash_map_bytes;
 use crate::parser::stacks::{ParseState, TerminalParser};
@@ -27,7 +28,7 @@ pub(crate) struct RunBounds {
 }
 
 impl RunBounds {
-    /// Bounds of completions that consist of `bytes`.
+    /// Bounds of completions that consist of `bytes`, given the shortest texts of delimited terminals.
     ///
     /// # Errors
     /// When a limit is exceeded.
@@ -35,8 +36,9 @@ impl RunBounds {
         prepared: &PreparedGrammar,
         lexer: &mut Lexer,
         bytes: &[u8],
+        delimited: &[DelimitedRest],
     ) -> Result<Self, LimitExceeded> {
-        let lexemes = Arc::new(LexemeCosts::new(prepared, lexer, bytes)?);
+        let lexemes = Arc::new(LexemeCosts::new(prepared, lexer, bytes, delimited)?);
         let stacks = StackCosts::new(prepared, lexemes.clone());
         Ok(Self { lexemes, stacks, bounds: FxHashMap::default() })
     }
@@ -70,17 +72,52 @@ impl RunBounds {
             let bound = self.stacks.of(prepared, parser, open)[usize::from(FREE)];
             return parser.check().map(|()| bound);
         }
+        let bound = self.by_terminals(prepared, parser, (run, open), profile, &[]);
+        parser.check()?;
+        self.bounds.insert(key, bound);
+        Ok(bound)
+    }
+
+    /// As [`of`](Self::of), given the shortest rests of the delimited terminals that the lexeme can become.
+    ///
+    /// # Errors
+    /// When a limit is exceeded.
+    pub(crate) fn with_delimited(
+        &mut self,
+        prepared: &PreparedGrammar,
+        parser: &mut TerminalParser,
+        run: Run,
+        rests: &[DelimitedRest],
+    ) -> Result<u32, LimitExceeded> {
+        let Some(profile) = self.lexemes.profile_of(run.configuration) else { return Ok(UNREACHABLE) };
+        let blocks = self.stacks.blocks.of_layout(parser, run.parse.layout, &mut self.stacks.sentences);
+        let open = OpenStack { stack: run.parse.stack, blocks };
+        let bound = self.by_terminals(prepared, parser, (run, open), profile, rests);
+        parser.check().map(|()| bound)
+    }
+
+    /// The least bound over the terminals that the lexeme can become.
+    fn by_terminals(
+        &mut self,
+        prepared: &PreparedGrammar,
+        parser: &mut TerminalParser,
+        (run, open): (Run, OpenStack),
+        profile: ProfileId,
+        rests: &[DelimitedRest],
+    ) -> u32 {
         let lexemes = self.lexemes.clone();
         let mut bound = UNREACHABLE;
         for &(distance, terminal) in lexemes.profile(profile) {
             if distance >= bound {
                 break;
             }
-            bound = self.by_terminal(prepared, parser, (run, open), distance, terminal).min(bound);
+            let rest = rests.iter().find(|rest| rest.terminal == terminal);
+            let rest = rest.map_or(distance, |rest| rest.length);
+            if rest < UNREACHABLE {
+                bound = self.by_terminal(prepared, parser, (run, open), rest, terminal).min(bound);
+            }
         }
-        parser.check()?;
-        self.bounds.insert(key, bound);
-        Ok(bound)
+        bound
     }
 
     /// A lower bound of the length of the completion after a lexeme, of which there is at least one byte; `UNREACHABLE` if

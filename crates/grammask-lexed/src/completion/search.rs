@@ -10,6 +10,8 @@
 //! search, which all runs have in common that end there; and a node is expanded only up to the first successor of the same
 //! estimate (T. Yoshizumi, T. Miura and T. Ishida, "A* with Partial Expansion for Large Branching Factor Problems", 2000).
 //!
+//! From the first byte of a delimited terminal its engine gives the length of the rest.
+//!
 //! The lower bound of an Earley set is weaker than that of a stack. So is that of a stack whose parser resolves conflicts,
 //! since it may be unable to parse the sentences that the bound counts. Where no completion exists the bound may then
 //! be finite. LALR(1) tables with resolved conflicts have a [plan](crate::analysis::viable_completion) that completes
@@ -28,6 +30,10 @@ use crate::completion::boundaries::{BegunLexemes, BegunLexemesId, Boundary, Lexe
 use crate::completion::frontier::{Frontier, OpenNode, ReachedNode, SearchNode};
 use crate::completion::run_bounds::RunBounds;
 use crate::completion::upper_bounds::{self, UpperBounds};
+use crate::delimited::{
+    DelimitedRest, DelimitedStatesId, DelimitedStatesTable, DelimitedStep, LexemeBeforeByte,
+    runs_after_delimited,
+};
 use crate::lexer::column_units::UnitState;
 use crate::lexer::lexer_automaton::{ConfigurationId, Lexer};
 use crate::lexer::open_lexemes::OpenTerminalsId;
@@ -39,6 +45,7 @@ use crate::prepared::PreparedGrammar;
 use crate::recognizer::Run;
 use grammask_diagnostics::{Deadline, LimitExceeded};
 use grammask_engine::{CompletionStep, Reach, SetId, ShortestCompletion, TokenGrowths};
+use grammask_grammar::TerminalId;
 use grammask_vocabulary::Vocabulary;
 
 /// The maximum number of runs that a search with weak bounds expands. Those with large Earley sets count several times.
@@ -54,6 +61,8 @@ pub(crate) struct SearchSources<'a> {
     pub(crate) columns: &'a ColumnTracker,
     pub(crate) lexer: &'a mut Lexer,
     pub(crate) parser: &'a mut TerminalParser,
+    pub(crate) delimited: &'a mut DelimitedStatesTable,
+    pub(crate) vocabulary: &'a Vocabulary,
     /// Whether the parser accepts one of the open terminals.
     pub(crate) liveness: &'a mut FxHashMap<(ParseState, OpenTerminalsId), bool>,
     pub(crate) deadline: &'a Deadline,
@@ -76,6 +85,8 @@ pub(crate) struct ShortestCompletions {
     lengths: FxHashMap<SearchNode, u32>,
     first_bytes: FxHashMap<SearchNode, u8>,
     of_set: FxHashMap<SetId, Option<ShortestCompletion>>,
+    /// The bounds of runs whose lexeme can become a delimited terminal.
+    with_delimited: FxHashMap<Run, u32>,
     /// Upper bounds; `None` until they are asked for, `Some(None)` if there are none.
     upper_bounds: Option<Option<UpperBounds>>,
     begun_lexemes: BegunLexemes,
@@ -84,7 +95,7 @@ pub(crate) struct ShortestCompletions {
 }
 
 impl ShortestCompletions {
-    /// Completions that consist of `bytes`.
+    /// Completions that consist of `bytes`, given the shortest texts of delimited terminals.
     ///
     /// # Errors
     /// When a limit is exceeded.
@@ -92,6 +103,7 @@ impl ShortestCompletions {
         prepared: &PreparedGrammar,
         lexer: &mut Lexer,
         bytes: Box<[u8]>,
+        delimited: &[DelimitedRest],
     ) -> Result<Self, LimitExceeded> {
         let is_limited = match prepared.table() {
             Some(table) if table.resolved().is_empty() => false,
@@ -101,13 +113,14 @@ impl ShortestCompletions {
             _ => true,
         };
         Ok(Self {
-            bounds: RunBounds::new(prepared, lexer, &bytes)?,
+            bounds: RunBounds::new(prepared, lexer, &bytes, delimited)?,
             is_limited,
             bytes,
             raised: FxHashMap::default(),
             lengths: FxHashMap::default(),
             first_bytes: FxHashMap::default(),
             of_set: FxHashMap::default(),
+            with_delimited: FxHashMap::default(),
             upper_bounds: None,
             begun_lexemes: BegunLexemes::default(),
             promising: FxHashMap::default(),
@@ -159,6 +172,10 @@ impl ShortestCompletions {
         runs: &[Run],
         reach: Reach,
     ) -> Result<Option<u32>, LimitExceeded> {
+        // Upper bounds of delimited terminals are not known.
+        if sources.prepared.grammar.has_delimited_terminals() {
+            return Ok(None);
+        }
         let Some(upper_bounds) = self.upper_bounds(sources)? else { return Ok(None) };
         // Every state within reach has a run that was read from one of these.
         let mut longest = Some(0);
@@ -178,6 +195,9 @@ impl ShortestCompletions {
         sources: &mut SearchSources<'_>,
         vocabulary: &Vocabulary,
     ) -> Result<Option<Arc<TokenGrowths>>, LimitExceeded> {
+        if sources.prepared.grammar.has_delimited_terminals() {
+            return Ok(None);
+        }
         match self.upper_bounds(sources)? {
             Some(bounds) => {
                 bounds.token_growths(sources.prepared, sources.lexer, vocabulary, sources.deadline)
@@ -277,7 +297,7 @@ impl ShortestCompletions {
         let mut reached: FxHashMap<Run, u32> = FxHashMap::default();
         let mut open: BTreeMap<u32, Vec<(Run, u32)>> = BTreeMap::new();
         for &run in runs {
-            let bound = self.bounds.of(sources.prepared, sources.lexer, sources.parser, run)?;
+            let bound = self.run_bound(sources, run)?;
             if bound < UNREACHABLE {
                 open.entry(bound).or_default().push((run, 0));
                 reached.insert(run, 0);
@@ -305,7 +325,7 @@ impl ShortestCompletions {
                 }
                 self.successors_of(sources, current, &mut successors)?;
                 for &(_, next) in &successors {
-                    let bound = self.bounds.of(sources.prepared, sources.lexer, sources.parser, next)?;
+                    let bound = self.run_bound(sources, next)?;
                     if bound < UNREACHABLE && reached.get(&next).is_none_or(|&known| bytes + 1 < known) {
                         reached.insert(next, bytes + 1);
                         open.entry((bytes + 1 + bound).max(estimate)).or_default().push((next, bytes + 1));
@@ -341,6 +361,10 @@ impl ShortestCompletions {
                     }
                 }
             }
+            // Its lexeme can only become a delimited terminal, after which all is the same.
+            SearchNode::Run(run) if sources.is_delimited(run) => {
+                first = sources.nearest_rest(run)?.and_then(|rest| rest.first);
+            }
             SearchNode::Run(run) => {
                 if let Some(boundary) = self.boundary_after(sources, run)?.map(SearchNode::Boundary)
                     && self.length(sources, &[boundary], length)?.is_some()
@@ -348,7 +372,7 @@ impl ShortestCompletions {
                     first = Some(self.first_byte(sources, boundary, length)?);
                 }
                 let mut extensions = Vec::new();
-                self.extensions_of(sources, run, &mut extensions)?;
+                extensions_of(sources, run, &self.bytes, &mut extensions)?;
                 for (byte, next) in extensions {
                     if first.is_some_and(|first| first <= byte) {
                         break;
@@ -370,12 +394,27 @@ impl ShortestCompletions {
             return Ok(length);
         }
         let bound = match node {
-            SearchNode::Run(run) => self.bounds.of(sources.prepared, sources.lexer, sources.parser, run)?,
+            SearchNode::Run(run) => self.run_bound(sources, run)?,
             SearchNode::Boundary(Boundary { parse, .. }) => {
                 self.bounds.after_lexeme(sources.prepared, sources.parser, parse)?
             }
         };
         Ok(self.raised.get(&node).map_or(bound, |&raised| raised.max(bound)))
+    }
+
+    /// A lower bound of the length of the completion of a run, without what searches learned.
+    fn run_bound(&mut self, sources: &mut SearchSources<'_>, run: Run) -> Result<u32, LimitExceeded> {
+        let of_lexer = self.bounds.of(sources.prepared, sources.lexer, sources.parser, run)?;
+        if of_lexer >= UNREACHABLE || run.delimited == DelimitedStatesId::NONE {
+            return Ok(of_lexer);
+        }
+        if let Some(&known) = self.with_delimited.get(&run) {
+            return Ok(known);
+        }
+        let rests = sources.delimited.shortest_rests(run.delimited, sources.vocabulary, sources.deadline)?;
+        let bound = self.bounds.with_delimited(sources.prepared, sources.parser, run, &rests)?;
+        self.with_delimited.insert(run, bound);
+        Ok(bound)
     }
 
     /// Reaches the successors of a node, up to the first one of its own estimate; the node stays open for the others.
@@ -414,8 +453,19 @@ impl ShortestCompletions {
                     }
                 }
                 let mut extensions = Vec::new();
-                self.extensions_of(sources, run, &mut extensions)?;
-                while let Some(&(_, next)) = extensions.get(current.expanded - 1) {
+                if current.expanded == 1 {
+                    current.expanded = 2;
+                    // The bounds of the other bytes of a delimited terminal take searches of its engine.
+                    let first = sources.nearest_rest(run)?.and_then(|rest| rest.first);
+                    extensions_of(sources, run, first.as_slice(), &mut extensions)?;
+                    for (_, next) in extensions.drain(..) {
+                        if self.reach(sources, frontier, estimate, current, (1, SearchNode::Run(next)))? {
+                            return Ok(());
+                        }
+                    }
+                }
+                extensions_of(sources, run, &self.bytes, &mut extensions)?;
+                while let Some(&(_, next)) = extensions.get(current.expanded - 2) {
                     current.expanded += 1;
                     if self.reach(sources, frontier, estimate, current, (1, SearchNode::Run(next)))? {
                         return Ok(());
@@ -462,7 +512,7 @@ impl ShortestCompletions {
         successors: &mut Vec<(u8, Run)>,
     ) -> Result<(), LimitExceeded> {
         successors.clear();
-        self.extensions_of(sources, run, successors)?;
+        extensions_of(sources, run, &self.bytes, successors)?;
         if let Some(Boundary { parse, begun }) = self.boundary_after(sources, run)? {
             let begun = self.begun_lexemes.list(begun).iter();
             successors.extend(begun.map(|begun| (begun.byte, begun.run(parse))));
@@ -473,31 +523,13 @@ impl ShortestCompletions {
         Ok(())
     }
 
-    /// The runs in which the open lexeme goes on, with their bytes, ascending by byte.
-    fn extensions_of(
-        &self,
-        sources: &mut SearchSources<'_>,
-        run: Run,
-        extensions: &mut Vec<(u8, Run)>,
-    ) -> Result<(), LimitExceeded> {
-        let is_in_brackets = sources.parser.is_in_brackets(run.parse.layout);
-        let from = ColumnState::at(run.column, run.unit);
-        for &byte in &self.bytes {
-            if let Some(configuration) = sources.lexer.step(run.configuration, byte)?.extended {
-                let (column, unit) = sources.column(configuration, from, byte, is_in_brackets);
-                extensions.push((byte, Run { configuration, column, unit, ..run }));
-            }
-        }
-        Ok(())
-    }
-
     /// The boundary after the open lexeme, if it can end here.
     fn boundary_after(
         &mut self,
         sources: &mut SearchSources<'_>,
         run: Run,
     ) -> Result<Option<Boundary>, LimitExceeded> {
-        let Some(terminal) = sources.lexer.label(run.configuration) else { return Ok(None) };
+        let Some(terminal) = sources.ended_by_next(run) else { return Ok(None) };
         let parse = sources.parser.feed_lexeme(run.parse, terminal, run.column);
         sources.parser.check()?;
         let Some(parse) = parse else { return Ok(None) };
@@ -523,10 +555,37 @@ impl ShortestCompletions {
             + hash_map_bytes(&self.lengths)
             + hash_map_bytes(&self.first_bytes)
             + hash_map_bytes(&self.of_set)
+            + hash_map_bytes(&self.with_delimited)
             + self.begun_lexemes.memory_bytes()
             + hash_map_bytes(&self.promising)
             + self.upper_bounds.iter().flatten().map(UpperBounds::memory_bytes).sum::<usize>()
     }
+}
+
+/// Adds the runs in which the open lexeme goes on with one of some bytes, in their order.
+fn extensions_of(
+    sources: &mut SearchSources<'_>,
+    run: Run,
+    bytes: &[u8],
+    extensions: &mut Vec<(u8, Run)>,
+) -> Result<(), LimitExceeded> {
+    let is_in_brackets = sources.parser.is_in_brackets(run.parse.layout);
+    let from = ColumnState::at(run.column, run.unit);
+    let opened = sources.lexer.opened(run.configuration).is_some();
+    let before = match sources.lexer.is_start(run.configuration) {
+        true => LexemeBeforeByte::AtStart,
+        false => LexemeBeforeByte::Inside(run.delimited),
+    };
+    for &byte in bytes {
+        if opened {
+            sources.extend_delimited(run, byte, extensions)?;
+        } else if let Some(configuration) = sources.lexer.step(run.configuration, byte)?.extended {
+            let (column, unit) = sources.column(configuration, from, byte, is_in_brackets);
+            let delimited = sources.delimited.after(before, sources.lexer, configuration, byte)?;
+            extensions.push((byte, Run { configuration, column, unit, delimited, ..run }));
+        }
+    }
+    Ok(())
 }
 
 impl SearchSources<'_> {
@@ -535,10 +594,55 @@ impl SearchSources<'_> {
         let can_end = if self.lexer.is_start(run.configuration) {
             self.parser.can_end(run.parse, None)
         } else {
-            let label = self.lexer.label(run.configuration);
+            let label = self.ended_by_next(run);
             label.is_some_and(|terminal| self.parser.can_end(run.parse, Some((terminal, run.column))))
         };
         self.parser.check().map(|()| can_end)
+    }
+
+    /// The terminal of the open lexeme if it may end here.
+    fn ended_by_next(&self, run: Run) -> Option<TerminalId> {
+        self.lexer.label(run.configuration).filter(|_| self.lexer.opened(run.configuration).is_none())
+    }
+
+    /// The shortest rest of a delimited terminal that the open lexeme can become.
+    fn nearest_rest(&self, run: Run) -> Result<Option<DelimitedRest>, LimitExceeded> {
+        let rests = self.delimited.shortest_rests(run.delimited, self.vocabulary, self.deadline)?;
+        Ok(rests.into_iter().min_by_key(|rest| rest.length))
+    }
+
+    /// Whether the open lexeme can become one delimited terminal and no other terminal.
+    fn is_delimited(&self, run: Run) -> bool {
+        let mut live = self.lexer.live(run.configuration);
+        self.lexer.opened(run.configuration).is_some()
+            || (live.next().is_some_and(|terminal| self.delimited.has_state(run.delimited, terminal))
+                && live.next().is_none())
+    }
+
+    /// Adds the runs after a byte behind the opening of a delimited terminal.
+    fn extend_delimited(
+        &mut self,
+        run: Run,
+        byte: u8,
+        extensions: &mut Vec<(u8, Run)>,
+    ) -> Result<(), LimitExceeded> {
+        let Some(terminal) = self.lexer.opened(run.configuration) else { return Ok(()) };
+        match self.delimited.step(run.delimited, terminal, byte)? {
+            None => {}
+            Some(DelimitedStep::Inside(delimited)) => extensions.push((byte, Run { delimited, ..run })),
+            Some(DelimitedStep::Ended) => {
+                let after = runs_after_delimited(
+                    self.prepared,
+                    self.columns,
+                    self.lexer,
+                    self.parser,
+                    run,
+                    terminal,
+                )?;
+                extensions.extend(after.into_iter().map(|run| (byte, run)));
+            }
+        }
+        Ok(())
     }
 
     /// Whether a run has a completion, with bytes that may not be spellable.
@@ -546,6 +650,9 @@ impl SearchSources<'_> {
         let mode = self.prepared.lex_modes.of_state[self.parser.top(run.parse.stack).index()];
         let open_terminals = &self.prepared.open_terminals;
         let Some(open) = open_terminals.of(run.configuration, mode) else { return Ok(false) };
+        if self.lexer.is_start(run.configuration) && self.parser.can_end(run.parse, None) {
+            return self.parser.check().map(|()| true);
+        }
         if let Some(&cached) = self.liveness.get(&(run.parse, open)) {
             return Ok(cached);
         }

@@ -98,6 +98,7 @@ impl LexedGrammar {
                 }
             }
         }
+        self.encode_delimited(encodings, limits)?;
         let mut automata = Automata::new(self.terms.clone(), limits.automaton_states);
         for terminal in &self.terminals {
             if let Some(term) = terminal.term
@@ -111,6 +112,23 @@ impl LexedGrammar {
         self.beginning = shortest_word(&mut automata, beginning, limits).map_err(exceeded)?;
         if self.indentation.is_some() {
             self.column_units = Arc::new(ColumnUnits::encoded(encodings, limits).map_err(exceeded)?);
+        }
+        Ok(())
+    }
+}
+
+impl LexedGrammar {
+    /// Replaces the texts of delimited terminals by their inverse images.
+    fn encode_delimited(
+        &mut self,
+        encodings: &[CharacterEncoding],
+        limits: &Limits,
+    ) -> Result<(), GrammarError> {
+        for index in 0..self.definition().terminals.len() {
+            if let TerminalPattern::Delimited(texts) = &self.definition().terminals[index].pattern {
+                let form = texts.encoded(encodings, limits)?;
+                self.terminals[index].delimited = Some(Arc::new(form));
+            }
         }
         Ok(())
     }
@@ -131,7 +149,7 @@ fn shortest_word(automata: &mut Automata, term: TermId, limits: &Limits) -> Resu
 }
 
 /// Whether all words are valid UTF-8.
-fn is_text(terms: &mut Terms, term: TermId, limits: &Limits) -> Result<bool, LimitExceeded> {
+pub(super) fn is_text(terms: &mut Terms, term: TermId, limits: &Limits) -> Result<bool, LimitExceeded> {
     let text = terms.text();
     let others = terms.complement(text);
     let faulty = terms.intersection(&[term, others]);

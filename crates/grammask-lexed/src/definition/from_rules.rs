@@ -14,6 +14,7 @@ use std::sync::Arc;
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
+use crate::definition::delimited_terminals::DelimitedTexts;
 use crate::definition::grammar::{
     ConflictPolicy, LexedDefinition, LexedSymbol, LexerKind, LexingRule, ParserKind, ProductionSource,
     TerminalPattern, TerminalRole, TerminalSource,
@@ -23,7 +24,8 @@ use grammask_automata::{TermId, Terms};
 use grammask_diagnostics::{Code, Deadline, Diagnostic, GrammarError, LimitExceeded, Limits, Span};
 use grammask_grammar::directives::{Directive, DirectiveKind, declares};
 use grammask_grammar::{
-    Grammar, Node, NodeId, NonterminalDefinition, NonterminalId, Terminal, TerminalId, quote_bytes,
+    Grammar, GrammarBuilder, Node, NodeId, NonterminalDefinition, NonterminalId, Terminal, TerminalId,
+    quote_bytes,
 };
 
 /// The number of copies from which a repetition is expanded to a chain of rules, as in lark.
@@ -366,6 +368,13 @@ impl RuleTranslation<'_> {
                 self.terminals.by_symbol.insert(symbol, id);
                 continue;
             }
+            if self.refers_to_bindings(symbol) {
+                if let Some(pattern) = self.delimited_pattern(symbol, &name, span) {
+                    let id = self.add_terminal(Arc::from(name), pattern, priority, declared.role);
+                    self.terminals.by_symbol.insert(symbol, id);
+                }
+                continue;
+            }
             let Some(term) = self.language(symbol, span) else { continue };
             let Some(pattern) = self.terminal_pattern(term, &name, span) else { continue };
             let id = self.add_terminal(Arc::from(name), pattern, priority, declared.role);
@@ -375,6 +384,52 @@ impl RuleTranslation<'_> {
                 *winner = id;
             }
         }
+    }
+
+    /// Whether a rule, or one that it refers to, has bindings.
+    fn refers_to_bindings(&self, symbol: NonterminalId) -> bool {
+        let mut reached = FxHashSet::from_iter([symbol]);
+        let mut pending = vec![symbol];
+        while let Some(rule) = pending.pop() {
+            for node in self.subtree(&self.bodies[rule.index()]) {
+                match self.grammar.nodes()[node.index()] {
+                    Node::Binding(_) => return true,
+                    Node::Nonterminal(next) if reached.insert(next) => pending.push(next),
+                    _ => {}
+                }
+            }
+        }
+        false
+    }
+
+    /// The pattern of a delimited terminal; `None`, after a report, if its rules define none.
+    fn delimited_pattern(
+        &mut self,
+        symbol: NonterminalId,
+        name: &str,
+        span: Span,
+    ) -> Option<TerminalPattern> {
+        let mut builder = GrammarBuilder::new("");
+        // Rules keep their numbers: those of the first grafted grammar are the first.
+        builder.graft(self.grammar);
+        let rule = builder.reference(symbol, span);
+        let texts = match builder.extract(rule) {
+            Ok(rules) => DelimitedTexts::new(&rules.grammar, self.limits, &self.deadline),
+            Err(reason) => {
+                let message = reason.reason().to_owned();
+                Err(Diagnostic::error(Code::UnsupportedGrammar, message).into())
+            }
+        };
+        let error = match texts {
+            Ok(texts) => return Some(TerminalPattern::Delimited(texts)),
+            Err(error) => error,
+        };
+        let of_terminal = error.diagnostics().iter().map(|diagnostic| {
+            let message = format!("the terminal `{name}`: {}", diagnostic.message);
+            Diagnostic { message, ..diagnostic.clone() }.at(span)
+        });
+        self.diagnostics.extend(of_terminal);
+        None
     }
 
     fn add_terminal(
@@ -595,8 +650,8 @@ impl RuleTranslation<'_> {
         let binding = nodes.find(|node| matches!(self.grammar.nodes()[node.index()], Node::Binding(_)));
         let (message, help) = match binding {
             Some(_) => (
-                "a grammar with a lexer cannot bind texts to names",
-                "read the grammar without a lexer, or put the part with the binding around it in a composition",
+                "the rules of a grammar with a lexer cannot bind texts to names",
+                "bind them in a terminal, or put the part with the binding around it in a composition",
             ),
             None => (
                 "a grammar with a lexer cannot contain selections or unique values of a JSON Schema",

@@ -7,6 +7,7 @@ use std::sync::Arc;
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
+use crate::definition::delimited_terminals::DelimitedTexts;
 use crate::definition::lexical_rules::LexicalRules;
 use crate::definition::terminal_automaton::{self, AutomatonState};
 use crate::lexer::column_units::ColumnUnits;
@@ -16,6 +17,7 @@ use grammask_diagnostics::{Limits, NamedOption};
 
 use grammask_collections::id_type;
 use grammask_diagnostics::{Code, Diagnostic, GrammarError};
+use grammask_earley::lowering::NormalForm;
 use grammask_grammar::{NonterminalId, TerminalId};
 
 id_type! {
@@ -113,6 +115,8 @@ pub enum TerminalPattern {
     Regex(String),
     /// An automaton, from front ends whose patterns exceed regular expressions.
     Automaton(Vec<AutomatonState>),
+    /// The texts of a grammar with bindings, each up to where it is first complete.
+    Delimited(DelimitedTexts),
     /// No text of its own: the terminal is derived from indentation.
     Declared,
 }
@@ -154,7 +158,7 @@ impl TerminalPattern {
     pub fn literal(&self) -> Option<&[u8]> {
         match self {
             Self::Literal(text) | Self::Spelled { text, .. } => Some(text),
-            Self::Regex(_) | Self::Automaton(_) | Self::Declared => None,
+            Self::Regex(_) | Self::Automaton(_) | Self::Delimited(_) | Self::Declared => None,
         }
     }
 }
@@ -286,7 +290,7 @@ pub enum LexedSymbol {
 pub struct LexedTerminal {
     /// The name.
     pub name: Arc<str>,
-    /// Its language; `None` if it is derived from indentation.
+    /// Its language, of a delimited terminal its opening; `None` if it is derived from indentation.
     pub term: Option<TermId>,
     /// Terminals of higher priority win.
     pub priority: i32,
@@ -294,6 +298,8 @@ pub struct LexedTerminal {
     pub is_literal: bool,
     /// The treatment of its lexemes.
     pub role: TerminalRole,
+    /// The texts of a delimited terminal, whose `term` is its opening.
+    pub(crate) delimited: Option<Arc<NormalForm>>,
 }
 
 /// A production of a [`LexedGrammar`].
@@ -390,6 +396,7 @@ impl LexedGrammar {
         let indentation = definition.indentation.as_ref().and_then(|source| check.indentation(source));
         check.check_lexer_and_parser(definition);
         check.check_declared(indentation.as_ref());
+        check.check_delimited(definition);
         let keywords = match definition.rule {
             LexingRule::MaximalMunch => Vec::new(),
             LexingRule::Lark => check.keywords(&terminals),
@@ -438,9 +445,27 @@ impl LexedGrammar {
         Self::new(&definition, limits)
     }
 
-    /// The byte classes: bytes of one class are equivalent for all terminals and columns.
+    /// The byte classes: bytes of one class are equivalent in all texts.
     #[must_use]
     pub fn byte_classes(&self) -> ByteClasses {
+        // Every byte can make a difference to a bound text.
+        match self.has_delimited_terminals() {
+            true => ByteClasses {
+                class_of_byte: Box::new(std::array::from_fn(|byte| byte as u8)),
+                byte_of_class: (0..=u8::MAX).collect(),
+            },
+            false => self.lexer_byte_classes(),
+        }
+    }
+
+    /// Whether a terminal has texts that the lexer does not read.
+    #[must_use]
+    pub fn has_delimited_terminals(&self) -> bool {
+        self.terminals.iter().any(|terminal| terminal.delimited.is_some())
+    }
+
+    /// The byte classes of the lexer: bytes of one class are equivalent for the automata of terminals and for columns.
+    pub(crate) fn lexer_byte_classes(&self) -> ByteClasses {
         let terms: Vec<_> = self.terminals.iter().filter_map(|terminal| terminal.term).collect();
         let mut class_of_byte = Box::new(self.terms.byte_classes(&terms));
         if self.indentation.is_some() {
@@ -622,7 +647,20 @@ impl<'a> DefinitionCheck<'a> {
                         None
                     }
                 },
+                TerminalPattern::Delimited(texts) => {
+                    terminal_automaton::term(&mut self.terms, texts.opening())
+                }
                 TerminalPattern::Declared => None,
+            };
+            let delimited = match &source.pattern {
+                TerminalPattern::Delimited(texts) => match texts.normal_form(self.limits) {
+                    Ok(form) => Some(Arc::new(form)),
+                    Err(error) => {
+                        self.diagnostics.extend_from_slice(error.diagnostics());
+                        None
+                    }
+                },
+                _ => None,
             };
             if let Some(term) = term
                 && self.terms.is_nullable(term)
@@ -645,6 +683,7 @@ impl<'a> DefinitionCheck<'a> {
                 priority: source.priority,
                 is_literal: source.pattern.literal().is_some(),
                 role: source.role,
+                delimited,
             });
         }
     }
@@ -783,6 +822,32 @@ impl<'a> DefinitionCheck<'a> {
                 let help = "define it by a grammar, `terminals={...}`, or by blocks from indentation";
                 self.diagnostics.push(Diagnostic::error(Code::UnsupportedGrammar, message).help(help));
             }
+        }
+    }
+
+    /// Reports delimited terminals with options that exclude them.
+    fn check_delimited(&mut self, definition: &LexedDefinition) {
+        // Where each character has spellings of its own, an encoded text is complete where the decoded one is.
+        let is_by_character = |encoding: &CharacterEncoding| {
+            matches!(
+                encoding,
+                CharacterEncoding::Utf8
+                    | CharacterEncoding::JsonString(_)
+                    | CharacterEncoding::PythonString(..)
+            )
+        };
+        for terminal in self.terminals.iter().filter(|terminal| terminal.delimited.is_some()) {
+            let reason = if definition.lexer.is_dynamic() {
+                "needs the basic or the contextual lexer"
+            } else if terminal.role == TerminalRole::Refused {
+                "cannot be refused"
+            } else if !definition.encodings.iter().all(is_by_character) {
+                "can be encoded as strings of JSON and Python only"
+            } else {
+                continue;
+            };
+            let message = format!("the terminal `{}`, whose grammar has bindings, {reason}", terminal.name);
+            self.diagnostics.push(Diagnostic::error(Code::UnsupportedGrammar, message));
         }
     }
 

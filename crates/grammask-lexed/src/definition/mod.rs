@@ -1,6 +1,7 @@
 //! Definitions of lexed grammars: the plain and the checked form, serialisation, and construction from rules.
 
 mod as_rules;
+pub(crate) mod delimited_terminals;
 mod encoded_terminals;
 mod encoding_format;
 pub(crate) mod from_rules;

@@ -13,6 +13,9 @@
 //!    the choice between terminals depends on the texts of the terminal only, not on how its rules are written. (Under
 //!    lark's rule the other terminal may also have a higher priority.)
 //!
+//! The texts of a grammar with bindings are not read in pieces: the terminal is a
+//! [delimited one](crate::definition::delimited_terminals).
+//!
 //! After the last piece the lexer looks for all terminals that can follow the terminal in any rule, as after a rule whose
 //! only symbol is the terminal.
 //!
@@ -23,6 +26,7 @@ use std::collections::hash_map::Entry;
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
+use crate::definition::delimited_terminals::DelimitedTexts;
 use crate::definition::from_rules::{definition_of_terminal, terminal_pattern};
 use crate::definition::grammar::{
     ConflictPolicy, LexedDefinition, LexedGrammar, LexingRule, ParserKind, ProductionSource, TerminalPattern,
@@ -36,6 +40,7 @@ use crate::parser::terminal_set::TerminalSet;
 use crate::prepared::lex_modes;
 use grammask_automata::{Automata, ByteSet, StateId};
 use grammask_diagnostics::{Code, Deadline, Diagnostic, GrammarError, LimitExceeded, Limits};
+use grammask_earley::lowering::has_bindings;
 use grammask_grammar::{Grammar, GrammarBuilder, NotRegular, RuleLanguages, TerminalId};
 
 /// The start symbol with which the rules of a terminal are checked. The name of no other rule is empty.
@@ -71,7 +76,7 @@ impl LexedDefinition {
     ///
     /// # Errors
     /// If there is no such terminal; if a grammar is not regular and its texts are not read exactly, piece by piece; if
-    /// it has tokens, selections, bindings or embedded grammars; if a limit is exceeded. If a terminal is defined by
+    /// one with bindings has no opening; if it has tokens, selections or embedded grammars; if a limit is exceeded. If a terminal is defined by
     /// rules, also as [`LexedGrammar::new`] and [`LalrTable::new`].
     pub fn define_terminals(
         &mut self,
@@ -85,9 +90,15 @@ impl LexedDefinition {
             if let Some(pattern) = regular_pattern(grammar, name, limits, &deadline)? {
                 let mut terminal = self.terminals.remove(index);
                 terminal.pattern = pattern;
-                // lark tries terminals without a maximum length first.
-                let place = if self.rule == LexingRule::Lark { 0 } else { index };
-                self.terminals.insert(place, terminal);
+                self.terminals.insert(self.place_of_defined(index), terminal);
+                continue;
+            }
+            if has_bindings(grammar) {
+                let texts = DelimitedTexts::new(grammar, limits, &deadline)
+                    .map_err(|error| of_terminal(name, &error))?;
+                let mut terminal = self.terminals.remove(index);
+                terminal.pattern = TerminalPattern::Delimited(texts);
+                self.terminals.insert(self.place_of_defined(index), terminal);
                 continue;
             }
             self.check_options(index)?;
@@ -118,6 +129,12 @@ impl LexedDefinition {
                 let help = format!("write `%declare {name}`, and use it in a rule");
                 Diagnostic::error(Code::UndefinedSymbol, message).help(help).into()
             })
+    }
+
+    /// The index of a terminal that was declared at `index` and is defined: lark tries terminals without a maximum length
+    /// first.
+    fn place_of_defined(&self, index: usize) -> usize {
+        if self.rule == LexingRule::Lark { 0 } else { index }
     }
 
     /// Reports options that exclude a terminal that is defined by rules.
@@ -199,7 +216,7 @@ fn regular_pattern(
                 Err(error) => Err((*error).into()),
             }
         }
-        Err(NotRegular::Recursive) => Ok(None),
+        Err(NotRegular::Recursive | NotRegular::Bindings) => Ok(None),
         Err(other) => {
             let message =
                 format!("the terminal `{name}` cannot have the texts of its grammar: {}", other.reason());

@@ -11,9 +11,14 @@ use crate::definition::grammar::{
 use crate::definition::terminal_automaton::AutomatonState;
 
 impl LexedDefinition {
-    /// Serialises the definition.
+    /// Serialises the definition; `None` if grammars define some of its terminals.
     #[must_use]
-    pub fn to_bytes(&self) -> Vec<u8> {
+    pub fn to_bytes(&self) -> Option<Vec<u8>> {
+        let is_delimited =
+            |terminal: &TerminalSource| matches!(terminal.pattern, TerminalPattern::Delimited(_));
+        if self.terminals.iter().any(is_delimited) {
+            return None;
+        }
         let mut bytes = DefinitionWriter(Vec::new());
         bytes.list(&self.terminals, |bytes, terminal| {
             bytes.text(&terminal.name);
@@ -21,7 +26,7 @@ impl LexedDefinition {
                 TerminalPattern::Literal(text) => bytes.kind(0).blob(text),
                 TerminalPattern::Spelled { text, spellings } => bytes.kind(1).blob(text).text(spellings),
                 TerminalPattern::Regex(pattern) => bytes.kind(2).text(pattern),
-                TerminalPattern::Declared => bytes.kind(3),
+                TerminalPattern::Declared | TerminalPattern::Delimited(_) => bytes.kind(3),
                 TerminalPattern::Automaton(states) => bytes.kind(4).automaton(states),
             };
             bytes.number(terminal.priority.cast_unsigned());
@@ -68,7 +73,7 @@ impl LexedDefinition {
         };
         bytes.blob(&self.beginning);
         bytes.list(&self.encodings, DefinitionWriter::encoding);
-        bytes.0
+        Some(bytes.0)
     }
 
     /// Reads a definition that [`to_bytes`](Self::to_bytes) wrote; `None` if the bytes are malformed.
@@ -359,13 +364,16 @@ mod tests {
     fn what_is_written_is_read() {
         let plain = LexedDefinition { indentation: None, ..definition() };
         for definition in [definition(), plain, LexedDefinition::default()] {
-            assert_eq!(LexedDefinition::from_bytes(&definition.to_bytes()), Some(definition));
+            assert_eq!(
+                definition.to_bytes().and_then(|bytes| LexedDefinition::from_bytes(&bytes)),
+                Some(definition)
+            );
         }
     }
 
     #[test]
     fn parts_and_damaged_bytes_are_refused_or_read_as_something_else() {
-        let bytes = definition().to_bytes();
+        let bytes = definition().to_bytes().expect("no grammar defines a terminal");
         for length in 0..bytes.len() {
             assert_eq!(LexedDefinition::from_bytes(&bytes[..length]), None);
         }

@@ -115,6 +115,8 @@ struct MatchOrder {
     is_longest: Vec<bool>,
     /// Whether each terminal is refused.
     is_refused: Vec<bool>,
+    /// Whether each terminal is delimited.
+    is_delimited: Vec<bool>,
     /// Whether a guard of refused terminals is redundant beside the same terminals in the open lexeme.
     drops_refused_guards: bool,
 }
@@ -200,7 +202,7 @@ impl Lexer {
                 None => None,
             });
         }
-        let ByteClasses { class_of_byte, byte_of_class } = grammar.byte_classes();
+        let ByteClasses { class_of_byte, byte_of_class } = grammar.lexer_byte_classes();
         let class_count = byte_of_class.len();
         let mut lexer = Self {
             automata,
@@ -219,6 +221,7 @@ impl Lexer {
                     .iter()
                     .map(|terminal| terminal.role == TerminalRole::Refused)
                     .collect(),
+                is_delimited: grammar.terminals.iter().map(|terminal| terminal.delimited.is_some()).collect(),
                 drops_refused_guards: grammar.rule == LexingRule::Lark && !grammar.lexer.is_dynamic(),
             },
             class_of_byte,
@@ -272,7 +275,18 @@ impl Lexer {
         self.states.labels[self.configurations.pairs[configuration.index()].0.index()]
     }
 
-    /// Whether the lexeme has no byte yet, which is so only at the beginning of the text.
+    /// The delimited terminal of which the lexeme is the opening: the lexer reads no further.
+    #[inline]
+    pub(crate) fn opened(&self, configuration: ConfigurationId) -> Option<TerminalId> {
+        self.label(configuration).filter(|terminal| self.terminals.is_delimited[terminal.index()])
+    }
+
+    /// Whether earlier lexemes left guards.
+    pub(crate) fn has_guards(&self, configuration: ConfigurationId) -> bool {
+        self.configurations.pairs[configuration.index()].1 != GuardsId::NONE
+    }
+
+    /// Whether the lexeme has no byte yet: at the beginning of the text, and after a delimited terminal.
     pub(crate) fn is_start(&self, configuration: ConfigurationId) -> bool {
         self.states.list[self.configurations.pairs[configuration.index()].0.index()].is_start
     }

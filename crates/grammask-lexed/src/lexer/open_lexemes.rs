@@ -266,9 +266,23 @@ impl<'a> OpenLexemeAnalysis<'a> {
             for index in 0..self.needed_after[terminal.index()].len() {
                 let mode = self.needed_after[terminal.index()][index].0;
                 self.variable(Variable::After(profile, mode));
+                self.explore_after_delimited(terminal, mode)?;
             }
         }
+        if self.may_be_ignored(terminal) {
+            self.explore_after_delimited(terminal, mode)?;
+        }
         Ok((successors, edges.label))
+    }
+
+    /// After the end of a delimited terminal no byte of the next lexeme has been read.
+    fn explore_after_delimited(&mut self, terminal: TerminalId, mode: LexModeId) -> Result<(), GrammarError> {
+        if self.grammar.terminals[terminal.index()].delimited.is_some() {
+            for start in self.lexer.starts(mode).map_err(|limit| limit.diagnostic())? {
+                self.variable(Variable::Inside(start, mode));
+            }
+        }
+        Ok(())
     }
 
     fn edges_of(&mut self, configuration: ConfigurationId) -> Result<Rc<ConfigurationEdges>, GrammarError> {

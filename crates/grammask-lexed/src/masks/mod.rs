@@ -9,9 +9,11 @@
 //! | `token_partition` | the context-independent and the context-dependent tokens of a subset below a top state |
 //! | `stack_automaton` | the lazy automaton that reads the stack from the top and yields a mask |
 //! | `token_set_store`, `terminal_lists` | interned sets of tokens and lists of terminals, the alphabet of the above |
+//! | `delimited_masks` | tokens that reach into the text of a delimited terminal |
 //! | `mask_tables` | these tables, for the tokens with or without exits |
 //! | `precompute` | the construction of the automaton ahead of time |
 
+pub(crate) mod delimited_masks;
 pub(crate) mod exit_nodes;
 pub(crate) mod follow_cache;
 pub(crate) mod mask_tables;

@@ -163,7 +163,11 @@ impl<'a> Precomputation<'a> {
     ) -> Result<(), LimitExceeded> {
         let Some(open) = self.prepared.open_terminals.of(configuration, mode) else { return Ok(()) };
         let layout = reader.parser.start().layout;
-        let terminals: Vec<TerminalId> = self.prepared.open_terminals.get(open).outside.iter().collect();
+        let mut terminals: Vec<TerminalId> = self.prepared.open_terminals.get(open).outside.iter().collect();
+        if reader.sources.lexer.is_start(configuration) {
+            // A complete text may have no open terminal: its last lexeme has ended.
+            terminals.push(self.prepared.grammar.end());
+        }
         let mut root = None;
         for index in 0..self.states_of_mode[mode.index()].len() {
             let top = self.states_of_mode[mode.index()][index];

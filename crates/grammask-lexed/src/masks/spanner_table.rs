@@ -104,6 +104,11 @@ impl ColumnTracker {
         }
     }
 
+    /// The column before the first byte of a lexeme.
+    pub(crate) fn before_lexeme(&self) -> u32 {
+        if self.newline.is_some() { LexemeColumn::NO_BREAK } else { 0 }
+    }
+
     /// The column after a byte, where the lexeme is in `configuration` after the byte.
     pub(crate) fn step(
         &self,
@@ -416,7 +421,8 @@ impl SpannerTable {
                     exits.entry(key).or_default().push(range);
                 }
             }
-            if is_self_loop {
+            // Tokens that go on behind the opening of a delimited terminal are read by its engine.
+            if is_self_loop || lexer.opened(configuration).is_some() {
                 continue;
             }
             let first = positions.len();

@@ -3,7 +3,8 @@
 //!
 //! It shares only the grammar and the terminals' automata with the engine. The lexer tries every terminal at every
 //! length; the tables are merged canonical LR(1) states; and for the Earley parser, all ways to cut the text form a
-//! lattice. A text of an ignored rule is parsed on a stack of its own, up to the first position where it is complete.
+//! lattice. A text of an ignored rule is parsed on a stack of its own, up to the first position where it is complete. So is
+//! that of a delimited terminal, from its beginning, by the context-free engine, which has oracles of its own.
 
 mod lattice;
 mod merged_lr1;
@@ -15,9 +16,11 @@ use self::merged_lr1::MergedTable;
 use crate::definition::grammar::{
     Indentation, LexedGrammar, LexedSymbol, LexerKind, LexingRule, ParserKind, TerminalRole,
 };
+use crate::delimited::DelimitedEngines;
 use crate::lexer::column_units::{ColumnEffect, UnitState};
 use grammask_automata::{Automata, StateId};
 use grammask_diagnostics::Limits;
+use grammask_engine::Engine;
 use grammask_grammar::TerminalId;
 
 /// The oracle of one grammar.
@@ -31,6 +34,7 @@ pub struct LexedReference {
     /// The terminals that occur inside lexemes only.
     inside: BTreeSet<usize>,
     automata: Mutex<Automata>,
+    delimited: DelimitedEngines,
 }
 
 /// The state of a parse with indentation.
@@ -70,7 +74,8 @@ impl LexedReference {
             inside.remove(terminal);
         }
         let automata = Mutex::new(Automata::new(grammar.terms.clone(), limits.automaton_states));
-        Some(Self { grammar: grammar.clone(), table, ignored, inside, automata })
+        let delimited = DelimitedEngines::new(grammar, limits).ok()?;
+        Some(Self { grammar: grammar.clone(), table, ignored, inside, automata, delimited })
     }
 
     /// Whether a text is in the language.
@@ -156,6 +161,24 @@ impl LexedReference {
 
     /// The first lexeme of a text.
     fn lexeme(
+        &self,
+        has_action: impl Fn(TerminalId) -> bool,
+        is_lexical: bool,
+        text: &[u8],
+    ) -> Option<(TerminalId, usize)> {
+        let (terminal, length) = self.lexeme_or_opening(has_action, is_lexical, text)?;
+        let Some(engine) = self.delimited.get(terminal) else { return Some((terminal, length)) };
+        let is_complete = |&length: &usize| {
+            let state = text[..length]
+                .iter()
+                .try_fold(engine.start(), |state, &byte| engine.step(state, byte).ok().flatten());
+            state.is_some_and(|state| engine.is_complete(state))
+        };
+        (length..=text.len()).find(is_complete).map(|length| (terminal, length))
+    }
+
+    /// The first lexeme of a text, or its opening if it is a delimited terminal.
+    fn lexeme_or_opening(
         &self,
         has_action: impl Fn(TerminalId) -> bool,
         is_lexical: bool,

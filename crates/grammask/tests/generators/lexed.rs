@@ -1,9 +1,11 @@
 //! Random lexed grammars.
 
 use super::VocabularySketch;
+use grammask::Limits;
+use grammask::frontends::kbnf;
 use grammask::lexing::{
     ConflictPolicy, IndentationSource, LexedDefinition, LexerKind, LexingRule, ParserKind, ProductionSource,
-    TerminalPattern, TerminalRole, TerminalSource,
+    TerminalGrammar, TerminalPattern, TerminalRole, TerminalSource,
 };
 use proptest::collection::vec;
 use proptest::prelude::*;
@@ -97,6 +99,71 @@ pub fn definition() -> impl Strategy<Value = LexedDefinition> {
                 conflicts,
                 ..LexedDefinition::default()
             }
+        },
+    )
+}
+
+/// Grammars in KBNF with bindings over `a`, `b`, space, `(` and `)`, of which most have an opening.
+fn delimited_grammar() -> impl Strategy<Value = String> {
+    let head = select(&["", "\"(\"", "\"(\"", "\"a(\"", "\"b\"", "#\"a|b\"", "#\"a*\""][..]);
+    let part = select(&["#\"a*\"", "#\"a*\"", "#\"a+\"", "#\"[ab]\"", "#\"[ab]{0,2}\"", "#\"a|bb?\""][..]);
+    let separator = select(&["\"(\"", "\"(\"", "\"b\"", "\" \"", "\" (\"", "#\"[( ]\"", ""][..]);
+    let item = select(
+        &[
+            "#\"[ab )]*\"",
+            "#\"[ab )]*\"",
+            "#\"(?s:.)*\"",
+            "#\"[ab]*\"",
+            "{ \"a\" | \" \" }",
+            "{ \")\" without_prefix!(h, #\"[ab]*\") }",
+            "{ \"b\" other!(h, #\"[ab]?\") }",
+            "[ other!(h, #\"[ab]\") ]",
+            "[ same!(h) \"b\" ]",
+            "[ inner ]",
+            "other!(h, #\"[ab]\")",
+            "{ \"(\" same!(h) }",
+        ][..],
+    );
+    let close = select(
+        &["\")\"", "\")\" same!(h)", "same!(h) \")\"", "same!(h)", "\" \" same!(h) \" \"", "\"\""][..],
+    );
+    (head, part, separator, vec(item, 0..3), close).prop_map(|(head, part, separator, items, close)| {
+        let items = items.join(" ");
+        format!(
+            "start ::= {head} bind!(h, {part}) {separator} {items} {close}; \
+             inner ::= \" \" bind!(h, #\"[ab]\") [ inner ] same!(h);"
+        )
+    })
+}
+
+/// Small lexed grammars over `a`, `b`, space, `(` and `)`, of the basic and the contextual lexer, in which the terminal `T3`
+/// is delimited, or ignored and delimited.
+pub fn delimited_definition() -> impl Strategy<Value = LexedDefinition> {
+    let lexer = select(
+        &[
+            (LexerKind::Basic, ParserKind::Lalr),
+            (LexerKind::Contextual, ParserKind::Lalr),
+            (LexerKind::Basic, ParserKind::Earley),
+        ][..],
+    );
+    let role = select(&[TerminalRole::Parsed, TerminalRole::Parsed, TerminalRole::Ignored][..]);
+    (definition(), lexer, role, delimited_grammar()).prop_filter_map(
+        "the terminal has an opening",
+        |(mut definition, (lexer, parser), role, text)| {
+            (definition.lexer, definition.parser) = (lexer, parser);
+            let terminal = definition.terminals.iter_mut().find(|terminal| terminal.name == "T3")?;
+            (terminal.pattern, terminal.role) = (TerminalPattern::Declared, role);
+            if role == TerminalRole::Ignored {
+                for rule in &mut definition.productions {
+                    rule.rhs.retain(|symbol| symbol != "T3");
+                }
+            }
+            let limits = Limits::default();
+            let (grammar, _) = kbnf::grammar(text.as_bytes(), "start", &limits).expect("it is good KBNF");
+            definition
+                .define_terminals(&[TerminalGrammar { name: "T3", grammar: &grammar }], &limits)
+                .ok()?;
+            Some(definition)
         },
     )
 }
