@@ -7,6 +7,7 @@ use grammask_engine::SetId;
 use grammask_vocabulary::TokenId;
 
 use super::TokensLeft;
+use super::costs::BudgetSupport;
 use crate::{GrammarCache, Matcher};
 
 /// The error of [`Matcher::set_budget`].
@@ -104,7 +105,8 @@ impl Matcher {
             Some(budget) if state.is_finished => TokensLeft::new(budget, 0),
             Some(budget) => {
                 let cache = self.cache();
-                if !cache.can_have_budget().map_err(|limit| cache.limit_error(limit))? {
+                let support = cache.budget_support(&cache.deadline());
+                if support.map_err(|limit| cache.limit_error(limit))? == BudgetSupport::None {
                     return Err(BudgetError::Grammar(cache.no_budget()));
                 }
                 let minimum = self.tokens_to_finish()?;
@@ -198,8 +200,16 @@ impl GrammarCache {
         left.map_err(|limit| self.limit_error(limit))
     }
 
-    /// The least budget with which a token that leads to a state is legal; `None` if no completion is known.
-    pub(crate) fn needed_budget(&self, set: SetId) -> Result<Option<u32>, GrammarError> {
+    /// The least budget with which a token that leads from one state to another is legal; `None` if no completion is known.
+    pub(crate) fn needed_budget(
+        &self,
+        before: SetId,
+        token: TokenId,
+        set: SetId,
+    ) -> Result<Option<u32>, GrammarError> {
+        if self.are_masks_bounded() {
+            return self.needed_by_profile(before, token);
+        }
         let cost = self.cost(set, &self.deadline()).map_err(|limit| self.limit_error(limit))?;
         Ok(cost.map(|cost| cost + 1))
     }

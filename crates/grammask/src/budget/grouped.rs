@@ -7,7 +7,7 @@
 //! that must not be one of a few others) is walked together with it, where the two differ.
 
 use grammask_diagnostics::{Deadline, LimitExceeded};
-use grammask_engine::{AnonymousValues, Engine, SetId};
+use grammask_engine::{AnonymousValues, BoundTexts, Engine, SetId};
 use grammask_vocabulary::{LiveTokens, TokenId, TrieNode, Vocabulary};
 
 use super::successors::SuccessorWalk;
@@ -33,8 +33,18 @@ pub(super) struct GroupedWalk<'a> {
     pub(super) deadline: &'a Deadline,
     /// [`MIN_NODES`], or less in tests.
     pub(super) min_nodes: usize,
-    /// Tokens with conditional steps are left out.
-    pub(super) values: Option<&'a dyn AnonymousValues>,
+    pub(super) texts: WalkedTexts<'a>,
+}
+
+/// Which texts of values a walk distinguishes.
+#[derive(Clone, Copy)]
+pub(super) enum WalkedTexts<'a> {
+    /// All.
+    Known,
+    /// Those of anonymous values are the same. Tokens with conditional steps are left out.
+    Anonymous(&'a dyn AnonymousValues),
+    /// Those that are being bound to names are unknown. Tokens that end one are left out.
+    Unknown(&'a dyn BoundTexts),
 }
 
 impl GroupedWalk<'_> {
@@ -120,16 +130,14 @@ impl GroupedWalk<'_> {
         Ok(())
     }
 
-    /// The state after a byte; `None` too if the step is conditional.
+    /// The state after a byte; `None` too if the token is left out.
     fn step(&self, set: SetId, byte: u8) -> Result<Option<SetId>, LimitExceeded> {
-        let next = self.engine.step(set, byte)?;
-        if next.is_some()
-            && let Some(values) = self.values
-            && values.is_conditional_step(set, byte)?
-        {
-            return Ok(None);
+        let Some(next) = self.engine.step(set, byte)? else { return Ok(None) };
+        match self.texts {
+            WalkedTexts::Known => Ok(Some(next)),
+            WalkedTexts::Anonymous(values) => Ok((!values.is_conditional_step(set, byte)?).then_some(next)),
+            WalkedTexts::Unknown(texts) => texts.with_unknown_texts(next, self.vocabulary).map(Some),
         }
-        Ok(next)
     }
 
     /// Visits the tokens at a node.
@@ -348,7 +356,7 @@ mod tests {
                 Ok(())
             })
             .expect("no limit");
-        let walk = GroupedWalk { engine, vocabulary, deadline, min_nodes, values: None };
+        let walk = GroupedWalk { engine, vocabulary, deadline, min_nodes, texts: WalkedTexts::Known };
         walk.visit(set, false, &mut |next, tokens| {
             let cost = cache.spelling_cost(next, deadline)?;
             match tokens {

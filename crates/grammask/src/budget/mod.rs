@@ -20,6 +20,8 @@
 //! | `budgeted` | the methods of a [`Matcher`](crate::Matcher) that set and read its budget |
 
 mod ample;
+#[cfg(test)]
+mod bound_texts_tests;
 mod budgeted;
 mod costs;
 mod derivatives;

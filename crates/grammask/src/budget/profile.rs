@@ -12,10 +12,10 @@ use rustc_hash::FxHashMap;
 use grammask_collections::append_only_vec::AppendOnlyVec;
 use grammask_collections::segmented_array::SegmentedArray;
 use grammask_diagnostics::{Code, Deadline, GrammarError, LimitExceeded};
-use grammask_engine::{AnonymousValues, SetId, TokenEvent};
+use grammask_engine::{AnonymousValues, BoundTexts, SetId, TokenEvent};
 use grammask_vocabulary::{LiveTokens, Mask, TokenId};
 
-use super::grouped::{GroupedWalk, MIN_NODES, VisitGroup, VisitedTokens};
+use super::grouped::{GroupedWalk, MIN_NODES, VisitGroup, VisitedTokens, WalkedTexts};
 use super::successors::SuccessorWalk;
 use super::values::AnonymousGroups;
 use crate::GrammarCache;
@@ -71,6 +71,14 @@ struct GrowingGroup {
     cost: u32,
     listed: Vec<TokenId>,
     shared: Vec<LiveTokens>,
+}
+
+/// A state that several texts share.
+enum SharedState<'a> {
+    /// One with anonymous values.
+    Anonymous(&'a dyn AnonymousValues, SetId),
+    /// One with unknown bound texts.
+    Unknown(&'a dyn BoundTexts, SetId),
 }
 
 /// Profiles by state.
@@ -168,6 +176,12 @@ impl TokensByCost {
         self.groups.partition_point(|group| group.cost < tokens)
     }
 
+    /// The cost of a token; `None` if it is in no group.
+    fn cost_of(&self, token: TokenId) -> Option<u32> {
+        let has_token = |group: &&CostGroup| group.parts.iter().any(|part| part.contains(token));
+        self.groups.iter().find(has_token).map(|group| group.cost)
+    }
+
     /// Whether every legal token has a cost below `tokens`.
     fn is_ample(&self, tokens: u32) -> bool {
         !self.has_endless && self.affordable(tokens) == self.groups.len()
@@ -238,6 +252,13 @@ impl GrammarCache {
         Ok(by_cost.groups[last].mask.get_or_init(|| self.mask_of(by_cost, last)).clone())
     }
 
+    /// The least budget with which a legal token of a state is allowed; `None` if no completion is known.
+    pub(super) fn needed_by_profile(&self, set: SetId, token: TokenId) -> Result<Option<u32>, GrammarError> {
+        let deadline = self.deadline();
+        let profile = self.profile(set, &deadline).map_err(|limit| self.limit_error(limit))?;
+        Ok(profile.by_spelling.cost_of(token).map(|cost| cost + 1))
+    }
+
     /// The tokens of all groups up to the last one.
     fn mask_of(&self, by_cost: &TokensByCost, last: usize) -> Arc<Mask> {
         let size = self.vocabulary().size();
@@ -272,10 +293,14 @@ impl GrammarCache {
         };
         let (mut grouping, searches) = (first(), self.searches());
         let mut by_successor: FxHashMap<SetId, Vec<TokenId>> = FxHashMap::default();
-        let visited = match self.anonymous_state(set)? {
-            Some((values, anonymous)) => {
+        let visited = match self.shared_state(set, deadline)? {
+            Some(SharedState::Anonymous(values, anonymous)) => {
                 let add = &mut |cost, tokens: VisitedTokens<'_>| grouping.add(cost, tokens);
                 self.cost_tokens_of_values(values, set, anonymous, deadline, add)
+            }
+            Some(SharedState::Unknown(texts, unknown)) => {
+                let add = &mut |cost, tokens: VisitedTokens<'_>| grouping.add(cost, tokens);
+                self.cost_tokens_of_bound_texts(texts, set, unknown, deadline, add)
             }
             None => self.visit_legal(set, !ends, deadline, &mut |next, tokens| {
                 if let (true, VisitedTokens::Listed(tokens)) = (searches, &tokens) {
@@ -320,8 +345,12 @@ impl GrammarCache {
         Ok(profiles.insert(set, Arc::new(profile), self.limits().memory_bytes))
     }
 
-    /// The state with anonymous values from which the costs of a state's tokens are found, if there is one.
-    fn anonymous_state(&self, set: SetId) -> Result<Option<(&dyn AnonymousValues, SetId)>, LimitExceeded> {
+    /// The state, shared by several texts, from which the costs of a state's tokens are found, if there is one.
+    fn shared_state(
+        &self,
+        set: SetId,
+        deadline: &Deadline,
+    ) -> Result<Option<SharedState<'_>>, LimitExceeded> {
         let Some(values) = self.engine().anonymous_values() else { return Ok(None) };
         if self.searches()
             || self.counts_tokens()
@@ -332,8 +361,12 @@ impl GrammarCache {
         {
             return Ok(None);
         }
+        if let Some(texts) = self.grouped_texts(deadline)? {
+            let unknown = texts.with_unknown_texts(set, self.vocabulary())?;
+            return Ok(Some(SharedState::Unknown(texts, unknown)));
+        }
         let anonymous = values.with_anonymous_values(set, self.vocabulary())?;
-        Ok(anonymous.map(|anonymous| (values, anonymous)))
+        Ok(anonymous.map(|anonymous| SharedState::Anonymous(values, anonymous)))
     }
 
     /// Calls `visit` with the legal tokens of a state by the state after them.
@@ -350,7 +383,8 @@ impl GrammarCache {
             let visit = &mut |next, tokens: &[TokenId]| visit(next, VisitedTokens::Listed(tokens));
             return walk.visit(set, reads_end_tokens, visit);
         }
-        let walk = GroupedWalk { engine, vocabulary, deadline, min_nodes: MIN_NODES, values: None };
+        let texts = WalkedTexts::Known;
+        let walk = GroupedWalk { engine, vocabulary, deadline, min_nodes: MIN_NODES, texts };
         match self.few_legal_tokens(set)? {
             Some(mask) => walk.visit_few(set, mask.live_tokens(), visit),
             None => walk.visit(set, reads_end_tokens, visit),

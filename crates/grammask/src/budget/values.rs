@@ -6,16 +6,19 @@
 //!
 //! - the tokens with which a value can become a remembered one, or one that the completion has;
 //! - the tokens with a conditional step, and those that end an anonymous value where further ones are needed.
+//!
+//! Where texts are bound to names, the states in which they are [unknown](grammask_engine::BoundTexts) have such groups.
+//! There the tokens that end a bound text are read one by one.
 
 use std::sync::Arc;
 
 use rustc_hash::FxHashMap;
 
 use grammask_diagnostics::{Deadline, LimitExceeded};
-use grammask_engine::{AnonymousValues, CompletionDependence, EngineValueId, SetId};
+use grammask_engine::{AnonymousValues, BoundTexts, CompletionDependence, EngineValueId, SetId};
 use grammask_vocabulary::{LiveTokens, TokenId, TokenSet};
 
-use super::grouped::{GroupedWalk, MIN_NODES, VisitedTokens};
+use super::grouped::{GroupedWalk, MIN_NODES, VisitedTokens, WalkedTexts};
 use crate::GrammarCache;
 
 /// Tokens with their cost.
@@ -68,7 +71,8 @@ impl GrammarCache {
             }
         }
         let engine = self.engine();
-        let walk = GroupedWalk { engine, vocabulary, deadline, min_nodes: MIN_NODES, values: None };
+        let texts = WalkedTexts::Known;
+        let walk = GroupedWalk { engine, vocabulary, deadline, min_nodes: MIN_NODES, texts };
         walk.visit_few(set, &LiveTokens::new(singles, vocabulary.size()), &mut |next, tokens| {
             add(self.spelling_cost(next, deadline)?, tokens);
             Ok(())
@@ -85,18 +89,40 @@ impl GrammarCache {
         if let Some(known) = self.costs().profiles.find_anonymous(anonymous) {
             return Ok(known);
         }
-        let (engine, vocabulary) = (self.engine(), self.vocabulary());
-        let size = vocabulary.size();
-        let walk = GroupedWalk { engine, vocabulary, deadline, min_nodes: MIN_NODES, values: Some(values) };
-        let mut grouped = TokenSet::new(size);
-        let mut listed: FxHashMap<Option<u32>, Vec<TokenId>> = FxHashMap::default();
-        let mut groups: Vec<CostedTokens> = Vec::new();
+        let (vocabulary, texts) = (self.vocabulary(), WalkedTexts::Anonymous(values));
         let mut avoided: Vec<EngineValueId> = Vec::new();
-        walk.visit(anonymous, false, &mut |next, tokens| {
+        let groups = self.group_tokens(anonymous, texts, deadline, &mut |next| {
             match values.completion_dependence(next, vocabulary, deadline)? {
                 CompletionDependence::None => {}
                 CompletionDependence::Avoids(values) => avoided.extend_from_slice(&values),
-                CompletionDependence::Other => return Ok(()),
+                CompletionDependence::Other => return Ok(false),
+            }
+            Ok(true)
+        })?;
+        avoided.sort_unstable();
+        avoided.dedup();
+        let groups = AnonymousGroups { values: avoided.into(), ..groups };
+        let max_bytes = self.limits().memory_bytes;
+        Ok(self.costs().profiles.insert_anonymous(anonymous, Arc::new(groups), max_bytes))
+    }
+
+    /// The tokens of a state by cost, where `is_grouped` says whether the cost of the state after them holds for all texts.
+    fn group_tokens(
+        &self,
+        set: SetId,
+        texts: WalkedTexts<'_>,
+        deadline: &Deadline,
+        is_grouped: &mut dyn FnMut(SetId) -> Result<bool, LimitExceeded>,
+    ) -> Result<AnonymousGroups, LimitExceeded> {
+        let (engine, vocabulary) = (self.engine(), self.vocabulary());
+        let size = vocabulary.size();
+        let walk = GroupedWalk { engine, vocabulary, deadline, min_nodes: MIN_NODES, texts };
+        let mut grouped = TokenSet::new(size);
+        let mut listed: FxHashMap<Option<u32>, Vec<TokenId>> = FxHashMap::default();
+        let mut groups: Vec<CostedTokens> = Vec::new();
+        walk.visit(set, false, &mut |next, tokens| {
+            if !is_grouped(next)? {
+                return Ok(());
             }
             let cost = self.spelling_cost(next, deadline)?;
             match tokens {
@@ -112,10 +138,41 @@ impl GrammarCache {
             Ok(())
         })?;
         groups.extend(listed.into_iter().map(|(cost, tokens)| (cost, LiveTokens::new(tokens, size))));
-        avoided.sort_unstable();
-        avoided.dedup();
-        let groups = AnonymousGroups { groups: groups.into(), grouped, values: avoided.into() };
-        let max_bytes = self.limits().memory_bytes;
-        Ok(self.costs().profiles.insert_anonymous(anonymous, Arc::new(groups), max_bytes))
+        Ok(AnonymousGroups { groups: groups.into(), grouped, values: Box::default() })
+    }
+
+    /// Calls `add` with the legal tokens of a state and their costs, where the texts that are being bound are unknown in
+    /// `unknown`.
+    pub(super) fn cost_tokens_of_bound_texts(
+        &self,
+        texts: &dyn BoundTexts,
+        set: SetId,
+        unknown: SetId,
+        deadline: &Deadline,
+        add: &mut dyn FnMut(Option<u32>, VisitedTokens<'_>),
+    ) -> Result<(), LimitExceeded> {
+        let (engine, vocabulary) = (self.engine(), self.vocabulary());
+        // Without legal tokens, the text has to end.
+        let Ok(legal) = self.mask(set) else { return Ok(()) };
+        let profiles = &self.costs().profiles;
+        let groups = match profiles.find_anonymous(unknown) {
+            Some(known) => known,
+            None => {
+                let groups =
+                    self.group_tokens(unknown, WalkedTexts::Unknown(texts), deadline, &mut |_| Ok(true))?;
+                profiles.insert_anonymous(unknown, Arc::new(groups), self.limits().memory_bytes)
+            }
+        };
+        for (cost, tokens) in &groups.groups {
+            add(*cost, VisitedTokens::Shared(tokens.clone()));
+        }
+        let single = |token: &TokenId| !groups.grouped.contains(*token);
+        let singles: Vec<TokenId> = legal.live_tokens().iter().filter(single).collect();
+        let walk =
+            GroupedWalk { engine, vocabulary, deadline, min_nodes: MIN_NODES, texts: WalkedTexts::Known };
+        walk.visit_few(set, &LiveTokens::new(singles, vocabulary.size()), &mut |next, tokens| {
+            add(self.spelling_cost(next, deadline)?, tokens);
+            Ok(())
+        })
     }
 }

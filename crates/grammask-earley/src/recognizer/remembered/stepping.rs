@@ -33,7 +33,8 @@ impl Builder {
             }
             let set = &recognizer.set(after.set).data;
             let (ends, is_final) = (set.ends(), set.is_final());
-            if ends {
+            // What follows an unknown text is read with the text itself.
+            if ends && self.remembered.values.unknown_tokens(after.prefix).is_none() {
                 ended.extend(self.after_value(
                     recognizer,
                     item.continuation,
