@@ -37,8 +37,8 @@ mod spelling;
 mod tokens;
 mod walk;
 
-pub use bound_texts::BoundTexts;
 pub use anonymous_values::{AnonymousValues, CompletionDependence, EngineValueId};
+pub use bound_texts::BoundTexts;
 pub use completion::{CompletionStep, Reach, ShortestCompletion, TokenGrowth, TokenGrowths};
 pub use inside_terminal::InsideTerminal;
 pub use mask_cache::{CacheStatistics, CachedMask, MaskCache};

@@ -57,8 +57,8 @@ use grammask_collections::incremental_hash_table::IncrementalHashTable;
 use grammask_collections::state_table::MemoTransition;
 use grammask_diagnostics::{Deadline, LimitExceeded, Limits};
 use grammask_engine::{
-    AnonymousValues, BoundTexts, Engine, Expectation, FirstTerminals, InsideTerminal, Reach, SetId, ShortestCompletion,
-    TokenEvent, TokenGrowths, TokenMatch,
+    AnonymousValues, BoundTexts, Engine, Expectation, FirstTerminals, InsideTerminal, Reach, SetId,
+    ShortestCompletion, TokenEvent, TokenGrowths, TokenMatch,
 };
 use grammask_grammar::{Terminal, ValueCondition, ValueKind, ValueSupply};
 use grammask_vocabulary::Vocabulary;

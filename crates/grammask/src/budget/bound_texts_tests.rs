@@ -17,6 +17,8 @@ use crate::{CompileOptions, CompiledGrammar, EndMode, Explanation, Matcher, fron
 const ALPHABET: &[u8] = b"ab<>/\n";
 const OPERANDS: [&str; 8] =
     ["[ab]{1,3}", "[ab]+", "a*", "(ab)+", "[ab]{0,2}", "a|bb|ba", "[ab>]+", "(a|b>|<a)+"];
+/// Maximum number of ids for which the fewest tokens are searched for where texts are bound to names.
+const MAX_SEARCHED: usize = 128;
 /// More tokens than a shortest completion and any one token's cost in these grammars.
 const AMPLE: u32 = 400;
 
@@ -85,8 +87,10 @@ impl Random {
 
     fn vocabulary(&mut self) -> Arc<Vocabulary> {
         let mut tokens: Vec<Vec<u8>> = ALPHABET.iter().map(|&byte| vec![byte]).collect();
-        for _ in 0..4 + self.below(30) {
-            tokens.push(self.text(4));
+        // Large enough for states that most tokens lead to, or small enough for the search for the fewest tokens.
+        let count = if self.below(4) == 0 { 1_000 + self.below(1_000) } else { 4 + self.below(30) };
+        for _ in 0..count {
+            tokens.push(self.text(5));
         }
         let texts: TokenTexts = tokens.iter().map(|text| Some(text.as_slice())).chain([None]).collect();
         let end = u32::try_from(tokens.len()).expect("few tokens");
@@ -155,7 +159,8 @@ fn check(source: &str, random: &mut Random, coverage: &mut Coverage) {
         return;
     }
     let least = exact_text.tokens_to_finish().expect("there is a completion");
-    assert!(least <= minimum, "{place}: {minimum} tokens, but {least} are needed");
+    let is_searched = vocabulary.size() <= MAX_SEARCHED;
+    assert!(!is_searched || least <= minimum, "{place}: {minimum} tokens, but {least} are needed");
     coverage.minima += 1;
     coverage.least_minima += usize::from(least == minimum);
     if minimum > 0 {
@@ -176,7 +181,7 @@ fn check(source: &str, random: &mut Random, coverage: &mut Coverage) {
     let slack = [0, 1, 2, 3, 5, 9][random.below(6)];
     let budget = minimum + slack;
     text.set_budget(Some(budget)).expect("it suffices");
-    exact_text.set_budget(Some(budget)).expect("it suffices");
+    exact_text.set_budget(is_searched.then_some(budget)).expect("it suffices");
     for spent in 0..=budget {
         if text.is_finished() {
             return;
@@ -185,7 +190,7 @@ fn check(source: &str, random: &mut Random, coverage: &mut Coverage) {
         let legal = tokens(&text);
         assert!(!legal.is_empty(), "{place}: no token");
         let all = tokens(&exact_text);
-        if exact_text.cache().costs().statistics().bounded_masks == 0 {
+        if is_searched && exact_text.cache().costs().statistics().bounded_masks == 0 {
             let beyond: Vec<_> = legal.iter().filter(|token| !all.contains(token)).collect();
             assert!(beyond.is_empty(), "{place}: {beyond:?} do not fit");
         }
@@ -194,7 +199,8 @@ fn check(source: &str, random: &mut Random, coverage: &mut Coverage) {
         let mut unlimited = text.clone();
         unlimited.set_budget(None).expect("always possible");
         coverage.excluding += usize::from(tokens(&unlimited).len() > legal.len());
-        for token in (0..vocabulary.size() as u32).map(TokenId) {
+        let step = vocabulary.size() / 128 + 1;
+        for token in (0..vocabulary.size() as u32).step_by(step).map(TokenId) {
             let is_legal = text.validate(&[token]).expect("no limit") == 1;
             assert_eq!(is_legal, legal.contains(&token), "{place}: {token:?}");
             let explanation = text.explain(token).expect("no limit");
@@ -208,9 +214,7 @@ fn check(source: &str, random: &mut Random, coverage: &mut Coverage) {
         let from = if go_on.is_empty() { &legal } else { &go_on };
         let token = from[random.below(from.len())];
         assert!(text.accept(token).expect("no limit"), "{place}");
-        if exact_text.budget().is_some() && !exact_text.accept(token).expect("no limit") {
-            panic!("{place}: {token:?} is illegal");
-        }
+        assert!(exact_text.accept(token).expect("no limit"), "{place}: {token:?} is illegal");
         assert_eq!(text.budget(), Some(budget - spent - 1));
     }
     assert!(text.is_finished(), "{place}: over the budget");
@@ -232,13 +236,12 @@ fn texts_with_shared_costs_end_within_their_budgets() {
     };
     let mut random = Random(number("GRAMMASK_SEED", 1));
     let mut coverage = Coverage::default();
-    for case in 0..250 * number("GRAMMASK_CASES", 1) {
+    for case in 0..100 * number("GRAMMASK_CASES", 1) {
         let source = match case % 3 {
             0 => FIXED[random.below(FIXED.len())].to_owned(),
             _ => random.grammar(),
         };
         check(&source, &mut random, &mut coverage);
     }
-    println!("{coverage:?}");
-    assert!(coverage.grouped > 60 && coverage.masks > 300 && coverage.excluding > 100, "{coverage:?}");
+    assert!(coverage.grouped > 50 && coverage.masks > 200 && coverage.excluding > 50, "{coverage:?}");
 }

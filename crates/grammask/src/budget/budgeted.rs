@@ -96,8 +96,8 @@ impl Matcher {
     ///
     /// # Errors
     /// When the budget does not suffice, with the least one that does; `no-completion` when no completion is known;
-    /// `unsupported-grammar` over large vocabularies for names that many tokens can be a part of, and for values that must
-    /// repeat others; when a limit is exceeded. The matcher is then unchanged.
+    /// `unsupported-grammar` over large vocabularies for values that must repeat others, and for some grammars that bind
+    /// texts to names; when a limit is exceeded. The matcher is then unchanged.
     pub fn set_budget(&mut self, tokens: Option<u32>) -> Result<(), BudgetError> {
         let mut state = self.state();
         state.tokens_left = match tokens {
@@ -125,7 +125,8 @@ impl Matcher {
     ///
     /// It is the fewest tokens for vocabularies of at most 1,024 ids, unless the search takes too much work; otherwise
     /// the fewest tokens that spell the shortest completion in bytes, or in states with more than 512 items the number
-    /// of its bytes.
+    /// of its bytes. Where many tokens can be parts of texts bound to names, it is a sum of such numbers, for each part
+    /// of a completion by itself.
     ///
     /// Cost: memoised by state.
     ///
@@ -141,7 +142,7 @@ impl Matcher {
         cost.ok_or_else(|| cache.no_completion())
     }
 
-    /// A completion with at most [`Matcher::tokens_to_finish`] tokens: fewer where that number is one of bytes. Empty
+    /// A completion with at most [`Matcher::tokens_to_finish`] tokens: fewer where that number is one of bytes, or a sum over parts. Empty
     /// after the end. Deterministic.
     ///
     /// # Errors
@@ -215,8 +216,9 @@ impl GrammarCache {
     }
 
     fn no_budget(&self) -> GrammarError {
-        let message = "over a vocabulary of more than 1,024 ids a grammar cannot have a budget if many tokens are parts of \
-             bound texts, or if values must repeat others, or must differ inside a part with a maximum number of tokens";
+        let message = "over a vocabulary of more than 1,024 ids a grammar cannot have a budget if values must repeat others, \
+             or if values must differ or texts are bound to names inside a part with a maximum number of tokens or another \
+             embedded grammar; nor if it also names or counts tokens, or compares bound texts decoded";
         self.grammar_error(Diagnostic::error(Code::UnsupportedGrammar, message).help("leave out the budget"))
     }
 

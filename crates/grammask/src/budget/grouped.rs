@@ -10,7 +10,7 @@ use grammask_diagnostics::{Deadline, LimitExceeded};
 use grammask_engine::{AnonymousValues, BoundTexts, Engine, SetId};
 use grammask_vocabulary::{LiveTokens, TokenId, TrieNode, Vocabulary};
 
-use super::successors::SuccessorWalk;
+use super::successors::{LoopBytes, SuccessorWalk};
 
 /// Tokens with one state after them, or states of one cost.
 pub(super) enum VisitedTokens<'a> {
@@ -77,6 +77,8 @@ impl GroupedWalk<'_> {
         let mut path: Vec<SetId> = vec![set];
         let mut node = TrieNode(1);
         let mut new_steps = engine.new_steps();
+        // Each text that is being bound has few states, which loop to themselves.
+        let mut loop_bytes = matches!(self.texts, WalkedTexts::Unknown(_)).then(|| LoopBytes::new(engine));
         while node.index() < trie.len() {
             if new_steps != engine.new_steps() {
                 new_steps = engine.new_steps();
@@ -87,6 +89,13 @@ impl GroupedWalk<'_> {
                 node = trie.subtree_end(node);
                 continue;
             };
+            if let Some(loop_bytes) = &mut loop_bytes
+                && loop_bytes.loops_below(trie, node, next)?
+            {
+                self.visit_ended(next, VisitedTokens::Listed(trie.subtree_tokens(node)), visit)?;
+                node = trie.subtree_end(node);
+                continue;
+            }
             self.visit_node(next, node, visit)?;
             if trie.subtree_len(node) >= self.min_nodes && self.visit_by_reference(next, node, visit)? {
                 node = trie.subtree_end(node);
@@ -136,7 +145,7 @@ impl GroupedWalk<'_> {
         match self.texts {
             WalkedTexts::Known => Ok(Some(next)),
             WalkedTexts::Anonymous(values) => Ok((!values.is_conditional_step(set, byte)?).then_some(next)),
-            WalkedTexts::Unknown(texts) => texts.with_unknown_texts(next, self.vocabulary).map(Some),
+            WalkedTexts::Unknown(texts) => texts.inside_token(next, self.vocabulary).map(Some),
         }
     }
 
@@ -221,6 +230,15 @@ impl GroupedWalk<'_> {
         Ok(Some(if loops { reference } else { set }))
     }
 
+    /// Another state to which most bytes lead, from itself too.
+    pub(super) fn other_reference(&self, set: SetId) -> Result<Option<SetId>, LimitExceeded> {
+        let Some(reference) = self.majority(set, TrieNode::ROOT)?.filter(|&reference| reference != set)
+        else {
+            return Ok(None);
+        };
+        Ok((self.majority(reference, TrieNode::ROOT)? == Some(reference)).then_some(reference))
+    }
+
     /// The state after most of the nodes below a node, if they are enough.
     fn majority(&self, set: SetId, node: TrieNode) -> Result<Option<SetId>, LimitExceeded> {
         let trie = self.vocabulary.trie();
@@ -241,7 +259,7 @@ impl GroupedWalk<'_> {
 
     /// Visits the legal tokens below a node after which the states are different, and returns the tokens that are to be
     /// left out of the reference state's groups, ascending.
-    fn visit_differences(
+    pub(super) fn visit_differences(
         &self,
         set: SetId,
         reference: SetId,

@@ -17,7 +17,7 @@ use grammask_vocabulary::{LiveTokens, Mask, TokenId};
 
 use super::grouped::{GroupedWalk, MIN_NODES, VisitGroup, VisitedTokens, WalkedTexts};
 use super::successors::SuccessorWalk;
-use super::values::AnonymousGroups;
+use super::values::SharedGroups;
 use crate::GrammarCache;
 use crate::options::EndMode;
 
@@ -87,8 +87,8 @@ pub(super) struct ProfileCache {
     /// For each state the index of its profile plus one; zero if it is not cached.
     by_set: SegmentedArray<AtomicU32>,
     profiles: AppendOnlyVec<Arc<CostProfile>>,
-    /// The groups of states with anonymous values.
-    anonymous: Mutex<FxHashMap<SetId, Arc<AnonymousGroups>>>,
+    /// The groups of states with anonymous values, or with unknown texts.
+    shared: Mutex<FxHashMap<SetId, Arc<SharedGroups>>>,
     writers: Mutex<()>,
     bytes: Arc<AtomicUsize>,
 }
@@ -114,22 +114,22 @@ impl ProfileCache {
         profile
     }
 
-    pub(super) fn find_anonymous(&self, set: SetId) -> Option<Arc<AnonymousGroups>> {
-        self.anonymous.lock().unwrap_or_else(PoisonError::into_inner).get(&set).cloned()
+    pub(super) fn find_shared(&self, set: SetId) -> Option<Arc<SharedGroups>> {
+        self.shared.lock().unwrap_or_else(PoisonError::into_inner).get(&set).cloned()
     }
 
-    pub(super) fn insert_anonymous(
+    pub(super) fn insert_shared(
         &self,
         set: SetId,
-        groups: Arc<AnonymousGroups>,
+        groups: Arc<SharedGroups>,
         max_bytes: usize,
-    ) -> Arc<AnonymousGroups> {
-        let bytes = groups.memory_bytes() + size_of::<(SetId, Arc<AnonymousGroups>)>();
-        let mut anonymous = self.anonymous.lock().unwrap_or_else(PoisonError::into_inner);
+    ) -> Arc<SharedGroups> {
+        let bytes = groups.memory_bytes() + size_of::<(SetId, Arc<SharedGroups>)>();
+        let mut shared = self.shared.lock().unwrap_or_else(PoisonError::into_inner);
         if self.memory_bytes() + bytes > max_bytes {
             return groups;
         }
-        let known = anonymous.entry(set).or_insert_with(|| {
+        let known = shared.entry(set).or_insert_with(|| {
             self.bytes.fetch_add(bytes, Ordering::Relaxed);
             groups
         });
@@ -362,7 +362,7 @@ impl GrammarCache {
             return Ok(None);
         }
         if let Some(texts) = self.grouped_texts(deadline)? {
-            let unknown = texts.with_unknown_texts(set, self.vocabulary())?;
+            let unknown = texts.before_token(set, self.vocabulary())?;
             return Ok(Some(SharedState::Unknown(texts, unknown)));
         }
         let anonymous = values.with_anonymous_values(set, self.vocabulary())?;

@@ -16,7 +16,7 @@ use rustc_hash::FxHashMap;
 
 use grammask_diagnostics::{Deadline, LimitExceeded};
 use grammask_engine::{AnonymousValues, BoundTexts, CompletionDependence, EngineValueId, SetId};
-use grammask_vocabulary::{LiveTokens, TokenId, TokenSet};
+use grammask_vocabulary::{LiveTokens, TokenId, TokenSet, TrieNode};
 
 use super::grouped::{GroupedWalk, MIN_NODES, VisitedTokens, WalkedTexts};
 use crate::GrammarCache;
@@ -24,9 +24,9 @@ use crate::GrammarCache;
 /// Tokens with their cost.
 type CostedTokens = (Option<u32>, LiveTokens);
 
-/// The tokens of a state with anonymous values by cost.
+/// The tokens of a state with anonymous values, or with unknown texts, by cost.
 #[derive(Debug)]
-pub(super) struct AnonymousGroups {
+pub(super) struct SharedGroups {
     groups: Box<[CostedTokens]>,
     /// The tokens of all groups.
     grouped: TokenSet,
@@ -34,7 +34,7 @@ pub(super) struct AnonymousGroups {
     values: Box<[EngineValueId]>,
 }
 
-impl AnonymousGroups {
+impl SharedGroups {
     /// Estimated memory, in bytes.
     pub(super) fn memory_bytes(&self) -> usize {
         let groups = self.groups.iter().map(|(_, tokens)| size_of::<CostedTokens>() + tokens.memory_bytes());
@@ -85,8 +85,8 @@ impl GrammarCache {
         values: &dyn AnonymousValues,
         anonymous: SetId,
         deadline: &Deadline,
-    ) -> Result<Arc<AnonymousGroups>, LimitExceeded> {
-        if let Some(known) = self.costs().profiles.find_anonymous(anonymous) {
+    ) -> Result<Arc<SharedGroups>, LimitExceeded> {
+        if let Some(known) = self.costs().profiles.find_shared(anonymous) {
             return Ok(known);
         }
         let (vocabulary, texts) = (self.vocabulary(), WalkedTexts::Anonymous(values));
@@ -101,9 +101,9 @@ impl GrammarCache {
         })?;
         avoided.sort_unstable();
         avoided.dedup();
-        let groups = AnonymousGroups { values: avoided.into(), ..groups };
+        let groups = SharedGroups { values: avoided.into(), ..groups };
         let max_bytes = self.limits().memory_bytes;
-        Ok(self.costs().profiles.insert_anonymous(anonymous, Arc::new(groups), max_bytes))
+        Ok(self.costs().profiles.insert_shared(anonymous, Arc::new(groups), max_bytes))
     }
 
     /// The tokens of a state by cost, where `is_grouped` says whether the cost of the state after them holds for all texts.
@@ -113,14 +113,14 @@ impl GrammarCache {
         texts: WalkedTexts<'_>,
         deadline: &Deadline,
         is_grouped: &mut dyn FnMut(SetId) -> Result<bool, LimitExceeded>,
-    ) -> Result<AnonymousGroups, LimitExceeded> {
+    ) -> Result<SharedGroups, LimitExceeded> {
         let (engine, vocabulary) = (self.engine(), self.vocabulary());
         let size = vocabulary.size();
         let walk = GroupedWalk { engine, vocabulary, deadline, min_nodes: MIN_NODES, texts };
         let mut grouped = TokenSet::new(size);
         let mut listed: FxHashMap<Option<u32>, Vec<TokenId>> = FxHashMap::default();
         let mut groups: Vec<CostedTokens> = Vec::new();
-        walk.visit(set, false, &mut |next, tokens| {
+        let mut add = |next, tokens: VisitedTokens<'_>| {
             if !is_grouped(next)? {
                 return Ok(());
             }
@@ -136,9 +136,46 @@ impl GrammarCache {
                 }
             }
             Ok(())
-        })?;
+        };
+        let reference = match texts {
+            WalkedTexts::Unknown(_) => walk.other_reference(set)?,
+            WalkedTexts::Known | WalkedTexts::Anonymous(_) => None,
+        };
+        match reference {
+            Some(reference) => {
+                // Most tokens lead to the same states as from there.
+                let removed = walk.visit_differences(set, reference, TrieNode::ROOT, &mut add)?;
+                let shared = self.shared_groups(reference, texts, deadline)?;
+                let rest = |tokens: &LiveTokens| {
+                    let of_group = removed.iter().copied().filter(|&token| tokens.contains(token));
+                    tokens.but(of_group.collect(), size)
+                };
+                let mut tokens_of_reference = shared.grouped.clone();
+                for &token in &removed {
+                    tokens_of_reference.remove(token);
+                }
+                grouped.union_with(&tokens_of_reference);
+                groups.extend(shared.groups.iter().map(|(cost, tokens)| (*cost, rest(tokens))));
+            }
+            None => walk.visit(set, false, &mut add)?,
+        }
         groups.extend(listed.into_iter().map(|(cost, tokens)| (cost, LiveTokens::new(tokens, size))));
-        Ok(AnonymousGroups { groups: groups.into(), grouped, values: Box::default() })
+        Ok(SharedGroups { groups: groups.into(), grouped, values: Box::default() })
+    }
+
+    /// The groups of a state with unknown texts. Cached.
+    fn shared_groups(
+        &self,
+        unknown: SetId,
+        texts: WalkedTexts<'_>,
+        deadline: &Deadline,
+    ) -> Result<Arc<SharedGroups>, LimitExceeded> {
+        let profiles = &self.costs().profiles;
+        if let Some(known) = profiles.find_shared(unknown) {
+            return Ok(known);
+        }
+        let groups = self.group_tokens(unknown, texts, deadline, &mut |_| Ok(true))?;
+        Ok(profiles.insert_shared(unknown, Arc::new(groups), self.limits().memory_bytes))
     }
 
     /// Calls `add` with the legal tokens of a state and their costs, where the texts that are being bound are unknown in
@@ -154,15 +191,7 @@ impl GrammarCache {
         let (engine, vocabulary) = (self.engine(), self.vocabulary());
         // Without legal tokens, the text has to end.
         let Ok(legal) = self.mask(set) else { return Ok(()) };
-        let profiles = &self.costs().profiles;
-        let groups = match profiles.find_anonymous(unknown) {
-            Some(known) => known,
-            None => {
-                let groups =
-                    self.group_tokens(unknown, WalkedTexts::Unknown(texts), deadline, &mut |_| Ok(true))?;
-                profiles.insert_anonymous(unknown, Arc::new(groups), self.limits().memory_bytes)
-            }
-        };
+        let groups = self.shared_groups(unknown, WalkedTexts::Unknown(texts), deadline)?;
         for (cost, tokens) in &groups.groups {
             add(*cost, VisitedTokens::Shared(tokens.clone()));
         }

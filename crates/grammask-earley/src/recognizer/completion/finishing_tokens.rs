@@ -18,13 +18,13 @@ use std::collections::BinaryHeap;
 
 use rustc_hash::FxHashMap;
 
-use grammask_automata::{Automata, ByteSet, ShortestWords, StateId};
+use grammask_automata::StateId;
 use grammask_diagnostics::{Deadline, LimitExceeded};
 use grammask_engine::{BoundTexts, SetId};
-use grammask_grammar::{TerminalId, ValueEquality, ValueKind};
+use grammask_grammar::ValueKind;
 use grammask_vocabulary::{TokenTrie, TrieNode, Vocabulary};
 
-use crate::lowering::{DotId, NormalForm, RightHandSide, Symbol};
+use crate::lowering::{DotId, RightHandSide};
 
 use super::super::continuation::ContinuationId;
 use super::super::kernel::Item;
@@ -32,7 +32,7 @@ use super::super::remembered::{ValueGoal, ValueSetId};
 use super::super::{Builder, Recognizer};
 use super::dots::DotReader;
 use super::shortest::{Length, Shortest};
-use super::symbols::{NamedTexts, OtherText};
+use super::symbols::NamedTexts;
 use super::with_values::CompletionContext;
 use super::{Completions, Parts, ValueLengths};
 
@@ -87,8 +87,12 @@ impl FinishingTokens {
 }
 
 impl BoundTexts for Recognizer {
-    fn with_unknown_texts(&self, set: SetId, vocabulary: &Vocabulary) -> Result<SetId, LimitExceeded> {
-        self.lock().with_unknown_texts(self, set, vocabulary)
+    fn before_token(&self, set: SetId, vocabulary: &Vocabulary) -> Result<SetId, LimitExceeded> {
+        self.lock().with_unknown_texts(self, set, vocabulary, true)
+    }
+
+    fn inside_token(&self, set: SetId, vocabulary: &Vocabulary) -> Result<SetId, LimitExceeded> {
+        self.lock().with_unknown_texts(self, set, vocabulary, false)
     }
 
     fn finishing_tokens(
@@ -126,68 +130,6 @@ impl Recognizer {
 }
 
 impl Builder {
-    /// The lengths of values, where the bound is that of the shortest texts; `None` if some value has another condition,
-    /// or is no terminal.
-    fn lengths_of_named(
-        &mut self,
-        context: CompletionContext<'_>,
-    ) -> Result<Option<NamedTexts>, LimitExceeded> {
-        let recognizer = context.recognizer;
-        let form = &recognizer.form;
-        let spelled = context.bytes();
-        let trie = context.vocabulary.trie();
-        if recognizer.names_tokens
-            || recognizer.counts_tokens
-            || recognizer.has_embedded_values
-            || !(1..trie.len()).all(|node| spelled.contains(trie.byte(TrieNode(node as u32))))
-        {
-            return Ok(None);
-        }
-        let mut values: Vec<(Symbol, ValueKind, ValueEquality, StateId)> = Vec::new();
-        let (_, starts) = self.stepper.predictor.parts();
-        for (dot, condition) in form.values() {
-            let symbol = form.symbol_after(*dot);
-            let start = terminal_of(form, symbol).and_then(|id| starts[id.index()].automaton_state());
-            let (Some(start), ValueEquality::Named(_), []) =
-                (start, condition.equality, &*condition.encodings)
-            else {
-                return Ok(None);
-            };
-            values.push((symbol, condition.kind, condition.equality, start));
-        }
-        let Self { stepper, .. } = self;
-        let automata = &mut stepper.automata;
-        let mut words = ShortestWords::new(spelled);
-        let mut longest = Length::new(1);
-        let mut others: Vec<OtherText> = Vec::new();
-        for &(symbol, kind, equality, start) in &values {
-            let length = match kind {
-                ValueKind::Fresh => return Ok(None),
-                ValueKind::Bound => {
-                    longest = longest.max(shortest_length(&mut words, automata, start, context.deadline)?);
-                    continue;
-                }
-                ValueKind::Repeated => continue,
-                ValueKind::Different => second_length(&mut words, automata, start, context.deadline)?,
-                ValueKind::Unprefixed => {
-                    let mut first = ByteSet::EMPTY;
-                    let bound = values.iter().filter(|value| value.1 == ValueKind::Bound && value.2 == equality);
-                    for &(.., start) in bound {
-                        for byte in ByteSet::ALL.iter() {
-                            if automata.step(start, byte)?.is_some() {
-                                first.insert(byte);
-                            }
-                        }
-                    }
-                    let bytes = spelled.without(first);
-                    length_after(&mut words, automata, start, bytes, context.deadline)?
-                }
-            };
-            others.push(OtherText { symbol, kind, equality, length });
-        }
-        Ok((longest != Length::INFINITE).then(|| NamedTexts { bound: longest, others: others.into() }))
-    }
-
     /// Whether what follows is bounded wherever a text can have got to, if it can be spelled at all. Where a production
     /// begins there may be others.
     fn all_positions_have_bounds(&mut self, context: CompletionContext<'_>) -> Result<bool, LimitExceeded> {
@@ -197,7 +139,9 @@ impl Builder {
             let positions = match &production.rhs {
                 RightHandSide::Sequence(symbols) => 1..symbols.len() as u32,
                 RightHandSide::Repeat { min, .. } if *min > 1 => 1..2,
-                RightHandSide::Repeat { .. } | RightHandSide::Scope(_) | RightHandSide::Value { .. } => continue,
+                RightHandSide::Repeat { .. } | RightHandSide::Scope(_) | RightHandSide::Value { .. } => {
+                    continue;
+                }
                 RightHandSide::Selection { parts, separator, .. } => {
                     for symbol in parts.iter().chain([separator]) {
                         let mut length = |lengths| {
@@ -367,7 +311,10 @@ impl Builder {
                 ValueKind::Repeated => {
                     let rests = self.rests_of_named(state.prefix, environment).into_iter();
                     let rests = rests.filter(|rest| !rest.is_empty());
-                    rests.map(|rest| spelled_length(&rest, context.vocabulary)).min().unwrap_or(Length::INFINITE)
+                    rests
+                        .map(|rest| spelled_length(&rest, context.vocabulary))
+                        .min()
+                        .unwrap_or(Length::INFINITE)
                 }
                 ValueKind::Different | ValueKind::Unprefixed => {
                     match self.is_decided(state, environment, kind) {
@@ -518,7 +465,9 @@ impl Completions {
             let mut bytes = Vec::with_capacity(word.length as usize);
             let mut current = state;
             while bytes.len() < word.length as usize {
-                let Some(next) = self.words.shortest_word(parts.automata, current, parts.deadline)? else { break };
+                let Some(next) = self.words.shortest_word(parts.automata, current, parts.deadline)? else {
+                    break;
+                };
                 bytes.push(next.first);
                 let Some(after) = parts.automata.step(current, next.first)? else { break };
                 current = after;
@@ -565,72 +514,4 @@ fn rounded_up(length: Length) -> Length {
     let length = u64::from(length);
     let power = length.next_power_of_two();
     Length::new(if power >= 4 && length <= power / 4 * 3 { power / 4 * 3 } else { power })
-}
-
-/// The terminal that a symbol is, or is a name of.
-fn terminal_of(form: &NormalForm, symbol: Symbol) -> Option<TerminalId> {
-    match symbol {
-        Symbol::Terminal(id) => Some(id),
-        Symbol::Nonterminal(id) => match form.productions_of(id) {
-            [production] => match &production.rhs {
-                RightHandSide::Sequence(symbols) => match symbols[..] {
-                    [Symbol::Terminal(id)] => Some(id),
-                    _ => None,
-                },
-                _ => None,
-            },
-            _ => None,
-        },
-    }
-}
-
-/// The length of the shortest nonempty word of a state, in bytes.
-fn shortest_length(
-    words: &mut ShortestWords,
-    automata: &mut Automata,
-    state: StateId,
-    deadline: &Deadline,
-) -> Result<Length, LimitExceeded> {
-    let word = words.shortest_word(automata, state, deadline)?;
-    Ok(word.map_or(Length::INFINITE, |word| Length::new(u64::from(word.length))))
-}
-
-/// The length of the shortest word of a state that begins with one of some bytes.
-fn length_after(
-    words: &mut ShortestWords,
-    automata: &mut Automata,
-    state: StateId,
-    bytes: ByteSet,
-    deadline: &Deadline,
-) -> Result<Length, LimitExceeded> {
-    let mut least = Length::INFINITE;
-    for byte in bytes.iter() {
-        let Some(next) = automata.step(state, byte)? else { continue };
-        let rest = match automata.is_accepting(next) {
-            true => Length::ZERO,
-            false => shortest_length(words, automata, next, deadline)?,
-        };
-        least = least.min(Length::new(1).plus(rest));
-    }
-    Ok(least)
-}
-
-/// The length of the shortest word but one: of another one than the shortest.
-fn second_length(
-    words: &mut ShortestWords,
-    automata: &mut Automata,
-    start: StateId,
-    deadline: &Deadline,
-) -> Result<Length, LimitExceeded> {
-    let spelled = words.bytes();
-    let (mut state, mut read, mut least) = (start, Length::ZERO, Length::INFINITE);
-    let Some(word) = words.shortest_word(automata, start, deadline)? else { return Ok(Length::INFINITE) };
-    for _ in 0..word.length {
-        let Some(next) = words.shortest_word(automata, state, deadline)? else { break };
-        let others = spelled.without(ByteSet::single(next.first));
-        least = least.min(read.plus(length_after(words, automata, state, others, deadline)?));
-        let Some(after) = automata.step(state, next.first)? else { break };
-        (state, read) = (after, read.plus(Length::new(1)));
-    }
-    Ok(least.min(read.plus(shortest_length(words, automata, state, deadline)?)))
 }

@@ -19,6 +19,7 @@
 //! | `bound_texts` | how many tokens are inside texts that are bound to names |
 //! | `escapes` | how much longer a value may be that differs from remembered ones |
 //! | `finishing_tokens` | upper bounds of the tokens that finish a text, where texts are bound to names |
+//! | `named_texts` | lengths of texts that satisfy their conditions whatever is bound to their names |
 //! | `bounds` | bounds of the lengths over all sets, and over the sets within reach |
 
 mod bound_texts;
@@ -27,6 +28,7 @@ mod continuations;
 mod dots;
 mod escapes;
 mod finishing_tokens;
+mod named_texts;
 mod shortest;
 mod symbols;
 mod with_values;

@@ -193,7 +193,11 @@ impl ShortestTexts {
                 other.map_or(Length::INFINITE, |other| other.length)
             }
         };
-        if text == Shortest::NONE || length == Length::INFINITE { Shortest::NONE } else { Shortest { length, ..text } }
+        if text == Shortest::NONE || length == Length::INFINITE {
+            Shortest::NONE
+        } else {
+            Shortest { length, ..text }
+        }
     }
 
     /// The length that is added to each value.

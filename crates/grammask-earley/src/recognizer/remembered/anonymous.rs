@@ -38,8 +38,8 @@ pub(in super::super) struct AnonymousSets {
     dependence: FxHashMap<SetId, CompletionDependence>,
     /// The values inside, or at the beginning, of which the text is, and that must differ from an anonymous one.
     conditional: FxHashMap<SetId, Arc<[ValueState]>>,
-    /// The set in which the texts are unknown that are being bound.
-    pub(super) unknown: FxHashMap<SetId, SetId>,
+    /// The set in which the texts are unknown that are being bound, which began before the present token or in it.
+    pub(super) unknown: FxHashMap<(SetId, bool), SetId>,
 }
 
 /// Which values become anonymous.

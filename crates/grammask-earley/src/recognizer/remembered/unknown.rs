@@ -1,7 +1,8 @@
 //! Sets with unknown bound texts: see [`BoundTexts`](grammask_engine::BoundTexts).
 //!
-//! Of an unknown text only a number of tokens is known that can spell it. A byte adds one, since every byte is a token.
-//! It is never complete, so a byte that ends the text has no step. Else the steps are those of the text itself.
+//! Of an unknown text only a number of tokens is known that can spell it: the tokens before the present one and this one,
+//! or if the text begins inside the present token its bytes, since every byte is a token. It is never complete, so a byte
+//! that ends the text has no step. Else the steps are those of the text itself.
 
 use grammask_diagnostics::LimitExceeded;
 use grammask_engine::SetId;
@@ -12,18 +13,20 @@ use super::super::completion::fewest_tokens;
 use super::super::continuation::ContinuationId;
 use super::super::kernel::{Item, Kernel};
 use super::super::{Builder, Recognizer};
-use super::json::ValueId;
+use super::json::{UnknownText, ValueId};
 use super::{Environment, PrefixId, ValueSetId};
 
 impl Builder {
-    /// The set in which the texts are unknown that are being bound, if they have begun. Memoised.
+    /// The set in which the texts are unknown that are being bound, if they have begun: before the present token if
+    /// `is_before_token`. Memoised.
     pub(in super::super) fn with_unknown_texts(
         &mut self,
         recognizer: &Recognizer,
         set: SetId,
         vocabulary: &Vocabulary,
+        is_before_token: bool,
     ) -> Result<SetId, LimitExceeded> {
-        if let Some(&known) = self.anonymous.unknown.get(&set) {
+        if let Some(&known) = self.anonymous.unknown.get(&(set, is_before_token)) {
             return Ok(known);
         }
         let mut items = self.items(recognizer.set(set));
@@ -33,9 +36,13 @@ impl Builder {
                 continue;
             }
             let mut state = self.remembered.state(item.state);
-            let tokens = self.remembered.values.named_text(state.prefix);
-            if let Some(tokens) = tokens.and_then(|text| fewest_tokens(&text, vocabulary.trie())) {
-                state.prefix = self.remembered.values.unknown(tokens);
+            let Some(text) = self.remembered.values.named_text(state.prefix) else { continue };
+            let unknown = match is_before_token {
+                true => fewest_tokens(&text, vocabulary.trie()).map(|tokens| UnknownText::Begun(tokens + 1)),
+                false => u32::try_from(text.len()).ok().map(UnknownText::Bytes),
+            };
+            if let Some(unknown) = unknown {
+                state.prefix = self.remembered.values.unknown(unknown);
                 item.state = self.remembered.intern_state(state);
                 is_changed = true;
             }
@@ -47,7 +54,7 @@ impl Builder {
             }
             false => set,
         };
-        self.anonymous.unknown.insert(set, unknown);
+        self.anonymous.unknown.insert((set, is_before_token), unknown);
         Ok(unknown)
     }
 
@@ -58,8 +65,8 @@ impl Builder {
         vocabulary: &Vocabulary,
     ) -> (Option<u32>, bool) {
         let values = &self.remembered.values;
-        match values.unknown_tokens(prefix) {
-            Some(tokens) => (Some(tokens), true),
+        match values.unknown_text(prefix) {
+            Some(UnknownText::Begun(tokens) | UnknownText::Bytes(tokens)) => (Some(tokens), true),
             None => {
                 let text = values.named_text(prefix).unwrap_or_default();
                 (fewest_tokens(&text, vocabulary.trie()), false)
