@@ -406,7 +406,7 @@ impl Matcher {
                 }
             };
         if let Some(tokens) = state.tokens_left.scarce()
-            && self.cache.are_masks_bounded()
+            && self.cache.has_shared_costs()?
             && !self.cache.scarce_mask(state.set, tokens)?.contains(token)
         {
             return Ok(None);

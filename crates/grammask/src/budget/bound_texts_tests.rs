@@ -7,7 +7,7 @@
 use std::fmt::Write;
 use std::sync::Arc;
 
-use grammask_diagnostics::Limits;
+use grammask_diagnostics::{Code, GrammarError, Limits};
 use grammask_vocabulary::{TokenId, TokenTexts, Vocabulary};
 
 use super::BudgetError;
@@ -40,7 +40,7 @@ impl Random {
 
     fn expression(&mut self, depth: usize, source: &mut String) {
         let name = ["x", "y"][self.below(4) / 3];
-        let choices = if depth == 0 { 8 } else { 13 };
+        let choices = if depth == 0 { 9 } else { 14 };
         match self.below(choices) {
             0 | 1 => {
                 let text = String::from_utf8(self.text(2)).expect("ASCII").replace('\n', "\\n");
@@ -51,19 +51,20 @@ impl Random {
             4 | 5 => write!(source, "same!({name})"),
             6 => write!(source, "other!({name}, #\"{}\")", self.operand()),
             7 => write!(source, "without_prefix!({name}, #\"{}\")", self.operand()),
-            8 => {
+            8 => write!(source, "limit!(word, {})", 1 + self.below(3)),
+            9 => {
                 source.push_str("{ ");
                 self.expression(depth - 1, source);
                 write!(source, " }}")
             }
-            9 => {
+            10 => {
                 source.push('(');
                 self.expression(depth - 1, source);
                 source.push_str(" | ");
                 self.expression(depth - 1, source);
                 write!(source, ")")
             }
-            10 => write!(source, "start"),
+            11 => write!(source, "start"),
             _ => {
                 self.expression(depth - 1, source);
                 source.push(' ');
@@ -81,7 +82,7 @@ impl Random {
             self.expression(3, &mut source);
             source.push(' ');
         }
-        source.push(';');
+        write!(source, "; word ::= #\"{}\";", self.operand()).expect("strings grow");
         source
     }
 
@@ -98,17 +99,18 @@ impl Random {
     }
 }
 
-const FIXED: [&str; 6] = [
+const FIXED: [&str; 7] = [
     r##"start ::= element; element ::= "<" bind!(t, #"[ab]{1,3}") ("/>" | ">" { "a" | element } "</" same!(t) ">");"##,
     r##"start ::= element; element ::= "<" bind!(t, #"[ab]+") ">" { "a" | element } "</" same!(t) ">";"##,
     r##"start ::= "<" bind!(w, #"[ab]+") "\n" { other!(w, #"[ab]*") "\n" } same!(w) "\n";"##,
     r##"start ::= "<" bind!(w, #"[ab]+") "\n" other!(w, #"[ab]*") "\n" same!(w) "\n";"##,
     r##"start ::= "<" bind!(d, #"[ab/]{0,9}") "<" #"[^>]*" { ">" (#"[^>a]*" | other!(d, #"[^>a]*") #"a[^>]*") } ">" same!(d) "a";"##,
+    r##"start ::= "<" limit!(word, 2) ">" "<" bind!(t, #"[ab]+") ">" { limit!(word, 3) "<" } ">" same!(t) ; word ::= #"[ab]+";"##,
     r##"start ::= bind!(x, #"[ab]{1,3}") "<" bind!(y, #"[ab]+") { "<" other!(y, #"a|b+") } "<" same!(y) same!(x);"##,
 ];
 
-fn tokens(matcher: &Matcher) -> Vec<TokenId> {
-    matcher.mask().unwrap_or_else(|error| panic!("{error}")).iter().collect()
+fn tokens(matcher: &Matcher) -> Result<Vec<TokenId>, GrammarError> {
+    Ok(matcher.mask()?.iter().collect())
 }
 
 /// What the cases have covered.
@@ -123,22 +125,26 @@ struct Coverage {
     least_minima: usize,
 }
 
-fn check(source: &str, random: &mut Random, coverage: &mut Coverage) {
+/// Checks one grammar; an error is that of a limit, which ambiguous grammars exceed.
+fn check(source: &str, random: &mut Random, coverage: &mut Coverage) -> Result<(), GrammarError> {
     let Ok((grammar, _)) = frontends::kbnf::grammar(source.as_bytes(), "start", &Limits::default()) else {
-        return;
+        return Ok(());
     };
     let vocabulary = random.vocabulary();
     let end = [EndMode::Eos, EndMode::Eager][random.below(2)];
     let options = CompileOptions { end, ..CompileOptions::default() };
-    let Ok(exact) = CompiledGrammar::new(&grammar, vocabulary.clone(), options.clone()) else { return };
+    let Ok(exact) = CompiledGrammar::new(&grammar, vocabulary.clone(), options.clone()) else {
+        return Ok(());
+    };
     let grouped = CompiledGrammar::new(&grammar, vocabulary.clone(), options).expect("it compiled before");
     coverage.grammars += 1;
     let mut text = grouped.matcher();
     {
         let cache = text.cache();
-        let texts = cache.engine().bound_texts(&vocabulary, &cache.deadline()).expect("no limit");
+        let texts = cache.engine().bound_texts(&vocabulary, &cache.deadline());
+        let texts = texts.map_err(|limit| cache.limit_error(limit))?;
         if texts.is_none() {
-            return;
+            return Ok(());
         }
         assert!(cache.costs().facts.support.set(BudgetSupport::Grouped).is_ok());
     }
@@ -146,20 +152,29 @@ fn check(source: &str, random: &mut Random, coverage: &mut Coverage) {
     let mut exact_text = exact.matcher();
     // A walk to the state in which the budget is set.
     for _ in 0..random.below(6) {
-        let legal = if text.is_finished() { Vec::new() } else { tokens(&text) };
+        let legal = if text.is_finished() { Vec::new() } else { tokens(&text)? };
         let Some(&token) = legal.get(random.below(legal.len().max(1))) else { break };
-        assert!(text.accept(token).expect("no limit") && exact_text.accept(token).expect("no limit"));
+        assert!(text.accept(token)? && exact_text.accept(token)?);
     }
     let place = format!("{source} after {:?}", String::from_utf8_lossy(&spelled(&text)));
-    let Ok(minimum) = text.tokens_to_finish() else {
-        assert!(text.is_finished() || exact_text.tokens_to_finish().is_err(), "{place}: no completion");
-        return;
+    let minimum = match text.tokens_to_finish() {
+        Ok(minimum) => minimum,
+        Err(error) if error.code() == Code::NoCompletion => {
+            let error = exact_text.tokens_to_finish().expect_err("there is no completion");
+            assert_eq!(error.code(), Code::NoCompletion, "{place}");
+            return Ok(());
+        }
+        Err(error) => return Err(error),
     };
     if text.is_finished() {
-        return;
+        return Ok(());
     }
-    let least = exact_text.tokens_to_finish().expect("there is a completion");
-    let is_searched = vocabulary.size() <= MAX_SEARCHED;
+    let least = exact_text.tokens_to_finish()?;
+    let exact_cache = exact_text.cache();
+    let mut is_searched = vocabulary.size() <= MAX_SEARCHED
+        && exact_cache
+            .has_fewest_tokens(exact_text.set(), &exact_cache.deadline())
+            .is_ok_and(|is_found| is_found);
     assert!(!is_searched || least <= minimum, "{place}: {minimum} tokens, but {least} are needed");
     coverage.minima += 1;
     coverage.least_minima += usize::from(least == minimum);
@@ -167,29 +182,31 @@ fn check(source: &str, random: &mut Random, coverage: &mut Coverage) {
         let error = text.clone().set_budget(Some(minimum - 1)).expect_err("it is too small");
         assert!(matches!(error, BudgetError::TooSmall { minimum: least, .. } if least == minimum));
     }
-    let completion = text.shortest_completion().expect("there is one");
+    let completion = text.shortest_completion()?;
     assert!(completion.tokens.len() <= minimum as usize, "{place}: {completion:?} of {minimum}");
     let mut ended = text.clone();
-    assert!(completion.tokens.iter().all(|&token| ended.accept(token).expect("no limit")));
+    for &token in &completion.tokens {
+        assert!(ended.accept(token)?);
+    }
     assert!(ended.is_finished());
 
-    let unlimited = tokens(&text);
+    let unlimited = tokens(&text)?;
     let mut ample = text.clone();
-    ample.set_budget(Some(AMPLE)).expect("it is ample");
-    assert_eq!(tokens(&ample), unlimited, "{place}: an ample budget");
+    ample.set_budget(Some(AMPLE)).map_err(BudgetError::into_grammar_error)?;
+    assert_eq!(tokens(&ample)?, unlimited, "{place}: an ample budget");
 
     let slack = [0, 1, 2, 3, 5, 9][random.below(6)];
     let budget = minimum + slack;
-    text.set_budget(Some(budget)).expect("it suffices");
-    exact_text.set_budget(is_searched.then_some(budget)).expect("it suffices");
+    text.set_budget(Some(budget)).map_err(BudgetError::into_grammar_error)?;
+    exact_text.set_budget(is_searched.then_some(budget)).map_err(BudgetError::into_grammar_error)?;
     for spent in 0..=budget {
         if text.is_finished() {
-            return;
+            return Ok(());
         }
         let place = format!("{source} after {:?}, {} left", spelled_text(&text), budget - spent);
-        let legal = tokens(&text);
+        let legal = tokens(&text)?;
         assert!(!legal.is_empty(), "{place}: no token");
-        let all = tokens(&exact_text);
+        let all = tokens(&exact_text)?;
         if is_searched && exact_text.cache().costs().statistics().bounded_masks == 0 {
             let beyond: Vec<_> = legal.iter().filter(|token| !all.contains(token)).collect();
             assert!(beyond.is_empty(), "{place}: {beyond:?} do not fit");
@@ -198,12 +215,12 @@ fn check(source: &str, random: &mut Random, coverage: &mut Coverage) {
         coverage.equal += usize::from(legal == all);
         let mut unlimited = text.clone();
         unlimited.set_budget(None).expect("always possible");
-        coverage.excluding += usize::from(tokens(&unlimited).len() > legal.len());
+        coverage.excluding += usize::from(tokens(&unlimited)?.len() > legal.len());
         let step = vocabulary.size() / 128 + 1;
         for token in (0..vocabulary.size() as u32).step_by(step).map(TokenId) {
-            let is_legal = text.validate(&[token]).expect("no limit") == 1;
+            let is_legal = text.validate(&[token])? == 1;
             assert_eq!(is_legal, legal.contains(&token), "{place}: {token:?}");
-            let explanation = text.explain(token).expect("no limit");
+            let explanation = text.explain(token)?;
             assert_eq!(explanation == Explanation::Allowed, is_legal, "{place}: {token:?}");
             if let Explanation::OverBudget { needed: Some(needed) } = explanation {
                 assert!(needed > budget - spent, "{place}: {token:?} needs {needed}");
@@ -213,11 +230,18 @@ fn check(source: &str, random: &mut Random, coverage: &mut Coverage) {
         let go_on: Vec<TokenId> = legal.iter().copied().filter(|&token| !vocabulary.is_eos(token)).collect();
         let from = if go_on.is_empty() { &legal } else { &go_on };
         let token = from[random.below(from.len())];
-        assert!(text.accept(token).expect("no limit"), "{place}");
-        assert!(exact_text.accept(token).expect("no limit"), "{place}: {token:?} is illegal");
+        assert!(text.accept(token)?, "{place}");
+        if !exact_text.accept(token)? {
+            let costs = exact_text.cache().costs().statistics();
+            assert!(costs.bounded_masks > 0, "{place}: {token:?} is illegal");
+            is_searched = false;
+            exact_text.set_budget(None).expect("always possible");
+            assert!(exact_text.accept(token)?);
+        }
         assert_eq!(text.budget(), Some(budget - spent - 1));
     }
     assert!(text.is_finished(), "{place}: over the budget");
+    Ok(())
 }
 
 fn spelled(matcher: &Matcher) -> Vec<u8> {
@@ -241,7 +265,9 @@ fn texts_with_shared_costs_end_within_their_budgets() {
             0 => FIXED[random.below(FIXED.len())].to_owned(),
             _ => random.grammar(),
         };
-        check(&source, &mut random, &mut coverage);
+        if let Err(error) = check(&source, &mut random, &mut coverage) {
+            assert_eq!(error.code(), Code::LimitExceeded, "{source}: {error}");
+        }
     }
     assert!(coverage.grouped > 50 && coverage.masks > 200 && coverage.excluding > 50, "{coverage:?}");
 }

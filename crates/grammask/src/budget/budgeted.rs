@@ -208,7 +208,7 @@ impl GrammarCache {
         token: TokenId,
         set: SetId,
     ) -> Result<Option<u32>, GrammarError> {
-        if self.are_masks_bounded() {
+        if self.has_shared_costs()? {
             return self.needed_by_profile(before, token);
         }
         let cost = self.cost(set, &self.deadline()).map_err(|limit| self.limit_error(limit))?;
@@ -217,8 +217,8 @@ impl GrammarCache {
 
     fn no_budget(&self) -> GrammarError {
         let message = "over a vocabulary of more than 1,024 ids a grammar cannot have a budget if values must repeat others, \
-             or if values must differ or texts are bound to names inside a part with a maximum number of tokens or another \
-             embedded grammar; nor if it also names or counts tokens, or compares bound texts decoded";
+             or must differ inside a part with a maximum number of tokens, or if many tokens are parts of texts that are bound \
+             to names inside such a part, or compared decoded, or followed by texts without an upper bound";
         self.grammar_error(Diagnostic::error(Code::UnsupportedGrammar, message).help("leave out the budget"))
     }
 

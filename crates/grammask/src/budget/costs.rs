@@ -2,7 +2,7 @@
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use grammask_diagnostics::{Deadline, LimitExceeded};
+use grammask_diagnostics::{Deadline, GrammarError, LimitExceeded};
 use grammask_engine::{BoundTexts, SetId};
 use grammask_vocabulary::TokenId;
 
@@ -103,7 +103,7 @@ impl GrammarCache {
     /// Whether the fewest tokens are searched for: a property of the vocabulary, so that masks do not depend on what was
     /// computed before.
     pub(super) fn searches(&self) -> bool {
-        if self.are_masks_bounded() {
+        if self.costs().facts.support.get() == Some(&BudgetSupport::Grouped) {
             return false;
         }
         let max_size = match self.engine().depends_on_all_values() {
@@ -142,9 +142,10 @@ impl GrammarCache {
         }
     }
 
-    /// Whether a token may be too expensive under a scarce budget although its state is not.
-    pub(crate) fn are_masks_bounded(&self) -> bool {
-        self.costs().facts.support.get() == Some(&BudgetSupport::Grouped)
+    /// Whether a token may be too expensive under a scarce budget although the state after it is not.
+    pub(crate) fn has_shared_costs(&self) -> Result<bool, GrammarError> {
+        let support = self.budget_support(&self.deadline()).map_err(|limit| self.limit_error(limit))?;
+        Ok(support == BudgetSupport::Grouped)
     }
 
     /// The number of tokens that finish the text of a state in which the text has not ended.

@@ -353,7 +353,6 @@ impl GrammarCache {
     ) -> Result<Option<SharedState<'_>>, LimitExceeded> {
         let Some(values) = self.engine().anonymous_values() else { return Ok(None) };
         if self.searches()
-            || self.counts_tokens()
             || !self.engine().token_matches(set)?.is_empty()
             || self.few_legal_tokens(set)?.is_some()
             // The walk of `visit_legal` reports the limit that the mask exceeded.
@@ -364,6 +363,9 @@ impl GrammarCache {
         if let Some(texts) = self.grouped_texts(deadline)? {
             let unknown = texts.before_token(set, self.vocabulary())?;
             return Ok(Some(SharedState::Unknown(texts, unknown)));
+        }
+        if self.counts_tokens() {
+            return Ok(None);
         }
         let anonymous = values.with_anonymous_values(set, self.vocabulary())?;
         Ok(anonymous.map(|anonymous| SharedState::Anonymous(values, anonymous)))

@@ -116,7 +116,9 @@ impl GrammarCache {
     ) -> Result<SharedGroups, LimitExceeded> {
         let (engine, vocabulary) = (self.engine(), self.vocabulary());
         let size = vocabulary.size();
-        let walk = GroupedWalk { engine, vocabulary, deadline, min_nodes: MIN_NODES, texts };
+        // The tokens that stay inside a terminal may be too many for it.
+        let min_nodes = if self.counts_tokens() { usize::MAX } else { MIN_NODES };
+        let walk = GroupedWalk { engine, vocabulary, deadline, min_nodes, texts };
         let mut grouped = TokenSet::new(size);
         let mut listed: FxHashMap<Option<u32>, Vec<TokenId>> = FxHashMap::default();
         let mut groups: Vec<CostedTokens> = Vec::new();

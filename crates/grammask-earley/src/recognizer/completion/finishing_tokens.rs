@@ -31,7 +31,7 @@ use super::super::kernel::Item;
 use super::super::remembered::{ValueGoal, ValueSetId};
 use super::super::{Builder, Recognizer};
 use super::dots::DotReader;
-use super::shortest::{Length, Shortest};
+use super::shortest::{FirstStep, Length, Shortest};
 use super::symbols::NamedTexts;
 use super::with_values::CompletionContext;
 use super::{Completions, Parts, ValueLengths};
@@ -473,10 +473,8 @@ impl Completions {
                 current = after;
             }
             if let Some(tokens) = fewest_tokens(&bytes, parts.vocabulary.trie()) {
-                spelled = Shortest {
-                    length: Length::new(u64::from(tokens)),
-                    first: super::shortest::FirstStep::byte(word.first),
-                };
+                spelled =
+                    Shortest { length: Length::new(u64::from(tokens)), first: FirstStep::byte(word.first) };
             }
         }
         self.spelled_words.insert(state, spelled);

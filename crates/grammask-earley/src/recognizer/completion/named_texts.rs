@@ -26,12 +26,16 @@ impl Builder {
         let form = &recognizer.form;
         let spelled = context.bytes();
         let trie = context.vocabulary.trie();
-        if recognizer.names_tokens
-            || recognizer.counts_tokens
-            || recognizer.has_embedded_values
+        if recognizer.has_embedded_values
             || !(1..trie.len()).all(|node| spelled.contains(trie.byte(TrieNode(node as u32))))
+            || !self.counted_terminals_can_end(context)?
         {
             return Ok(None);
+        }
+        for engine in self.stepper.embedded.engines() {
+            if !engine.length_bounds_tokens(context.vocabulary, context.deadline)? {
+                return Ok(None);
+            }
         }
         let mut values: Vec<(Symbol, ValueKind, ValueEquality, StateId)> = Vec::new();
         let (_, starts) = self.stepper.predictor.parts();
