@@ -13,6 +13,7 @@
 //! | `spelling` | [`first_tokens()`]: how tokens spell a shortest completion |
 //! | `inside_terminal` | [`InsideTerminal`]: states inside a terminal |
 //! | `anonymous_values` | [`AnonymousValues`]: states that texts with different values share |
+//! | `bound_texts` | [`BoundTexts`]: states that texts with different bound texts share |
 //! | `tokens` | [`TokenEvent`], [`TokenMatch`]: tokens that a grammar names |
 //! | `masks` | [`MaskSource`]: masks of states, computed for a [`MaskRequest`] |
 //! | `mask_cache` | [`MaskCache`]: finished masks by state |
@@ -25,6 +26,7 @@
 #![forbid(unsafe_code)]
 
 mod anonymous_values;
+mod bound_texts;
 mod completion;
 mod inside_terminal;
 mod mask_cache;
@@ -36,6 +38,7 @@ mod tokens;
 mod walk;
 
 pub use anonymous_values::{AnonymousValues, CompletionDependence, EngineValueId};
+pub use bound_texts::BoundTexts;
 pub use completion::{CompletionStep, Reach, ShortestCompletion, TokenGrowth, TokenGrowths};
 pub use inside_terminal::InsideTerminal;
 pub use mask_cache::{CacheStatistics, CachedMask, MaskCache};

@@ -8,7 +8,7 @@ use grammask_diagnostics::{Deadline, LimitExceeded};
 use grammask_vocabulary::Vocabulary;
 
 use crate::{
-    AnonymousValues, InsideTerminal, LexerReading, Reach, SetId, ShortestCompletion, TokenEvent,
+    AnonymousValues, BoundTexts, InsideTerminal, LexerReading, Reach, SetId, ShortestCompletion, TokenEvent,
     TokenGrowths, TokenMatch,
 };
 
@@ -166,6 +166,20 @@ pub trait Engine: fmt::Debug + Send + Sync {
     /// Whether the grammar counts tokens: whether the end of a token can change a state.
     fn counts_tokens(&self) -> bool {
         false
+    }
+
+    /// The states with unknown bound texts, if the grammar binds texts to names, and every state has an upper bound of the
+    /// tokens that finish its text.
+    ///
+    /// # Errors
+    /// When a limit is exceeded.
+    fn bound_texts(
+        &self,
+        vocabulary: &Vocabulary,
+        deadline: &Deadline,
+    ) -> Result<Option<&dyn BoundTexts>, LimitExceeded> {
+        let _ = (vocabulary, deadline);
+        Ok(None)
     }
 
     /// The states with anonymous values, if states depend on the values that a text has.

@@ -148,7 +148,8 @@ impl Matcher {
         }
         let unlimited = MatcherState { tokens_left: TokensLeft::UNLIMITED, ..self.state() };
         if let Some(next) = self.next_state(unlimited, token)? {
-            return Ok(Explanation::OverBudget { needed: self.cache().needed_budget(next.set)? });
+            let needed = self.cache().needed_budget(self.state().set, token, next.set)?;
+            return Ok(Explanation::OverBudget { needed });
         }
         let engine = self.cache().engine();
         let expected = |set| engine.expectations(set).map_err(|limit| self.cache().limit_error(limit));

@@ -405,6 +405,12 @@ impl Matcher {
                     None => return Ok(None),
                 }
             };
+        if let Some(tokens) = state.tokens_left.scarce()
+            && self.cache.has_shared_costs()?
+            && !self.cache.scarce_mask(state.set, tokens)?.contains(token)
+        {
+            return Ok(None);
+        }
         let tokens_left = self.cache.spend_token(state.tokens_left, set, is_finished)?;
         Ok(tokens_left.map(|tokens_left| MatcherState { set, is_finished, tokens_left }))
     }

@@ -57,13 +57,13 @@ use grammask_collections::incremental_hash_table::IncrementalHashTable;
 use grammask_collections::state_table::MemoTransition;
 use grammask_diagnostics::{Deadline, LimitExceeded, Limits};
 use grammask_engine::{
-    AnonymousValues, Engine, Expectation, FirstTerminals, InsideTerminal, Reach, SetId, ShortestCompletion,
-    TokenEvent, TokenGrowths, TokenMatch,
+    AnonymousValues, BoundTexts, Engine, Expectation, FirstTerminals, InsideTerminal, Reach, SetId,
+    ShortestCompletion, TokenEvent, TokenGrowths, TokenMatch,
 };
 use grammask_grammar::{Terminal, ValueCondition, ValueKind, ValueSupply};
 use grammask_vocabulary::Vocabulary;
 
-use completion::{CompletionTables, ValueCompletions, ValueEscapes};
+use completion::{CompletionTables, FinishingTokens, ValueCompletions, ValueEscapes};
 use continuation::{Content, InternContinuations};
 use kernel::Kernel;
 use prediction::{ByteWithClass, Predictor};
@@ -134,6 +134,8 @@ struct Builder {
     value_escapes: Option<ValueEscapes>,
     /// Memo tables of completions in grammars with values.
     value_completions: ValueCompletions,
+    /// Memo tables of the tokens that finish a text, where texts are bound to names.
+    finishing_tokens: FinishingTokens,
     /// Memo tables of sets with anonymous values.
     anonymous: AnonymousSets,
     /// The continuations of all sets, one list after the other.
@@ -267,6 +269,7 @@ impl Recognizer {
             completions: CompletionTables::default(),
             value_escapes: None,
             value_completions: ValueCompletions::default(),
+            finishing_tokens: FinishingTokens::default(),
             anonymous: AnonymousSets::default(),
             set_parts: Vec::new(),
             set_ids: IncrementalHashTable::default(),
@@ -594,6 +597,14 @@ impl Engine for Recognizer {
         self.compute_has_few_texts_of_values(vocabulary, max)
     }
 
+    fn bound_texts(
+        &self,
+        vocabulary: &Vocabulary,
+        deadline: &Deadline,
+    ) -> Result<Option<&dyn BoundTexts>, LimitExceeded> {
+        Ok(self.compute_bounds_bound_texts(vocabulary, deadline)?.then_some(self))
+    }
+
     fn anonymous_values(&self) -> Option<&dyn AnonymousValues> {
         self.has_values().then_some(self)
     }
@@ -672,6 +683,7 @@ impl Builder {
             + self.remembered.memory_bytes()
             + self.completions.memory_bytes()
             + self.value_completions.memory_bytes()
+            + self.finishing_tokens.memory_bytes()
             + self.anonymous.memory_bytes()
     }
 

@@ -13,6 +13,7 @@ use grammask_engine::{Reach, SetId, TokenEvent};
 use grammask_vocabulary::{TokenId, Vocabulary};
 
 use super::TokensLeft;
+use super::costs::BudgetSupport;
 use crate::GrammarCache;
 
 /// Maximum number of tokens by which a completion may grow too much that are looked up in a mask.
@@ -25,7 +26,7 @@ pub(super) struct AmpleFacts {
     longest: OnceLock<Option<u32>>,
     pub(super) completions_are_shortest: OnceLock<bool>,
     pub(super) length_bounds_tokens: OnceLock<bool>,
-    pub(super) can_have_budget: OnceLock<bool>,
+    pub(super) support: OnceLock<BudgetSupport>,
 }
 
 impl GrammarCache {

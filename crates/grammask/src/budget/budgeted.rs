@@ -7,6 +7,7 @@ use grammask_engine::SetId;
 use grammask_vocabulary::TokenId;
 
 use super::TokensLeft;
+use super::costs::BudgetSupport;
 use crate::{GrammarCache, Matcher};
 
 /// The error of [`Matcher::set_budget`].
@@ -95,8 +96,8 @@ impl Matcher {
     ///
     /// # Errors
     /// When the budget does not suffice, with the least one that does; `no-completion` when no completion is known;
-    /// `unsupported-grammar` over large vocabularies for names that many tokens can be a part of, and for values that must
-    /// repeat others; when a limit is exceeded. The matcher is then unchanged.
+    /// `unsupported-grammar` over large vocabularies for values that must repeat others, and for some grammars that bind
+    /// texts to names; when a limit is exceeded. The matcher is then unchanged.
     pub fn set_budget(&mut self, tokens: Option<u32>) -> Result<(), BudgetError> {
         let mut state = self.state();
         state.tokens_left = match tokens {
@@ -104,7 +105,8 @@ impl Matcher {
             Some(budget) if state.is_finished => TokensLeft::new(budget, 0),
             Some(budget) => {
                 let cache = self.cache();
-                if !cache.can_have_budget().map_err(|limit| cache.limit_error(limit))? {
+                let support = cache.budget_support(&cache.deadline());
+                if support.map_err(|limit| cache.limit_error(limit))? == BudgetSupport::None {
                     return Err(BudgetError::Grammar(cache.no_budget()));
                 }
                 let minimum = self.tokens_to_finish()?;
@@ -123,7 +125,8 @@ impl Matcher {
     ///
     /// It is the fewest tokens for vocabularies of at most 1,024 ids, unless the search takes too much work; otherwise
     /// the fewest tokens that spell the shortest completion in bytes, or in states with more than 512 items the number
-    /// of its bytes.
+    /// of its bytes. Where many tokens can be parts of texts bound to names, it is a sum of such numbers, for each part
+    /// of a completion by itself.
     ///
     /// Cost: memoised by state.
     ///
@@ -139,7 +142,7 @@ impl Matcher {
         cost.ok_or_else(|| cache.no_completion())
     }
 
-    /// A completion with at most [`Matcher::tokens_to_finish`] tokens: fewer where that number is one of bytes. Empty
+    /// A completion with at most [`Matcher::tokens_to_finish`] tokens: fewer where that number is one of bytes, or a sum over parts. Empty
     /// after the end. Deterministic.
     ///
     /// # Errors
@@ -198,15 +201,24 @@ impl GrammarCache {
         left.map_err(|limit| self.limit_error(limit))
     }
 
-    /// The least budget with which a token that leads to a state is legal; `None` if no completion is known.
-    pub(crate) fn needed_budget(&self, set: SetId) -> Result<Option<u32>, GrammarError> {
+    /// The least budget with which a token that leads from one state to another is legal; `None` if no completion is known.
+    pub(crate) fn needed_budget(
+        &self,
+        before: SetId,
+        token: TokenId,
+        set: SetId,
+    ) -> Result<Option<u32>, GrammarError> {
+        if self.has_shared_costs()? {
+            return self.needed_by_profile(before, token);
+        }
         let cost = self.cost(set, &self.deadline()).map_err(|limit| self.limit_error(limit))?;
         Ok(cost.map(|cost| cost + 1))
     }
 
     fn no_budget(&self) -> GrammarError {
-        let message = "over a vocabulary of more than 1,024 ids a grammar cannot have a budget if many tokens are parts of \
-             bound texts, or if values must repeat others, or must differ inside a part with a maximum number of tokens";
+        let message = "over a vocabulary of more than 1,024 ids a grammar cannot have a budget if values must repeat others, \
+             or must differ inside a part with a maximum number of tokens, or if many tokens are parts of texts that are bound \
+             to names inside such a part, or compared decoded, or followed by texts without an upper bound";
         self.grammar_error(Diagnostic::error(Code::UnsupportedGrammar, message).help("leave out the budget"))
     }
 

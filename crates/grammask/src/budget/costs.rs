@@ -2,8 +2,8 @@
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use grammask_diagnostics::{Deadline, LimitExceeded};
-use grammask_engine::SetId;
+use grammask_diagnostics::{Deadline, GrammarError, LimitExceeded};
+use grammask_engine::{BoundTexts, SetId};
 use grammask_vocabulary::TokenId;
 
 use super::ample::AmpleFacts;
@@ -26,6 +26,17 @@ const MAX_TEXTS_OF_VALUES: usize = 1024;
 /// with the product of the nonterminals that it predicts and of what follows them, so with the square of the size. The
 /// cost of a larger state is the length of its shortest completion, which takes no steps.
 pub(super) const MAX_ITEMS: usize = 512;
+
+/// The costs of texts inside values.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum BudgetSupport {
+    /// None are known, so texts cannot have a budget.
+    None,
+    /// Each state has its own cost.
+    Own,
+    /// Texts that are being bound share upper bounds. The cost of a token may be greater than that of the state after it.
+    Grouped,
+}
 
 /// The caches of token budgets.
 #[derive(Debug, Default)]
@@ -92,6 +103,9 @@ impl GrammarCache {
     /// Whether the fewest tokens are searched for: a property of the vocabulary, so that masks do not depend on what was
     /// computed before.
     pub(super) fn searches(&self) -> bool {
+        if self.costs().facts.support.get() == Some(&BudgetSupport::Grouped) {
+            return false;
+        }
         let max_size = match self.engine().depends_on_all_values() {
             true => MAX_SEARCHED_SIZE_WITH_VALUES,
             false => MAX_SEARCHED_SIZE,
@@ -99,15 +113,39 @@ impl GrammarCache {
         self.vocabulary().size() <= max_size
     }
 
-    /// Whether texts can have a budget.
-    pub(super) fn can_have_budget(&self) -> Result<bool, LimitExceeded> {
-        let (facts, vocabulary) = (&self.costs().facts, self.vocabulary());
-        if let Some(&known) = facts.can_have_budget.get() {
+    /// Whether texts can have a budget, and whose costs those inside values have.
+    pub(super) fn budget_support(&self, deadline: &Deadline) -> Result<BudgetSupport, LimitExceeded> {
+        let (facts, vocabulary, engine) = (&self.costs().facts, self.vocabulary(), self.engine());
+        if let Some(&known) = facts.support.get() {
             return Ok(known);
         }
-        let found = vocabulary.size() <= MAX_SEARCHED_SIZE
-            || self.engine().has_few_texts_of_values(vocabulary, MAX_TEXTS_OF_VALUES)?;
-        Ok(*facts.can_have_budget.get_or_init(|| found))
+        let found = if vocabulary.size() <= MAX_SEARCHED_SIZE
+            || engine.has_few_texts_of_values(vocabulary, MAX_TEXTS_OF_VALUES)?
+        {
+            BudgetSupport::Own
+        } else if engine.bound_texts(vocabulary, deadline)?.is_some() {
+            BudgetSupport::Grouped
+        } else {
+            BudgetSupport::None
+        };
+        Ok(*facts.support.get_or_init(|| found))
+    }
+
+    /// The states with unknown texts, where texts that are being bound share their costs.
+    pub(super) fn grouped_texts(
+        &self,
+        deadline: &Deadline,
+    ) -> Result<Option<&dyn BoundTexts>, LimitExceeded> {
+        match self.budget_support(deadline)? {
+            BudgetSupport::Grouped => self.engine().bound_texts(self.vocabulary(), deadline),
+            BudgetSupport::None | BudgetSupport::Own => Ok(None),
+        }
+    }
+
+    /// Whether a token may be too expensive under a scarce budget although the state after it is not.
+    pub(crate) fn has_shared_costs(&self) -> Result<bool, GrammarError> {
+        let support = self.budget_support(&self.deadline()).map_err(|limit| self.limit_error(limit))?;
+        Ok(support == BudgetSupport::Grouped)
     }
 
     /// The number of tokens that finish the text of a state in which the text has not ended.
@@ -136,7 +174,13 @@ impl GrammarCache {
             return Ok(self.vocabulary().eos().first().copied());
         }
         if !is_complete && !self.searches() {
-            return self.first_token_of_spelling(set, deadline);
+            let spelled = self.first_token_of_spelling(set, deadline)?;
+            match (spelled, self.cost(set, deadline)?) {
+                (Some((cost, token)), Some(own)) if cost < own => return Ok(Some(token)),
+                // Bounds need not be those of the shortest completion.
+                (_, Some(_)) => {}
+                (_, None) => return Ok(None),
+            }
         }
         let profile = self.profile(set, deadline)?;
         Ok(self.refined(&profile, deadline)?.cheapest())

@@ -7,10 +7,10 @@
 //! that must not be one of a few others) is walked together with it, where the two differ.
 
 use grammask_diagnostics::{Deadline, LimitExceeded};
-use grammask_engine::{AnonymousValues, Engine, SetId};
+use grammask_engine::{AnonymousValues, BoundTexts, Engine, SetId};
 use grammask_vocabulary::{LiveTokens, TokenId, TrieNode, Vocabulary};
 
-use super::successors::SuccessorWalk;
+use super::successors::{LoopBytes, SuccessorWalk};
 
 /// Tokens with one state after them, or states of one cost.
 pub(super) enum VisitedTokens<'a> {
@@ -33,8 +33,18 @@ pub(super) struct GroupedWalk<'a> {
     pub(super) deadline: &'a Deadline,
     /// [`MIN_NODES`], or less in tests.
     pub(super) min_nodes: usize,
-    /// Tokens with conditional steps are left out.
-    pub(super) values: Option<&'a dyn AnonymousValues>,
+    pub(super) texts: WalkedTexts<'a>,
+}
+
+/// Which texts of values a walk distinguishes.
+#[derive(Clone, Copy)]
+pub(super) enum WalkedTexts<'a> {
+    /// All.
+    Known,
+    /// Those of anonymous values are the same. Tokens with conditional steps are left out.
+    Anonymous(&'a dyn AnonymousValues),
+    /// Those that are being bound to names are unknown. Tokens that end one are left out.
+    Unknown(&'a dyn BoundTexts),
 }
 
 impl GroupedWalk<'_> {
@@ -67,6 +77,8 @@ impl GroupedWalk<'_> {
         let mut path: Vec<SetId> = vec![set];
         let mut node = TrieNode(1);
         let mut new_steps = engine.new_steps();
+        // Each text that is being bound has few states, which loop to themselves.
+        let mut loop_bytes = matches!(self.texts, WalkedTexts::Unknown(_)).then(|| LoopBytes::new(engine));
         while node.index() < trie.len() {
             if new_steps != engine.new_steps() {
                 new_steps = engine.new_steps();
@@ -77,6 +89,13 @@ impl GroupedWalk<'_> {
                 node = trie.subtree_end(node);
                 continue;
             };
+            if let Some(loop_bytes) = &mut loop_bytes
+                && loop_bytes.loops_below(trie, node, next)?
+            {
+                self.visit_ended(next, VisitedTokens::Listed(trie.subtree_tokens(node)), visit)?;
+                node = trie.subtree_end(node);
+                continue;
+            }
             self.visit_node(next, node, visit)?;
             if trie.subtree_len(node) >= self.min_nodes && self.visit_by_reference(next, node, visit)? {
                 node = trie.subtree_end(node);
@@ -120,16 +139,14 @@ impl GroupedWalk<'_> {
         Ok(())
     }
 
-    /// The state after a byte; `None` too if the step is conditional.
+    /// The state after a byte; `None` too if the token is left out.
     fn step(&self, set: SetId, byte: u8) -> Result<Option<SetId>, LimitExceeded> {
-        let next = self.engine.step(set, byte)?;
-        if next.is_some()
-            && let Some(values) = self.values
-            && values.is_conditional_step(set, byte)?
-        {
-            return Ok(None);
+        let Some(next) = self.engine.step(set, byte)? else { return Ok(None) };
+        match self.texts {
+            WalkedTexts::Known => Ok(Some(next)),
+            WalkedTexts::Anonymous(values) => Ok((!values.is_conditional_step(set, byte)?).then_some(next)),
+            WalkedTexts::Unknown(texts) => texts.inside_token(next, self.vocabulary).map(Some),
         }
-        Ok(next)
     }
 
     /// Visits the tokens at a node.
@@ -213,6 +230,15 @@ impl GroupedWalk<'_> {
         Ok(Some(if loops { reference } else { set }))
     }
 
+    /// Another state to which most bytes lead, from itself too.
+    pub(super) fn other_reference(&self, set: SetId) -> Result<Option<SetId>, LimitExceeded> {
+        let Some(reference) = self.majority(set, TrieNode::ROOT)?.filter(|&reference| reference != set)
+        else {
+            return Ok(None);
+        };
+        Ok((self.majority(reference, TrieNode::ROOT)? == Some(reference)).then_some(reference))
+    }
+
     /// The state after most of the nodes below a node, if they are enough.
     fn majority(&self, set: SetId, node: TrieNode) -> Result<Option<SetId>, LimitExceeded> {
         let trie = self.vocabulary.trie();
@@ -233,7 +259,7 @@ impl GroupedWalk<'_> {
 
     /// Visits the legal tokens below a node after which the states are different, and returns the tokens that are to be
     /// left out of the reference state's groups, ascending.
-    fn visit_differences(
+    pub(super) fn visit_differences(
         &self,
         set: SetId,
         reference: SetId,
@@ -348,7 +374,7 @@ mod tests {
                 Ok(())
             })
             .expect("no limit");
-        let walk = GroupedWalk { engine, vocabulary, deadline, min_nodes, values: None };
+        let walk = GroupedWalk { engine, vocabulary, deadline, min_nodes, texts: WalkedTexts::Known };
         walk.visit(set, false, &mut |next, tokens| {
             let cost = cache.spelling_cost(next, deadline)?;
             match tokens {

@@ -15,11 +15,13 @@
 //! | `successors` | the states after each legal token |
 //! | `grouped` | the same, with the tokens that stay inside a terminal in shared groups |
 //! | `derivatives` | these groups |
-//! | `values` | the groups of tokens inside values that must differ |
+//! | `values` | the groups of tokens inside values that must differ, and inside texts that are bound to names |
 //! | `profile` | the legal tokens of a state, grouped by the cost of the state after them |
 //! | `budgeted` | the methods of a [`Matcher`](crate::Matcher) that set and read its budget |
 
 mod ample;
+#[cfg(test)]
+mod bound_texts_tests;
 mod budgeted;
 mod costs;
 mod derivatives;

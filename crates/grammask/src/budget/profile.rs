@@ -12,12 +12,12 @@ use rustc_hash::FxHashMap;
 use grammask_collections::append_only_vec::AppendOnlyVec;
 use grammask_collections::segmented_array::SegmentedArray;
 use grammask_diagnostics::{Code, Deadline, GrammarError, LimitExceeded};
-use grammask_engine::{AnonymousValues, SetId, TokenEvent};
+use grammask_engine::{AnonymousValues, BoundTexts, SetId, TokenEvent};
 use grammask_vocabulary::{LiveTokens, Mask, TokenId};
 
-use super::grouped::{GroupedWalk, MIN_NODES, VisitGroup, VisitedTokens};
+use super::grouped::{GroupedWalk, MIN_NODES, VisitGroup, VisitedTokens, WalkedTexts};
 use super::successors::SuccessorWalk;
-use super::values::AnonymousGroups;
+use super::values::SharedGroups;
 use crate::GrammarCache;
 use crate::options::EndMode;
 
@@ -73,14 +73,22 @@ struct GrowingGroup {
     shared: Vec<LiveTokens>,
 }
 
+/// A state that several texts share.
+enum SharedState<'a> {
+    /// One with anonymous values.
+    Anonymous(&'a dyn AnonymousValues, SetId),
+    /// One with unknown bound texts.
+    Unknown(&'a dyn BoundTexts, SetId),
+}
+
 /// Profiles by state.
 #[derive(Debug, Default)]
 pub(super) struct ProfileCache {
     /// For each state the index of its profile plus one; zero if it is not cached.
     by_set: SegmentedArray<AtomicU32>,
     profiles: AppendOnlyVec<Arc<CostProfile>>,
-    /// The groups of states with anonymous values.
-    anonymous: Mutex<FxHashMap<SetId, Arc<AnonymousGroups>>>,
+    /// The groups of states with anonymous values, or with unknown texts.
+    shared: Mutex<FxHashMap<SetId, Arc<SharedGroups>>>,
     writers: Mutex<()>,
     bytes: Arc<AtomicUsize>,
 }
@@ -106,22 +114,22 @@ impl ProfileCache {
         profile
     }
 
-    pub(super) fn find_anonymous(&self, set: SetId) -> Option<Arc<AnonymousGroups>> {
-        self.anonymous.lock().unwrap_or_else(PoisonError::into_inner).get(&set).cloned()
+    pub(super) fn find_shared(&self, set: SetId) -> Option<Arc<SharedGroups>> {
+        self.shared.lock().unwrap_or_else(PoisonError::into_inner).get(&set).cloned()
     }
 
-    pub(super) fn insert_anonymous(
+    pub(super) fn insert_shared(
         &self,
         set: SetId,
-        groups: Arc<AnonymousGroups>,
+        groups: Arc<SharedGroups>,
         max_bytes: usize,
-    ) -> Arc<AnonymousGroups> {
-        let bytes = groups.memory_bytes() + size_of::<(SetId, Arc<AnonymousGroups>)>();
-        let mut anonymous = self.anonymous.lock().unwrap_or_else(PoisonError::into_inner);
+    ) -> Arc<SharedGroups> {
+        let bytes = groups.memory_bytes() + size_of::<(SetId, Arc<SharedGroups>)>();
+        let mut shared = self.shared.lock().unwrap_or_else(PoisonError::into_inner);
         if self.memory_bytes() + bytes > max_bytes {
             return groups;
         }
-        let known = anonymous.entry(set).or_insert_with(|| {
+        let known = shared.entry(set).or_insert_with(|| {
             self.bytes.fetch_add(bytes, Ordering::Relaxed);
             groups
         });
@@ -166,6 +174,12 @@ impl TokensByCost {
     /// Number of groups with a cost below `tokens`.
     fn affordable(&self, tokens: u32) -> usize {
         self.groups.partition_point(|group| group.cost < tokens)
+    }
+
+    /// The cost of a token; `None` if it is in no group.
+    fn cost_of(&self, token: TokenId) -> Option<u32> {
+        let has_token = |group: &&CostGroup| group.parts.iter().any(|part| part.contains(token));
+        self.groups.iter().find(has_token).map(|group| group.cost)
     }
 
     /// Whether every legal token has a cost below `tokens`.
@@ -238,6 +252,13 @@ impl GrammarCache {
         Ok(by_cost.groups[last].mask.get_or_init(|| self.mask_of(by_cost, last)).clone())
     }
 
+    /// The least budget with which a legal token of a state is allowed; `None` if no completion is known.
+    pub(super) fn needed_by_profile(&self, set: SetId, token: TokenId) -> Result<Option<u32>, GrammarError> {
+        let deadline = self.deadline();
+        let profile = self.profile(set, &deadline).map_err(|limit| self.limit_error(limit))?;
+        Ok(profile.by_spelling.cost_of(token).map(|cost| cost + 1))
+    }
+
     /// The tokens of all groups up to the last one.
     fn mask_of(&self, by_cost: &TokensByCost, last: usize) -> Arc<Mask> {
         let size = self.vocabulary().size();
@@ -272,10 +293,14 @@ impl GrammarCache {
         };
         let (mut grouping, searches) = (first(), self.searches());
         let mut by_successor: FxHashMap<SetId, Vec<TokenId>> = FxHashMap::default();
-        let visited = match self.anonymous_state(set)? {
-            Some((values, anonymous)) => {
+        let visited = match self.shared_state(set, deadline)? {
+            Some(SharedState::Anonymous(values, anonymous)) => {
                 let add = &mut |cost, tokens: VisitedTokens<'_>| grouping.add(cost, tokens);
                 self.cost_tokens_of_values(values, set, anonymous, deadline, add)
+            }
+            Some(SharedState::Unknown(texts, unknown)) => {
+                let add = &mut |cost, tokens: VisitedTokens<'_>| grouping.add(cost, tokens);
+                self.cost_tokens_of_bound_texts(texts, set, unknown, deadline, add)
             }
             None => self.visit_legal(set, !ends, deadline, &mut |next, tokens| {
                 if let (true, VisitedTokens::Listed(tokens)) = (searches, &tokens) {
@@ -320,11 +345,14 @@ impl GrammarCache {
         Ok(profiles.insert(set, Arc::new(profile), self.limits().memory_bytes))
     }
 
-    /// The state with anonymous values from which the costs of a state's tokens are found, if there is one.
-    fn anonymous_state(&self, set: SetId) -> Result<Option<(&dyn AnonymousValues, SetId)>, LimitExceeded> {
+    /// The state, shared by several texts, from which the costs of a state's tokens are found, if there is one.
+    fn shared_state(
+        &self,
+        set: SetId,
+        deadline: &Deadline,
+    ) -> Result<Option<SharedState<'_>>, LimitExceeded> {
         let Some(values) = self.engine().anonymous_values() else { return Ok(None) };
         if self.searches()
-            || self.counts_tokens()
             || !self.engine().token_matches(set)?.is_empty()
             || self.few_legal_tokens(set)?.is_some()
             // The walk of `visit_legal` reports the limit that the mask exceeded.
@@ -332,8 +360,15 @@ impl GrammarCache {
         {
             return Ok(None);
         }
+        if let Some(texts) = self.grouped_texts(deadline)? {
+            let unknown = texts.before_token(set, self.vocabulary())?;
+            return Ok(Some(SharedState::Unknown(texts, unknown)));
+        }
+        if self.counts_tokens() {
+            return Ok(None);
+        }
         let anonymous = values.with_anonymous_values(set, self.vocabulary())?;
-        Ok(anonymous.map(|anonymous| (values, anonymous)))
+        Ok(anonymous.map(|anonymous| SharedState::Anonymous(values, anonymous)))
     }
 
     /// Calls `visit` with the legal tokens of a state by the state after them.
@@ -350,7 +385,8 @@ impl GrammarCache {
             let visit = &mut |next, tokens: &[TokenId]| visit(next, VisitedTokens::Listed(tokens));
             return walk.visit(set, reads_end_tokens, visit);
         }
-        let walk = GroupedWalk { engine, vocabulary, deadline, min_nodes: MIN_NODES, values: None };
+        let texts = WalkedTexts::Known;
+        let walk = GroupedWalk { engine, vocabulary, deadline, min_nodes: MIN_NODES, texts };
         match self.few_legal_tokens(set)? {
             Some(mask) => walk.visit_few(set, mask.live_tokens(), visit),
             None => walk.visit(set, reads_end_tokens, visit),

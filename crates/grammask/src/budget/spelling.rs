@@ -38,7 +38,8 @@ impl GrammarCache {
         }
     }
 
-    /// The fewest tokens that spell the shortest completion of a state to which a token led. Memoised by state.
+    /// The fewest tokens that spell the shortest completion of a state to which a token led, or where texts that are being
+    /// bound share their costs the engine's bound. Memoised by state.
     ///
     /// Cost of a new state: a few steps per byte of the completion whose states are new.
     pub(super) fn spelling_cost(
@@ -49,8 +50,16 @@ impl GrammarCache {
         if let Some(cost) = self.known_spelling_cost(set) {
             return Ok(cost);
         }
-        let representative = self.representative(set, deadline)?;
-        let cost = self.cost_of_completion(representative, deadline)?;
+        let cost = match self.grouped_texts(deadline)? {
+            Some(texts) => {
+                let tokens = texts.finishing_tokens(set, self.vocabulary(), deadline)?;
+                tokens.map(|tokens| tokens + self.end_cost())
+            }
+            None => {
+                let representative = self.representative(set, deadline)?;
+                self.cost_of_completion(representative, deadline)?
+            }
+        };
         self.costs().spellings.insert(set, SpellingCost(cost));
         Ok(cost)
     }
@@ -112,12 +121,13 @@ impl GrammarCache {
         self.engine().is_complete(set).then(|| Some(self.end_cost()))
     }
 
-    /// The first token of a spelling with the fewest tokens: the longest, then the one of the smallest id.
+    /// The first token of a spelling with the fewest tokens, and the cost after it: the longest, then the one of the
+    /// smallest id.
     pub(super) fn first_token_of_spelling(
         &self,
         set: SetId,
         deadline: &Deadline,
-    ) -> Result<Option<TokenId>, LimitExceeded> {
+    ) -> Result<Option<(u32, TokenId)>, LimitExceeded> {
         let mut best: Option<(u32, TokenId)> = None;
         // Longer tokens come later.
         for FirstToken { token, next, .. } in self.first_tokens(set, deadline)? {
@@ -130,7 +140,7 @@ impl GrammarCache {
                 best = Some((cost, token));
             }
         }
-        Ok(best.map(|(_, token)| token))
+        Ok(best)
     }
 
     fn token_len(&self, token: TokenId) -> usize {

@@ -49,8 +49,8 @@ impl DotReader<'_> {
                 }
                 known
             }
-            RightHandSide::Value { symbol, .. } => {
-                DotTexts { from: texts.of_value(*symbol), after_symbol: Length::ZERO }
+            RightHandSide::Value { symbol, condition } => {
+                DotTexts { from: texts.of_value(*symbol, condition), after_symbol: Length::ZERO }
             }
             RightHandSide::Scope(symbol) => {
                 // A scope is complete at its second dot, from which no step leads on.

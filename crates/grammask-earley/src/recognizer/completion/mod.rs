@@ -18,6 +18,8 @@
 //! | `with_values` | completions in grammars with values that a text must not repeat |
 //! | `bound_texts` | how many tokens are inside texts that are bound to names |
 //! | `escapes` | how much longer a value may be that differs from remembered ones |
+//! | `finishing_tokens` | upper bounds of the tokens that finish a text, where texts are bound to names |
+//! | `named_texts` | lengths of texts that satisfy their conditions whatever is bound to their names |
 //! | `bounds` | bounds of the lengths over all sets, and over the sets within reach |
 
 mod bound_texts;
@@ -25,6 +27,8 @@ mod bounds;
 mod continuations;
 mod dots;
 mod escapes;
+mod finishing_tokens;
+mod named_texts;
 mod shortest;
 mod symbols;
 mod with_values;
@@ -35,7 +39,7 @@ use std::sync::Arc;
 use rustc_hash::FxHashMap;
 
 use crate::lowering::NormalForm;
-use grammask_automata::{Automata, ByteSet, ShortestWords};
+use grammask_automata::{Automata, ByteSet, ShortestWords, StateId};
 use grammask_diagnostics::{Deadline, LimitExceeded};
 use grammask_engine::{
     CompletionStep, Reach, SetId, ShortestCompletion, TokenGrowth, TokenGrowths, TokenMatch,
@@ -57,11 +61,12 @@ use bounds::CompletionBounds;
 use continuations::ContinuationLengths;
 use dots::{DotMemo, DotReader};
 use shortest::{FirstStep, Length, Shortest};
-use symbols::ShortestTexts;
+use symbols::{ShortestTexts, ValueTexts};
 
 use with_values::MAX_LENGTH;
 
 pub(super) use escapes::ValueEscapes;
+pub(super) use finishing_tokens::{FinishingTokens, fewest_tokens};
 pub(super) use with_values::{CompletionContext, ValueCompletions};
 
 /// The memo tables of shortest completions.
@@ -79,17 +84,23 @@ struct CountedTexts {
     added: Length,
     /// The shortest text of an embedded grammar whose engine is still to be made; `None` if the engine is made for it.
     pending: Option<Shortest>,
+    /// An upper bound of the texts bound to names, where lengths are numbers of tokens (see [`finishing_tokens`]).
+    tokens_of_bound: Option<Length>,
 }
 
 impl CountedTexts {
     /// The shortest texts.
-    const SHORTEST: Self = Self { added: Length::ZERO, pending: None };
+    const SHORTEST: Self = Self { added: Length::ZERO, pending: None, tokens_of_bound: None };
 }
 
 /// The memo tables of shortest completions, for one vocabulary.
 #[derive(Debug)]
 struct Completions {
     words: ShortestWords,
+    /// Whether lengths are numbers of tokens.
+    are_tokens: bool,
+    /// The numbers of tokens that spell the shortest words.
+    spelled_words: FxHashMap<StateId, Shortest>,
     /// Whether every byte is a token by itself.
     spells_all_bytes: bool,
     texts: ShortestTexts,
@@ -140,6 +151,8 @@ enum ValueLengths {
     Lengthened(Length),
     /// The shortest ones, where engines that are still to be made have this shortest text.
     Pending(Shortest),
+    /// Numbers of tokens, where those of bound texts have this upper bound.
+    Tokens(Length),
 }
 
 /// The completions of all items of a set.
@@ -319,6 +332,7 @@ impl Builder {
             stepper,
             continuations,
             completions: CompletionTables { by_texts: tables, .. },
+            finishing_tokens,
             set_parts,
             ..
         } = self;
@@ -330,6 +344,9 @@ impl Builder {
             }
             ValueLengths::Pending(shortest) => {
                 CountedTexts { pending: Some(shortest), ..CountedTexts::SHORTEST }
+            }
+            ValueLengths::Tokens(bound) => {
+                CountedTexts { tokens_of_bound: Some(bound), ..CountedTexts::SHORTEST }
             }
             _ => CountedTexts::SHORTEST,
         };
@@ -349,7 +366,11 @@ impl Builder {
         };
         let completions = match tables.entry(counted) {
             Entry::Occupied(entry) => entry.into_mut(),
-            Entry::Vacant(entry) => entry.insert(Box::new(Completions::new(&mut parts, counted.added)?)),
+            Entry::Vacant(entry) => {
+                let named = counted.tokens_of_bound.and_then(|bound| finishing_tokens.named_texts(bound));
+                let values = named.map_or(ValueTexts::Lengthened(counted.added), ValueTexts::Named);
+                entry.insert(Box::new(Completions::new(&mut parts, values)?))
+            }
         };
         compute(completions, &mut parts)
     }
@@ -571,17 +592,29 @@ impl Completions {
         Ok(Some(length_of(inside).plus(dots.get(item.dot).after_symbol)))
     }
 
-    /// The tables, in which a value is as long as its text and `added` steps.
-    fn new(parts: &mut Parts<'_>, added: Length) -> Result<Self, LimitExceeded> {
+    /// The tables. Lengths are numbers of tokens if values have names.
+    fn new(parts: &mut Parts<'_>, values: ValueTexts) -> Result<Self, LimitExceeded> {
         let vocabulary = parts.vocabulary;
         let bytes = spelled_bytes(vocabulary);
-        let mut words = ShortestWords::new(bytes);
+        let mut completions = Self {
+            words: ShortestWords::new(bytes),
+            are_tokens: matches!(values, ValueTexts::Named(_)),
+            spelled_words: FxHashMap::default(),
+            spells_all_bytes: bytes == ByteSet::ALL,
+            texts: ShortestTexts::none(),
+            dots: DotMemo::default(),
+            continuations: ContinuationLengths::default(),
+            cores: FxHashMap::default(),
+            core_entries: 0,
+            bounds: FxHashMap::default(),
+            counted_can_end: None,
+        };
         // The initial states of values follow those of the terminals.
         let count = parts.form.terminals().len();
         let mut terminals = Vec::with_capacity(count);
         for index in 0..count {
             terminals.push(match parts.state_of(parts.starts[index]) {
-                Some(state) => shortest_word(&mut words, state, parts)?,
+                Some(state) => completions.word(state, parts)?,
                 None => {
                     match parts.token_matches[index].as_ref().and_then(|of| first_token(of, vocabulary)) {
                         Some(token) => Shortest { length: Length::new(1), first: FirstStep::token(token) },
@@ -590,18 +623,16 @@ impl Completions {
                 }
             });
         }
-        let texts = ShortestTexts::new(parts.form, terminals.into(), added, parts.deadline)?;
-        Ok(Self {
-            words,
-            spells_all_bytes: bytes == ByteSet::ALL,
-            texts,
-            dots: DotMemo::default(),
-            continuations: ContinuationLengths::default(),
-            cores: FxHashMap::default(),
-            core_entries: 0,
-            bounds: FxHashMap::default(),
-            counted_can_end: None,
-        })
+        completions.texts = ShortestTexts::new(parts.form, terminals.into(), values, parts.deadline)?;
+        Ok(completions)
+    }
+
+    /// The shortest nonempty word of a state.
+    fn word(&mut self, state: ItemState, parts: &mut Parts<'_>) -> Result<Shortest, LimitExceeded> {
+        match state.automaton_state() {
+            Some(state) if self.are_tokens => self.spelled_word(state, parts),
+            _ => shortest_word(&mut self.words, state, parts),
+        }
     }
 
     /// Computes the completions of the items of a core.
@@ -642,7 +673,7 @@ impl Completions {
             return Ok(CoreCompletion { shortest: Shortest::NONE, longest: dot.after_symbol });
         }
         let shortest = match state {
-            Some(state) => shortest_word(&mut self.words, state, parts)?.then(dot.after_symbol),
+            Some(state) => self.word(state, parts)?.then(dot.after_symbol),
             None => dot.from,
         };
         Ok(CoreCompletion { shortest, longest: shortest.length })
@@ -650,6 +681,7 @@ impl Completions {
 
     fn memory_bytes(&self) -> usize {
         self.words.memory_bytes()
+            + self.spelled_words.capacity() * (size_of::<(StateId, Shortest)>() + 1)
             + self.texts.memory_bytes()
             + self.dots.memory_bytes()
             + self.continuations.memory_bytes()

@@ -11,11 +11,12 @@
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
+use std::sync::Arc;
 
 use crate::lowering::{NormalForm, RightHandSide, Symbol};
 use grammask_collections::graph::AdjacencyList;
 use grammask_diagnostics::{Deadline, LimitExceeded};
-use grammask_grammar::{NonterminalId, Selection, SelectionState};
+use grammask_grammar::{NonterminalId, Selection, SelectionState, ValueCondition, ValueEquality, ValueKind};
 
 use super::shortest::{Length, Shortest};
 
@@ -27,8 +28,34 @@ const EVENTS_PER_CHECK: usize = 1024;
 pub(super) struct ShortestTexts {
     terminals: Box<[Shortest]>,
     nonterminals: Box<[Shortest]>,
-    /// The length that is added to each fresh value.
-    added: Length,
+    values: ValueTexts,
+}
+
+/// How long the texts of values are.
+#[derive(Clone, Debug)]
+pub(super) enum ValueTexts {
+    /// Longer than those of their symbols by this length.
+    Lengthened(Length),
+    /// Those of values with names.
+    Named(NamedTexts),
+}
+
+/// The lengths of values with names, in tokens.
+#[derive(Clone, Debug)]
+pub(super) struct NamedTexts {
+    /// An upper bound of the bound texts.
+    pub(super) bound: Length,
+    /// The texts of each symbol that must differ from a bound text, or not begin with it.
+    pub(super) others: Arc<[OtherText]>,
+}
+
+/// The length with which a text satisfies a condition, whatever text is bound to the name.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct OtherText {
+    pub(super) symbol: Symbol,
+    pub(super) kind: ValueKind,
+    pub(super) equality: ValueEquality,
+    pub(super) length: Length,
 }
 
 /// The symbols of a selection.
@@ -49,18 +76,24 @@ enum Event {
 }
 
 impl ShortestTexts {
-    /// The shortest texts, given those of the terminals, where the text of a value is longer by `added`.
+    /// No texts.
+    pub(super) fn none() -> Self {
+        let values = ValueTexts::Lengthened(Length::ZERO);
+        Self { terminals: Box::default(), nonterminals: Box::default(), values }
+    }
+
+    /// The shortest texts, given those of the terminals and how long values are.
     ///
     /// # Errors
     /// When the deadline has passed.
     pub(super) fn new(
         form: &NormalForm,
         terminals: Box<[Shortest]>,
-        added: Length,
+        values: ValueTexts,
         deadline: &Deadline,
     ) -> Result<Self, LimitExceeded> {
         let nonterminals = vec![Shortest::NONE; form.nonterminal_count()].into();
-        let mut texts = Self { terminals, nonterminals, added };
+        let mut texts = Self { terminals, nonterminals, values };
         let mut queue: BinaryHeap<Reverse<(Shortest, Event)>> = BinaryHeap::new();
         // The productions in which each nonterminal occurs, once per occurrence.
         let mut uses: Vec<(u32, u32)> = Vec::new();
@@ -144,13 +177,35 @@ impl ShortestTexts {
     }
 
     /// The text of a value with this symbol.
-    pub(super) fn of_value(&self, symbol: Symbol) -> Shortest {
-        self.of(symbol).then(self.added)
+    pub(super) fn of_value(&self, symbol: Symbol, condition: &ValueCondition) -> Shortest {
+        let text = self.of(symbol);
+        let NamedTexts { bound, others } = match &self.values {
+            ValueTexts::Lengthened(added) => return text.then(*added),
+            ValueTexts::Named(named) => named,
+        };
+        let length = match condition.kind {
+            ValueKind::Bound => return text,
+            ValueKind::Repeated => *bound,
+            ValueKind::Fresh => return Shortest::NONE,
+            kind @ (ValueKind::Different | ValueKind::Unprefixed) => {
+                let key = (symbol, kind, condition.equality);
+                let other = others.iter().find(|other| (other.symbol, other.kind, other.equality) == key);
+                other.map_or(Length::INFINITE, |other| other.length)
+            }
+        };
+        if text == Shortest::NONE || length == Length::INFINITE {
+            Shortest::NONE
+        } else {
+            Shortest { length, ..text }
+        }
     }
 
     /// The length that is added to each value.
     pub(super) fn added(&self) -> Length {
-        self.added
+        match self.values {
+            ValueTexts::Lengthened(added) => added,
+            ValueTexts::Named(_) => Length::ZERO,
+        }
     }
 
     /// The length of the shortest text of each terminal.
@@ -167,7 +222,7 @@ impl ShortestTexts {
             }
             RightHandSide::Repeat { symbol, min, .. } => self.of(*symbol).times(*min),
             RightHandSide::Scope(symbol) => self.of(*symbol),
-            RightHandSide::Value { symbol, .. } => self.of_value(*symbol),
+            RightHandSide::Value { symbol, condition } => self.of_value(*symbol, condition),
             RightHandSide::Selection { selection, parts, separator } => {
                 let symbols = SelectionSymbols { selection, parts, separator: *separator };
                 self.of_parts(symbols, &selection.start())

@@ -320,7 +320,7 @@ impl Builder {
     }
 
     /// The shortest text with which a value satisfies its condition, where it can become a remembered one.
-    fn search_value(
+    pub(super) fn search_value(
         &mut self,
         context: CompletionContext<'_>,
         goal: ValueGoal,

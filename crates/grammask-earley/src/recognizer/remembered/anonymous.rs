@@ -38,6 +38,8 @@ pub(in super::super) struct AnonymousSets {
     dependence: FxHashMap<SetId, CompletionDependence>,
     /// The values inside, or at the beginning, of which the text is, and that must differ from an anonymous one.
     conditional: FxHashMap<SetId, Arc<[ValueState]>>,
+    /// The set in which the texts are unknown that are being bound, which began before the present token or in it.
+    pub(super) unknown: FxHashMap<(SetId, bool), SetId>,
 }
 
 /// Which values become anonymous.
@@ -53,7 +55,7 @@ impl AnonymousSets {
     /// Estimated memory in bytes.
     pub(in super::super) fn memory_bytes(&self) -> usize {
         let ids = size_of::<(SetId, Option<SetId>)>() + 1;
-        (self.of_set.capacity() + self.representatives.capacity()) * ids
+        (self.of_set.capacity() + self.representatives.capacity() + self.unknown.capacity()) * ids
             + self.dependence.capacity() * (size_of::<(SetId, CompletionDependence)>() + 1)
             + self.conditional.capacity() * (size_of::<(SetId, Arc<[ValueState]>)>() + 1)
     }

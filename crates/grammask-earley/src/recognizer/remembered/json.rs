@@ -64,6 +64,8 @@ pub(super) enum Token {
     None,
     /// An unknown text, with which no value that matters begins.
     Anonymous,
+    /// An unknown text that is to be bound to a name. It is never complete.
+    Unknown(UnknownText),
     /// A text that is compared by its bytes; before them stands its name, if it has one.
     Text(ChainId),
     /// A text that begins no remembered value, whatever follows.
@@ -78,6 +80,15 @@ pub(super) enum Token {
     Invalid(PrefixId, ChainId),
     /// The prefix of the decoded text.
     Encoded(PrefixId, DecoderId),
+}
+
+/// An unknown text that is to be bound to a name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(super) enum UnknownText {
+    /// It began before the present token, all of which belongs to it. This number of tokens can spell both.
+    Begun(u32),
+    /// It began inside the present token, and has this number of bytes. Each is a token.
+    Bytes(u32),
 }
 
 /// An open array or object with its complete parts.
@@ -171,6 +182,43 @@ impl Values {
         }
     }
 
+    /// The prefix of an unknown text.
+    pub(super) fn unknown(&mut self, text: UnknownText) -> PrefixId {
+        self.intern(Prefix { frame: None, token: Token::Unknown(text) })
+    }
+
+    /// The unknown text of a prefix; `None` for other prefixes.
+    pub(super) fn unknown_text(&self, text: PrefixId) -> Option<UnknownText> {
+        match self.prefix(text).token {
+            Token::Unknown(text) => Some(text),
+            _ => None,
+        }
+    }
+
+    /// The bytes of a text with a name.
+    pub(super) fn named_text(&self, text: PrefixId) -> Option<Vec<u8>> {
+        match self.prefix(text).token {
+            Token::Text(text) => self.named_bytes(text),
+            _ => None,
+        }
+    }
+
+    /// The bytes of a value with a name.
+    pub(super) fn named_text_of_value(&self, value: ValueId) -> Option<Vec<u8>> {
+        match *self.value(value) {
+            Value::Text(text) => self.named_bytes(text),
+            _ => None,
+        }
+    }
+
+    fn named_bytes(&self, text: ChainId) -> Option<Vec<u8>> {
+        self.chains.get(text, 0).filter(|&name| name >= FIRST_NAME)?;
+        let mut bytes: Vec<u8> =
+            self.chains.reversed(text).filter_map(|item| u8::try_from(item).ok()).collect();
+        bytes.reverse();
+        Some(bytes)
+    }
+
     /// Length of a text with a name, in bytes.
     pub(super) fn named_length(&self, text: PrefixId) -> usize {
         match self.prefix(text).token {
@@ -213,6 +261,8 @@ impl Values {
         let Prefix { frame, token } = self.prefix(id);
         let next = match token {
             Token::Diverged => return id,
+            Token::Unknown(UnknownText::Begun(_)) => return id,
+            Token::Unknown(UnknownText::Bytes(bytes)) => Some(Token::Unknown(UnknownText::Bytes(bytes + 1))),
             Token::Encoded(inner, decoder) => return self.step_encoded(inner, decoder, byte),
             Token::Text(text) => Some(Token::Text(self.chains.push(text, u32::from(byte)))),
             Token::Invalid(at, text) => Some(Token::Invalid(at, self.chains.push(text, u32::from(byte)))),
@@ -400,6 +450,7 @@ impl Values {
             Token::None
             | Token::Text(_)
             | Token::Diverged
+            | Token::Unknown(_)
             | Token::String(..)
             | Token::Invalid(..)
             | Token::Encoded(..) => {

@@ -21,6 +21,7 @@
 //! | `abundance` | which symbols have more values than any text can take from them |
 //! | `counting` | how many different values other symbols have |
 //! | `anonymous` | sets whose values are unknown, for the costs of tokens |
+//! | `unknown` | sets whose bound texts are unknown, for the costs of tokens |
 //! | `viability` | whether enough different values are left for what must follow an item |
 //!
 //! **Invariant: an item inside a value is live.** Some completion of it satisfies the condition in some environment.
@@ -42,6 +43,7 @@ mod open;
 mod scopes;
 mod stepping;
 mod string;
+mod unknown;
 mod value_set;
 mod viability;
 

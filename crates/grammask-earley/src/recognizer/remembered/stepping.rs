@@ -33,7 +33,9 @@ impl Builder {
             }
             let set = &recognizer.set(after.set).data;
             let (ends, is_final) = (set.ends(), set.is_final());
-            if ends {
+            // What follows an unknown text is read with the text itself; its item says that the text can be whole.
+            let is_unknown = self.remembered.values.unknown_text(after.prefix).is_some();
+            if ends && !is_unknown {
                 ended.extend(self.after_value(
                     recognizer,
                     item.continuation,
@@ -41,7 +43,7 @@ impl Builder {
                     condition.kind,
                 )?);
             }
-            if !is_final && self.is_live(recognizer, item.continuation, after, number)? {
+            if (is_unknown || !is_final) && self.is_live(recognizer, item.continuation, after, number)? {
                 let after = self.without_diverged_text(recognizer, item.continuation, after, condition.kind);
                 let state = self.remembered.intern_state(after);
                 kernel.items.push(Item { state, ..item });
