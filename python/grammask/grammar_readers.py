@@ -125,8 +125,8 @@ class GrammarReaders:
                 their symbols. They may nest, and may contain other rules between two terminals. Needs ``"lalr"``.
             ignored_rules: Names of further such rules, whose texts are allowed between all lexemes, as nested comments
                 are. Needs ``lexer="basic"``; each alternative begins with a terminal that no other rule uses there.
-            terminals: The grammars of terminals that the text declares by ``%declare``: without a lexer, and regular, or
-                with texts of which none is a proper prefix of another one, or with bindings. A text of those with
+            terminals: The grammars of terminals that the text declares by ``%declare``: without a lexer, and regular,
+                or with texts of which none is a proper prefix of another one, or with bindings. A text of those with
                 bindings ends where it is first complete: raw strings, here-documents.
             limits: Budgets for reading.
 

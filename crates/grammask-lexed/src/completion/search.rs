@@ -611,11 +611,12 @@ impl SearchSources<'_> {
         Ok(rests.into_iter().min_by_key(|rest| rest.length))
     }
 
-    /// Whether the open lexeme can become one delimited terminal and no other terminal.
+    /// Whether the open lexeme can become one delimited terminal and no other terminal, and no guard excludes a byte.
     fn is_delimited(&self, run: Run) -> bool {
         let mut live = self.lexer.live(run.configuration);
         self.lexer.opened(run.configuration).is_some()
-            || (live.next().is_some_and(|terminal| self.delimited.has_state(run.delimited, terminal))
+            || (!self.lexer.has_guards(run.configuration)
+                && live.next().is_some_and(|terminal| self.delimited.has_state(run.delimited, terminal))
                 && live.next().is_none())
     }
 
