@@ -1286,8 +1286,9 @@ class Matcher:
             BudgetTooSmall: The text cannot be finished with this number of tokens; ``minimum`` suffices.
             GrammarSemanticError: No completion is known (code ``no-completion``): the grammar never ends here, or the
                 vocabulary cannot spell what is missing.
-            UnsupportedGrammar: The grammar binds names; or values must repeat others (``uniqueItems`` under ``not``)
-                over a large vocabulary.
+            UnsupportedGrammar: Over a large vocabulary values must repeat others (``uniqueItems`` under ``not``), or
+                must differ inside a part with a maximum number of tokens, or texts are bound to names in such a part or
+                in another encoding.
             LimitExceeded: A limit was exceeded.
             ValueError: The number is negative.
 
