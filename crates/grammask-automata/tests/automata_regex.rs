@@ -230,6 +230,8 @@ fn assertions_at_the_ends_and_inside() {
         r"(?m)^(?:a|\n)*$",
         "^a*",
         "",
+        "a([a&&b])*",
+        "(?m)([a&&b])*a$",
     ] {
         check(pattern, &all);
     }

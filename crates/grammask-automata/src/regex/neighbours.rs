@@ -182,7 +182,8 @@ impl Neighbours {
         let mut sequences = vec![sequence];
         while let Some(sequence) = sequences.pop() {
             let Some((hir, rest)) = split(sequence) else { continue };
-            if hir.properties().minimum_len() == Some(0) {
+            // A repetition of the empty class has no length, though it matches the empty text.
+            if hir.properties().minimum_len().is_none_or(|length| length == 0) {
                 sequences.push(rest);
             }
             match hir.kind() {
