@@ -168,6 +168,31 @@ def test_classes_of_errors(schema: Any, exception: type[GrammarError], code: str
 
 
 @pytest.mark.parametrize(
+    ("schema", "message", "suggestion"),
+    [
+        ({"type": "strnig"}, "expected null, boolean", "did you mean `string`?"),
+        ({"type": "json_schema"}, "expected null, boolean", None),
+        (
+            {"$ref": "#/$defs/Persn", "$defs": {"Person": {}}},
+            "nothing is at `#/$defs/Persn`",
+            "`#/$defs/Person`",
+        ),
+        ({"$ref": "#/defs/a~1b", "$defs": {"a/b": {}}}, "nothing is at `#/defs/a~1b`", "`#/$defs/a~1b`"),
+        ({"$ref": "#/defs/a", "$defs": {"b": {}}}, "nothing is at `#/defs/a`", None),
+        ({"$ref": "#/type/0", "type": "object"}, "nothing is at `#/type/0`", None),
+        ({"$ref": "other.json#/a"}, "there is no document `schema:/other.json`", None),
+    ],
+)
+def test_errors_suggest_a_similar_name(schema: Any, message: str, suggestion: str | None) -> None:
+    with pytest.raises(GrammarError) as error:
+        Grammar.from_json_schema(schema)
+    text = str(error.value)
+    assert message in text
+    assert "did you mean" in text if suggestion else "did you mean" not in text
+    assert (suggestion or "") in text
+
+
+@pytest.mark.parametrize(
     ("options", "message"),
     [
         ({"ensure_ascii": "no"}, "ensure_ascii='no' is neither True nor False"),

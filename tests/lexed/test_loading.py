@@ -36,6 +36,20 @@ def test_files_import_files_beside_them(tmp_path: Path) -> None:
         grammask.Grammar.from_lark(file)
 
 
+@pytest.mark.parametrize(
+    ("grammar", "message"),
+    [
+        ("start: A\nA: /[a-/", "the terminal `A` is no regular expression: unterminated character set"),
+        ('start: "x" /a(/', "the terminal `/a(/` is no regular expression: missing ), unterminated"),
+        ("start: /\\p{Lu}+/", "is no regular expression: bad escape \\p"),
+    ],
+)
+def test_malformed_patterns_name_their_terminal(grammar: str, message: str) -> None:
+    with pytest.raises(grammask.GrammarSyntaxError) as caught:
+        grammask.Grammar.from_lark(grammar)
+    assert message in str(caught.value)
+
+
 def test_a_change_of_an_imported_file_is_another_grammar(tmp_path: Path) -> None:
     words = tmp_path / "words.lark"
     file = tmp_path / "text.lark"

@@ -65,6 +65,18 @@ class Model(pydantic.BaseModel):
     others: "list[Model] | None" = None
 
 
+class File:
+    """A class that has no JSON form."""
+
+
+class Upload(pydantic.BaseModel, arbitrary_types_allowed=True):
+    content: str | File
+
+
+class OnlyFile(pydantic.BaseModel, arbitrary_types_allowed=True):
+    content: File
+
+
 def call(city: str, *, unit: Literal["C", "F"] = "C", **flags: bool) -> None:
     """Do nothing."""
 
@@ -119,6 +131,7 @@ DECIMAL = {"anyOf": [{"type": "number"}, STRING]}
         (int | None, {"anyOf": [INTEGER, {"type": "null"}]}),
         (Optional[int], {"anyOf": [INTEGER, {"type": "null"}]}),  # noqa: UP045
         (Union[int, str], {"anyOf": [INTEGER, STRING]}),  # noqa: UP007
+        (Upload, object_of({"content": {"anyOf": [STRING]}}, "content")),
         (list, {"type": "array", "items": ANY}),
         (list[int], {"type": "array", "items": INTEGER}),
         (collections.abc.Sequence[str], {"type": "array", "items": STRING}),
@@ -293,6 +306,7 @@ class Broken:
 @pytest.mark.parametrize(
     ("tp", "named"),
     [
+        (OnlyFile, "OnlyFile.content: is-instance has no JSON form"),
         (list[complex], r"list\[complex\]\[\]: complex"),
         (dict[tuple[int, int], str], "keys of JSON objects are strings, not tuple"),
         (Annotated[int, annotated_types.Predicate(bool)], "Predicate"),

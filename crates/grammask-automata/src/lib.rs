@@ -15,8 +15,8 @@
 //!   lookups.
 //! - [`Table`] is an immutable, trimmed, minimal DFA with sorted byte ranges. It is for languages whose construction
 //!   has a better algorithm than derivatives, and each of its states is a term again: word lists and character
-//!   classes (Daciuk, Mihov, Watson and Watson 2000), substrings (the suffix automaton, Blumer et al. 1985), patterns
-//!   with assertions (determinised by `regex-automata`), and automata that other crates build with [`TableBuilder`].
+//!   classes (Daciuk, Mihov, Watson and Watson 2000), substrings (the suffix automaton, Blumer et al. 1985), and automata
+//!   that other crates build with [`TableBuilder`].
 //!   Tables are minimised by Hopcroft's algorithm in Valmari's form (2012).
 //!
 //! # Invariants
@@ -24,7 +24,8 @@
 //! - [`Automata::step`] returns live states only. Whether a state is live follows from the form of its term unless the
 //!   term contains intersections or complements; otherwise a search decides it once (strongly connected components,
 //!   Tarjan 1972).
-//! - Nothing recurses on the call stack: terms come from users and may be nested to any depth.
+//! - Nothing recurses on the call stack: terms come from users and may be nested to any depth. Only patterns, whose
+//!   depth is limited, are translated recursively.
 //! - No operation loops without bound. Operations that make states return [`LimitExceeded`] when the limit is reached;
 //!   those that inspect the form of terms give up after a fixed number of subterms, and the facts that they return are
 //!   one-sided.

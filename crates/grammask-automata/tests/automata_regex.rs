@@ -29,20 +29,11 @@ fn ends(hir: &Hir, text: &[u8], start: usize) -> BTreeSet<usize> {
             first.filter(|c| is_member(*c)).map(|c| start + c.len_utf8()).into_iter().collect()
         }
         HirKind::Look(look) => {
-            let is_word =
-                |at: Option<&u8>| at.is_some_and(|byte| byte.is_ascii_alphanumeric() || *byte == b'_');
-            let before = start.checked_sub(1).and_then(|at| text.get(at));
-            let after = text.get(start);
-            let holds = match look {
-                Look::Start => before.is_none(),
-                Look::End => after.is_none(),
-                Look::StartLF => before.is_none_or(|byte| *byte == b'\n'),
-                Look::EndLF => after.is_none_or(|byte| *byte == b'\n'),
-                Look::WordAscii => is_word(before) != is_word(after),
-                Look::WordAsciiNegate => is_word(before) == is_word(after),
-                other => panic!("the tests do not use {other:?}"),
-            };
-            if holds { [start].into() } else { BTreeSet::new() }
+            if holds(*look, &text[..start], &text[start..]) {
+                [start].into()
+            } else {
+                BTreeSet::new()
+            }
         }
         HirKind::Capture(capture) => ends(&capture.sub, text, start),
         HirKind::Concat(parts) => {
@@ -61,6 +52,45 @@ fn ends(hir: &Hir, text: &[u8], start: usize) -> BTreeSet<usize> {
             }
             found
         }
+    }
+}
+
+/// Whether an assertion holds between two texts, by its definition in `regex-syntax`.
+fn holds(look: Look, before: &[u8], after: &[u8]) -> bool {
+    let is_ascii = |byte: Option<&u8>| byte.is_some_and(|byte| byte.is_ascii_alphanumeric() || *byte == b'_');
+    let ascii = (is_ascii(before.last()), is_ascii(after.first()));
+    // `None` inside of a character, where no Unicode word boundary holds.
+    let last = std::str::from_utf8(before).ok().map(|text| text.chars().next_back());
+    let first = std::str::from_utf8(after).ok().map(|text| text.chars().next());
+    let is_word = |character: Option<char>| character.is_some_and(|c| c.is_alphanumeric() || c == '_');
+    let unicode = last.zip(first).map(|(last, first)| (is_word(last), is_word(first)));
+    match look {
+        Look::Start => before.is_empty(),
+        Look::End => after.is_empty(),
+        Look::StartLF => before.is_empty() || before.ends_with(b"\n"),
+        Look::EndLF => after.is_empty() || after.starts_with(b"\n"),
+        Look::StartCRLF => {
+            before.is_empty()
+                || before.ends_with(b"\n")
+                || before.ends_with(b"\r") && !after.starts_with(b"\n")
+        }
+        Look::EndCRLF => {
+            after.is_empty()
+                || after.starts_with(b"\r")
+                || after.starts_with(b"\n") && !before.ends_with(b"\r")
+        }
+        Look::WordAscii => ascii.0 != ascii.1,
+        Look::WordAsciiNegate => ascii.0 == ascii.1,
+        Look::WordStartAscii => ascii == (false, true),
+        Look::WordEndAscii => ascii == (true, false),
+        Look::WordStartHalfAscii => !ascii.0,
+        Look::WordEndHalfAscii => !ascii.1,
+        Look::WordUnicode => unicode.is_some_and(|(last, first)| last != first),
+        Look::WordUnicodeNegate => unicode.is_some_and(|(last, first)| last == first),
+        Look::WordStartUnicode => unicode == Some((false, true)),
+        Look::WordEndUnicode => unicode == Some((true, false)),
+        Look::WordStartHalfUnicode => unicode.is_some_and(|(last, _)| !last),
+        Look::WordEndHalfUnicode => unicode.is_some_and(|(_, first)| !first),
     }
 }
 
@@ -115,15 +145,14 @@ fn check(pattern: &str, words: &[Vec<u8>]) {
     }
 }
 
-fn pattern() -> impl Strategy<Value = String> {
+fn pattern(assertions: Vec<&'static str>) -> impl Strategy<Value = String> {
     let leaf = prop_oneof![
         prop::sample::select(vec![
             "a", "b", "ab", "é", "你", "[ab]", "[^a]", ".", "[aé你]", "(?s:.)", "", "\\n", "[b-é]", "(?i:é)",
             "[a&&b]", "abba",
         ])
         .prop_map(str::to_owned),
-        prop::sample::select(vec!["^", "$", "(?m:^)", "(?m:$)", "(?-u:\\b)", "(?-u:\\B)"])
-            .prop_map(str::to_owned),
+        prop::sample::select(assertions).prop_map(str::to_owned),
     ];
     leaf.prop_recursive(4, 16, 3, |inner| {
         prop_oneof![
@@ -139,12 +168,33 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 400, ..ProptestConfig::default() })]
 
     #[test]
-    fn terms_match_what_the_pattern_says(pattern in pattern()) {
+    fn terms_match_what_the_pattern_says(pattern in pattern(vec![
+        "^", "$", "(?m:^)", "(?m:$)", "(?-u:\\b)", "(?-u:\\B)", "(?-u:\\b{start})", "(?-u:\\b{end-half})",
+    ])) {
         let mut all = words(&["a", "b", "é", "\n"], 4);
         all.extend(words(&["a", "你"], 3));
         // Parts of characters are no texts, and match no Unicode class.
         all.extend([b"\xc3".to_vec(), b"a\xa9".to_vec(), b"\xe4\xbd".to_vec(), b"\xff".to_vec()]);
         check(&pattern, &all);
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 400, ..ProptestConfig::default() })]
+
+    #[test]
+    fn unicode_assertions_distinguish_characters(pattern in pattern(vec![
+        "\\b", "\\B", "\\b{start}", "\\b{end}", "\\b{start-half}", "\\b{end-half}", "(?-u:\\b)", "^", "(?m:$)",
+    ])) {
+        let mut all = words(&["a", "é", "·", "\n"], 4);
+        all.extend(words(&["_", "你", "-"], 3));
+        all.extend([b"\xc3".to_vec(), b"a\xa9".to_vec(), b"\xc3a".to_vec(), b"\xff".to_vec()]);
+        check(&pattern, &all);
+    }
+
+    #[test]
+    fn line_breaks_may_be_two_characters(pattern in pattern(vec!["(?mR:^)", "(?mR:$)", "(?m:$)", "^", "\\b"])) {
+        check(&pattern, &words(&["a", "b", "\r", "\n"], 4));
     }
 }
 
@@ -180,6 +230,8 @@ fn assertions_at_the_ends_and_inside() {
         r"(?m)^(?:a|\n)*$",
         "^a*",
         "",
+        "a([a&&b])*",
+        "(?m)([a&&b])*a$",
     ] {
         check(pattern, &all);
     }
@@ -212,9 +264,8 @@ fn refusals_name_kind_place_and_remedy() {
         ("a(?=b)", Unsupported, (1, 4), true),
         ("(?<!b)c", Unsupported, (0, 4), true),
         (r"(a)\1", Unsupported, (3, 5), true),
-        (r"é\b", Unsupported, (2, 4), true),
-        (r"(?-u:\b)a\B", Unsupported, (9, 11), true),
-        (r"(?-u)\ba(?u:\b{start})", Unsupported, (12, 21), true),
+        (r"\b(?-u:\xff)", Unsupported, (0, 12), true),
+        (r"(?-u:\B)a\b", Unsupported, (0, 11), true),
         ("a(b", Invalid, (1, 2), true),
         ("ab)", Invalid, (2, 3), true),
         ("*a", Invalid, (0, 0), true),
@@ -245,7 +296,13 @@ fn hostile_patterns_stay_small_or_are_refused() {
         regex::term(&mut terms, pattern, &limits).unwrap();
     }
     assert!(terms.len() < 100, "{} terms", terms.len());
-    let error = regex::term(&mut terms, r"a(?-u:\b)\w{100000}", &limits).unwrap_err();
+    let nested = "(?:a\\b-*".repeat(40) + &")*".repeat(40);
+    for pattern in [r"a(?-u:\b)\w{100000}", r"\w{0,100000}\b\W{100000}", r"(?:a\b|\b-){0,100}", &nested] {
+        let mut terms = Terms::new();
+        regex::term(&mut terms, pattern, &limits).unwrap();
+        assert!(terms.len() < 20_000, "{} terms: {pattern}", terms.len());
+    }
+    let error = regex::term(&mut terms, r"(?:a\b|\b-){100000}", &limits).unwrap_err();
     assert_eq!(error.kind(), RegexErrorKind::TooLarge);
     let mut small = Limits::default();
     small.memory_bytes = 1 << 20;

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 import sys
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING, Any, TypeAlias
@@ -17,6 +18,8 @@ from grammask._grammask import OrderedPattern
 from grammask.lark_grammars.errors import invalid, too_large, unsupported
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from grammask._grammask import FirstMatches
 
 if sys.version_info >= (3, 11):
@@ -50,17 +53,29 @@ def first_matches(pattern: str, name: str) -> FirstMatches:
             a look-around inspects text outside of the lexeme; or a bounded repetition may repeat the empty text.
         LimitExceeded: It is nested too deeply, or its automaton is too large.
     """
-    try:
+    with _pattern_errors(name):
         parsed = sre_parse.parse(pattern)
         ordered = OrderedPattern()
         _PatternReader(ordered, name).sequence(parsed, parsed.state.flags)
+    return ordered.first_matches(name)
+
+
+def check_pattern(pattern: str, name: str) -> None:
+    """Raises the errors of :func:`first_matches` about the syntax of a pattern."""
+    with _pattern_errors(name):
+        sre_parse.parse(pattern)
+
+
+@contextmanager
+def _pattern_errors(name: str) -> Iterator[None]:
+    try:
+        yield
     except re.error as error:
         message = f"the terminal `{name}` is no regular expression: {error}"
         raise invalid(message) from error
     except RecursionError as error:
         message = f"the terminal `{name}` is nested too deeply"
         raise too_large(message) from error
-    return ordered.first_matches(name)
 
 
 @dataclass(frozen=True, slots=True)

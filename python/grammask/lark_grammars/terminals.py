@@ -7,7 +7,7 @@ import re
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from grammask.lark_grammars.errors import invalid, unsupported
-from grammask.lark_grammars.leftmost_first import first_matches
+from grammask.lark_grammars.leftmost_first import check_pattern, first_matches
 from grammask.lark_grammars.trailing_looks import FOR_PARSER, LexedTerminal, with_violations_refused
 
 if TYPE_CHECKING:
@@ -44,14 +44,13 @@ def terminal_tuples(
             from a pattern in a way that the engine does not support.
         LimitExceeded: A pattern is too large.
     """
-    try:
-        ordered = sorted(
-            terminals,
-            key=lambda one: (-one.priority, -one.pattern.max_width, -len(one.pattern.value), one.name),
-        )
-    except (re.error, ValueError, ImportError) as error:
-        message = f"a terminal is no regular expression of Python: {error}"
-        raise invalid(message) from error
+    # The library computes widths with the module `regex` where it is installed, whose errors differ.
+    for terminal in terminals:
+        check_pattern(terminal.pattern.to_regexp(), shown_name(terminal))
+    ordered = sorted(
+        terminals,
+        key=lambda one: (-one.priority, -one.pattern.max_width, -len(one.pattern.value), one.name),
+    )
     for terminal in ordered:
         if terminal.pattern.min_width == 0:
             message = f"the terminal `{shown_name(terminal)}` may match the empty text"

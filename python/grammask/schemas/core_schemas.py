@@ -77,6 +77,8 @@ _LENGTHS = {
     "max_length_validator": ("maxLength", "maxItems"),
 }
 """Functions of Pydantic that check the length of a text or sequence."""
+_WITHOUT_JSON_VALUES = {"callable", "is-instance", "is-subclass", "missing-sentinel"}
+"""Nodes that accept objects of Python only, so as members of a union they add no text."""
 _UNHASHABLE = {
     "counter",
     "deque",
@@ -214,8 +216,8 @@ class CoreSchemaReader:
 
     def _union(self, node: _Node, path: str, config: dict[str, Any]) -> _Schema:
         choices = [choice[0] if isinstance(choice, tuple) else choice for choice in node["choices"]]
-        kept = [choice for choice in choices if choice["type"] != "missing-sentinel"]
-        return {"anyOf": [self.schema(choice, path, config) for choice in kept]}
+        kept = [choice for choice in choices if choice["type"] not in _WITHOUT_JSON_VALUES]
+        return {"anyOf": [self.schema(choice, path, config) for choice in kept or choices]}
 
     def _tagged_union(self, node: _Node, path: str, config: dict[str, Any]) -> _Schema:
         discriminator = node["discriminator"]

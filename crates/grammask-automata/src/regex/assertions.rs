@@ -1,263 +1,316 @@
-//! Languages of patterns with assertions: by decomposition if all assertions are at the ends of alternatives, by
-//! determinisation otherwise.
+//! Languages of patterns with assertions.
 //!
-//! `^a|b$` is decomposed into alternatives with assertions at their ends only. There an assertion is a condition on the
-//! bytes next to the match: none, or a line break. A pattern without such a decomposition (`a(?-u:\b).*`) is
-//! determinised by `regex-automata`, which implements assertions, and becomes a table.
+//! A pattern is translated from right to left. At each position the *continuations* are known: for what is before the
+//! position, the texts that may follow it. An assertion restricts what follows, depending on what is before; a part
+//! without assertions is prepended to the continuations after it, split by its last byte or character where they differ.
+//!
+//! For an unbounded repetition whose body has assertions, the texts from one *boundary* to another are computed, that is, from
+//! one pair of what is before and after a position to another; the repetition is the star of this matrix, by
+//! Kleene's elimination ("Representation of events in nerve nets and finite automata", 1956).
 
-use std::collections::VecDeque;
+use std::ptr;
+use std::slice;
 
-use regex_automata::dfa::{Automaton, StartKind, dense};
-use regex_automata::nfa::thompson;
-use regex_automata::util::primitives::StateID;
-use regex_automata::util::start;
-use regex_automata::{Anchored, MatchKind};
-use regex_syntax::hir::{Hir, HirKind, Look};
+use regex_syntax::hir::{Hir, HirKind, Look, Repetition};
 use rustc_hash::FxHashMap;
 
+use super::neighbours::{NeighbourSet, Neighbours};
 use super::translate::HirTranslator;
-use crate::{ByteSet, TableBuilder, TermId, Terms};
+use crate::{ByteSet, TermId, Terms};
 use grammask_diagnostics::Limits;
 
-/// Number of alternatives above which a pattern is determinised instead.
-const MAX_ALTERNATIVES: usize = 64;
+/// Number of parts and copies of parts above which a pattern is refused: each makes some terms.
+const MAX_STEPS: u32 = 1 << 14;
 
-/// The memory limit is divided by this number to get the limit of one determinised pattern.
-const MEMORY_DIVISOR: usize = 32;
-
-/// The byte strings that `hir` matches as a whole; `None` if the memory limit is exceeded.
+/// The byte strings that `hir` matches as a whole; `None` if it needs too much work or memory.
 pub(super) fn matching(terms: &mut Terms, hir: &Hir, limits: &Limits) -> Option<TermId> {
-    let Some(alternatives) = PatternAlternative::all_of(hir) else {
-        return determinize(terms, hir, Anchored::Yes, limits);
-    };
-    // A match of the whole string begins and ends at its bounds, so assertions at the ends of alternatives hold.
-    let mut translator = HirTranslator::new(terms);
-    let parts: Vec<TermId> =
-        alternatives.iter().map(|alternative| alternative.translate(&mut translator)).collect();
-    Some(terms.union(&parts))
+    let mut translator = AssertionTranslator::new(terms, hir, limits);
+    let end = translator.neighbours.edge();
+    let after = translator.at_boundaries(|_, after| after == end);
+    let before = translator.prepend(hir, after)?;
+    Some(before[end].all)
 }
 
-/// The byte strings that contain a match of `hir`; `None` if the memory limit is exceeded.
+/// The byte strings that contain a match of `hir`; `None` if it needs too much work or memory.
 pub(super) fn containing(terms: &mut Terms, hir: &Hir, limits: &Limits) -> Option<TermId> {
-    let Some(alternatives) = PatternAlternative::all_of(hir) else {
-        return determinize(terms, hir, Anchored::No, limits);
+    let mut translator = AssertionTranslator::new(terms, hir, limits);
+    let anything = translator.translator.terms.anything();
+    let by_next = translator.neighbours.groups.iter().map(|group| group.starting).collect();
+    let any_end = Continuation { all: anything, by_next };
+    let start = translator.neighbours.edge();
+    let after = vec![any_end; translator.neighbours.groups.len()];
+    let match_start = translator.prepend(hir, after)?;
+    // Inside of a character no Unicode word boundary holds, and only empty matches could begin there.
+    let term = if hir.properties().look_set().contains_word_unicode() {
+        translator.translator.terms.text()
+    } else {
+        anything
     };
-    let mut translator = HirTranslator::new(terms);
-    let mut parts = Vec::with_capacity(alternatives.len());
-    for alternative in &alternatives {
-        let body = alternative.translate(&mut translator);
-        let line_break = translator.terms.bytes(ByteSet::single(b'\n'));
-        let anything = translator.terms.anything();
-        let before = surroundings(translator.terms, alternative.start, &[anything, line_break]);
-        let after = surroundings(translator.terms, alternative.end, &[line_break, anything]);
-        parts.push(translator.terms.concat(&[before, body, after]));
-    }
-    Some(terms.union(&parts))
+    let text_before = PlainPart { term, firsts: NeighbourSet::ALL, lasts: NeighbourSet::ALL };
+    Some(translator.prepend_plain(text_before, &match_start)[start].all)
 }
 
-/// The language of the bytes on one side of a match. `line` is the language if the match is at the bound of a line
-/// within the string.
-fn surroundings(terms: &mut Terms, condition: EndCondition, line: &[TermId]) -> TermId {
-    match condition {
-        EndCondition::Anywhere => terms.anything(),
-        EndCondition::Text => terms.epsilon(),
-        EndCondition::Line => {
-            let inner = terms.concat(line);
-            terms.union(&[inner, terms.epsilon()])
-        }
-    }
-}
-
-/// The condition on an end of a match.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-enum EndCondition {
-    /// No condition.
-    Anywhere,
-    /// At the bound of a line.
-    Line,
-    /// At the bound of the string, which is the bound of a line too.
-    Text,
-}
-
-/// An alternative of a pattern: a sequence of elements with a condition on each end. Fully decomposed if no element
-/// contains an assertion.
+/// The texts that may follow a position, for one group of neighbours before it.
 #[derive(Clone)]
-struct PatternAlternative<'h> {
-    start: EndCondition,
-    elements: VecDeque<&'h Hir>,
-    end: EndCondition,
+struct Continuation {
+    all: TermId,
+    /// Those that begin with a member of each group.
+    by_next: Vec<TermId>,
 }
 
-/// The decomposition of an element at one end of an alternative.
-enum Decomposition<'h> {
-    /// An assertion.
-    EndCondition(EndCondition),
-    /// A concatenation.
-    Sequence(&'h [Hir]),
-    /// An alternation.
-    Choice(&'h [Hir]),
+/// The continuations for each group of neighbours before a position.
+type Continuations = Vec<Continuation>;
+
+/// A part of a pattern without assertions.
+struct PlainPart {
+    term: TermId,
+    /// What its nonempty texts begin and end with.
+    firsts: NeighbourSet,
+    lasts: NeighbourSet,
 }
 
-impl<'h> PatternAlternative<'h> {
-    /// The decomposed alternatives of `hir`; `None` if there are too many, or an assertion is not at an end.
-    fn all_of(hir: &'h Hir) -> Option<Vec<Self>> {
-        let whole =
-            Self { start: EndCondition::Anywhere, elements: [hir].into(), end: EndCondition::Anywhere };
-        let (mut undecomposed, mut done) = (vec![whole], Vec::new());
-        while let Some(mut alternative) = undecomposed.pop() {
-            if alternative.elements.iter().all(|element| !has_assertions(element)) {
-                done.push(alternative);
-            } else if let Some(decomposition) =
-                alternative.elements.front().and_then(|hir| decompose(hir, start_condition))
-            {
-                alternative.elements.pop_front();
-                match decomposition {
-                    Decomposition::EndCondition(condition) => {
-                        alternative.start = alternative.start.max(condition);
-                        undecomposed.push(alternative);
-                    }
-                    Decomposition::Sequence(parts) => {
-                        parts.iter().rev().for_each(|part| alternative.elements.push_front(part));
-                        undecomposed.push(alternative);
-                    }
-                    Decomposition::Choice(branches) => undecomposed.extend(branches.iter().map(|branch| {
-                        let mut one = alternative.clone();
-                        one.elements.push_front(branch);
-                        one
-                    })),
-                }
-            } else {
-                let decomposition =
-                    alternative.elements.back().and_then(|hir| decompose(hir, end_condition))?;
-                alternative.elements.pop_back();
-                match decomposition {
-                    Decomposition::EndCondition(condition) => {
-                        alternative.end = alternative.end.max(condition);
-                        undecomposed.push(alternative);
-                    }
-                    Decomposition::Sequence(parts) => {
-                        alternative.elements.extend(parts);
-                        undecomposed.push(alternative);
-                    }
-                    Decomposition::Choice(branches) => undecomposed.extend(branches.iter().map(|branch| {
-                        let mut one = alternative.clone();
-                        one.elements.push_back(branch);
-                        one
-                    })),
-                }
-            }
-            if undecomposed.len() + done.len() > MAX_ALTERNATIVES {
+struct AssertionTranslator<'t> {
+    translator: HirTranslator<'t>,
+    neighbours: Neighbours,
+    /// The stars of the bodies of repetitions, by the address of the body.
+    stars: FxHashMap<*const Hir, Vec<Vec<TermId>>>,
+    steps_left: u32,
+    max_bytes: usize,
+}
+
+impl<'t> AssertionTranslator<'t> {
+    fn new(terms: &'t mut Terms, hir: &Hir, limits: &Limits) -> Self {
+        let neighbours = Neighbours::new(terms, hir.properties().look_set());
+        let max_bytes = terms.memory_bytes() + limits.memory_bytes / 32;
+        let translator = HirTranslator::new(terms);
+        Self { translator, neighbours, stars: FxHashMap::default(), steps_left: MAX_STEPS, max_bytes }
+    }
+
+    /// The empty text at the boundaries where `holds`.
+    fn at_boundaries(&self, holds: impl Fn(usize, usize) -> bool) -> Continuations {
+        let terms = &self.translator.terms;
+        let groups = self.neighbours.groups.len();
+        let mut continuations = Vec::with_capacity(groups);
+        for before in 0..groups {
+            let held: Vec<bool> = (0..groups).map(|after| holds(before, after)).collect();
+            let text = |holds: bool| if holds { terms.epsilon() } else { terms.nothing() };
+            let by_next = held.iter().map(|&holds| text(holds)).collect();
+            continuations.push(Continuation { all: text(held.contains(&true)), by_next });
+        }
+        continuations
+    }
+
+    /// The continuations before a match of `hir`. The nesting limit of patterns bounds the recursion.
+    fn prepend(&mut self, hir: &Hir, after: Continuations) -> Option<Continuations> {
+        self.prepend_sequence(slice::from_ref(hir), after)
+    }
+
+    fn prepend_sequence(&mut self, sequence: &[Hir], mut after: Continuations) -> Option<Continuations> {
+        let mut rest = sequence;
+        while let Some((last, others)) = rest.split_last() {
+            self.steps_left = self.steps_left.checked_sub(1)?;
+            if self.translator.terms.memory_bytes() > self.max_bytes {
                 return None;
             }
+            if has_assertions(last) {
+                after = self.prepend_asserting(last, after)?;
+                rest = others;
+                continue;
+            }
+            let plain = rest.iter().rev().take_while(|part| !has_assertions(part)).count();
+            let (others, plain) = rest.split_at(rest.len() - plain);
+            let parts: Vec<TermId> = plain.iter().map(|part| self.translator.translate(part)).collect();
+            let term = self.translator.terms.concat(&parts);
+            let (firsts, lasts) = (self.neighbours.firsts(plain), self.neighbours.lasts(plain));
+            after = self.prepend_plain(PlainPart { term, firsts, lasts }, &after);
+            rest = others;
         }
-        Some(done)
+        Some(after)
     }
 
-    fn translate(&self, translator: &mut HirTranslator) -> TermId {
-        let parts: Vec<TermId> = self.elements.iter().map(|element| translator.translate(element)).collect();
-        translator.terms.concat(&parts)
+    fn prepend_asserting(&mut self, hir: &Hir, after: Continuations) -> Option<Continuations> {
+        match hir.kind() {
+            HirKind::Look(look) => Some(self.restrict(*look, after)),
+            HirKind::Capture(capture) => self.prepend(&capture.sub, after),
+            HirKind::Concat(parts) => self.prepend_sequence(parts, after),
+            HirKind::Alternation(branches) => {
+                let mut union = self.at_boundaries(|_, _| false);
+                for branch in branches {
+                    let before = self.prepend(branch, after.clone())?;
+                    union = self.unite(&union, &before);
+                }
+                Some(union)
+            }
+            HirKind::Repetition(repetition) => self.prepend_repetition(repetition, after),
+            HirKind::Empty | HirKind::Literal(_) | HirKind::Class(_) => {
+                unreachable!("these have no assertions")
+            }
+        }
+    }
+
+    fn restrict(&mut self, look: Look, mut after: Continuations) -> Continuations {
+        for (before, continuation) in after.iter_mut().enumerate() {
+            let nothing = self.translator.terms.nothing();
+            let mut holds_always = true;
+            for (next, texts) in continuation.by_next.iter_mut().enumerate() {
+                if !self.neighbours.holds(look, before, next) {
+                    holds_always = false;
+                    *texts = nothing;
+                }
+            }
+            if !holds_always {
+                continuation.all = self.translator.terms.union(&continuation.by_next);
+            }
+        }
+        after
+    }
+
+    fn unite(&mut self, one: &Continuations, other: &Continuations) -> Continuations {
+        let terms = &mut *self.translator.terms;
+        let mut union = Vec::with_capacity(one.len());
+        for (one, other) in one.iter().zip(other) {
+            let pairs = one.by_next.iter().zip(&other.by_next);
+            let by_next = pairs.map(|(&one, &other)| terms.union(&[one, other])).collect();
+            union.push(Continuation { all: terms.union(&[one.all, other.all]), by_next });
+        }
+        union
+    }
+
+    fn prepend_plain(&mut self, part: PlainPart, after: &Continuations) -> Continuations {
+        let terms = &mut *self.translator.terms;
+        let groups = &self.neighbours.groups;
+        let is_nullable = terms.is_nullable(part.term);
+        // Groups with equal continuations are not told apart.
+        let mut targets: Vec<(TermId, Vec<usize>)> = Vec::new();
+        for (group, continuation) in after.iter().enumerate() {
+            match targets.iter_mut().find(|(texts, _)| *texts == continuation.all) {
+                Some((_, same)) => same.push(group),
+                None => targets.push((continuation.all, vec![group])),
+            }
+        }
+        let nonempty = if is_nullable {
+            let any_byte = terms.bytes(ByteSet::ALL);
+            let any = terms.repeat(any_byte, 1, None);
+            terms.intersection(&[part.term, any])
+        } else {
+            part.term
+        };
+        let mut paths = Vec::with_capacity(targets.len());
+        for (texts, same) in &targets {
+            let members =
+                same.iter().fold(NeighbourSet::EMPTY, |set, &group| set.union(groups[group].members));
+            let ending = if members.includes(part.lasts) {
+                nonempty
+            } else {
+                let endings: Vec<TermId> = same.iter().map(|&group| groups[group].ending).collect();
+                let ending = terms.union(&endings);
+                terms.intersection(&[nonempty, ending])
+            };
+            if members.intersects(part.lasts) {
+                paths.push(terms.concat(&[ending, *texts]));
+            }
+        }
+        let through = terms.union(&paths);
+        let by_next: Vec<TermId> = groups
+            .iter()
+            .map(|group| match group.members {
+                members if members.includes(part.firsts) => through,
+                members if members.intersects(part.firsts) => terms.intersection(&[through, group.starting]),
+                _ => terms.nothing(),
+            })
+            .collect();
+        after
+            .iter()
+            .map(|continuation| {
+                if !is_nullable {
+                    return Continuation { all: through, by_next: by_next.clone() };
+                }
+                // With one continuation after the part, its language need not be split into the empty text and others.
+                let all = if targets.len() == 1 {
+                    terms.concat(&[part.term, continuation.all])
+                } else {
+                    terms.union(&[through, continuation.all])
+                };
+                let pairs = by_next.iter().zip(&continuation.by_next);
+                Continuation {
+                    all,
+                    by_next: pairs.map(|(&one, &other)| terms.union(&[one, other])).collect(),
+                }
+            })
+            .collect()
+    }
+
+    fn prepend_repetition(&mut self, repetition: &Repetition, after: Continuations) -> Option<Continuations> {
+        let mut before = after;
+        match repetition.max {
+            None => before = self.prepend_star(&repetition.sub, &before)?,
+            Some(max) => {
+                let end = before.clone();
+                for _ in repetition.min..max {
+                    let longer = self.prepend(&repetition.sub, before)?;
+                    before = self.unite(&end, &longer);
+                }
+            }
+        }
+        for _ in 0..repetition.min {
+            before = self.prepend(&repetition.sub, before)?;
+        }
+        Some(before)
+    }
+
+    fn prepend_star(&mut self, body: &Hir, after: &Continuations) -> Option<Continuations> {
+        let groups = self.neighbours.groups.len();
+        let star = match self.stars.get(&ptr::from_ref(body)) {
+            Some(known) => known.clone(),
+            None => self.star(body)?,
+        };
+        let terms = &mut *self.translator.terms;
+        let ends: Vec<TermId> = after.iter().flat_map(|continuation| continuation.by_next.clone()).collect();
+        let mut before = Vec::with_capacity(groups);
+        for rows in star.chunks(groups) {
+            let mut by_next = Vec::with_capacity(groups);
+            for row in rows {
+                let parts: Vec<TermId> =
+                    row.iter().zip(&ends).map(|(&path, &end)| terms.concat(&[path, end])).collect();
+                by_next.push(terms.union(&parts));
+            }
+            before.push(Continuation { all: terms.union(&by_next), by_next });
+        }
+        self.stars.insert(ptr::from_ref(body), star);
+        Some(before)
+    }
+
+    /// The texts of any number of copies of `body` from each boundary to each. Boundaries are admitted between copies
+    /// one after the other.
+    fn star(&mut self, body: &Hir) -> Option<Vec<Vec<TermId>>> {
+        let groups = self.neighbours.groups.len();
+        let size = groups * groups;
+        let mut paths = vec![Vec::with_capacity(size); size];
+        for end in 0..size {
+            let after = self.at_boundaries(|before, next| before * groups + next == end);
+            let column = self.prepend(body, after)?;
+            let cells = column.into_iter().flat_map(|continuation| continuation.by_next);
+            paths.iter_mut().zip(cells).for_each(|(row, cell)| row.push(cell));
+        }
+        let terms = &mut *self.translator.terms;
+        for through in 0..size {
+            let around = terms.repeat(paths[through][through], 0, None);
+            let detours = paths[through].clone();
+            for row in &mut paths {
+                let into = row[through];
+                for (cell, &out) in row.iter_mut().zip(&detours) {
+                    let detour = terms.concat(&[into, around, out]);
+                    *cell = terms.union(&[*cell, detour]);
+                }
+            }
+        }
+        for (boundary, row) in paths.iter_mut().enumerate() {
+            row[boundary] = terms.union(&[row[boundary], terms.epsilon()]);
+        }
+        Some(paths)
     }
 }
 
 fn has_assertions(hir: &Hir) -> bool {
     !hir.properties().look_set().is_empty()
-}
-
-/// Decomposes an element with assertions by one step.
-fn decompose(hir: &Hir, condition: fn(Look) -> Option<EndCondition>) -> Option<Decomposition<'_>> {
-    if !has_assertions(hir) {
-        return None;
-    }
-    match hir.kind() {
-        HirKind::Look(look) => condition(*look).map(Decomposition::EndCondition),
-        HirKind::Capture(capture) => Some(Decomposition::Sequence(std::slice::from_ref(&capture.sub))),
-        HirKind::Concat(parts) => Some(Decomposition::Sequence(parts)),
-        HirKind::Alternation(branches) => Some(Decomposition::Choice(branches)),
-        _ => None,
-    }
-}
-
-fn start_condition(look: Look) -> Option<EndCondition> {
-    match look {
-        Look::Start => Some(EndCondition::Text),
-        Look::StartLF => Some(EndCondition::Line),
-        _ => None,
-    }
-}
-
-fn end_condition(look: Look) -> Option<EndCondition> {
-    match look {
-        Look::End => Some(EndCondition::Text),
-        Look::EndLF => Some(EndCondition::Line),
-        _ => None,
-    }
-}
-
-/// Determinises a pattern to a table: of the strings that it matches as a whole if `anchored`, of the byte strings that
-/// contain a match otherwise.
-fn determinize(terms: &mut Terms, hir: &Hir, anchored: Anchored, limits: &Limits) -> Option<TermId> {
-    let dfa = dense_dfa(hir, anchored, limits)?;
-    let start = dfa
-        .start_state(&start::Config::new().anchored(anchored))
-        .expect("the automaton supports this kind of start, and has no quit bytes");
-    let mut builder = TableBuilder::new();
-    let matched = builder.add_state();
-    builder.accept(matched);
-    builder.transition(matched, 0, u8::MAX, matched);
-    let first = builder.add_state();
-    let mut states = FxHashMap::from_iter([(start, first)]);
-    let mut queue = vec![start];
-    while let Some(id) = queue.pop() {
-        let state = states[&id];
-        // regex-automata reports matches one byte late, and at the end of the string by a special transition.
-        if dfa.is_match_state(dfa.next_eoi_state(id)) {
-            builder.accept(state);
-        }
-        for (low, high, target) in byte_ranges(&dfa, id) {
-            if dfa.is_dead_state(target) {
-                continue;
-            }
-            let target = if !anchored.is_anchored() && dfa.is_match_state(target) {
-                matched
-            } else {
-                *states.entry(target).or_insert_with(|| {
-                    queue.push(target);
-                    builder.add_state()
-                })
-            };
-            builder.transition(state, low, high, target);
-        }
-    }
-    (states.len() <= limits.automaton_states).then(|| terms.table(builder.finish(first)))
-}
-
-fn dense_dfa(hir: &Hir, anchored: Anchored, limits: &Limits) -> Option<dense::DFA<Vec<u32>>> {
-    let memory = limits.memory_bytes / MEMORY_DIVISOR;
-    let nfa_config = thompson::Config::new()
-        .utf8(false)
-        .nfa_size_limit(Some(memory))
-        .which_captures(thompson::WhichCaptures::None);
-    let nfa = thompson::Compiler::new().configure(nfa_config).build_from_hir(hir).ok()?;
-    let kind = if anchored.is_anchored() { StartKind::Anchored } else { StartKind::Unanchored };
-    let config = dense::Config::new()
-        .match_kind(MatchKind::All)
-        .start_kind(kind)
-        .accelerate(false)
-        .dfa_size_limit(Some(memory))
-        .determinize_size_limit(Some(memory));
-    // Unicode word boundaries are errors of the parser, so the size limit is the only cause of failure here.
-    dense::Builder::new().configure(config).build_from_nfa(&nfa).ok()
-}
-
-/// The transitions of a state as maximal byte ranges.
-fn byte_ranges(dfa: &dense::DFA<Vec<u32>>, id: StateID) -> Vec<(u8, u8, StateID)> {
-    let mut ranges: Vec<(u8, u8, StateID)> = Vec::new();
-    for byte in 0..=u8::MAX {
-        let target = dfa.next_state(id, byte);
-        match ranges.last_mut() {
-            Some((_, high, same)) if *same == target => *high = byte,
-            _ => ranges.push((byte, byte, target)),
-        }
-    }
-    ranges
 }

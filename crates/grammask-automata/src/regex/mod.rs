@@ -16,26 +16,25 @@
 //!
 //! Patterns become terms, not automata, so `\w{1,30}` and `[a-z]{0,4096}` have no cost in states until they run.
 //! Greedy and lazy repetition and capture groups do not affect the language and are ignored. Assertions (`^`, `$`,
-//! `(?-u:\b)`) are exact too: those at the ends of a pattern become part of the language, and a pattern with other
-//! assertions is determinised within the memory limit. Unicode is on, as in the `regex` crate; `(?-u:\xff)` matches a
-//! raw byte. Unicode word boundaries, look-around and back-references are errors.
+//! `\b`) are exact too: they restrict the texts next to them (`assertions`). Unicode is on, as in the `regex` crate;
+//! `(?-u:\xff)` matches a raw byte. Look-around and back-references are errors.
 
 mod assertions;
 mod error;
+mod neighbours;
 mod translate;
 
 pub use error::{RegexError, RegexErrorKind};
 
 use regex_syntax::ast::parse::ParserBuilder;
-use regex_syntax::ast::{self, Ast};
-use regex_syntax::hir::Hir;
 use regex_syntax::hir::translate::TranslatorBuilder;
+use regex_syntax::hir::{Hir, Look};
 
 use crate::{TermId, Terms};
 use grammask_diagnostics::{Limits, Span};
 
 /// Maximum nesting depth of a pattern, as in the `regex` crate. It also bounds the call stack of `regex-syntax` and
-/// `regex-automata`, which recurse on patterns in places.
+/// of the translation of assertions, which recurse on patterns.
 const NEST_LIMIT: u32 = 250;
 
 /// Estimated memory of the parser per byte of the pattern, in bytes.
@@ -81,13 +80,20 @@ fn parse(pattern: &str, limits: &Limits) -> Result<Hir, RegexError> {
         .build()
         .translate(pattern, &ast)
         .map_err(|error| RegexError::from_translation(&error))?;
-    if hir.properties().look_set().contains_word_unicode() {
-        let span = find_unicode_word_boundary(&ast).unwrap_or(Span::new(0, pattern.len()));
-        let message = "Unicode word boundaries are not supported";
-        return Err(RegexError::new(RegexErrorKind::Unsupported, message, span)
-            .with_help("use an ASCII word boundary, for example (?-u:\\b)"));
+    if hir.properties().look_set().contains_word_unicode() && can_match_inside_characters(&hir) {
+        let message =
+            "a Unicode word boundary is not supported in a pattern that can match parts of characters";
+        return Err(RegexError::new(RegexErrorKind::Unsupported, message, Span::new(0, pattern.len()))
+            .with_help("use ASCII word boundaries, for example (?-u:\\b), or no flag `-u`"));
     }
     Ok(hir)
+}
+
+/// Whether a match can begin or end inside of a character, other than an empty match of a pattern without assertions.
+fn can_match_inside_characters(hir: &Hir) -> bool {
+    let looks = hir.properties().look_set();
+    let holds_between_bytes = [Look::WordAsciiNegate, Look::WordStartHalfAscii, Look::WordEndHalfAscii];
+    !hir.properties().is_utf8() || holds_between_bytes.into_iter().any(|look| looks.contains(look))
 }
 
 /// Whether a backslash and a letter may be a class with many ranges.
@@ -99,64 +105,5 @@ fn too_large(pattern: &str, limits: &Limits) -> RegexError {
     let message =
         format!("the pattern needs more than its part of the memory limit ({} bytes)", limits.memory_bytes);
     RegexError::new(RegexErrorKind::TooLarge, message, Span::new(0, pattern.len()))
-        .with_help("simplify the pattern, or move its assertions to its ends")
-}
-
-/// The span of the first word boundary under the Unicode flag.
-fn find_unicode_word_boundary(ast: &Ast) -> Option<Span> {
-    // The visitor stops by returning the span as an error.
-    ast::visit(ast, WordBoundarySearch { unicode: vec![true] }).err()
-}
-
-/// A visitor that tracks the Unicode flag of each open group.
-struct WordBoundarySearch {
-    unicode: Vec<bool>,
-}
-
-impl WordBoundarySearch {
-    fn apply(&mut self, flags: &ast::Flags) {
-        if let (Some(state), Some(current)) = (flags.flag_state(ast::Flag::Unicode), self.unicode.last_mut())
-        {
-            *current = state;
-        }
-    }
-}
-
-impl ast::Visitor for WordBoundarySearch {
-    type Output = ();
-    type Err = Span;
-
-    fn finish(self) -> Result<(), Span> {
-        Ok(())
-    }
-
-    fn visit_pre(&mut self, ast: &Ast) -> Result<(), Span> {
-        match ast {
-            Ast::Group(group) => {
-                self.unicode.extend(self.unicode.last().copied());
-                if let ast::GroupKind::NonCapturing(flags) = &group.kind {
-                    self.apply(flags);
-                }
-            }
-            Ast::Flags(set) => self.apply(&set.flags),
-            _ => {}
-        }
-        Ok(())
-    }
-
-    fn visit_post(&mut self, ast: &Ast) -> Result<(), Span> {
-        match ast {
-            Ast::Group(_) => {
-                self.unicode.pop();
-            }
-            Ast::Assertion(assertion) if self.unicode.last() == Some(&true) => {
-                use ast::AssertionKind::{EndLine, EndText, StartLine, StartText};
-                if !matches!(assertion.kind, StartLine | EndLine | StartText | EndText) {
-                    return Err(error::span_of(&assertion.span));
-                }
-            }
-            _ => {}
-        }
-        Ok(())
-    }
+        .with_help("simplify the pattern, or repeat its assertions fewer times")
 }

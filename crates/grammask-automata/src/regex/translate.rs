@@ -90,7 +90,7 @@ impl hir::Visitor for &mut HirTranslator<'_> {
             HirKind::Empty => self.terms.epsilon(),
             HirKind::Literal(literal) => self.terms.literal(&literal.0),
             HirKind::Class(class) => self.class(class),
-            HirKind::Look(_) => unreachable!("assertions are decomposed or determinised before"),
+            HirKind::Look(_) => unreachable!("assertions are translated apart"),
             HirKind::Repetition(repetition) => {
                 let part = self.pop();
                 self.terms.repeat(part, repetition.min, repetition.max)

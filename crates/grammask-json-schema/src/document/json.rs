@@ -6,7 +6,7 @@
 
 use std::fmt::Write as _;
 
-use grammask_diagnostics::Span;
+use grammask_diagnostics::{Span, closest};
 
 /// The id of a value in a [`Document`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -159,6 +159,25 @@ impl Document {
             };
         }
         Some(at)
+    }
+
+    /// A pointer to a value that differs from `pointer`, which leads nowhere, in one similar name.
+    pub(crate) fn similar_pointer(&self, from: ValueId, pointer: &str) -> Option<String> {
+        let (mut at, mut start) = (from, 0);
+        while start < pointer.len() {
+            let end = pointer[start + 1..].find('/').map_or(pointer.len(), |length| start + 1 + length);
+            if let Some(next) = self.follow(at, &pointer[start..end]) {
+                (at, start) = (next, end);
+                continue;
+            }
+            let Value::Object(members) = self.get(at) else { break };
+            let step = pointer[start + 1..end].replace("~1", "/").replace("~0", "~");
+            let name = closest(&step, members.iter().map(|(name, _)| &**name))?;
+            let name = name.replace('~', "~0").replace('/', "~1");
+            let similar = format!("{}/{name}{}", &pointer[..start], &pointer[end..]);
+            return self.follow(from, &similar).map(|_| similar);
+        }
+        None
     }
 
     fn push(&mut self, value: Value, start: usize, parent: Option<ValueId>) -> ValueId {

@@ -74,14 +74,22 @@ pub(crate) struct Library<'o> {
 pub(crate) enum ReferenceError {
     /// The document is not available.
     Document(String),
-    /// The document has no such anchor or pointer.
-    Place(String),
+    /// The document has no such anchor or pointer, but perhaps a similar pointer.
+    Place {
+        /// The reference, absolute unless it is to the schema itself.
+        reference: String,
+        similar: Option<String>,
+    },
     /// The document is not JSON.
     NotJson(String),
 }
 
 /// The base URI of a schema without `$id`.
 const DEFAULT_BASE_URI: &str = "schema:/";
+
+fn without_default_base(reference: &str) -> String {
+    reference.strip_prefix(DEFAULT_BASE_URI).unwrap_or(reference).to_owned()
+}
 
 impl<'o> Library<'o> {
     /// A library with `document` as the schema.
@@ -358,8 +366,10 @@ impl<'o> Library<'o> {
         let resource = self.find_resource(document)?;
         let root = self.resources[resource.0 as usize].root;
         if fragment.is_empty() || fragment.starts_with('/') {
-            let value = self.document(root).follow(root.value, &fragment);
-            let Some(value) = value else { return Err(ReferenceError::Place(absolute)) };
+            let Some(value) = self.document(root).follow(root.value, &fragment) else {
+                let similar = self.document(root).similar_pointer(root.value, &fragment);
+                return Err(ReferenceError::Place { reference: without_default_base(&absolute), similar });
+            };
             let target = Location { value, ..root };
             if self.resource_of(target).is_none() {
                 let around = self.resource(target);
@@ -368,7 +378,10 @@ impl<'o> Library<'o> {
             return Ok(target);
         }
         let anchor = self.resources[resource.0 as usize].anchors.get(&*fragment).copied();
-        anchor.ok_or(ReferenceError::Place(absolute))
+        anchor.ok_or_else(|| ReferenceError::Place {
+            reference: without_default_base(&absolute),
+            similar: None,
+        })
     }
 
     /// The target of a `$dynamicRef` under `scope`, or `None` if it behaves as a plain reference.

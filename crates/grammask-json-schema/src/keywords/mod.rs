@@ -28,7 +28,10 @@ use crate::values::string_formula::Strings;
 use crate::values::value_set::{Booleans, ValueSet};
 use crate::values::value_sets::ValueSets;
 use crate::{Draft, Numbers, OpenApi};
-use grammask_diagnostics::LimitExceeded;
+use grammask_diagnostics::{Code, LimitExceeded, closest};
+
+/// The types that `type` can name.
+const TYPE_NAMES: [&str; 7] = ["null", "boolean", "number", "integer", "string", "array", "object"];
 
 /// The value set of a schema; those of the subschemas that it applies in place are computed already.
 pub(crate) fn value_set(sets: &mut ValueSets<'_>, schema: Id<Schema>) -> Result<ValueSet, LimitExceeded> {
@@ -267,7 +270,12 @@ fn types(
             "string" => set.string = any.string,
             "array" => set.array = truth(),
             "object" => set.object = truth(),
-            _ => reader.invalid(place, "expected null, boolean, number, integer, string, array or object"),
+            other => {
+                let message = "expected null, boolean, number, integer, string, array or object".to_owned();
+                let help = closest(other, TYPE_NAMES)
+                    .map_or_else(String::new, |name| format!("did you mean `{name}`?"));
+                reader.findings.add(&reader.library, Code::InvalidSchema, place, message, &help);
+            }
         }
     }
     let nullable = reader.library.member(context.location, "nullable");

@@ -147,12 +147,17 @@ impl<'o> SchemaReader<'o> {
                 let (message, help) = match unresolved {
                     ReferenceError::Document(uri) => (
                         format!("there is no document `{uri}`"),
-                        "pass the document with a resolver, or copy the schema into `$defs`",
+                        "pass the document with a resolver, or copy the schema into `$defs`".to_owned(),
                     ),
-                    ReferenceError::Place(uri) => (format!("nothing is at `{uri}`"), ""),
-                    ReferenceError::NotJson(uri) => (format!("the document `{uri}` is not JSON"), ""),
+                    ReferenceError::Place { reference, similar } => (
+                        format!("nothing is at `{reference}`"),
+                        similar.map_or_else(String::new, |pointer| format!("did you mean `#{pointer}`?")),
+                    ),
+                    ReferenceError::NotJson(uri) => {
+                        (format!("the document `{uri}` is not JSON"), String::new())
+                    }
                 };
-                self.findings.add(&self.library, Code::UnresolvedReference, place, message, help);
+                self.findings.add(&self.library, Code::UnresolvedReference, place, message, &help);
                 None
             }
         }
