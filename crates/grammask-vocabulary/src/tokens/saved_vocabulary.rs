@@ -328,15 +328,19 @@ mod tests {
         Vocabulary::from_bytes(&[content, &WordHash::of(content).to_le_bytes()].concat()).ok()
     }
 
-    /// Other contents, each with one other byte.
+    /// Other contents, each with one other byte or two that are exchanged.
     fn forgeries(content: &[u8]) -> impl Iterator<Item = Vec<u8>> {
         (MAGIC.len() + 4..content.len()).flat_map(|position| {
             let byte = content[position];
-            [0, 1, 2, 5, 64, 255, byte ^ 1, byte.wrapping_add(1)].map(|value| {
+            let values = [0, 1, 2, 5, 64, 255, byte ^ 1, byte.wrapping_add(1), byte << 1];
+            let changed = values.map(|value| {
                 let mut forged = content.to_vec();
                 forged[position] = value;
                 forged
-            })
+            });
+            let mut exchanged = content.to_vec();
+            exchanged.swap(position, (position + 1).min(content.len() - 1));
+            changed.into_iter().chain([exchanged])
         })
     }
 
@@ -363,6 +367,10 @@ mod tests {
                 let children: Vec<_> = trie.children(node).collect();
                 let by_byte: Vec<_> = (0..=u8::MAX).filter_map(|byte| trie.child(node, byte)).collect();
                 assert_eq!(children, by_byte);
+                for child in children {
+                    assert_eq!(trie.child(node, trie.byte(child)), Some(child));
+                    assert_eq!(trie.depth(child), trie.depth(node) + 1);
+                }
                 assert!(trie.subtree_tokens(node).len() >= trie.tokens(node).len());
                 let _ = trie.bytes_below(node);
             }
