@@ -36,7 +36,7 @@ pub(super) fn containing(terms: &mut Terms, hir: &Hir, limits: &Limits) -> Optio
     let mut translator = AssertionTranslator::new(terms, hir, limits);
     let anything = translator.translator.terms.anything();
     let by_next = translator.neighbours.groups.iter().map(|group| group.starting).collect();
-    let any_end = Continuation { all: anything, by_next };
+    let any_end = FollowingTexts { all: anything, by_next };
     let start = translator.neighbours.edge();
     let after = vec![any_end; translator.neighbours.groups.len()];
     let match_start = translator.prepend(hir, after)?;
@@ -52,14 +52,14 @@ pub(super) fn containing(terms: &mut Terms, hir: &Hir, limits: &Limits) -> Optio
 
 /// The texts that may follow a position, for one group of neighbours before it.
 #[derive(Clone)]
-struct Continuation {
+struct FollowingTexts {
     all: TermId,
     /// Those that begin with a member of each group.
     by_next: Vec<TermId>,
 }
 
 /// The continuations for each group of neighbours before a position.
-type Continuations = Vec<Continuation>;
+type Continuations = Vec<FollowingTexts>;
 
 /// A part of a pattern without assertions.
 struct PlainPart {
@@ -95,7 +95,7 @@ impl<'t> AssertionTranslator<'t> {
             let held: Vec<bool> = (0..groups).map(|after| holds(before, after)).collect();
             let text = |holds: bool| if holds { terms.epsilon() } else { terms.nothing() };
             let by_next = held.iter().map(|&holds| text(holds)).collect();
-            continuations.push(Continuation { all: text(held.contains(&true)), by_next });
+            continuations.push(FollowingTexts { all: text(held.contains(&true)), by_next });
         }
         continuations
     }
@@ -171,7 +171,7 @@ impl<'t> AssertionTranslator<'t> {
         for (one, other) in one.iter().zip(other) {
             let pairs = one.by_next.iter().zip(&other.by_next);
             let by_next = pairs.map(|(&one, &other)| terms.union(&[one, other])).collect();
-            union.push(Continuation { all: terms.union(&[one.all, other.all]), by_next });
+            union.push(FollowingTexts { all: terms.union(&[one.all, other.all]), by_next });
         }
         union
     }
@@ -223,7 +223,7 @@ impl<'t> AssertionTranslator<'t> {
             .iter()
             .map(|continuation| {
                 if !is_nullable {
-                    return Continuation { all: through, by_next: by_next.clone() };
+                    return FollowingTexts { all: through, by_next: by_next.clone() };
                 }
                 // With one continuation after the part, its language need not be split into the empty text and others.
                 let all = if targets.len() == 1 {
@@ -232,7 +232,7 @@ impl<'t> AssertionTranslator<'t> {
                     terms.union(&[through, continuation.all])
                 };
                 let pairs = by_next.iter().zip(&continuation.by_next);
-                Continuation {
+                FollowingTexts {
                     all,
                     by_next: pairs.map(|(&one, &other)| terms.union(&[one, other])).collect(),
                 }
@@ -274,7 +274,7 @@ impl<'t> AssertionTranslator<'t> {
                     row.iter().zip(&ends).map(|(&path, &end)| terms.concat(&[path, end])).collect();
                 by_next.push(terms.union(&parts));
             }
-            before.push(Continuation { all: terms.union(&by_next), by_next });
+            before.push(FollowingTexts { all: terms.union(&by_next), by_next });
         }
         self.stars.insert(ptr::from_ref(body), star);
         Some(before)

@@ -61,7 +61,7 @@ impl DelimitedTexts {
     pub(super) fn new(grammar: &Grammar, limits: &Limits, deadline: &Deadline) -> Result<Self, GrammarError> {
         check_terminals(grammar)?;
         normal_form(grammar, limits)?;
-        let rules = Rules::of(grammar);
+        let rules = DelimitedRules::of(grammar);
         let items = rules.items();
         let (opening, length) = rules.opening(&items, limits, deadline)?;
         rules.check_completions(&items, length)?;
@@ -147,12 +147,12 @@ fn check_terminals(grammar: &Grammar) -> Result<(), GrammarError> {
 }
 
 /// The right-hand sides of a grammar by rule.
-struct Rules<'a> {
+struct DelimitedRules<'a> {
     grammar: &'a Grammar,
     bodies: FxHashMap<NonterminalId, Vec<NodeId>>,
 }
 
-impl<'a> Rules<'a> {
+impl<'a> DelimitedRules<'a> {
     fn of(grammar: &'a Grammar) -> Self {
         let mut bodies: FxHashMap<NonterminalId, Vec<NodeId>> = FxHashMap::default();
         for definition in grammar.definitions() {
