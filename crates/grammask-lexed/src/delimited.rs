@@ -63,7 +63,7 @@ pub(crate) struct DelimitedRest {
     pub(crate) first: Option<u8>,
 }
 
-/// The effect of a byte behind the opening of a delimited terminal.
+/// The effect of a byte after the opening of a delimited terminal.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum DelimitedStep {
     /// The text goes on.
@@ -183,7 +183,7 @@ impl DelimitedStatesTable {
         Ok(self.intern(states))
     }
 
-    /// The effect of a byte behind the opening of a terminal; `None` if it is illegal.
+    /// The effect of a byte after the opening of a terminal; `None` if it is illegal.
     ///
     /// # Errors
     /// When a limit is exceeded.
@@ -280,7 +280,7 @@ impl RecognizerTables {
         Some((terminal, self.delimited.state(run.delimited, terminal)?))
     }
 
-    /// Adds the run after a byte behind the opening of a terminal, or the runs after its end.
+    /// Adds the run after a byte after the opening of a terminal, or the runs after its end.
     pub(crate) fn extend_delimited(
         &mut self,
         recognizer: &LexedRecognizer,
@@ -309,7 +309,7 @@ impl RecognizerTables {
     }
 }
 
-/// The runs after the end of a delimited terminal. They are live, because the run behind its opening was.
+/// The runs after the end of a delimited terminal. They are live, because the run after its opening was.
 ///
 /// # Errors
 /// When a limit is exceeded.

@@ -13,8 +13,8 @@ use memmap2::MmapOptions;
 /// Maps a file into memory. Its pages are populated, since a checksum reads all of them.
 pub(crate) fn map_file(path: &Path) -> io::Result<SharedBytes> {
     let file = File::open(path)?;
-    // SAFETY: `write_whole` replaces files instead of changing them, so the bytes remain as they are while they are
-    // mapped, and programs that change files of others in place must not be used on them.
+    // SAFETY: the bytes must not change while they are mapped. `write_whole` replaces files instead of changing them,
+    // and the documentation of `Vocabulary.load` forbids other programs to change one in place.
     let bytes = unsafe { MmapOptions::new().populate().map(&file) }?;
     Ok(Arc::new(bytes))
 }

@@ -620,7 +620,7 @@ impl SearchSources<'_> {
                 && live.next().is_none())
     }
 
-    /// Adds the runs after a byte behind the opening of a delimited terminal.
+    /// Adds the runs after a byte after the opening of a delimited terminal.
     fn extend_delimited(
         &mut self,
         run: Run,

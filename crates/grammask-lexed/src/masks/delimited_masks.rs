@@ -1,4 +1,4 @@
-//! Tokens that reach into the text of a delimited terminal, behind its opening.
+//! Tokens that reach into the text of a delimited terminal, after its opening.
 //!
 //! Spanner tables end where the lexer has found the opening. So the mask of a set has three further parts:
 //!
