@@ -119,6 +119,69 @@ def test_choices_between_objects(key_order: Any) -> None:
     assert valid > SCHEMAS
 
 
+def overlapping(draw: random.Random, names: str, count: int) -> dict[str, Any]:
+    """A ``oneOf`` whose branches constrain an object and the values of another one; no member tells them apart."""
+    branches = []
+    for _ in range(count):
+        members = {name: member(draw, 0) for name in draw.sample(names, draw.randint(1, len(names) - 1))}
+        options: dict[str, Any] = {"type": "object", "properties": members}
+        if draw.random() < 0.8:
+            options["additionalProperties"] = False
+        if draw.random() < 0.2:
+            options["required"] = draw.sample(names, 1)
+        maps = {"type": "object", "additionalProperties": options}
+        branches.append({"properties": {"a": options, "b": maps}})
+    return {"type": "object", "oneOf": branches}
+
+
+def nested(draw: random.Random, names: str) -> dict[str, Any]:
+    """A value for the schemas of :func:`overlapping`."""
+    objects = [{name: value(draw, 0) for name in draw.sample(names, draw.randint(0, 2))} for _ in range(3)]
+    members: dict[str, Any] = {"a": objects[0], "b": dict(zip("xy", objects[1:], strict=True))}
+    return {name: members[name] for name in "ab" if draw.random() < 0.8}
+
+
+def spellings(each: dict[str, Any]) -> list[bytes]:
+    """The texts of a value of :func:`nested`, with all orders of the innermost members."""
+    objects = [each.get("a", {}), *each.get("b", {}).values()]
+    orders = [[dict(order) for order in itertools.permutations(part.items())] for part in objects]
+    texts = []
+    for first, *others in itertools.product(*orders):
+        members = {"a": first, "b": dict(zip("xy", others, strict=False))}
+        ordered = {name: members[name] for name in each}
+        texts.append(json.dumps(ordered, separators=(",", ":")).encode())
+    return texts
+
+
+def test_overlapping_branches_of_nested_objects() -> None:
+    names = "cdefg"
+    valid = 0
+    for seed in range(SCHEMAS // 2):
+        draw = random.Random(seed)
+        schema = overlapping(draw, names, draw.randint(2, 5))
+        library = jsonschema.Draft202012Validator(schema)
+        instances = [nested(draw, names) for _ in range(40)]
+        verdicts = [library.is_valid(each) for each in instances]
+        try:
+            grammar = Grammar.from_json_schema(schema, whitespace="compact")
+        except GrammarError as error:
+            if error.code != "unsatisfiable-schema" or any(verdicts):
+                pytest.fail(f"{error.code}: {seed} {schema}")
+            continue
+        compiled = grammar.compile(VOCABULARY, cache=False)
+        for each, is_valid in zip(instances, verdicts, strict=True):
+            # One of the orders is the declared one.
+            is_accepted = any(compiled.is_valid(text) for text in spellings(each))
+            assert is_accepted == is_valid, (seed, schema, each)
+            valid += is_valid
+    assert valid > SCHEMAS
+
+
+def test_many_overlapping_branches_share_their_rules() -> None:
+    """Such branches are those of the workspace configuration of Angular; without sharing they exceed a limit."""
+    Grammar.from_json_schema(overlapping(random.Random(1), "abcdefghijklmnopqrstuvwx", 8))
+
+
 def test_a_condition_that_absorbs_another() -> None:
     """The absence of ``c`` satisfies two conditions, and the literals about ``d`` still count."""
     conditions = [

@@ -8,6 +8,7 @@ use crate::emit::rules::{PartSequence, RuleId, RulePart, Rules, RulesCheckpoint,
 use crate::keywords::{encoded_strings, regular_texts};
 use crate::members::arrays::array_alternatives;
 use crate::members::objects::object_alternatives;
+use crate::members::shared_residuals::SharedResiduals;
 use crate::strings::string_encoding::EncodingKind;
 use crate::values::formula::{FormulaArena, truth};
 use crate::values::literals::ValueFormula;
@@ -31,6 +32,7 @@ pub(crate) struct Emitter {
     value_rules: FxHashMap<(ValueSet, ValuePosition), RuleId>,
     /// Memo table of rules for parts.
     rules_of_parts: FxHashMap<PartSequence, RuleId>,
+    pub(crate) shared_residuals: SharedResiduals,
     /// Rules of values without alternatives yet.
     pending: Vec<PendingValue>,
     /// The rules of the JSON texts that strings hold.
@@ -71,6 +73,7 @@ impl Emitter {
             punctuation: PunctuationTable::new(whitespace),
             value_rules: FxHashMap::default(),
             rules_of_parts: FxHashMap::default(),
+            shared_residuals: SharedResiduals::default(),
             pending: Vec::new(),
             json_contents: FxHashMap::default(),
             regular_contents: FxHashMap::default(),
@@ -106,6 +109,7 @@ impl Emitter {
         let rules = &self.rules;
         self.value_rules.retain(|_, rule| rules.contains(*rule));
         self.rules_of_parts.retain(|_, rule| rules.contains(*rule));
+        self.shared_residuals.retain(|rule| rules.contains(rule));
         self.json_contents.retain(|rule, _| rules.contains(*rule));
     }
 

@@ -7,5 +7,6 @@ mod name_classes;
 mod object_cases;
 pub(crate) mod objects;
 mod selections;
+pub(crate) mod shared_residuals;
 pub(crate) mod unique_items;
 pub(crate) mod unique_names;

@@ -13,6 +13,7 @@ use crate::members::child_count::ChildCount;
 use crate::members::name_classes::{NameClass, name_classes};
 use crate::members::object_cases::cases_without_disjunctions;
 use crate::members::selections::selected_members;
+use crate::members::shared_residuals::SharedResidual;
 use crate::members::unique_names::{ListedName, OtherNames};
 use crate::values::derivative::{Monomial, linear_form, with_conjunct};
 use crate::values::formula::{FoldedNode, Formula, falsehood, truth};
@@ -28,16 +29,16 @@ use std::rc::Rc;
 
 /// The constraints on the members from a position on.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-struct ObjectResidual {
+pub(super) struct ObjectResidual {
     /// Constraints between members.
-    formula: ObjectFormula,
-    count: ChildCount,
+    pub(super) formula: ObjectFormula,
+    pub(super) count: ChildCount,
     /// In declared order: the index of the next declared member. In any order: the number of declared members.
-    next: usize,
+    pub(super) next: usize,
     /// The names that have not occurred, as a bit set: in any order the declared ones, then the tracked ones.
     unused: u64,
     /// Whether undeclared names are remembered.
-    in_scope: bool,
+    pub(super) in_scope: bool,
 }
 
 impl ObjectResidual {
@@ -47,7 +48,7 @@ impl ObjectResidual {
 }
 
 /// A member with a declared name.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) struct DeclaredMember {
     pub(super) name: NameId,
     /// The constraint on this member alone.
@@ -71,7 +72,7 @@ pub(super) struct ObjectShape<'a> {
 
 /// The text that a rule of a residual derives.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-enum MemberPosition {
+pub(super) enum MemberPosition {
     /// One or more members, and the closing bracket.
     BeforeMember,
     /// A comma and one or more members, and the closing bracket; or the closing bracket alone.
@@ -177,8 +178,17 @@ fn rules_by_residual(
     };
     let (rules, pending) = (FxHashMap::default(), Vec::new());
     let size_before = sets.formulas.size();
+    let is_choice = |part: ObjectFormula| {
+        matches!(
+            sets.formulas.objects.get(part),
+            Formula::Or(_) | Formula::Literal(ObjectAssertion::Some(..))
+        )
+    };
+    let has_choice = sets.formulas.objects.conjuncts(between).into_iter().any(is_choice);
+    let is_shared = order == KeyOrder::Declared && has_choice && shape.others.listed().is_empty();
+    let shareable = is_shared.then(FxHashMap::default);
     let mut object =
-        ObjectRules { sets, emitter, shape, order, first_tracked, required_from, rules, pending };
+        ObjectRules { sets, emitter, shape, order, first_tracked, required_from, rules, shareable, pending };
     let first =
         ObjectResidual { formula: between, count: ChildCount::default(), next, unused, in_scope: false };
     let Some(first) = object.without_counts(first) else { return Ok(Some(Vec::new())) };
@@ -189,7 +199,7 @@ fn rules_by_residual(
     if object.can_continue(&first) {
         if order == KeyOrder::Any && shape.others.need_scope() {
             let first = ObjectResidual { in_scope: true, ..first };
-            let members = object.rule(first, MemberPosition::BeforeMember);
+            let members = object.rule(first, MemberPosition::BeforeMember)?;
             alternatives.push(vec![punctuation.object.open, RulePart::Scope(members)]);
         } else {
             object.add_members(first, vec![punctuation.object.open], &mut alternatives)?;
@@ -210,6 +220,8 @@ fn rules_by_residual(
         }
         object.emitter.rules.define(rule, alternatives);
     }
+    let shareable = object.shareable.into_iter().flatten();
+    emitter.shared_residuals.add(shareable);
     Ok(Some(alternatives))
 }
 
@@ -282,6 +294,8 @@ struct ObjectRules<'t, 'o> {
     /// The number of required members from each declared one on; 0 after the last.
     required_from: Vec<u32>,
     rules: FxHashMap<(ObjectResidual, MemberPosition), RuleId>,
+    /// The rules that other objects can use; `None` if the object has none.
+    shareable: Option<FxHashMap<SharedResidual, RuleId>>,
     pending: Vec<PendingResidual>,
 }
 
@@ -376,20 +390,46 @@ impl ObjectRules<'_, '_> {
     }
 
     /// The rule of a residual.
-    fn rule(&mut self, mut residual: ObjectResidual, position: MemberPosition) -> RuleId {
+    fn rule(
+        &mut self,
+        mut residual: ObjectResidual,
+        position: MemberPosition,
+    ) -> Result<RuleId, LimitExceeded> {
         if self.order == KeyOrder::Declared {
             self.drop_implied_counts(&mut residual);
         }
         let key = (residual, position);
         if let Some(&rule) = self.rules.get(&key) {
-            return rule;
+            return Ok(rule);
         }
+        let mut residual = key.0.clone();
+        let rule = match &mut self.shareable {
+            None => self.reserve(residual, position),
+            Some(shareable) => {
+                let memo = &mut self.emitter.shared_residuals;
+                let shared = memo.of(self.sets, self.shape, &residual, position)?;
+                match shareable.get(&shared).copied().or_else(|| memo.rule(&shared)) {
+                    Some(rule) => rule,
+                    None => {
+                        residual.formula = shared.formula;
+                        let rule = self.reserve(residual, position);
+                        self.shareable.get_or_insert_default().insert(shared, rule);
+                        rule
+                    }
+                }
+            }
+        };
+        self.rules.insert(key, rule);
+        Ok(rule)
+    }
+
+    /// A new rule, to be defined.
+    fn reserve(&mut self, residual: ObjectResidual, position: MemberPosition) -> RuleId {
         let rule = self.emitter.rules.reserve(match position {
             MemberPosition::BeforeMember => "members",
             MemberPosition::AfterMember => "more",
         });
-        self.pending.push(PendingResidual { residual: key.0.clone(), position, rule });
-        self.rules.insert(key, rule);
+        self.pending.push(PendingResidual { residual, position, rule });
         rule
     }
 
@@ -415,7 +455,7 @@ impl ObjectRules<'_, '_> {
             alternatives.push(vec![brackets.close]);
         }
         if self.can_continue(&residual) {
-            let members = self.rule(residual, MemberPosition::BeforeMember);
+            let members = self.rule(residual, MemberPosition::BeforeMember)?;
             alternatives.push(vec![comma, RulePart::Rule(members)]);
         }
         Ok(())
@@ -435,7 +475,7 @@ impl ObjectRules<'_, '_> {
             // Required members are appended to one sequence; an optional one after other parts begins a rule.
             let is_required = self.shape.declared.get(residual.next).is_some_and(|member| member.required);
             if !parts.is_empty() && !is_required {
-                parts.push(RulePart::Rule(self.rule(residual, MemberPosition::BeforeMember)));
+                parts.push(RulePart::Rule(self.rule(residual, MemberPosition::BeforeMember)?));
                 alternatives.push(parts);
                 return Ok(());
             }
@@ -462,10 +502,10 @@ impl ObjectRules<'_, '_> {
                 (_, skipped) => {
                     for (member, after) in members {
                         let parts = parts.iter().copied().chain(member).collect();
-                        self.add_continued(after, parts, alternatives);
+                        self.add_continued(after, parts, alternatives)?;
                     }
                     if let Some(skipped) = skipped {
-                        parts.push(RulePart::Rule(self.rule(skipped, MemberPosition::BeforeMember)));
+                        parts.push(RulePart::Rule(self.rule(skipped, MemberPosition::BeforeMember)?));
                         alternatives.push(parts);
                     }
                     return Ok(());
@@ -488,7 +528,7 @@ impl ObjectRules<'_, '_> {
             for (member, after) in self.with_member(residual, declared)? {
                 let after = ObjectResidual { unused: residual.unused & !(1 << index), ..after };
                 let parts = parts.iter().copied().chain(member).collect();
-                self.add_continued(after, parts, alternatives);
+                self.add_continued(after, parts, alternatives)?;
             }
         }
         self.add_other_members(residual, parts, alternatives)
@@ -500,17 +540,18 @@ impl ObjectRules<'_, '_> {
         residual: ObjectResidual,
         mut parts: PartSequence,
         alternatives: &mut Vec<PartSequence>,
-    ) {
+    ) -> Result<(), LimitExceeded> {
         match (self.can_continue(&residual), self.can_end(&residual)) {
-            (false, false) => return,
+            (false, false) => return Ok(()),
             (false, true) => parts.push(self.shape.punctuation.object.close),
             (true, false) if residual.count.min <= 1 => {
-                let members = self.rule(residual, MemberPosition::BeforeMember);
+                let members = self.rule(residual, MemberPosition::BeforeMember)?;
                 parts.extend([self.shape.punctuation.comma, RulePart::Rule(members)]);
             }
-            (true, _) => parts.push(RulePart::Rule(self.rule(residual, MemberPosition::AfterMember))),
+            (true, _) => parts.push(RulePart::Rule(self.rule(residual, MemberPosition::AfterMember)?)),
         }
         alternatives.push(parts);
+        Ok(())
     }
 
     /// The residual without the next declared member; `None` if it must occur, or no member can follow.
@@ -579,7 +620,7 @@ impl ObjectRules<'_, '_> {
             }
             if self.shape.others.need_scope() {
                 let residual = ObjectResidual { in_scope: true, ..residual.clone() };
-                let members = self.rule(residual, MemberPosition::BeforeMember);
+                let members = self.rule(residual, MemberPosition::BeforeMember)?;
                 alternatives.push(parts.iter().copied().chain([RulePart::Scope(members)]).collect());
                 return Ok(());
             }
@@ -610,7 +651,7 @@ impl ObjectRules<'_, '_> {
             let Some(after) = self.without_counts(residual.after_one(monomial.residual)) else { continue };
             if !self.shape.others.is_tracked(class) {
                 if let Some(member) = self.other_member(residual, class, monomial.value)? {
-                    self.add_continued(after, parts.iter().copied().chain(member).collect(), alternatives);
+                    self.add_continued(after, parts.iter().copied().chain(member).collect(), alternatives)?;
                 }
                 continue;
             }
@@ -624,7 +665,7 @@ impl ObjectRules<'_, '_> {
                 let member = declared_member(self.sets, self.emitter, &self.shape, name, monomial.value)?;
                 let Some(member) = member else { continue };
                 let after = ObjectResidual { unused: residual.unused & !bit, ..after.clone() };
-                self.add_continued(after, parts.iter().copied().chain(member).collect(), alternatives);
+                self.add_continued(after, parts.iter().copied().chain(member).collect(), alternatives)?;
             }
         }
         Ok(())

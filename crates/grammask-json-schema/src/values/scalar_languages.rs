@@ -256,25 +256,34 @@ impl ScalarLanguages {
         Ok(set.yes)
     }
 
-    /// The strings in both sets; the full and the empty set add no term.
-    pub(crate) fn intersect_strings(&mut self, a: StringSet, b: StringSet) -> StringSet {
-        if a == self.any_string || a == b {
-            return b;
-        }
+    /// The strings in every one of `sets`; the full and the empty set add no term.
+    ///
+    /// All operands at once: a `oneOf` of n constants has n intersections of n sets.
+    pub(crate) fn intersect_strings(&mut self, sets: impl Iterator<Item = StringSet>) -> StringSet {
         let none = self.any_string.complement();
-        if b == self.any_string || a == none {
-            return a;
+        let mut parts: Vec<StringSet> = Vec::new();
+        for set in sets {
+            if set == none {
+                return none;
+            }
+            if set != self.any_string && parts.last() != Some(&set) {
+                parts.push(set);
+            }
         }
-        if b == none {
-            return b;
+        match parts[..] {
+            [] => return self.any_string,
+            [only] => return only,
+            _ => {}
         }
-        let is_decided = self.is_decided_by_form(a) && self.is_decided_by_form(b);
+        let is_decided = parts.iter().all(|&set| self.is_decided_by_form(set));
+        let [inside, outside] = [|set: &StringSet| set.yes, |set: &StringSet| set.no]
+            .map(|side| parts.iter().map(side).collect::<Vec<_>>());
         let terms = self.automata.terms_mut();
-        let both = StringSet { yes: terms.intersection(&[a.yes, b.yes]), no: terms.union(&[a.no, b.no]) };
+        let all = StringSet { yes: terms.intersection(&inside), no: terms.union(&outside) };
         if is_decided {
-            self.complementary.insert(pair_of(both));
+            self.complementary.insert(pair_of(all));
         }
-        both
+        all
     }
 
     /// Whether each string is in the set or outside by the construction of the set.

@@ -110,8 +110,7 @@ impl Strings {
         languages: &mut ScalarLanguages,
         formulas: &mut Formulas,
     ) -> Self {
-        let all = languages.any_string;
-        let hull = sets.iter().fold(all, |both, set| languages.intersect_strings(both, set.regular));
+        let hull = languages.intersect_strings(sets.iter().map(|set| set.regular));
         if sets.iter().all(|set| set.formula.is_none()) {
             return Self::of_set(hull);
         }
@@ -122,10 +121,7 @@ impl Strings {
 
     /// The strings in at least one of `sets`.
     pub(crate) fn union(sets: &[Self], languages: &mut ScalarLanguages, formulas: &mut Formulas) -> Self {
-        let all = languages.any_string;
-        let outside = sets
-            .iter()
-            .fold(all, |outside, set| languages.intersect_strings(outside, set.regular.complement()));
+        let outside = languages.intersect_strings(sets.iter().map(|set| set.regular.complement()));
         if sets.iter().all(|set| set.formula.is_none()) {
             return Self::of_set(outside.complement());
         }
