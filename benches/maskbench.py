@@ -49,7 +49,7 @@ def main() -> None:
                     options.cache,
                     schema_options,
                     turn,
-                    options.cold,
+                    str(options.cold),
                 )
             )
     if not options.report_only:

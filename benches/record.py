@@ -64,6 +64,8 @@ SUITES = (
     Suite("growth", ("growth.py",), ("--pass-seconds", "2", "--seconds", "20")),
     Suite("schema_suite", ("schema_suite.py",)),
     Suite("soak", ("soak.py",), ("--tokens", "200000")),
+    Suite("cold_caches", ("cold_caches.py",), ("--schemas", "64", "--turns", "1")),
+    Suite("cache_misses", ("cache_misses.py",), ("--cold", "0", "32")),
     Suite("floor", ("floor.py",)),
     Suite("vocabulary_loading", ("vocabulary_loading.py",)),
 )

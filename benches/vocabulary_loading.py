@@ -1,4 +1,4 @@
-"""Measures loading a vocabulary from each kind of tokenizer, and from a file that grammask saved.
+"""Measures loading a vocabulary from each kind of tokenizer, and the start of a process with files that grammask saved.
 
 Loading from a tokenizer includes the check against its decoding.
 Needs tokenizers, tiktoken and mistral-common (the group `dev`); missing ones are skipped. The Hugging Face tokenizer
@@ -11,13 +11,15 @@ from __future__ import annotations
 import argparse
 import contextlib
 import statistics
+import subprocess
+import sys
 import tempfile
 from functools import partial
 from pathlib import Path
 from time import process_time
 from typing import TYPE_CHECKING, Any
 
-from grammask import Vocabulary
+from grammask import Grammar, Vocabulary
 from grammask.vocabulary.token_decoder import BYTE_ALPHABET
 from suite_results import Section, Stamp, SuiteResults, Table, add_record_option
 
@@ -25,6 +27,24 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
 TIMES = 5
+_START = """
+import sys, time
+import numpy
+times = [time.process_time()]
+def measure():
+    times.append(time.process_time())
+import grammask
+measure()
+vocabulary = grammask.Vocabulary.load(sys.argv[1])
+measure()
+compiled = grammask.CompiledGrammar.load(sys.argv[2], vocabulary)
+measure()
+compiled.matcher().fill_mask(grammask.allocate_mask(1, vocabulary.size))
+measure()
+print(*(after - before for before, after in zip(times, times[1:])))
+"""
+"""A process that reads both files, after numpy, which a program with arrays imports anyway."""
+_STEPS = ("importing grammask, after numpy", "the vocabulary", "the compiled grammar", "the first mask")
 LETTERS = {byte: chr(letter) for letter, byte in BYTE_ALPHABET.items() if byte < 0x100}
 
 
@@ -70,6 +90,22 @@ def loads(folder: Path) -> Iterator[tuple[str, Callable[[], Vocabulary]]]:
             yield "SentencePiece model", partial(Vocabulary.from_sentencepiece, model)
 
 
+def process_start(folder: Path) -> list[list[str]]:
+    """Return the steps of a new process from files to its first mask, with their medians, and the sum."""
+    vocabulary = Vocabulary.default()
+    files = (folder / "saved.vocabulary", folder / "saved.grammar")
+    vocabulary.save(files[0])
+    Grammar.bundled("json").compile(vocabulary).save(files[1], ['{"a": [1, "b"]}'])
+    command = [sys.executable, "-c", _START, *map(str, files)]
+    runs = []
+    for _ in range(3 * TIMES):
+        output = subprocess.run(command, check=True, capture_output=True, text=True).stdout
+        runs.append([1000 * float(seconds) for seconds in output.split()])
+    medians = [statistics.median(times) for times in zip(*runs, strict=True)]
+    total = statistics.median(map(sum, runs))
+    return [[name, f"{time:.1f}"] for name, time in zip((*_STEPS, "all"), (*medians, total), strict=True)]
+
+
 def main() -> None:
     """Measure, print, and record the results if asked to."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n", 1)[0])
@@ -84,10 +120,11 @@ def main() -> None:
                 vocabulary = load()
                 times.append(process_time() - start)
             rows.append([name, f"{vocabulary.size:,}", f"{statistics.median(times):.3f}"])
+        steps = Table(("step", "CPU milliseconds"), process_start(Path(folder)))
     table = Table(("source", "tokens", "CPU seconds"), rows)
-    print(table.markdown())
+    print(table.markdown(), steps.markdown(), sep="\n\n")
     if options.record:
-        sections = [Section("Loading", "", table, "loading")]
+        sections = [Section("Loading", "", table, "loading"), Section("Process start", "", steps, "start")]
         title = "Loading vocabularies"
         SuiteResults("vocabulary_loading", title, Stamp.now(), sections).write(options.record)
 

@@ -58,8 +58,10 @@ class Run:
     """Schema options as JSON, for engines that support them (grammask)."""
     turn: int = 0
     """Number of the turn."""
-    cold_megabytes: int = 0
-    """Unrelated memory that is written before each token and each schema."""
+    between: str = "0"
+    """Other work before each token and each schema: megabytes of memory to write, or ``model``."""
+    most_tokens: int | None = None
+    """Maximum number of tokens of an instance that are read; the rest is cut off."""
 
     @property
     def file(self) -> Path:
@@ -67,8 +69,10 @@ class Run:
         parts = [self.engine, build(self.engine), self.table.name, self.spelling, str(_PROTOCOL)]
         if self.options != "{}":
             parts.append(hashlib.sha256(self.options.encode()).hexdigest()[:6])
-        if self.cold_megabytes:
-            parts.append(f"cold{self.cold_megabytes}")
+        if self.between != "0":
+            parts.append(f"cold{self.between}")
+        if self.most_tokens is not None:
+            parts.append(f"most{self.most_tokens}")
         if self.turn:
             parts.append(f"turn{self.turn}")
         return self.results / f"{'-'.join(parts)}.jsonl"
@@ -103,7 +107,7 @@ class Run:
                     if worker is None or not worker.is_usable(limits):
                         if worker is not None:
                             worker.close()
-                        worker = _Worker(self.engine, vocabulary, self.options, self.cold_megabytes)
+                        worker = _Worker(self.engine, vocabulary, self.options, self.between)
                     result = self._one(worker, encoding, name, limits)
                     output.write(json.dumps(result) + "\n")
                     output.flush()
@@ -114,18 +118,21 @@ class Run:
 
     def _one(self, worker: _Worker, encoding: tiktoken.Encoding, name: str, limits: Limits) -> dict[str, Any]:
         case = cases.load(self.folder, name, self.spelling)
-        instances = [encoding.encode_ordinary(instance.text) for instance in case.instances]
+        instances = [
+            encoding.encode_ordinary(instance.text)[: self.most_tokens] for instance in case.instances
+        ]
         labels = [instance.is_valid for instance in case.instances]
         texts = [instance.text for instance in case.instances]
         job = {"schema": case.schema, "instances": instances, "texts": texts, "valid": labels}
         facts = worker.run(job, limits)
-        return {"case": name, "valid": labels, "features": case.features, **facts}
+        lengths = [len(instance) for instance in instances]
+        return {"case": name, "valid": labels, "lengths": lengths, "features": case.features, **facts}
 
 
 class _Worker:
     """A measured process."""
 
-    def __init__(self, engine: str, vocabulary: Path, options: str, cold_megabytes: int) -> None:
+    def __init__(self, engine: str, vocabulary: Path, options: str, between: str) -> None:
         self._errors = tempfile.TemporaryFile()  # noqa: SIM115
         self._process = subprocess.Popen(
             [
@@ -135,7 +142,7 @@ class _Worker:
                 engine,
                 str(vocabulary),
                 options,
-                str(cold_megabytes),
+                between,
             ],
             cwd=_BENCHES,
             stdin=subprocess.PIPE,
@@ -227,7 +234,7 @@ class _Worker:
 
 def build(engine: str) -> str:
     """Return the version or the hash of the installed engine."""
-    if engine != "grammask":
+    if not engine.startswith("grammask"):
         return importlib.metadata.version(engine)
     extension = importlib.util.find_spec("grammask._grammask")
     assert extension is not None

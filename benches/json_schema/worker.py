@@ -1,7 +1,7 @@
 """The measured process: one engine and one vocabulary, schema after schema. ``runs.py`` starts it.
 
-Usage: ``python -m json_schema.worker ENGINE VOCABULARY.pickle OPTIONS MEGABYTES``; the options are JSON, and the
-megabytes are written before each token and each schema. Each line of standard
+Usage: ``python -m json_schema.worker ENGINE VOCABULARY.pickle OPTIONS BETWEEN``; the options are JSON, and BETWEEN is
+the work before each token and each schema: megabytes of memory to write, or ``model``. Each line of standard
 input is a job: a schema and the instances as lists of tokens. Progress goes to standard output, one JSON object per
 line, so that the parent has it even if the process is killed. As in a server, the process continues from schema to
 schema, so caches that belong to the vocabulary stay; caches of compiled schemas are off.
@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 import engines
 import numpy as np
 from comparison import clock
-from comparison.eviction import eviction
+from comparison.eviction import eviction, model_evaluation
 from comparison.vocabularies import byte_vocabulary
 
 if TYPE_CHECKING:
@@ -33,7 +33,7 @@ _WARM_UP = '{"type": "object", "properties": {"a": {"type": "string"}}, "require
 """A schema for the warm-up over a vocabulary of bytes, so that no case includes the loading of code."""
 
 
-def main(engine_name: str, vocabulary_file: str, options: str, megabytes: str) -> None:
+def main(engine_name: str, vocabulary_file: str, options: str, between: str) -> None:
     """Create the vocabulary, then run jobs until standard input ends."""
     with Path(vocabulary_file).open("rb") as file:
         table = pickle.load(file)
@@ -43,7 +43,7 @@ def main(engine_name: str, vocabulary_file: str, options: str, megabytes: str) -
     _warm_up(engine)
     vocabulary = engine.vocabulary(table)
     mask = np.zeros((1, -(-table.size // 32)), dtype=np.int32)
-    evict = eviction(int(megabytes))
+    evict = model_evaluation() if between == "model" else eviction(int(between))
     gc.collect()
     gc.freeze()
     gc.disable()
