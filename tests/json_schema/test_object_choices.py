@@ -69,6 +69,8 @@ def choice(draw: random.Random, depth: int = 1) -> dict[str, Any]:
         schema["allOf"] = [{"if": part, "then": branch(draw, depth)} for part in branches]
     else:
         schema["not"] = {draw.choice(["anyOf", "oneOf"]): branches[:3]}
+    if draw.random() < 0.2:
+        schema["unevaluatedProperties"] = draw.choice([False, member(draw, 0)])
     return schema
 
 
@@ -195,3 +197,31 @@ def test_a_condition_that_absorbs_another() -> None:
     for text in ('{"d":[]}', '{"d":"xa"}', '{"d":"y"}', '{"d":"a","c":[]}', "{}"):
         assert compiled.is_valid(text.encode()), text
     assert not compiled.is_valid(b'{"d":"xa","c":[]}')
+
+
+@pytest.mark.parametrize("is_required", [False, True])
+def test_unevaluated_members_under_a_discriminator(is_required: bool) -> None:
+    """Conditions on one member exclude each other, so the members that they evaluate need no subsets of conditions."""
+    kinds = [f"kind {number}" for number in range(40)]
+    conditions = [
+        {
+            "if": {"properties": {"type": {"const": kind}}} | ({"required": ["type"]} if is_required else {}),
+            "then": {"properties": {"host": {"type": "string"}, f"k{kind[5:]}": {}}, "required": ["host"]},
+        }
+        for kind in kinds
+    ]
+    schema = {
+        "properties": {"type": {"enum": [*kinds, "other"]}, "name": {}},
+        "allOf": conditions,
+        "unevaluatedProperties": False,
+    }
+    library = jsonschema.Draft202012Validator(schema)
+    grammar = Grammar.from_json_schema(schema | {"type": "object"}, key_order="any", whitespace="compact")
+    compiled = grammar.compile(VOCABULARY, cache=False)
+    for instance in (
+        *({"type": kind} | rest for kind in (kinds[0], kinds[39], "other") for rest in ({}, {"host": "h"}, {"k": 1})),
+        *({"type": kind, "host": "h", f"k{name}": 1} for kind in (kinds[7], kinds[31]) for name in ("7", "31")),
+        *({}, {"name": 1}, {"host": "h"}, {"host": "h", "name": 1, "k7": 1}, {"type": "other", "name": 1}),
+        *({"type": "kind 8", "host": 1}, {"type": "kind 8", "host": "h", "name": 1, "x": 1}, {"type": "none"}),
+    ):
+        assert compiled.is_valid(json.dumps(instance, separators=(",", ":")).encode()) == library.is_valid(instance), instance

@@ -11,8 +11,9 @@ use crate::document::resources::Location;
 use crate::interner::Id;
 use crate::keywords::member::{DeclaredNames, declared_names};
 use crate::keywords::schema_reader::SchemaContext;
-use crate::values::formula::{falsehood, truth};
-use crate::values::formulas::{Formulas, NameId};
+use crate::values::disjointness::{arrays_are_disjoint, objects_are_disjoint};
+use crate::values::formula::truth;
+use crate::values::formulas::NameId;
 use crate::values::literals::{ObjectAssertion, Schema, ValueFormula};
 use crate::values::value_set::ValueSet;
 use crate::values::value_sets::ValueSets;
@@ -80,6 +81,9 @@ enum ChildKind {
 
 /// Bound on the number of alternatives; more than in any schema of the corpus.
 const MAX_CASES: usize = 512;
+
+/// Levels of nested members that are compared to find conditions that exclude each other.
+const MAX_COMPARED_DEPTH: usize = 2;
 
 /// Bound on the nesting of subschemas applied in place below an `unevaluated` keyword.
 const MAX_DEPTH: usize = 64;
@@ -171,7 +175,8 @@ fn evaluation_cases(
                 for item in sets.reader.items(place) {
                     let schema = sets.reader.schema_at(item, context.scope);
                     let Some(inner) = cases_of_schema(sets, schema, kind, depth)? else { return Ok(None) };
-                    cases = product(&mut sets.formulas, cases, &inner);
+                    let Some(both) = product(sets, kind, &cases, &inner)? else { return Ok(None) };
+                    cases = both;
                 }
                 continue;
             }
@@ -194,9 +199,10 @@ fn evaluation_cases(
                     let condition = ValueSet { object: sets.formulas.has_member(name, truth()), ..any };
                     let schema = sets.reader.schema_at(dependent, context.scope);
                     let Some(inner) = cases_of_schema(sets, schema, kind, depth)? else { return Ok(None) };
-                    let mut inner = under(&mut sets.formulas, condition, inner);
+                    let Some(mut inner) = under(sets, kind, condition, &inner)? else { return Ok(None) };
                     inner.push(EvaluationCase::none_evaluated(any));
-                    cases = product(&mut sets.formulas, cases, &inner);
+                    let Some(both) = product(sets, kind, &cases, &inner)? else { return Ok(None) };
+                    cases = both;
                 }
                 continue;
             }
@@ -210,10 +216,8 @@ fn evaluation_cases(
                 options.push(EvaluationCase { condition: any, evaluated });
             }
         }
-        cases = product(&mut sets.formulas, cases, &options);
-        if cases.len() > MAX_CASES {
-            return Ok(None);
-        }
+        let Some(both) = product(sets, kind, &cases, &options)? else { return Ok(None) };
+        cases = both;
     }
     Ok(Some(cases))
 }
@@ -233,16 +237,14 @@ fn cases_of_branches(
         let schema = sets.reader.schema_at(item, context.scope);
         let condition = sets.applied(schema);
         let Some(inner) = cases_of_schema(sets, schema, kind, depth)? else { return Ok(None) };
-        let mut inner = under(&mut sets.formulas, condition, inner);
+        let Some(mut inner) = under(sets, kind, condition, &inner)? else { return Ok(None) };
         inner.retain(|case| !case.evaluated.is_empty());
         if is_exclusive {
             cases.extend(inner);
         } else {
             inner.push(EvaluationCase::none_evaluated(any));
-            cases = product(&mut sets.formulas, cases, &inner);
-        }
-        if cases.len() > MAX_CASES {
-            return Ok(None);
+            let Some(both) = product(sets, kind, &cases, &inner)? else { return Ok(None) };
+            cases = both;
         }
     }
     Ok(Some(cases))
@@ -264,11 +266,13 @@ fn cases_of_conditional(
         let Some(place) = sets.reader.library.member(context.location, branch) else { continue };
         let schema = sets.reader.schema_at(place, context.scope);
         let Some(inner) = cases_of_schema(sets, schema, kind, depth)? else { return Ok(None) };
-        *cases = product(&mut sets.formulas, std::mem::take(cases), &inner);
+        let Some(both) = product(sets, kind, cases, &inner)? else { return Ok(None) };
+        *cases = both;
     }
     let negated = sets.complement(condition);
-    let mut cases = under(&mut sets.formulas, condition, if_true);
-    cases.extend(under(&mut sets.formulas, negated, if_false));
+    let Some(mut cases) = under(sets, kind, condition, &if_true)? else { return Ok(None) };
+    let Some(if_false) = under(sets, kind, negated, &if_false)? else { return Ok(None) };
+    cases.extend(if_false);
     Ok(Some(cases))
 }
 
@@ -324,31 +328,48 @@ fn evaluated_by_keyword(
     })
 }
 
-/// The conjunctions of each pair of alternatives, without contradictions and duplicates.
+/// The conjunctions of each pair of alternatives, without duplicates and without those whose conditions exclude each
+/// other, so that conditions on a discriminator have one alternative per value; `None` if there are too many.
 fn product(
-    formulas: &mut Formulas,
-    left: Vec<EvaluationCase>,
+    sets: &mut ValueSets<'_>,
+    kind: ChildKind,
+    left: &[EvaluationCase],
     right: &[EvaluationCase],
-) -> Vec<EvaluationCase> {
+) -> Result<Option<Vec<EvaluationCase>>, LimitExceeded> {
     let mut product: Vec<EvaluationCase> = Vec::new();
-    for one in &left {
+    for one in left {
         for other in right {
+            let (a, b) = (one.condition, other.condition);
+            let is_impossible = match kind {
+                ChildKind::Members => objects_are_disjoint(sets, a.object, b.object, MAX_COMPARED_DEPTH)?,
+                ChildKind::Items => arrays_are_disjoint(sets, a.array, b.array, MAX_COMPARED_DEPTH)?,
+            };
+            if is_impossible {
+                continue;
+            }
             let condition = ValueSet {
-                object: formulas.objects.and([one.condition.object, other.condition.object]),
-                array: formulas.arrays.and([one.condition.array, other.condition.array]),
-                ..one.condition
+                object: sets.formulas.objects.and([a.object, b.object]),
+                array: sets.formulas.arrays.and([a.array, b.array]),
+                ..a
             };
             let case = EvaluationCase { condition, evaluated: one.evaluated.union(&other.evaluated) };
-            let is_impossible = condition.object == falsehood() && condition.array == falsehood();
-            if !is_impossible && !product.contains(&case) {
+            if !product.contains(&case) {
                 product.push(case);
+            }
+            if product.len() > MAX_CASES {
+                return Ok(None);
             }
         }
     }
-    product
+    Ok(Some(product))
 }
 
-/// The alternatives with `condition` added to their conditions.
-fn under(formulas: &mut Formulas, condition: ValueSet, cases: Vec<EvaluationCase>) -> Vec<EvaluationCase> {
-    product(formulas, cases, &[EvaluationCase::none_evaluated(condition)])
+/// The alternatives with `condition` added to their conditions; `None` as of [`product`].
+fn under(
+    sets: &mut ValueSets<'_>,
+    kind: ChildKind,
+    condition: ValueSet,
+    cases: &[EvaluationCase],
+) -> Result<Option<Vec<EvaluationCase>>, LimitExceeded> {
+    product(sets, kind, cases, &[EvaluationCase::none_evaluated(condition)])
 }

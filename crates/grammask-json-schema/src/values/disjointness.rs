@@ -104,7 +104,7 @@ fn cases<T: Copy + PartialEq>(
 }
 
 /// Whether certainly no object satisfies both formulas.
-fn objects_are_disjoint(
+pub(crate) fn objects_are_disjoint(
     sets: &mut ValueSets<'_>,
     a: ObjectFormula,
     b: ObjectFormula,
@@ -166,7 +166,7 @@ fn objects_are_disjoint(
 }
 
 /// Whether certainly no array satisfies both formulas.
-fn arrays_are_disjoint(
+pub(crate) fn arrays_are_disjoint(
     sets: &mut ValueSets<'_>,
     a: ArrayFormula,
     b: ArrayFormula,
