@@ -248,6 +248,11 @@ def test_generate_refuses_other_models(model: str) -> None:
         (["mask", JSON, "--start", "missing"], 1, "error[missing-start]"),
         (["mask", JSON, "--eos", "missing"], 1, "missing"),
         (["check", "html:pag"], 1, "there is html:page"),
+        (
+            ["check", "pyhton"],
+            2,
+            "error: pyhton: No such file or directory; did you mean bundled:python?",
+        ),
         (["draw", JSON, "-o", "missing/out.svg"], 2, "error: missing/out.svg: No such file or directory"),
         (
             ["generate", JSON, "--trace", "missing/x.html"],

@@ -41,6 +41,14 @@ def file(tmp_path: Path) -> Any:
     return write
 
 
+def test_check_has_the_options_of_grammars_for_schemas(file: Any) -> None:
+    schema = file("schema.json", '{"anyOf": [{"const": 1}, {"type": "integer"}]}')
+    assert "there is no vocabulary 'missing'" in run("check", schema, "--vocab", "missing", status=1)
+    run("check", schema, "--vocab", "o200k", "--finite")
+    assert "ambiguous" in run("check", schema, "--ambiguity")
+    assert "ambiguous" in run("check", "-", "--ambiguity", text='start ::= "a" | "a";')
+
+
 def test_validate_shows_the_first_wrong_byte(file: Any) -> None:
     good, bad = file("good.txt", '{"a": [1, 2]}'), file("bad.txt", '{"a":\n [1,, 2]}')
     assert run("validate", JSON, good) == f"{good}: valid\n"

@@ -1,5 +1,6 @@
 """The arguments and options that several commands share, and the objects that they select."""
 
+import difflib
 import functools
 import inspect
 import json
@@ -19,6 +20,7 @@ from grammask.cli.failures import Failure
 from grammask.cli.terminal import ERR
 from grammask.errors import GrammarError, GrammarSyntaxError
 from grammask.grammar import Grammar
+from grammask.lark_grammars import BUNDLED
 from grammask.schemas.options import SchemaOptions
 from grammask.vocabulary import Vocabulary, file_kinds
 from grammask.vocabulary.tiktoken import END_OF_TEXT
@@ -163,12 +165,7 @@ def read_grammar(
     """Reads a grammar or a schema from a file, by its suffix, or from standard input if the path is ``-``."""
     if schema or is_schema(path):
         refuse_start(start)
-        try:
-            return Grammar.from_json_schema(read_bytes(path), **schema_options(options))
-        except GrammarError:
-            raise
-        except (TypeError, ValueError) as error:
-            raise Failure(str(error)) from None
+        return read_schema(read_bytes(path), schema_options(options))
     if options:
         msg = "--option is for schemas: files called *.json, or with --schema"
         raise Failure(msg)
@@ -203,6 +200,16 @@ def read_grammar(
         raise Failure(f"{path}: {error}") from None
 
 
+def read_schema(text: bytes, options: dict[str, Any]) -> Grammar:
+    """Reads a JSON Schema with the options of :func:`schema_options`."""
+    try:
+        return Grammar.from_json_schema(text, **options)
+    except GrammarError:
+        raise
+    except (TypeError, ValueError) as error:
+        raise Failure(str(error)) from None
+
+
 _LLGUIDANCE = re.compile(
     rb"""
     "(?:[^"\\\n]|\\.)*" | /(?![/*])(?:[^/\\\n]|\\.)+/ | (?://|\#)[^\n]*
@@ -226,8 +233,16 @@ def refuse_start(start: str | None) -> None:
 
 
 def read_bytes(path: str) -> bytes:
-    """Reads a file, or standard input if the path is ``-``."""
-    return sys.stdin.buffer.read() if path == "-" else Path(path).read_bytes()
+    """Reads a file, or standard input if the path is ``-``. A missing file may be the name of a bundled grammar."""
+    if path == "-":
+        return sys.stdin.buffer.read()
+    try:
+        return Path(path).read_bytes()
+    except FileNotFoundError as error:
+        similar = difflib.get_close_matches(path, BUNDLED, n=1)
+        if similar:
+            error.strerror = f"{error.strerror}; did you mean bundled:{similar[0]}?"
+        raise
 
 
 def is_schema(path: str) -> bool:

@@ -1,6 +1,8 @@
 """``grammask check``: the errors and warnings of a grammar or a schema."""
 
+import functools
 import json
+from collections.abc import Callable
 from typing import Annotated, Any
 
 import typer
@@ -54,13 +56,17 @@ def check(
         return
     if schema or arguments.is_schema(grammar):
         arguments.refuse_start(start)
-        diagnostics = _check_schema(arguments.read_bytes(grammar), arguments.schema_options(option))
+        text, options = arguments.read_bytes(grammar), arguments.schema_options(option)
+        read = functools.partial(arguments.read_schema, text, options)
+        checked, diagnostics = _checked(read, vocab, finite=finite)
+        _show_effects(text, options)
     else:
-        diagnostics = _check_grammar(grammar, start, vocab, option, finite=finite)
-        if ambiguity and has_only_conflicts(diagnostics):
-            conflicts = _show_ambiguity(arguments.read_grammar(grammar, start))
-            # Errors are listed already.
-            diagnostics += [conflict for conflict in conflicts if conflict.severity == "warning"]
+        read = functools.partial(arguments.read_grammar, grammar, start, options=option)
+        checked, diagnostics = _checked(read, vocab, finite=finite)
+    if ambiguity and checked is not None and has_only_conflicts(diagnostics):
+        conflicts = _show_ambiguity(checked)
+        # Errors are listed already.
+        diagnostics += [conflict for conflict in conflicts if conflict.severity == "warning"]
     show(diagnostics)
     errors = sum(diagnostic.severity == "error" for diagnostic in diagnostics)
     warnings = len(diagnostics) - errors
@@ -71,18 +77,20 @@ def check(
         raise typer.Exit(1)
 
 
-def _check_grammar(
-    path: str, start: str | None, vocab: str | None, options: list[str] | None, *, finite: bool
-) -> list[Diagnostic]:
+def _checked(
+    read: Callable[[], Grammar], vocab: str | None, *, finite: bool
+) -> tuple[Grammar | None, list[Diagnostic]]:
+    """Returns what ``read`` reads, unless it is refused, and all diagnostics."""
+    checked = None
     try:
-        checked = arguments.read_grammar(path, start, options=options)
-        diagnostics = checked.check()
+        checked = read()
+        diagnostics = [*checked.relaxations, *checked.check()]
         if vocab is not None or finite:
             vocabulary = arguments.open_vocabulary(vocab or "o200k")
             checked.compile(vocabulary, end="eos" if vocabulary.eos else "eager", finite=finite)
     except GrammarError as error:
-        return error.diagnostics
-    return diagnostics
+        return checked, error.diagnostics
+    return checked, diagnostics
 
 
 def _show_ambiguity(grammar: Grammar) -> list[Diagnostic]:
@@ -106,15 +114,8 @@ def _show_ambiguity(grammar: Grammar) -> list[Diagnostic]:
     return report.conflicts
 
 
-def _check_schema(text: bytes, options: dict[str, Any]) -> list[Diagnostic]:
-    """Lists the keywords by effect; returns diagnostics for those that are refused, dropped, or annotations."""
-    try:
-        checked = Grammar.from_json_schema(text, **options)
-        diagnostics = [*checked.relaxations, *checked.check()]
-    except GrammarError as error:
-        diagnostics = error.diagnostics
-    except (TypeError, ValueError) as error:
-        raise Failure(str(error)) from None
+def _show_effects(text: bytes, options: dict[str, Any]) -> None:
+    """Lists the keywords of a schema by effect."""
     lines = _effects(text, options)
     for line in lines[:_MAX_LISTED_PLACES]:
         OUT.print(line)
@@ -122,7 +123,6 @@ def _check_schema(text: bytes, options: dict[str, Any]) -> list[Diagnostic]:
         OUT.print(f"… and {len(lines) - _MAX_LISTED_PLACES} more places", style="dim")
     if lines:
         OUT.print()
-    return diagnostics
 
 
 def _check_engines(path: str, engines: list[str]) -> None:

@@ -58,6 +58,10 @@ if TYPE_CHECKING:
 MAX_BODY_BYTES = 4 << 20
 """Maximum length of the body of a request."""
 
+_MAX_DISCARDED_BYTES = 64 << 20
+"""Length up to which the rest of a longer body is read. A client that is still sending it when the connection is closed
+sees a reset connection instead of the answer."""
+
 _CLIENT_CLOSED_REQUEST = 499
 """The status of an answer that nobody receives, as in logs of nginx."""
 
@@ -437,9 +441,14 @@ async def _http_error(_: Request, error: Exception) -> Response:
 
 async def _body_of(request: Request) -> bytes:
     """Reads the body, up to the maximum length."""
-    body = b""
+    body = bytearray()
+    length = 0
     async for part in request.stream():
-        body += part
-        if len(body) > MAX_BODY_BYTES:
-            raise requests.BadRequest(f"the body has more than {MAX_BODY_BYTES} bytes", code="too_long")
-    return body
+        length += len(part)
+        if length <= MAX_BODY_BYTES:
+            body += part
+        elif length > _MAX_DISCARDED_BYTES:
+            break
+    if length > MAX_BODY_BYTES:
+        raise requests.BadRequest(f"the body has more than {MAX_BODY_BYTES} bytes", code="too_long")
+    return bytes(body)
