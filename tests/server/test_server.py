@@ -519,6 +519,13 @@ def test_bad_requests(url: str, body: Any, param: str | None, code: str) -> None
     assert error["message"]
 
 
+def test_the_answer_to_a_long_body_arrives(url: str) -> None:
+    """The client sends all of its body before it reads the answer."""
+    schema = {"enum": ["x" * (10 << 20)]}
+    wanted = {"type": "json_schema", "json_schema": {"schema": schema}}
+    assert chat(url, status=400, response_format=wanted)["error"]["code"] == "too_long"
+
+
 def test_ranges_of_integers_and_numbers(url: str) -> None:
     message = chat(url, status=400, max_tokens=2.5)["error"]["message"]
     assert message == "max_tokens is an integer from 1 to 1048576"
