@@ -200,7 +200,7 @@ def test_a_condition_that_absorbs_another() -> None:
 
 
 @pytest.mark.parametrize("is_required", [False, True])
-def test_unevaluated_members_under_a_discriminator(is_required: bool) -> None:
+def test_unevaluated_members_under_a_discriminator(*, is_required: bool) -> None:
     """Conditions on one member exclude each other, so the members that they evaluate need no subsets of conditions."""
     kinds = [f"kind {number}" for number in range(40)]
     conditions = [
@@ -219,9 +219,23 @@ def test_unevaluated_members_under_a_discriminator(is_required: bool) -> None:
     grammar = Grammar.from_json_schema(schema | {"type": "object"}, key_order="any", whitespace="compact")
     compiled = grammar.compile(VOCABULARY, cache=False)
     for instance in (
-        *({"type": kind} | rest for kind in (kinds[0], kinds[39], "other") for rest in ({}, {"host": "h"}, {"k": 1})),
-        *({"type": kind, "host": "h", f"k{name}": 1} for kind in (kinds[7], kinds[31]) for name in ("7", "31")),
+        *(
+            {"type": kind} | rest
+            for kind in (kinds[0], kinds[39], "other")
+            for rest in ({}, {"host": "h"}, {"k": 1})
+        ),
+        *(
+            {"type": kind, "host": "h", f"k{name}": 1}
+            for kind in (kinds[7], kinds[31])
+            for name in ("7", "31")
+        ),
         *({}, {"name": 1}, {"host": "h"}, {"host": "h", "name": 1, "k7": 1}, {"type": "other", "name": 1}),
-        *({"type": "kind 8", "host": 1}, {"type": "kind 8", "host": "h", "name": 1, "x": 1}, {"type": "none"}),
+        *(
+            {"type": "kind 8", "host": 1},
+            {"type": "kind 8", "host": "h", "name": 1, "x": 1},
+            {"type": "none"},
+        ),
     ):
-        assert compiled.is_valid(json.dumps(instance, separators=(",", ":")).encode()) == library.is_valid(instance), instance
+        assert compiled.is_valid(json.dumps(instance, separators=(",", ":")).encode()) == library.is_valid(
+            instance
+        ), instance

@@ -168,6 +168,52 @@ def test_classes_of_errors(schema: Any, exception: type[GrammarError], code: str
 
 
 @pytest.mark.parametrize(
+    ("schema", "pointer", "help_line"),
+    [
+        ({"type": "string", "enum": [1]}, "#", "`type` and `enum` clash"),
+        (
+            # The enumeration of items stands beside them, as in tools of BFCL.
+            {
+                "properties": {"a": {}, "b/c": {"type": "array", "enum": ["x"]}},
+                "required": ["a", "b/c"],
+                "type": "object",
+            },
+            "#/properties/b~1c",
+            "`type` and `enum` clash",
+        ),
+        (
+            {
+                "type": "object",
+                "required": ["a"],
+                "properties": {
+                    "a": {"type": "object", "required": ["b"], "properties": {"b": {"$ref": "#/$defs/c"}}}
+                },
+                "$defs": {"c": {"type": "integer", "minimum": 2, "maximum": 1}},
+            },
+            "#/properties/a/properties/b",
+            "`$ref` cannot be satisfied",
+        ),
+        (
+            {
+                "type": "object",
+                "required": ["a"],
+                "properties": {"a": {"type": "integer"}},
+                "additionalProperties": False,
+                "minProperties": 2,
+            },
+            "#",
+            "`type` and `additionalProperties` and `minProperties` clash",
+        ),
+    ],
+)
+def test_the_place_of_a_conflict(schema: Any, pointer: str, help_line: str) -> None:
+    with pytest.raises(GrammarError) as error:
+        Grammar.from_json_schema(schema)
+    (found,) = error.value.diagnostics
+    assert (found.pointer, found.help) == (pointer, help_line)
+
+
+@pytest.mark.parametrize(
     ("schema", "message", "suggestion"),
     [
         ({"type": "strnig"}, "expected null, boolean", "did you mean `string`?"),
