@@ -362,6 +362,7 @@ SQL_TEXTS = [
     "select sum(a) over (partition by b order by c rows between unbounded preceding and current row) from t",
     "select match, a.regexp as match from t match where t match 'a' and b not regexp c or match match d escape 'e'",
     "create table caf\u00e9 (\u65e5\u672c text, \U0001f600 int); select a\u00b2 from \u00fc",
+    "select count(*) as 'n', key 'k', u.cast from 't' as 'u', cast first where offset = 'a' order by desc desc limit 1",
     "select a.*, -1 + ~2 || 'b' collate nocase /* c */ from [t 1] as a, (select distinct 0x1F) group by a having 1",
 ]
 
@@ -395,6 +396,38 @@ def test_sql_is_read_by_sqlite() -> None:
             if verdicts[-1]:
                 assert is_read_by_sqlite(mutant), mutant
     assert 0.1 < sum(verdicts) / len(verdicts) < 0.9
+
+
+PLACES_OF_NAMES = [
+    "select {} from t", "select a {} from t", "select a as {}, b from {}",
+    "select {}.a, t.{}, {}.* from t {}", "select {}(1)", "select a from t order by {} {}",
+    "select a from t where {} between {} and {} group by {} having {} limit {}",
+    "select case {} when {} then {} else {} end", "select a from t as {} join {} on {} = a",
+    "select a from t join b using ({})", "select cast({} as {}), a collate {}",
+    "select sum({}) over {} from t window {} as (partition by {} order by {})",
+    "select sum(a) over (rows between {} preceding and {} following)",
+    "select exists (select {}), -{}, not {}, a in {}",
+    "with {} ({}) as (select 1) select * from {}",
+    "insert into {} ({}) values ({}) on conflict ({}) do nothing", "insert or {} into t values (1)",
+    "update {} set {} = {} where {} = 1", "delete from {} where {}",
+    "create table {} ({} {} references {} on delete {}, constraint {} unique ({}))",
+    "create {} table t (a int)", "create index {} on {} ({})", "create view {} as select 1",
+    "drop table {}", "alter table {} rename {} to {}", "alter table t rename to {}",
+    "alter table t drop {}", "{}",
+]  # fmt: skip
+
+
+def test_names_of_sql_that_are_keywords() -> None:
+    """Keywords are names only where SQLite reads them so, and where nothing but a name can stand, most of them are."""
+    grammar = BUNDLED["sql"].path.read_text()
+    names = 0
+    for keyword in sorted(set(re.findall('"([a-z_]+)"i', grammar))):
+        for place in PLACES_OF_NAMES:
+            text = place.replace("{}", keyword)
+            is_valid = compiled("sql").is_valid(text.encode())
+            assert not is_valid or is_read_by_sqlite(text), text
+        names += compiled("sql").is_valid(f"select t.{keyword}, a as {keyword} from {keyword}".encode())
+    assert names == 35
 
 
 CORPUS = {
