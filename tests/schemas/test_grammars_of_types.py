@@ -212,6 +212,19 @@ def test_a_callable_is_the_object_of_its_arguments() -> None:
     assert not compiled.is_valid(b'{"city": "Rome", "country": "Italy"}')
 
 
+def test_unset_members_of_structs_of_msgspec() -> None:
+    msgspec = pytest.importorskip("msgspec")
+
+    class Patch(msgspec.Struct):  # type: ignore[name-defined]
+        name: str | msgspec.UnsetType = msgspec.UNSET
+        size: int | msgspec.UnsetType | None = msgspec.UNSET
+
+    compiled = Grammar.from_type(Patch).compile(BYTES)
+    for patch in (Patch(), Patch(size=None), Patch("a", 1)):
+        assert compiled.is_valid(msgspec.json.encode(patch))
+    assert not compiled.is_valid(b'{"name":null}')
+
+
 def test_structs_of_msgspec() -> None:
     """Texts of structs are decoded by msgspec, and encoded structs are texts."""
     msgspec = pytest.importorskip("msgspec")

@@ -214,10 +214,29 @@ def test_types_of_one_name_keep_apart() -> None:
     assert schema["$defs"]["Node-2"]["properties"]["children"]["items"] == {"$ref": "#/$defs/Node-2"}
 
 
+def test_variables_of_the_initialiser_are_members() -> None:
+    """The function that makes an object takes them, and class variables are no parameters."""
+
+    @dataclasses.dataclass
+    class Parsed:
+        count: int
+        unit: dataclasses.InitVar[str]
+        scale: dataclasses.InitVar[int] = 1
+        unknown: typing.ClassVar[int] = 0
+
+    schema = schema_of(Parsed)
+    assert list(schema["properties"]) == ["count", "unit", "scale"]
+    assert schema["required"] == ["count", "unit"]
+    assert list(pydantic.TypeAdapter(Parsed).json_schema()["properties"]) == list(schema["properties"])
+
+
 def test_a_type_alias_may_be_recursive() -> None:
     Tree = typing_extensions.TypeAliasType("Tree", "int | list[Tree]")  # type: ignore[misc]  # noqa: N806
-    with pytest.raises(UnsupportedType):
-        schema_of(Tree)  # Its value is a string here, which nothing resolves.
+    items = {"type": "array", "items": {"$ref": "#/$defs/Tree"}}
+    assert schema_of(Tree)["$defs"]["Tree"]["anyOf"][1] == items
+    Unknown = typing_extensions.TypeAliasType("Unknown", "list[Nobody]")  # type: ignore[name-defined]  # noqa: F821, N806
+    with pytest.raises(UnsupportedType, match="Unknown: an annotation names 'Nobody'"):
+        schema_of(Unknown)
     Pairs = typing_extensions.TypeAliasType("Pairs", list[tuple[int, int]])  # noqa: N806
     assert schema_of(Pairs)["items"]["minItems"] == 2
 

@@ -2,12 +2,22 @@
 
 from __future__ import annotations
 
+import sys
+import types
 import typing
 from typing import Any
 
 from grammask.errors import UnsupportedType
 
-__all__ = ["TRANSPARENT", "forms_around", "is_hashable", "name_of", "resolved_hints", "special_name"]
+__all__ = [
+    "TRANSPARENT",
+    "alias_value",
+    "forms_around",
+    "is_hashable",
+    "name_of",
+    "resolved_hints",
+    "special_name",
+]
 
 TRANSPARENT = {"ClassVar", "Final", "NotRequired", "ReadOnly", "Required"}
 """Names of forms around a type that do not change its values."""
@@ -19,9 +29,26 @@ def resolved_hints(kind: Any) -> dict[str, Any]:
     Raises:
         UnsupportedType: A name in them is unknown.
     """
+    local = {kind.__name__: kind} if hasattr(kind, "__name__") else {}
+    return _hints(kind, kind, None, local)
+
+
+def alias_value(alias: Any) -> Any:
+    """Returns the type that a type alias stands for, whose names may be forward references.
+
+    Raises:
+        UnsupportedType: A name in it is unknown.
+    """
+    module = vars(sys.modules[alias.__module__]) if alias.__module__ in sys.modules else {}
+    local = {each.__name__: each for each in (alias, *getattr(alias, "__type_params__", ()))}
+    annotated = types.SimpleNamespace(__annotations__={"value": alias.__value__})
+    return _hints(alias, annotated, module, local)["value"]
+
+
+def _hints(kind: Any, annotated: Any, module: dict[str, Any] | None, local: dict[str, Any]) -> dict[str, Any]:
+    """Returns the resolved annotations of ``annotated``, which are those of ``kind``."""
     try:
-        local = {kind.__name__: kind} if hasattr(kind, "__name__") else {}
-        return typing.get_type_hints(kind, localns=local, include_extras=True)
+        return typing.get_type_hints(annotated, module, local, include_extras=True)
     except NameError as error:
         msg = f"{name_of(kind)}: an annotation names {error.name!r}, which is not known in its module"
         raise UnsupportedType(msg) from error

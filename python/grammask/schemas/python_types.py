@@ -25,7 +25,14 @@ from typing import Any, TypeVar
 
 from grammask.errors import UnsupportedType
 from grammask.schemas import constraints
-from grammask.schemas.annotations import TRANSPARENT, is_hashable, name_of, resolved_hints, special_name
+from grammask.schemas.annotations import (
+    TRANSPARENT,
+    alias_value,
+    is_hashable,
+    name_of,
+    resolved_hints,
+    special_name,
+)
 from grammask.schemas.containers import (
     Member,
     fixed_array,
@@ -227,7 +234,7 @@ class _SchemaWriter:
             return self._of_pydantic(tp, path)
         inner = dict(zip(getattr(alias, "__type_params__", ()), typing.get_args(tp), strict=False))
         return self._defined(
-            tp, alias.__name__, lambda: self.schema(alias.__value__, path, {**variables, **inner})
+            tp, alias.__name__, lambda: self.schema(alias_value(alias), path, {**variables, **inner})
         )
 
     def _container(

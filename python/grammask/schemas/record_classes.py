@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
+import operator
 import typing
 from typing import Any
 
@@ -62,9 +64,13 @@ def record_class(kind: Any) -> RecordClass | None:
 
 def _dataclass(kind: Any) -> RecordClass:
     hints = resolved_hints(kind)
+    fields = {field.name for field in dataclasses.fields(kind)}
     members = []
-    for field in dataclasses.fields(kind):
-        if not field.init:
+    for field in kind.__dataclass_fields__.values():
+        # `fields` leaves out class variables, which are no parameters, and variables of the initialiser, which are.
+        if not field.init or (
+            field.name not in fields and not isinstance(hints[field.name], dataclasses.InitVar)
+        ):
             continue
         has_default = (
             field.default is not dataclasses.MISSING or field.default_factory is not dataclasses.MISSING
@@ -106,10 +112,14 @@ def _struct(kind: Any) -> RecordClass:
 
     config = kind.__struct_config__
     hints = resolved_hints(kind)
-    members = [
-        DeclaredMember(field.encode_name, hints.get(field.name, field.type), field.required)
-        for field in msgspec.structs.fields(kind)
-    ]
+    members = []
+    for field in msgspec.structs.fields(kind):
+        hint = hints.get(field.name, field.type)
+        parts = typing.get_args(hint)
+        if msgspec.UnsetType in parts:
+            # The value of an absent member.
+            hint = functools.reduce(operator.or_, (part for part in parts if part is not msgspec.UnsetType))
+        members.append(DeclaredMember(field.encode_name, hint, field.required))
     tag = None if config.tag is None else (config.tag_field, config.tag)
     checks = ("__post_init__",) if hasattr(kind, "__post_init__") else ()
     return RecordClass(members=members, is_array=config.array_like, tag=tag, checks=checks, is_msgspec=True)
