@@ -139,6 +139,20 @@ def test_reasoning(style: str) -> None:
     assert cut == Output("First, ", "", ())
 
 
+@pytest.mark.parametrize("style", tool_styles())
+def test_written_calls_are_texts_of_the_grammar(style: str) -> None:
+    """Also where an output has at most one call: a second one is refused."""
+    (call, *_) = read_output(CALLS[style], style, TOOLS).calls
+    compiled = Grammar.from_tools(TOOLS, style=style, vocabulary=BYTES).compile(BYTES)
+    one, two = (Output(None, "", (call,) * count) for count in (1, 2))
+    assert compiled.is_valid(write_output(one, style, TOOLS).encode())
+    if style == "harmony":
+        with pytest.raises(ValueError, match="at most 1 calls"):
+            write_output(two, style, TOOLS)
+    else:
+        assert compiled.is_valid(write_output(two, style, TOOLS).encode())
+
+
 def test_modes_of_reasoning_are_checked() -> None:
     with pytest.raises(ValueError, match="has no reasoning"):
         Grammar.from_tools(TOOLS, style="mistral", reasoning="optional")

@@ -54,7 +54,7 @@ def write_output(
 
     Raises:
         ValueError: The style cannot write the output so that it is read back as it was. For example, the text contains
-            the mark of a call, or there is no such tool.
+            the mark of a call, there is no such tool, or there are more calls than an output of the style has.
     """
     tools = list(tools)
     parsed = parsed_style(style)
@@ -66,6 +66,9 @@ def write_output(
             msg = "the output has reasoning, and outputs of this kind have none"
             raise ValueError(msg)
         written = _fixed(parsed.reasoning.pieces(mode), text=output.reasoning)
+    if parsed.max_calls is not None and len(output.calls) > parsed.max_calls:
+        msg = f"an output of this style has at most {parsed.max_calls} calls, and this one has {len(output.calls)}"
+        raise ValueError(msg)
     if output.calls:
         by_name = {tool.name: tool for tool in available}
         if parsed.leading is not None and output.content:
