@@ -212,6 +212,36 @@ def test_a_callable_is_the_object_of_its_arguments() -> None:
     assert not compiled.is_valid(b'{"city": "Rome", "country": "Italy"}')
 
 
+@pytest.mark.parametrize(
+    ("module", "name", "text"),
+    [
+        ("country", "CountryAlpha2", "NO"),
+        ("country", "CountryAlpha3", "NOR"),
+        ("country", "CountryNumericCode", "578"),
+        ("country", "CountryShortName", "Norway"),
+        ("currency_code", "Currency", "NOK"),
+        ("currency_code", "ISO4217", "XAU"),
+        ("language_code", "LanguageAlpha2", "no"),
+        ("language_code", "LanguageName", "Norwegian"),
+        ("language_code", "ISO639_3", "nor"),
+        ("language_code", "ISO639_5", "gmq"),
+        ("script_code", "ISO_15924", "Latn"),
+        ("timezone_name", "TimeZoneName", "Europe/Oslo"),
+    ],
+)
+def test_codes_of_pydantic_extra_types(module: str, name: str, text: str) -> None:
+    pytest.importorskip("pycountry")
+    kind = getattr(pytest.importorskip(f"pydantic_extra_types.{module}"), name)
+    compiled = Grammar.from_type(kind).compile(BYTES)
+    assert compiled.is_valid(json.dumps(text).encode())
+    assert not compiled.is_valid(b'"XXQ"')
+    adapter = pydantic.TypeAdapter(kind)
+    rng = random.Random(2)
+    for _ in range(20):
+        sample = sampled(compiled, [bytes([byte]) for byte in range(256)], rng, prefers_short=False)
+        assert compiled.is_valid(adapter.dump_json(adapter.validate_json(sample)))
+
+
 def test_unset_members_of_structs_of_msgspec() -> None:
     msgspec = pytest.importorskip("msgspec")
 

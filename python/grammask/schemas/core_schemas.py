@@ -21,6 +21,7 @@ from grammask.schemas.containers import (
     object_schema,
     set_schema,
 )
+from grammask.schemas.extra_types import codes
 from grammask.schemas.json_strings import json_pattern
 from grammask.schemas.scalar_values import (
     base64_text,
@@ -183,6 +184,9 @@ class CoreSchemaReader:
             return _FUNCTIONS[name]()
         if name == "EncodedBytes.decode" and function.__self__.encoder.__name__ == "Base64Encoder":
             return base64_text()
+        texts = codes(function)
+        if texts is not None:
+            return {"type": "string", "enum": texts}
         schema = self.schema(node["schema"], path, config)
         if name in _TRANSPARENT_FUNCTIONS or function in _TRANSPARENT_CLASSES:
             return schema
