@@ -606,7 +606,8 @@ class LexedGrammar:
             terminal; ``"lark"`` selects the first terminal that matches, by priority and then in the given order.
         parser: ``"lalr"``, or ``"earley"`` for all grammars, which excludes contextual lexers.
         prefer_shift: Resolve shift/reduce conflicts in favour of shift, as lark does; otherwise they are errors.
-        indentation: The terminals for newlines, and for beginnings and ends of blocks; the columns of a tab; the
+        indentation: The terminals for newlines, and for beginnings and ends of blocks; the columns of a tab, or ``None``
+            for lines as Python's tokenizer measures them; the
             terminals that open and that close brackets; whether white space before the first lexeme is part of a
             newline.
         lexical_rules: Nonterminals that the lexer reads as it reads terminals: without ignored text between the symbols
@@ -633,7 +634,7 @@ class LexedGrammar:
         rule: str = "maximal_munch",
         parser: str = "lalr",
         prefer_shift: bool = False,
-        indentation: tuple[str, str, str, int, Sequence[str], Sequence[str], bool] | None = None,
+        indentation: tuple[str, str, str, int | None, Sequence[str], Sequence[str], bool] | None = None,
         lexical_rules: Sequence[str] = ...,
         ignored_rules: Sequence[str] = ...,
         beginning: bytes = ...,

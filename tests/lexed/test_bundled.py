@@ -19,7 +19,7 @@ import pytest
 from grammask._grammask import embedded_vocabulary, encode_ordinary
 from grammask.lark_grammars import BUNDLED
 from grammask.lark_grammars.bundled import BlockIndentation
-from lark.indenter import Indenter
+from lark.indenter import DedentError, Indenter
 from lexed.without_lexical_rules import may_have_lexical_rules, text_without_lexical_rules
 from sqlite_reader import is_read_by_sqlite
 
@@ -48,10 +48,46 @@ def library(name: str) -> lark.Lark:
     postlex: Any = grammar.postlex
     if isinstance(postlex, BlockIndentation):
         attributes = {field: getattr(postlex, field) for field in type(postlex).__slots__}
-        postlex = type("BundledIndenter", (Indenter,), attributes)()
+        postlex = type("BundledIndenter", (PythonIndenter,), attributes)()
     text = text_without_lexical_rules(name)
     flags = re.ASCII if grammar.folds_ascii_only else 0
     return lark.Lark(text, parser="lalr", lexer=grammar.lexer, postlex=postlex, g_regex_flags=flags)
+
+
+class PythonIndenter(Indenter):
+    """Blocks as CPython's tokenizer finds them, with its variables ``col``, ``altcol`` and ``cont_line_col``."""
+
+    def handle_NL(self, token: lark.Token) -> Iterator[lark.Token]:  # noqa: N802 - the library's name
+        if self.paren_level > 0:
+            return
+        yield token
+        col = altcol = cont_line_col = 0
+        for part in re.findall(r"#[^\n]*|\\\r?\n|[ \t\f\n]", token):
+            match part[0]:
+                case "\n":
+                    col = altcol = cont_line_col = 0
+                case "\f":
+                    col = altcol = 0
+                case " ":
+                    col, altcol = col + 1, altcol + 1
+                case "\t":
+                    col, altcol = (col // 8 + 1) * 8, altcol + 1
+                case "\\":
+                    cont_line_col = cont_line_col or col
+        place = (cont_line_col,) * 2 if cont_line_col else (col, altcol)
+        blocks: list[Any] = self.indent_level
+        innermost = blocks[-1] or (0, 0)
+        if place[0] > innermost[0]:
+            if place[1] <= innermost[1]:
+                raise DedentError
+            blocks.append(place)
+            yield lark.Token.new_borrow_pos(self.INDENT_type, "", token)
+            return
+        while place[0] < (blocks[-1] or (0, 0))[0]:
+            blocks.pop()
+            yield lark.Token.new_borrow_pos(self.DEDENT_type, "", token)
+        if place != (blocks[-1] or (0, 0)):
+            raise DedentError
 
 
 def is_parsed(name: str, text: str) -> bool:

@@ -13,6 +13,7 @@ use crate::completion::UNREACHABLE;
 use crate::definition::grammar::LexedGrammar;
 use crate::lexer::column_units::UnitState;
 use crate::lexer::lexer_automaton::{ConfigurationId, Lexer};
+use crate::lexer::line_columns::Column;
 use crate::masks::spanner_table::ColumnTracker;
 use crate::parser::stacks::TerminalParser;
 use crate::prepared::PreparedGrammar;
@@ -324,7 +325,10 @@ pub(crate) fn runs_after_delimited(
     let Some(parse) = parser.feed_lexeme(run.parse, terminal, run.column) else { return Ok(Vec::new()) };
     let mode = prepared.lex_modes.of_state[parser.top(parse.stack).index()];
     // Inside brackets the column is irrelevant.
-    let column = if parser.is_in_brackets(parse.layout) { 0 } else { columns.before_lexeme() };
+    let column = match parser.is_in_brackets(parse.layout) {
+        true => Column::UNTRACKED,
+        false => columns.before_lexeme(),
+    };
     let (unit, delimited) = (UnitState::BOUNDARY, DelimitedStatesId::NONE);
     let runs = lexer.starts(mode)?.into_iter().map(|configuration| Run {
         parse,

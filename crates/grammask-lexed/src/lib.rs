@@ -14,7 +14,7 @@
 //!   under both lexers, without ignored terminals.
 //! - A *configuration* is the state of the lexer: the automaton states of its live terminals, and *guards*, states of
 //!   longer matches that must not accept because a shorter match was committed.
-//! - A *run* is a configuration with a parser stack and, for languages with indentation, a *layout*: the columns of
+//! - A *run* is a configuration with a parser stack and, for languages with indentation, a *layout*: the widths of
 //!   open blocks and the number of open brackets.
 //!
 //! # From a definition to a mask
@@ -92,9 +92,9 @@ mod streamlining;
 pub use definition::delimited_terminals::DelimitedTexts;
 pub use definition::from_rules::{InlinePatterns, LexedOptions, definition_from_rules};
 pub use definition::grammar::{
-    ByteClasses, ConflictPolicy, Indentation, IndentationSource, LexedDefinition, LexedGrammar,
-    LexedProduction, LexedSymbol, LexedTerminal, LexerKind, LexingRule, ParserKind, PatternSource,
-    ProductionId, ProductionSource, TerminalPattern, TerminalRole, TerminalSource,
+    ByteClasses, ConflictPolicy, Indentation, IndentationMeasure, IndentationSource, LexedDefinition,
+    LexedGrammar, LexedProduction, LexedSymbol, LexedTerminal, LexerKind, LexingRule, ParserKind,
+    PatternSource, ProductionId, ProductionSource, TerminalPattern, TerminalRole, TerminalSource,
 };
 pub use definition::terminal_automaton::AutomatonState;
 pub use definition::terminal_grammars::TerminalGrammar;

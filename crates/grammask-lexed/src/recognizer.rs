@@ -16,13 +16,14 @@ use crate::definition::grammar::{ByteClasses, LexedProduction, LexedSymbol};
 use crate::delimited::{DelimitedEngines, DelimitedStatesId, DelimitedStatesTable, LexemeBeforeByte};
 use crate::lexer::column_units::UnitState;
 use crate::lexer::lexer_automaton::{ConfigurationId, GuardsId, LexModeId, Lexer};
+use crate::lexer::line_columns::Column;
 use crate::lexer::open_lexemes::{OpenTerminalsId, may_end_text};
 use crate::masks::delimited_masks::DelimitedMasks;
 use crate::masks::follow_cache::FollowCache;
 use crate::masks::mask_tables::MaskTables;
 use crate::masks::precompute::Precomputation;
 use crate::masks::spanner_subset::SubsetSources;
-use crate::masks::spanner_table::{ColumnState, ColumnTracker, LexemeColumn, TriePosition};
+use crate::masks::spanner_table::{ColumnState, ColumnTracker, TriePosition};
 use crate::masks::stack_automaton::StackReader;
 use crate::parser::lr_automaton::{LrItem, LrState};
 use crate::parser::stacks::{ParseState, TerminalParser};
@@ -51,9 +52,9 @@ const MAX_EXIT_TABLES: usize = 3;
 pub(crate) struct Run {
     pub(crate) parse: ParseState,
     pub(crate) configuration: ConfigurationId,
-    /// The column of the lexeme if it may become a newline; otherwise 0.
-    pub(crate) column: u32,
-    /// The position inside the spelling of the last character, for the column.
+    /// The column of the lexeme if it may become a newline; otherwise [`Column::UNTRACKED`].
+    pub(crate) column: Column,
+    /// The position inside the spelling of the last unit, for the column.
     pub(crate) unit: UnitState,
     /// The states of the texts of delimited terminals that the lexeme can become.
     pub(crate) delimited: DelimitedStatesId,
@@ -149,7 +150,7 @@ impl LexedRecognizer {
         let runs = starts.into_iter().map(|configuration| Run {
             parse,
             configuration,
-            column: LexemeColumn::NO_BREAK,
+            column: Column::NoBreak,
             unit: UnitState::BOUNDARY,
             delimited: DelimitedStatesId::NONE,
         });
@@ -602,9 +603,9 @@ impl RecognizerTables {
             return self.extend_delimited(recognizer, run, byte, next);
         }
         if let Some(configuration) = self.lexer.step(run.configuration, byte)?.extended {
-            let from = ColumnState::at(run.column, run.unit);
-            let to = recognizer.columns.step(&self.lexer, configuration, from, byte);
-            let (column, unit) = (to.column.resolve(0), to.unit);
+            let from = ColumnState { column: run.column, unit: run.unit };
+            let ColumnState { column, unit } =
+                recognizer.columns.step(&self.lexer, configuration, from, byte);
             let before = match self.lexer.is_start(run.configuration) {
                 true => LexemeBeforeByte::AtStart,
                 false => LexemeBeforeByte::Inside(run.delimited),
@@ -646,8 +647,8 @@ impl RecognizerTables {
     ) -> Result<(), LimitExceeded> {
         let mode = recognizer.mode_at(self.parser.top(parse.stack));
         for configuration in self.lexer.enter(mode, byte, guards)? {
-            let to = recognizer.columns.step(&self.lexer, configuration, ColumnState::BEFORE_LEXEME, byte);
-            let (column, unit) = (to.column.resolve(0), to.unit);
+            let ColumnState { column, unit } =
+                recognizer.columns.step(&self.lexer, configuration, ColumnState::BEFORE_LEXEME, byte);
             let delimited =
                 self.delimited.after(LexemeBeforeByte::AtStart, &self.lexer, configuration, byte)?;
             self.push_live(recognizer, Run { parse, configuration, column, unit, delimited }, next);
@@ -659,7 +660,7 @@ impl RecognizerTables {
         if self.parser.is_in_brackets(run.parse.layout) {
             // Inside brackets newlines are ignored, and their lexeme ends before the bracket does, so the column is
             // irrelevant.
-            (run.column, run.unit) = (0, UnitState::BOUNDARY);
+            (run.column, run.unit) = (Column::UNTRACKED, UnitState::BOUNDARY);
         }
         let mode = recognizer.mode_at(self.parser.top(run.parse.stack));
         if let Some(open) = recognizer.prepared.open_terminals.of(run.configuration, mode)

@@ -9,10 +9,10 @@ use grammask::frontends::directives::Directive;
 use grammask::frontends::{gbnf, kbnf};
 use grammask::grammar::{Diagnostic, EmbeddedTexts, Grammar, GrammarError};
 use grammask::lexing::{
-    ConflictPolicy, EntryCounts, IndentationSource, InlinePatterns, LalrTable, LexedDefinition, LexedGrammar,
-    LexedOptions, LexerKind, LexingRule, PairCounts, ParserKind, PatternSource, PreparedGrammar,
-    ProductionSource, STREAMLINING_STEPS, TerminalGrammar, TerminalPattern, TerminalRole, TerminalSource,
-    definition_from_rules,
+    ConflictPolicy, EntryCounts, IndentationMeasure, IndentationSource, InlinePatterns, LalrTable,
+    LexedDefinition, LexedGrammar, LexedOptions, LexerKind, LexingRule, PairCounts, ParserKind,
+    PatternSource, PreparedGrammar, ProductionSource, STREAMLINING_STEPS, TerminalGrammar, TerminalPattern,
+    TerminalRole, TerminalSource, definition_from_rules,
 };
 use grammask::{CompileOptions, CompiledGrammar, EmbeddedGrammar, Limits, diagrams};
 use pyo3::exceptions::PyValueError;
@@ -47,8 +47,8 @@ use crate::vocabulary::PyVocabulary;
 ///         terminal; ``"lark"`` selects the first terminal that matches, by priority and then in the given order.
 ///     parser: ``"lalr"``, or ``"earley"`` for all grammars, which excludes contextual lexers.
 ///     prefer_shift: Resolve shift/reduce conflicts in favour of shift, as lark does; otherwise they are errors.
-///     indentation: The terminals for newlines, and for beginnings and ends of blocks; the columns of a tab; the
-///         terminals that open and that close brackets; whether white space before the first lexeme is part of a
+///     indentation: The terminals for newlines, and for beginnings and ends of blocks; the columns of a tab, or ``None``
+///         for lines as Python's tokenizer measures them; the terminals that open and that close brackets; whether white space before the first lexeme is part of a
 ///         newline.
 ///     lexical_rules: Nonterminals that the lexer reads as it reads terminals: without ignored text between the symbols
 ///         of their productions. Other nonterminals may occur in them between two terminals.
@@ -183,8 +183,8 @@ impl From<PatternArgument> for PatternSource {
 
 /// Left-hand side, right-hand side, priority.
 type ProductionTuple = (String, Vec<String>, i32);
-/// Newline, indent, dedent, tab length, opening and closing terminals, whether texts begin a line.
-type IndentationTuple = (String, String, String, u32, Vec<String>, Vec<String>, bool);
+/// Newline, indent, dedent, tab length or `None` for Python's measure, opening and closing terminals, whether texts begin a line.
+type IndentationTuple = (String, String, String, Option<u32>, Vec<String>, Vec<String>, bool);
 
 #[pymethods]
 impl PyLexedGrammar {
@@ -244,7 +244,7 @@ impl PyLexedGrammar {
                     newline,
                     indent,
                     dedent,
-                    tab_length,
+                    measure: IndentationMeasure::from(tab_length),
                     open,
                     close,
                     begins_line,

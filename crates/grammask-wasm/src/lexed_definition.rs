@@ -1,8 +1,8 @@
 //! The definition of a bundled grammar: a file of `python/grammask/grammars/definitions/`.
 
 use grammask::lexing::{
-    ConflictPolicy, IndentationSource, LexedDefinition, LexerKind, LexingRule, ParserKind, PatternSource,
-    ProductionSource, TerminalPattern, TerminalRole, TerminalSource,
+    ConflictPolicy, IndentationMeasure, IndentationSource, LexedDefinition, LexerKind, LexingRule,
+    ParserKind, PatternSource, ProductionSource, TerminalPattern, TerminalRole, TerminalSource,
 };
 use serde::Deserialize;
 
@@ -29,8 +29,8 @@ struct DefinitionFile {
     lexical_rules: Vec<String>,
 }
 
-/// Newline, indent, dedent, tab length, opening and closing terminals, whether texts begin a line.
-type IndentationFields = (String, String, String, u32, Vec<String>, Vec<String>, bool);
+/// Newline, indent, dedent, tab length or `None` for Python's measure, opening and closing terminals, whether texts begin a line.
+type IndentationFields = (String, String, String, Option<u32>, Vec<String>, Vec<String>, bool);
 
 #[derive(Deserialize)]
 #[serde(untagged)]
@@ -78,7 +78,7 @@ pub(crate) fn read(text: &str, start: &str) -> JsResult<LexedDefinition> {
                 newline,
                 indent,
                 dedent,
-                tab_length,
+                measure: IndentationMeasure::from(tab_length),
                 open,
                 close,
                 begins_line,

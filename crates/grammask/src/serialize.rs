@@ -19,7 +19,7 @@ use grammask_vocabulary::{FrameDefect, Vocabulary, framed, unframed};
 /// The magic bytes at the start of a file.
 const MAGIC: &[u8; 8] = b"grammask";
 /// The version of the format. Files of other versions are rejected.
-const VERSION: u32 = 6;
+const VERSION: u32 = 7;
 
 impl CompiledGrammar {
     /// The compiled grammar as bytes; `None` for context-free grammars, which compile as fast as they would load, and for

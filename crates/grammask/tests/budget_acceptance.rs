@@ -363,8 +363,7 @@ fn texts_of_delimited_terminals() {
 
 #[test]
 fn texts_of_blocks() {
-    let definitions = select(&BLOCK_CASES[..])
-        .prop_map(|(lexer, parser, newline)| blocks_definition(lexer, parser, newline));
+    let definitions = select(&BLOCK_CASES[..]).prop_map(blocks_definition);
     run(definitions, crate::generators::vocabulary_of(b"\t\n\x0c #:x()"), compile_lexed);
 }
 
@@ -375,8 +374,9 @@ fn encoded_texts_of_blocks() {
     let encodings: [(CharacterEncoding, &[u8]); 3] =
         [(json, b"\\n :x()"), (block("  "), b"\n :x()"), (block("> "), b"\n> :x()")];
     for (encoding, bytes) in encodings {
-        let definitions = select(&BLOCK_CASES[..]).prop_map(move |(lexer, parser, newline)| {
-            LexedDefinition { encodings: vec![encoding.clone()], ..blocks_definition(lexer, parser, newline) }
+        let definitions = select(&BLOCK_CASES[..]).prop_map(move |case| LexedDefinition {
+            encodings: vec![encoding.clone()],
+            ..blocks_definition(case)
         });
         run(definitions, crate::generators::vocabulary_of(bytes), compile_lexed);
     }

@@ -17,7 +17,8 @@ use grammask::automata::encoding::{CharacterEncoding, JsonEscapes};
 use grammask::grammar::{EmbeddedTexts, Grammar, Terminal};
 use grammask::lexing::reference::LexedReference;
 use grammask::lexing::{
-    LexedDefinition, LexedGrammar, LexedRecognizer, ParserKind, PreparedGrammar, TerminalPattern,
+    IndentationMeasure, LexedDefinition, LexedGrammar, LexedRecognizer, ParserKind, PreparedGrammar,
+    TerminalPattern,
 };
 use grammask::recognizer::reference::{
     Chart, EmbeddedReference, Language, LastPiece, PieceReading, Reference,
@@ -573,9 +574,9 @@ fn lines_of_an_indented_block_are_those_that_decode() {
 fn columns_are_those_of_the_decoded_text() {
     let json = CharacterEncoding::JsonString(JsonEscapes::Any);
     let quoted = CharacterEncoding::LinePrefix(">  ".into());
-    for (lexer, parser, newline) in BLOCK_CASES {
-        let definition = blocks_definition(lexer, parser, newline);
-        let tabs = if newline.contains("\\t") { "\\t" } else { " " };
+    for case in BLOCK_CASES {
+        let definition = blocks_definition(case);
+        let tabs = if case.newline.contains("\\t") { "\\t" } else { " " };
         check_lexed(
             &definition,
             std::slice::from_ref(&json),
@@ -590,5 +591,26 @@ fn columns_are_those_of_the_decoded_text() {
         check_lexed(&definition, &[block, json.clone()], &["x", ":", "\\n  ", "\\u000A", " ", ")"], 6);
         let both = [quoted.clone(), json.clone()];
         check_lexed(&definition, &both, &["x", ":", "\\n>  ", "\\n\\u003e \\u0020", " ", "("], 6);
+    }
+}
+
+/// Lines that CPython's tokenizer refuses because of tabs, form feeds, and continued lines: the plain text, and under
+/// encodings.
+#[test]
+fn columns_of_python_are_those_of_the_decoded_text() {
+    let json = CharacterEncoding::JsonString(JsonEscapes::Any);
+    let block = CharacterEncoding::indented_block("  ").expect("a prefix");
+    let eight = " ".repeat(8);
+    for case in BLOCK_CASES.into_iter().filter(|case| case.measure == IndentationMeasure::Python) {
+        let definition = blocks_definition(case);
+        let plain = ["x\n", "x:\n", "\t", " ", &eight, "\u{c}", "\\\n", "#\n"];
+        check_lexed(&definition, &[], &plain, 6);
+        check_lexed(&definition, &[], &["x\n", "x:\n", "\t", " ", "\n", "#\\", "\\"], 6);
+        let escaped = ["x\\n", "x:\\u000a", "\\t", " ", &eight, "\\f", "\\\\\\n", "\\u005c"];
+        check_lexed(&definition, std::slice::from_ref(&json), &escaped, 5);
+        let indented = ["x\n  ", "x:\n  ", "\n", "\t", &eight, "\u{c}", "\\\n  ", "\\\n", "#\\"];
+        check_lexed(&definition, std::slice::from_ref(&block), &indented, 5);
+        let both = ["x\\n  ", "x:\\n  ", "\\n", "\\t", &eight, "\\\\\\n  ", "#\\\\", "  "];
+        check_lexed(&definition, &[block.clone(), json.clone()], &both, 5);
     }
 }

@@ -219,15 +219,15 @@ fn completions_of_delimited_terminals_equal_brute_force() {
 
 #[test]
 fn completions_of_blocks_equal_brute_force() {
-    for (lexer, parser, newline) in BLOCK_CASES {
-        let definition = blocks_definition(lexer, parser, newline);
+    for case in BLOCK_CASES {
+        let definition = blocks_definition(case);
         check(&definition, b"\n :x()", b"\n :x()", 6);
         check(&definition, b"\t\n #:x", b"\t\n #:x", 6);
         // With all bytes of the grammar there are upper bounds.
         let bounded = BOUNDED.load(Ordering::Relaxed);
         check(&definition, b"\n :x()", b"\t\n\x0c #():x", 6);
         let has_bounds = BOUNDED.load(Ordering::Relaxed) > bounded;
-        assert!(has_bounds || parser == ParserKind::Earley);
+        assert!(has_bounds || case.parser == ParserKind::Earley);
     }
 }
 
@@ -237,8 +237,8 @@ fn completions_through_encodings_equal_brute_force() {
     let quoted = CharacterEncoding::LinePrefix("> ".into());
     let block = CharacterEncoding::indented_block("  ").expect("a prefix");
     let marked = CharacterEncoding::indented_block("> ").expect("a prefix");
-    for (lexer, parser, newline) in BLOCK_CASES {
-        let plain = blocks_definition(lexer, parser, newline);
+    for case in BLOCK_CASES {
+        let plain = blocks_definition(case);
         let encoded = |encodings: &[&CharacterEncoding]| LexedDefinition {
             encodings: encodings.iter().copied().cloned().collect(),
             ..plain.clone()

@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use grammask::grammar::Code;
 use grammask::lexing::{
-    IndentationSource, LexedDefinition, LexedGrammar, LexerKind, ParserKind, ProductionSource,
-    TerminalPattern, TerminalRole, TerminalSource,
+    IndentationMeasure, IndentationSource, LexedDefinition, LexedGrammar, LexerKind, ParserKind,
+    ProductionSource, TerminalPattern, TerminalRole, TerminalSource,
 };
 use grammask::vocabulary::{TokenId, Vocabulary};
 use grammask::{CompileOptions, CompiledGrammar, EndMode, Explanation, Limits, MaskStrategy, Matcher, batch};
@@ -203,7 +203,7 @@ fn blocks() -> LexedDefinition {
         newline: "NEWLINE".to_owned(),
         indent: "INDENT".to_owned(),
         dedent: "DEDENT".to_owned(),
-        tab_length: 8,
+        measure: IndentationMeasure::Columns { tab_length: 8 },
         open: vec!["OPEN".to_owned()],
         close: vec!["CLOSE".to_owned()],
         begins_line: false,

@@ -209,8 +209,8 @@ pub fn check(definition: &LexedDefinition, tokens: &[Vec<u8>], alphabet: &[u8], 
 
 #[test]
 fn blocks_equal_oracle() {
-    for (lexer, parser, newline) in BLOCK_CASES {
-        let definition = blocks_definition(lexer, parser, newline);
+    for case in BLOCK_CASES {
+        let definition = blocks_definition(case);
         let tokens = [
             "x",
             ":",
@@ -244,7 +244,7 @@ fn blocks_equal_oracle() {
         check(
             &definition,
             &tokens,
-            if newline.contains('#') { b"x:\n ()#" } else { b"x:\n (\x0c)" },
+            if case.newline.contains('#') { b"x:\n ()#" } else { b"x:\n (\x0c)" },
             TextBounds::up_to(LONGEST_WITH_BLOCKS),
         );
     }
@@ -254,8 +254,8 @@ fn blocks_equal_oracle() {
 fn encoded_blocks_equal_oracle() {
     let json = CharacterEncoding::JsonString(JsonEscapes::Canonical);
     let quoted = CharacterEncoding::LinePrefix(">".into());
-    for (lexer, parser, newline) in BLOCK_CASES {
-        let plain = blocks_definition(lexer, parser, newline);
+    for case in BLOCK_CASES {
+        let plain = blocks_definition(case);
         let tokens = [
             "\\", "n", "x", ":", " ", "(", ")", ">", "\n", "\\n ", "\n> ", "n x", ":\\n", ":\n> x", "\\n\\n",
             ">\n>",

@@ -32,6 +32,8 @@ class BlockIndentation:
     Attributes:
         begins_line: Whether a text begins a line, so that white space before its first token is indentation, which the
             library ignores. A start symbol that reads no newline is not affected.
+        measure: ``"columns"`` measures lines as the library does, with ``tab_len`` columns for a tab, ``"python"`` as
+            Python's tokenizer does.
     """
 
     NL_type: str
@@ -42,6 +44,7 @@ class BlockIndentation:
     CLOSE_PAREN_types: tuple[str, ...]
     always_accept: tuple[str, ...]
     begins_line: bool = False
+    measure: Literal["columns", "python"] = "columns"
 
 
 @dataclass(frozen=True, slots=True)
@@ -180,8 +183,9 @@ BUNDLED = {
             tab_len=8,
             OPEN_PAREN_types=("LPAR", "LSQB", "LBRACE"),
             CLOSE_PAREN_types=("RPAR", "RSQB", "RBRACE"),
-            always_accept=("_NEWLINE", "UNCLOSED", "GLUED", "HIDDEN_INDENTATION"),
+            always_accept=("_NEWLINE", "UNCLOSED", "GLUED"),
             begins_line=True,
+            measure="python",
         ),
         {"file": "start", "statements": "statements", "expression": "tests"},
         lexical_rules=(

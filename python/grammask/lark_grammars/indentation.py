@@ -10,9 +10,9 @@ from grammask.lark_grammars.refused_terminals import RefusedTerminals
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
 
-IndentationTuple: TypeAlias = tuple[str, str, str, int, tuple[str, ...], tuple[str, ...], bool]
-"""Indentation for the engine: newline, indent, dedent, columns of a tab, opening and closing brackets, and whether
-texts begin a line."""
+IndentationTuple: TypeAlias = tuple[str, str, str, int | None, tuple[str, ...], tuple[str, ...], bool]
+"""Indentation for the engine: newline, indent, dedent, columns of a tab or ``None`` for Python's measure, opening and closing
+brackets, and whether texts begin a line."""
 
 EXPECTED = ("NL_type", "INDENT_type", "DEDENT_type", "tab_len", "OPEN_PAREN_types", "CLOSE_PAREN_types")
 
@@ -44,6 +44,9 @@ class IndentationLike(Protocol):
     def CLOSE_PAREN_types(self) -> Sequence[str]:  # noqa: N802
         """Terminals that close a bracket."""
 
+
+MEASURES = ("columns", "python")
+"""How an indenter can measure lines, by its attribute ``measure``: as the library, or as Python's tokenizer."""
 
 METHODS = ("process", "_process", "handle_NL")
 """Methods that an indenter must not override."""
@@ -83,9 +86,13 @@ def layout_of(postlex: PostLexer | None) -> tuple[IndentationTuple | None, list[
     if int(tab_length) < 1:
         message = f"a tab of the indenter `{kind.__name__}` counts {tab_length} columns"
         raise unsupported(message)
+    measure = getattr(indenter, "measure", "columns")
+    if measure not in MEASURES:
+        message = f"the indenter `{kind.__name__}` measures lines by {measure!r}"
+        raise unsupported(message, advice=f"its attribute `measure` is one of {', '.join(map(repr, MEASURES))}")
     begins_line = bool(getattr(indenter, "begins_line", False))
     names = (str(newline), str(indent), str(dedent))
-    indentation = (*names, int(tab_length), tuple(opening), tuple(closing), begins_line)
+    indentation = (*names, None if measure == "python" else int(tab_length), tuple(opening), tuple(closing), begins_line)
     return indentation, [name for name in accepted if name != newline]
 
 

@@ -11,6 +11,7 @@ use crate::completion::search::SearchSources;
 use crate::delimited::{DelimitedStatesId, LexemeBeforeByte};
 use crate::lexer::column_units::UnitState;
 use crate::lexer::lexer_automaton::{ConfigurationId, LexModeId};
+use crate::lexer::line_columns::Column;
 use crate::masks::spanner_table::ColumnState;
 use crate::masks::token_set_store::hash_map_bytes;
 use crate::parser::stacks::ParseState;
@@ -46,7 +47,7 @@ pub(crate) struct BegunLexeme {
     /// The smallest one.
     pub(crate) byte: u8,
     pub(crate) configuration: ConfigurationId,
-    pub(crate) column: u32,
+    pub(crate) column: Column,
     pub(crate) unit: UnitState,
     pub(crate) delimited: DelimitedStatesId,
 }
@@ -94,7 +95,8 @@ impl BegunLexemes {
             let Some(guards) = sources.lexer.step(end.ended, byte)?.commit else { continue };
             for configuration in sources.lexer.enter(end.mode, byte, guards)? {
                 let from = ColumnState::BEFORE_LEXEME;
-                let (column, unit) = sources.column(configuration, from, byte, end.is_in_brackets);
+                let ColumnState { column, unit } =
+                    sources.column(configuration, from, byte, end.is_in_brackets);
                 let before = LexemeBeforeByte::AtStart;
                 let delimited = sources.delimited.after(before, sources.lexer, configuration, byte)?;
                 begun.push(BegunLexeme { byte, configuration, column, unit, delimited });

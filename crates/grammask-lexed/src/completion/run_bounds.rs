@@ -12,6 +12,7 @@ use crate::completion::stack_costs::{OpenStack, StackCosts};
 use crate::completion::{UNREACHABLE, sum};
 use crate::delimited::DelimitedRest;
 use crate::lexer::lexer_automaton::Lexer;
+use crate::lexer::line_columns::{Column, Width};
 use crate::masks::token_set_store::hash_map_bytes;
 use crate::parser::stacks::{ParseState, TerminalParser};
 use crate::prepared::PreparedGrammar;
@@ -24,7 +25,7 @@ use grammask_grammar::TerminalId;
 pub(crate) struct RunBounds {
     lexemes: Arc<LexemeCosts>,
     stacks: StackCosts,
-    bounds: FxHashMap<(ProfileId, ParseState, u32), u32>,
+    bounds: FxHashMap<(ProfileId, ParseState, Column), u32>,
 }
 
 impl RunBounds {
@@ -155,19 +156,20 @@ impl RunBounds {
             return sum(distance, self.stacks.after_terminal(prepared, parser, open, terminal));
         }
         let steps = self.stacks.blocks.steps();
-        let columns = parser.block_columns(run.parse.layout).to_vec();
-        let innermost = columns.last().copied().unwrap_or(0);
+        let widths = parser.block_widths(run.parse.layout).to_vec();
+        let innermost = widths.last().copied().unwrap_or_default();
         let mut bound = UNREACHABLE;
-        for column in [0].into_iter().chain(columns) {
-            if let Some(parse) = parser.feed_lexeme(run.parse, terminal, column) {
+        for width in [Width::default()].into_iter().chain(widths) {
+            if let Some(parse) = parser.feed_lexeme(run.parse, terminal, Column::Counted(width)) {
                 let blocks = self.stacks.blocks.of_layout(parser, parse.layout, &mut self.stacks.sentences);
-                let bytes = distance.max(steps.to(run.column, column));
+                let bytes = distance.max(steps.to(run.column, width));
                 bound = self
                     .after_newline(prepared, parser, OpenStack { stack: parse.stack, blocks }, bytes)
                     .min(bound);
             }
         }
-        if let Some(parse) = parser.feed_lexeme(run.parse, terminal, innermost.saturating_add(1)) {
+        let inside = Column::Counted(innermost.plus_spaces(1));
+        if let Some(parse) = parser.feed_lexeme(run.parse, terminal, inside) {
             let blocks = self.stacks.blocks.begin_beyond(open.blocks, innermost, &mut self.stacks.sentences);
             let bytes = distance.max(steps.beyond(run.column, innermost));
             bound = self

@@ -34,8 +34,8 @@ use crate::delimited::{
     DelimitedRest, DelimitedStatesId, DelimitedStatesTable, DelimitedStep, LexemeBeforeByte,
     runs_after_delimited,
 };
-use crate::lexer::column_units::UnitState;
 use crate::lexer::lexer_automaton::{ConfigurationId, Lexer};
+use crate::lexer::line_columns::Column;
 use crate::lexer::open_lexemes::OpenTerminalsId;
 use crate::masks::spanner_table::{ColumnState, ColumnTracker};
 use crate::masks::token_set_store::hash_map_bytes;
@@ -570,7 +570,7 @@ fn extensions_of(
     extensions: &mut Vec<(u8, Run)>,
 ) -> Result<(), LimitExceeded> {
     let is_in_brackets = sources.parser.is_in_brackets(run.parse.layout);
-    let from = ColumnState::at(run.column, run.unit);
+    let from = ColumnState { column: run.column, unit: run.unit };
     let opened = sources.lexer.opened(run.configuration).is_some();
     let before = match sources.lexer.is_start(run.configuration) {
         true => LexemeBeforeByte::AtStart,
@@ -580,7 +580,7 @@ fn extensions_of(
         if opened {
             sources.extend_delimited(run, byte, extensions)?;
         } else if let Some(configuration) = sources.lexer.step(run.configuration, byte)?.extended {
-            let (column, unit) = sources.column(configuration, from, byte, is_in_brackets);
+            let ColumnState { column, unit } = sources.column(configuration, from, byte, is_in_brackets);
             let delimited = sources.delimited.after(before, sources.lexer, configuration, byte)?;
             extensions.push((byte, Run { configuration, column, unit, delimited, ..run }));
         }
@@ -668,14 +668,13 @@ impl SearchSources<'_> {
     pub(crate) fn column(
         &self,
         configuration: ConfigurationId,
-        from: ColumnState,
+        from: ColumnState<Column>,
         byte: u8,
         is_in_brackets: bool,
-    ) -> (u32, UnitState) {
+    ) -> ColumnState<Column> {
         if is_in_brackets {
-            return (0, UnitState::BOUNDARY);
+            return ColumnState::UNTRACKED;
         }
-        let to = self.columns.step(self.lexer, configuration, from, byte);
-        (to.column.resolve(0), to.unit)
+        self.columns.step(self.lexer, configuration, from, byte)
     }
 }

@@ -9,6 +9,7 @@ use std::rc::Rc;
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::completion::UNREACHABLE;
+use crate::definition::grammar::IndentationMeasure;
 use crate::lexer::lexer_automaton::{ConfigurationId, GuardsId, LexModeId, Lexer};
 use crate::lexer::open_lexemes::needed_after;
 use crate::parser::terminal_set::TerminalSet;
@@ -222,15 +223,29 @@ impl<'a> SeparableLexemes<'a> {
     }
 
     /// The places before a line break after which a newline can have every column and remain one of the `separable`
-    /// lexemes, with the cost of columns. Tabs count if they can be written wherever spaces can.
+    /// lexemes, with the cost of columns. Tabs count if they can be written wherever spaces can. As Python measures lines, a
+    /// column takes one character at most, which may have to be a tab.
     fn before_columns(&mut self, separable: &[u32]) -> Result<(Vec<u32>, ColumnCosts), LimitExceeded> {
         let grammar = self.prepared.grammar.clone();
-        let tab_length = grammar.indentation.as_ref().map_or(1, |indentation| indentation.tab_length.max(1));
+        let measure = grammar.indentation.as_ref().map(|indentation| indentation.measure);
+        let tab_length = measure.map_or(1, |measure| measure.max_tab_length().max(1));
         let (space, tab) = (grammar.column_units.space(), grammar.column_units.tab());
         let of_spaces = self.closed_under(separable, &[space])?;
         let of_tabs = self.closed_under(separable, &[space, tab])?;
         let spaces = space.len() as u32;
-        let columns = match !tab.is_empty() && of_tabs.len() == of_spaces.len() {
+        let is_exact = measure == Some(IndentationMeasure::Python);
+        let has_tabs = !tab.is_empty() && !of_tabs.is_empty();
+        let columns = match has_tabs && (is_exact || of_tabs.len() == of_spaces.len()) {
+            true if is_exact => {
+                let character = space.len().max(tab.len()) as u32;
+                ColumnCosts {
+                    columns_per_step: 1,
+                    bytes_per_step: character,
+                    remainder: 0,
+                    space: character,
+                    columns_per_byte: tab_length,
+                }
+            }
             true => ColumnCosts {
                 columns_per_step: tab_length,
                 bytes_per_step: tab.len() as u32,
@@ -246,10 +261,11 @@ impl<'a> SeparableLexemes<'a> {
                 columns_per_byte: tab_length,
             },
         };
+        let closed = if is_exact && has_tabs { of_tabs } else { of_spaces };
         let mut before = Vec::new();
         for place in 0..self.places.len() as u32 {
             let after = self.extended_over(place, grammar.column_units.line_break())?;
-            if after.is_some_and(|after| of_spaces.contains(&after)) {
+            if after.is_some_and(|after| closed.contains(&after)) {
                 before.push(place);
             }
         }

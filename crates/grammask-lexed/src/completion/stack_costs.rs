@@ -19,7 +19,7 @@ use crate::completion::UNREACHABLE;
 use crate::completion::block_levels::{BlockLevels, BlocksId};
 use crate::completion::lexeme_costs::{CLASSES, LexemeCosts};
 use crate::completion::sentence_costs::{ClassCosts, SentenceCosts};
-use crate::definition::grammar::LexedSymbol;
+use crate::definition::grammar::{IndentationMeasure, LexedSymbol};
 use crate::masks::token_set_store::hash_map_bytes;
 use crate::parser::lalr::{Goto, LalrTable};
 use crate::parser::lr_automaton::{LrItem, LrState};
@@ -76,7 +76,8 @@ impl StackCosts {
     pub(crate) fn new(prepared: &PreparedGrammar, lexemes: Arc<LexemeCosts>) -> Self {
         let grammar = &prepared.grammar;
         let indentation = grammar.indentation.as_ref();
-        let tab_length = indentation.map_or(1, |indentation| indentation.tab_length);
+        let measure = indentation
+            .map_or(IndentationMeasure::Columns { tab_length: 1 }, |indentation| indentation.measure);
         let is_possible = |&terminal: &TerminalId| {
             lexemes.shortest(terminal) < UNREACHABLE
                 || indentation.is_some_and(|blocks| terminal == blocks.indent || terminal == blocks.dedent)
@@ -91,7 +92,7 @@ impl StackCosts {
         let mut sentences = SentenceCosts::new(grammar.clone(), lexemes);
         Self {
             encodings,
-            blocks: BlockLevels::new(tab_length, &mut sentences),
+            blocks: BlockLevels::new(measure, &mut sentences),
             sentences,
             costs: FxHashMap::default(),
             after_terminal: FxHashMap::default(),

@@ -61,7 +61,8 @@ pub(crate) fn token_growths(
     let mut lexemes = LexemesAnywhere::new(prepared, lexer, growth);
     let columns_of_byte: Vec<u32> = match &grammar.indentation {
         Some(indentation) => {
-            (0..=u8::MAX).map(|byte| grammar.column_units.max_columns(byte, indentation.tab_length)).collect()
+            let tab_length = indentation.measure.max_tab_length();
+            (0..=u8::MAX).map(|byte| grammar.column_units.max_columns(byte, tab_length)).collect()
         }
         None => vec![0; 256],
     };

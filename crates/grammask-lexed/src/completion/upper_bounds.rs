@@ -20,7 +20,6 @@ use crate::completion::plan_costs::{PlanCost, PlanCosts, PlanGrowth};
 use crate::completion::separable_lexemes::{ColumnCosts, SeparableLengths};
 use crate::completion::token_growth::{self, TokenColumns};
 use crate::lexer::lexer_automaton::{GuardsId, LexModeId, Lexer};
-use crate::masks::spanner_table::LexemeColumn;
 use crate::parser::lr_automaton::LrItem;
 use crate::parser::stacks::TerminalParser;
 use crate::prepared::PreparedGrammar;
@@ -97,9 +96,8 @@ impl UpperBounds {
         let Self { growth, columns, open_lexeme, .. } = self;
         let newlines = growth.newlines_of_open_blocks();
         // The open blocks, and a newline that was begun before the text.
-        let begun = Some(run.column).filter(|&column| column != LexemeColumn::NO_BREAK);
-        let open = parser.block_columns(run.parse.layout).iter().copied().chain(begun);
-        let steps: u64 = open.map(|column| columns.steps(column)).sum();
+        let open = parser.block_widths(run.parse.layout).iter().copied().chain(run.column.width());
+        let steps: u64 = open.map(|width| columns.steps(width.columns)).sum();
         // The columns that the text writes, and the growth by its lexemes.
         let (written, growth) = match reach {
             Reach::Bytes(bytes) => {

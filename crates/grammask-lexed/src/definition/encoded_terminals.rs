@@ -9,7 +9,6 @@ use std::sync::Arc;
 use crate::definition::grammar::{
     LexedDefinition, LexedGrammar, TerminalPattern, TerminalRole, TerminalSource,
 };
-use crate::lexer::column_units::ColumnUnits;
 use grammask_automata::encoding::{BlockPrefix, CharacterEncoding, TermEncoder};
 use grammask_automata::{Automata, ByteSet, ShortestWords, TermId, Terms};
 use grammask_diagnostics::{Code, Deadline, Diagnostic, GrammarError, LimitExceeded, Limits};
@@ -110,9 +109,6 @@ impl LexedGrammar {
             }
         }
         self.beginning = shortest_word(&mut automata, beginning, limits).map_err(exceeded)?;
-        if self.indentation.is_some() {
-            self.column_units = Arc::new(ColumnUnits::encoded(encodings, limits).map_err(exceeded)?);
-        }
         Ok(())
     }
 }

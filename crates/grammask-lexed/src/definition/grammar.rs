@@ -11,6 +11,7 @@ use crate::definition::delimited_terminals::DelimitedTexts;
 use crate::definition::lexical_rules::LexicalRules;
 use crate::definition::terminal_automaton::{self, AutomatonState};
 use crate::lexer::column_units::ColumnUnits;
+use crate::lexer::line_columns::TAB_STOP;
 use grammask_automata::encoding::CharacterEncoding;
 use grammask_automata::{Automata, TermId, Terms, regex};
 use grammask_diagnostics::{Limits, NamedOption};
@@ -222,7 +223,7 @@ pub struct ProductionSource {
     pub priority: i32,
 }
 
-/// The derivation of blocks from indentation, as in the post-lexers of the lark library: after a newline outside all
+/// The derivation of blocks from indentation: after a newline outside all
 /// brackets, the column decides whether a block begins or blocks end.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct IndentationSource {
@@ -232,14 +233,46 @@ pub struct IndentationSource {
     pub indent: String,
     /// The declared terminal for the end of a block.
     pub dedent: String,
-    /// The width of a tab, in columns.
-    pub tab_length: u32,
+    /// How white space at the beginning of a line is measured.
+    pub measure: IndentationMeasure,
     /// Terminals that open a bracket.
     pub open: Vec<String>,
     /// Terminals that close a bracket.
     pub close: Vec<String>,
     /// Whether a text begins a line: white space before its first lexeme is part of a newline, as after any line break.
     pub begins_line: bool,
+}
+
+/// How white space at the beginning of a line is measured.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum IndentationMeasure {
+    /// As the post-lexers of the lark library do: the number of spaces, and of the columns of tabs.
+    Columns {
+        /// The width of a tab, in columns.
+        tab_length: u32,
+    },
+    /// As CPython's tokenizer does. A tab goes to the next multiple of 8 columns. A line whose place among the open
+    /// blocks would be another one if tabs had one column is refused. A form feed returns to column 0. A comment up to
+    /// the end of its line makes no difference; a backslash and a line break continue a line, of which the white space
+    /// before the first backslash counts, if there is any. The last line is not continued.
+    Python,
+}
+
+impl From<Option<u32>> for IndentationMeasure {
+    /// The measure with tabs of a number of columns, or Python's.
+    fn from(tab_length: Option<u32>) -> Self {
+        tab_length.map_or(Self::Python, |tab_length| Self::Columns { tab_length })
+    }
+}
+
+impl IndentationMeasure {
+    /// The maximum number of columns of a tab.
+    pub(crate) fn max_tab_length(self) -> u32 {
+        match self {
+            Self::Columns { tab_length } => tab_length,
+            Self::Python => TAB_STOP,
+        }
+    }
 }
 
 /// A lexed grammar in plain form.
@@ -322,8 +355,8 @@ pub struct Indentation {
     pub indent: TerminalId,
     /// The terminal for the end of a block.
     pub dedent: TerminalId,
-    /// The width of a tab, in columns.
-    pub tab_length: u32,
+    /// How white space at the beginning of a line is measured.
+    pub measure: IndentationMeasure,
     /// Terminals that open a bracket.
     pub open: Vec<TerminalId>,
     /// Terminals that close a bracket.
@@ -347,7 +380,7 @@ pub struct LexedGrammar {
     pub(crate) parser: ParserKind,
     pub(crate) conflicts: ConflictPolicy,
     pub(crate) indentation: Option<Indentation>,
-    /// The spellings of the characters that decide columns.
+    /// The spellings of the characters that decide columns; without states if there is no indentation.
     pub(crate) column_units: Arc<ColumnUnits>,
     /// The bytes of which each text is the continuation, in the encoding of the text.
     pub(crate) beginning: Vec<u8>,
@@ -424,10 +457,14 @@ impl LexedGrammar {
                 _ => definition.beginning.clone(),
             },
             indentation,
-            column_units: Arc::new(ColumnUnits::plain()),
+            column_units: Arc::default(),
         };
         grammar.drop_unproductive()?;
         grammar.encode_terminals(&definition.encodings, limits)?;
+        if let Some(indentation) = &grammar.indentation {
+            let units = ColumnUnits::new(indentation.measure, &definition.encodings, limits);
+            grammar.column_units = Arc::new(units.map_err(|limit| GrammarError::from(limit.diagnostic()))?);
+        }
         Ok(grammar)
     }
 
@@ -778,7 +815,7 @@ impl<'a> DefinitionCheck<'a> {
             newline: newline?,
             indent: indent?,
             dedent: dedent?,
-            tab_length: source.tab_length,
+            measure: source.measure,
             open: open?,
             close: close?,
         })

@@ -5,8 +5,8 @@
 //! rejected.
 
 use crate::definition::grammar::{
-    ConflictPolicy, IndentationSource, LexedDefinition, LexerKind, LexingRule, ParserKind, ProductionSource,
-    TerminalPattern, TerminalRole, TerminalSource,
+    ConflictPolicy, IndentationMeasure, IndentationSource, LexedDefinition, LexerKind, LexingRule,
+    ParserKind, ProductionSource, TerminalPattern, TerminalRole, TerminalSource,
 };
 use crate::definition::terminal_automaton::AutomatonState;
 
@@ -61,15 +61,17 @@ impl LexedDefinition {
         });
         match &self.indentation {
             None => bytes.kind(0),
-            Some(indentation) => bytes
-                .kind(1)
-                .text(&indentation.newline)
-                .text(&indentation.indent)
-                .text(&indentation.dedent)
-                .number(indentation.tab_length)
-                .texts(&indentation.open)
-                .texts(&indentation.close)
-                .kind(u8::from(indentation.begins_line)),
+            Some(indentation) => {
+                bytes.kind(1).text(&indentation.newline).text(&indentation.indent).text(&indentation.dedent);
+                match indentation.measure {
+                    IndentationMeasure::Columns { tab_length } => bytes.kind(0).number(tab_length),
+                    IndentationMeasure::Python => bytes.kind(1),
+                };
+                bytes
+                    .texts(&indentation.open)
+                    .texts(&indentation.close)
+                    .kind(u8::from(indentation.begins_line))
+            }
         };
         bytes.blob(&self.beginning);
         bytes.list(&self.encodings, DefinitionWriter::encoding);
@@ -143,7 +145,11 @@ impl LexedDefinition {
                     newline: bytes.text()?,
                     indent: bytes.text()?,
                     dedent: bytes.text()?,
-                    tab_length: bytes.number()?,
+                    measure: match bytes.kind()? {
+                        0 => IndentationMeasure::Columns { tab_length: bytes.number()? },
+                        1 => IndentationMeasure::Python,
+                        _ => return None,
+                    },
                     open: bytes.texts()?,
                     close: bytes.texts()?,
                     begins_line: match bytes.kind()? {
@@ -342,7 +348,7 @@ mod tests {
                 newline: "NL".to_owned(),
                 indent: "INDENT".to_owned(),
                 dedent: "DEDENT".to_owned(),
-                tab_length: 8,
+                measure: IndentationMeasure::Columns { tab_length: 8 },
                 open: vec!["LPAR".to_owned()],
                 close: Vec::new(),
                 begins_line: true,

@@ -1,88 +1,115 @@
-//! The characters that decide columns, as they are spelled in the text: line breaks, spaces and tabs.
+//! The characters that decide columns, as they are spelled in the text: line breaks, white space, and in Python also
+//! comments and continued lines.
 //!
-//! In a plain grammar each of them is one byte. Under an encoding a character has several spellings of several bytes,
+//! In a plain grammar most of them are one byte. Under an encoding a character has several spellings of several bytes,
 //! such as `\n` and `\u000a` in a JSON string. All spellings are a prefix code, so an automaton that returns to its root
-//! after each character finds where characters end, and which of them ended.
+//! after each unit finds where units end, and which of them ended.
 
 use std::collections::VecDeque;
 
 use rustc_hash::FxHashMap;
 
+use crate::definition::grammar::IndentationMeasure;
 use grammask_automata::encoding::{CharacterEncoding, TermEncoder};
 use grammask_automata::{Automata, StateId, TermId, Terms, regex};
 use grammask_diagnostics::{LimitExceeded, Limits};
 
-/// A position inside the spelling of a character.
+/// A position inside the spelling of a unit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(crate) struct UnitState(u16);
 
 impl UnitState {
-    /// Between two characters.
+    /// Between two units.
     pub(crate) const BOUNDARY: Self = Self(0);
 }
 
-/// The effect of a character on the column.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// The effect of a unit on the column.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(crate) enum ColumnEffect {
-    /// The character begins a line.
+    /// A line begins.
     LineBreak,
     /// One column.
     Space,
     /// The columns of a tab.
     Tab,
-    /// None; or the character is not complete.
+    /// A form feed, after which the columns of the line count from 0.
+    FormFeed,
+    /// A backslash and a line break: the next line continues this one.
+    Continuation,
+    /// None; or the unit is not complete.
     None,
 }
 
-/// The effects in the order of the languages that [`ColumnUnits::encoded`] follows.
-const EFFECTS: [ColumnEffect; 4] =
-    [ColumnEffect::LineBreak, ColumnEffect::Space, ColumnEffect::Tab, ColumnEffect::None];
-
-/// The automaton of characters.
-#[derive(Clone, Debug)]
+/// The automaton of units.
+#[derive(Clone, Debug, Default)]
 pub(crate) struct ColumnUnits {
     /// By state and byte.
     cells: Vec<(UnitState, ColumnEffect)>,
     line_break: Vec<u8>,
     space: Vec<u8>,
     tab: Vec<u8>,
+    /// Shortest spellings of the other units with an effect, if there are any.
+    form_feed: Vec<u8>,
+    continuation: Vec<u8>,
+}
+
+/// The patterns of the units of a measure, with their effects. A line feed before a blank line of an indented block is read
+/// together with the next one.
+fn units_of(measure: IndentationMeasure) -> Vec<(&'static str, ColumnEffect)> {
+    match measure {
+        IndentationMeasure::Columns { .. } => vec![
+            ("\n+", ColumnEffect::LineBreak),
+            (" ", ColumnEffect::Space),
+            ("\t", ColumnEffect::Tab),
+            ("[^\n \t]", ColumnEffect::None),
+        ],
+        IndentationMeasure::Python => vec![
+            ("(#[^\n]*)?\n+|\\\\\r?\n\n+", ColumnEffect::LineBreak),
+            ("\\\\\r?\n", ColumnEffect::Continuation),
+            (" ", ColumnEffect::Space),
+            ("\t", ColumnEffect::Tab),
+            ("\x0c", ColumnEffect::FormFeed),
+            ("[^\n \t\x0c#\\\\]", ColumnEffect::None),
+        ],
+    }
 }
 
 impl ColumnUnits {
-    /// The characters of plain texts.
-    pub(crate) fn plain() -> Self {
-        let effect = |byte: u8| match byte {
-            b'\n' => ColumnEffect::LineBreak,
-            b' ' => ColumnEffect::Space,
-            b'\t' => ColumnEffect::Tab,
-            _ => ColumnEffect::None,
-        };
-        let cells = (0..=u8::MAX).map(|byte| (UnitState::BOUNDARY, effect(byte))).collect();
-        Self { cells, line_break: b"\n".to_vec(), space: b" ".to_vec(), tab: b"\t".to_vec() }
-    }
-
-    /// The characters under encodings, the innermost first. Cost: the number of states times 256.
+    /// The units of a measure under encodings, the innermost first. Cost: the number of states times 256.
     ///
     /// # Errors
     /// When a limit is exceeded.
-    pub(crate) fn encoded(encodings: &[CharacterEncoding], limits: &Limits) -> Result<Self, LimitExceeded> {
+    pub(crate) fn new(
+        measure: IndentationMeasure,
+        encodings: &[CharacterEncoding],
+        limits: &Limits,
+    ) -> Result<Self, LimitExceeded> {
         let mut terms = Terms::new();
-        // A line feed before a blank line of an indented block is read together with the next one.
-        let languages =
-            ["\n+", " ", "\t", "[^\n \t]"].map(|pattern| regex::term(&mut terms, pattern, limits).ok());
-        let mut languages: Vec<TermId> = languages.into_iter().flatten().collect();
+        // In plain texts each byte of another character has no effect by itself.
+        let units = units_of(measure).into_iter();
+        let units = units.filter(|&(_, effect)| !encodings.is_empty() || effect != ColumnEffect::None);
+        let (mut separable, mut effects): (Vec<TermId>, Vec<ColumnEffect>) = units
+            .filter_map(|(pattern, effect)| Some((regex::term(&mut terms, pattern, limits).ok()?, effect)))
+            .unzip();
+        let mut complete = separable.clone();
         for encoding in encodings {
             let mut encoder = TermEncoder::new(encoding.clone(), limits);
-            for language in &mut languages {
+            for language in &mut separable {
                 *language = encoder.separable_image(&mut terms, *language)?;
             }
+            for language in &mut complete {
+                *language = encoder.image(&mut terms, *language)?;
+            }
         }
-        let has_blocks =
-            encodings.iter().any(|encoding| matches!(encoding, CharacterEncoding::IndentedBlock(_)));
+        let unit_count = separable.len();
+        // In an indented block a unit may be complete before its spelling ends, and has its effect from then on.
+        if complete != separable {
+            effects.extend_from_within(..);
+            separable.extend(complete);
+        }
         let mut automata = Automata::new(terms, limits.automaton_states);
-        let root = languages.iter().map(|&term| automata.start(term)).collect::<Result<Vec<_>, _>>()?;
-        let mut units =
-            Self { cells: Vec::new(), line_break: Vec::new(), space: Vec::new(), tab: Vec::new() };
+        let root = separable.iter().map(|&term| automata.start(term)).collect::<Result<Vec<_>, _>>()?;
+        let mut units = Self::default();
         let mut ids: FxHashMap<Vec<Option<StateId>>, UnitState> =
             FxHashMap::from_iter([(root.clone(), UnitState::BOUNDARY)]);
         // Breadth first, so the first spelling that is found is a shortest one.
@@ -96,17 +123,13 @@ impl ColumnUnits {
                         None => None,
                     });
                 }
-                let word = || word.iter().copied().chain([byte]).collect::<Vec<u8>>();
-                let ended =
+                let accepting =
                     next.iter().position(|state| state.is_some_and(|state| automata.is_accepting(state)));
-                if let Some(ended) = ended {
-                    units.cells.push((UnitState::BOUNDARY, EFFECTS[ended]));
-                    match EFFECTS[ended] {
-                        ColumnEffect::LineBreak if units.line_break.is_empty() => units.line_break = word(),
-                        ColumnEffect::Space if units.space.is_empty() => units.space = word(),
-                        ColumnEffect::Tab if units.tab.is_empty() => units.tab = word(),
-                        _ => {}
-                    }
+                let effect = accepting.map_or(ColumnEffect::None, |accepting| effects[accepting]);
+                let word = || word.iter().copied().chain([byte]).collect::<Vec<u8>>();
+                if accepting.is_some_and(|accepting| accepting < unit_count) {
+                    units.cells.push((UnitState::BOUNDARY, effect));
+                    units.note_spelling(effect, word);
                     continue;
                 }
                 if next.iter().all(Option::is_none) {
@@ -114,9 +137,6 @@ impl ColumnUnits {
                     units.cells.push((UnitState::BOUNDARY, ColumnEffect::None));
                     continue;
                 }
-                // The line feed before a blank line begins a line too, though its spelling does not end there.
-                let is_line_break = has_blocks && next[0].is_some() && next[1..].iter().all(Option::is_none);
-                let effect = if is_line_break { ColumnEffect::LineBreak } else { ColumnEffect::None };
                 let id = match ids.get(&next) {
                     Some(&id) => id,
                     None => {
@@ -134,18 +154,33 @@ impl ColumnUnits {
         Ok(units)
     }
 
-    /// The maximum number of columns of a character that ends with a byte.
+    /// Keeps the first spelling of each unit that decides columns.
+    fn note_spelling(&mut self, effect: ColumnEffect, word: impl Fn() -> Vec<u8>) {
+        let spelling = match effect {
+            ColumnEffect::LineBreak => &mut self.line_break,
+            ColumnEffect::Space => &mut self.space,
+            ColumnEffect::Tab => &mut self.tab,
+            ColumnEffect::FormFeed => &mut self.form_feed,
+            ColumnEffect::Continuation => &mut self.continuation,
+            ColumnEffect::None => return,
+        };
+        if spelling.is_empty() {
+            *spelling = word();
+        }
+    }
+
+    /// The maximum number of columns of a unit that ends with a byte.
     pub(crate) fn max_columns(&self, byte: u8, tab_length: u32) -> u32 {
         let effects = self.cells.iter().skip(usize::from(byte)).step_by(256).map(|&(_, effect)| effect);
         let columns = effects.map(|effect| match effect {
             ColumnEffect::Space => 1,
             ColumnEffect::Tab => tab_length,
-            ColumnEffect::LineBreak | ColumnEffect::None => 0,
+            _ => 0,
         });
         columns.max().unwrap_or(0)
     }
 
-    /// The state after a byte, and the effect of the character that it ends.
+    /// The state after a byte, and the effect of the unit that it ends.
     #[inline]
     pub(crate) fn step(&self, state: UnitState, byte: u8) -> (UnitState, ColumnEffect) {
         self.cells[usize::from(state.0) * 256 + usize::from(byte)]
@@ -164,6 +199,12 @@ impl ColumnUnits {
     /// A shortest spelling of a tab.
     pub(crate) fn tab(&self) -> &[u8] {
         &self.tab
+    }
+
+    /// The shortest spellings of the units that white space at the beginning of a line consists of.
+    pub(crate) fn white_space(&self) -> impl Iterator<Item = &[u8]> {
+        let spellings = [&self.space, &self.tab, &self.form_feed, &self.continuation];
+        spellings.into_iter().filter(|spelling| !spelling.is_empty()).map(|spelling| &spelling[..])
     }
 
     /// Splits byte classes whose bytes do not have the same transitions. Classes keep their numbers where possible.
@@ -200,6 +241,8 @@ mod tests {
     use super::*;
     use grammask_automata::encoding::{JsonEscapes, Quote, Spellings};
 
+    const COLUMNS: IndentationMeasure = IndentationMeasure::Columns { tab_length: 8 };
+
     fn effects(units: &ColumnUnits, text: &[u8]) -> Vec<ColumnEffect> {
         let mut state = UnitState::BOUNDARY;
         let mut effects = Vec::new();
@@ -218,38 +261,65 @@ mod tests {
         use ColumnEffect::{LineBreak, None, Space, Tab};
         let json = CharacterEncoding::JsonString(JsonEscapes::Any);
         let limits = Limits::default();
-        let units = ColumnUnits::encoded(std::slice::from_ref(&json), &limits).expect("small");
+        let units = ColumnUnits::new(COLUMNS, std::slice::from_ref(&json), &limits).expect("small");
         assert_eq!(
             effects(&units, "\\n \\u0020\\u000A\\t\\u0009a\\u010aé".as_bytes()),
             [LineBreak, Space, Space, LineBreak, Tab, Tab, None, None, None]
         );
         assert_eq!((units.line_break(), units.space(), units.tab()), (&b"\\n"[..], &b" "[..], &b"\\t"[..]));
-        let units = ColumnUnits::encoded(&[json.clone(), json], &limits).expect("small");
+        let units = ColumnUnits::new(COLUMNS, &[json.clone(), json], &limits).expect("small");
         assert_eq!(
             effects(&units, b"\\\\n \\u005cn\\\\\\u0075000a"),
             [LineBreak, Space, LineBreak, LineBreak]
         );
         let prefix = CharacterEncoding::LinePrefix(">  ".into());
-        let units = ColumnUnits::encoded(&[prefix], &limits).expect("small");
+        let units = ColumnUnits::new(COLUMNS, &[prefix], &limits).expect("small");
         assert_eq!(effects(&units, b" \n>   \t"), [Space, LineBreak, Space, Tab]);
         let marked = CharacterEncoding::indented_block("> ").expect("a prefix");
-        let units = ColumnUnits::encoded(&[marked], &limits).expect("small");
+        let units = ColumnUnits::new(COLUMNS, &[marked], &limits).expect("small");
         let expected = [None, LineBreak, Space, LineBreak, LineBreak, Tab];
         assert_eq!(effects(&units, b"x\n>  \n>\n> \n> \t"), expected);
         let block = CharacterEncoding::indented_block("  ").expect("a prefix");
-        let units = ColumnUnits::encoded(&[block], &limits).expect("small");
+        let units = ColumnUnits::new(COLUMNS, &[block], &limits).expect("small");
         assert_eq!(effects(&units, b"x\n   \n\n \n  \t"), [None, LineBreak, Space, LineBreak, Tab]);
         assert_eq!(units.line_break(), b"\n  ");
         let python = CharacterEncoding::PythonString(Quote::Double, Spellings::Any);
-        let units = ColumnUnits::encoded(&[python], &limits).expect("small");
+        let units = ColumnUnits::new(COLUMNS, &[python], &limits).expect("small");
         assert_eq!(effects(&units, b"\t\\012\\x20"), [Tab, LineBreak, Space]);
-        assert_eq!(effects(&ColumnUnits::plain(), b"a\n \t"), [None, LineBreak, Space, Tab]);
+        let units = ColumnUnits::new(COLUMNS, &[], &limits).expect("small");
+        assert_eq!(effects(&units, b"a\n \t"), [None, LineBreak, Space, Tab]);
+    }
+
+    #[test]
+    fn units_of_python_have_comments_and_continued_lines() {
+        use ColumnEffect::{Continuation, FormFeed, LineBreak, None, Space, Tab};
+        let limits = Limits::default();
+        let units = ColumnUnits::new(IndentationMeasure::Python, &[], &limits).expect("small");
+        let expected = [LineBreak, Continuation, FormFeed, LineBreak, Space, Continuation, LineBreak, Tab];
+        assert_eq!(effects(&units, b"\n\\\n\x0c# \t\\\n \\\r\n\n\t"), expected);
+        let json = CharacterEncoding::JsonString(JsonEscapes::Any);
+        let units = ColumnUnits::new(IndentationMeasure::Python, &[json], &limits).expect("small");
+        assert_eq!(effects(&units, b"\\\\\\n#\\\\\\u000a\\f"), [Continuation, LineBreak, FormFeed]);
+        // A line may be blank in an indented block, so the spelling of a line feed ends before the next character.
+        let block = CharacterEncoding::indented_block("  ").expect("a prefix");
+        let units = ColumnUnits::new(IndentationMeasure::Python, &[block], &limits).expect("small");
+        assert_eq!(effects(&units, b"\\\n  \\\n\n  x#\\\n  "), [Continuation, LineBreak, None, LineBreak]);
+        let mut state = UnitState::BOUNDARY;
+        let found: Vec<ColumnEffect> = b"#\\\n"
+            .iter()
+            .map(|&byte| {
+                let (next, effect) = units.step(state, byte);
+                state = next;
+                effect
+            })
+            .collect();
+        assert_eq!(found, [None, None, LineBreak], "the line is complete before the next one begins");
     }
 
     #[test]
     fn classes_are_split_by_transitions() {
         let mut classes = [0; 256];
-        ColumnUnits::plain().refine(&mut classes);
+        ColumnUnits::new(COLUMNS, &[], &Limits::default()).expect("small").refine(&mut classes);
         let count = classes.iter().max().copied();
         assert_eq!(count, Some(3));
         assert!(classes[10] != classes[32] && classes[9] != classes[32] && classes[0] == classes[255]);

@@ -1,7 +1,8 @@
-//! The lexer as a lazy automaton, the characters that decide columns, and the static analysis of the terminals that an
+//! The lexer as a lazy automaton, the characters that decide columns, columns themselves, and the static analysis of the terminals that an
 //! open lexeme can become.
 
 pub(crate) mod column_units;
 pub(crate) mod lexer_automaton;
+pub(crate) mod line_columns;
 pub(crate) mod open_lexemes;
 mod prefix_inclusion;

@@ -24,7 +24,8 @@ use std::sync::Arc;
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::analysis::viable_completion::{self, CompletionSteps, TerminalPair};
-use crate::definition::grammar::LexedGrammar;
+use crate::definition::grammar::{Indentation, IndentationMeasure, LexedGrammar};
+use crate::lexer::column_units::ColumnUnits;
 use crate::lexer::lexer_automaton::{ConfigurationId, GuardsId, LexModeId, Lexer};
 use crate::parser::lalr::ParserAction;
 use crate::parser::lr_automaton::LrState;
@@ -475,7 +476,9 @@ impl<'a> OpenLexemeAnalysis<'a> {
         if let Some(name) = self.newline_without_columns(&outside, &is_separable) {
             let message = "an incomplete newline cannot always be extended to another column";
             return Err(Diagnostic::error(Code::UnsupportedGrammar, message)
-                .help(format!("let `{name}` repeat: a line break and then spaces, any number of times"))
+                .help(format!(
+                "let `{name}` repeat: a line break and then spaces, and tabs if it has any, any number of times"
+            ))
                 .into());
         }
         let inside = match self.grammar.indentation {
@@ -504,26 +507,36 @@ impl<'a> OpenLexemeAnalysis<'a> {
         outside: &[TerminalSet],
         is_separable: &FxHashMap<Commit, bool>,
     ) -> Option<&str> {
-        let newline = self.grammar.indentation.as_ref()?.newline;
+        let Indentation { newline, measure, .. } = *self.grammar.indentation.as_ref()?;
         let units = self.grammar.column_units.clone();
+        // The white space of a line in a block: spaces reach each column, but in Python not each width of a line with tabs.
+        let needed = match measure == IndentationMeasure::Python && self.may_begin_with_tab(&units) {
+            true => &[units.space(), units.tab()][..],
+            false => &[units.space()],
+        };
         let mut is_free = vec![TerminalSet::new(self.grammar.terminals.len() + 1); self.variables.len()];
         for index in 0..self.variables.len() {
             let Variable::Inside(configuration, mode) = self.variables[index] else { continue };
             // Every step was computed by `explore`, so no limit can be exceeded here.
             let Some(first) = self.extended_over(configuration, units.line_break()) else { continue };
-            let mut current = first;
-            let mut seen = Vec::new();
-            while !seen.contains(&current) && self.is_separable_newline(current, mode, is_separable) {
-                seen.push(current);
-                match self.extended_over(current, units.space()) {
-                    Some(next) => current = next,
-                    None => break,
+            let mut reached = vec![first];
+            let mut next = 0;
+            let is_closed = loop {
+                let Some(&current) = reached.get(next) else { break true };
+                next += 1;
+                if !self.is_separable_newline(current, mode, is_separable) {
+                    break false;
                 }
-            }
-            if seen.contains(&current)
-                && self.extended_over(current, units.space()).is_some()
-                && let Some(&first) = self.variable_ids.get(&Variable::Inside(first, mode))
-            {
+                let extended: Option<Vec<_>> =
+                    needed.iter().map(|spelling| self.extended_over(current, spelling)).collect();
+                let Some(extended) = extended else { break false };
+                for configuration in extended {
+                    if !reached.contains(&configuration) {
+                        reached.push(configuration);
+                    }
+                }
+            };
+            if is_closed && let Some(&first) = self.variable_ids.get(&Variable::Inside(first, mode)) {
                 is_free[first].insert(newline);
             }
         }
@@ -542,6 +555,32 @@ impl<'a> OpenLexemeAnalysis<'a> {
             .zip(&is_free)
             .any(|(outside, is_free)| outside.contains(newline) && !is_free.contains(newline));
         is_fault.then(|| self.grammar.terminal_name(newline))
+    }
+
+    /// Whether a newline can have a tab in the white space after its last line break.
+    fn may_begin_with_tab(&mut self, units: &ColumnUnits) -> bool {
+        let mut reached: Vec<ConfigurationId> = Vec::new();
+        for configuration in self.edges.keys().copied().collect::<Vec<_>>() {
+            reached.extend(self.extended_over(configuration, units.line_break()));
+        }
+        let mut seen: FxHashSet<ConfigurationId> = reached.iter().copied().collect();
+        while let Some(configuration) = reached.pop() {
+            if !self.may_become_newline(configuration) {
+                continue;
+            }
+            let after_tab = self.extended_over(configuration, units.tab());
+            if !units.tab().is_empty() && after_tab.is_some_and(|after| self.may_become_newline(after)) {
+                return true;
+            }
+            for spelling in units.white_space() {
+                reached.extend(self.extended_over(configuration, spelling).filter(|&next| seen.insert(next)));
+            }
+        }
+        false
+    }
+
+    fn may_become_newline(&self, configuration: ConfigurationId) -> bool {
+        self.lexer.live(configuration).any(|terminal| self.is_newline(terminal))
     }
 
     /// The configuration in which the bytes of `spelling` extend the lexeme.

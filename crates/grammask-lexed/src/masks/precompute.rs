@@ -17,6 +17,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use crate::definition::grammar::LexedSymbol;
 use crate::lexer::column_units::UnitState;
 use crate::lexer::lexer_automaton::{ConfigurationId, GuardsId, LexModeId, Lexer};
+use crate::lexer::line_columns::Column;
 use crate::lexer::open_lexemes::OpenTerminalsTable;
 use crate::masks::spanner_table::TriePosition;
 use crate::masks::stack_automaton::{StackReader, StackStateId};
@@ -183,7 +184,7 @@ impl<'a> Precomputation<'a> {
                 None => {
                     let position = TriePosition::before_token(configuration, UnitState::BOUNDARY);
                     let subset = reader.subsets.root(position, mode, &mut reader.sources)?;
-                    *root.insert(reader.automaton.unread(subset, 0, layout))
+                    *root.insert(reader.automaton.unread(subset, Column::UNTRACKED, layout))
                 }
             };
             self.make_transition(root, top, priority, reader)?;

@@ -17,9 +17,10 @@ use std::sync::Arc;
 
 use rustc_hash::FxHashMap;
 
-use crate::definition::grammar::LexedGrammar;
-use crate::lexer::column_units::{ColumnEffect, ColumnUnits, UnitState};
+use crate::definition::grammar::{IndentationMeasure, LexedGrammar};
+use crate::lexer::column_units::{ColumnUnits, UnitState};
 use crate::lexer::lexer_automaton::{ConfigurationId, GuardsId, LexModeId, Lexer};
+use crate::lexer::line_columns::{Column, UnitEffect, WhiteSpaceId, WhiteSpaces};
 use crate::masks::exit_nodes::ExitNodes;
 use crate::masks::token_set_store::TokenCollector;
 use grammask_collections::id_type;
@@ -44,54 +45,35 @@ const NODES_PER_DEADLINE_CHECK: usize = 1 << 14;
 /// The column after the last newline of a lexeme, tracked for lexemes that may become the newline terminal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(crate) enum LexemeColumn {
-    /// This number of columns after the column of the lexeme before the token.
-    After(u32),
+    /// This white space after the column of the lexeme before the token.
+    After(WhiteSpaceId),
     /// An absolute column.
-    At(u32),
+    At(Column),
 }
 
-impl LexemeColumn {
-    /// The column of a lexeme without a line break.
-    pub(crate) const NO_BREAK: u32 = u32::MAX;
-
-    /// The absolute column, given the column `before` of the lexeme before the token.
-    pub(crate) fn resolve(self, before: u32) -> u32 {
-        match self {
-            Self::After(_) if before == Self::NO_BREAK => before,
-            Self::After(more) => Self::add(before, more),
-            Self::At(column) => column,
-        }
-    }
-
-    fn add(column: u32, more: u32) -> u32 {
-        column.saturating_add(more).min(Self::NO_BREAK - 1)
-    }
-}
-
-/// The column of a lexeme, and the position inside the spelling of its last character.
+/// A column, and the position inside the spelling of the last unit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub(crate) struct ColumnState {
-    pub(crate) column: LexemeColumn,
+pub(crate) struct ColumnState<C = LexemeColumn> {
+    pub(crate) column: C,
     pub(crate) unit: UnitState,
 }
 
-impl ColumnState {
+impl ColumnState<Column> {
     /// Before the first byte of a lexeme.
-    pub(crate) const BEFORE_LEXEME: Self = Self::at(LexemeColumn::NO_BREAK, UnitState::BOUNDARY);
+    pub(crate) const BEFORE_LEXEME: Self = Self { column: Column::NoBreak, unit: UnitState::BOUNDARY };
     /// Of a lexeme without a column.
-    const UNTRACKED: Self = Self::at(0, UnitState::BOUNDARY);
+    pub(crate) const UNTRACKED: Self = Self { column: Column::UNTRACKED, unit: UnitState::BOUNDARY };
 
-    /// An absolute column.
-    pub(crate) const fn at(column: u32, unit: UnitState) -> Self {
-        Self { column: LexemeColumn::At(column), unit }
+    fn in_lexeme(self) -> ColumnState {
+        ColumnState { column: LexemeColumn::At(self.column), unit: self.unit }
     }
 }
 
 /// The columns of lexemes.
 #[derive(Clone, Debug)]
 pub(crate) struct ColumnTracker {
-    /// The newline terminal and the width of a tab.
-    newline: Option<(TerminalId, u32)>,
+    /// The newline terminal, and how white space is measured.
+    newline: Option<(TerminalId, IndentationMeasure)>,
     units: Arc<ColumnUnits>,
 }
 
@@ -99,14 +81,14 @@ impl ColumnTracker {
     pub(crate) fn of(grammar: &LexedGrammar) -> Self {
         let indentation = grammar.indentation.as_ref();
         Self {
-            newline: indentation.map(|indentation| (indentation.newline, indentation.tab_length)),
+            newline: indentation.map(|indentation| (indentation.newline, indentation.measure)),
             units: grammar.column_units.clone(),
         }
     }
 
     /// The column before the first byte of a lexeme.
-    pub(crate) fn before_lexeme(&self) -> u32 {
-        if self.newline.is_some() { LexemeColumn::NO_BREAK } else { 0 }
+    pub(crate) fn before_lexeme(&self) -> Column {
+        if self.newline.is_some() { Column::NoBreak } else { Column::UNTRACKED }
     }
 
     /// The column after a byte, where the lexeme is in `configuration` after the byte.
@@ -114,33 +96,68 @@ impl ColumnTracker {
         &self,
         lexer: &Lexer,
         configuration: ConfigurationId,
-        from: ColumnState,
+        from: ColumnState<Column>,
         byte: u8,
-    ) -> ColumnState {
-        let Some((newline, tab_length)) = self.newline else { return ColumnState::UNTRACKED };
-        if !lexer.live(configuration).any(|terminal| terminal == newline) {
+    ) -> ColumnState<Column> {
+        let Some((unit, effect)) = self.unit(lexer, configuration, from.unit, byte) else {
             return ColumnState::UNTRACKED;
-        }
-        let (unit, effect) = self.units.step(from.unit, byte);
-        let more = match effect {
-            ColumnEffect::LineBreak => return ColumnState::at(0, unit),
-            ColumnEffect::Space => 1,
-            ColumnEffect::Tab => tab_length,
-            ColumnEffect::None => 0,
         };
-        let column = match from.column {
-            LexemeColumn::At(LexemeColumn::NO_BREAK) => from.column,
-            LexemeColumn::After(columns) => LexemeColumn::After(LexemeColumn::add(columns, more)),
-            LexemeColumn::At(columns) => LexemeColumn::At(LexemeColumn::add(columns, more)),
+        let column = match effect {
+            UnitEffect::LineBreak => Column::LINE_START,
+            UnitEffect::WhiteSpace(run) => from.column.after(run),
+            UnitEffect::None => from.column,
         };
         ColumnState { column, unit }
     }
 
-    /// The column to record with an emitted terminal: 0 unless it is the newline.
+    /// As [`step`](Self::step) inside a token, with the white space of the token that precedes its first line break.
+    fn step_in_token(
+        &self,
+        lexer: &Lexer,
+        configuration: ConfigurationId,
+        from: ColumnState,
+        byte: u8,
+        white_spaces: &mut WhiteSpaces,
+    ) -> ColumnState {
+        let before = match from.column {
+            LexemeColumn::At(column) => {
+                let from = ColumnState { column, unit: from.unit };
+                return self.step(lexer, configuration, from, byte).in_lexeme();
+            }
+            LexemeColumn::After(before) => before,
+        };
+        let Some((unit, effect)) = self.unit(lexer, configuration, from.unit, byte) else {
+            return ColumnState::UNTRACKED.in_lexeme();
+        };
+        let column = match effect {
+            UnitEffect::LineBreak => LexemeColumn::At(Column::LINE_START),
+            UnitEffect::WhiteSpace(run) => LexemeColumn::After(white_spaces.extended(before, run)),
+            UnitEffect::None => from.column,
+        };
+        ColumnState { column, unit }
+    }
+
+    /// The position inside a unit after a byte, and the effect of the unit that it completes; `None` if the lexeme
+    /// cannot become a newline.
+    fn unit(
+        &self,
+        lexer: &Lexer,
+        configuration: ConfigurationId,
+        from: UnitState,
+        byte: u8,
+    ) -> Option<(UnitState, UnitEffect)> {
+        let (newline, measure) = self.newline?;
+        lexer.live(configuration).any(|terminal| terminal == newline).then(|| {
+            let (unit, effect) = self.units.step(from, byte);
+            (unit, UnitEffect::of(effect, measure))
+        })
+    }
+
+    /// The column to record with an emitted terminal, if it is the newline.
     fn emitted(&self, terminal: TerminalId, column: LexemeColumn) -> LexemeColumn {
         match self.newline {
             Some((newline, _)) if newline == terminal => column,
-            _ => LexemeColumn::At(0),
+            _ => LexemeColumn::At(Column::UNTRACKED),
         }
     }
 
@@ -246,6 +263,7 @@ pub(crate) struct SpannerTable {
     /// The nodes of several positions.
     by_walk_start: FxHashMap<WalkStart, SpannerNodeId>,
     columns: ColumnTracker,
+    white_spaces: WhiteSpaces,
     exits: Arc<ExitNodes>,
     vocabulary_size: usize,
     memory_bytes: usize,
@@ -277,7 +295,7 @@ pub(crate) struct TriePosition {
 impl TriePosition {
     /// The position before a token.
     pub(crate) fn before_token(configuration: ConfigurationId, unit: UnitState) -> Self {
-        let column = ColumnState { column: LexemeColumn::After(0), unit };
+        let column = ColumnState { column: LexemeColumn::After(WhiteSpaceId::EMPTY), unit };
         Self { node: TrieNode::ROOT, configuration, column }
     }
 
@@ -298,6 +316,7 @@ impl SpannerTable {
             by_position: FxHashMap::default(),
             by_walk_start: FxHashMap::default(),
             columns,
+            white_spaces: WhiteSpaces::default(),
             vocabulary_size: vocabulary_size + exits.len(),
             exits,
             memory_bytes: 0,
@@ -306,6 +325,14 @@ impl SpannerTable {
 
     pub(crate) fn get(&self, id: SpannerNodeId) -> &SpannerNode {
         &self.nodes[id.index()]
+    }
+
+    /// The absolute column of a lexeme, given the column `before` of the lexeme before the token.
+    pub(crate) fn resolve(&self, column: LexemeColumn, before: Column) -> Column {
+        match column {
+            LexemeColumn::After(white_space) => self.white_spaces.column_after(before, white_space),
+            LexemeColumn::At(column) => column,
+        }
     }
 
     /// The node of a position.
@@ -356,7 +383,7 @@ impl SpannerTable {
                     continue;
                 }
                 let column = self.columns.step(lexer, configuration, ColumnState::BEFORE_LEXEME, byte);
-                let position = TriePosition { node, configuration, column };
+                let position = TriePosition { node, configuration, column: column.in_lexeme() };
                 if position.is_shared(trie) { links.push(position) } else { positions.push(position) }
             }
         }
@@ -434,7 +461,8 @@ impl SpannerTable {
                     branches.entry(key).or_default().push((child, guards));
                 }
                 if let Some(next) = step.extended.filter(|&next| !lexer.is_refused(next)) {
-                    let column = self.columns.step(lexer, next, column, byte);
+                    let column =
+                        self.columns.step_in_token(lexer, next, column, byte, &mut self.white_spaces);
                     let position = TriePosition { node: child, configuration: next, column };
                     if position.is_shared(trie) { links.push(position) } else { positions.push(position) }
                 }
@@ -491,6 +519,7 @@ impl SpannerTable {
 
     pub(crate) fn memory_bytes(&self) -> usize {
         self.memory_bytes
+            + self.white_spaces.memory_bytes()
             + self.nodes.len() * size_of::<SpannerNode>()
             + self.by_position.capacity() * 32
             + self.by_walk_start.capacity() * 40
@@ -520,7 +549,7 @@ mod tests {
         let vocabulary = figure_1::vocabulary();
         let deadline = Deadline::after(Duration::from_secs(60));
         let mode = LexModeId::new(0);
-        let columns = ColumnTracker { newline: None, units: Arc::new(ColumnUnits::plain()) };
+        let columns = ColumnTracker { newline: None, units: Arc::default() };
         let mut spanners = SpannerTable::new(columns, Arc::default(), vocabulary.size());
         for (text, expected) in FIGURE_1 {
             let mut configuration = lexer.starts(mode).expect("no limit")[0];

@@ -21,6 +21,7 @@ use std::sync::Arc;
 use rustc_hash::FxHashMap;
 
 use crate::lexer::lexer_automaton::LexModeId;
+use crate::lexer::line_columns::Column;
 use crate::masks::spanner_subset::{SpannerSubsets, SubsetExit, SubsetId, SubsetSources, SubsetStep};
 use crate::masks::terminal_lists::{TerminalListId, TerminalLists};
 use crate::masks::token_partition::{
@@ -57,7 +58,7 @@ const MIN_LARGE_PARTITION: usize = 3;
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 enum StackAutomatonState {
     /// No state of the stack has been read.
-    Unread { subset: SubsetId, column: u32, layout: LayoutId },
+    Unread { subset: SubsetId, column: Column, layout: LayoutId },
     /// The pending goals over the unread part, sorted.
     Pending(Arc<[PendingGoalId]>),
 }
@@ -172,7 +173,7 @@ impl StackAutomaton {
     }
 
     /// The start state of a subset.
-    pub(crate) fn unread(&mut self, subset: SubsetId, column: u32, layout: LayoutId) -> StackStateId {
+    pub(crate) fn unread(&mut self, subset: SubsetId, column: Column, layout: LayoutId) -> StackStateId {
         self.state(StackAutomatonState::Unread { subset, column, layout })
     }
 
@@ -235,8 +236,8 @@ struct PartitionVisit {
     subset: SubsetId,
     partition: Arc<TokenPartition>,
     parse: ParseState,
-    /// The column of the lexeme before the token, or 0.
-    column: u32,
+    /// The column of the lexeme before the token, or that of one that is not tracked.
+    column: Column,
 }
 
 /// Reads stacks with the automaton and constructs missing transitions.
@@ -261,7 +262,7 @@ impl StackReader<'_> {
     pub(crate) fn mask(
         &mut self,
         subset: SubsetId,
-        column: u32,
+        column: Column,
         parse: ParseState,
     ) -> Result<(TokenSetRef, bool), LimitExceeded> {
         let state = self.automaton.unread(subset, column, parse.layout);
@@ -468,7 +469,7 @@ impl StackReader<'_> {
         }
         for &branch in &partition.branches {
             let next = &self.subsets.get(subset).branches[branch as usize];
-            let (terminal, emitted) = (next.terminal, next.column.resolve(column));
+            let (terminal, emitted) = (next.terminal, self.sources.spanners.resolve(next.column, column));
             if let Some(effect) = self.parser.lexeme_effect(parse.layout, terminal, emitted) {
                 let target = BranchTarget { subset, branch, layout: effect.layout };
                 let terminals = self.automaton.terminals.id(effect.terminals());
@@ -478,8 +479,8 @@ impl StackReader<'_> {
         for &exit in &partition.exits {
             let SubsetExit { terminal, column: of_lexeme, ref exits } =
                 self.subsets.get(subset).exits[exit as usize];
-            if let Some(effect) = self.parser.lexeme_effect(parse.layout, terminal, of_lexeme.resolve(column))
-            {
+            let of_lexeme = self.sources.spanners.resolve(of_lexeme, column);
+            if let Some(effect) = self.parser.last_lexeme_effect(parse.layout, terminal, of_lexeme) {
                 let group = self.automaton.token_sets.id(exits);
                 let dedents = self.parser.closing_dedents(effect.layout).terminals();
                 let terminals = self.automaton.terminals.id(effect.terminals().chain(dedents));
@@ -544,10 +545,10 @@ impl StackReader<'_> {
         let parse = ParseState { stack, layout };
         let partition = self.partition(subset, parse, true);
         if draft.level == MAX_LEVELS || partition.pending_count() < MIN_LARGE_PARTITION {
-            draft.pending.push(PartitionVisit { subset, partition, parse, column: 0 });
+            draft.pending.push(PartitionVisit { subset, partition, parse, column: Column::UNTRACKED });
             return Ok(());
         }
-        let state = self.automaton.unread(subset, 0, layout);
+        let state = self.automaton.unread(subset, Column::UNTRACKED, layout);
         let residual = self.read(state, stack, &mut draft.tokens, draft.level + 1)?;
         self.automaton.add_goals(residual, &mut draft.goals);
         Ok(())

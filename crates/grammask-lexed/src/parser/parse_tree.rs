@@ -6,6 +6,7 @@
 use std::sync::Arc;
 
 use crate::definition::grammar::LexedGrammar;
+use crate::lexer::line_columns::Column;
 use crate::parser::lalr::{Goto, LalrTable, ParserAction};
 use crate::parser::lr_automaton::LrState;
 use crate::parser::stacks::{LayoutId, ParseState, TerminalParser};
@@ -22,7 +23,7 @@ fn is_added(name: &str) -> bool {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct LexemeSpan {
     pub(crate) terminal: TerminalId,
-    pub(crate) column: u32,
+    pub(crate) column: Column,
     pub(crate) start: usize,
     pub(crate) end: usize,
 }

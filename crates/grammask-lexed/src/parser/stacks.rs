@@ -11,7 +11,7 @@ use std::sync::Arc;
 use rustc_hash::FxHashMap;
 
 use crate::definition::grammar::{Indentation, LexedGrammar};
-use crate::masks::spanner_table::LexemeColumn;
+use crate::lexer::line_columns::{Column, Width};
 use crate::masks::token_set_store::hash_map_bytes;
 use crate::parser::lalr::{Goto, ParserAction};
 use crate::parser::lr_automaton::LrState;
@@ -87,7 +87,7 @@ impl LexemeEffect {
 /// The columns of open blocks and the number of open brackets.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 struct BlockLayout {
-    blocks: Vec<u32>,
+    blocks: Vec<Width>,
     brackets: u32,
 }
 
@@ -114,7 +114,7 @@ pub(crate) struct TerminalParser {
     layout_ids: FxHashMap<BlockLayout, LayoutId>,
     layout_bytes: usize,
     /// Cached effects of newlines outside brackets, by layout and column.
-    newlines: FxHashMap<(LayoutId, u32), Option<LexemeEffect>>,
+    newlines: FxHashMap<(LayoutId, Width), Option<LexemeEffect>>,
     /// The states above the base stack during reductions.
     above: Vec<LrState>,
 }
@@ -207,8 +207,8 @@ impl TerminalParser {
         self.layouts[layout.index()].brackets > 0
     }
 
-    /// The columns of the open blocks, ascending.
-    pub(crate) fn block_columns(&self, layout: LayoutId) -> &[u32] {
+    /// The widths of the open blocks, ascending.
+    pub(crate) fn block_widths(&self, layout: LayoutId) -> &[Width] {
         &self.layouts[layout.index()].blocks
     }
 
@@ -218,9 +218,13 @@ impl TerminalParser {
         &mut self,
         parse: ParseState,
         terminal: TerminalId,
-        column: u32,
+        column: Column,
     ) -> Option<ParseState> {
         let effect = self.lexeme_effect(parse.layout, terminal, column)?;
+        self.after_effect(parse, effect)
+    }
+
+    fn after_effect(&mut self, parse: ParseState, effect: LexemeEffect) -> Option<ParseState> {
         Some(ParseState { stack: self.feed_all(parse.stack, effect)?, layout: effect.layout })
     }
 
@@ -239,7 +243,7 @@ impl TerminalParser {
         &mut self,
         layout: LayoutId,
         terminal: TerminalId,
-        column: u32,
+        column: Column,
     ) -> Option<LexemeEffect> {
         if self.grammar.terminals[terminal.index()].is_ignored() {
             return Some(LexemeEffect { first: None, repeated: None, layout });
@@ -251,14 +255,12 @@ impl TerminalParser {
             if self.is_in_brackets(layout) {
                 return Some(LexemeEffect { first: None, ..alone });
             }
-            if column == LexemeColumn::NO_BREAK {
-                return None;
-            }
-            if let Some(&cached) = self.newlines.get(&(layout, column)) {
+            let width = column.width()?;
+            if let Some(&cached) = self.newlines.get(&(layout, width)) {
                 return cached;
             }
-            let effect = self.newline_effect(layout, indentation, column);
-            self.newlines.insert((layout, column), effect);
+            let effect = self.newline_effect(layout, indentation, width);
+            self.newlines.insert((layout, width), effect);
             return effect;
         }
         let brackets = self.layouts[layout.index()].brackets;
@@ -273,22 +275,40 @@ impl TerminalParser {
         Some(LexemeEffect { layout: self.intern_layout(after), ..alone })
     }
 
+    /// The effect of a lexeme with which the text ends; `None` also if the line it continues is missing.
+    pub(crate) fn last_lexeme_effect(
+        &mut self,
+        layout: LayoutId,
+        terminal: TerminalId,
+        column: Column,
+    ) -> Option<LexemeEffect> {
+        let newline = self.grammar.indentation.as_ref().map(|indentation| indentation.newline);
+        match column {
+            Column::Continued(_) if newline == Some(terminal) => None,
+            _ => self.lexeme_effect(layout, terminal, column),
+        }
+    }
+
     /// The effect of a newline outside brackets.
     fn newline_effect(
         &mut self,
         layout: LayoutId,
         indentation: &Indentation,
-        column: u32,
+        width: Width,
     ) -> Option<LexemeEffect> {
         let blocks = &self.layouts[layout.index()].blocks;
         let height = blocks.len();
         let mut kept = height;
-        while kept > 0 && blocks[kept - 1] > column {
+        while kept > 0 && blocks[kept - 1].columns > width.columns {
             kept -= 1;
         }
-        let innermost = kept.checked_sub(1).map_or(0, |last| blocks[last]);
-        let begins = column > innermost;
-        if begins && kept < height {
+        let innermost = kept.checked_sub(1).map_or(Width::default(), |last| blocks[last]);
+        let begins = width.columns > innermost.columns;
+        let is_consistent = match begins {
+            true => kept == height && width.characters > innermost.characters,
+            false => width.characters == innermost.characters,
+        };
+        if !is_consistent {
             return None;
         }
         let first = Some(indentation.newline);
@@ -298,7 +318,7 @@ impl TerminalParser {
         let mut after = self.layouts[layout.index()].clone();
         after.blocks.truncate(kept);
         let repeated = if begins {
-            after.blocks.push(column);
+            after.blocks.push(width);
             (indentation.indent, 1)
         } else {
             (indentation.dedent, height - kept)
@@ -314,9 +334,12 @@ impl TerminalParser {
     }
 
     /// Whether the text may end here, after an optional last lexeme with its column.
-    pub(crate) fn can_end(&mut self, parse: ParseState, last: Option<(TerminalId, u32)>) -> bool {
+    pub(crate) fn can_end(&mut self, parse: ParseState, last: Option<(TerminalId, Column)>) -> bool {
         let parse = match last {
-            Some((terminal, column)) => self.feed_lexeme(parse, terminal, column),
+            Some((terminal, column)) => {
+                let effect = self.last_lexeme_effect(parse.layout, terminal, column);
+                effect.and_then(|effect| self.after_effect(parse, effect))
+            }
             None => Some(parse),
         };
         let Some(parse) = parse else { return false };
@@ -488,7 +511,7 @@ impl TerminalParser {
             return cached;
         }
         let id = LayoutId::new(self.layouts.len());
-        self.layout_bytes += 128 + 8 * layout.blocks.len();
+        self.layout_bytes += 128 + 2 * size_of_val(&layout.blocks[..]);
         self.layouts.push(layout.clone());
         self.layout_ids.insert(layout, id);
         id

@@ -14,7 +14,8 @@ use std::sync::Mutex;
 
 use self::merged_lr1::MergedTable;
 use crate::definition::grammar::{
-    Indentation, LexedGrammar, LexedSymbol, LexerKind, LexingRule, ParserKind, TerminalRole,
+    Indentation, IndentationMeasure, LexedGrammar, LexedSymbol, LexerKind, LexingRule, ParserKind,
+    TerminalRole,
 };
 use crate::delimited::DelimitedEngines;
 use crate::lexer::column_units::{ColumnEffect, UnitState};
@@ -43,8 +44,11 @@ struct ReferenceParse {
     stack: Vec<usize>,
     /// The enclosing stacks, outermost first, each with the ignored rule of the stack inside it.
     enclosing: Vec<(Vec<usize>, usize)>,
-    blocks: Vec<u32>,
+    /// The columns of the open blocks, and those with tabs of one column.
+    blocks: Vec<(usize, usize)>,
     brackets: u32,
+    /// Whether the last lexeme is a newline that ends with a continuation.
+    is_continued: bool,
 }
 
 impl LexedReference {
@@ -85,8 +89,13 @@ impl LexedReference {
         let Some(table) = &self.table else {
             return self.edges(text).is_some_and(|edges| lattice::derives(&self.grammar, &edges, text.len()));
         };
-        let mut parse =
-            ReferenceParse { stack: vec![0], enclosing: Vec::new(), blocks: Vec::new(), brackets: 0 };
+        let mut parse = ReferenceParse {
+            stack: vec![0],
+            enclosing: Vec::new(),
+            blocks: Vec::new(),
+            brackets: 0,
+            is_continued: false,
+        };
         let mut start = 0;
         while start < text.len() {
             let current = parse.enclosing.last().map_or(table, |&(_, rule)| &self.ignored[rule].0);
@@ -103,6 +112,7 @@ impl LexedReference {
                 parse.enclosing.push((std::mem::replace(&mut parse.stack, vec![0]), rule));
                 current = &self.ignored[rule].0;
             }
+            parse.is_continued = false;
             if !self.read(current, &mut parse, terminal, lexeme) {
                 return false;
             }
@@ -114,7 +124,7 @@ impl LexedReference {
             }
             start += length;
         }
-        if !parse.enclosing.is_empty() {
+        if !parse.enclosing.is_empty() || parse.is_continued {
             return false;
         }
         if let Some(indentation) = &self.grammar.indentation {
@@ -287,32 +297,113 @@ impl LexedReference {
         if !table.shift(&mut parse.stack, &self.grammar, indentation.newline) {
             return false;
         }
-        let mut unit = UnitState::BOUNDARY;
-        let effects: Vec<ColumnEffect> = lexeme
-            .iter()
-            .map(|&byte| {
-                let (next, effect) = self.grammar.column_units.step(unit, byte);
-                unit = next;
-                effect
-            })
-            .collect();
-        let Some(last) = effects.iter().rposition(|&effect| effect == ColumnEffect::LineBreak) else {
-            return false;
+        let characters = self.characters_of_newline(lexeme);
+        let (columns, alternative) = match indentation.measure {
+            IndentationMeasure::Columns { tab_length } => {
+                let Some(last) = characters.iter().rposition(|&character| character == b'\n') else {
+                    return false;
+                };
+                let count = |wanted| characters[last + 1..].iter().filter(|&&found| found == wanted).count();
+                let columns = count(b' ') + count(b'\t') * tab_length as usize;
+                (columns, columns)
+            }
+            IndentationMeasure::Python => match python_indentation(&characters) {
+                Some(PythonIndentation { columns, alternative, is_continued }) => {
+                    parse.is_continued = is_continued;
+                    (columns, alternative)
+                }
+                None => return false,
+            },
         };
-        let line = &effects[last + 1..];
-        let count = |wanted| line.iter().filter(|&&effect| effect == wanted).count() as u32;
-        let column = count(ColumnEffect::Space) + count(ColumnEffect::Tab) * indentation.tab_length;
-        let current = |parse: &ReferenceParse| parse.blocks.last().copied().unwrap_or(0);
-        if column > current(parse) {
-            parse.blocks.push(column);
+        let current = |parse: &ReferenceParse| parse.blocks.last().copied().unwrap_or((0, 0));
+        if columns > current(parse).0 {
+            if alternative <= current(parse).1 {
+                return false;
+            }
+            parse.blocks.push((columns, alternative));
             return table.shift(&mut parse.stack, &self.grammar, indentation.indent);
         }
-        while column < current(parse) {
+        while columns < current(parse).0 {
             parse.blocks.pop();
             if !table.shift(&mut parse.stack, &self.grammar, indentation.dedent) {
                 return false;
             }
         }
-        column == current(parse)
+        (columns, alternative) == current(parse)
     }
+
+    /// The characters of a newline that decide columns, decoded.
+    fn characters_of_newline(&self, lexeme: &[u8]) -> Vec<u8> {
+        if self.grammar.definition().encodings.is_empty() {
+            return lexeme.to_vec();
+        }
+        let mut unit = UnitState::BOUNDARY;
+        let mut characters = Vec::new();
+        for &byte in lexeme {
+            let (next, effect) = self.grammar.column_units.step(unit, byte);
+            unit = next;
+            characters.extend_from_slice(match effect {
+                ColumnEffect::LineBreak => b"\n",
+                ColumnEffect::Space => b" ",
+                ColumnEffect::Tab => b"\t",
+                ColumnEffect::FormFeed => b"\x0c",
+                ColumnEffect::Continuation => b"\\\n",
+                ColumnEffect::None => b"",
+            });
+        }
+        characters
+    }
+}
+
+/// The indentation of the last line of a newline.
+struct PythonIndentation {
+    columns: usize,
+    /// With tabs of one column.
+    alternative: usize,
+    /// Whether the newline ends with a continuation.
+    is_continued: bool,
+}
+
+/// The variables `col`, `altcol` and `cont_line_col` of CPython's tokenizer at the end of a newline; `None` without a line
+/// break.
+fn python_indentation(characters: &[u8]) -> Option<PythonIndentation> {
+    let mut line = None;
+    let mut is_continued = false;
+    let mut rest = characters;
+    while let Some((&character, after)) = rest.split_first() {
+        rest = after;
+        is_continued = false;
+        if character == b'\n' {
+            line = Some((0, 0, 0));
+        }
+        if character == b'#' {
+            let length = rest.iter().position(|&character| character == b'\n').unwrap_or(rest.len());
+            rest = &rest[length..];
+        }
+        let Some((columns, alternative, continued)) = &mut line else { continue };
+        match character {
+            b' ' => {
+                *columns += 1;
+                *alternative += 1;
+            }
+            b'\t' => {
+                *columns = (*columns / 8 + 1) * 8;
+                *alternative += 1;
+            }
+            b'\x0c' => (*columns, *alternative) = (0, 0),
+            b'\\' => {
+                if let Some(after) = rest.strip_prefix(b"\n").or_else(|| rest.strip_prefix(b"\r\n")) {
+                    rest = after;
+                    is_continued = true;
+                    if *continued == 0 {
+                        *continued = *columns;
+                    }
+                }
+            }
+            _ => {}
+        }
+    }
+    let (columns, alternative, continued) = line?;
+    let (columns, alternative) = if continued > 0 { (continued, continued) } else { (columns, alternative) };
+    Some(PythonIndentation { columns, alternative, is_continued })
 }

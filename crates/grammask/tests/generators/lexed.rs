@@ -4,8 +4,8 @@ use super::VocabularySketch;
 use grammask::Limits;
 use grammask::frontends::kbnf;
 use grammask::lexing::{
-    ConflictPolicy, IndentationSource, LexedDefinition, LexerKind, LexingRule, ParserKind, ProductionSource,
-    TerminalGrammar, TerminalPattern, TerminalRole, TerminalSource,
+    ConflictPolicy, IndentationMeasure, IndentationSource, LexedDefinition, LexerKind, LexingRule,
+    ParserKind, ProductionSource, TerminalGrammar, TerminalPattern, TerminalRole, TerminalSource,
 };
 use proptest::collection::vec;
 use proptest::prelude::*;
@@ -247,16 +247,39 @@ pub fn lexical_definition() -> impl Strategy<Value = LexedDefinition> {
     )
 }
 
-/// Lexers, parsers and newline terminals for [`blocks_definition`].
-pub const BLOCK_CASES: [(LexerKind, ParserKind, &str); 4] = [
-    (LexerKind::Basic, ParserKind::Lalr, r"(\n *)+"),
-    (LexerKind::Contextual, ParserKind::Lalr, r"(\n[ \t]*)+"),
-    (LexerKind::Basic, ParserKind::Lalr, r"(\n[ \t]*|#)+"),
-    (LexerKind::Basic, ParserKind::Earley, r"(\n *)+"),
+/// The parts of [`blocks_definition`] that vary.
+#[derive(Clone, Copy, Debug)]
+pub struct BlockCase {
+    pub lexer: LexerKind,
+    pub parser: ParserKind,
+    /// The newline terminal.
+    pub newline: &'static str,
+    pub measure: IndentationMeasure,
+}
+
+const COLUMNS: IndentationMeasure = IndentationMeasure::Columns { tab_length: 2 };
+
+/// A newline terminal with all white space that Python counts.
+const PYTHON_NEWLINE: &str = r"((#[^\n]*)?\n([ \t\f]|\\\n)*)+";
+
+/// Cases of [`blocks_definition`].
+pub const BLOCK_CASES: [BlockCase; 8] = [
+    BASIC,
+    BlockCase { lexer: LexerKind::Contextual, newline: r"(\n[ \t]*)+", ..BASIC },
+    BlockCase { newline: r"(\n[ \t]*|#)+", ..BASIC },
+    BlockCase { parser: ParserKind::Earley, ..BASIC },
+    BlockCase { newline: PYTHON_NEWLINE, ..PYTHON },
+    BlockCase { lexer: LexerKind::Contextual, newline: r"(\n[ \t]*)+", ..PYTHON },
+    PYTHON,
+    BlockCase { parser: ParserKind::Earley, newline: PYTHON_NEWLINE, ..PYTHON },
 ];
+const BASIC: BlockCase =
+    BlockCase { lexer: LexerKind::Basic, parser: ParserKind::Lalr, newline: r"(\n *)+", measure: COLUMNS };
+const PYTHON: BlockCase = BlockCase { measure: IndentationMeasure::Python, ..BASIC };
 
 /// A grammar of nested blocks by indentation, with brackets. In half of the cases a text begins a line.
-pub fn blocks_definition(lexer: LexerKind, parser: ParserKind, newline: &str) -> LexedDefinition {
+pub fn blocks_definition(case: BlockCase) -> LexedDefinition {
+    let BlockCase { lexer, parser, newline, measure } = case;
     let terminal = |name: &str, pattern: TerminalPattern, role| TerminalSource {
         name: name.to_owned(),
         pattern,
@@ -264,6 +287,10 @@ pub fn blocks_definition(lexer: LexerKind, parser: ParserKind, newline: &str) ->
         role,
     };
     let literal = |text: &str| TerminalPattern::Literal(text.as_bytes().to_vec());
+    let white_space = match measure {
+        IndentationMeasure::Columns { .. } => r"[ \f]+",
+        IndentationMeasure::Python => r"([ \t\f]|\\\n)+",
+    };
     let mut definition = LexedDefinition {
         terminals: vec![
             terminal("X", literal("x"), TerminalRole::Parsed),
@@ -271,7 +298,7 @@ pub fn blocks_definition(lexer: LexerKind, parser: ParserKind, newline: &str) ->
             terminal("OPEN", literal("("), TerminalRole::Parsed),
             terminal("CLOSE", literal(")"), TerminalRole::Parsed),
             terminal("NEWLINE", TerminalPattern::Regex(newline.to_owned()), TerminalRole::Parsed),
-            terminal("WS", TerminalPattern::Regex(r"[ \f]+".to_owned()), TerminalRole::Ignored),
+            terminal("WS", TerminalPattern::Regex(white_space.to_owned()), TerminalRole::Ignored),
             terminal("INDENT", TerminalPattern::Declared, TerminalRole::Parsed),
             terminal("DEDENT", TerminalPattern::Declared, TerminalRole::Parsed),
         ],
@@ -282,7 +309,7 @@ pub fn blocks_definition(lexer: LexerKind, parser: ParserKind, newline: &str) ->
             newline: "NEWLINE".to_owned(),
             indent: "INDENT".to_owned(),
             dedent: "DEDENT".to_owned(),
-            tab_length: 2,
+            measure,
             open: vec!["OPEN".to_owned()],
             close: vec!["CLOSE".to_owned()],
             begins_line: lexer == LexerKind::Contextual || parser == ParserKind::Earley,
