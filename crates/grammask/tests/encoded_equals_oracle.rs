@@ -603,6 +603,8 @@ fn columns_of_python_are_those_of_the_decoded_text() {
     let eight = " ".repeat(8);
     for case in BLOCK_CASES.into_iter().filter(|case| case.measure == IndentationMeasure::Python) {
         let definition = blocks_definition(case);
+        let grammar = LexedGrammar::new(&definition, &Limits::default()).expect("a good grammar");
+        PreparedGrammar::new(grammar, &Limits::default()).expect("a good grammar");
         let plain = ["x\n", "x:\n", "\t", " ", &eight, "\u{c}", "\\\n", "#\n"];
         check_lexed(&definition, &[], &plain, 6);
         check_lexed(&definition, &[], &["x\n", "x:\n", "\t", " ", "\n", "#\\", "\\"], 6);

@@ -8,7 +8,9 @@ use crate::generators::lexed::{
     BLOCK_CASES, blocks_definition, definition, delimited_definition, lexical_definition,
 };
 use grammask::automata::encoding::{CharacterEncoding, JsonEscapes};
-use grammask::lexing::{LexedDefinition, LexedGrammar, LexedRecognizer, ParserKind, PreparedGrammar};
+use grammask::lexing::{
+    IndentationMeasure, LexedDefinition, LexedGrammar, LexedRecognizer, ParserKind, PreparedGrammar,
+};
 use grammask::vocabulary::{TokenId, Vocabulary};
 use grammask::{CompletionStep, Deadline, Engine, Limits, Reach, SetId, ShortestCompletion};
 use proptest::sample::select;
@@ -225,7 +227,14 @@ fn completions_of_blocks_equal_brute_force() {
         check(&definition, b"\t\n #:x", b"\t\n #:x", 6);
         // With all bytes of the grammar there are upper bounds.
         let bounded = BOUNDED.load(Ordering::Relaxed);
-        check(&definition, b"\n :x()", b"\t\n\x0c #():x", 6);
+        let all: &[u8] = match case.measure {
+            IndentationMeasure::Columns { .. } => b"\t\n\x0c #():x",
+            IndentationMeasure::Python => b"\t\n\x0c #():\\x",
+        };
+        check(&definition, b"\n :x()", all, 6);
+        if case.measure == IndentationMeasure::Python {
+            check(&definition, b"\t\n :\\x", all, 6);
+        }
         let has_bounds = BOUNDED.load(Ordering::Relaxed) > bounded;
         assert!(has_bounds || case.parser == ParserKind::Earley);
     }

@@ -260,7 +260,7 @@ pub struct BlockCase {
 const COLUMNS: IndentationMeasure = IndentationMeasure::Columns { tab_length: 2 };
 
 /// A newline terminal with all white space that Python counts.
-const PYTHON_NEWLINE: &str = r"((#[^\n]*)?\n([ \t\f]|\\\n)*)+";
+const PYTHON_NEWLINE: &str = r"((#[ #\\x]*)?\n([ \t\f]|\\\n)*)+";
 
 /// Cases of [`blocks_definition`].
 pub const BLOCK_CASES: [BlockCase; 8] = [
@@ -271,7 +271,7 @@ pub const BLOCK_CASES: [BlockCase; 8] = [
     BlockCase { newline: PYTHON_NEWLINE, ..PYTHON },
     BlockCase { lexer: LexerKind::Contextual, newline: r"(\n[ \t]*)+", ..PYTHON },
     PYTHON,
-    BlockCase { parser: ParserKind::Earley, newline: PYTHON_NEWLINE, ..PYTHON },
+    BlockCase { parser: ParserKind::Earley, ..PYTHON },
 ];
 const BASIC: BlockCase =
     BlockCase { lexer: LexerKind::Basic, parser: ParserKind::Lalr, newline: r"(\n *)+", measure: COLUMNS };
