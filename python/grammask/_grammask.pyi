@@ -606,10 +606,9 @@ class LexedGrammar:
             terminal; ``"lark"`` selects the first terminal that matches, by priority and then in the given order.
         parser: ``"lalr"``, or ``"earley"`` for all grammars, which excludes contextual lexers.
         prefer_shift: Resolve shift/reduce conflicts in favour of shift, as lark does; otherwise they are errors.
-        indentation: The terminals for newlines, and for beginnings and ends of blocks; the columns of a tab, or ``None``
-            for lines as Python's tokenizer measures them; the
-            terminals that open and that close brackets; whether white space before the first lexeme is part of a
-            newline.
+        indentation: The terminals for newlines, and for beginnings and ends of blocks; the columns of a tab, or
+            ``None`` for lines as Python's tokenizer measures them; the terminals that open and that close brackets;
+            whether white space before the first lexeme is part of a newline.
         lexical_rules: Nonterminals that the lexer reads as it reads terminals: without ignored text between the symbols
             of their productions. Other nonterminals may occur in them between two terminals.
         ignored_rules: Further such nonterminals, whose texts are allowed between all lexemes; for the basic lexer.

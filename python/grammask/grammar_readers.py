@@ -120,7 +120,8 @@ class GrammarReaders:
                 ``"basic"`` all. ``"dynamic"`` (default of ``"earley"``) matches each acceptable terminal separately, as
                 long as it can, ``"dynamic_complete"`` also shorter.
             postlex: Blocks by indentation, a ``lark.indenter.Indenter`` as class or object; with an attribute
-                ``measure = "python"`` lines are measured as by Python's tokenizer. Or :class:`grammask.lark_grammars.RefusedTerminals`.
+                ``measure = "python"`` lines are measured as by Python's tokenizer. Or
+                :class:`grammask.lark_grammars.RefusedTerminals`.
             lexical_rules: Names of rules that the lexer reads as it reads terminals: without ignored text between
                 their symbols. They may nest, and may contain other rules between two terminals. Needs ``"lalr"``.
             ignored_rules: Names of further such rules, whose texts are allowed between all lexemes, as nested comments

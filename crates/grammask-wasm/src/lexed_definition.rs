@@ -29,7 +29,8 @@ struct DefinitionFile {
     lexical_rules: Vec<String>,
 }
 
-/// Newline, indent, dedent, tab length or `None` for Python's measure, opening and closing terminals, whether texts begin a line.
+/// Newline, indent, dedent, tab length or `None` for Python's measure, opening and closing terminals, whether texts begin
+/// a line.
 type IndentationFields = (String, String, String, Option<u32>, Vec<String>, Vec<String>, bool);
 
 #[derive(Deserialize)]

@@ -13,7 +13,8 @@ use grammask::automata::encoding::{CharacterEncoding, JsonEscapes};
 use grammask::grammar::Code;
 use grammask::lexing::reference::LexedReference;
 use grammask::lexing::{
-    ConflictPolicy, LexedDefinition, LexedGrammar, LexedRecognizer, ParserKind, PreparedGrammar,
+    ConflictPolicy, IndentationMeasure, LexedDefinition, LexedGrammar, LexedRecognizer, ParserKind,
+    PreparedGrammar,
 };
 use grammask::vocabulary::{TokenSet, Vocabulary};
 use grammask::{Deadline, Engine, Limits, MaskSource, PrecomputeBudget, SetId};
@@ -239,12 +240,23 @@ fn blocks_equal_oracle() {
             "#\n",
             "x#\n x",
             "\n  x\n",
+            "x:\n\t",
+            "x\n        x",
+            "        ",
+            "\\\n",
+            "\t\\\n",
+            "\n\\\n x",
         ];
         let tokens: Vec<Vec<u8>> = tokens.iter().map(|text| text.as_bytes().to_vec()).collect();
         check(
             &definition,
             &tokens,
-            if case.newline.contains('#') { b"x:\n ()#" } else { b"x:\n (\x0c)" },
+            match (case.measure, case.newline.contains('#')) {
+                (IndentationMeasure::Columns { .. }, false) => b"x:\n (\x0c)",
+                (IndentationMeasure::Columns { .. }, true) => b"x:\n ()#",
+                (IndentationMeasure::Python, false) => b"x:\n \t\x0c\\",
+                (IndentationMeasure::Python, true) => b"x:\n \t#\\",
+            },
             TextBounds::up_to(LONGEST_WITH_BLOCKS),
         );
     }

@@ -11,8 +11,8 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
 
 IndentationTuple: TypeAlias = tuple[str, str, str, int | None, tuple[str, ...], tuple[str, ...], bool]
-"""Indentation for the engine: newline, indent, dedent, columns of a tab or ``None`` for Python's measure, opening and closing
-brackets, and whether texts begin a line."""
+"""Indentation for the engine: newline, indent, dedent, columns of a tab or ``None`` for Python's measure, opening and
+closing brackets, and whether texts begin a line."""
 
 EXPECTED = ("NL_type", "INDENT_type", "DEDENT_type", "tab_len", "OPEN_PAREN_types", "CLOSE_PAREN_types")
 
@@ -89,10 +89,13 @@ def layout_of(postlex: PostLexer | None) -> tuple[IndentationTuple | None, list[
     measure = getattr(indenter, "measure", "columns")
     if measure not in MEASURES:
         message = f"the indenter `{kind.__name__}` measures lines by {measure!r}"
-        raise unsupported(message, advice=f"its attribute `measure` is one of {', '.join(map(repr, MEASURES))}")
+        raise unsupported(
+            message, advice=f"its attribute `measure` is one of {', '.join(map(repr, MEASURES))}"
+        )
     begins_line = bool(getattr(indenter, "begins_line", False))
     names = (str(newline), str(indent), str(dedent))
-    indentation = (*names, None if measure == "python" else int(tab_length), tuple(opening), tuple(closing), begins_line)
+    columns = None if measure == "python" else int(tab_length)
+    indentation = (*names, columns, tuple(opening), tuple(closing), begins_line)
     return indentation, [name for name in accepted if name != newline]
 
 
