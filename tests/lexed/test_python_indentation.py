@@ -13,6 +13,7 @@ import pytest
 
 BYTES = grammask.Vocabulary([bytes([byte]) for byte in range(256)], eos=256, size=257)
 PIECES = (" ", "\t", "\f", "\n", "\\", "if 1:", "x", "#")
+LINES = ("if 1:\n", "x\n", "\t", " " * 8, "\\\n", "#\n")
 WHITE_SPACE = ("", "", " ", "  ", "\t", "\t", " " * 7, " " * 8, "\f", "\\\n", "\\\r\n", "\t\\\n")
 
 
@@ -31,10 +32,11 @@ def is_python(text: str) -> bool:
     return True
 
 
-def test_short_texts_are_those_of_the_interpreter() -> None:
+@pytest.mark.parametrize(("alphabet", "longest"), [(PIECES, 4), (LINES, 5)])
+def test_short_texts_are_those_of_the_interpreter(alphabet: tuple[str, ...], longest: int) -> None:
     accepted = 0
-    for length in range(5):
-        for pieces in product(PIECES, repeat=length):
+    for length in range(longest + 1):
+        for pieces in product(alphabet, repeat=length):
             text = "".join(pieces) + "\n"
             accepted += is_python(text)
             assert compiled().is_valid(text.encode()) == is_python(text), repr(text)
