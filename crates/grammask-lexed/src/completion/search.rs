@@ -371,14 +371,14 @@ impl ShortestCompletions {
                 {
                     first = Some(self.first_byte(sources, boundary, length)?);
                 }
+                let smaller =
+                    first.map_or(self.bytes.len(), |first| self.bytes.partition_point(|&byte| byte < first));
                 let mut extensions = Vec::new();
-                extensions_of(sources, run, &self.bytes, &mut extensions)?;
+                extensions_of(sources, run, &self.bytes[..smaller], &mut extensions)?;
                 for (byte, next) in extensions {
-                    if first.is_some_and(|first| first <= byte) {
-                        break;
-                    }
                     if self.length(sources, &[SearchNode::Run(next)], length - 1)?.is_some() {
                         first = Some(byte);
+                        break;
                     }
                 }
             }

@@ -392,6 +392,20 @@ impl LiveTokens {
         set
     }
 
+    /// The tokens that are not in a set, ascending.
+    ///
+    /// Cost: a step per listed token, or a pass over a bitset.
+    #[must_use]
+    pub fn outside(&self, set: &TokenSet) -> Vec<TokenId> {
+        match &self.representation {
+            Representation::List(tokens) => {
+                tokens.iter().copied().filter(|&token| !set.contains(token)).collect()
+            }
+            Representation::Set(base) => base.difference(set).collect(),
+            Representation::Delta(_) => self.to_set(set.size()).difference(set).collect(),
+        }
+    }
+
     /// Whether there is another handle of the same set.
     pub(crate) fn is_shared(&self) -> bool {
         match &self.representation {

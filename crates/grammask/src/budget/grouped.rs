@@ -6,11 +6,13 @@
 //! that leave it are equal, and end in the same state. A state that differs from the reference in few tokens (a name
 //! that must not be one of a few others) is walked together with it, where the two differ.
 
+use rustc_hash::FxHashMap;
+
 use grammask_diagnostics::{Deadline, LimitExceeded};
 use grammask_engine::{AnonymousValues, BoundTexts, Engine, SetId};
 use grammask_vocabulary::{LiveTokens, TokenId, TrieNode, Vocabulary};
 
-use super::successors::{LoopBytes, SuccessorWalk};
+use super::successors::SuccessorWalk;
 
 /// Tokens with one state after them, or states of one cost.
 pub(super) enum VisitedTokens<'a> {
@@ -47,13 +49,35 @@ pub(super) enum WalkedTexts<'a> {
     Unknown(&'a dyn BoundTexts),
 }
 
+/// The nodes below a node, in the order of their numbers, to which the path does not leave a state.
+struct StateRegion {
+    set: SetId,
+    /// Bytes on which the state is known to loop to itself.
+    loops: [u64; 4],
+    /// The tokens of the nodes before this one were visited.
+    visited: usize,
+    /// The nodes before this one are in the region, or below the edges that leave it.
+    next: usize,
+    end: usize,
+}
+
+impl StateRegion {
+    /// Skips the nodes up to the first one whose edge is not known to be a loop.
+    fn skip_loops(&mut self, bytes: &[u8]) {
+        let loops = self.loops;
+        let is_loop = |byte: &u8| loops[usize::from(byte >> 6)] >> (byte & 63) & 1 != 0;
+        self.next += bytes[self.next..self.end].iter().take_while(|byte| is_loop(byte)).count();
+    }
+}
+
 impl GroupedWalk<'_> {
     /// Calls `visit` with the legal tokens of a state, and the state after them or one with the same spelling cost,
     /// several times for a state that several groups of tokens lead to. End tokens are visited only if
     /// `reads_end_tokens`, and then as any other token.
     ///
     /// Cost: a lookup per derivative of a reference state that is cached, and a step per node of the trie where the
-    /// states differ.
+    /// states differ. Elsewhere a step per node that leaves a state; where a state loops to itself, as in names, comments
+    /// and strings of programs, a node costs a comparison.
     pub(super) fn visit(
         &self,
         set: SetId,
@@ -73,37 +97,49 @@ impl GroupedWalk<'_> {
         if self.visit_by_reference(set, TrieNode::ROOT, visit)? {
             return Ok(());
         }
-        // The state at each depth of the path to the current node; the root is at depth 0.
-        let mut path: Vec<SetId> = vec![set];
-        let mut node = TrieNode(1);
+        let bytes = trie.columns().bytes;
+        let mut loops: FxHashMap<SetId, [u64; 4]> = FxHashMap::default();
+        let mut regions = vec![StateRegion { set, loops: [0; 4], visited: 1, next: 1, end: trie.len() }];
         let mut new_steps = engine.new_steps();
-        // Each text that is being bound has few states, which loop to themselves.
-        let mut loop_bytes = matches!(self.texts, WalkedTexts::Unknown(_)).then(|| LoopBytes::new(engine));
-        while node.index() < trie.len() {
+        while let Some(region) = regions.last_mut() {
             if new_steps != engine.new_steps() {
                 new_steps = engine.new_steps();
                 deadline.check()?;
             }
-            let depth = usize::from(trie.depth(node));
-            let Some(next) = self.step(path[depth - 1], trie.byte(node))? else {
-                node = trie.subtree_end(node);
-                continue;
+            region.skip_loops(bytes);
+            let StateRegion { set, visited, next: node, end, .. } = *region;
+            let byte = bytes.get(node).copied().filter(|_| node < end);
+            let after = match byte {
+                Some(byte) => self.step(set, byte)?,
+                None => None,
             };
-            if let Some(loop_bytes) = &mut loop_bytes
-                && loop_bytes.loops_below(trie, node, next)?
+            if let Some(byte) = byte
+                && after == Some(set)
             {
-                self.visit_ended(next, VisitedTokens::Listed(trie.subtree_tokens(node)), visit)?;
-                node = trie.subtree_end(node);
+                region.loops[usize::from(byte >> 6)] |= 1 << (byte & 63);
+                loops.insert(set, region.loops);
                 continue;
             }
-            self.visit_node(next, node, visit)?;
-            if trie.subtree_len(node) >= self.min_nodes && self.visit_by_reference(next, node, visit)? {
-                node = trie.subtree_end(node);
+            let tokens = &trie.sorted_ids()[trie.token_positions(visited..node)];
+            if !tokens.is_empty() {
+                self.visit_ended(set, VisitedTokens::Listed(tokens), visit)?;
+            }
+            if byte.is_none() {
+                regions.pop();
                 continue;
             }
-            path.truncate(depth);
-            path.push(next);
-            node = TrieNode(node.0 + 1);
+            let node = TrieNode(node as u32);
+            let end = trie.subtree_end(node).index();
+            (region.visited, region.next) = (end, end);
+            let Some(after) = after else { continue };
+            self.visit_node(after, node, visit)?;
+            let is_shared =
+                trie.subtree_len(node) >= self.min_nodes && self.visit_by_reference(after, node, visit)?;
+            if !is_shared && trie.has_children(node) {
+                let next = node.index() + 1;
+                let loops = loops.get(&after).copied().unwrap_or_default();
+                regions.push(StateRegion { set: after, loops, visited: next, next, end });
+            }
         }
         Ok(())
     }
@@ -413,14 +449,23 @@ mod tests {
                 let source = GRAMMARS[index * 3 % GRAMMARS.len()];
                 let (grammar, _) =
                     frontends::kbnf::grammar(source.as_bytes(), "start", &Limits::default()).expect(source);
-                let compiled = CompiledGrammar::new(&grammar, vocabulary.clone(), CompileOptions::default())
-                    .expect("a valid grammar");
-                let mut matcher = compiled.matcher();
+                let compile = || {
+                    CompiledGrammar::new(&grammar, vocabulary.clone(), CompileOptions::default())
+                        .expect("a valid grammar")
+                };
+                let mut matcher = compile().matcher();
+                // Its costs are those of spellings that are read token by token.
+                let mut reader = compile().matcher();
                 let mut seed = index as u64 + 1;
                 for _ in 0..60 {
                     let [plain, grouped] = both(matcher.cache(), matcher.set(), min_nodes);
                     assert_eq!(plain, grouped, "{source} after {:?}", matcher.tokens());
                     compared += 1;
+                    let [cost, by_tokens] = [
+                        matcher.cache().spelling_cost(matcher.set(), &matcher.cache().deadline()),
+                        reader.cache().cost_by_tokens(reader.set(), &reader.cache().deadline()),
+                    ];
+                    assert_eq!(cost, by_tokens, "{source} after {:?}", matcher.tokens());
                     seed =
                         seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
                     if plain.is_empty() {
@@ -428,6 +473,7 @@ mod tests {
                     }
                     let (token, _) = plain[(seed >> 33) as usize % plain.len()];
                     assert!(matcher.accept(token).expect("no limit"));
+                    assert!(reader.accept(token).expect("no limit"));
                 }
             }
         }

@@ -293,6 +293,8 @@ impl GrammarCache {
         };
         let (mut grouping, searches) = (first(), self.searches());
         let mut by_successor: FxHashMap<SetId, Vec<TokenId>> = FxHashMap::default();
+        // Neighbours in the trie usually lead to the same state.
+        let mut last: Option<(SetId, Option<u32>)> = None;
         let visited = match self.shared_state(set, deadline)? {
             Some(SharedState::Anonymous(values, anonymous)) => {
                 let add = &mut |cost, tokens: VisitedTokens<'_>| grouping.add(cost, tokens);
@@ -303,10 +305,13 @@ impl GrammarCache {
                 self.cost_tokens_of_bound_texts(texts, set, unknown, deadline, add)
             }
             None => self.visit_legal(set, !ends, deadline, &mut |next, tokens| {
+                if last.is_none_or(|(known, _)| known != next) {
+                    last = Some((next, self.spelling_cost(next, deadline)?));
+                }
                 if let (true, VisitedTokens::Listed(tokens)) = (searches, &tokens) {
                     by_successor.entry(next).or_default().extend_from_slice(tokens);
                 }
-                grouping.add(self.spelling_cost(next, deadline)?, tokens);
+                grouping.add(last.and_then(|(_, cost)| cost), tokens);
                 Ok(())
             }),
         };

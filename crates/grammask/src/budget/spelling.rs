@@ -8,8 +8,8 @@
 //! The spelling of a large state is that with a token per step of its completion, whose number is known without steps.
 
 use grammask_diagnostics::{Deadline, LimitExceeded};
-use grammask_engine::{FirstToken, SetId, first_tokens};
-use grammask_vocabulary::TokenId;
+use grammask_engine::{CompletionStep, Engine, FirstToken, SetId, ShortestCompletion, first_tokens};
+use grammask_vocabulary::{TokenId, TrieNode, Vocabulary};
 
 use super::costs::MAX_ITEMS;
 use super::memo::Encoded;
@@ -29,6 +29,57 @@ impl Encoded for SpellingCost {
     }
 }
 
+/// The states along a shortest completion that consists of bytes, as far as they were asked for.
+struct CompletionPath<'a> {
+    engine: &'a dyn Engine,
+    vocabulary: &'a Vocabulary,
+    deadline: &'a Deadline,
+    states: Vec<SetId>,
+    /// The completions of these states.
+    completions: Vec<Option<ShortestCompletion>>,
+}
+
+impl CompletionPath<'_> {
+    /// The positions after each token with which a spelling of the completion from a position on can begin. As in
+    /// [`first_tokens`], a token is left out if the completion after it is not shorter.
+    fn token_ends(&mut self, start: usize) -> Result<Vec<usize>, LimitExceeded> {
+        let trie = self.vocabulary.trie();
+        let mut ends = Vec::new();
+        let Some(ShortestCompletion { length, .. }) = self.completion(start)? else { return Ok(ends) };
+        let (mut node, mut position) = (TrieNode::ROOT, start);
+        while trie.has_children(node)
+            && let Some(CompletionStep::Byte(byte)) = self.completion(position)?.and_then(|own| own.first)
+            && let Some(child) = trie.child(node, byte)
+            && self.has_state_after(position, byte)?
+        {
+            (node, position) = (child, position + 1);
+            if !trie.tokens(node).is_empty()
+                && self.completion(position)?.is_some_and(|rest| rest.length < length)
+            {
+                ends.push(position);
+            }
+        }
+        Ok(ends)
+    }
+
+    fn completion(&mut self, position: usize) -> Result<Option<ShortestCompletion>, LimitExceeded> {
+        if position == self.completions.len() {
+            let set = self.states[position];
+            self.completions.push(self.engine.shortest_completion(set, self.vocabulary, self.deadline)?);
+        }
+        Ok(self.completions[position])
+    }
+
+    /// Whether the byte after a position is read; the state after it follows on the path.
+    fn has_state_after(&mut self, position: usize, byte: u8) -> Result<bool, LimitExceeded> {
+        if position + 1 == self.states.len() {
+            let Some(next) = self.engine.step(self.states[position], byte)? else { return Ok(false) };
+            self.states.push(next);
+        }
+        Ok(true)
+    }
+}
+
 impl GrammarCache {
     /// A state with the same completion as another, for all texts whose values have no effect on it.
     pub(super) fn representative(&self, set: SetId, deadline: &Deadline) -> Result<SetId, LimitExceeded> {
@@ -41,7 +92,7 @@ impl GrammarCache {
     /// The fewest tokens that spell the shortest completion of a state to which a token led, or where texts that are being
     /// bound share their costs the engine's bound. Memoised by state.
     ///
-    /// Cost of a new state: a few steps per byte of the completion whose states are new.
+    /// Cost of a new state: a step per byte of the completion whose states are new, and some if tokens are read as such.
     pub(super) fn spelling_cost(
         &self,
         set: SetId,
@@ -69,21 +120,26 @@ impl GrammarCache {
         if let Some(cost) = self.known_spelling_cost(set) {
             return Ok(cost);
         }
+        match self.reads_tokens() {
+            true => self.cost_by_tokens(set, deadline),
+            false => self.cost_by_bytes(set, deadline),
+        }
+    }
+
+    /// As [`GrammarCache::cost_of_completion`], of states after tokens that the engine reads one by one.
+    pub(super) fn cost_by_tokens(
+        &self,
+        set: SetId,
+        deadline: &Deadline,
+    ) -> Result<Option<u32>, LimitExceeded> {
         // Not recursive, since completions may be long.
         let mut pending = vec![set];
         while let Some(&set) = pending.last() {
-            if self.known_spelling_cost(set).is_some() {
+            if self.known_spelling_cost(set).is_some() || self.spell_by_length(set, deadline)? {
                 pending.pop();
                 continue;
             }
             deadline.check()?;
-            if self.is_bounded_by_length(set, deadline)? {
-                let completion = self.engine().shortest_completion(set, self.vocabulary(), deadline)?;
-                let cost = completion.map(|completion| completion.length + self.end_cost());
-                self.costs().spellings.insert(set, SpellingCost(cost));
-                pending.pop();
-                continue;
-            }
             let before = pending.len();
             let mut least = None;
             for FirstToken { next, .. } in self.first_tokens(set, deadline)? {
@@ -98,6 +154,53 @@ impl GrammarCache {
             }
         }
         Ok(self.known_spelling_cost(set).flatten())
+    }
+
+    /// The same in a grammar that neither names nor counts tokens: all states are on the path of the completion.
+    ///
+    /// Cost: a step per byte of the completion, up to states of known costs.
+    fn cost_by_bytes(&self, set: SetId, deadline: &Deadline) -> Result<Option<u32>, LimitExceeded> {
+        let (engine, vocabulary) = (self.engine(), self.vocabulary());
+        let mut path =
+            CompletionPath { engine, vocabulary, deadline, states: vec![set], completions: Vec::new() };
+        let mut pending: Vec<usize> = vec![0];
+        while let Some(&position) = pending.last() {
+            let set = path.states[position];
+            if self.known_spelling_cost(set).is_some() || self.spell_by_length(set, deadline)? {
+                pending.pop();
+                continue;
+            }
+            deadline.check()?;
+            let before = pending.len();
+            let mut least = None;
+            let ends = match path.token_ends(position) {
+                // As for [`GrammarCache::first_tokens`], there is no spelling then.
+                Err(limit) if limit.is_set_items() => Vec::new(),
+                ends => ends?,
+            };
+            for end in ends {
+                match self.known_spelling_cost(path.states[end]) {
+                    Some(cost) => least = least.into_iter().chain(cost).min(),
+                    None => pending.push(end),
+                }
+            }
+            if pending.len() == before {
+                self.costs().spellings.insert(set, SpellingCost(least.map(|tokens| tokens + 1)));
+                pending.pop();
+            }
+        }
+        Ok(self.known_spelling_cost(set).flatten())
+    }
+
+    /// Takes the number of steps of its completion as the cost of a large state; returns whether the state is one.
+    fn spell_by_length(&self, set: SetId, deadline: &Deadline) -> Result<bool, LimitExceeded> {
+        let is_large = self.is_bounded_by_length(set, deadline)?;
+        if is_large {
+            let completion = self.engine().shortest_completion(set, self.vocabulary(), deadline)?;
+            let cost = completion.map(|completion| completion.length + self.end_cost());
+            self.costs().spellings.insert(set, SpellingCost(cost));
+        }
+        Ok(is_large)
     }
 
     /// Whether the cost of a state is the number of steps of its completion, each a token by itself.

@@ -58,11 +58,15 @@ impl GrammarCache {
         let legal = legal.live_tokens();
         let groups = self.anonymous_groups(values, anonymous, deadline)?;
         let repeating = values.repeating_tokens(set, &groups.values, vocabulary)?;
-        let single = |token: &TokenId| match &repeating {
-            Some(repeating) => !groups.grouped.contains(*token) || repeating.binary_search(token).is_ok(),
-            None => true,
+        let singles = match &repeating {
+            Some(repeating) => {
+                let mut singles = legal.outside(&groups.grouped);
+                let is_grouped = |token: &TokenId| groups.grouped.contains(*token) && legal.contains(*token);
+                singles.extend(repeating.iter().copied().filter(is_grouped));
+                singles
+            }
+            None => legal.iter().collect(),
         };
-        let singles: Vec<TokenId> = legal.iter().filter(single).collect();
         if let Some(repeating) = &repeating {
             for (cost, tokens) in &groups.groups {
                 let removed: Vec<TokenId> =
@@ -197,8 +201,7 @@ impl GrammarCache {
         for (cost, tokens) in &groups.groups {
             add(*cost, VisitedTokens::Shared(tokens.clone()));
         }
-        let single = |token: &TokenId| !groups.grouped.contains(*token);
-        let singles: Vec<TokenId> = legal.live_tokens().iter().filter(single).collect();
+        let singles = legal.live_tokens().outside(&groups.grouped);
         let walk =
             GroupedWalk { engine, vocabulary, deadline, min_nodes: MIN_NODES, texts: WalkedTexts::Known };
         walk.visit_few(set, &LiveTokens::new(singles, vocabulary.size()), &mut |next, tokens| {
