@@ -68,6 +68,21 @@ def test_strings_of_a_schema(max_tokens: int) -> None:
     assert outside.accept(ord('"'))
 
 
+def test_different_values_in_a_part() -> None:
+    # Each text inside a string is a state of its own, and whether the part can end after it is known for all of them.
+    items = {"anyOf": [{"type": "null"}, {"type": "boolean"}, {"type": "string"}]}
+    schema = {"type": "array", "items": items, "uniqueItems": True, "minItems": 3}
+    part = Grammar.from_json_schema(schema, whitespace="compact").limited(max_tokens=10)
+    limits = grammask.Limits(memory_bytes=1 << 25)
+    matcher = ("x" + part + "y").compile(_VOCABULARY, limits=limits).matcher()
+    rng = random.Random(0)
+    while not matcher.is_finished:
+        assert matcher.accept(int(rng.choice(matcher.allowed_ids())))
+    values = json.loads(_text(matcher.tokens)[1:-1], strict=False)
+    assert len(values) == len({json.dumps(value) for value in values}) >= 3
+    assert len(matcher.tokens) <= 13
+
+
 def test_alternatives_with_different_limits() -> None:
     few = {"type": "string", "x-grammask-max-tokens": 2, "pattern": "^[a-c]*$"}
     longer = {"type": "string", "minLength": 4, "pattern": "^[d-f]*$"}

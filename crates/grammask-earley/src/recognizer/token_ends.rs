@@ -197,6 +197,14 @@ impl TokenEnds {
     ) -> Result<Option<u32>, LimitExceeded> {
         let deadline = Deadline::after_first_check(self.limits.time);
         let engine = embedded.engine(state.grammar);
+        // Each text inside a value has a state of its own; nearly all of them have the completion of one state.
+        let state = match engine.anonymous_values().filter(|_| !engine.counts_tokens()) {
+            Some(values) => {
+                let set = values.representative(state.set, &self.vocabulary, &deadline)?;
+                EmbeddedState { set, ..state }
+            }
+            None => state,
+        };
         // Not recursive, since completions may be long.
         let mut pending = vec![state];
         while let Some(&state) = pending.last() {
