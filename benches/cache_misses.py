@@ -10,6 +10,7 @@ unrelated memory written before each; another process only writes the memory, an
 from __future__ import annotations
 
 import argparse
+import os
 import re
 import subprocess
 import sys
@@ -22,6 +23,8 @@ from suite_results import Section, Stamp, SuiteResults, Table, add_record_option
 
 _SIZE = 128_256
 _TIMES = 200
+_ONE_THREAD = {"RAYON_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "PYTHONHASHSEED": "0"}
+"""So that processes differ in what is measured only."""
 _EVENTS = ("Ir", "D1mr", "D1mw", "DLmr", "DLmw")
 _CALLS = {"two": "accept and fill_mask", "step": "step", "schema": "a schema, to its first mask"}
 _HEADER = (
@@ -120,7 +123,7 @@ def _count(calls: str, megabytes: int) -> dict[str, int]:
         output = Path(folder) / "counts"
         measured = [sys.executable, __file__, "--measured", calls, str(megabytes)]
         command = ["valgrind", "--tool=cachegrind", "--cache-sim=yes", f"--cachegrind-out-file={output}"]
-        subprocess.run([*command, *measured], check=True, capture_output=True)
+        subprocess.run([*command, *measured], check=True, capture_output=True, env=os.environ | _ONE_THREAD)
         content = output.read_text("utf-8", "replace")
     events = re.search(r"^events: (.*)$", content, re.MULTILINE)
     summary = re.search(r"^summary: (.*)$", content, re.MULTILINE)
