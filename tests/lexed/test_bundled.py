@@ -7,7 +7,6 @@ import json
 import random
 import re
 import sysconfig
-import warnings
 from functools import cache
 from itertools import islice
 from pathlib import Path
@@ -21,6 +20,7 @@ from grammask.lark_grammars import BUNDLED
 from grammask.lark_grammars.bundled import BlockIndentation
 from lark.indenter import DedentError, Indenter
 from lexed.without_lexical_rules import may_have_lexical_rules, text_without_lexical_rules
+from python_reader import is_read_by_python
 from sqlite_reader import is_read_by_sqlite
 
 if TYPE_CHECKING:
@@ -167,16 +167,6 @@ def test_broken_python_is_refused_as_lark_refuses_it() -> None:
             verdicts.append(is_parsed("python", mutant))
             assert compiled("python").is_valid(mutant.encode()) == verdicts[-1], mutant
     assert 0.2 < sum(verdicts) / len(verdicts) < 0.8
-
-
-def is_read_by_python(text: str) -> bool:
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        try:
-            ast.parse(text)
-        except (SyntaxError, ValueError):
-            return False
-    return True
 
 
 def test_python_is_what_the_interpreter_reads() -> None:

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import ast
 import random
-import warnings
 from functools import cache
 from itertools import product
 
 import grammask
 import pytest
+from python_reader import is_read_by_python
 
 BYTES = grammask.Vocabulary([bytes([byte]) for byte in range(256)], eos=256, size=257)
 PIECES = (" ", "\t", "\f", "\n", "\\", "if 1:", "x", "#")
@@ -22,24 +21,14 @@ def compiled() -> grammask.CompiledGrammar:
     return grammask.Grammar.bundled("python").compile(BYTES)
 
 
-def is_python(text: str) -> bool:
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        try:
-            ast.parse(text)
-        except (SyntaxError, ValueError):
-            return False
-    return True
-
-
 @pytest.mark.parametrize(("alphabet", "longest"), [(PIECES, 4), (LINES, 5)])
 def test_short_texts_are_those_of_the_interpreter(alphabet: tuple[str, ...], longest: int) -> None:
     accepted = 0
     for length in range(longest + 1):
         for pieces in product(alphabet, repeat=length):
             text = "".join(pieces) + "\n"
-            accepted += is_python(text)
-            assert compiled().is_valid(text.encode()) == is_python(text), repr(text)
+            accepted += is_read_by_python(text)
+            assert compiled().is_valid(text.encode()) == is_read_by_python(text), repr(text)
     assert accepted > 1000
 
 
@@ -64,7 +53,7 @@ def test_random_lines_are_those_of_the_interpreter(seed: int) -> None:
     verdicts = []
     for _ in range(1500):
         text = random_lines(chance)
-        verdicts.append(is_python(text))
+        verdicts.append(is_read_by_python(text))
         assert compiled().is_valid(text.encode()) == verdicts[-1], repr(text)
     assert 0.05 < sum(verdicts) / len(verdicts) < 0.95
 
@@ -89,7 +78,7 @@ def test_random_lines_are_those_of_the_interpreter(seed: int) -> None:
     ],
 )
 def test_lines_with_tabs_and_continuations(text: str, *, is_valid: bool) -> None:
-    assert is_python(text) == is_valid
+    assert is_read_by_python(text) == is_valid
     assert compiled().is_valid(text.encode()) == is_valid
 
 

@@ -132,28 +132,9 @@ impl GrammarCache {
         set: SetId,
         deadline: &Deadline,
     ) -> Result<Option<u32>, LimitExceeded> {
-        // Not recursive, since completions may be long.
-        let mut pending = vec![set];
-        while let Some(&set) = pending.last() {
-            if self.known_spelling_cost(set).is_some() || self.spell_by_length(set, deadline)? {
-                pending.pop();
-                continue;
-            }
-            deadline.check()?;
-            let before = pending.len();
-            let mut least = None;
-            for FirstToken { next, .. } in self.first_tokens(set, deadline)? {
-                match self.known_spelling_cost(next) {
-                    Some(cost) => least = least.into_iter().chain(cost).min(),
-                    None => pending.push(next),
-                }
-            }
-            if pending.len() == before {
-                self.costs().spellings.insert(set, SpellingCost(least.map(|tokens| tokens + 1)));
-                pending.pop();
-            }
-        }
-        Ok(self.known_spelling_cost(set).flatten())
+        self.cost_of_spelling(((), set), deadline, |(), set| {
+            Ok(self.first_tokens(set, deadline)?.into_iter().map(|token| ((), token.next)).collect())
+        })
     }
 
     /// The same in a grammar that neither names nor counts tokens: all states are on the path of the completion.
@@ -163,9 +144,26 @@ impl GrammarCache {
         let (engine, vocabulary) = (self.engine(), self.vocabulary());
         let mut path =
             CompletionPath { engine, vocabulary, deadline, states: vec![set], completions: Vec::new() };
-        let mut pending: Vec<usize> = vec![0];
-        while let Some(&position) = pending.last() {
-            let set = path.states[position];
+        self.cost_of_spelling((0, set), deadline, |position, _| {
+            let ends = match path.token_ends(position) {
+                // As for [`GrammarCache::first_tokens`], there is no spelling then.
+                Err(limit) if limit.is_set_items() => Vec::new(),
+                ends => ends?,
+            };
+            Ok(ends.into_iter().map(|end| (end, path.states[end])).collect())
+        })
+    }
+
+    /// The cost of the first place, where a spelling goes on from a place with its state to the places `after` a token.
+    fn cost_of_spelling<P: Copy>(
+        &self,
+        first: (P, SetId),
+        deadline: &Deadline,
+        mut after: impl FnMut(P, SetId) -> Result<Vec<(P, SetId)>, LimitExceeded>,
+    ) -> Result<Option<u32>, LimitExceeded> {
+        // Not recursive, since completions may be long.
+        let mut pending = vec![first];
+        while let Some(&(place, set)) = pending.last() {
             if self.known_spelling_cost(set).is_some() || self.spell_by_length(set, deadline)? {
                 pending.pop();
                 continue;
@@ -173,15 +171,10 @@ impl GrammarCache {
             deadline.check()?;
             let before = pending.len();
             let mut least = None;
-            let ends = match path.token_ends(position) {
-                // As for [`GrammarCache::first_tokens`], there is no spelling then.
-                Err(limit) if limit.is_set_items() => Vec::new(),
-                ends => ends?,
-            };
-            for end in ends {
-                match self.known_spelling_cost(path.states[end]) {
+            for next in after(place, set)? {
+                match self.known_spelling_cost(next.1) {
                     Some(cost) => least = least.into_iter().chain(cost).min(),
-                    None => pending.push(end),
+                    None => pending.push(next),
                 }
             }
             if pending.len() == before {
@@ -189,7 +182,7 @@ impl GrammarCache {
                 pending.pop();
             }
         }
-        Ok(self.known_spelling_cost(set).flatten())
+        Ok(self.known_spelling_cost(first.1).flatten())
     }
 
     /// Takes the number of steps of its completion as the cost of a large state; returns whether the state is one.
