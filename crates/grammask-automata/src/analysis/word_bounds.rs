@@ -149,47 +149,26 @@ impl Terms {
 
 /// The bounds of a state of a table, which are exact.
 fn bound_of_table(table: &Table, start: TableState) -> WordBounds {
-    let mut sources: Vec<Vec<TableState>> = vec![Vec::new(); table.len()];
+    let lengths = table.shortest_lengths();
+    let length = |state: TableState| lengths[state.index()];
     let mut is_reached = vec![false; table.len()];
     // The states that nonempty words reach, after the start.
     let mut reached = vec![start];
     let mut next = 0;
     while let Some(&state) = reached.get(next) {
         for (_, _, target) in table.edges(state) {
-            sources[target.index()].push(state);
             if !std::mem::replace(&mut is_reached[target.index()], true) {
                 reached.push(target);
             }
         }
         next += 1;
     }
-    let mut distances: Vec<Option<u32>> = vec![None; table.len()];
-    let mut settled: Vec<TableState> = Vec::new();
-    for &state in &reached {
-        if table.is_accepting(state) && distances[state.index()].replace(0).is_none() {
-            settled.push(state);
-        }
-    }
-    let mut next = 0;
-    while let Some(&state) = settled.get(next) {
-        let distance = distances[state.index()].map(|distance| distance + 1);
-        for &source in &sources[state.index()] {
-            if distances[source.index()].is_none() {
-                distances[source.index()] = distance;
-                settled.push(source);
-            }
-        }
-        next += 1;
-    }
-    // A table has no dead states.
-    let distance = |state: TableState| distances[state.index()].unwrap_or(u32::MAX);
-    let longest = reached[1..].iter().map(|&state| distance(state)).max();
-    let nonempty = table.edges(start).map(|(first, _, target)| {
-        let length = distance(target).saturating_add(1);
-        ShortestWord { length, first }
-    });
+    let longest = reached[1..].iter().map(|&state| length(state)).max();
+    let nonempty = table
+        .edges(start)
+        .map(|(first, _, target)| ShortestWord { length: length(target).saturating_add(1), first });
     WordBounds {
-        shortest: distance(start),
+        shortest: length(start),
         longest: longest.unwrap_or(0),
         words: words_of_table(table, start),
         is_exact: true,

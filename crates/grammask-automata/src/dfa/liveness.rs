@@ -4,12 +4,15 @@
 //! order of cost:
 //!
 //! 1. The paths that earlier searches found to live states.
-//! 2. A breadth-first search over a few states, since most states have a live state nearby.
+//! 2. A best-first search over a few states, since most states have a live state nearby.
 //! 3. A depth-first search with Tarjan's algorithm for strongly connected components ("Depth-first search and linear
 //!    graph algorithms", 1972), which decides every state that it visits: a finished component without an edge to a
 //!    live state is dead, and if a live state is found, all states of unfinished components reach it. So each state is
 //!    searched at most once. Depth first, because a counted repetition has long paths whose inner states decide
 //!    nothing.
+
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
 
 use rustc_hash::FxHashMap;
 
@@ -98,61 +101,101 @@ impl Automata {
         Ok(false)
     }
 
-    /// Searches the nearest states for a live one, breadth first, and records the path to it.
+    /// Searches the nearest states for a live one, and records the path to it. The next state is the one whose path, with
+    /// the lower bound on what completes it, is shortest (A*: Hart, Nilsson and Raphael, "A formal basis for the
+    /// heuristic determination of minimum cost paths", 1968): without bounds, a breadth-first search.
     fn is_live_nearby(&mut self, state: StateId) -> Result<bool, LimitExceeded> {
-        /// A state in order of discovery, with the position of its predecessor and the byte between them.
-        struct Discovery {
-            state: StateId,
-            predecessor: usize,
-            byte: u8,
-        }
-        let mut found = vec![Discovery { state, predecessor: 0, byte: 0 }];
-        let mut next = 0;
-        while let Some(&Discovery { state, .. }) = found.get(next) {
+        let mut found = vec![Discovery { state, predecessor: 0, byte: 0, depth: 0 }];
+        let mut queue = BinaryHeap::from([(Reverse(0), 0)]);
+        while let Some((_, current)) = queue.pop() {
+            let Discovery { state, depth, .. } = found[current];
             for class in 0..self.class_count(state) {
                 let Some(target) = self.step_class_unchecked(state, class)? else { continue };
+                let byte = self.first_of_class(state, class);
                 match self.liveness(target) {
                     Liveness::Dead => {}
                     Liveness::Live => {
-                        let mut path = vec![self.first_of_class(state, class)];
-                        let mut at = next;
-                        while at > 0 {
-                            path.push(found[at].byte);
-                            self.set_liveness(found[at].state, Liveness::Live);
-                            at = found[at].predecessor;
-                        }
-                        self.set_liveness(found[0].state, Liveness::Live);
-                        path.reverse();
-                        let live_paths = self.live_paths_mut();
-                        if live_paths.len() >= MAX_LIVE_PATHS {
-                            live_paths.remove(0);
-                        }
-                        live_paths.push(path.into());
+                        self.record_live_path(&found, current, byte);
                         return Ok(true);
                     }
                     Liveness::Unknown if found.iter().any(|discovery| discovery.state == target) => {}
                     Liveness::Unknown => {
-                        let byte = self.first_of_class(state, class);
-                        found.push(Discovery { state: target, predecessor: next, byte });
+                        let bound = self.terms().min_length_by_form(self.term(target));
+                        queue.push((Reverse(bound.saturating_add(depth + 1)), found.len()));
+                        found.push(Discovery { state: target, predecessor: current, byte, depth: depth + 1 });
                     }
                 }
             }
-            next += 1;
             if found.len() > MAX_NEARBY_STATES {
                 break;
             }
         }
         Ok(false)
     }
+
+    /// Records that the states on the path to a discovered state are live, and keeps the path, which `last` continues to a
+    /// live state.
+    fn record_live_path(&mut self, found: &[Discovery], mut current: usize, last: u8) {
+        let mut path = vec![last];
+        while current > 0 {
+            path.push(found[current].byte);
+            self.set_liveness(found[current].state, Liveness::Live);
+            current = found[current].predecessor;
+        }
+        self.set_liveness(found[0].state, Liveness::Live);
+        path.reverse();
+        let live_paths = self.live_paths_mut();
+        if live_paths.len() >= MAX_LIVE_PATHS {
+            live_paths.remove(0);
+        }
+        live_paths.push(path.into());
+    }
+}
+
+/// A state in order of discovery, with the position of its predecessor and the byte between them.
+struct Discovery {
+    state: StateId,
+    predecessor: usize,
+    byte: u8,
+    /// Number of bytes from the first state.
+    depth: u32,
 }
 
 /// Number of recent paths that are kept.
 const MAX_LIVE_PATHS: usize = 3;
-/// Number of states of the breadth-first search.
+/// Number of states of the best-first search.
 const MAX_NEARBY_STATES: usize = 64;
 
 /// Lowers the lowlink of a state.
 fn lower_lowlink(lowlinks: &mut FxHashMap<StateId, usize>, state: StateId, lowlink_position: usize) {
     let lowlink = lowlinks.entry(state).or_insert(lowlink_position);
     *lowlink = (*lowlink).min(lowlink_position);
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::{Automata, ByteSet, TableBuilder, Terms};
+
+    /// Of two million pairs of a remainder and a number of digits, the search makes those on shortest paths.
+    #[test]
+    fn a_multiple_is_found_along_the_shortest_words() {
+        const DIVISOR: usize = 99_991;
+        let mut builder = TableBuilder::new();
+        let remainders: Vec<_> = (0..DIVISOR).map(|_| builder.add_state()).collect();
+        builder.accept(remainders[0]);
+        for (remainder, &state) in remainders.iter().enumerate() {
+            for digit in 0..10 {
+                let next = remainders[(10 * remainder + digit) % DIVISOR];
+                builder.transition(state, b'0' + digit as u8, b'0' + digit as u8, next);
+            }
+        }
+        let mut terms = Terms::new();
+        let multiples = terms.table(builder.finish_minimal(remainders[1]));
+        let digit = terms.bytes(ByteSet::range(b'0', b'9'));
+        let digits = terms.repeat(digit, 0, Some(20));
+        let term = terms.intersection(&[multiples, digits]);
+        let mut automata = Automata::new(terms, 1000);
+        let start = automata.start(term).expect("within limits").expect("there are multiples");
+        assert_eq!(automata.first_bytes(start).expect("within limits").len(), 10);
+    }
 }

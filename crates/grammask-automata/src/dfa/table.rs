@@ -134,6 +134,8 @@ pub struct Table {
     fingerprints: Fingerprints,
     /// As [`Table::ranges`] returns them.
     ranges: OnceLock<Box<[(u8, u8)]>>,
+    /// As [`Table::shortest_lengths`] returns them.
+    shortest_lengths: OnceLock<Box<[u32]>>,
 }
 
 impl Table {
@@ -154,6 +156,7 @@ impl Table {
             accepting: accepting.into(),
             fingerprints,
             ranges: OnceLock::new(),
+            shortest_lengths: OnceLock::new(),
         }
     }
 
@@ -165,6 +168,7 @@ impl Table {
             accepting: Box::default(),
             fingerprints: Fingerprints::Contents(Box::default()),
             ranges: OnceLock::new(),
+            shortest_lengths: OnceLock::new(),
         }
     }
 
@@ -221,6 +225,33 @@ impl Table {
             let mut known = ByteRanges::default();
             let new = self.edges.iter().filter(|edge| known.insert(edge.low, edge.high));
             new.map(|edge| (edge.low, edge.high)).collect()
+        })
+    }
+
+    /// The length of the shortest word of each state. Memoised, since many grammars share a table.
+    ///
+    /// Cost: linear in the states and transitions.
+    pub(crate) fn shortest_lengths(&self) -> &[u32] {
+        self.shortest_lengths.get_or_init(|| {
+            let edges =
+                self.states().flat_map(|state| self.edges(state).map(move |edge| (edge.2.0, state.0)));
+            let sources = AdjacencyList::from_pairs(self.len(), &edges.collect::<Vec<_>>());
+            // Backwards from the accepting states, breadth first. No state is dead.
+            let mut lengths = vec![u32::MAX; self.len()];
+            let mut queue: Vec<TableState> =
+                self.states().filter(|&state| self.is_accepting(state)).collect();
+            queue.iter().for_each(|state| lengths[state.index()] = 0);
+            let mut next = 0;
+            while let Some(&state) = queue.get(next) {
+                for &source in sources.of(state.index()) {
+                    if lengths[source as usize] == u32::MAX {
+                        lengths[source as usize] = lengths[state.index()] + 1;
+                        queue.push(TableState(source));
+                    }
+                }
+                next += 1;
+            }
+            lengths.into()
         })
     }
 
@@ -282,6 +313,7 @@ impl Table {
             + size_of_val(&self.accepting[..])
             + fingerprints
             + self.ranges.get().map_or(0, |ranges| size_of_val(&ranges[..]))
+            + self.shortest_lengths.get().map_or(0, |lengths| size_of_val(&lengths[..]))
     }
 
     fn row(&self, state: TableState) -> &[TableEdge] {

@@ -537,6 +537,10 @@ impl Terms {
                 parts.iter().map(|&part| self.min_length_by_form(part)).max().unwrap_or(0)
             }
             Term::Repeat { term, min, .. } => self.min_length_by_form(*term).saturating_mul(*min),
+            Term::Table { table, state } if !self.get_table(*table).is_acyclic() => {
+                self.get_table(*table).shortest_lengths()[state.index()]
+            }
+            // Lists of words are large, and searches through them are short.
             _ => 1,
         };
         Facts {
