@@ -159,12 +159,9 @@ impl NormalForm {
             start: None,
             start_is_nullable: productions.start_is_nullable,
         };
-        let too_many_dots = || LimitExceeded::new("grammar_size", u32::MAX as usize);
-        let mut next_dot: u32 = 0;
-        let range = |index: usize| u32::try_from(index).unwrap_or(u32::MAX);
+        let mut next_dot = 0;
         let mut rules = productions.rules;
         for (position, index) in order.into_iter().enumerate() {
-            let lhs = NonterminalId::new(position);
             let rule = &mut rules[index];
             form.names.push(rule.name.clone());
             rule.body.map(|symbol| match symbol {
@@ -176,66 +173,56 @@ impl NormalForm {
                     }))
                 }
             });
-            let first = form.productions.len();
-            let sides = match std::mem::replace(&mut rule.body, Body::Alternatives(Vec::new())) {
-                Body::Repeat { symbol, min, max } => vec![RightHandSide::Repeat { symbol, min, max }],
-                Body::Selection { selection, parts, separator } => {
-                    vec![RightHandSide::Selection { selection, parts: parts.into(), separator }]
-                }
-                Body::Scope(symbol) => vec![RightHandSide::Scope(symbol)],
-                Body::Value { symbol, condition } => vec![RightHandSide::Value { symbol, condition }],
-                Body::Alternatives(alternatives) => {
-                    alternatives.into_iter().map(|symbols| RightHandSide::Sequence(symbols.into())).collect()
-                }
-            };
-            for rhs in sides {
-                let dots = match &rhs {
-                    RightHandSide::Sequence(symbols) => u32::try_from(symbols.len()).ok(),
-                    RightHandSide::Repeat { max: Some(max), .. } => Some(*max),
-                    RightHandSide::Repeat { min, max: None, .. } => min.checked_add(1),
-                    // Dots of selections are numbered lazily.
-                    RightHandSide::Selection { .. } => Some(0),
-                    RightHandSide::Scope(_) => Some(2),
-                    RightHandSide::Value { .. } => Some(1),
-                };
-                let first_dot = DotId(next_dot);
-                match rhs {
-                    RightHandSide::Scope(_) => {
-                        form.scope_ends.insert(DotId(next_dot.saturating_add(1)));
-                    }
-                    RightHandSide::Value { ref condition, .. } => {
-                        form.repeats_values |= condition.kind == ValueKind::Repeated;
-                        form.values.push((first_dot, condition.clone()));
-                    }
-                    _ => {}
-                }
-                next_dot = dots.and_then(|dots| next_dot.checked_add(dots)).ok_or_else(too_many_dots)?;
-                form.productions.push(Production { lhs, rhs, first_dot });
-            }
-            form.productions_of.push(range(first)..range(form.productions.len()));
+            let body = std::mem::replace(&mut rule.body, Body::Alternatives(Vec::new()));
+            form.add_productions(NonterminalId::new(position), right_hand_sides(body), &mut next_dot)?;
         }
+        // The dot of the augmented grammar's production, if there is one.
+        let last_dot = next_dot;
         if !form.productions_of[0].is_empty() {
-            if next_dot == u32::MAX {
-                return Err(too_many_dots());
-            }
-            let first_dot = DotId(next_dot);
             let lhs = NonterminalId::new(form.names.len());
-            let rhs = RightHandSide::Sequence([Symbol::Nonterminal(NonterminalId::new(0))].into());
-            let first = range(form.productions.len());
+            let text = RightHandSide::Sequence([Symbol::Nonterminal(NonterminalId::new(0))].into());
             form.names.push("(text)".into());
-            form.productions.push(Production { lhs, rhs, first_dot });
-            form.productions_of.push(first..first + 1);
-            form.start = Some(first_dot);
+            form.start = Some(DotId(last_dot));
+            form.add_productions(lhs, vec![text], &mut next_dot)?;
         }
         form.names.shrink_to_fit();
         form.terminals.shrink_to_fit();
         form.productions_of.shrink_to_fit();
         form.productions.shrink_to_fit();
         form.terms = Arc::new(own_terms(&mut form.terminals, productions.automata.terms()));
-        form.blocks = form.index_blocks(next_dot);
-        form.dot_kinds = form.compute_dot_kinds(next_dot);
-        form.selections = SelectionDots::new(&form.productions, next_dot.saturating_add(1))?;
+        form.blocks = form.index_blocks(last_dot);
+        form.dot_kinds = form.compute_dot_kinds(last_dot);
+        form.selections = SelectionDots::new(&form.productions, last_dot.saturating_add(1))?;
         Ok(form)
+    }
+
+    /// Adds the productions of the next nonterminal. Their dots are numbered from `next_dot` on.
+    fn add_productions(
+        &mut self,
+        lhs: NonterminalId,
+        sides: Vec<RightHandSide>,
+        next_dot: &mut u32,
+    ) -> Result<(), LimitExceeded> {
+        let range = |index: usize| u32::try_from(index).unwrap_or(u32::MAX);
+        let first = range(self.productions.len());
+        for rhs in sides {
+            let first_dot = DotId(*next_dot);
+            match &rhs {
+                RightHandSide::Scope(_) => {
+                    self.scope_ends.insert(DotId(next_dot.saturating_add(1)));
+                }
+                RightHandSide::Value { condition, .. } => {
+                    self.repeats_values |= condition.kind == ValueKind::Repeated;
+                    self.values.push((first_dot, condition.clone()));
+                }
+                _ => {}
+            }
+            let after = dot_count(&rhs).and_then(|dots| next_dot.checked_add(dots));
+            *next_dot = after.ok_or_else(|| LimitExceeded::new("grammar_size", u32::MAX as usize))?;
+            self.productions.push(Production { lhs, rhs, first_dot });
+        }
+        self.productions_of.push(first..range(self.productions.len()));
+        Ok(())
     }
 
     /// A copy without the lazily numbered dots of selections; `None` if there are no selections.
@@ -603,6 +590,34 @@ impl NormalForm {
             }
         }
         text
+    }
+}
+
+/// The right-hand sides of a rule.
+fn right_hand_sides(body: Body) -> Vec<RightHandSide> {
+    match body {
+        Body::Repeat { symbol, min, max } => vec![RightHandSide::Repeat { symbol, min, max }],
+        Body::Selection { selection, parts, separator } => {
+            vec![RightHandSide::Selection { selection, parts: parts.into(), separator }]
+        }
+        Body::Scope(symbol) => vec![RightHandSide::Scope(symbol)],
+        Body::Value { symbol, condition } => vec![RightHandSide::Value { symbol, condition }],
+        Body::Alternatives(alternatives) => {
+            alternatives.into_iter().map(|symbols| RightHandSide::Sequence(symbols.into())).collect()
+        }
+    }
+}
+
+/// The number of dots of a right-hand side; `None` if there are too many.
+fn dot_count(rhs: &RightHandSide) -> Option<u32> {
+    match rhs {
+        RightHandSide::Sequence(symbols) => u32::try_from(symbols.len()).ok(),
+        RightHandSide::Repeat { max: Some(max), .. } => Some(*max),
+        RightHandSide::Repeat { min, max: None, .. } => min.checked_add(1),
+        // Dots of selections are numbered lazily.
+        RightHandSide::Selection { .. } => Some(0),
+        RightHandSide::Scope(_) => Some(2),
+        RightHandSide::Value { .. } => Some(1),
     }
 }
 

@@ -131,101 +131,12 @@ impl LeftCorners {
     /// # Errors
     /// When the tail edges inside a component generate more than `grammar_size` references.
     pub(crate) fn of(form: &NormalForm, grammar_size: usize) -> Result<Self, LimitExceeded> {
-        let count = form.nonterminal_count();
-        let mut terminals = Lists::with_capacity(count);
-        let mut nonterminals = Lists::with_capacity(count);
-        let mut edges = Lists::with_capacity(count);
-        let mut successors = AdjacencyList::with_capacity(count);
-        for nonterminal in 0..count {
-            for production in form.productions_of(NonterminalId::new(nonterminal)) {
-                for dot in form.first_dots(production)? {
-                    let (symbol, advance) = match &production.rhs {
-                        RightHandSide::Scope(symbol) => (*symbol, form.advance(dot)),
-                        RightHandSide::Value { .. } => {
-                            let number = form.values().partition_point(|&(other, _)| other < dot);
-                            let terminal = TerminalId::new(form.terminals().len() + number);
-                            (Symbol::Terminal(terminal), form.advance(dot))
-                        }
-                        RightHandSide::Sequence(symbols) => {
-                            let next = (symbols.len() > 1).then_some(DotId(dot.0 + 1));
-                            (symbols[0], Advance { completes: next.is_none(), next })
-                        }
-                        RightHandSide::Repeat { symbol, .. } => (*symbol, form.advance(dot)),
-                        RightHandSide::Selection { .. } => (form.symbol_after(dot), form.advance(dot)),
-                    };
-                    match symbol {
-                        Symbol::Terminal(id) => terminals.push((dot, id)),
-                        Symbol::Nonterminal(id) => {
-                            nonterminals.push((id, dot));
-                            successors.push(id.index());
-                            let Advance { completes: is_tail, next } = advance;
-                            edges.push(LeftCornerEdge { child: id, is_tail, next });
-                        }
-                    }
-                }
-            }
-            terminals.end_list();
-            nonterminals.end_list();
-            edges.end_list();
-            successors.end_node();
-        }
+        let FirstSymbols { terminals, nonterminals, edges, successors } = FirstSymbols::of(form)?;
         let Components { of_node: component_of, count: component_count } = components_of(&successors);
         let component_of: Box<[u32]> = component_of.into_iter().map(|component| component as u32).collect();
-        // By component, then by number.
-        let mut order: Vec<usize> = (0..count).collect();
-        order.sort_by_key(|&nonterminal| component_of[nonterminal]);
-        let mut order = order.into_iter().peekable();
-        let mut members = Lists::with_capacity(component_count);
-        let mut position_of = vec![0; count];
-        for component in 0..component_count as u32 {
-            let mut position = 0;
-            while let Some(member) = order.next_if(|&nonterminal| component_of[nonterminal] == component) {
-                position_of[member] = position;
-                members.push(NonterminalId::new(member));
-                position += 1;
-            }
-            members.end_list();
-        }
-        let mut budget = grammar_size;
-        let mut cycles = Vec::with_capacity(component_count);
-        let mut scc_count = 0;
-        for (component, members) in members.iter().enumerate() {
-            let is_inner = |edge: &&LeftCornerEdge| component_of[edge.child.index()] as usize == component;
-            if members.iter().all(|member| !edges[member.index()].iter().any(|edge| is_inner(&edge))) {
-                cycles.push(None);
-                continue;
-            }
-            // Inner edges by child, as (parent, edge).
-            let mut parents: Vec<Vec<(usize, LeftCornerEdge)>> = vec![Vec::new(); members.len()];
-            for (position, member) in members.iter().enumerate() {
-                for edge in edges[member.index()].iter().filter(is_inner) {
-                    parents[position_of[edge.child.index()]].push((position, *edge));
-                }
-            }
-            let own = ComponentCycles::of(&parents, &mut budget, &mut scc_count)
-                .ok_or_else(|| LimitExceeded::new("grammar_size", grammar_size))?;
-            cycles.push(Some(Box::new(own)));
-        }
-        let mut outer_edges = Lists::with_capacity(count);
-        let mut children: Vec<(u32, u32)> = Vec::new();
-        for nonterminal in 0..count {
-            let own = component_of[nonterminal];
-            for edge in edges[nonterminal].iter().filter(|edge| component_of[edge.child.index()] != own) {
-                outer_edges.push(*edge);
-                children.push((own, component_of[edge.child.index()]));
-            }
-            outer_edges.end_list();
-        }
-        children.sort_unstable();
-        children.dedup();
-        let mut children = children.into_iter().peekable();
-        let mut component_children = Lists::with_capacity(component_count);
-        for component in 0..component_count as u32 {
-            while let Some((_, child)) = children.next_if(|(parent, _)| *parent == component) {
-                component_children.push(child);
-            }
-            component_children.end_list();
-        }
+        let members = members_of(&component_of, component_count);
+        let cycles = cycles_of(&members, &component_of, &edges, grammar_size)?;
+        let (outer_edges, component_children) = edges_between(&component_of, component_count, &edges);
         let mut begins_with_value = Vec::new();
         if form.has_values() {
             // Children have smaller numbers than their parents.
@@ -238,10 +149,10 @@ impl LeftCorners {
         }
         Ok(Self {
             component_of,
-            members: members.finish(),
-            cycles: cycles.into(),
-            component_children: component_children.finish(),
-            outer_edges: outer_edges.finish(),
+            members,
+            cycles,
+            component_children,
+            outer_edges,
             terminals: terminals.finish(),
             nonterminals: nonterminals.finish(),
             begins_with_value,
@@ -268,6 +179,145 @@ impl LeftCorners {
     pub(crate) fn begins_with_value(&self, nonterminal: usize) -> bool {
         self.begins_with_value.get(self.component_of(nonterminal)).is_some_and(|&begins| begins)
     }
+}
+
+/// The first symbols of the productions of each nonterminal.
+struct FirstSymbols {
+    /// As [`LeftCorners::terminals`].
+    terminals: Lists<(DotId, TerminalId)>,
+    /// As [`LeftCorners::nonterminals`].
+    nonterminals: Lists<(NonterminalId, DotId)>,
+    /// The edges to these nonterminals.
+    edges: Lists<LeftCornerEdge>,
+    /// The graph of these edges.
+    successors: AdjacencyList,
+}
+
+impl FirstSymbols {
+    fn of(form: &NormalForm) -> Result<Self, LimitExceeded> {
+        let count = form.nonterminal_count();
+        let mut first = Self {
+            terminals: Lists::with_capacity(count),
+            nonterminals: Lists::with_capacity(count),
+            edges: Lists::with_capacity(count),
+            successors: AdjacencyList::with_capacity(count),
+        };
+        for nonterminal in 0..count {
+            for production in form.productions_of(NonterminalId::new(nonterminal)) {
+                for dot in form.first_dots(production)? {
+                    first.add(form, &production.rhs, dot);
+                }
+            }
+            first.terminals.end_list();
+            first.nonterminals.end_list();
+            first.edges.end_list();
+            first.successors.end_node();
+        }
+        Ok(first)
+    }
+
+    /// Adds the symbol after a first dot of a right-hand side.
+    fn add(&mut self, form: &NormalForm, rhs: &RightHandSide, dot: DotId) {
+        let (symbol, advance) = match rhs {
+            RightHandSide::Value { .. } => {
+                let number = form.values().partition_point(|&(other, _)| other < dot);
+                let terminal = TerminalId::new(form.terminals().len() + number);
+                (Symbol::Terminal(terminal), form.advance(dot))
+            }
+            RightHandSide::Sequence(symbols) => {
+                let next = (symbols.len() > 1).then_some(DotId(dot.0 + 1));
+                (symbols[0], Advance { completes: next.is_none(), next })
+            }
+            RightHandSide::Scope(symbol) | RightHandSide::Repeat { symbol, .. } => {
+                (*symbol, form.advance(dot))
+            }
+            RightHandSide::Selection { .. } => (form.symbol_after(dot), form.advance(dot)),
+        };
+        match symbol {
+            Symbol::Terminal(id) => self.terminals.push((dot, id)),
+            Symbol::Nonterminal(id) => {
+                self.nonterminals.push((id, dot));
+                self.successors.push(id.index());
+                let Advance { completes: is_tail, next } = advance;
+                self.edges.push(LeftCornerEdge { child: id, is_tail, next });
+            }
+        }
+    }
+}
+
+/// The nonterminals of each component, by number.
+fn members_of(component_of: &[u32], component_count: usize) -> Lists<NonterminalId> {
+    let mut order: Vec<usize> = (0..component_of.len()).collect();
+    order.sort_by_key(|&nonterminal| component_of[nonterminal]);
+    let mut order = order.into_iter().peekable();
+    let mut members = Lists::with_capacity(component_count);
+    for component in 0..component_count as u32 {
+        while let Some(member) = order.next_if(|&nonterminal| component_of[nonterminal] == component) {
+            members.push(NonterminalId::new(member));
+        }
+        members.end_list();
+    }
+    members.finish()
+}
+
+/// The continuations of each component; `None` if its only member does not begin itself.
+fn cycles_of(
+    members: &Lists<NonterminalId>,
+    component_of: &[u32],
+    edges: &Lists<LeftCornerEdge>,
+    grammar_size: usize,
+) -> Result<Box<[Option<Box<ComponentCycles>>]>, LimitExceeded> {
+    let mut position_of = vec![0; component_of.len()];
+    let (mut budget, mut scc_count) = (grammar_size, 0);
+    let cycles = members.iter().enumerate().map(|(component, members)| {
+        let is_inner = |edge: &&LeftCornerEdge| component_of[edge.child.index()] as usize == component;
+        if members.iter().all(|member| !edges[member.index()].iter().any(|edge| is_inner(&edge))) {
+            return Ok(None);
+        }
+        for (position, member) in members.iter().enumerate() {
+            position_of[member.index()] = position;
+        }
+        // Inner edges by child, as (parent, edge).
+        let mut parents: Vec<Vec<(usize, LeftCornerEdge)>> = vec![Vec::new(); members.len()];
+        for (position, member) in members.iter().enumerate() {
+            for edge in edges[member.index()].iter().filter(is_inner) {
+                parents[position_of[edge.child.index()]].push((position, *edge));
+            }
+        }
+        match ComponentCycles::of(&parents, &mut budget, &mut scc_count) {
+            Some(own) => Ok(Some(Box::new(own))),
+            None => Err(LimitExceeded::new("grammar_size", grammar_size)),
+        }
+    });
+    cycles.collect()
+}
+
+/// For each nonterminal its edges to other components, and for each component the components that it has edges to.
+fn edges_between(
+    component_of: &[u32],
+    component_count: usize,
+    edges: &Lists<LeftCornerEdge>,
+) -> (Lists<LeftCornerEdge>, Lists<u32>) {
+    let mut outer_edges = Lists::with_capacity(component_of.len());
+    let mut children: Vec<(u32, u32)> = Vec::new();
+    for (own, edges) in component_of.iter().zip(edges.iter()) {
+        for edge in edges.iter().filter(|edge| component_of[edge.child.index()] != *own) {
+            outer_edges.push(*edge);
+            children.push((*own, component_of[edge.child.index()]));
+        }
+        outer_edges.end_list();
+    }
+    children.sort_unstable();
+    children.dedup();
+    let mut children = children.into_iter().peekable();
+    let mut component_children = Lists::with_capacity(component_count);
+    for component in 0..component_count as u32 {
+        while let Some((_, child)) = children.next_if(|(parent, _)| *parent == component) {
+            component_children.push(child);
+        }
+        component_children.end_list();
+    }
+    (outer_edges.finish(), component_children.finish())
 }
 
 impl ComponentCycles {

@@ -9,9 +9,12 @@
 //! | module | contents |
 //! |---|---|
 //! | `kernel` | items, and the kernel of a set under construction |
+//! | `builder` | creates sets, under the lock |
 //! | `set`, `set_core` | interned sets, as a core (items with numbered continuations) and a list of continuations |
 //! | `continuation` | continuations, interned by content, cyclic ones by strongly connected component |
 //! | `left_corner`, `prediction` | the static and the dynamic part of prediction |
+//! | `terminal_starts` | the initial states of terminals |
+//! | `byte_classes` | bytes that no terminal distinguishes |
 //! | `embedded` | terminals whose words another engine recognises |
 //! | `token_ends` | how many tokens end a terminal that counts tokens |
 //! | `stepping`, `step_budget` | a step over a byte, and the bound of its work |
@@ -25,6 +28,8 @@
 //!
 //! A memoised step takes no lock. Other steps run under the one lock of the recogniser.
 
+mod builder;
+mod byte_classes;
 mod completion;
 mod continuation;
 mod describe;
@@ -40,6 +45,7 @@ mod set_core;
 mod set_reader;
 mod step_budget;
 mod stepping;
+mod terminal_starts;
 mod token_ends;
 mod trace;
 
@@ -49,30 +55,27 @@ pub use token_ends::terminals_without_end;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use rustc_hash::{FxHashMap, FxHashSet};
-
 use crate::lowering::{DotId, NormalForm, Symbol};
-use grammask_automata::{Automata, ByteSet, Terms};
-use grammask_collections::incremental_hash_table::IncrementalHashTable;
+use grammask_automata::{Automata, Terms};
 use grammask_collections::state_table::MemoTransition;
 use grammask_diagnostics::{Deadline, LimitExceeded, Limits};
 use grammask_engine::{
     AnonymousValues, BoundTexts, Engine, Expectation, FirstTerminals, InsideTerminal, Reach, SetId,
     ShortestCompletion, TokenEvent, TokenGrowths, TokenMatch,
 };
-use grammask_grammar::{Terminal, ValueCondition, ValueKind, ValueSupply};
+use grammask_grammar::{ValueCondition, ValueKind};
 use grammask_vocabulary::Vocabulary;
 
-use completion::{CompletionTables, FinishingTokens, ValueCompletions, ValueEscapes};
+use builder::Builder;
+use byte_classes::ByteClasses;
 use continuation::{Content, InternContinuations};
 use kernel::Kernel;
 use prediction::{ByteWithClass, Predictor};
-use remembered::{Abundance, AnonymousSets, Remembered};
+use remembered::{Remembered, abundant_values};
 use set::{Set, Sets};
-use set_core::{hash_of, intern_kernel};
-use stepping::{Stepper, TokenLimitedState};
+use stepping::Stepper;
+use terminal_starts::TerminalStarts;
 use token_ends::TokenEnds;
-use trace::{Recorder, Replay, TraceKey, Traces};
 
 pub(crate) use continuation::Continuations;
 pub(crate) use embedded::{EmbeddedState, EmbeddedStates};
@@ -82,9 +85,6 @@ pub(crate) use remembered::{CompletedValue, CompletingNode, OpenValue, PrefixId,
 pub(crate) use set_core::{CoreId, SetCore};
 pub(crate) use set_reader::{Machine, MaskItems, SetReader};
 
-/// Number of new sets between two checks of the memory limit: summing up the memory takes as long as creating a small
-/// set.
-const SETS_PER_MEMORY_CHECK: usize = 8;
 /// Maximum number of bytes that are read under one lock and between two checks of the deadline. `Limits::set_items`
 /// bounds the work of each.
 const MAX_STEPS_PER_LOCK: usize = 16;
@@ -105,52 +105,12 @@ pub struct Recognizer {
     limited_count: usize,
     /// The initial state of each terminal as if it did not count tokens, if some terminal does.
     uncounted_starts: Box<[ItemState]>,
-    /// The class of each byte in sets whose items are not inside values: no terminal distinguishes bytes of one class,
-    /// and bytes with which values begin are classes of their own. Inside values every byte is a class of its own.
-    set_class_of_byte: Box<[u8; 256]>,
-    /// Number of these classes.
-    set_class_count: usize,
-    /// The class of each byte in all sets.
-    class_of_byte: Box<[u8; 256]>,
-    /// One byte of each class.
-    byte_of_class: Box<[u8]>,
+    classes: ByteClasses,
     sets: Sets,
     start: SetId,
     /// Number of computed steps; memoised steps are not counted.
     new_steps: AtomicUsize,
     builder: Mutex<Builder>,
-}
-
-/// The part of a recogniser that creates sets, under the lock.
-#[derive(Debug)]
-struct Builder {
-    form: Arc<NormalForm>,
-    stepper: Stepper,
-    continuations: Continuations,
-    traces: Traces,
-    remembered: Remembered,
-    /// Memo tables of shortest completions.
-    completions: CompletionTables,
-    value_escapes: Option<ValueEscapes>,
-    /// Memo tables of completions in grammars with values.
-    value_completions: ValueCompletions,
-    /// Memo tables of the tokens that finish a text, where texts are bound to names.
-    finishing_tokens: FinishingTokens,
-    /// Memo tables of sets with anonymous values.
-    anonymous: AnonymousSets,
-    /// The continuations of all sets, one list after the other.
-    set_parts: Vec<ContinuationId>,
-    /// Interning table of sets, by core and continuations.
-    set_ids: IncrementalHashTable,
-    /// Memory of the sets, in bytes.
-    set_bytes: usize,
-    /// Runs of several bytes whose intermediate sets were skipped: the set, and the class of the first byte.
-    runs: FxHashSet<(SetId, u32)>,
-    limits: Limits,
-    /// Scratch: continuations of the next set.
-    next: Vec<ContinuationId>,
-    /// Scratch, for each step inside another: the items of the set that it leaves, and the kernel that it reaches.
-    scratch: Vec<(Vec<Item>, Kernel)>,
 }
 
 impl Recognizer {
@@ -173,120 +133,43 @@ impl Recognizer {
         let left_corners = LeftCorners::of(&form, limits.grammar_size)?;
         let mut automata = Automata::new(Terms::clone(&form.terms), limits.automaton_states);
         let mut embedded = EmbeddedStates::new(embedded);
-        let mut limited = Vec::new();
-        let mut starts = Vec::with_capacity(form.terminals.len());
-        let mut start_states = Vec::with_capacity(form.terminals.len());
-        let mut terms = Vec::new();
-        for definition in &form.terminals {
-            let term = match &definition.terminal {
-                Terminal::Literal(bytes) => Some(automata.terms_mut().literal(bytes)),
-                Terminal::Regular(term) | Terminal::Limited { term, .. } => Some(*term),
-                Terminal::Token(_) | Terminal::AnyToken | Terminal::OneOf(_) | Terminal::Embedded { .. } => {
-                    None
-                }
-            };
-            terms.extend(term);
-            let start = match (term, &definition.terminal) {
-                // Lowering has removed terminals with an empty language.
-                (Some(term), _) => automata.start(term)?.map(ItemState::of_automaton),
-                (None, &Terminal::Embedded { grammar, .. }) => Some(embedded.start(grammar)),
-                (None, _) => None,
-            };
-            start_states.push(start);
-            starts.push(match (start, &definition.terminal) {
-                (None, _) => ItemState::TOKEN,
-                (
-                    Some(state),
-                    &(Terminal::Limited { tokens, .. } | Terminal::Embedded { tokens: Some(tokens), .. }),
-                ) => {
-                    limited.push(TokenLimitedState { state, tokens_left: tokens, is_counted: false });
-                    ItemState(ItemState::FIRST_LIMITED + index_u32(limited.len() - 1))
-                }
-                (Some(state), _) => state,
-            });
-        }
-        let mut class_of_byte = Box::new(automata.terms().byte_classes(&terms));
-        for engine in embedded.engines() {
-            refine_classes(&mut class_of_byte, engine.class_of_byte());
-        }
-        let mut set_class_of_byte = class_of_byte.clone();
-        let mut set_class_count = class_count(&set_class_of_byte);
-        if !form.values().is_empty() {
-            let first = remembered::first_bytes(&form, &mut automata, &starts)?;
-            separate(&mut set_class_of_byte, first);
-            set_class_count = class_count(&set_class_of_byte);
-            // Every byte can make a difference to a value.
-            for (byte, class) in (0..=u8::MAX).zip(class_of_byte.iter_mut()) {
-                *class = byte;
-            }
-        }
-        let mut byte_of_class = vec![0_u8; class_count(&class_of_byte)].into_boxed_slice();
-        for byte in (0..=u8::MAX).rev() {
-            byte_of_class[usize::from(class_of_byte[usize::from(byte)])] = byte;
-        }
-        let uncounted = |state: &ItemState| match *state {
-            ItemState::TOKEN => ItemState::TOKEN,
-            state => match state.0.checked_sub(ItemState::FIRST_LIMITED) {
-                Some(index) => limited[index as usize].state,
-                None => state,
-            },
-        };
-        let limited_count = limited.len();
+        let terminals = TerminalStarts::of(&form, &mut automata, &mut embedded)?;
+        let classes = ByteClasses::of(&form, &mut automata, &embedded, &terminals)?;
         let counts_tokens =
             form.counts_tokens() || embedded.engines().iter().any(|engine| engine.counts_tokens());
         // The other kinds refer to bound names.
         let is_needed = |(_, condition): &(DotId, ValueCondition)| {
             matches!(condition.kind, ValueKind::Repeated | ValueKind::Bound)
         };
-        let has_embedded_values =
-            |engine: &Arc<dyn Engine>| engine.anonymous_values().is_some() || engine.depends_on_all_values();
-        let has_embedded_values = embedded.engines().iter().any(has_embedded_values);
+        let has_embedded_values = embedded
+            .engines()
+            .iter()
+            .any(|engine| engine.anonymous_values().is_some() || engine.depends_on_all_values());
         let depends_on_all_values = form.values().iter().any(is_needed) || has_embedded_values;
-        let uncounted_starts =
-            if !counts_tokens { Box::default() } else { starts.iter().map(uncounted).collect() };
-        let mut continuations = Continuations::default();
-        let at_end = continuations.intern(&Content { ends: true, entries: Vec::new() });
-        let mut first = Kernel { ends: form.start_is_nullable, items: Vec::new() };
-        first.items.extend(form.start.map(|dot| Item { dot, state: ItemState::FRESH, continuation: at_end }));
-        let mut abundance = Abundance::new(&form, &mut automata, &starts);
-        let is_abundant = |&(dot, ref condition): &(DotId, ValueCondition)| {
-            let symbol = form.symbol_after(dot);
-            match condition.supply {
-                ValueSupply::Unknown => {}
-                ValueSupply::AtLeast(min) => return Ok(min == u32::MAX),
-                ValueSupply::Inexhaustible => return Ok(true),
-            }
-            abundance.is_abundant(symbol, condition.equality)
-        };
-        let abundant: Vec<bool> = form.values().iter().map(is_abundant).collect::<Result<_, _>>()?;
-        let predictor = Predictor::new(left_corners, starts, start_states, set_class_count, limits.set_items);
-        let mut builder = Builder {
-            form: form.clone(),
-            stepper: Stepper::new(automata, embedded, predictor, limited, limits),
-            continuations,
-            traces: Traces::default(),
-            remembered: Remembered::new(&form, &abundant),
-            completions: CompletionTables::default(),
-            value_escapes: None,
-            value_completions: ValueCompletions::default(),
-            finishing_tokens: FinishingTokens::default(),
-            anonymous: AnonymousSets::default(),
-            set_parts: Vec::new(),
-            set_ids: IncrementalHashTable::default(),
-            set_bytes: 0,
-            runs: FxHashSet::default(),
-            limits: limits.clone(),
-            next: Vec::new(),
-            scratch: Vec::new(),
-        };
+        let limited_count = terminals.limited.len();
+        let uncounted_starts = if counts_tokens { terminals.uncounted() } else { Box::default() };
+        let abundant = abundant_values(&form, &mut automata, &terminals.starts)?;
+        let TerminalStarts { starts, uncounted_or_none, limited } = terminals;
+        let predictor = Predictor::new(
+            left_corners,
+            starts,
+            uncounted_or_none,
+            classes.count_outside_values(),
+            limits.set_items,
+        );
+        let stepper = Stepper::new(automata, embedded, predictor, limited, limits);
+        let remembered = Remembered::new(&form, &abundant);
+        let mut builder = Builder::new(form.clone(), stepper, remembered, limits);
+        let at_end = builder.continuations.intern(&Content { ends: true, entries: Vec::new() });
+        let before = |dot| Item { dot, state: ItemState::FRESH, continuation: at_end };
         let sets = Sets::default();
         for &(dot, ref condition) in form.values() {
-            let before = Item { dot, state: ItemState::FRESH, continuation: at_end };
-            let set = builder.intern(&sets, &mut Kernel { ends: false, items: vec![before] })?;
+            let set = builder.intern(&sets, &mut Kernel { ends: false, items: vec![before(dot)] })?;
             let start = builder.remembered.add_start(set, condition);
             builder.stepper.predictor.add_value(start);
         }
-        let start = builder.intern(&sets, &mut first)?;
+        let items = form.start.map(before).into_iter().collect();
+        let start = builder.intern(&sets, &mut Kernel { ends: form.start_is_nullable, items })?;
         Ok(Self {
             counts_tokens,
             depends_on_all_values,
@@ -294,12 +177,9 @@ impl Recognizer {
             limited_count,
             uncounted_starts,
             form,
-            set_class_of_byte,
-            set_class_count,
+            classes,
             names_tokens: token_matches.iter().any(Option::is_some),
             token_matches,
-            class_of_byte,
-            byte_of_class,
             sets,
             start,
             new_steps: AtomicUsize::new(0),
@@ -415,21 +295,21 @@ impl Recognizer {
 
     /// The byte with its class in sets whose items are not inside values.
     fn with_class(&self, byte: u8) -> ByteWithClass {
-        ByteWithClass { class: usize::from(self.set_class_of_byte[usize::from(byte)]), byte }
+        ByteWithClass { class: self.classes.outside_values(byte), byte }
     }
 
     /// The class of a byte among the transitions of a set.
     #[inline]
     fn transition_class(&self, set: &Set, byte: u8) -> usize {
         match set.data.is_in_value() {
-            false => usize::from(self.set_class_of_byte[usize::from(byte)]),
+            false => self.classes.outside_values(byte),
             true => usize::from(byte),
         }
     }
 
     /// The class of the end of a token among the transitions of a set: the one after those of bytes.
     fn end_class(&self, set: &Set) -> usize {
-        if set.data.is_in_value() { 1 << u8::BITS } else { self.set_class_count }
+        if set.data.is_in_value() { 1 << u8::BITS } else { self.classes.count_outside_values() }
     }
 
     /// Counts a computed step. The caller holds the lock.
@@ -475,11 +355,11 @@ impl Engine for Recognizer {
     }
 
     fn class_of_byte(&self) -> &[u8; 256] {
-        &self.class_of_byte
+        self.classes.class_of_byte()
     }
 
     fn byte_of_class(&self) -> &[u8] {
-        &self.byte_of_class
+        self.classes.byte_of_class()
     }
 
     fn memory_bytes(&self) -> usize {
@@ -662,235 +542,6 @@ impl Engine for Recognizer {
         deadline: &Deadline,
     ) -> Result<Option<Arc<TokenGrowths>>, LimitExceeded> {
         self.compute_token_growths(vocabulary, deadline)
-    }
-}
-
-impl Builder {
-    /// Memoises a transition of a set.
-    fn memoise(&mut self, recognizer: &Recognizer, set: &Set, class: usize, next: Option<SetId>) {
-        self.set_bytes += set.memoise(class, next.map(SetId::index), recognizer.end_class(set) + 1);
-    }
-
-    fn total_memory(&self) -> usize {
-        self.set_bytes
-            + self.form.memory_bytes()
-            + self.set_parts.capacity() * size_of::<ContinuationId>()
-            + self.set_ids.memory_bytes()
-            + self.runs.capacity() * (size_of::<(SetId, u32)>() + 1)
-            + self.stepper.memory_bytes()
-            + self.continuations.memory_bytes()
-            + self.traces.memory_bytes()
-            + self.remembered.memory_bytes()
-            + self.completions.memory_bytes()
-            + self.value_completions.memory_bytes()
-            + self.finishing_tokens.memory_bytes()
-            + self.anonymous.memory_bytes()
-    }
-
-    /// The continuations of a set, in the order in which its core numbers them.
-    fn parts(&self, set: &Set) -> &[ContinuationId] {
-        &self.set_parts[set.data.first()..][..self.continuations.cores.get(set.data.core()).count]
-    }
-
-    /// The items of a set, sorted.
-    fn items(&self, set: &Set) -> Vec<Item> {
-        self.continuations.cores.get(set.data.core()).items_with(self.parts(set)).collect()
-    }
-
-    /// The items of a set before or inside a terminal, predicted ones included.
-    fn scans(&mut self, recognizer: &Recognizer, set: SetId) -> Result<Vec<Item>, LimitExceeded> {
-        let items = self.items(recognizer.set(set));
-        let mut scans = Vec::new();
-        self.stepper.scans(&recognizer.form, &items, None, &mut self.continuations, &mut scans)?;
-        Ok(scans)
-    }
-
-    fn token_matches(
-        &mut self,
-        recognizer: &Recognizer,
-        set: SetId,
-    ) -> Result<Vec<TokenMatch>, LimitExceeded> {
-        if !recognizer.names_tokens {
-            return Ok(Vec::new());
-        }
-        let scans = self.scans(recognizer, set)?.into_iter();
-        let tokens = scans.filter(|item| item.state == ItemState::TOKEN);
-        Ok(tokens.filter_map(|item| recognizer.token_match(item).cloned()).collect())
-    }
-
-    /// The set after several bytes inside a keyword of a long list or a value, and their number, without the
-    /// intermediate sets, which are needed again only if another token ends there. `None` if the shortcut does not apply,
-    /// or was taken before from this set: then the intermediate sets are created, so that later reads are lookups.
-    fn run(
-        &mut self,
-        recognizer: &Recognizer,
-        id: SetId,
-        class: usize,
-        bytes: &[u8],
-    ) -> Result<Option<(SetId, usize)>, LimitExceeded> {
-        let set = recognizer.set(id);
-        let core = self.continuations.cores.get(set.data.core());
-        if bytes.len() < 2 || core.items.len() != 1 || core.is_frequent() || self.has_scarce_values() {
-            return Ok(None);
-        }
-        let Some(item) = core.items_with(self.parts(set)).next() else { return Ok(None) };
-        let first = (id, index_u32(class));
-        if self.runs.contains(&first) {
-            return Ok(None);
-        }
-        let (items, mut kernel) = self.scratch.pop().unwrap_or_default();
-        kernel.clear();
-        let bytes_read = match item.state.is_in_value() {
-            true => self.run_value(recognizer, item, bytes, &mut kernel)?,
-            false => {
-                let continuations = &mut self.continuations;
-                let is_run = self.stepper.run(&recognizer.form, item, bytes, continuations, &mut kernel)?;
-                if is_run { bytes.len() } else { 0 }
-            }
-        };
-        let next = match bytes_read {
-            0 => None,
-            _ => self.intern_live(&recognizer.sets, &mut kernel)?,
-        };
-        if next.is_some() {
-            self.runs.insert(first);
-        }
-        self.scratch.push((items, kernel));
-        Ok(next.map(|next| (next, bytes_read)))
-    }
-
-    /// The set after a byte, by a trace if one applies.
-    fn step(
-        &mut self,
-        recognizer: &Recognizer,
-        set: &Set,
-        byte: ByteWithClass,
-    ) -> Result<Option<SetId>, LimitExceeded> {
-        let core = self.continuations.cores.get(set.data.core());
-        if !core.is_frequent() || self.has_scarce_values() {
-            return self.step_set(recognizer, set, byte);
-        }
-        let parts = &self.set_parts[set.data.first()..][..core.count];
-        let key = TraceKey { core: set.data.core(), class: index_u32(byte.class) };
-        match self.traces.replay(key, parts, &mut self.continuations, &mut self.next)? {
-            Replay::Set(core) => {
-                let parts = std::mem::take(&mut self.next);
-                let next = self.intern_parts(&recognizer.sets, core, &parts);
-                self.next = parts;
-                next.map(Some)
-            }
-            Replay::Kernel(mut kernel) => self.intern(&recognizer.sets, &mut kernel).map(Some),
-            Replay::Dead => Ok(None),
-            Replay::None => self.step_set(recognizer, set, byte),
-            Replay::Unknown => {
-                let numbered = self.continuations.cores.get(set.data.core()).items_with_numbers();
-                let mut recording = Recorder::new(&mut self.continuations, parts);
-                let mut recorded = Kernel::default();
-                self.stepper.step(&recognizer.form, &numbered, byte, &mut recording, &mut recorded)?;
-                if !self.stepper.value_items.is_empty() {
-                    self.traces.exclude(key);
-                    return self.step_set(recognizer, set, byte);
-                }
-                let mut kernel = recording.resolve(&recorded);
-                self.traces.record(key, recording, &recorded);
-                self.intern_live(&recognizer.sets, &mut kernel)
-            }
-        }
-    }
-
-    /// The set after a byte, computed.
-    fn step_set(
-        &mut self,
-        recognizer: &Recognizer,
-        set: &Set,
-        byte: ByteWithClass,
-    ) -> Result<Option<SetId>, LimitExceeded> {
-        let (mut items, mut kernel) = self.scratch.pop().unwrap_or_default();
-        items.clear();
-        let core = self.continuations.cores.get(set.data.core());
-        items.extend(core.items_with(self.parts(set)));
-        kernel.clear();
-        let continuations = &mut self.continuations;
-        self.stepper.step(&recognizer.form, &items, byte, continuations, &mut kernel)?;
-        if !self.stepper.value_items.is_empty() {
-            self.step_values(recognizer, byte, &mut kernel)?;
-        }
-        if self.has_scarce_values() {
-            self.retain_viable(recognizer, &mut kernel)?;
-        }
-        let next = self.intern_live(&recognizer.sets, &mut kernel);
-        self.scratch.push((items, kernel));
-        next
-    }
-
-    fn intern_live(&mut self, sets: &Sets, kernel: &mut Kernel) -> Result<Option<SetId>, LimitExceeded> {
-        if kernel.is_dead() { Ok(None) } else { self.intern(sets, kernel).map(Some) }
-    }
-
-    fn intern(&mut self, sets: &Sets, kernel: &mut Kernel) -> Result<SetId, LimitExceeded> {
-        kernel.normalize();
-        if kernel.items.len() > self.limits.set_items {
-            return Err(LimitExceeded::new("set_items", self.limits.set_items));
-        }
-        let (core, of_core) = intern_kernel(&mut self.continuations.cores, kernel);
-        let mut parts = std::mem::take(&mut self.next);
-        parts.clear();
-        parts.extend_from_slice(of_core);
-        let id = self.intern_parts(sets, core, &parts);
-        self.next = parts;
-        id
-    }
-
-    /// Interns the set with a core and continuations.
-    fn intern_parts(
-        &mut self,
-        sets: &Sets,
-        core: CoreId,
-        parts: &[ContinuationId],
-    ) -> Result<SetId, LimitExceeded> {
-        let hash = hash_of(core, parts);
-        let interned = self.set_ids.find(hash, |id| {
-            let set = sets.get(id);
-            set.data.core() == core && self.set_parts[set.data.first()..][..parts.len()] == *parts
-        });
-        if let Some(id) = interned {
-            return Ok(SetId::new(id));
-        }
-        // Summing up the memory of all parts takes as long as creating a small set.
-        if sets.len().is_multiple_of(SETS_PER_MEMORY_CHECK) && self.total_memory() > self.limits.memory_bytes
-        {
-            return Err(LimitExceeded::new("memory_bytes", self.limits.memory_bytes));
-        }
-        let of_core = self.continuations.cores.share(core);
-        let id = set::push(sets, core, index_u32(self.set_parts.len()), of_core);
-        self.set_ids.insert(hash, id.index());
-        self.set_parts.extend_from_slice(parts);
-        self.set_bytes += Sets::STATE_BYTES;
-        Ok(id)
-    }
-}
-
-/// Number of classes.
-fn class_count(classes: &[u8; 256]) -> usize {
-    classes.iter().max().map_or(1, |&max| usize::from(max) + 1)
-}
-
-/// Makes each of some bytes a class of its own.
-fn separate(classes: &mut [u8; 256], bytes: ByteSet) {
-    let mut own = [0; 256];
-    for (number, byte) in (0..=u8::MAX).zip(bytes.iter()) {
-        own[usize::from(byte)] = number.wrapping_add(1);
-    }
-    refine_classes(classes, &own);
-}
-
-/// Separates the bytes that `others` separates.
-fn refine_classes(classes: &mut [u8; 256], others: &[u8; 256]) {
-    let mut ids: FxHashMap<(u8, u8), u8> = FxHashMap::default();
-    for (class, &other) in classes.iter_mut().zip(others) {
-        // There are at most as many classes as bytes.
-        let next = ids.len() as u8;
-        *class = *ids.entry((*class, other)).or_insert(next);
     }
 }
 

@@ -7,7 +7,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use crate::lowering::{NormalForm, RightHandSide, Symbol};
 use grammask_automata::{Automata, ByteSet, StateId};
 use grammask_diagnostics::LimitExceeded;
-use grammask_grammar::{TerminalId, ValueEquality};
+use grammask_grammar::{TerminalId, ValueEquality, ValueSupply};
 
 use super::super::ItemState;
 
@@ -23,10 +23,31 @@ const MAX_WORD: usize = 40;
 const LETTERS: [RangeInclusive<u8>; 2] = [b'a'..=b'z', b'"'..=b'"'];
 const DIGITS: [RangeInclusive<u8>; 2] = [b'1'..=b'9', b'"'..=b'"'];
 
+/// For each condition on values of a grammar whether its symbol is abundant, where the terminals have these initial
+/// states.
+///
+/// # Errors
+/// When the number of states of automata exceeds its limit.
+pub(in super::super) fn abundant_values(
+    form: &NormalForm,
+    automata: &mut Automata,
+    starts: &[ItemState],
+) -> Result<Vec<bool>, LimitExceeded> {
+    let mut abundance = Abundance::new(form, automata, starts);
+    let conditions = form.values().iter();
+    conditions
+        .map(|&(dot, ref condition)| match condition.supply {
+            ValueSupply::Unknown => abundance.is_abundant(form.symbol_after(dot), condition.equality),
+            ValueSupply::AtLeast(min) => Ok(min == u32::MAX),
+            ValueSupply::Inexhaustible => Ok(true),
+        })
+        .collect()
+}
+
 /// The analysis of a grammar: a symbol is abundant if a terminal of it has at least [`MIN_ABUNDANT`] texts, or a
 /// self-loop, that change the value. In JSON, that is a loop on a letter, which is in a string or literal, or on a
 /// digit other than 0 outside of exponents.
-pub(in super::super) struct Abundance<'a> {
+struct Abundance<'a> {
     form: &'a NormalForm,
     automata: &'a mut Automata,
     starts: &'a [ItemState],
@@ -36,11 +57,7 @@ pub(in super::super) struct Abundance<'a> {
 
 impl<'a> Abundance<'a> {
     /// For a grammar whose terminals have these start states.
-    pub(in super::super) fn new(
-        form: &'a NormalForm,
-        automata: &'a mut Automata,
-        starts: &'a [ItemState],
-    ) -> Self {
+    fn new(form: &'a NormalForm, automata: &'a mut Automata, starts: &'a [ItemState]) -> Self {
         Self { form, automata, starts, of_terminal: FxHashMap::default() }
     }
 
@@ -48,11 +65,7 @@ impl<'a> Abundance<'a> {
     ///
     /// # Errors
     /// When the number of states of automata exceeds its limit.
-    pub(in super::super) fn is_abundant(
-        &mut self,
-        symbol: Symbol,
-        equality: ValueEquality,
-    ) -> Result<bool, LimitExceeded> {
+    fn is_abundant(&mut self, symbol: Symbol, equality: ValueEquality) -> Result<bool, LimitExceeded> {
         let mut reached: FxHashSet<Symbol> = FxHashSet::from_iter([symbol]);
         let mut stack = vec![symbol];
         while let Some(symbol) = stack.pop() {

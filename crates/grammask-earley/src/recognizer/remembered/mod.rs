@@ -70,7 +70,7 @@ use scopes::Scopes;
 use value_set::RememberedSets;
 use viability::ViabilityMemo;
 
-pub(super) use abundance::Abundance;
+pub(super) use abundance::abundant_values;
 pub(super) use anonymous::AnonymousSets;
 pub(super) use counting::first_bytes;
 pub(crate) use json::PrefixId;
