@@ -4,7 +4,8 @@ use rustc_hash::FxHashMap;
 
 use crate::document::resources::Location;
 use crate::emit::emitter::Emitter;
-use crate::emit::rules::{EmittedContent, EmittedGrammar, RuleId};
+use crate::emit::grammar_emitter::{EmittedContent, EmittedGrammar};
+use crate::emit::rules::RuleId;
 use crate::keywords::schema_reader::SchemaReader;
 use crate::values::string_formula::{Content, ContentTexts};
 use grammask_automata::Terms;

@@ -1,5 +1,6 @@
 //! The grammar: punctuation with white space, one rule for each value set, and the removal of unproductive rules.
 
 pub(crate) mod emitter;
+pub(crate) mod grammar_emitter;
 pub(crate) mod punctuation;
 pub(crate) mod rules;

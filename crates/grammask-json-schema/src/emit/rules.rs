@@ -5,25 +5,23 @@
 //! grammars of Y. Bar-Hillel, M. Perles and E. Shamir, 1961), in linear time.
 
 use std::borrow::Cow;
-use std::sync::Arc;
 
 use rustc_hash::FxHashMap;
 
+use super::grammar_emitter::{EmittedGrammar, GrammarEmitter};
 use crate::options::MediaGrammar;
 use grammask_automata::{TermId, Terms};
 use grammask_collections::graph::AdjacencyList;
-use grammask_diagnostics::{LimitExceeded, Limits, Span};
-use grammask_grammar::{
-    EmbeddedId, EmbeddedTexts, Grammar, GrammarBuilder, NodeId, NonterminalId, PartId, Selection, Terminal,
-    ValueCondition, ValueEquality, ValueKind, ValueSupply,
-};
+use grammask_diagnostics::{LimitExceeded, Limits};
+use grammask_grammar::{Selection, ValueKind, ValueSupply};
 
 /// A rule in [`Rules`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(crate) struct RuleId(u32);
 
 impl RuleId {
-    fn index(self) -> usize {
+    /// Position among the rules.
+    pub(super) fn index(self) -> usize {
         self.0 as usize
     }
 }
@@ -71,12 +69,12 @@ struct EmittedRule {
 
 /// A selection with the texts of its parts.
 #[derive(Debug)]
-struct SelectionBody {
-    selection: Selection,
-    /// The texts, by [`PartId`].
-    parts: Vec<PartSequence>,
+pub(super) struct SelectionBody {
+    pub(super) selection: Selection,
+    /// The texts, by `PartId`.
+    pub(super) parts: Vec<PartSequence>,
     /// The text between two parts.
-    separator: RulePart,
+    pub(super) separator: RulePart,
 }
 
 impl SelectionBody {
@@ -84,23 +82,6 @@ impl SelectionBody {
     fn is_productive(&self, productive: &[bool]) -> bool {
         self.selection.is_satisfiable_with(|part| is_productive(&self.parts[part.index()], productive))
     }
-}
-
-/// A grammar of emitted rules.
-#[derive(Debug)]
-pub(crate) struct EmittedGrammar {
-    pub(crate) grammar: Grammar,
-    /// The contents of strings, by [`EmbeddedId`].
-    pub(crate) contents: Vec<EmittedContent>,
-}
-
-/// The texts that strings hold.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(crate) enum EmittedContent {
-    /// Those of a grammar of the options.
-    Media(usize),
-    /// Those of a rule.
-    Json(RuleId),
 }
 
 /// The emitted rules.
@@ -120,6 +101,26 @@ pub(crate) struct RulesCheckpoint {
 }
 
 impl Rules {
+    /// The prefix of a rule's name.
+    pub(super) fn kind(&self, rule: RuleId) -> &'static str {
+        self.rules[rule.index()].kind
+    }
+
+    /// The alternatives of a rule; none if it has a selection.
+    pub(super) fn alternatives(&self, rule: RuleId) -> &[PartSequence] {
+        &self.rules[rule.index()].alternatives
+    }
+
+    /// The selection of a rule, if it has one.
+    pub(super) fn selection(&self, rule: RuleId) -> Option<&SelectionBody> {
+        self.rules[rule.index()].selection.as_ref()
+    }
+
+    /// The display text of a language, if it has one.
+    pub(super) fn label_of(&self, term: TermId) -> Option<&str> {
+        self.labels.get(&term).map(|label| &**label)
+    }
+
     /// The number and the size of the rules.
     pub(crate) fn checkpoint(&self) -> RulesCheckpoint {
         RulesCheckpoint { count: self.rules.len(), size: self.size }
@@ -278,210 +279,18 @@ impl Rules {
         limits: &Limits,
     ) -> Result<Option<EmittedGrammar>, LimitExceeded> {
         let productive = self.productive();
-        if !productive[start.index()] {
-            return Ok(None);
-        }
-        let mut builder = GrammarBuilder::with_terms(source, terms);
-        let span = Span::default();
-        let mut nonterminals: Vec<Option<NonterminalId>> = vec![None; self.rules.len()];
-        let mut pending = vec![start];
-        let new_nonterminal = |rule: RuleId, builder: &mut GrammarBuilder| {
-            let kind = self.rules[rule.index()].kind;
-            let name = if rule == start { "start".to_owned() } else { numbered(kind, rule.0) };
-            builder.nonterminal(&name, span)
-        };
-        let first = new_nonterminal(start, &mut builder);
-        nonterminals[start.index()] = Some(first);
-        let mut terminals = TerminalNodes {
-            rules: self,
-            media_grammars,
-            by_term: FxHashMap::default(),
-            by_markup: FxHashMap::default(),
-            contents: Vec::new(),
-        };
-        while let Some(rule) = pending.pop() {
-            let Some(nonterminal) = nonterminals[rule.index()] else { continue };
-            let mut choices = Vec::new();
-            let emitted = &self.rules[rule.index()];
-            let separator = emitted.selection.as_ref().map(|body| vec![body.separator]);
-            let selected = emitted.selection.iter().flat_map(|body| &body.parts).chain(&separator);
-            for parts in emitted.alternatives.iter().chain(selected) {
-                if !is_productive(parts, &productive) {
-                    continue;
-                }
-                let mut nodes: Vec<NodeId> = Vec::with_capacity(parts.len());
-                let mut markup = Vec::new();
-                for part in parts {
-                    if let RulePart::Markup(term) = *part {
-                        markup.push(term);
-                        continue;
-                    }
-                    nodes.extend(terminals.take_markup(&mut builder, &mut markup));
-                    let mut reference = |rule: RuleId, builder: &mut GrammarBuilder| {
-                        let nonterminal = *nonterminals[rule.index()].get_or_insert_with(|| {
-                            pending.push(rule);
-                            new_nonterminal(rule, builder)
-                        });
-                        builder.reference(nonterminal, span)
-                    };
-                    match *part {
-                        RulePart::Text(term) | RulePart::Markup(term) => {
-                            nodes.push(terminals.terminal(&mut builder, term));
-                        }
-                        RulePart::Limited { term, tokens } => {
-                            let label = format!("text of at most {tokens} tokens");
-                            let terminal = Terminal::Limited { term, tokens };
-                            nodes.push(builder.terminal(terminal, &label, span));
-                        }
-                        RulePart::Media { grammar, tokens } => {
-                            let content = EmittedContent::Media(grammar);
-                            nodes.push(terminals.content(&mut builder, content, tokens));
-                        }
-                        RulePart::Json { rule, tokens } => {
-                            let content = EmittedContent::Json(rule);
-                            nodes.push(terminals.content(&mut builder, content, tokens));
-                        }
-                        RulePart::Rule(rule) => nodes.push(reference(rule, &mut builder)),
-                        RulePart::Scope(rule) => {
-                            let node = reference(rule, &mut builder);
-                            nodes.push(builder.scope(node, span));
-                        }
-                        RulePart::Value { rule, kind, supply } => {
-                            let node = reference(rule, &mut builder);
-                            let condition = ValueCondition::plain(kind, ValueEquality::Json, supply);
-                            nodes.push(builder.value(node, condition, span));
-                        }
-                        RulePart::Repeat { rule, .. } if !productive[rule.index()] => {}
-                        RulePart::Repeat { rule, min, max } => {
-                            let node = reference(rule, &mut builder);
-                            nodes.push(builder.repeat(node, min, max, span));
-                        }
-                    }
-                }
-                nodes.extend(terminals.take_markup(&mut builder, &mut markup));
-                choices.push(builder.sequence(nodes, span));
+        match productive[start.index()] {
+            true => {
+                let emitter = GrammarEmitter::new(self, productive, start, terms, source, media_grammars);
+                emitter.emit(limits).map(Some)
             }
-            let body = match &emitted.selection {
-                None => builder.choice(choices, span),
-                Some(body) => {
-                    let keeps = |part: PartId| is_productive(&body.parts[part.index()], &productive);
-                    let exceeded = || LimitExceeded::new("grammar_size", limits.grammar_size);
-                    let (selection, _) = body.selection.restricted(keeps).ok_or_else(exceeded)?;
-                    // The separator is the last choice; a productive selection has parts too.
-                    match choices.pop() {
-                        Some(separator) => builder.selection(Arc::new(selection), choices, separator, span),
-                        None => builder.choice(choices, span),
-                    }
-                }
-            };
-            builder.define(nonterminal, body, span);
+            false => Ok(None),
         }
-        let contents = std::mem::take(&mut terminals.contents);
-        Ok(Some(EmittedGrammar { grammar: builder.finish(first), contents }))
     }
-}
-
-/// The terminal nodes of a grammar, each created once.
-struct TerminalNodes<'r> {
-    rules: &'r Rules,
-    media_grammars: &'r [MediaGrammar],
-    by_term: FxHashMap<TermId, NodeId>,
-    /// By sequence of markup; `None` if the sequence is the empty text.
-    by_markup: FxHashMap<Box<[TermId]>, Option<NodeId>>,
-    /// The contents so far, by [`EmbeddedId`].
-    contents: Vec<EmittedContent>,
-}
-
-impl TerminalNodes<'_> {
-    /// Clears `markup` and returns its terminal; `None` if it is the empty text.
-    fn take_markup(&mut self, builder: &mut GrammarBuilder, markup: &mut Vec<TermId>) -> Option<NodeId> {
-        let node = match markup[..] {
-            [] => None,
-            _ => match self.by_markup.get(&markup[..]) {
-                Some(cached) => *cached,
-                None => {
-                    let node = self.new_markup(builder, markup);
-                    self.by_markup.insert(markup[..].into(), node);
-                    node
-                }
-            },
-        };
-        markup.clear();
-        node
-    }
-
-    fn new_markup(&mut self, builder: &mut GrammarBuilder, markup: &[TermId]) -> Option<NodeId> {
-        let term = builder.terms().concat(markup);
-        if term == builder.terms().epsilon() {
-            return None;
-        }
-        if builder.terms().word(term).is_some() {
-            return Some(self.terminal(builder, term));
-        }
-        let label: String =
-            markup.iter().filter_map(|part| self.rules.labels.get(part)).map(|label| &**label).collect();
-        Some(builder.terminal(Terminal::Regular(term), &label, Span::default()))
-    }
-
-    /// The terminal of a content with a maximum number of tokens.
-    fn content(
-        &mut self,
-        builder: &mut GrammarBuilder,
-        content: EmittedContent,
-        tokens: Option<u32>,
-    ) -> NodeId {
-        let grammar = match self.contents.iter().position(|other| *other == content) {
-            Some(index) => EmbeddedId::new(index),
-            None => {
-                self.contents.push(content);
-                // The caller knows the texts of contents.
-                builder.embed(EmbeddedTexts { empty: false, nonempty: true })
-            }
-        };
-        let media_type = match content {
-            EmittedContent::Media(index) => self.media_grammars.get(index),
-            EmittedContent::Json(_) => None,
-        };
-        let label = match media_type {
-            Some(grammar) => format!("a text of `{}`", grammar.media_type),
-            None => "a text of JSON".to_owned(),
-        };
-        builder.terminal(Terminal::Embedded { grammar, tokens }, &label, Span::default())
-    }
-
-    fn terminal(&mut self, builder: &mut GrammarBuilder, term: TermId) -> NodeId {
-        if let Some(&cached) = self.by_term.get(&term) {
-            return cached;
-        }
-        let span = Span::default();
-        let node = if let Some(word) = builder.terms().word(term) {
-            builder.literal(&word, span)
-        } else {
-            let label = match self.rules.labels.get(&term) {
-                Some(label) => label.clone().into_string(),
-                None => format!("#\"{}\"", builder.terms().display(term)),
-            };
-            builder.terminal(Terminal::Regular(term), &label, span)
-        };
-        self.by_term.insert(term, node);
-        node
-    }
-}
-
-/// A name followed by a number. Formatting would be most of the time of naming a rule.
-fn numbered(name: &str, number: u32) -> String {
-    let mut numbered = String::with_capacity(name.len() + 10);
-    numbered.push_str(name);
-    let mut scale = 10_u32.pow(number.checked_ilog10().unwrap_or(0));
-    while scale > 0 {
-        numbered.push(char::from(b'0' + (number / scale % 10) as u8));
-        scale /= 10;
-    }
-    numbered
 }
 
 /// Whether all required rules of `parts` are productive.
-fn is_productive(parts: &[RulePart], productive: &[bool]) -> bool {
+pub(super) fn is_productive(parts: &[RulePart], productive: &[bool]) -> bool {
     !parts.iter().any(|part| required_rule(*part).is_some_and(|rule| !productive[rule.index()]))
 }
 

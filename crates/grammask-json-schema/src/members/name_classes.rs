@@ -57,6 +57,52 @@ pub(super) fn name_classes(
     formula: ObjectFormula,
     names: &[NameId],
 ) -> Result<Vec<NameClass>, LimitExceeded> {
+    if forbids_others(formulas, formula) {
+        return Ok(Vec::new());
+    }
+    let patterns = patterns_of(formulas, formula);
+    let any_string = languages.any_string.yes;
+    let (terms, encoding) = (languages.automata.terms_mut(), &mut languages.encoding);
+    let declared = encoding.literals(terms, names.iter().map(|&name| &**formulas.names.get(name)));
+    let others = if names.is_empty() { any_string } else { encoding.complement(terms, declared) };
+    let joint: Vec<TermId> = std::iter::once(others).chain(patterns.iter().copied()).collect();
+    let memberships = match patterns[..] {
+        [] | [_] => None,
+        _ => languages.known_membership(&joint, JOINT_LIMITS)?,
+    };
+    // The other sets are those of declared names.
+    let memberships: Option<Vec<LanguageSet>> =
+        memberships.map(|sets| sets.into_iter().filter(|set| set.first() == Some(&0)).collect());
+    let witness = if memberships.is_some() { None } else { languages.near_word(others)? };
+    let mut search = NameSearch { languages, others, patterns: Vec::new(), words: Vec::new() };
+    let mut classes = vec![NameClass {
+        names: others,
+        before_declared: any_string,
+        patterns: FxHashSet::default(),
+        witness,
+        memberships,
+    }];
+    for pattern in patterns {
+        let not_matching =
+            search.languages.encoding.complement(search.languages.automata.terms_mut(), pattern);
+        if classes.iter().any(|class| class.memberships.is_none()) {
+            search.add_words(pattern, not_matching)?;
+        }
+        let mut split = Vec::with_capacity(classes.len() + 1);
+        for class in classes {
+            split.extend(search.split(class, pattern, not_matching)?.into_iter().flatten());
+        }
+        search.patterns.push(pattern);
+        classes = split;
+        if classes.len() > MAX_NAME_CLASSES {
+            return Err(LimitExceeded::new("grammar_size", limits.grammar_size));
+        }
+    }
+    Ok(classes)
+}
+
+/// The patterns of names that a formula mentions.
+fn patterns_of(formulas: &Formulas, formula: ObjectFormula) -> Vec<TermId> {
     let mut patterns = Vec::new();
     for literal in formulas.objects.literals(formula) {
         if let ObjectAssertion::Each(set, _) | ObjectAssertion::Some(set, _) = literal {
@@ -71,92 +117,19 @@ pub(super) fn name_classes(
     }
     patterns.sort_unstable();
     patterns.dedup();
-    // Without other names the classes are not needed.
-    let forbids_others = formulas.objects.conjuncts(formula).into_iter().any(|part| {
+    patterns
+}
+
+/// Whether a conjunct forbids all names that are not declared, so that their classes are not needed.
+fn forbids_others(formulas: &Formulas, formula: ObjectFormula) -> bool {
+    formulas.objects.conjuncts(formula).into_iter().any(|part| {
         matches!(formulas.objects.get(part), Formula::Literal(ObjectAssertion::Each(set, value))
         if *value == falsehood() && match formulas.name_sets.get(*set) {
             NameSet::All => true,
             NameSet::Others { patterns, .. } => patterns.is_empty(),
             NameSet::Matching(_) | NameSet::Refused { .. } => false,
         })
-    });
-    if forbids_others {
-        return Ok(Vec::new());
-    }
-    let any_string = languages.any_string.yes;
-    let (terms, encoding) = (languages.automata.terms_mut(), &mut languages.encoding);
-    let declared = encoding.literals(terms, names.iter().map(|&name| &**formulas.names.get(name)));
-    let others = if names.is_empty() { any_string } else { encoding.complement(terms, declared) };
-    let joint: Vec<TermId> = std::iter::once(others).chain(patterns.iter().copied()).collect();
-    let memberships = match patterns[..] {
-        [] | [_] => None,
-        _ => languages.known_membership(&joint, JOINT_LIMITS)?,
-    };
-    // The other sets are those of declared names.
-    let memberships: Option<Vec<LanguageSet>> =
-        memberships.map(|sets| sets.into_iter().filter(|set| set.first() == Some(&0)).collect());
-    let witness = if memberships.is_some() { None } else { languages.near_word(others)? };
-    let mut names_of = NameSearch { languages, others, patterns: Vec::new(), words: Vec::new() };
-    let mut classes = vec![NameClass {
-        names: others,
-        before_declared: any_string,
-        patterns: FxHashSet::default(),
-        witness,
-        memberships,
-    }];
-    for pattern in patterns {
-        let terms = names_of.languages.automata.terms_mut();
-        let not_matching = names_of.languages.encoding.complement(terms, pattern);
-        if classes.iter().any(|class| class.memberships.is_none()) {
-            names_of.add_words(pattern, not_matching)?;
-        }
-        let mut split = Vec::with_capacity(classes.len() + 1);
-        for class in classes {
-            let terms = names_of.languages.automata.terms_mut();
-            let inside = terms.intersection(&[class.names, pattern]);
-            let outside = terms.intersection(&[class.names, not_matching]);
-            let side = ClassSide { class: &class, names: outside, pattern, is_matching: false };
-            let without = names_of.find(side)?;
-            let with = names_of.find(ClassSide { names: inside, is_matching: true, ..side })?;
-            let is_split = with.is_some() && without.is_some();
-            // A class that is not split keeps its simpler term.
-            if let Some(Found { witness, memberships }) = without {
-                let names = if is_split { outside } else { class.names };
-                let before_declared = if is_split {
-                    let terms = names_of.languages.automata.terms_mut();
-                    terms.intersection(&[class.before_declared, not_matching])
-                } else {
-                    class.before_declared
-                };
-                let patterns = class.patterns.clone();
-                split.push(NameClass { names, before_declared, patterns, witness, memberships });
-            }
-            if let Some(Found { witness, memberships }) = with {
-                let names = match (is_split, class.names == any_string) {
-                    (false, _) => class.names,
-                    (true, true) => pattern,
-                    (true, false) => inside,
-                };
-                let before_declared = match (is_split, class.before_declared == any_string) {
-                    (false, _) => class.before_declared,
-                    (true, true) => pattern,
-                    (true, false) => {
-                        let terms = names_of.languages.automata.terms_mut();
-                        terms.intersection(&[class.before_declared, pattern])
-                    }
-                };
-                let mut patterns = class.patterns;
-                patterns.insert(pattern);
-                split.push(NameClass { names, before_declared, patterns, witness, memberships });
-            }
-        }
-        names_of.patterns.push(pattern);
-        classes = split;
-        if classes.len() > MAX_NAME_CLASSES {
-            return Err(LimitExceeded::new("grammar_size", limits.grammar_size));
-        }
-    }
-    Ok(classes)
+    })
 }
 
 /// The names of a class that match a pattern, or do not match it.
@@ -186,6 +159,42 @@ struct NameSearch<'l> {
 }
 
 impl NameSearch<'_> {
+    /// The parts of a class that do not match the next pattern, and that match it; `None` for an empty part.
+    fn split(
+        &mut self,
+        class: NameClass,
+        pattern: TermId,
+        not_matching: TermId,
+    ) -> Result<[Option<NameClass>; 2], LimitExceeded> {
+        let outside = self.intersection(class.names, not_matching);
+        let inside = self.intersection(class.names, pattern);
+        let side = ClassSide { class: &class, names: outside, pattern, is_matching: false };
+        let without = self.find(side)?;
+        let with = self.find(ClassSide { names: inside, is_matching: true, ..side })?;
+        let is_split = with.is_some() && without.is_some();
+        let mut matched = class.patterns.clone();
+        matched.insert(pattern);
+        let mut part = |found: Option<Found>, names, side, patterns| {
+            let Found { witness, memberships } = found?;
+            // A class that is not split keeps its simpler term.
+            let (names, before_declared) = match is_split {
+                true => (names, self.intersection(class.before_declared, side)),
+                false => (class.names, class.before_declared),
+            };
+            Some(NameClass { names, before_declared, patterns, witness, memberships })
+        };
+        let without = part(without, outside, not_matching, class.patterns.clone());
+        Ok([without, part(with, inside, pattern, matched)])
+    }
+
+    /// The names of both languages of names.
+    fn intersection(&mut self, names: TermId, others: TermId) -> TermId {
+        match names == self.languages.any_string.yes {
+            true => others,
+            false => self.languages.automata.terms_mut().intersection(&[names, others]),
+        }
+    }
+
     fn add_words(&mut self, pattern: TermId, not_matching: TermId) -> Result<(), LimitExceeded> {
         let inside = self.languages.near_word(pattern)?.unwrap_or_default();
         let outside = self.languages.near_word(not_matching)?.unwrap_or_default();
