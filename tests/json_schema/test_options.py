@@ -567,3 +567,9 @@ def test_regexes_of_javascript() -> None:
 def test_options_are_of_their_class(options: Any) -> None:
     with pytest.raises(TypeError, match=f"^options is a SchemaOptions, not {type(options).__name__}$"):
         Grammar.from_json_schema({}, options=options)
+
+
+def test_disjoint_formats_are_not_counted() -> None:
+    """No text is a URI, which has a colon, and a host name, whatever the lengths of its labels."""
+    formats = [{"type": "string", "format": name} for name in ("uri", "hostname")]
+    Grammar.from_json_schema({"oneOf": formats}, limits=Limits(automaton_states=5_000))

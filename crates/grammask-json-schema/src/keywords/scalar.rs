@@ -189,9 +189,12 @@ pub(super) fn format(
     match formats::format(terms, encoding, &name, context.dialect.draft, reader.limits) {
         Some(Ok(term)) => {
             let mut string = languages.string_set(term);
-            if matches!(&*name, "hostname" | "idn-hostname" | "regex") {
-                // These languages are subsets of the format, so no string is certainly outside.
-                string.no = languages.automata.terms().nothing();
+            let (terms, encoding) = (languages.automata.terms_mut(), &mut languages.encoding);
+            match formats::superset(terms, encoding, &name, reader.limits) {
+                None => {}
+                Some(Ok(superset)) => string.no = languages.string_set(superset).no,
+                // No string is known to lack the format.
+                Some(Err(_)) => string.no = languages.automata.terms().nothing(),
             }
             Some(string)
         }

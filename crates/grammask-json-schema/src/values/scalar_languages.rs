@@ -105,6 +105,12 @@ impl ScalarLanguages {
             return Ok(true);
         }
         let common = terms.intersection(&[a, b]);
+        // Mostly the languages are disjoint without their maxima, and a search does not count characters.
+        if let Some((wider, _)) = self.automata.terms_mut().without_large_maxima(common, 1)
+            && self.automata.start(wider)?.is_none()
+        {
+            return Ok(true);
+        }
         self.is_empty(common)
     }
 

@@ -1,6 +1,6 @@
 //! Regular expressions of ECMA-262 as the language of the format `regex`, with a limit on the depth of groups.
 //!
-//! Balance and counting are not regular, so some valid expressions are excluded: groups substitute_levels deeper than
+//! Balance and counting are not regular, so some valid expressions are excluded: groups nested deeper than
 //! [`MAX_DEPTH`], back-references, `\0`, counts above 99, ranges other than between digits and between some letters,
 //! and two bounds that both have two digits. The automaton has to be small because schemas combine `regex` with
 //! patterns. Otherwise the syntax is that of the `u` flag, but any punctuation may be escaped.
@@ -13,8 +13,11 @@ use super::FormatBuilder;
 use crate::strings::pattern::PatternError;
 use grammask_automata::{Table, TableBuilder, TableState, TermId};
 
-/// Maximum depth of substitute_levels groups.
+/// Maximum depth of nested groups.
 const MAX_DEPTH: usize = 3;
+
+/// Some invalid expressions: a quantifier without an atom, and the end of a group that was not opened.
+pub(super) const INVALID: &str = r"^[*+?]|^[^\\\[(]*\)";
 
 /// Escapes of a character or a class, after the backslash. No other letter may be escaped.
 const ESCAPE: &str = "[dDsSwWtnvfr]|c[A-Za-z]|x[0-9A-Fa-f]{2}|u[0-9A-CE-Fa-ce-f][0-9A-Fa-f]{3}|u[Dd][0-7][0-9A-Fa-f]{2}|\

@@ -72,6 +72,27 @@ pub(crate) fn format(
     }
 }
 
+/// A language with all texts of a format whose own language leaves out some of them; `None` for the other formats.
+/// Texts outside of it certainly lack the format.
+///
+/// # Errors
+/// If the language exceeds a limit.
+pub(crate) fn superset(
+    terms: &mut Terms,
+    encoding: &mut StringEncoding,
+    name: &str,
+    limits: &Limits,
+) -> Option<Result<TermId, PatternError>> {
+    let mut builder = FormatBuilder { terms, encoding, limits };
+    Some(match name {
+        // Any label of letters, digits and hyphens may be an A-label.
+        "hostname" => hosts::hostname(&mut builder, Draft::Draft4),
+        "idn-hostname" => builder.full("[A-Za-z0-9.\\-\\u{80}-\\u{10ffff}]+"),
+        "regex" => builder.without_match(expressions::INVALID),
+        _ => return None,
+    })
+}
+
 /// Upper bound on the number of states of a cached format.
 const MAX_STATES: usize = 20_000;
 
@@ -130,10 +151,15 @@ impl FormatBuilder<'_> {
         full_match(self.terms, self.encoding, source, self.limits)
     }
 
+    /// The byte strings without a match of `source`: for intersection with encodings.
+    fn without_match(&mut self, source: &str) -> Result<TermId, PatternError> {
+        let containing = search(self.terms, self.encoding, source, self.limits)?;
+        Ok(self.encoding.outside(self.terms, containing))
+    }
+
     /// The texts of `term` without a match of `source`.
     fn without(&mut self, term: TermId, source: &str) -> Result<TermId, PatternError> {
-        let containing = search(self.terms, self.encoding, source, self.limits)?;
-        let others = self.encoding.outside(self.terms, containing);
+        let others = self.without_match(source)?;
         Ok(self.terms.intersection(&[term, others]))
     }
 
