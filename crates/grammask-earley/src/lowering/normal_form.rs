@@ -80,6 +80,10 @@ pub struct Advance {
     pub next: Option<DotId>,
 }
 
+/// The smallest maximum of a repetition that counts as none. Generated schemas write `i32::MAX` for it, and a few such
+/// repetitions need more dots than there are. A text with so many parts would have more states than memory can hold.
+const NO_MAXIMUM: u32 = 1 << 30;
+
 /// Maximum number of dots with a precomputed kind.
 const MAX_DOT_KINDS: u32 = 1 << 15;
 
@@ -178,7 +182,10 @@ impl NormalForm {
             });
             let first = form.productions.len();
             let sides = match std::mem::replace(&mut rule.body, Body::Alternatives(Vec::new())) {
-                Body::Repeat { symbol, min, max } => vec![RightHandSide::Repeat { symbol, min, max }],
+                Body::Repeat { symbol, min, max } => {
+                    let max = max.filter(|&max| max < NO_MAXIMUM);
+                    vec![RightHandSide::Repeat { symbol, min, max }]
+                }
                 Body::Selection { selection, parts, separator } => {
                     vec![RightHandSide::Selection { selection, parts: parts.into(), separator }]
                 }
