@@ -228,7 +228,9 @@ class Grammar(GrammarAlgebra, GrammarReaders):
         finite: bool,
         cache: object,
     ) -> CompiledGrammar:
-        check_type("cache", cache, (bool, CompileCache), "True, False or a CompileCache")
+        if not isinstance(cache, bool | CompileCache):
+            msg = f"cache is True, False or a CompileCache, not {type(cache).__name__}"
+            raise TypeError(msg)
         check_type("vocabulary", vocabulary, Vocabulary, "a Vocabulary")
         check_type("end", end, str, "'eos' or 'eager'")
         check_type("limits", limits, (Limits, type(None)), "a Limits or None")

@@ -571,14 +571,53 @@ def test_options_are_of_their_class(options: Any) -> None:
 
 
 CONSTRAINTS = [
-    *("type", "enum", "multipleOf", "minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "minLength"),
+    *(
+        "type",
+        "enum",
+        "multipleOf",
+        "minimum",
+        "maximum",
+        "exclusiveMinimum",
+        "exclusiveMaximum",
+        "minLength",
+    ),
     *("maxLength", "pattern", "items", "prefixItems", "contains", "minContains", "maxContains", "minItems"),
     *("maxItems", "uniqueItems", "properties", "patternProperties", "additionalProperties", "propertyNames"),
-    *("required", "minProperties", "maxProperties", "dependentRequired", "dependentSchemas", "allOf", "anyOf"),
+    *(
+        "required",
+        "minProperties",
+        "maxProperties",
+        "dependentRequired",
+        "dependentSchemas",
+        "allOf",
+        "anyOf",
+    ),
     *("oneOf", "not", "if", "then", "else", "$ref", "unevaluatedItems", "unevaluatedProperties", "format"),
 ]
-BESIDE = {"minContains": {"contains": {}}, "maxContains": {"contains": {}}, "then": {"if": {}}, "else": {"if": {}}}
-VALUES: list[Any] = [None, True, 0, -1, 1.5, 2, "", "a", [], [{}], ["a"], [1], {}, {"a": 1}, {"a": {}}, {"a": [1]}]
+BESIDE = {
+    "minContains": {"contains": {}},
+    "maxContains": {"contains": {}},
+    "then": {"if": {}},
+    "else": {"if": {}},
+}
+VALUES: list[Any] = [
+    None,
+    True,
+    0,
+    -1,
+    1.5,
+    2,
+    "",
+    "a",
+    [],
+    [{}],
+    ["a"],
+    [1],
+    {},
+    {"a": 1},
+    {"a": {}},
+    {"a": [1]},
+]
 READ_GENEROUSLY = [
     # Without effect.
     ("prefixItems", []),
@@ -591,7 +630,11 @@ READ_GENEROUSLY = [
 @pytest.mark.parametrize("keyword", CONSTRAINTS)
 def test_a_malformed_constraint_is_never_ignored(keyword: str) -> None:
     for value in VALUES:
-        schema = {**BESIDE.get(keyword, {}), keyword: value}
+        schema = {
+            "$schema": Draft202012Validator.META_SCHEMA["$id"],
+            **BESIDE.get(keyword, {}),
+            keyword: value,
+        }
         if Draft202012Validator(Draft202012Validator.META_SCHEMA).is_valid(schema):
             continue
         if (keyword, value) in READ_GENEROUSLY:
