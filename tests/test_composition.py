@@ -146,7 +146,7 @@ def test_wrong_parts() -> None:
         _ = A + 1  # type: ignore[operator]
     with pytest.raises(ValueError, match="at least one"):
         Grammar.union()
-    with pytest.raises(ValueError, match="copies"):
+    with pytest.raises(ValueError, match="least=2 is more than most=1"):
         A.repeat(2, 1)
     with pytest.raises(ValueError, match="empty"):
         Grammar.text(without=[""])

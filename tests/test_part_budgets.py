@@ -139,7 +139,7 @@ def test_nested_structures() -> None:
     assert nested.limited(max_tokens=3).compile(_VOCABULARY).is_valid(b"((x))")
     with pytest.raises(grammask.UnsupportedGrammar, match="not a regular language"):
         Grammar.from_kbnf('start ::= limit!(nested, 3); nested ::= "(" nested ")" | "x";')
-    with pytest.raises(ValueError, match="not a number of tokens"):
+    with pytest.raises(ValueError, match="max_tokens=-1 is no number from 0"):
         nested.limited(max_tokens=-1)
 
 

@@ -9,6 +9,8 @@ from collections import OrderedDict, deque
 from itertools import islice
 from typing import TYPE_CHECKING
 
+from grammask.arguments import check_type
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable
 
@@ -67,6 +69,7 @@ class CompileCache:
         Raises:
             ValueError: It is negative.
         """
+        check_type("max_bytes", max_bytes, int, "an int")
         if max_bytes < 0:
             msg = f"max_bytes={max_bytes} is negative"
             raise ValueError(msg)

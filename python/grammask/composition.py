@@ -12,6 +12,7 @@ from collections import Counter
 from typing import TYPE_CHECKING, Any
 
 from grammask import _grammask
+from grammask.arguments import check_counts, check_type, listed_texts
 from grammask.texts import encoded
 
 if TYPE_CHECKING:
@@ -226,29 +227,15 @@ def free_text(
         TypeError: A word is no ``str``, or one word stands for a list of words.
         ValueError: A word is empty, or a bound negative or too large.
     """
-    for name, words in (
-        ("before", () if before is None else [before]),
-        ("stops", stops),
-        ("without", without),
-    ):
-        # The words of a ``str`` would be its characters.
-        wrong = (
-            words
-            if isinstance(words, str)
-            else next((word for word in words if not isinstance(word, str)), None)
-        )
-        if wrong is not None:
-            expected = "a str" if name == "before" else "a list of str"
-            msg = f"{name} is {expected}, unlike {wrong!r}"
-            raise TypeError(msg)
+    if before is not None:
+        check_type("before", before, str, "a str")
+    stops = listed_texts("stops", stops)
+    without = listed_texts("without", without)
     ends = list(dict.fromkeys([*([] if before is None else [before]), *stops]))
     if "" in ends or "" in without:
         msg = "every text contains the empty text"
         raise ValueError(msg)
-    for name, bound in (("max_characters", max_characters), ("max_tokens", max_tokens)):
-        if bound is not None and not 0 <= bound < 1 << 32:
-            msg = f"{name}={bound} is no number from 0 to {(1 << 32) - 1}"
-            raise ValueError(msg)
+    check_counts(max_characters=max_characters, max_tokens=max_tokens)
     index = len(ends) if before is None else 0
     encoded = [word.encode() for word in ends], index, [word.encode() for word in dict.fromkeys(without)]
     return Part("text", (*encoded, max_characters, max_tokens))
@@ -336,8 +323,9 @@ def repeat(part: Part, minimum: int, maximum: int | None) -> Part:
     Raises:
         ValueError: The bounds are negative, too large or contradict each other.
     """
-    if not 0 <= minimum <= (minimum if maximum is None else maximum) < 1 << 32:
-        msg = f"{minimum} to {maximum} copies are no range of numbers below {1 << 32}"
+    check_counts(least=minimum, most=maximum)
+    if maximum is not None and minimum > maximum:
+        msg = f"least={minimum} is more than most={maximum}"
         raise ValueError(msg)
     return Part("repeat", (minimum, maximum), (part,))
 
@@ -348,9 +336,7 @@ def limited(part: Part, max_tokens: int) -> Part:
     Raises:
         ValueError: The number is negative, or too large.
     """
-    if not 0 <= max_tokens < 1 << 32:
-        msg = f"{max_tokens} is not a number of tokens below {1 << 32}"
-        raise ValueError(msg)
+    check_counts(max_tokens=max_tokens)
     return Part("limited", (max_tokens,), (part,))
 
 

@@ -6,6 +6,8 @@ from functools import cache
 from typing import TYPE_CHECKING, Literal
 
 from grammask import _grammask
+from grammask._grammask import Limits, Vocabulary
+from grammask.arguments import check_type
 from grammask.compile_cache import CompileCache, default_compile_cache
 from grammask.composition import Part
 from grammask.grammar_algebra import GrammarAlgebra
@@ -19,7 +21,7 @@ if TYPE_CHECKING:
 
     from typing_extensions import Self
 
-    from grammask._grammask import CompiledGrammar, Limits, Vocabulary
+    from grammask._grammask import CompiledGrammar
     from grammask.ambiguity import AmbiguityReport
     from grammask.errors import Diagnostic
     from grammask.readers.encoded import Encoding, Spellings
@@ -229,6 +231,9 @@ class Grammar(GrammarAlgebra, GrammarReaders):
         if not isinstance(cache, bool | CompileCache):
             msg = f"cache is True, False or a CompileCache, not {type(cache).__name__}"
             raise TypeError(msg)
+        check_type("vocabulary", vocabulary, Vocabulary, "a Vocabulary")
+        check_type("end", end, str, "'eos' or 'eager'")
+        check_type("limits", limits, (Limits, type(None)), "a Limits or None")
         if cache is False:
             return self._core.compile(vocabulary, end, limits, finite, self._source)
         if self._key is None:

@@ -8,6 +8,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Literal
 
+from grammask._grammask import Limits, Vocabulary
+from grammask.arguments import check_mapping, check_type, listed_texts
 from grammask.composition import Part
 from grammask.texts import decoded
 
@@ -17,7 +19,6 @@ if TYPE_CHECKING:
 
     from typing_extensions import Self, Unpack
 
-    from grammask._grammask import Limits, Vocabulary
     from grammask.lark_grammars import PostLexer
     from grammask.lark_grammars.loading import Lexer, Parser
     from grammask.markdown import OtherBlocks
@@ -142,7 +143,10 @@ class GrammarReaders:
         """
         from grammask.readers.lark import LexicalRules, lark_source
 
-        rules = LexicalRules(tuple(lexical_rules), tuple(ignored_rules))
+        rules = LexicalRules(
+            tuple(listed_texts("lexical_rules", lexical_rules)),
+            tuple(listed_texts("ignored_rules", ignored_rules)),
+        )
         return cls.of_source(
             lark_source(
                 grammar, start, parser, lexer, postlex, rules, cls._terminal_grammars(terminals), limits
@@ -151,8 +155,9 @@ class GrammarReaders:
 
     @staticmethod
     def _terminal_grammars(grammars: Mapping[str, GrammarReaders] | None) -> TerminalGrammars:
-        if not grammars:
+        if grammars is None:
             return ()
+        check_mapping("terminals", grammars, GrammarReaders, "a Grammar")
         from grammask.readers.terminal_grammars import terminal_grammars
 
         return terminal_grammars((name, one._source, one._core) for name, one in grammars.items())  # noqa: SLF001
@@ -223,12 +228,16 @@ class GrammarReaders:
         if isinstance(code, str):
             msg = f"code is a list of names of languages, not the single name {code!r}"
             raise TypeError(msg)
-        listed = code.items() if isinstance(code, Mapping) else ((name, True) for name in code)
+        languages = (
+            code.items()
+            if isinstance(code, Mapping)
+            else ((name, True) for name in listed_texts("code", code))
+        )
         sources = {
             name: one._source  # noqa: SLF001
             if isinstance(one, GrammarReaders)
             else bundled_source(bundled_language(name), "file", None)
-            for name, one in listed
+            for name, one in languages
         }
         part = markdown_answer_part(
             sources,
@@ -343,11 +352,11 @@ class GrammarReaders:
         from grammask.llguidance_grammars import LlguidanceLarkSource
 
         named: list[tuple[str, str | Part]] = []
-        for name, one in (grammars or {}).items():
-            given: object = one
-            if not isinstance(given, str | GrammarReaders):
-                msg = f"@{name} refers to a Grammar or a text, not to a value of type {type(given).__name__}"
-                raise TypeError(msg)
+        if grammars is not None:
+            check_mapping("grammars", grammars, (str, GrammarReaders), "a Grammar or a text")
+        if limits is not None:
+            check_type("limits", limits, Limits, "a Limits")
+        for name, given in (grammars or {}).items():
             # A grammar with a lexer is refused where it is used, not here.
             part = given if isinstance(given, str) else Part.of_source(given._source, given._core)  # noqa: SLF001
             named.append((name, part))
@@ -371,6 +380,8 @@ class GrammarReaders:
         """
         from grammask.structural_tags import json_object, structural_tag_part
 
+        if limits is not None:
+            check_type("limits", limits, Limits, "a Limits")
         return cls.of_source(structural_tag_part(json_object(tag), limits))
 
     @classmethod
@@ -433,6 +444,8 @@ class GrammarReaders:
         from grammask.structural_tags import json_object
         from grammask.tools import calls_part, chosen_tools, parsed_style
 
+        if vocabulary is not None:
+            check_type("vocabulary", vocabulary, Vocabulary, "a Vocabulary")
         chosen, choice, is_forced = chosen_tools(tools, tool_choice, parsed_style(style).builtins)
         answer: Mapping[str, Any] | Part | None = None
         if isinstance(response_format, GrammarReaders):

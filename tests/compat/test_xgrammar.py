@@ -555,6 +555,15 @@ def test_serialised() -> None:
         ours.CompiledGrammar.deserialize_json(compiled.serialize_json(), other)
     with pytest.raises(ours.DeserializeVersionError):
         ours.Grammar.deserialize_json('{"grammar": [], "__VERSION__": "v16"}')
+    with pytest.raises(ours.DeserializeVersionError):
+        ours.Grammar.deserialize_json(theirs().Grammar.from_regex("a").serialize_json())
+    serialised = json.loads(grammars[1].serialize_json())
+    with pytest.raises(ours.DeserializeFormatError, match="members"):
+        ours.Grammar.deserialize_json(json.dumps({**serialised, "root_rule_id": 1}))
+    for member, value in {"vocab_size": 1, "stop_token_ids": [999], "unknown": 0}.items():
+        changed = {**json.loads(info.serialize_json()), member: value}
+        with pytest.raises(ours.DeserializeFormatError):
+            ours.TokenizerInfo.deserialize_json(json.dumps(changed))
     with pytest.raises(ours.InvalidJSONError):
         ours.Grammar.deserialize_json("{")
     with pytest.raises(ours.DeserializeFormatError):
@@ -980,6 +989,42 @@ def test_masks_of_macros_and_options(ebnf: str) -> None:
             assert rows[0] == rows[1], tokens
 
 
+@pytest.mark.parametrize("seed", range(12))
+def test_no_text_has_an_exclusion_together_with_a_trigger(seed: int) -> None:
+    chance = random.Random(seed)
+    words = [word for length in (1, 2, 3) for word in map("".join, itertools.product("ab", repeat=length))]
+    texts = ["".join(letters) for length in range(7) for letters in itertools.product("ab!", repeat=length)]
+    for _ in range(8):
+        triggers = chance.sample(words, chance.randrange(1, 3))
+        excludes = [word for word in chance.sample(words, 2) if not any(t.startswith(word) for t in triggers)]
+        # XGrammar reads past a trigger inside a longer trigger or exclusion.
+        if any(word != trigger and trigger in word for trigger in triggers for word in triggers + excludes):
+            continue
+        tags = "".join(f'("{trigger}", body), ' for trigger in triggers)
+        listed = "".join(f'"{word}", ' for word in excludes)
+        ebnf = f'root ::= TagDispatch({tags}excludes=({listed}))\nbody ::= "!"'
+        content = {"type": "const_string", "value": "!"}
+        rules = [[trigger, content] for trigger in triggers]
+        formats = [{"type": "dispatch", "rules": rules, "excludes": excludes}]
+        if len(triggers) == 1:
+            tag = {"type": "tag", "begin": triggers[0], "content": content, "end": ""}
+            formats.append(
+                {"type": "triggered_tags", "triggers": triggers, "tags": [tag], "excludes": excludes}
+            )
+        made = []
+        for module in (ours, theirs()):
+            grammars = [module.Grammar.from_ebnf(ebnf)]
+            grammars += [
+                module.Grammar.from_structural_tag({"type": "structural_tag", "format": each})
+                for each in formats
+            ]
+            compiled = [compiler(module).compile_grammar(grammar) for grammar in grammars]
+            made.append(
+                [[is_accepted(module.GrammarMatcher(one), text) for text in texts] for one in compiled]
+            )
+        assert made[0] == made[1], (ebnf, formats)
+
+
 CAPTURES = [
     ("ebnf", 'root ::= "a" v "b"\nv[capture="num"] ::= [0-9]+', "a123b", [("num", b"123")]),
     ("lark", 'start: (item ",")* item\nitem[capture]: /[0-9]+/', "1,22,3", [(b"1"), (b"22"), (b"3")]),
@@ -1116,6 +1161,11 @@ ERRORS = [
     ("ebnf", 'root ::= "a" "', 'EBNF lexer error at line 1, column 15: Expect " in string literal'),
     ("ebnf", "root ::= a", 'EBNF parser error at line 1, column 10: Rule "a" is not defined'),
     ("ebnf", 'root ::= TagDispatch("tag1", rule1)', "column 21: Each tag dispatch element must be a tuple"),
+    (
+        "ebnf",
+        'root ::= TagDispatch(("abc", x), excludes=("z", "ab"))\nx ::= "!"',
+        "column 21: Exclude string must not be a prefix of trigger string: ab",
+    ),
     ("ebnf", 'root ::= Regex("a", flags="m")', "regular-expression flag 'm' is not supported"),
     ("lark", "start: missing", "unknown name 'missing'"),
     ("lark", 'start: "a"{3,2}', "repetition end must be greater"),

@@ -19,6 +19,7 @@ from grammask import (
     UnsupportedSchema,
     Vocabulary,
 )
+from jsonschema import Draft202012Validator
 
 BYTES = Vocabulary([bytes([byte]) for byte in range(256)], eos=256, size=257)
 POINT = {
@@ -573,3 +574,79 @@ def test_disjoint_formats_are_not_counted() -> None:
     """No text is a URI, which has a colon, and a host name, whatever the lengths of its labels."""
     formats = [{"type": "string", "format": name} for name in ("uri", "hostname")]
     Grammar.from_json_schema({"oneOf": formats}, limits=Limits(automaton_states=5_000))
+
+
+CONSTRAINTS = [
+    *(
+        "type",
+        "enum",
+        "multipleOf",
+        "minimum",
+        "maximum",
+        "exclusiveMinimum",
+        "exclusiveMaximum",
+        "minLength",
+    ),
+    *("maxLength", "pattern", "items", "prefixItems", "contains", "minContains", "maxContains", "minItems"),
+    *("maxItems", "uniqueItems", "properties", "patternProperties", "additionalProperties", "propertyNames"),
+    *(
+        "required",
+        "minProperties",
+        "maxProperties",
+        "dependentRequired",
+        "dependentSchemas",
+        "allOf",
+        "anyOf",
+    ),
+    *("oneOf", "not", "if", "then", "else", "$ref", "unevaluatedItems", "unevaluatedProperties", "format"),
+]
+BESIDE = {
+    "minContains": {"contains": {}},
+    "maxContains": {"contains": {}},
+    "then": {"if": {}},
+    "else": {"if": {}},
+}
+VALUES: list[Any] = [
+    None,
+    True,
+    0,
+    -1,
+    1.5,
+    2,
+    "",
+    "a",
+    [],
+    [{}],
+    ["a"],
+    [1],
+    {},
+    {"a": 1},
+    {"a": {}},
+    {"a": [1]},
+]
+READ_GENEROUSLY = [
+    # Without effect.
+    ("prefixItems", []),
+    # Enforced as in the other keyword.
+    ("dependentRequired", {"a": {}}),
+]
+"""Invalid values that are accepted."""
+
+
+@pytest.mark.parametrize("keyword", CONSTRAINTS)
+def test_a_malformed_constraint_is_never_ignored(keyword: str) -> None:
+    for value in VALUES:
+        schema = {
+            "$schema": Draft202012Validator.META_SCHEMA["$id"],
+            **BESIDE.get(keyword, {}),
+            keyword: value,
+        }
+        if Draft202012Validator(Draft202012Validator.META_SCHEMA).is_valid(schema):
+            continue
+        if (keyword, value) in READ_GENEROUSLY:
+            Grammar.from_json_schema(schema)
+            continue
+        with pytest.raises(GrammarSyntaxError) as error:
+            Grammar.from_json_schema(schema)
+        assert {entry.code for entry in error.value.diagnostics} == {"invalid-schema"}, value
+        assert error.value.diagnostics[0].pointer.startswith(f"#/{keyword}"), value

@@ -11,7 +11,7 @@ import random
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from grammask import GrammarError
+from grammask import Grammar, GrammarError
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.errors import InvalidArgument, Unsatisfiable
@@ -20,6 +20,7 @@ from hypothesis_jsonschema._canonicalise import HypothesisRefResolutionError
 from schema_oracle import (
     LONG,
     PROFILE,
+    VOCABULARY,
     Oracle,
     accepts,
     compiled_schema,
@@ -89,3 +90,23 @@ def without_formats(schema: Any) -> Any:
         for name, part in schema.items()
         if not (name == "format" and isinstance(part, str))
     }
+
+
+def test_maxima_that_no_text_reaches() -> None:
+    """Generated schemas write the maximum of 32-bit integers at each array and object."""
+    largest = 2**31 - 1
+    kinds = {"a": "string", "b": "integer", "c": "boolean", "d": "null", "e": "number"}
+    schema = {
+        "type": "object",
+        "properties": {
+            name: {"type": "array", "items": {"type": kind}, "maxItems": largest}
+            for name, kind in kinds.items()
+        },
+        "patternProperties": {
+            f"^{name}_": {"type": "object", "additionalProperties": {"type": kind}, "maxProperties": largest}
+            for name, kind in kinds.items()
+        },
+    }
+    compiled = Grammar.from_json_schema(schema, key_order="any").compile(VOCABULARY)
+    assert compiled.is_valid(b'{"b":[1,2],"a_":{"x":"","y":""},"e":[]}')
+    assert not compiled.is_valid(b'{"b":[1,"2"]}')

@@ -138,7 +138,7 @@ def test_named_grammars() -> None:
     with pytest.raises(grammask.GrammarSemanticError) as caught:
         Grammar.from_llguidance_lark("start: @list @other", grammars={"list": "start: nothing"})
     assert "@other" in str(caught.value)
-    with pytest.raises(TypeError, match="@list refers to a Grammar or a text, not to a value of type dict"):
+    with pytest.raises(TypeError, match=r"grammars\['list'\] is a Grammar or a text, unlike {}"):
         Grammar.from_llguidance_lark("start: @list", grammars={"list": {}})  # type: ignore[dict-item]
 
 

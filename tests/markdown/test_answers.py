@@ -312,7 +312,7 @@ def test_options() -> None:
     for names in (["cobol"], ["py", "python3"], ["a b"], [""]):
         with pytest.raises(ValueError, match=r"."):
             Grammar.markdown_answer(names)
-    with pytest.raises(TypeError, match="a language is a str, not NoneType"):
+    with pytest.raises(TypeError, match="code is a list of str, unlike None"):
         Grammar.markdown_answer([None])  # type: ignore[list-item]
     grammar = Grammar.markdown_answer(["json", "python"])
     assert pickle.loads(pickle.dumps(grammar)).digest() == grammar.digest()

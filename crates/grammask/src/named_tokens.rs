@@ -133,5 +133,7 @@ fn unknown(vocabulary: &Vocabulary, message: String) -> Box<Diagnostic> {
     } else {
         format!("it has {}{}", names.join(", "), if names.len() == MAX_LISTED { ", …" } else { "" })
     };
+    let help =
+        format!("{help}; with `vocabulary=`, `Grammar.from_tools` writes marks that are no tokens as text");
     Box::new(Diagnostic::error(Code::UnknownToken, message).help(help))
 }

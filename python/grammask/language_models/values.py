@@ -103,7 +103,7 @@ def _opened(model: Any, seed: int) -> LanguageModel:
     """Returns a model by name, or in the form of another library, with the interface of this package."""
     if isinstance(model, str):
         return open_model(model, None, np.random.default_rng(seed))
-    if isinstance(model, tuple) and len(model) == 2:
+    if isinstance(model, tuple) and len(model) == 2 and hasattr(model[0], "generate"):
         from grammask.language_models.huggingface import TransformersModel
 
         return TransformersModel(*model)

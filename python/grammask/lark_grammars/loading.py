@@ -69,10 +69,10 @@ def parser_and_lexer(parser: str | None, lexer: str | None, *, has_layout: bool)
         UnsupportedGrammar: The parser cannot use the lexer.
         ValueError: There is no such parser or lexer.
     """
-    if parser not in {None, *get_args(Parser)}:
+    if parser not in (None, *get_args(Parser)):
         message = f"parser={parser!r} is not one of 'lalr' and 'earley'"
         raise ValueError(message)
-    if lexer not in {None, *get_args(Lexer)}:
+    if lexer not in (None, *get_args(Lexer)):
         message = f"lexer={lexer!r} is not one of 'contextual', 'basic', 'dynamic' and 'dynamic_complete'"
         raise ValueError(message)
     is_dynamic = lexer in {"dynamic", "dynamic_complete"}

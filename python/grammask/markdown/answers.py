@@ -22,6 +22,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from grammask import composition
+from grammask.arguments import check_counts, check_type
 from grammask.markdown.fences import block_of_code, block_of_text, fences_of
 from grammask.markdown.languages import names_of
 
@@ -101,9 +102,8 @@ def markdown_answer_part(
     if other not in ("free", "refuse"):
         msg = f"other={other!r} is neither 'free' nor 'refuse'"
         raise ValueError(msg)
-    if min_blocks < 0:
-        msg = f"min_blocks={min_blocks} is negative"
-        raise ValueError(msg)
+    check_type("min_blocks", min_blocks, int, "an int")
+    check_counts(min_blocks=min_blocks)
     names = names_of(code)
     blocks: list[Part] = []
     for fence in fences_of(fences, max_indent, max_quotations):

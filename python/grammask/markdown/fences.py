@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING
 
 from grammask import composition
 from grammask._grammask import SchemaOptions
+from grammask.arguments import check_type, listed_texts
 from grammask.composition import Part
 from grammask.errors import GrammarSemanticError
 from grammask.lark_grammars.errors import unsupported
@@ -98,10 +99,12 @@ def fences_of(texts: Sequence[str], max_indent: int, max_quotations: int) -> lis
     Raises:
         ValueError: A text is no fence of 3 to 8 characters, or a maximum is out of its range.
     """
+    texts = listed_texts("fences", texts)
     for name, value, most in (
         ("max_indent", max_indent, MAX_INDENT),
         ("max_quotations", max_quotations, MAX_QUOTATIONS),
     ):
+        check_type(name, value, int, "an int")
         if not 0 <= value <= most:
             msg = f"{name}={value} is not in the range 0 to {most}"
             raise ValueError(msg)

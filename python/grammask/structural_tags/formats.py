@@ -647,7 +647,7 @@ class _FreeText:
     Attributes:
         delimiters: The texts that end all of it.
         triggers: The texts that begin a triggered part.
-        excludes: The texts that may not occur.
+        excludes: The texts that may not occur, also not together with the trigger that follows.
     """
 
     delimiters: tuple[str, ...]
@@ -655,8 +655,8 @@ class _FreeText:
     excludes: tuple[str, ...]
 
     def before(self, trigger: str) -> Part:
-        stops = (*self.triggers, *self.delimiters)
-        return composition.free_text(before=trigger, stops=stops, without=self.excludes)
+        stops = (*self.triggers, *self.delimiters, *self.excludes)
+        return composition.free_text(before=trigger, stops=stops)
 
     def last(self) -> Part:
         stops = (*self.delimiters, *self.triggers)
@@ -689,23 +689,21 @@ def _dispatched(
     """
     if not by_trigger:
         return text.last()
-    later = composition.choice(
+    later = [
         composition.sequence([text.before(trigger), composition.literal(trigger), composition.choice(rests)])
         for trigger, rests in by_trigger.items()
-    )
+        if not any(word in trigger for word in text.excludes)
+    ]
+    others = composition.repeat(composition.choice(later), 0, None) if later else _EMPTY
     if is_required:
         first = composition.choice(
             composition.sequence([composition.literal(trigger), composition.choice(rests)])
             for trigger, rests in by_trigger.items()
         )
-        return (
-            first
-            if is_once
-            else composition.sequence([first, composition.repeat(later, 0, None), text.last()])
-        )
+        return first if is_once else composition.sequence([first, others, text.last()])
     if is_once:
-        return composition.choice([later, text.last()])
-    return composition.sequence([composition.repeat(later, 0, None), text.last()])
+        return composition.choice([*later, text.last()])
+    return composition.sequence([others, text.last()])
 
 
 def _token_dispatched(

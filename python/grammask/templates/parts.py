@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from grammask import _grammask, composition
+from grammask.arguments import check_type
 from grammask.errors import UnsupportedType
 from grammask.grammar import Grammar
 from grammask.partial_objects import partial_json
@@ -407,6 +408,7 @@ def date(minimum: dt.date | None = None, maximum: dt.date | None = None) -> Part
 
 def substring(source: str) -> Part:
     """Returns a part for any substring of a text, such as a quotation; it may be empty."""
+    check_type("source", source, str, "a str")
     grammar = Grammar.from_kbnf("start ::= #substrs" + _grammask.quote_bytes(source.encode()) + ";")
     return _of_grammar("substring", grammar)
 

@@ -7,6 +7,7 @@ from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
+from grammask.arguments import listed
 from grammask.schemas.keywords import CONTENT, escaped
 from grammask.tools.custom_inputs import is_custom
 
@@ -178,7 +179,8 @@ def chosen_tools(
             no tool.
     """
     known = {} if builtins is None else builtins
-    available = [_tool(definition, position, known) for position, definition in enumerate(tools)]
+    definitions = listed("tools", tools, "objects")
+    available = [_tool(definition, position, known) for position, definition in enumerate(definitions)]
     names = [tool.name for tool in available]
     if len(set(names)) < len(names):
         twice = next(name for name in names if names.count(name) > 1)

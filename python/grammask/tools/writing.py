@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from grammask.arguments import check_type, listed
 from grammask.structural_tags.parameters.json_style import is_same_json, json_end, json_string
 from grammask.tools.custom_inputs import INPUT, INPUT_SCHEMA
 from grammask.tools.definitions import chosen_tools
@@ -56,7 +57,8 @@ def write_output(
         ValueError: The style cannot write the output so that it is read back as it was. For example, the text contains
             the mark of a call, there is no such tool, or there are more calls than an output of the style has.
     """
-    tools = list(tools)
+    check_type("output", output, Output, "an Output")
+    tools = listed("tools", tools, "objects")
     parsed = parsed_style(style)
     available, _, _ = chosen_tools(tools, "auto", parsed.builtins)
     mode = parsed.reasoning_mode(reasoning)

@@ -28,11 +28,7 @@ if TYPE_CHECKING:
 
 BORROWED = ("openai_tool_call_schema", "builtin_structural_tag")
 INTERNAL = (
-    *(
-        "GrammarFunctor",
-        "_generate_float_regex",
-        "_generate_range_regex",
-    ),
+    *("_generate_float_regex", "_generate_range_regex"),
     *("_get_allow_empty_rule_ids", "_is_rule_fsm_accept_string", "_print_grammar_fsms"),
 )
 COMPARISONS = (
@@ -112,7 +108,6 @@ def _add_internal_functions(package: ModuleType) -> None:
     tokenizers = sys.modules["xgrammar.tokenizer_info"]
     tokenizers._BYTE_LEVEL_CHARSET = frozenset(tokenizers._BYTES_OF_CHARACTERS)
     testing._json_schema_to_ebnf = _text_of_schema
-    testing._ebnf_to_grammar_no_normalization = _grammar_of_ebnf
     testing._regex_to_ebnf = _text_of_expression
     package.Grammar.__str__ = _printed(package.Grammar.__str__)
     package.Grammar.from_ebnf = staticmethod(_reading_texts_of_grammars(package.Grammar.from_ebnf))
@@ -158,10 +153,6 @@ def _text_of_schema(schema: Any, *, json_format: str = "json", **options: Any) -
     if options.keys() - {"any_order", "max_whitespace_cnt", "any_whitespace", "separators"}:
         raise NotImplementedError(f"the options {sorted(options)} of a style")
     return grammar.from_structural_tag({"type": "structural_tag", "format": content}).serialize_json()
-
-
-def _grammar_of_ebnf(ebnf_string: str, root_rule_name: str = "root") -> Any:
-    return sys.modules["xgrammar"].Grammar.from_ebnf(ebnf_string, root_rule_name=root_rule_name)
 
 
 def _text_of_expression(regex: str, with_rule_name: bool = True) -> str:  # noqa: FBT001, FBT002

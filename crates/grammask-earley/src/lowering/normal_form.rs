@@ -80,6 +80,10 @@ pub struct Advance {
     pub next: Option<DotId>,
 }
 
+/// The smallest maximum of a repetition that counts as none. Generated schemas write `i32::MAX` for it, and a few such
+/// repetitions need more dots than there are. A text with so many parts would have more states than memory can hold.
+const NO_MAXIMUM: u32 = 1 << 30;
+
 /// Maximum number of dots with a precomputed kind.
 const MAX_DOT_KINDS: u32 = 1 << 15;
 
@@ -596,7 +600,9 @@ impl NormalForm {
 /// The right-hand sides of a rule.
 fn right_hand_sides(body: Body) -> Vec<RightHandSide> {
     match body {
-        Body::Repeat { symbol, min, max } => vec![RightHandSide::Repeat { symbol, min, max }],
+        Body::Repeat { symbol, min, max } => {
+            vec![RightHandSide::Repeat { symbol, min, max: max.filter(|&max| max < NO_MAXIMUM) }]
+        }
         Body::Selection { selection, parts, separator } => {
             vec![RightHandSide::Selection { selection, parts: parts.into(), separator }]
         }

@@ -208,16 +208,25 @@ impl GbnfParser<'_> {
             }
             rules.push(rule);
         }
+        // Exclusions hold for the text together with the trigger that ends it.
+        let triggers = text.ends.len();
         for exclude in excludes {
             match exclude {
                 CallArgument::Text(exclude) if !exclude.is_empty() => {
-                    text.excludes.push(exclude.as_bytes().into());
+                    text.ends.push(exclude.as_bytes().into());
                 }
                 _ => return self.invalid_call(span, "an exclusion must be a nonempty string"),
             }
         }
+        let (words, exclusions) = text.ends.split_at(triggers);
+        if words.iter().any(|trigger| exclusions.iter().any(|word| trigger.starts_with(word))) {
+            return self.invalid_call(span, "no trigger can begin with an exclusion");
+        }
         let mut tags = Vec::with_capacity(rules.len());
         for (index, rule) in rules.into_iter().enumerate() {
+            if text.ends[triggers..].iter().any(|word| text.ends[index].ends_with(word)) {
+                continue;
+            }
             let before = text.before(&mut self.builder, index);
             let trigger = self.builder.literal(&text.ends[index], span);
             let body = self.reference(rule);
@@ -236,6 +245,9 @@ impl GbnfParser<'_> {
                 CallArgument::Number(id) => ids.push(TokenReference::Id(*id)),
                 _ => return self.invalid_call(span, "tokens must be given by their ids"),
             }
+        }
+        if ids[pairs.len()..].iter().any(|id| ids[..pairs.len()].contains(id)) {
+            return self.invalid_call(span, "a token cannot be both a trigger and excluded");
         }
         let other = self.one_of(ids.clone(), TokenSense::Others, span);
         let free = self.builder.repeat(other, 0, None, span);

@@ -382,7 +382,14 @@ impl<'s> GbnfScanner<'s> {
         self.cursor.eat_while(blank);
         let comma = self.cursor.eat(",");
         self.cursor.eat_while(blank);
-        let max_digits = if comma { self.cursor.eat_while(|c| c.is_ascii_digit()) } else { min_digits };
+        let max_digits = if !comma {
+            min_digits
+        } else if self.dialect == Dialect::XGrammar && self.cursor.eat("-1") {
+            // XGrammar prints a repetition without a maximum so.
+            ""
+        } else {
+            self.cursor.eat_while(|c| c.is_ascii_digit())
+        };
         self.cursor.eat_while(blank);
         let closed = self.cursor.eat("}");
         let bound = |digits: &str| digits.parse::<u32>().ok();

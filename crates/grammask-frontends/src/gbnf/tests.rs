@@ -50,12 +50,18 @@ fn rules_of_xgrammar_end_where_others_begin() {
         ("root ::= \"a\"\n\"b\" c\nc\n::= [^]", "root ::= \"a\" \"b\" c;\nc ::= [^];\n"),
         ("root ::= a.b\na.b ::= \"\\x1F600\\e\"", "root ::= a.b;\na.b ::= \"😀\\u{1b}\";\n"),
         ("root ::= ()", "root ::= \"\";\n"),
+        ("root ::= \"a\"{2, -1} \"b\"{0,-1}", "root ::= \"a\"{2,} \"b\"*;\n"),
         ("root[capture] ::= \"a\" (=\"b\" c)\nc ::= \"d\"", "root ::= \"a\";\nc ::= \"d\";\n"),
         ("root ::= [a\\]\\-]", "root ::= [a\\]\\-];\n"),
         ("root ::= Token(1, 2) ExcludeToken(3)", "root ::= (<[1]> | <[2]>) !(<[3]>);\n"),
         (
             "root ::= TagDispatch((\"ab\", x), loop_after_dispatch=false, excludes=(\"c\",))\nx ::= \"!\"",
             "root ::= text without \"ab\", \"c\" \"ab\" x | text without \"ab\", \"c\";\nx ::= \"!\";\n",
+        ),
+        // No text contains an exclusion together with a trigger.
+        (
+            "root ::= TagDispatch((\"ab\", x), (\"c\", x), excludes=(\"b\"))\nx ::= \"!\"",
+            "root ::= (text without \"ab\", \"c\", \"b\" \"c\" x)* text without \"ab\", \"c\", \"b\";\nx ::= \"!\";\n",
         ),
         (
             "root ::= TokenTagDispatch((7, x))\nx ::= \"!\"",
@@ -120,6 +126,9 @@ fn malformed_and_inexact_rules_are_errors() {
         ("root ::= Substring(\"a\", 1)", "unexpected-input"),
         ("root ::= Token()", "unexpected-input"),
         ("root ::= TagDispatch((\"\", root))", "unexpected-input"),
+        ("root ::= TagDispatch((\"ab\", x), excludes=(\"a\"))\nx ::= \"!\"", "unexpected-input"),
+        ("root ::= TokenTagDispatch((3, x), excludes=(4, 3))\nx ::= \"!\"", "unexpected-input"),
+        ("root ::= \"a\"{2,-2}", "invalid-repetition"),
     ] {
         assert_eq!(codes(text, Dialect::XGrammar)[0].0, code, "{text}");
     }

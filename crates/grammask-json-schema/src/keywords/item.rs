@@ -19,6 +19,10 @@ pub(super) fn item_keyword(
     let is_positional = matches!(reader.library.get(place), Value::Array(_));
     Some(match keyword {
         "prefixItems" if context.since(Draft::Draft2020) => {
+            if !is_positional {
+                reader.invalid(place, "expected an array of schemas");
+                return None;
+            }
             items_by_position(reader, formulas, context, place)
         }
         "items" if is_positional && context.until(Draft::Draft2019) => {
@@ -55,11 +59,18 @@ pub(super) fn item_keyword(
             let count = reader.count(place).filter(|&count| count < u32::MAX)?;
             formulas.arrays.literal(ArrayAssertion::AtMost(count))
         }
-        "uniqueItems" if reader.library.get(place) == &Value::Boolean(true) => {
-            formulas.unique_keywords.push(place);
-            let no_items = formulas.item_sets.intern(Box::default());
-            formulas.arrays.literal(ArrayAssertion::Unique(no_items))
-        }
+        "uniqueItems" => match reader.library.get(place) {
+            Value::Boolean(true) => {
+                formulas.unique_keywords.push(place);
+                let no_items = formulas.item_sets.intern(Box::default());
+                formulas.arrays.literal(ArrayAssertion::Unique(no_items))
+            }
+            Value::Boolean(false) => return None,
+            _ => {
+                reader.invalid(place, "expected `true` or `false`");
+                return None;
+            }
+        },
         _ => return None,
     })
 }

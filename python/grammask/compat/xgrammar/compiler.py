@@ -9,6 +9,7 @@ from grammask.compat.rule_captures import RuleCaptures
 from grammask.compat.rule_temperatures import RuleTemperatures
 from grammask.compat.xgrammar.exception import DeserializeFormatError, InvalidJSONError, grammar_errors
 from grammask.compat.xgrammar.grammar import SERIALIZATION_VERSION, Grammar
+from grammask.compat.xgrammar.recursion_depth import check_depth
 from grammask.compat.xgrammar.tokenizer_info import TokenizerInfo
 from grammask.compile_cache import CompileCache
 
@@ -92,11 +93,13 @@ class CompiledGrammar:
             DeserializeVersionError: The text was written by xgrammar or by another version.
             DeserializeFormatError: The text is not a serialised compiled grammar, or belongs to another vocabulary.
         """
-        grammar = Grammar.deserialize_json(json_str)
+        check_depth(json_str, InvalidJSONError)
         try:
-            metadata = json.loads(json_str).get("tokenizer_metadata")
+            parts = json.loads(json_str)
         except ValueError as error:
             raise InvalidJSONError(str(error)) from error
+        metadata = parts.pop("tokenizer_metadata", None) if isinstance(parts, dict) else None
+        grammar = Grammar.deserialize_json(json.dumps(parts))
         if metadata != json.loads(tokenizer_info.dump_metadata()):
             msg = "this was compiled for another vocabulary"
             raise DeserializeFormatError(msg)

@@ -25,6 +25,14 @@ from grammask.compat.xgrammar.messages import (
     schema_error,
     structural_tag_error,
 )
+from grammask.compat.xgrammar.printed_ebnf import (
+    joined,
+    normalized,
+    printed,
+    read_rules,
+    sequence_of,
+    union_of,
+)
 from grammask.compat.xgrammar.recursion_depth import check_depth
 from grammask.compat.xgrammar.structural_tag import StructuralTag
 from grammask.errors import GrammarError
@@ -36,6 +44,7 @@ from grammask.structural_tags import structural_tag_part
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
+    from grammask.compat.xgrammar.printed_ebnf import EbnfRule
     from grammask.compat.xgrammar.tokenizer_info import TokenizerInfo
     from grammask.composition import Part
     from grammask.llguidance_grammars import CapturedRule
@@ -301,7 +310,12 @@ class Grammar:
         return rules
 
     def __str__(self) -> str:
-        return self._grammar.source
+        """Returns grammars in EBNF in xgrammar's printed form, also joined ones, and others as they were given."""
+        try:
+            return printed(_ebnf_rules(self._recipe)[0])
+        except ValueError:
+            kind, *arguments = self._recipe
+            return str(arguments[0]) if kind in _GIVEN_AS_TEXT else self._grammar.source
 
     def serialize_json(self) -> str:
         """Returns the arguments that the grammar was made from, as JSON."""
@@ -321,12 +335,15 @@ class Grammar:
             parts = json.loads(json_string)
         except ValueError as error:
             raise InvalidJSONError(str(error)) from error
-        if not isinstance(parts, dict) or "grammar" not in parts:
+        if not isinstance(parts, dict) or "__VERSION__" not in parts:
             msg = "this is no serialised grammar"
             raise DeserializeFormatError(msg)
-        if parts.get("__VERSION__") != SERIALIZATION_VERSION:
-            msg = f"this was written in the format {parts.get('__VERSION__')}, not in {SERIALIZATION_VERSION}"
+        if parts["__VERSION__"] != SERIALIZATION_VERSION:
+            msg = f"this was written in the format {parts['__VERSION__']}, not in {SERIALIZATION_VERSION}"
             raise DeserializeVersionError(msg)
+        if parts.keys() != {"grammar", "__VERSION__"}:
+            msg = "a serialised grammar has the members 'grammar' and '__VERSION__'"
+            raise DeserializeFormatError(msg)
         try:
             return _from_recipe(parts["grammar"])
         except (KeyError, TypeError, ValueError, IndexError) as error:
@@ -392,6 +409,27 @@ def _texts(values: list[Any]) -> Iterator[str]:
             values.extend(value.values())
         elif isinstance(value, list | tuple):
             values.extend(value)
+
+
+_GIVEN_AS_TEXT = ("ebnf", "json_schema", "lark", "regex", "structural_tag")
+"""The kinds of grammars whose first argument is a text."""
+
+
+def _ebnf_rules(recipe: Sequence[Any]) -> tuple[list[EbnfRule], str]:
+    """Returns the rules of a grammar in EBNF, and the name of its root.
+
+    Raises:
+        ValueError: It is not in EBNF.
+    """
+    kind, *arguments = recipe
+    match kind:
+        case "ebnf":
+            return normalized(read_rules(arguments[0])), arguments[1]
+        case "concat":
+            return joined([_ebnf_rules(part) for part in arguments], sequence_of), "root"
+        case "union":
+            return joined([_ebnf_rules(part) for part in arguments], union_of), "root"
+    raise ValueError(kind)
 
 
 def _from_recipe(recipe: list[Any]) -> Grammar:

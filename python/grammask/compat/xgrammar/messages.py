@@ -379,6 +379,15 @@ def _of_ebnf(entry: Diagnostic, text: str) -> str | None:
     return f"EBNF {stage} error at line {line}, column {column}: {said}"
 
 
+def _excluded_beginning(arguments: str) -> str | None:
+    """Returns an exclusion of a dispatch with which a trigger begins."""
+    string = r'"((?:[^"\\]|\\.)*)"'
+    triggers = re.findall(rf"\(\s*{string}\s*,\s*\w", arguments)
+    excludes = re.search(r"excludes\s*=\s*\(([^()]*)\)", arguments)
+    exclusions = re.findall(string, excludes[1]) if excludes else []
+    return next((word for word in exclusions if any(trigger.startswith(word) for trigger in triggers)), None)
+
+
 def _of_call(macro: str, found: str, arguments: str) -> str | None:
     """Returns the wording for a defect of a macro's arguments, or of its option with the name ``found``."""
     is_option = found != macro
@@ -406,4 +415,6 @@ def _of_call(macro: str, found: str, arguments: str) -> str | None:
             return f"Unknown named argument for {macro}: {found}"
         case _ if re.match(r'\s*\(\s*""', arguments):
             return "Tag must be a non-empty string literal"
+        case "TagDispatch" if (word := _excluded_beginning(arguments)) is not None:
+            return f"Exclude string must not be a prefix of trigger string: {word}"
     return "Each tag dispatch element must be a tuple"

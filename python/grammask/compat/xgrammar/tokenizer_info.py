@@ -45,7 +45,8 @@ class TokenizerInfo:
         encoded_vocab: The tokens by id.
         vocab_type: Their encoding.
         vocab_size: The width of the model's logits; ``len(encoded_vocab)`` if None.
-        stop_token_ids: The end tokens; if None, they are recognised by common names.
+        stop_token_ids: The end tokens, of which those beyond the size are ignored; if None, they are recognised by
+            common names.
         add_prefix_space: Stored; has no effect on masks.
 
     Raises:
@@ -88,7 +89,7 @@ class TokenizerInfo:
         self._width = width
         self._decoded = decoded
         self._vocab_type = vocab_type
-        self._stops = stops
+        self._stops = [id for id in stops if 0 <= id < width]
         self._add_prefix_space = add_prefix_space
         self._encoded: Mapping[str, int] = {}
         """The encoded tokens of a tokenizer, from which ``vocab_type`` is determined."""
@@ -250,6 +251,9 @@ class TokenizerInfo:
         """
         parts = _loaded(json_string)
         try:
+            if unknown := parts.keys() - _SERIALIZED_MEMBERS:
+                msg = f"there is no member {min(unknown)!r}"
+                raise ValueError(msg)
             tokens = [None if token is None else bytes.fromhex(token) for token in parts["tokens"]]
             stops: list[int] = parts["stop_token_ids"]
             width = parts["vocab_size"]
@@ -257,11 +261,19 @@ class TokenizerInfo:
             info = object.__new__(TokenizerInfo)
             decoded = [bytes.fromhex(token) for token in parts["decoded_vocab"]]
             kind = VocabType(parts["vocab_type"])
+            if any(not 0 <= stop < width for stop in stops):
+                msg = f"an end token is not below the size {width}"
+                raise ValueError(msg)
             info._set(vocabulary, decoded, kind, stops, width, add_prefix_space=parts["add_prefix_space"])
-        except (KeyError, TypeError, ValueError) as error:
+        except (KeyError, TypeError, ValueError, RuntimeError) as error:
             msg = f"this is no serialised tokenizer info: {error!r}"
             raise DeserializeFormatError(msg) from error
         return info
+
+
+_SERIALIZED_MEMBERS = {
+    "add_prefix_space", "decoded_vocab", "special", "stop_token_ids", "tokens", "vocab_size", "vocab_type",
+}  # fmt: skip
 
 
 def _vocabulary(
