@@ -131,7 +131,7 @@ class BundledGrammar:
 _RESERVED_WORDS = (
     "BREAK", "CASE", "CATCH", "CLASS", "CONST", "CONTINUE", "DEBUGGER", "DEFAULT", "DELETE",
     "DO", "ELSE", "ENUM", "EXPORT", "EXTENDS", "FALSE", "FINALLY", "FOR", "FUNCTION",
-    "IF", "IMPORT", "IN", "INSTANCEOF", "NEW", "NULL", "RETURN", "SUPER", "SWITCH",
+    "IF", "IMPORT", "IN", "INSTANCEOF", "LET", "NEW", "NULL", "RETURN", "SUPER", "SWITCH",
     "THIS", "THROW", "TRUE", "TRY", "TYPEOF", "VAR", "VOID", "WHILE", "WITH", "YIELD", "AWAIT",
 )  # fmt: skip
 """The terminals of the reserved words of JavaScript."""
