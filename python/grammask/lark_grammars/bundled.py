@@ -158,7 +158,7 @@ BUNDLED = {
     "javascript": BundledGrammar(
         "JavaScript, with its automatic semicolons",
         "contextual",
-        RefusedTerminals(("NAME", "INCREMENT", "ARROW_AFTER_BREAK", "GLUED", *_RESERVED_WORDS)),
+        RefusedTerminals(("NAME", "INCREMENT", "ARROW_AFTER_BREAK", "GLUED", "LATE_HASHBANG", *_RESERVED_WORDS)),
         {"file": "start", "statements": "statements", "expression": "lone_expression"},
         lexical_rules=(
             "template",
