@@ -212,7 +212,7 @@ SPACE ::= [ \\n]+
   const rawCompiled = raw.compile(bytes);
   assert.ok(rawCompiled.isValid('a = r##"b "# c"##; d = r;'));
   assert.equal(rawCompiled.firstError('a = r#"b"##;'), 10);
-  fails(() => read(text, { lexer: "contextual" }), "undefined-symbol");
+  fails(() => read(text, { lexer: "contextual" }), "unsupported-grammar");
   fails(() => read(text, { terminals: { RAW_STRING: rawString } }), "invalid-argument");
   fails(() => read(text, { lexer: "contextual", terminals: { STRING: rawString } }), "undefined-symbol");
   fails(() => read(text, { lexer: "contextual", terminals: { RAW_STRING: raw } }), "invalid-argument");
