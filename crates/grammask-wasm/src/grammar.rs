@@ -285,7 +285,9 @@ impl JsGrammar {
     /// The rules, and the findings about them; `None` if the grammar has a lexer.
     pub(crate) fn rules_without_lexer(&self) -> Option<(&Arc<Grammar>, &[Diagnostic], &[Diagnostic])> {
         match &self.language {
-            GrammarLanguage::ContextFree { grammar, .. } => Some((grammar, &self.warnings, &self.relaxations)),
+            GrammarLanguage::ContextFree { grammar, .. } => {
+                Some((grammar, &self.warnings, &self.relaxations))
+            }
             GrammarLanguage::Lexed(_) => None,
         }
     }

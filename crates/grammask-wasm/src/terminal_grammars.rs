@@ -35,7 +35,8 @@ impl JsTerminalGrammars {
     /// If the grammar has a lexer.
     pub fn add(&mut self, name: String, grammar: &JsGrammar) -> JsResult<()> {
         let Some((rules, warnings, relaxations)) = grammar.rules_without_lexer() else {
-            let message = format!("the terminal `{name}` cannot have the texts of its grammar: it has a lexer");
+            let message =
+                format!("the terminal `{name}` cannot have the texts of its grammar: it has a lexer");
             return Err(invalid_argument(message));
         };
         self.grammars.push((name, rules.clone()));
@@ -51,11 +52,17 @@ impl JsTerminalGrammars {
         if self.grammars.is_empty() {
             return Ok(());
         }
-        Err(invalid_argument("the option terminals defines terminals of a lexer: choose one by the option lexer"))
+        Err(invalid_argument(
+            "the option terminals defines terminals of a lexer: choose one by the option lexer",
+        ))
     }
 
     /// Defines the terminals of a definition.
-    pub(crate) fn define(&self, definition: &mut LexedDefinition, limits: &Limits) -> Result<(), GrammarError> {
+    pub(crate) fn define(
+        &self,
+        definition: &mut LexedDefinition,
+        limits: &Limits,
+    ) -> Result<(), GrammarError> {
         let terminals: Vec<TerminalGrammar<'_>> =
             self.grammars.iter().map(|(name, grammar)| TerminalGrammar { name, grammar }).collect();
         definition.define_terminals(&terminals, limits)
