@@ -7,23 +7,19 @@ import re
 from grammask.lark_grammars import BUNDLED
 
 USES = {
-    "python": [" | formatted)"],
-    "javascript": [
-        "                | reference{first, pattern, inside, waits} tagged_template{inside, waits}\n",
-        "            | template{inside, waits}\n",
-        "            | regex\n",
-    ],
+    "python": {" | formatted)": ")"},
+    "javascript": {" | tagged_template{inside, waits})": ")", " | template{inside, waits} | regex": ""},
 }
-REMAINS = {"python": ")", "javascript": ""}
+"""What the rules lose."""
 BEGINNINGS = {"python": re.compile(r"(?i)(f|fr|rf)['\"]"), "javascript": re.compile("`|(?<![*/])/(?![*/])")}
 
 
 def text_without_lexical_rules(name: str) -> str:
     """Return the text of a bundled grammar without the uses of lexical rules."""
     text = BUNDLED[name].path.read_text("utf-8")
-    for use in USES.get(name, []):
-        assert text.count(use) == 1
-        text = text.replace(use, REMAINS[name])
+    for use, rest in USES.get(name, {}).items():
+        assert use in text
+        text = text.replace(use, rest)
     return text
 
 

@@ -200,6 +200,26 @@ def test_languages_where_backticks_are_lexemes() -> None:
     assert not answer.is_valid(b"~~~js\nx = (\n~~~\n1)\n~~~")
 
 
+@pytest.mark.parametrize("options", [{}, {"max_indent": 1}, {"max_quotations": 1}])
+def test_python_does_not_end_with_a_continued_line(options: dict[str, int]) -> None:
+    compiled = Grammar.markdown_answer(["python"], **options).compile(_BYTES)
+    prefix = "> " * ("max_quotations" in options) + " " * ("max_indent" in options)
+    for code in (
+        "\\\n",
+        "x\n\\\n",
+        "x\n \f\\\n",
+        "if x:\n y\n\\\n\\\n",
+        "x\\\n",
+        "x\\\n\n",
+        "\\\n\n",
+        "# \\\n",
+        "# x\n# \\\n",
+    ):
+        is_valid = _parses(ast.parse)(code)
+        text = f"{prefix}```python\n{code}```".replace("\n", f"\n{prefix}")
+        assert compiled.is_valid(text.encode()) == is_valid, text
+
+
 def test_blank_lines_of_indented_blocks() -> None:
     flexible = Grammar.from_json_schema({"type": "array"}, whitespace="flexible")
     grammars = {name: Grammar.bundled(name) for name in ("python", "javascript", "sql", "go")}

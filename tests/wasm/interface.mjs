@@ -189,6 +189,39 @@ assert.ok(answer.acceptBytes("no") && answer.isFinished);
 assert.ok(Grammar.fromGbnf("root ::= [a-z]+").compile(bytes).isValid("abc"));
 assert.ok(Grammar.fromRegex("a|b+").compile(bytes).isValid("bb"));
 assert.ok(Grammar.fromRegex("^\\d$", { syntax: "ecma" }).compile(bytes).isValid("7"));
+const lines = `
+  %declare RAW_STRING;
+  %terminal NAME;
+  %ignore SPACE;
+  start ::= { NAME "=" (NAME | RAW_STRING) ";" };
+  NAME  ::= #"[a-z]+";
+  SPACE ::= #"[ \\n]+";
+`;
+const rawString = Grammar.fromKbnf(`start ::= 'r' bind!(hashes, "#"*) '"' #"(?s:.)*" '"' same!(hashes);`);
+for (const [read, start] of [[Grammar.fromKbnf, "start"], [Grammar.fromGbnf, "root"]]) {
+  const text = start === "root" ? `
+root  ::= (NAME "=" (NAME | RAW_STRING) ";")*
+NAME  ::= [a-z]+
+SPACE ::= [ \\n]+
+%declare RAW_STRING
+%terminal NAME
+%ignore SPACE
+` : lines;
+  const raw = read(text, { lexer: "contextual", terminals: { RAW_STRING: rawString } });
+  assert.ok(raw.ruleNames().includes(start) && raw.diagrams().some(({ rule }) => rule === start));
+  const rawCompiled = raw.compile(bytes);
+  assert.ok(rawCompiled.isValid('a = r##"b "# c"##; d = r;'));
+  assert.equal(rawCompiled.firstError('a = r#"b"##;'), 10);
+  fails(() => read(text, { lexer: "contextual" }), "unsupported-grammar");
+  fails(() => read(text, { terminals: { RAW_STRING: rawString } }), "invalid-argument");
+  fails(() => read(text, { lexer: "contextual", terminals: { STRING: rawString } }), "undefined-symbol");
+  fails(() => read(text, { lexer: "contextual", terminals: { RAW_STRING: raw } }), "invalid-argument");
+  for (const wrong of [5, null, [rawString], { RAW_STRING: "a" }, { RAW_STRING: null }]) {
+    fails(() => read(text, { lexer: "contextual", terminals: wrong }), "invalid-argument");
+  }
+  raw.free();
+}
+rawString.free();
 const compact = Grammar.fromJsonSchema('{"const": [1, 2]}', { whitespace: "compact" }).compile(bytes);
 assert.ok(compact.isValid("[1,2]") && !compact.isValid("[1, 2]"));
 const relaxed = Grammar.fromJsonSchema({ type: "string", pattern: "(a)\\1" }, { onUnsupported: "relax" });

@@ -50,6 +50,14 @@ export function instanceOf(value, kind) {
   return value;
 }
 
+/** An object whose members have names. */
+export function objectOf(value, name) {
+  if (typeof value !== "object" || value === null || Array.isArray(value)) {
+    throw invalid(`${name} is an object, not ${shown(value)}`);
+  }
+  return value;
+}
+
 /** A list. */
 export function listOf(value, name) {
   if (!Array.isArray(value)) {

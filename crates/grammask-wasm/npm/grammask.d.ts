@@ -96,6 +96,8 @@ export interface LexerOptions {
   /** With a lexer or a parser, directives of the grammar say what a lexeme is; without, rules derive texts byte by byte. */
   lexer?: "basic" | "contextual" | "dynamic" | "dynamic_complete";
   parser?: "lalr" | "earley";
+  /** The grammars of terminals that the grammar declares by `%declare`, by name. They have no lexer. */
+  terminals?: Record<string, Grammar>;
 }
 
 export interface KbnfOptions extends LexerOptions {

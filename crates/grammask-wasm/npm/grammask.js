@@ -1,6 +1,6 @@
 /** Grammars, vocabularies and exact masks; see grammask.d.ts for the interface. */
 
-import { bytesOf, instanceOf, listOf, numberOf, optionalNumberOf, optionsOf, stringOf } from "./arguments.js";
+import { bytesOf, instanceOf, listOf, numberOf, objectOf, optionalNumberOf, optionsOf, stringOf } from "./arguments.js";
 import initialise, * as engine from "./engine.js";
 import { tiktokenTable, tokenizerTable } from "./vocabulary_files.js";
 import { GrammaskError } from "./errors.js";
@@ -169,11 +169,27 @@ export class Vocabulary extends Handle {
 
 export class Grammar extends Handle {
   static fromKbnf(source, options) {
-    return new Grammar(call(() => engine.Grammar.fromKbnf(stringOf(source, "a grammar"), json(options))));
+    return Grammar.#ofRules(engine.Grammar.fromKbnf, source, options);
   }
 
   static fromGbnf(source, options) {
-    return new Grammar(call(() => engine.Grammar.fromGbnf(stringOf(source, "a grammar"), json(options))));
+    return Grammar.#ofRules(engine.Grammar.fromGbnf, source, options);
+  }
+
+  /** The grammar that a reader of the engine makes of rules, and of the grammars of terminals among the options. */
+  static #ofRules(read, source, options) {
+    const { terminals = {}, ...others } = options ?? {};
+    return call(() => {
+      const grammars = new engine.TerminalGrammars();
+      try {
+        for (const [name, grammar] of Object.entries(objectOf(terminals, "terminals"))) {
+          grammars.add(name, instanceOf(grammar, Grammar).inner);
+        }
+        return new Grammar(read(stringOf(source, "a grammar"), json(others), grammars));
+      } finally {
+        grammars.free();
+      }
+    });
   }
 
   static fromRegex(source, options) {

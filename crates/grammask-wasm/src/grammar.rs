@@ -13,6 +13,7 @@ use crate::failures::{JsResult, diagnostics_json, effects_json, grammar_error, i
 use crate::lexed_definition;
 use crate::options::{CompilingOptions, RuleGrammarOptions, options};
 use crate::schema_options::SchemaFields;
+use crate::terminal_grammars::JsTerminalGrammars;
 use crate::vocabulary::JsVocabulary;
 
 /// A grammar; `Grammar` in `npm/grammask.d.ts` wraps it.
@@ -37,13 +38,14 @@ impl JsGrammar {
     /// Reads KBNF, with a lexer if the options name one.
     ///
     /// # Errors
-    /// All errors of the source; an option that does not exist.
+    /// All errors of the source; an option that does not exist; terminals without a lexer.
     #[wasm_bindgen(js_name = fromKbnf)]
-    pub fn from_kbnf(text: &str, fields: &str) -> JsResult<Self> {
+    pub fn from_kbnf(text: &str, fields: &str, terminals: &JsTerminalGrammars) -> JsResult<Self> {
         let fields: RuleGrammarOptions = options(fields)?;
         let (limits, start) = (fields.limits.limits(), fields.start.as_deref().unwrap_or("start"));
         match fields.lexing()? {
             None => {
+                terminals.refuse_without_lexer()?;
                 let read = kbnf::grammar(text.as_bytes(), start, &limits);
                 let (grammar, warnings) = read.map_err(grammar_error)?;
                 Ok(Self::context_free(grammar, warnings))
@@ -57,7 +59,7 @@ impl JsGrammar {
                     lexer,
                     parser,
                 };
-                Self::with_lexer(rules, &options, warnings, &limits).map_err(grammar_error)
+                Self::with_lexer(rules, &options, terminals, warnings, &limits).map_err(grammar_error)
             }
         }
     }
@@ -65,9 +67,9 @@ impl JsGrammar {
     /// Reads GBNF or XGrammar's EBNF, with a lexer if the options name one.
     ///
     /// # Errors
-    /// All errors of the source; an option that does not exist.
+    /// All errors of the source; an option that does not exist; terminals without a lexer.
     #[wasm_bindgen(js_name = fromGbnf)]
-    pub fn from_gbnf(text: &str, fields: &str) -> JsResult<Self> {
+    pub fn from_gbnf(text: &str, fields: &str, terminals: &JsTerminalGrammars) -> JsResult<Self> {
         let fields: RuleGrammarOptions = options(fields)?;
         let (limits, start) = (fields.limits.limits(), fields.start.as_deref().unwrap_or("root"));
         let dialect = match &*fields.dialect {
@@ -77,6 +79,7 @@ impl JsGrammar {
         };
         match fields.lexing()? {
             None => {
+                terminals.refuse_without_lexer()?;
                 let read = gbnf::grammar(text, start, dialect, &limits);
                 let (grammar, warnings) = read.map_err(grammar_error)?;
                 Ok(Self::context_free(grammar, warnings))
@@ -93,7 +96,7 @@ impl JsGrammar {
                     lexer,
                     parser,
                 };
-                Self::with_lexer(rules, &options, warnings, &limits).map_err(grammar_error)
+                Self::with_lexer(rules, &options, terminals, warnings, &limits).map_err(grammar_error)
             }
         }
     }
@@ -262,17 +265,30 @@ impl JsGrammar {
     fn with_lexer(
         rules: Grammar,
         options: &LexedOptions<'_>,
+        terminals: &JsTerminalGrammars,
         mut warnings: Vec<Diagnostic>,
         limits: &Limits,
     ) -> Result<Self, GrammarError> {
-        let (definition, more_warnings) = definition_from_rules(&rules, options, limits)?;
+        let (mut definition, more_warnings) = definition_from_rules(&rules, options, limits)?;
+        terminals.define(&mut definition, limits)?;
         warnings.extend(more_warnings);
+        warnings.extend_from_slice(terminals.warnings());
         Ok(Self {
             language: GrammarLanguage::Lexed(Box::new(LexedGrammar::new(&definition, limits)?)),
             source: rules.source().clone(),
             rules: Some(Arc::new(rules)),
             warnings,
-            relaxations: Vec::new(),
+            relaxations: terminals.relaxations().to_vec(),
         })
+    }
+
+    /// The rules, and the findings about them; `None` if the grammar has a lexer.
+    pub(crate) fn rules_without_lexer(&self) -> Option<(&Arc<Grammar>, &[Diagnostic], &[Diagnostic])> {
+        match &self.language {
+            GrammarLanguage::ContextFree { grammar, .. } => {
+                Some((grammar, &self.warnings, &self.relaxations))
+            }
+            GrammarLanguage::Lexed(_) => None,
+        }
     }
 }

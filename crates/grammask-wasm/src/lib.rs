@@ -19,6 +19,7 @@ mod matcher;
 mod options;
 mod readings;
 mod schema_options;
+mod terminal_grammars;
 mod vocabulary;
 
 use wasm_bindgen::prelude::*;

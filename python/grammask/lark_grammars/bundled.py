@@ -131,7 +131,7 @@ class BundledGrammar:
 _RESERVED_WORDS = (
     "BREAK", "CASE", "CATCH", "CLASS", "CONST", "CONTINUE", "DEBUGGER", "DEFAULT", "DELETE",
     "DO", "ELSE", "ENUM", "EXPORT", "EXTENDS", "FALSE", "FINALLY", "FOR", "FUNCTION",
-    "IF", "IMPORT", "IN", "INSTANCEOF", "NEW", "NULL", "RETURN", "SUPER", "SWITCH",
+    "IF", "IMPORT", "IN", "INSTANCEOF", "LET", "NEW", "NULL", "RETURN", "SUPER", "SWITCH",
     "THIS", "THROW", "TRUE", "TRY", "TYPEOF", "VAR", "VOID", "WHILE", "WITH", "YIELD", "AWAIT",
 )  # fmt: skip
 """The terminals of the reserved words of JavaScript."""
@@ -140,7 +140,7 @@ BUNDLED = {
     "c": BundledGrammar(
         "C11, as the preprocessor leaves it",
         "basic",
-        RefusedTerminals(("UNCLOSED",)),
+        RefusedTerminals(("UNCLOSED", "TRAILED_DIRECTIVE")),
         {"file": "start", "statements": "statements", "expression": "expression", "type": "any_type"},
     ),
     "go": BundledGrammar(
@@ -158,7 +158,9 @@ BUNDLED = {
     "javascript": BundledGrammar(
         "JavaScript, with its automatic semicolons",
         "contextual",
-        RefusedTerminals(("NAME", "INCREMENT", "ARROW_AFTER_BREAK", "GLUED", *_RESERVED_WORDS)),
+        RefusedTerminals(
+            ("NAME", "INCREMENT", "ARROW_AFTER_BREAK", "GLUED", "LATE_HASHBANG", *_RESERVED_WORDS)
+        ),
         {"file": "start", "statements": "statements", "expression": "lone_expression"},
         lexical_rules=(
             "template",

@@ -176,8 +176,8 @@ def code_of_block(fence: Fence, name: str, source: LarkSource) -> LarkSource | N
             refused = rf"(?s:.)*(?:[\x00\r]|{bad_line})"
         case LarkSource() if _ends_with_newline(source):
             # The closing fence ends the part, and something follows a fence at the beginning of another line. The
-            # columns of a line do not count form feeds.
-            refused = rf"(?s:.)*(?:[\x00\r]|{bad_line}(?s:.)|\f{fence.text})"
+            # columns of a line do not count form feeds. A newline may end with continued lines, but not a text.
+            refused = rf"(?s:.)*(?:[\x00\r]|{bad_line}(?s:.)|\f{fence.text}|\n[ \t\f]*\\{bad_line})"
         case _:
             return None
     return _BlockLexemes(name, refused, fence.text).around(source)
