@@ -75,7 +75,7 @@ use token_ends::TokenEnds;
 use trace::{Recorder, Replay, TraceKey, Traces};
 
 pub(crate) use continuation::Continuations;
-pub(crate) use embedded::{EmbeddedState, EmbeddedStates};
+pub(crate) use embedded::{EmbeddedState, EmbeddedStates, InsideEmbedded};
 pub(crate) use kernel::{Item, ItemState};
 pub(crate) use left_corner::{LeftCorners, Lists};
 pub(crate) use remembered::{CompletedValue, CompletingNode, OpenValue, PrefixId, RepeatingNodes};
