@@ -13,6 +13,7 @@
 //! | `spelling` | [`first_tokens()`]: how tokens spell a shortest completion |
 //! | `inside_terminal` | [`InsideTerminal`]: states inside a terminal |
 //! | `anonymous_values` | [`AnonymousValues`]: states that texts with different values share |
+//! | `successor_groups` | [`SuccessorGroups`]: the legal tokens of a state by the state after them |
 //! | `bound_texts` | [`BoundTexts`]: states that texts with different bound texts share |
 //! | `tokens` | [`TokenEvent`], [`TokenMatch`]: tokens that a grammar names |
 //! | `masks` | [`MaskSource`]: masks of states, computed for a [`MaskRequest`] |
@@ -34,6 +35,7 @@ mod masks;
 mod readings;
 mod recognition;
 mod spelling;
+mod successor_groups;
 mod tokens;
 mod walk;
 
@@ -49,6 +51,7 @@ pub use masks::{
 pub use readings::{Lexeme, LexerReading, OpenLexeme, ParseNode, ParseTree};
 pub use recognition::{Engine, Expectation, FirstTerminals};
 pub use spelling::{FirstToken, first_tokens};
+pub use successor_groups::SuccessorGroups;
 pub use tokens::{TokenEvent, TokenMatch};
 pub use walk::walk;
 

@@ -7,7 +7,7 @@ use std::time::Duration;
 use grammask_diagnostics::{Deadline, LimitExceeded};
 use grammask_vocabulary::{LiveTokens, Mask, TrieNode, Vocabulary};
 
-use crate::{CachedMask, MaskCache, SetId};
+use crate::{CachedMask, MaskCache, SetId, SuccessorGroups};
 
 /// The strategy by which masks are computed. All strategies compute the same masks, bit for bit.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
@@ -149,6 +149,23 @@ pub trait MaskSource: fmt::Debug + Send + Sync {
         deadline: &Deadline,
     ) -> Result<Option<TokensAndExits>, LimitExceeded> {
         let _ = (request, deadline);
+        Ok(None)
+    }
+
+    /// The legal tokens of a state by the state after them, end tokens aside; `None` if the source has no tables of them,
+    /// and the caller walks along the trie.
+    ///
+    /// Cost: a step of the parser per sequence of terminals that some tokens have in common.
+    ///
+    /// # Errors
+    /// When a limit is exceeded.
+    fn successor_groups(
+        &self,
+        set: SetId,
+        vocabulary: &Vocabulary,
+        deadline: &Deadline,
+    ) -> Result<Option<SuccessorGroups>, LimitExceeded> {
+        let _ = (set, vocabulary, deadline);
         Ok(None)
     }
 

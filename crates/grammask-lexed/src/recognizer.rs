@@ -25,6 +25,7 @@ use crate::masks::precompute::Precomputation;
 use crate::masks::spanner_subset::SubsetSources;
 use crate::masks::spanner_table::{ColumnState, ColumnTracker, TriePosition};
 use crate::masks::stack_automaton::StackReader;
+use crate::masks::successor_groups::GroupedRuns;
 use crate::parser::lr_automaton::{LrItem, LrState};
 use crate::parser::stacks::{ParseState, TerminalParser};
 use crate::prepared::PreparedGrammar;
@@ -32,8 +33,8 @@ use grammask_collections::state_table::{MemoTransition, StateTable};
 use grammask_diagnostics::{Deadline, LimitExceeded, Limits};
 use grammask_engine::{
     Effort, Engine, ExitsRequest, Expectation, FirstTerminals, LexerReading, MaskCounts, MaskOutcome,
-    MaskRequest, MaskSource, MaskStrategy, PrecomputeBudget, Reach, SetId, ShortestCompletion, TokenGrowths,
-    TokensAndExits, walk,
+    MaskRequest, MaskSource, MaskStrategy, PrecomputeBudget, Reach, SetId, ShortestCompletion,
+    SuccessorGroups, TokenGrowths, TokensAndExits, walk,
 };
 use grammask_grammar::TerminalId;
 use grammask_vocabulary::{LiveTokens, Mask, TokenSet, TokenSetId, TokenSetRef, Vocabulary};
@@ -544,6 +545,28 @@ impl MaskSource for LexedRecognizer {
         Ok(Some(tables.masks[index].split(&mask)))
     }
 
+    fn successor_groups(
+        &self,
+        set: SetId,
+        vocabulary: &Vocabulary,
+        deadline: &Deadline,
+    ) -> Result<Option<SuccessorGroups>, LimitExceeded> {
+        // Spanner tables end at the openings of delimited terminals. Earley sets of several runs are united after each byte.
+        if !self.delimited.is_empty() || self.prepared.table().is_none() {
+            return Ok(None);
+        }
+        let runs = self.set(set).runs.clone();
+        let mut tables = self.lock();
+        let mut grouped = GroupedRuns::default();
+        for &run in &runs[..] {
+            tables.group_successors(self, run, vocabulary, deadline, &mut grouped)?;
+        }
+        let (groups, others) = grouped.finish(vocabulary.size());
+        let interned =
+            groups.into_iter().map(|(run, tokens)| Ok((tables.intern(&self.sets, vec![run])?, tokens)));
+        Ok(Some(SuccessorGroups { groups: interned.collect::<Result<_, LimitExceeded>>()?, others }))
+    }
+
     fn counts(&self) -> MaskCounts {
         let (recalled, composed) = self.lock().mask_counts;
         MaskCounts { recalled, composed, walked: self.walked_masks.load(Ordering::Relaxed) }
@@ -746,6 +769,24 @@ impl RecognizerTables {
         let (cached, computed) = &mut self.mask_counts;
         *(if was_cached { cached } else { computed }) += 1;
         Ok(mask)
+    }
+
+    /// Adds the legal tokens of a run by the runs after them.
+    fn group_successors(
+        &mut self,
+        recognizer: &LexedRecognizer,
+        run: Run,
+        vocabulary: &Vocabulary,
+        deadline: &Deadline,
+        grouped: &mut GroupedRuns,
+    ) -> Result<(), LimitExceeded> {
+        let mode = recognizer.mode_at(self.parser.top(run.parse.stack));
+        let mut liveness = std::mem::take(&mut self.liveness);
+        // All tables have the tokens; the last ones are those of the masks.
+        let mut reader = self.reader(recognizer, vocabulary, self.masks.len() - 1, deadline);
+        let grouping = reader.group_successors(run, mode, &mut liveness, vocabulary.size(), grouped);
+        self.liveness = liveness;
+        grouping
     }
 
     /// The interned set of some live runs; empty at most for the start set.

@@ -20,7 +20,8 @@ use grammask_earley::lowering::NormalForm;
 use grammask_earley::masks::ContextFreeMasks;
 use grammask_earley::recognizer::{Recognizer, terminals_without_end};
 use grammask_engine::{
-    Effort, Engine, MaskCache, MaskOutcome, MaskRequest, MaskSource, PrecomputeBudget, SetId, TokenMatch,
+    Effort, Engine, MaskCache, MaskOutcome, MaskRequest, MaskSource, MaskStrategy, PrecomputeBudget, SetId,
+    SuccessorGroups, TokenMatch,
 };
 use grammask_grammar::{EmbeddedTexts, Terminal, TerminalDefinition};
 use grammask_lexed::{LexedRecognizer, PreparedGrammar};
@@ -357,6 +358,22 @@ impl GrammarCache {
 
     pub(crate) fn forced_bytes(&self) -> &ForcedBytes {
         &self.forced
+    }
+
+    /// The legal tokens of a state by the state after them, end tokens and tokens that the grammar names aside; `None` if
+    /// the masks have no tables of them.
+    ///
+    /// # Errors
+    /// When a limit is exceeded.
+    pub fn successor_groups(
+        &self,
+        set: SetId,
+        deadline: &Deadline,
+    ) -> Result<Option<SuccessorGroups>, LimitExceeded> {
+        match self.options.masks {
+            MaskStrategy::Summaries => self.source.successor_groups(set, &self.vocabulary, deadline),
+            MaskStrategy::Walk => Ok(None),
+        }
     }
 
     /// Numbers of computed masks by strategy, and their memory.

@@ -9,7 +9,8 @@ use std::sync::{Arc, OnceLock};
 use grammask_diagnostics::{Deadline, GrammarError, LimitExceeded, Limits};
 use grammask_engine::{
     Effort, Engine, ExitsRequest, Expectation, FirstTerminals, MaskCounts, MaskOutcome, MaskRequest,
-    MaskSource, PrecomputeBudget, Reach, SetId, ShortestCompletion, TokenGrowths, TokensAndExits,
+    MaskSource, PrecomputeBudget, Reach, SetId, ShortestCompletion, SuccessorGroups, TokenGrowths,
+    TokensAndExits,
 };
 use grammask_grammar::EmbeddedTexts;
 use grammask_lexed::{ByteClasses, LexedGrammar, LexedRecognizer, PreparedGrammar};
@@ -218,6 +219,15 @@ impl MaskSource for DeferredRecognizer {
         deadline: &Deadline,
     ) -> Result<Option<TokensAndExits>, LimitExceeded> {
         self.recognizer()?.compute_exits(request, deadline)
+    }
+
+    fn successor_groups(
+        &self,
+        set: SetId,
+        vocabulary: &Vocabulary,
+        deadline: &Deadline,
+    ) -> Result<Option<SuccessorGroups>, LimitExceeded> {
+        self.recognizer()?.successor_groups(set, vocabulary, deadline)
     }
 
     fn counts(&self) -> MaskCounts {

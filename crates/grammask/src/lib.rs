@@ -93,7 +93,8 @@ pub use forced::TokenizeError;
 pub use grammask_diagnostics::{Deadline, LimitExceeded, Limits};
 pub use grammask_engine::{
     CompletionStep, Effort, Engine, Expectation, Lexeme, LexerReading, MaskSource, MaskStrategy, OpenLexeme,
-    ParseNode, ParseTree, PrecomputeBudget, Reach, SetId, ShortestCompletion, TokenEvent, TokenGrowths,
+    ParseNode, ParseTree, PrecomputeBudget, Reach, SetId, ShortestCompletion, SuccessorGroups, TokenEvent,
+    TokenGrowths,
 };
 pub use learned_masks::{MaskOrigin, mask_origin};
 pub use matcher::{Matcher, MatcherStep};

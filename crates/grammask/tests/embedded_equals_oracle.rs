@@ -14,6 +14,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use crate::generators::{GrammarSketch, Step};
+use crate::lexing_equals_oracle::check_groups;
 use grammask::grammar::{Code, EmbeddedTexts, Grammar, GrammarBuilder, Span, Terminal};
 use grammask::lexing::reference::LexedReference;
 use grammask::lexing::{
@@ -34,6 +35,8 @@ use proptest::prelude::*;
 static COMPARED: AtomicU64 = AtomicU64::new(0);
 /// Number of compared masks of sets inside an embedded grammar.
 static INSIDE: AtomicU64 = AtomicU64::new(0);
+/// Number of tokens in groups of sets inside an embedded grammar.
+static GROUPED: AtomicU64 = AtomicU64::new(0);
 /// Number of masks that were composed for grammars in which terminals count tokens.
 static COMPOSED_COUNTING: AtomicU64 = AtomicU64::new(0);
 
@@ -318,7 +321,8 @@ fn masks_equal_brute_force() {
     });
     println!("{WITHOUT_ORACLE:?} cases without an oracle");
     println!(
-        "compared {COMPARED:?} masks, {INSIDE:?} inside embedded grammars; {COMPOSED_COUNTING:?} composed ones count tokens"
+        "compared {COMPARED:?} masks, {INSIDE:?} inside embedded grammars; {COMPOSED_COUNTING:?} composed ones count tokens; \
+         {GROUPED:?} tokens in groups"
     );
     if let Err(error) = result {
         panic!("{error}");
@@ -475,6 +479,13 @@ fn compare(text: &mut Text<'_>, vocabulary: &Vocabulary) -> Option<Vec<TokenId>>
     let cache = text.matcher.cache();
     let is_inside = cache.engine().describe(text.matcher.set()).contains("of the embedded grammar");
     INSIDE.fetch_add(u64::from(is_inside), Ordering::Relaxed);
+    let (engine, set) = (cache.engine(), text.matcher.set());
+    if let Ok(Some(groups)) = cache.successor_groups(set, &no_deadline())
+        && !text.is_finished
+        && engine.token_matches(set).expect("no limit").is_empty()
+    {
+        GROUPED.fetch_add(check_groups(engine, set, vocabulary, groups), Ordering::Relaxed);
+    }
     Some(expected)
 }
 

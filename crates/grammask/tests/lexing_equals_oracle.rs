@@ -4,7 +4,7 @@
 //! prefix of an accepted text is viable, and every viable prefix has a continuation that the oracle accepts. Masks of
 //! random vocabularies hold exactly the tokens whose bytes can be read one by one.
 
-use std::collections::VecDeque;
+use std::collections::{HashMap, VecDeque};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
@@ -16,8 +16,8 @@ use grammask::lexing::{
     ConflictPolicy, IndentationMeasure, LexedDefinition, LexedGrammar, LexedRecognizer, ParserKind,
     PreparedGrammar,
 };
-use grammask::vocabulary::{TokenSet, Vocabulary};
-use grammask::{Deadline, Engine, Limits, MaskSource, PrecomputeBudget, SetId};
+use grammask::vocabulary::{TokenId, TokenSet, Vocabulary};
+use grammask::{Deadline, Engine, Limits, MaskSource, PrecomputeBudget, SetId, SuccessorGroups};
 use proptest::collection::vec;
 use proptest::prelude::*;
 use proptest::sample::select;
@@ -30,6 +30,7 @@ const LONGEST_WITH_BLOCKS: usize = 8;
 const MAX_SETS: usize = 60_000;
 
 static MASKS: AtomicU64 = AtomicU64::new(0);
+static GROUPED: AtomicU64 = AtomicU64::new(0);
 static COMPARED: AtomicU64 = AtomicU64::new(0);
 static ACCEPTED: AtomicU64 = AtomicU64::new(0);
 static ENDLESS: AtomicU64 = AtomicU64::new(0);
@@ -104,7 +105,11 @@ fn report() {
         INSEPARABLE.load(Ordering::Relaxed),
         ENDLESS.load(Ordering::Relaxed),
     );
-    println!("compared {} masks", MASKS.load(Ordering::Relaxed));
+    println!(
+        "compared {} masks, and the states after {} tokens in groups",
+        MASKS.load(Ordering::Relaxed),
+        GROUPED.load(Ordering::Relaxed)
+    );
 }
 
 /// All texts over an alphabet up to a length.
@@ -301,12 +306,42 @@ fn check_mask(recognizer: &LexedRecognizer, set: SetId, vocabulary: &Vocabulary,
             .iter()
             .try_fold(set, |set, &byte| recognizer.step(set, byte).expect("no limit"));
         if read.is_some() {
-            expected.insert(grammask::vocabulary::TokenId(id as u32));
+            expected.insert(TokenId(id as u32));
         }
     }
     let mask = recognizer.mask(set, vocabulary, &deadline).expect("no limit");
     MASKS.fetch_add(1, Ordering::Relaxed);
     assert_eq!(*mask, expected, "mask after {:?}", String::from_utf8_lossy(text));
+    let groups = recognizer.successor_groups(set, vocabulary, &deadline).expect("no limit");
+    assert_eq!(groups.is_some(), recognizer.prepared().table().is_some());
+    if let Some(groups) = groups {
+        GROUPED.fetch_add(check_groups(recognizer, set, vocabulary, groups), Ordering::Relaxed);
+    }
+}
+
+/// Compares the states after the tokens of groups with those after their bytes; returns the number of these tokens.
+pub fn check_groups(
+    engine: &dyn Engine,
+    set: SetId,
+    vocabulary: &Vocabulary,
+    SuccessorGroups { groups, others }: SuccessorGroups,
+) -> u64 {
+    let mut grouped = HashMap::new();
+    for (next, tokens) in groups {
+        for token in tokens.iter() {
+            assert!(grouped.insert(token, next).is_none(), "token {} is in two groups", token.0);
+        }
+    }
+    for (id, token) in vocabulary.texts().iter().enumerate() {
+        let Some(token) = token else { continue };
+        let id = TokenId(id as u32);
+        let read = token.iter().try_fold(set, |set, &byte| engine.step(set, byte).expect("no limit"));
+        match others.contains(&id) {
+            true => assert!(!grouped.contains_key(&id), "token {token:?} is in a group"),
+            false => assert_eq!(grouped.get(&id).copied(), read, "the state after {token:?}"),
+        }
+    }
+    grouped.len() as u64
 }
 
 /// Asserts that some continuation of the text is accepted.

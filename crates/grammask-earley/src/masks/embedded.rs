@@ -44,6 +44,10 @@ impl EmbeddedMasks {
         Self { source, cache: MaskCache::default() }
     }
 
+    pub(super) fn source(&self) -> &dyn MaskSource {
+        &*self.source
+    }
+
     /// Memory in bytes, without that of the engine.
     pub(super) fn memory_bytes(&self) -> usize {
         self.source.summary_bytes() + self.cache.memory_bytes()

@@ -8,7 +8,8 @@
 //! | [`walk`](grammask_engine::walk) | steps the recogniser along the trie | cross-check; token counts; costly masks |
 //! | `compose` | composes the mask from summaries of symbols below sets of trie nodes | the default |
 //!
-//! Inside an embedded grammar, `compose` uses the masks of its engine (`embedded`).
+//! Inside an embedded grammar, `compose` uses the masks of its engine (`embedded`), and so do the groups of tokens by the
+//! set after them (`successor_groups`).
 //! [`ContextFreeMasks`] selects among them. Finished masks are cached by set, and by the parts of the set that their
 //! computation read (`equivalence_cache`).
 
@@ -20,6 +21,7 @@ mod embedded;
 mod equivalence_cache;
 mod fixpoint;
 mod source;
+mod successor_groups;
 mod terminal;
 mod token_terminals;
 mod tuning;

@@ -4,7 +4,9 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use grammask_diagnostics::{Deadline, LimitExceeded};
-use grammask_engine::{Effort, MaskCounts, MaskOutcome, MaskRequest, MaskSource, MaskStrategy, SetId, walk};
+use grammask_engine::{
+    Effort, MaskCounts, MaskOutcome, MaskRequest, MaskSource, MaskStrategy, SetId, SuccessorGroups, walk,
+};
 use grammask_vocabulary::{LiveTokens, Mask, TokenId, Vocabulary};
 
 use super::budget::ComposeError;
@@ -15,6 +17,7 @@ use super::token_terminals::tokens_of_terminals;
 use super::values::RepeatingTokens;
 use crate::recognizer::{Recognizer, SetReader};
 use grammask_engine::Engine;
+use grammask_grammar::EmbeddedId;
 
 /// Computes masks of a [`Recognizer`]'s sets from summaries, or by a walk.
 ///
@@ -43,6 +46,15 @@ impl ContextFreeMasks {
             composed: AtomicU64::new(0),
             walked: AtomicU64::new(0),
         }
+    }
+
+    pub(super) fn recognizer(&self) -> &Recognizer {
+        &self.recognizer
+    }
+
+    /// The source of the masks of an embedded grammar.
+    pub(super) fn embedded_source(&self, grammar: EmbeddedId) -> &dyn MaskSource {
+        self.embedded[grammar.index()].source()
     }
 
     /// The cached mask of a set that is equivalent to the requested one: as the cache holds it, or by itself where that
@@ -241,6 +253,15 @@ impl MaskSource for ContextFreeMasks {
             return Ok(MaskOutcome::Declined);
         }
         self.walk(request, deadline)
+    }
+
+    fn successor_groups(
+        &self,
+        set: SetId,
+        vocabulary: &Vocabulary,
+        deadline: &Deadline,
+    ) -> Result<Option<SuccessorGroups>, LimitExceeded> {
+        self.groups_inside_embedded(set, vocabulary, deadline)
     }
 
     fn summary_bytes(&self) -> usize {

@@ -17,8 +17,8 @@ use grammask_diagnostics::LimitExceeded;
 use grammask_engine::{Engine, SetId};
 use grammask_grammar::EmbeddedId;
 
-use super::index_u32;
-use super::kernel::ItemState;
+use super::kernel::{Item, ItemState, Kernel};
+use super::{Recognizer, index_u32};
 
 /// A state of the engine of an embedded grammar.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -119,6 +119,76 @@ impl EmbeddedStates {
         of_engines
             + self.list.capacity() * (size_of::<EmbeddedState>() + size_of::<Option<bool>>())
             + self.ids.capacity() * (size_of::<(EmbeddedState, u32)>() + 1)
+    }
+}
+
+/// A set with one item inside an embedded grammar.
+pub(crate) struct InsideEmbedded {
+    pub(crate) state: EmbeddedState,
+    item: Item,
+    /// The set of the other items, if there are any.
+    pub(crate) others: Option<SetId>,
+    /// The bytes that can follow the word of the item, a bit for each.
+    pub(crate) next_bytes: [u64; 4],
+}
+
+impl Recognizer {
+    /// A set as one inside an embedded grammar; `None` if it is not inside exactly one, or if states depend on more than
+    /// bytes.
+    pub(crate) fn inside_embedded(&self, set: SetId) -> Result<Option<InsideEmbedded>, LimitExceeded> {
+        if self.counts_tokens || self.has_values() || self.has_embedded_values {
+            return Ok(None);
+        }
+        let mut guard = self.lock();
+        let builder = &mut *guard;
+        let mut items = builder.items(self.set(set));
+        let embedded: Vec<usize> =
+            (0..items.len()).filter(|&index| builder.stepper.is_embedded(items[index].state)).collect();
+        let [index] = embedded[..] else { return Ok(None) };
+        let item = items.remove(index);
+        let Some(state) = builder.stepper.embedded.get(item.state) else { return Ok(None) };
+        let others = match items.is_empty() {
+            true => None,
+            false => Some(builder.intern(&self.sets, &mut Kernel { ends: false, items })?),
+        };
+        let (mut after, mut ended) = (Kernel::default(), Vec::new());
+        after.advance(&self.form, item, &mut ended);
+        builder.stepper.resume(&self.form, &mut after, &mut ended, &mut builder.continuations)?;
+        let after = match after.items.is_empty() {
+            true => None,
+            false => Some(builder.intern(&self.sets, &mut after)?),
+        };
+        drop(guard);
+        let mut next_bytes = [0; 4];
+        if let Some(after) = after {
+            for byte in 0..=u8::MAX {
+                if self.step(after, byte)?.is_some() {
+                    next_bytes[usize::from(byte >> 6)] |= 1 << (byte & 63);
+                }
+            }
+        }
+        Ok(Some(InsideEmbedded { state, item, others, next_bytes }))
+    }
+
+    /// The sets after bytes that only the item inside the embedded grammar reads, given the states of its engine.
+    pub(crate) fn sets_inside_embedded(
+        &self,
+        inside: &InsideEmbedded,
+        states: impl Iterator<Item = SetId>,
+    ) -> Result<Vec<SetId>, LimitExceeded> {
+        let mut guard = self.lock();
+        let builder = &mut *guard;
+        let mut sets = Vec::new();
+        let (mut kernel, mut ended) = (Kernel::default(), Vec::new());
+        for set in states {
+            kernel.clear();
+            ended.clear();
+            let state = builder.stepper.embedded.item_state(EmbeddedState { set, ..inside.state });
+            builder.stepper.enter_state(&self.form, inside.item, state, &mut kernel, &mut ended)?;
+            builder.stepper.resume(&self.form, &mut kernel, &mut ended, &mut builder.continuations)?;
+            sets.push(builder.intern(&self.sets, &mut kernel)?);
+        }
+        Ok(sets)
     }
 }
 

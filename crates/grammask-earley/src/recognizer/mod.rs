@@ -78,7 +78,7 @@ use terminal_starts::TerminalStarts;
 use token_ends::TokenEnds;
 
 pub(crate) use continuation::Continuations;
-pub(crate) use embedded::{EmbeddedState, EmbeddedStates};
+pub(crate) use embedded::{EmbeddedState, EmbeddedStates, InsideEmbedded};
 pub(crate) use kernel::{Item, ItemState};
 pub(crate) use left_corner::{LeftCorners, Lists};
 pub(crate) use remembered::{CompletedValue, CompletingNode, OpenValue, PrefixId, RepeatingNodes};

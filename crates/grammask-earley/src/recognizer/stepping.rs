@@ -179,6 +179,22 @@ impl Stepper {
         Ok(true)
     }
 
+    /// Adds the successors of an item whose terminal is in a state after a byte.
+    pub(super) fn enter_state(
+        &mut self,
+        form: &NormalForm,
+        item: Item,
+        state: ItemState,
+        kernel: &mut Kernel,
+        ended: &mut Vec<ContinuationId>,
+    ) -> Result<(), LimitExceeded> {
+        let mut terminals = self.terminals();
+        let is_accepting = terminals.is_accepting(state);
+        let after = TerminalStep { state, is_accepting, continues: terminals.continues(state)? };
+        add_item(form, item, after, kernel, ended);
+        Ok(())
+    }
+
     /// As `step_terminal`, through the cache.
     fn step_item(
         &mut self,

@@ -476,7 +476,7 @@ impl PlanGraph {
 }
 
 /// Lower bounds of the lengths of sentences, without separators.
-struct ShortestSentences<'a> {
+pub(crate) struct ShortestSentences<'a> {
     lexemes: &'a LexemeCosts,
     grammar: &'a LexedGrammar,
     nonterminals: Vec<u32>,
@@ -484,7 +484,7 @@ struct ShortestSentences<'a> {
 
 impl<'a> ShortestSentences<'a> {
     /// The least fixpoint over the productions.
-    fn new(grammar: &'a LexedGrammar, lexemes: &'a LexemeCosts) -> Self {
+    pub(crate) fn new(grammar: &'a LexedGrammar, lexemes: &'a LexemeCosts) -> Self {
         let nonterminals = vec![UNREACHABLE; grammar.nonterminals.len()];
         let mut shortest = Self { lexemes, grammar, nonterminals };
         loop {
@@ -503,7 +503,7 @@ impl<'a> ShortestSentences<'a> {
     }
 
     /// The length of the shortest text of a symbol.
-    fn of(&self, symbol: LexedSymbol) -> u32 {
+    pub(crate) fn of(&self, symbol: LexedSymbol) -> u32 {
         match symbol {
             LexedSymbol::Terminal(terminal) => {
                 let indentation = self.grammar.indentation.as_ref();

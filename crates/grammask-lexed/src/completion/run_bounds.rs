@@ -79,6 +79,100 @@ impl RunBounds {
         Ok(bound)
     }
 
+    /// As [`of`](Self::of), or a number between `maximum` and the bound, which mostly takes no step of the parser.
+    ///
+    /// # Errors
+    /// When a limit is exceeded.
+    pub(crate) fn of_within(
+        &mut self,
+        prepared: &PreparedGrammar,
+        lexer: &Lexer,
+        parser: &mut TerminalParser,
+        run: Run,
+        maximum: u32,
+    ) -> Result<u32, LimitExceeded> {
+        let Some(profile) = self.lexemes.profile_of(run.configuration) else { return Ok(UNREACHABLE) };
+        if !lexer.is_start(run.configuration) {
+            if let Some(&cached) = self.bounds.get(&(profile, run.parse, run.column)) {
+                return Ok(cached);
+            }
+            let least = self.without_steps(prepared, parser, run, 0, maximum);
+            parser.check()?;
+            if least > maximum {
+                return Ok(least);
+            }
+        }
+        self.of(prepared, lexer, parser, run)
+    }
+
+    /// Whether the open lexeme may go on with another byte in a completion of at most `maximum` bytes.
+    ///
+    /// # Errors
+    /// When a limit is exceeded.
+    pub(crate) fn may_extend_within(
+        &mut self,
+        prepared: &PreparedGrammar,
+        parser: &mut TerminalParser,
+        run: Run,
+        maximum: u32,
+    ) -> Result<bool, LimitExceeded> {
+        let least = self.without_steps(prepared, parser, run, 1, maximum);
+        parser.check().map(|()| least <= maximum)
+    }
+
+    /// A lower bound of the completions of a run in which its lexeme has at least some more bytes, without steps of the
+    /// parser; or a number up to `maximum`, if the bound is not greater.
+    fn without_steps(
+        &mut self,
+        prepared: &PreparedGrammar,
+        parser: &mut TerminalParser,
+        run: Run,
+        missing: u32,
+        maximum: u32,
+    ) -> u32 {
+        let Some(profile) = self.lexemes.profile_of(run.configuration) else { return UNREACHABLE };
+        let blocks = self.stacks.blocks.of_layout(parser, run.parse.layout, &mut self.stacks.sentences);
+        let open = OpenStack { stack: run.parse.stack, blocks };
+        let lexemes = self.lexemes.clone();
+        let mut least = UNREACHABLE;
+        for &(distance, terminal) in lexemes.profile(profile) {
+            let distance = distance.max(missing);
+            if distance > maximum {
+                return distance.min(least);
+            }
+            let after = self.after_at_least(prepared, parser, open, terminal);
+            least = sum(distance, after).min(least);
+            if least <= maximum {
+                return least;
+            }
+        }
+        least
+    }
+
+    /// A lower bound of what follows a lexeme of a terminal, without steps of the parser.
+    fn after_at_least(
+        &mut self,
+        prepared: &PreparedGrammar,
+        parser: &mut TerminalParser,
+        open: OpenStack,
+        terminal: TerminalId,
+    ) -> u32 {
+        let grammar = &prepared.grammar;
+        if grammar.indentation.as_ref().is_some_and(|indentation| indentation.newline == terminal) {
+            return 0;
+        }
+        if grammar.terminals[terminal.index()].is_ignored() {
+            return self.stacks.of(prepared, parser, open)[usize::from(FREE)];
+        }
+        match self.stacks.known_after_terminal(open, terminal) {
+            Some(known) => known,
+            None => {
+                let beyond = self.stacks.beyond_production(prepared, parser, open);
+                sum(self.stacks.rest_of_production(terminal), beyond)
+            }
+        }
+    }
+
     /// As [`of`](Self::of), given the shortest rests of the delimited terminals that the lexeme can become.
     ///
     /// # Errors
@@ -111,6 +205,11 @@ impl RunBounds {
         for &(distance, terminal) in lexemes.profile(profile) {
             if distance >= bound {
                 break;
+            }
+            if bound < UNREACHABLE
+                && sum(distance, self.after_at_least(prepared, parser, open, terminal)) >= bound
+            {
+                continue;
             }
             let rest = rests.iter().find(|rest| rest.terminal == terminal);
             let rest = rest.map_or(distance, |rest| rest.length);

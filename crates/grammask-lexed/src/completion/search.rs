@@ -10,6 +10,9 @@
 //! search, which all runs have in common that end there; and a node is expanded only up to the first successor of the same
 //! estimate (T. Yoshizumi, T. Miura and T. Ishida, "A* with Partial Expansion for Large Branching Factor Problems", 2000).
 //!
+//! The bound of a run takes a step of the parser for each terminal that its lexeme can become. A weaker bound without steps
+//! shows for most runs that they are too long; a node is opened with that, and its bound is computed when it is the next one.
+//!
 //! From the first byte of a delimited terminal its engine gives the length of the rest.
 //!
 //! The lower bound of an Earley set is weaker than that of a stack. So is that of a stack whose parser resolves conflicts,
@@ -227,7 +230,7 @@ impl ShortestCompletions {
         maximum: u32,
     ) -> Result<Option<u32>, LimitExceeded> {
         if let [node] = *nodes {
-            let least = self.bound(sources, node)?;
+            let least = self.bound_within(sources, node, maximum)?;
             if least > maximum || self.lengths.contains_key(&node) {
                 return Ok((least <= maximum).then_some(least));
             }
@@ -247,9 +250,19 @@ impl ShortestCompletions {
             if estimate > maximum {
                 break (None, estimate);
             }
-            let OpenNode { node, bytes, .. } = current;
+            let OpenNode { node, bytes, expanded: was_expanded } = current;
             if frontier.reached[&node].bytes < bytes {
                 continue;
+            }
+            if was_expanded == 0 {
+                // It was opened with a smaller bound.
+                let bound = bytes + self.bound(sources, node)?;
+                if bound > estimate {
+                    if bound < UNREACHABLE {
+                        frontier.push(bound, current);
+                    }
+                    continue;
+                }
             }
             if self.lengths.contains_key(&node) {
                 break (Some(node), estimate);
@@ -371,14 +384,19 @@ impl ShortestCompletions {
                 {
                     first = Some(self.first_byte(sources, boundary, length)?);
                 }
-                let smaller =
-                    first.map_or(self.bytes.len(), |first| self.bytes.partition_point(|&byte| byte < first));
                 let mut extensions = Vec::new();
-                extensions_of(sources, run, &self.bytes[..smaller], &mut extensions)?;
-                for (byte, next) in extensions {
-                    if self.length(sources, &[SearchNode::Run(next)], length - 1)?.is_some() {
-                        first = Some(byte);
-                        break;
+                let may_extend = first.is_none() || self.may_extend_within(sources, run, length)?;
+                let mut smaller = 0;
+                while may_extend
+                    && let Some(&byte) =
+                        self.bytes.get(smaller).filter(|&&byte| first.is_none_or(|first| byte < first))
+                {
+                    smaller += 1;
+                    extensions_of(sources, run, &[byte], &mut extensions)?;
+                    for (_, next) in extensions.drain(..) {
+                        if self.length(sources, &[SearchNode::Run(next)], length - 1)?.is_some() {
+                            first = Some(byte);
+                        }
                     }
                 }
             }
@@ -400,6 +418,41 @@ impl ShortestCompletions {
             }
         };
         Ok(self.raised.get(&node).map_or(bound, |&raised| raised.max(bound)))
+    }
+
+    /// As [`bound`](Self::bound), or a number between `maximum` and the bound.
+    fn bound_within(
+        &mut self,
+        sources: &mut SearchSources<'_>,
+        node: SearchNode,
+        maximum: u32,
+    ) -> Result<u32, LimitExceeded> {
+        match node {
+            SearchNode::Run(run)
+                if run.delimited == DelimitedStatesId::NONE && !self.lengths.contains_key(&node) =>
+            {
+                let raised = self.raised.get(&node).copied().unwrap_or(0);
+                if raised > maximum {
+                    return Ok(raised);
+                }
+                let bound =
+                    self.bounds.of_within(sources.prepared, sources.lexer, sources.parser, run, maximum)?;
+                Ok(raised.max(bound))
+            }
+            _ => self.bound(sources, node),
+        }
+    }
+
+    /// Whether the open lexeme of a run may go on with another byte in a completion of at most `maximum` bytes.
+    fn may_extend_within(
+        &mut self,
+        sources: &mut SearchSources<'_>,
+        run: Run,
+        maximum: u32,
+    ) -> Result<bool, LimitExceeded> {
+        Ok(run.delimited != DelimitedStatesId::NONE
+            || sources.lexer.is_start(run.configuration)
+            || self.bounds.may_extend_within(sources.prepared, sources.parser, run, maximum)?)
     }
 
     /// A lower bound of the length of the completion of a run, without what searches learned.
@@ -490,7 +543,7 @@ impl ShortestCompletions {
         if frontier.reached.get(&node).is_some_and(|reached| reached.bytes <= bytes) {
             return Ok(false);
         }
-        let bound = self.bound(sources, node)?;
+        let bound = self.bound_within(sources, node, estimate.saturating_sub(bytes))?;
         if bound >= UNREACHABLE {
             return Ok(false);
         }

@@ -15,11 +15,12 @@ use std::sync::Arc;
 
 use rustc_hash::FxHashMap;
 
-use crate::completion::UNREACHABLE;
 use crate::completion::block_levels::{BlockLevels, BlocksId};
-use crate::completion::lexeme_costs::{CLASSES, LexemeCosts};
+use crate::completion::lexeme_costs::{CLASSES, FREE, LexemeCosts};
+use crate::completion::plan_costs::ShortestSentences;
 use crate::completion::sentence_costs::{ClassCosts, SentenceCosts};
-use crate::definition::grammar::{IndentationMeasure, LexedSymbol};
+use crate::completion::{UNREACHABLE, sum};
+use crate::definition::grammar::{IndentationMeasure, LexedGrammar, LexedSymbol};
 use crate::masks::token_set_store::hash_map_bytes;
 use crate::parser::lalr::{Goto, LalrTable};
 use crate::parser::lr_automaton::{LrItem, LrState};
@@ -70,6 +71,9 @@ pub(crate) struct StackCosts {
     encodings: Option<Vocabulary>,
     /// The costs after feeding a terminal.
     after_terminal: FxHashMap<(OpenStack, TerminalId), u32>,
+    rests: ProductionRests,
+    /// Lower bounds of what remains after any terminal and the rest of its production.
+    beyond_production: FxHashMap<OpenStack, u32>,
 }
 
 impl StackCosts {
@@ -89,6 +93,7 @@ impl StackCosts {
                 language.vocabulary(terminals.filter(is_possible))
             }
         };
+        let rests = ProductionRests::new(grammar, &lexemes);
         let mut sentences = SentenceCosts::new(grammar.clone(), lexemes);
         Self {
             encodings,
@@ -96,6 +101,8 @@ impl StackCosts {
             sentences,
             costs: FxHashMap::default(),
             after_terminal: FxHashMap::default(),
+            rests,
+            beyond_production: FxHashMap::default(),
         }
     }
 
@@ -122,6 +129,60 @@ impl StackCosts {
             self.after_terminal.insert((open, terminal), cost);
         }
         cost
+    }
+
+    /// The least length of what follows a terminal in a production.
+    pub(crate) fn rest_of_production(&self, terminal: TerminalId) -> u32 {
+        self.rests.after_terminal[terminal.index()]
+    }
+
+    /// The cost after feeding a terminal, if it was computed.
+    pub(crate) fn known_after_terminal(&self, open: OpenStack, terminal: TerminalId) -> Option<u32> {
+        self.after_terminal.get(&(open, terminal)).copied()
+    }
+
+    /// A lower bound of what remains of a completion after the terminal that the stack reads next and the rest of that
+    /// terminal's production. The parser reads the terminal in this stack, or in one after items whose rests have no text, and
+    /// each completion then completes an item of its top state that is not yet complete: the least cost after one of these.
+    pub(crate) fn beyond_production(
+        &mut self,
+        prepared: &PreparedGrammar,
+        parser: &mut TerminalParser,
+        open: OpenStack,
+    ) -> u32 {
+        if let Some(&cached) = self.beyond_production.get(&open) {
+            return cached;
+        }
+        let Some(table) = prepared.table() else { return 0 };
+        let mut least = UNREACHABLE;
+        let mut stacks = vec![open];
+        let mut next = 0;
+        while let Some(&current) = stacks.get(next) {
+            next += 1;
+            let (state, _) = parser.state_and_below(current.stack);
+            for &item in &table.automaton.kernels[state.index()] {
+                let after = match self.after_item(prepared, table, parser, current, item) {
+                    None => continue,
+                    Some(AfterItem::End) => {
+                        least = 0;
+                        continue;
+                    }
+                    Some(AfterItem::Reduced(reduced)) => reduced,
+                };
+                let production = &table.automaton.productions[item.production as usize];
+                if (item.dot as usize) < production.rhs.len() {
+                    least = self.of(prepared, parser, after)[usize::from(FREE)].min(least);
+                }
+                // The rest may be empty.
+                if self.rests.of_item(item) == 0 && !stacks.contains(&after) {
+                    stacks.push(after);
+                }
+            }
+        }
+        if !parser.has_failed() {
+            self.beyond_production.insert(open, least);
+        }
+        least
     }
 
     /// The costs of completing a stack, by the left class of the last terminal.
@@ -203,10 +264,12 @@ impl StackCosts {
                 None => together.iter().position(|&other| other == reduced).map(AfterCosts::Together),
             },
         };
-        let items: Vec<(usize, LrItem, AfterCosts)> = items
+        let mut items: Vec<(usize, LrItem, AfterCosts)> = items
             .into_iter()
             .filter_map(|PendingItem { of, item, after }| Some((of, item, costs_after(after)?)))
             .collect();
+        // Of one stack those of short rests are last, and visited first: they mostly decide.
+        items.sort_by_key(|&(of, item, _)| (of, std::cmp::Reverse(self.rests.of_item(item))));
         let is_recursive = items.iter().any(|(_, _, after)| matches!(after, AfterCosts::Together(_)));
         let mut costs = vec![[UNREACHABLE; CLASSES]; together.len()];
         let mut levels = Vec::new();
@@ -218,6 +281,11 @@ impl StackCosts {
                     AfterCosts::Known(known) => known,
                     AfterCosts::Together(other) => costs[other],
                 };
+                // Separators only add to the length of the rest.
+                let least = sum(self.rests.of_item(item), after.iter().copied().min().unwrap_or(0));
+                if costs[of].iter().all(|&cost| cost <= least) {
+                    continue;
+                }
                 let rest = &table.automaton.productions[item.production as usize].rhs[item.dot as usize..];
                 let blocks = together[of].blocks;
                 let mut outside = |ends| self.blocks.level(self.blocks.outside(blocks, ends));
@@ -275,5 +343,49 @@ impl StackCosts {
             + self.blocks.memory_bytes()
             + hash_map_bytes(&self.costs)
             + hash_map_bytes(&self.after_terminal)
+            + hash_map_bytes(&self.beyond_production)
+            + self.rests.memory_bytes()
+    }
+}
+
+/// The lengths of the shortest texts of parts of productions, without separators.
+#[derive(Debug)]
+struct ProductionRests {
+    /// By production, then by dot.
+    after_dot: Vec<Box<[u32]>>,
+    /// By terminal, the least length of what follows it in a production.
+    after_terminal: Box<[u32]>,
+    /// The number of dots.
+    count: usize,
+}
+
+impl ProductionRests {
+    fn new(grammar: &LexedGrammar, lexemes: &LexemeCosts) -> Self {
+        let shortest = ShortestSentences::new(grammar, lexemes);
+        let mut after_terminal = vec![UNREACHABLE; grammar.terminals.len()];
+        let rests = grammar.productions.iter().map(|production| {
+            let mut rests = vec![0; production.rhs.len() + 1];
+            for (dot, &symbol) in production.rhs.iter().enumerate().rev() {
+                if let LexedSymbol::Terminal(terminal) = symbol {
+                    let least = &mut after_terminal[terminal.index()];
+                    *least = rests[dot + 1].min(*least);
+                }
+                rests[dot] = sum(rests[dot + 1], shortest.of(symbol));
+            }
+            rests.into()
+        });
+        let after_dot: Vec<Box<[u32]>> = rests.collect();
+        let count = after_dot.iter().map(|rests| rests.len()).sum();
+        Self { after_dot, after_terminal: after_terminal.into(), count }
+    }
+
+    /// The length of what follows the dot of an item; zero in the production of the start, which is none of the grammar.
+    fn of_item(&self, item: LrItem) -> u32 {
+        self.after_dot.get(item.production as usize).map_or(0, |rests| rests[item.dot as usize])
+    }
+
+    fn memory_bytes(&self) -> usize {
+        self.after_dot.len() * size_of::<Box<[u32]>>()
+            + (self.count + self.after_terminal.len()) * size_of::<u32>()
     }
 }

@@ -10,6 +10,7 @@
 //! | `stack_automaton` | the lazy automaton that reads the stack from the top and yields a mask |
 //! | `token_set_store`, `terminal_lists` | interned sets of tokens and lists of terminals, the alphabet of the above |
 //! | `delimited_masks` | tokens that reach into the text of a delimited terminal |
+//! | `successor_groups` | the legal tokens by the set of runs after them |
 //! | `mask_tables` | these tables, for the tokens with or without exits |
 //! | `precompute` | the construction of the automaton ahead of time |
 
@@ -21,6 +22,7 @@ pub(crate) mod precompute;
 pub(crate) mod spanner_subset;
 pub(crate) mod spanner_table;
 pub(crate) mod stack_automaton;
+pub(crate) mod successor_groups;
 pub(crate) mod terminal_lists;
 pub(crate) mod token_partition;
 pub(crate) mod token_set_store;

@@ -10,9 +10,11 @@
 //! which determines open terminals, and the last terminal that the parser read, if known: by [`FollowCache`], tokens
 //! that can never follow it are dropped, and tokens that can always follow it are accepted without the parser.
 
+use std::sync::Arc;
+
 use rustc_hash::FxHashMap;
 
-use crate::lexer::lexer_automaton::{LexModeId, Lexer};
+use crate::lexer::lexer_automaton::{ConfigurationId, LexModeId, Lexer};
 use crate::lexer::open_lexemes::{OpenTerminalsId, OpenTerminalsTable};
 use crate::masks::follow_cache::FollowCache;
 use crate::masks::spanner_table::{
@@ -23,7 +25,7 @@ use crate::streamlining::legality::Legality;
 use grammask_collections::id_type;
 use grammask_diagnostics::{Deadline, LimitExceeded};
 use grammask_grammar::TerminalId;
-use grammask_vocabulary::TokenTrie;
+use grammask_vocabulary::{LiveTokens, TokenTrie};
 
 id_type! {
     /// An interned subset.
@@ -48,11 +50,18 @@ pub(crate) struct SubsetExit {
     pub(crate) exits: TokenGroup,
 }
 
+/// Tokens that emit no further terminal and end in one configuration.
+#[derive(Clone, Debug)]
+pub(crate) struct ConfigurationEnd {
+    pub(crate) configuration: ConfigurationId,
+    pub(crate) open: OpenTerminalsId,
+    pub(crate) tokens: LiveTokens,
+}
+
 /// A set of spanner nodes as one node.
 #[derive(Debug)]
 pub(crate) struct SpannerSubset {
-    /// The last terminal that the parser read, if known.
-    last: Option<TerminalId>,
+    key: Arc<SubsetKey>,
     /// Tokens that are legal on every stack.
     pub(crate) always: Option<TokenGroup>,
     /// Tokens that emit no further terminal, by their open terminals.
@@ -77,6 +86,7 @@ pub(crate) struct SubsetSources<'a> {
 struct SubsetKey {
     nodes: Box<[SpannerNodeId]>,
     mode: LexModeId,
+    /// The last terminal that the parser read, if known.
     last: Option<TerminalId>,
 }
 
@@ -92,8 +102,10 @@ pub(crate) struct SubsetStep {
 #[derive(Debug, Default)]
 pub(crate) struct SpannerSubsets {
     subsets: Vec<SpannerSubset>,
-    ids: FxHashMap<SubsetKey, SubsetId>,
+    ids: FxHashMap<Arc<SubsetKey>, SubsetId>,
     roots: FxHashMap<(TriePosition, LexModeId), SubsetId>,
+    /// The ends of subsets by configuration, of those that were asked for.
+    by_configuration: FxHashMap<SubsetId, Arc<[ConfigurationEnd]>>,
     memory_bytes: usize,
     /// Reused between constructions; empty in between.
     collector: Option<TokenCollector>,
@@ -142,9 +154,9 @@ impl SpannerSubsets {
         SubsetStep { subset: parent, branch, mode }: SubsetStep,
         sources: &mut SubsetSources<'_>,
     ) -> Result<SubsetId, LimitExceeded> {
-        let SpannerSubset { last, branches, .. } = &self.subsets[parent.index()];
+        let SpannerSubset { key, branches, .. } = &self.subsets[parent.index()];
         let SubsetBranch { terminal, members, .. } = &branches[branch];
-        let last = sources.follow_cache.last_after(*last, *terminal);
+        let last = sources.follow_cache.last_after(key.last, *terminal);
         let mut nodes = Vec::with_capacity(members.len());
         for &(node, branch) in members {
             nodes.push(sources.spanners.child(
@@ -184,6 +196,7 @@ impl SpannerSubsets {
         if let Some(&cached) = self.ids.get(&key) {
             return Ok(cached);
         }
+        let key = Arc::new(key);
         let size = sources.vocabulary_size;
         let collector = self.collector.get_or_insert_with(|| TokenCollector::new(size));
         let subset = sources.subset(&key, collector);
@@ -199,21 +212,62 @@ impl SpannerSubsets {
         Ok(id)
     }
 
+    /// The tokens of a subset that emit no further terminal, by the configuration where they end, where the vocabulary
+    /// has `token_count` tokens. Memoised.
+    pub(crate) fn ends_by_configuration(
+        &mut self,
+        id: SubsetId,
+        sources: &SubsetSources<'_>,
+        token_count: usize,
+    ) -> Arc<[ConfigurationEnd]> {
+        if let Some(known) = self.by_configuration.get(&id) {
+            return known.clone();
+        }
+        let key = &self.subsets[id.index()].key;
+        let mut tokens_of: FxHashMap<ConfigurationId, Vec<&SpannerTokens>> = FxHashMap::default();
+        for &node in key.nodes.iter() {
+            for end in &sources.spanners.get(node).ends {
+                tokens_of.entry(end.configuration).or_default().push(&end.tokens);
+            }
+        }
+        let size = sources.vocabulary_size;
+        let collector = self.collector.get_or_insert_with(|| TokenCollector::new(size));
+        let mut ends: Vec<ConfigurationEnd> = Vec::with_capacity(tokens_of.len());
+        for (configuration, several) in tokens_of {
+            // Without open terminals a token is illegal on every stack.
+            let Some(open) = sources.open_terminals.of(configuration, key.mode) else { continue };
+            for tokens in several {
+                tokens.collect(collector, sources.trie);
+            }
+            if let Some(group) = collector.take() {
+                let tokens = group.live_tokens(token_count);
+                self.memory_bytes += 32 + tokens.memory_bytes();
+                ends.push(ConfigurationEnd { configuration, open, tokens });
+            }
+        }
+        ends.sort_unstable_by_key(|end| end.configuration);
+        let ends: Arc<[ConfigurationEnd]> = ends.into();
+        self.by_configuration.insert(id, ends.clone());
+        ends
+    }
+
     pub(crate) fn memory_bytes(&self) -> usize {
         self.memory_bytes
     }
 }
 
 impl SubsetSources<'_> {
+    /// Whether the column of a lexeme in a configuration matters.
+    pub(crate) fn is_tracked(&self, configuration: ConfigurationId) -> bool {
+        self.spanners.columns().is_tracked(self.lexer, configuration)
+    }
+
     fn node_at(&mut self, position: TriePosition) -> Result<SpannerNodeId, LimitExceeded> {
         self.spanners.node_at(self.lexer, self.trie, position, self.deadline)
     }
 
-    fn subset(
-        &mut self,
-        &SubsetKey { ref nodes, mode, last }: &SubsetKey,
-        collector: &mut TokenCollector,
-    ) -> SpannerSubset {
+    fn subset(&mut self, key: &Arc<SubsetKey>, collector: &mut TokenCollector) -> SpannerSubset {
+        let SubsetKey { ref nodes, mode, last } = **key;
         let mut tokens_of: FxHashMap<OpenTerminalsId, Vec<&SpannerTokens>> = FxHashMap::default();
         let mut branches: FxHashMap<(TerminalId, LexemeColumn), Vec<(SpannerNodeId, usize)>> =
             FxHashMap::default();
@@ -277,6 +331,7 @@ impl SubsetSources<'_> {
             })
             .collect();
         branches.sort_unstable_by_key(|branch| (branch.terminal, branch.column));
-        SpannerSubset { last, always, ends: ends.into(), exits: exits.into(), branches: branches.into() }
+        let key = key.clone();
+        SpannerSubset { key, always, ends: ends.into(), exits: exits.into(), branches: branches.into() }
     }
 }

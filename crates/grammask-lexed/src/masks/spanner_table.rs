@@ -161,7 +161,8 @@ impl ColumnTracker {
         }
     }
 
-    fn is_tracked(&self, lexer: &Lexer, configuration: ConfigurationId) -> bool {
+    /// Whether the column of a lexeme in a configuration matters.
+    pub(crate) fn is_tracked(&self, lexer: &Lexer, configuration: ConfigurationId) -> bool {
         self.newline.is_some_and(|(newline, _)| lexer.live(configuration).any(|terminal| terminal == newline))
     }
 }
@@ -321,6 +322,10 @@ impl SpannerTable {
             exits,
             memory_bytes: 0,
         }
+    }
+
+    pub(crate) fn columns(&self) -> &ColumnTracker {
+        &self.columns
     }
 
     pub(crate) fn get(&self, id: SpannerNodeId) -> &SpannerNode {

@@ -11,7 +11,7 @@ use std::sync::Arc;
 use rustc_hash::{FxBuildHasher, FxHashMap, FxHashSet};
 
 use grammask_collections::id_type;
-use grammask_vocabulary::{TokenId, TokenSet, TokenSetId, TokenSetRef};
+use grammask_vocabulary::{LiveTokens, TokenId, TokenSet, TokenSetId, TokenSetRef};
 
 id_type! {
     /// An interned group or union.
@@ -39,6 +39,22 @@ impl TokenGroup {
         match self {
             Self::Sparse { words, .. } => mask.union_with_words(words),
             Self::Dense(set) => mask.union_with(set),
+        }
+    }
+
+    /// The tokens of a vocabulary with `count` tokens, of which the group has no others.
+    pub(crate) fn live_tokens(&self, count: usize) -> LiveTokens {
+        match self {
+            Self::Sparse { words, .. } => {
+                let of_word = |&(position, word): &(u32, u32)| {
+                    (0..u32::BITS)
+                        .filter(move |bit| word >> bit & 1 == 1)
+                        .map(move |bit| position * u32::BITS + bit)
+                };
+                LiveTokens::new(words.iter().flat_map(of_word).map(TokenId).collect(), count)
+            }
+            Self::Dense(set) if set.size() == count => LiveTokens::from_dense(set.clone()),
+            Self::Dense(set) => LiveTokens::from_set(set.split_at(count).0),
         }
     }
 

@@ -1,6 +1,9 @@
 //! The number of tokens that finish the text of a state.
 
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use rustc_hash::FxHashMap;
 
 use grammask_diagnostics::{Deadline, GrammarError, LimitExceeded};
 use grammask_engine::{BoundTexts, SetId};
@@ -44,6 +47,8 @@ pub(crate) struct CostCache {
     pub(super) fewest: Memo<FewestTokens>,
     pub(super) fewest_of_representatives: Memo<RepresentativeSearch>,
     pub(super) spellings: Memo<SpellingCost>,
+    /// The costs of completions by their first byte and the state after it.
+    pub(super) by_first_byte: Mutex<FxHashMap<(SetId, u8), SpellingCost>>,
     /// Facts about the vocabulary and the grammar.
     pub(super) facts: AmpleFacts,
     pub(super) profiles: ProfileCache,
@@ -73,11 +78,16 @@ impl CostCache {
         }
     }
 
+    pub(super) fn by_first_byte(&self) -> MutexGuard<'_, FxHashMap<(SetId, u8), SpellingCost>> {
+        self.by_first_byte.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
     /// Estimated memory, in bytes.
     pub(crate) fn memory_bytes(&self) -> usize {
         self.fewest.memory_bytes()
             + self.fewest_of_representatives.memory_bytes()
             + self.spellings.memory_bytes()
+            + self.by_first_byte().capacity() * size_of::<((SetId, u8), SpellingCost)>()
             + self.profiles.memory_bytes()
     }
 }

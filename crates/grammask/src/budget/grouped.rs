@@ -9,7 +9,7 @@
 use rustc_hash::FxHashMap;
 
 use grammask_diagnostics::{Deadline, LimitExceeded};
-use grammask_engine::{AnonymousValues, BoundTexts, Engine, SetId};
+use grammask_engine::{AnonymousValues, BoundTexts, Engine, SetId, SuccessorGroups};
 use grammask_vocabulary::{LiveTokens, TokenId, TrieNode, Vocabulary};
 
 use super::successors::SuccessorWalk;
@@ -173,6 +173,19 @@ impl GroupedWalk<'_> {
             }
         }
         Ok(())
+    }
+
+    /// Visits the legal tokens of a state that reads no tokens as such, given in groups. End tokens are left out.
+    pub(super) fn visit_groups(
+        &self,
+        set: SetId,
+        groups: SuccessorGroups,
+        visit: &mut VisitGroup<'_>,
+    ) -> Result<(), LimitExceeded> {
+        for (next, tokens) in groups.groups {
+            self.visit_ended(next, VisitedTokens::Shared(tokens), visit)?;
+        }
+        self.visit_few(set, &LiveTokens::new(groups.others, self.vocabulary.size()), visit)
     }
 
     /// The state after a byte; `None` too if the token is left out.

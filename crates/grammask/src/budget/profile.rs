@@ -209,6 +209,7 @@ impl Grouping {
         let group = &mut self.groups[self.last];
         match tokens {
             VisitedTokens::Listed(tokens) => group.listed.extend_from_slice(tokens),
+            VisitedTokens::Shared(tokens) if tokens.is_list() => group.listed.extend(tokens.iter()),
             VisitedTokens::Shared(tokens) => group.shared.push(tokens),
         }
     }
@@ -392,10 +393,15 @@ impl GrammarCache {
         }
         let texts = WalkedTexts::Known;
         let walk = GroupedWalk { engine, vocabulary, deadline, min_nodes: MIN_NODES, texts };
-        match self.few_legal_tokens(set)? {
-            Some(mask) => walk.visit_few(set, mask.live_tokens(), visit),
-            None => walk.visit(set, reads_end_tokens, visit),
+        if let Some(mask) = self.few_legal_tokens(set)? {
+            return walk.visit_few(set, mask.live_tokens(), visit);
         }
+        if engine.token_matches(set)?.is_empty()
+            && let Some(groups) = self.successor_groups(set, deadline)?
+        {
+            return walk.visit_groups(set, groups, visit);
+        }
+        walk.visit(set, reads_end_tokens, visit)
     }
 
     /// The mask without a budget if its tokens are few, so that their paths are fewer steps than the bytes of the root.

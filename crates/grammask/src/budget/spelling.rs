@@ -120,9 +120,38 @@ impl GrammarCache {
         if let Some(cost) = self.known_spelling_cost(set) {
             return Ok(cost);
         }
-        match self.reads_tokens() {
-            true => self.cost_by_tokens(set, deadline),
-            false => self.cost_by_bytes(set, deadline),
+        if self.reads_tokens() {
+            return self.cost_by_tokens(set, deadline);
+        }
+        // Many states of programs, such as those inside different names, have the same completion.
+        let first_step = match self.is_bounded_by_length(set, deadline)? {
+            true => None,
+            false => self.first_step(set, deadline)?,
+        };
+        let Some(first_step) = first_step else { return self.cost_by_bytes(set, deadline) };
+        let known = self.costs().by_first_byte().get(&first_step).copied();
+        if let Some(cost) = known {
+            self.costs().spellings.insert(set, cost);
+            return Ok(cost.0);
+        }
+        let cost = self.cost_by_bytes(set, deadline)?;
+        self.costs().by_first_byte().insert(first_step, SpellingCost(cost));
+        Ok(cost)
+    }
+
+    /// The state after the first byte of a completion, and the byte; `None` if it begins with no byte, or the state would
+    /// have too many items.
+    fn first_step(&self, set: SetId, deadline: &Deadline) -> Result<Option<(SetId, u8)>, LimitExceeded> {
+        let after_first_byte = || {
+            let completion = self.engine().shortest_completion(set, self.vocabulary(), deadline)?;
+            let Some(CompletionStep::Byte(byte)) = completion.and_then(|completion| completion.first) else {
+                return Ok(None);
+            };
+            Ok(self.engine().step(set, byte)?.map(|next| (next, byte)))
+        };
+        match after_first_byte() {
+            Err(limit) if LimitExceeded::is_set_items(&limit) => Ok(None),
+            first_step => first_step,
         }
     }
 
