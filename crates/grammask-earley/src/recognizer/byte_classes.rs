@@ -12,7 +12,7 @@ use super::terminal_starts::{TerminalStarts, term_of};
 
 /// The classes of a grammar's bytes.
 #[derive(Debug)]
-pub(super) struct ByteClasses {
+pub(super) struct ByteClassTable {
     /// The class of each byte in sets whose items are not inside values: no terminal distinguishes bytes of one class,
     /// and bytes with which values begin are classes of their own. Inside values every byte is a class of its own.
     outside_values: Box<[u8; 256]>,
@@ -24,7 +24,7 @@ pub(super) struct ByteClasses {
     byte_of_class: Box<[u8]>,
 }
 
-impl ByteClasses {
+impl ByteClassTable {
     /// # Errors
     /// When an automaton exceeds its limit.
     pub(super) fn of(

@@ -67,7 +67,7 @@ use grammask_grammar::{ValueCondition, ValueKind};
 use grammask_vocabulary::Vocabulary;
 
 use builder::Builder;
-use byte_classes::ByteClasses;
+use byte_classes::ByteClassTable;
 use continuation::{Content, InternContinuations};
 use kernel::Kernel;
 use prediction::{ByteWithClass, Predictor};
@@ -105,7 +105,7 @@ pub struct Recognizer {
     limited_count: usize,
     /// The initial state of each terminal as if it did not count tokens, if some terminal does.
     uncounted_starts: Box<[ItemState]>,
-    classes: ByteClasses,
+    classes: ByteClassTable,
     sets: Sets,
     start: SetId,
     /// Number of computed steps; memoised steps are not counted.
@@ -134,7 +134,7 @@ impl Recognizer {
         let mut automata = Automata::new(Terms::clone(&form.terms), limits.automaton_states);
         let mut embedded = EmbeddedStates::new(embedded);
         let terminals = TerminalStarts::of(&form, &mut automata, &mut embedded)?;
-        let classes = ByteClasses::of(&form, &mut automata, &embedded, &terminals)?;
+        let classes = ByteClassTable::of(&form, &mut automata, &embedded, &terminals)?;
         let counts_tokens =
             form.counts_tokens() || embedded.engines().iter().any(|engine| engine.counts_tokens());
         // The other kinds refer to bound names.
