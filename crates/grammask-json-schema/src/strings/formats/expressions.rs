@@ -131,7 +131,7 @@ fn one_level(builder: &mut FormatBuilder, inside: TermId) -> Result<TermId, Patt
     let lookaround = builder.terms.concat(&[open_lookaround, inside, close]);
     let part = builder.terms.union(&[atom_text, assertion, group, lookaround]);
     let branch = builder.terms.repeat(part, 0, None);
-    Ok(builder.separated(branch, bar))
+    Ok(builder.separated(branch, bar, None))
 }
 
 /// Two ascending counts: of one digit each, or of one digit and of two.

@@ -12,6 +12,28 @@ use grammask_automata::TermId;
 /// Maximum number of characters of a name, which follows from the 255 octets of RFC 1035.
 const MAX_CHARACTERS: u32 = 253;
 
+/// Maximum number of labels of a name with characters beyond ASCII, whose labels have at most 62 octets: so the name has
+/// at most 253.
+const MAX_INTERNATIONAL_LABELS: u32 = 4;
+
+/// A bound on labels whose Punycode certainly has at most 62 octets.
+///
+/// How many digits Punycode (RFC 3492) needs for a character depends on all others of the label, so no automaton of
+/// reasonable size counts them. These bounds are the largest for which no label is longer, which a test computes.
+struct PunycodeBound {
+    /// The last character of such a label.
+    last: char,
+    /// Weight of a character beyond ASCII; one of ASCII has weight 1.
+    weight: usize,
+    /// Maximum weight of a label.
+    max: usize,
+}
+
+const PUNYCODE_BOUNDS: [PunycodeBound; 2] = [
+    PunycodeBound { last: '\u{7ff}', weight: 3, max: 51 },
+    PunycodeBound { last: char::MAX, weight: 4, max: 48 },
+];
+
 /// Labels of letters, digits and hyphens. From draft 7 on, a label that begins with `xn--` must be an A-label; those
 /// are excluded.
 pub(super) fn hostname(builder: &mut FormatBuilder, draft: Draft) -> Result<TermId, PatternError> {
@@ -22,24 +44,24 @@ pub(super) fn hostname(builder: &mut FormatBuilder, draft: Draft) -> Result<Term
         _ => builder.full(&format!("(?![Xx][Nn]--){label}"))?,
     };
     let point = builder.full("\\.")?;
-    let name = builder.separated(label, point);
+    let name = builder.separated(label, point, None);
     Ok(bounded(builder.terms, builder.encoding, name, 1, Some(MAX_CHARACTERS)))
 }
 
 /// Labels that are valid by RFC 5891, section 4.2, under the contextual rules of RFC 5892, appendix A, in a name that
-/// satisfies the bidi rule of RFC 5893, section 2.
+/// satisfies the bidi rule of RFC 5893, section 2. Labels beyond ASCII satisfy a [`PunycodeBound`].
 pub(super) fn idn_hostname(builder: &mut FormatBuilder) -> Result<TermId, PatternError> {
-    let valid = protocol_valid();
-    let valid = class_source(&valid);
-    let ascii = builder.full("[A-Za-z0-9](?:[A-Za-z0-9-]{0,61}[A-Za-z0-9])?")?;
-    let context = "\\u00b7\\u0375\\u05f3\\u05f4\\u30fb\\u200c\\u200d\\u0660-\\u0669\\u06f0-\\u06f9";
-    let other = builder.full(&format!("[a-z0-9{valid}{context}-]{{1,63}}"))?;
-    let label = builder.terms.union(&[ascii, other]);
-    let label = builder.without(label, "^-|-$|^..--|^\\p{M}")?;
+    let [ascii, short_ascii] =
+        [61, 60].map(|inner| format!("[A-Za-z0-9](?:[A-Za-z0-9-]{{0,{inner}}}[A-Za-z0-9])?"));
+    let ascii = builder.full(&format!("(?!..--){ascii}"))?;
+    let short_ascii = builder.full(&format!("(?!..--){short_ascii}"))?;
+    let label = international(builder)?;
+    let label = builder.without(label, "^$|^-|-$|^..--|^\\p{M}")?;
     let label = contextual(builder, label)?;
     // The bidirectional classes of valid characters.
     let right = ranges(RIGHT_TO_LEFT);
     let left_to_right = builder.without(label, &format!("[{right}\\u0660-\\u0669]"))?;
+    let left_to_right = builder.terms.union(&[short_ascii, left_to_right]);
     let (mark, number) = ("\\p{Mn}", "0-9\\u06f0-\\u06f9");
     let is_right = format!("[{right}][{right}{number}\\u0660-\\u0669{mark}\\u05f3\\u05f4\\u200c\\u200d-]*");
     let right_to_left = builder.full(&is_right)?;
@@ -53,10 +75,44 @@ pub(super) fn idn_hostname(builder: &mut FormatBuilder) -> Result<TermId, Patter
         .without(left_to_right, &format!("^[{neutral}]|[{mark}\\u00b7\\u0375\\u30fb\\u200c\\u200d-]$"))?;
     let bidirectional = builder.terms.union(&[right_to_left, left_to_right_in_bidi]);
     let point = builder.full("[.\\u3002\\uff0e\\uff61]")?;
-    let plain = builder.separated(left_to_right, point);
-    let bidirectional = builder.separated(bidirectional, point);
-    let name = builder.terms.union(&[plain, bidirectional]);
-    Ok(bounded(builder.terms, builder.encoding, name, 1, Some(MAX_CHARACTERS)))
+    let ascii = builder.separated(ascii, point, None);
+    let ascii = bounded(builder.terms, builder.encoding, ascii, 1, Some(MAX_CHARACTERS));
+    let [plain, bidirectional] = [left_to_right, bidirectional]
+        .map(|label| builder.separated(label, point, Some(MAX_INTERNATIONAL_LABELS)));
+    Ok(builder.terms.union(&[ascii, plain, bidirectional]))
+}
+
+/// The texts of characters of labels that satisfy a [`PunycodeBound`], whatever the order of the characters.
+fn international(builder: &mut FormatBuilder) -> Result<TermId, PatternError> {
+    let ascii = builder.full("[a-z0-9-]")?;
+    let mut characters = protocol_valid();
+    characters.union(&of_ranges(&[
+        ('\u{b7}', '\u{b7}'),
+        ('\u{375}', '\u{375}'),
+        ('\u{5f3}', '\u{5f4}'),
+        ('\u{660}', '\u{669}'),
+        ('\u{6f0}', '\u{6f9}'),
+        ('\u{200c}', '\u{200d}'),
+        ('\u{30fb}', '\u{30fb}'),
+    ]));
+    let mut bounded = Vec::with_capacity(PUNYCODE_BOUNDS.len());
+    for bound in PUNYCODE_BOUNDS {
+        let mut class = characters.clone();
+        class.intersect(&of_ranges(&[('\0', bound.last)]));
+        let other = builder.full(&format!("[{}]", class_source(&class)))?;
+        // The texts by their maximum weight.
+        let mut texts = vec![builder.terms.epsilon()];
+        for max in 1..=bound.max {
+            let mut alternatives =
+                vec![builder.terms.epsilon(), builder.terms.concat(&[ascii, texts[max - 1]])];
+            if let Some(rest) = max.checked_sub(bound.weight) {
+                alternatives.push(builder.terms.concat(&[other, texts[rest]]));
+            }
+            texts.push(builder.terms.union(&alternatives));
+        }
+        bounded.push(texts[bound.max]);
+    }
+    Ok(builder.terms.union(&bounded))
 }
 
 /// The labels that satisfy the rules of RFC 5892, appendix A.
@@ -141,3 +197,6 @@ fn class_source(class: &ClassUnicode) -> String {
 fn ranges(ranges: &[(char, char)]) -> String {
     class_source(&of_ranges(ranges))
 }
+
+#[cfg(test)]
+mod tests;

@@ -4,9 +4,9 @@
 //! newer ones in their later meaning. All drafts therefore have all formats, each as defined by that draft or by the
 //! first draft that names it. Other names, such as `url`, are annotations. All formats are exact except the following,
 //! which exclude some valid texts and admit no invalid one: `hostname` and `idn-hostname` have no A-labels (`xn--...`,
-//! from draft 7 on; Punycode is not regular) and Arabic joiners between common letters only; `regex` limits the depth
-//! of groups and has no back-references. One exception admits more: `idn-hostname` does not count the octets of a
-//! label's Punycode.
+//! from draft 7 on; Punycode is not regular) and Arabic joiners between common letters only; `idn-hostname` bounds the
+//! characters beyond ASCII so that their Punycode is short enough; `regex` limits the depth of groups and has no
+//! back-references.
 
 mod addresses;
 mod dates;
@@ -163,10 +163,10 @@ impl FormatBuilder<'_> {
         Ok(self.terms.intersection(&[term, others]))
     }
 
-    /// `part` once or more, joined by `separator`.
-    fn separated(&mut self, part: TermId, separator: TermId) -> TermId {
+    /// `part` once to `max` times, joined by `separator`.
+    fn separated(&mut self, part: TermId, separator: TermId, max: Option<u32>) -> TermId {
         let next = self.terms.concat(&[separator, part]);
-        let others = self.terms.repeat(next, 0, None);
+        let others = self.terms.repeat(next, 0, max.map(|max| max - 1));
         self.terms.concat(&[part, others])
     }
 }
