@@ -100,6 +100,17 @@ def test_a_draft_can_be_chosen() -> None:
         Grammar.from_json_schema(schema, draft="2020-12")
 
 
+def test_versions_with_other_keywords_are_refused() -> None:
+    properties = {"a": {"divisibleBy": 3, "required": True}}
+    schema = {"$schema": "http://json-schema.org/draft-03/schema#", "properties": properties}
+    with pytest.raises(UnsupportedSchema) as raised:
+        Grammar.from_json_schema(schema)
+    assert [item.pointer for item in raised.value.diagnostics] == ["#/$schema"]
+    relaxed = Grammar.from_json_schema(schema, on_unsupported="relax")
+    assert [item.pointer for item in relaxed.relaxations] == ["#/$schema"]
+    assert accepts({"$schema": "https://example.org/mine.json", "type": "null"}, "null")
+
+
 def test_nullable_and_formats_are_options() -> None:
     schema = {"type": "string", "nullable": True, "format": "date"}
     assert not accepts(schema, "null")

@@ -2,7 +2,7 @@
 
 pub(crate) mod findings;
 pub(crate) mod json;
-mod metaschemas;
+pub(crate) mod metaschemas;
 pub(crate) mod resources;
 pub(crate) mod structural_equality;
 mod uri;

@@ -104,6 +104,10 @@ fn of_keyword(
 ) -> Result<Option<ValueSet>, LimitExceeded> {
     let validation = context.dialect.validation;
     Ok(match keyword {
+        "$schema" => {
+            sets.reader.check_version(place);
+            None
+        }
         "$ref" | "$dynamicRef" | "$recursiveRef" => {
             sets.reader.referenced(context, keyword).map(|target| sets.applied(target))
         }

@@ -4,6 +4,7 @@ use rustc_hash::FxHashMap;
 
 use crate::document::findings::Findings;
 use crate::document::json::Value;
+use crate::document::metaschemas;
 use crate::document::resources::{Library, Location, ReferenceError, SchemaDialect, Scope};
 use crate::interner::{Id, Interner};
 use crate::numbers::{Constant, Decimal, PlainDigits};
@@ -326,6 +327,18 @@ impl<'o> SchemaReader<'o> {
         if let Some(place) = self.token_limit.filter(|_| has_token_limit) {
             let message = "a maximum number of tokens for some of the strings at a place is not supported";
             self.unsupported(place, message.to_owned(), "do not negate `x-grammask-max-tokens`");
+        }
+    }
+
+    /// Adds a finding if `$schema` at `place` names a version of JSON Schema whose keywords would be ignored.
+    pub(crate) fn check_version(&mut self, place: Location) {
+        if let Value::String(metaschema) = self.library.get(place)
+            && metaschemas::is_of_other_version(metaschema.trim_end_matches('#'))
+        {
+            let message =
+                format!("the version of JSON Schema with the meta-schema `{metaschema}` is not supported");
+            let help = "use draft 4, 6, 7, 2019-09 or 2020-12, or leave `$schema` out if the keywords mean the same there";
+            self.unsupported(place, message, help);
         }
     }
 
