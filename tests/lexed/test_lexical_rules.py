@@ -238,7 +238,7 @@ def test_errors_name_the_rule(text: str, options: dict[str, object], message: st
         grammask.Grammar.from_lark(text, **options).compile(BYTES)  # type: ignore[arg-type]
 
 
-# Verdicts of CPython 3.12 and 3.13. Before 3.13.4 a line break in the format of a string in single quotes ends the format,
+# Verdicts of CPython 3.12 and 3.13. Before 3.13.4 a line break ends the format of a string in single quotes,
 # so that some texts are read after it.
 FORMATTED = {
     r'f"{x!r :3}"': True,
