@@ -307,6 +307,8 @@ def test_java_where_it_is_special(body: str, *, is_java: bool) -> None:
         ("function f() {} y", True),
         ("x = function () {} y", False),
         ("#!a\nb", True),
+        ("// #!a\nb; // (#!c)\n\nd", True),
+        ("/* #! */ /**/ #!a", False),
         ("const a", False),
         ("let a, { b } = c", True),
         ("'a\nb'", False),
