@@ -299,7 +299,10 @@ def test_java_where_it_is_special(body: str, *, is_java: bool) -> None:
         ("({ async\na() {} })", False),
         ("({ async\n, b, async c() {}, async /**/ *d() {} })", True),
         ("class A { async\n*b() {} }", True),
-        ("export { if } from 'a'\nexport { 'b' as else, c } from 'a'\nexport { a, b as 'c', d as if, }", True),
+        (
+            "export { if } from 'a'\nexport { 'b' as else, c } from 'a'\nexport { a, b as 'c', d as if, }",
+            True,
+        ),
         ("export { if }", False),
         ("export { a, 'b' as c, }", False),
         ("a\n(b)", True),
