@@ -211,10 +211,42 @@ def test_c_where_it_is_special(text: str, *, is_c: bool) -> None:
         ("\u00e9\u0663 := 1", True),
         ("a\u00b2 := 1", False),
         ("e\u0301 := 1", False),
+        ("const a", False),
+        ("const (a = 1; b\nc, d)", True),
+        ("var a [...]b", False),
+        ("a := [...][]b{}", True),
+        ("var a b[3]", False),
+        ("var a []b[c.d, []e]", True),
+        ("func(a, b.c, d[3], [4]e, ...f) {}(g)", True),
+        ("func(a, b c, d ...e) (f, g [3]h) {}(i)", True),
+        ("func(a, b c, d) {}(e)", False),
+        ("func(a b, c.d) {}(e)", False),
+        ("func(a, ...b, c) {}(d)", True),  # The compiler says more.
+        ("// a\0\n", False),
     ],
 )
 def test_go_where_it_is_special(body: str, *, is_go: bool) -> None:
     text = f"package p\nfunc f() {{\n{body}}}"
+    assert is_parsed("go", text) == is_go
+    assert compiled("go").is_valid(text.encode()) == is_go
+
+
+@pytest.mark.parametrize(
+    ("declarations", "is_go"),
+    [
+        ("", True),
+        (";", True),
+        ('\nimport a `b.c/d-e~f+g`; import ()\nimport (\n\t_ "h"; . "i"\n)\nconst (j = 1)', True),
+        ('\nimport "a b"', False),
+        ('\nimport ""', False),
+        ("\nimport `a\\b`", False),
+        ('\nvar a = "a/b" + "a b"\nimport "c"', False),
+        ("\nfunc (a b) c[d any]()", False),
+        ("\nfunc c[d any]()", True),
+    ],
+)
+def test_go_outside_of_functions(declarations: str, *, is_go: bool) -> None:
+    text = f"package p{declarations}"
     assert is_parsed("go", text) == is_go
     assert compiled("go").is_valid(text.encode()) == is_go
 
