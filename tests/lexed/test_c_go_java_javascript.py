@@ -309,6 +309,33 @@ def test_java_where_it_is_special(body: str, *, is_java: bool) -> None:
 
 
 @pytest.mark.parametrize(
+    ("text", "is_java"),
+    [
+        ("@A package b;", True),
+        ("public package a;", False),
+        ("@A open module b { }", True),
+        ("final module a { }", False),
+        ("import a.b; module c { }", True),
+        ("; module a { }", False),
+        ("package a; import b.c;; import d.*; ; class E { };", True),
+        ("@A final @B class C { @D public E f; @G C() { } }", True),
+        ("class record { }", False),
+        ("interface A<yield> { }", False),
+        ("class module { open open; record record() { } }", True),
+        ("record A(@B int c, D... e) { }", True),
+        ("record A(final int b) { }", False),
+        ("record A(int b[]) { }", False),
+        ("record A(int... b, int c) { }", False),
+        ("class A { void b(int... c, int d) { } }", False),
+        ("class A { void b(@C A this, final int c[], D @E ... f) { } }", True),
+    ],
+)
+def test_java_outside_of_methods(text: str, *, is_java: bool) -> None:
+    assert is_parsed("java", text) == is_java
+    assert compiled("java").is_valid(text.encode()) == is_java
+
+
+@pytest.mark.parametrize(
     ("text", "is_javascript"),
     [
         ("a b", False),
@@ -318,9 +345,9 @@ def test_java_where_it_is_special(body: str, *, is_java: bool) -> None:
         ("f(a)/*\n*/\n.b/*\n*/+ c", True),
         ("a /*\n*/ ++b", True),
         ("(a/*\n*/++)", False),
-        ("a // b\rc // d\u2028e\u2029f", True),
+        ("a // b\rc", True),
+        ("// a\u2028if", False),
         ("// a\rif", False),
-        ("\u00a0a\u3000=\n\u2003b", True),
         ("a\ufeff = (b) \ufeff => c", True),
         ("a\n\ufeff=> b", False),
         ("a\ufeff\n=> b", False),
