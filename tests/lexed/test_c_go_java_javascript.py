@@ -211,10 +211,42 @@ def test_c_where_it_is_special(text: str, *, is_c: bool) -> None:
         ("\u00e9\u0663 := 1", True),
         ("a\u00b2 := 1", False),
         ("e\u0301 := 1", False),
+        ("const a", False),
+        ("const (a = 1; b\nc, d)", True),
+        ("var a [...]b", False),
+        ("a := [...][]b{}", True),
+        ("var a b[3]", False),
+        ("var a []b[c.d, []e]", True),
+        ("func(a, b.c, d[3], [4]e, ...f) {}(g)", True),
+        ("func(a, b c, d ...e) (f, g [3]h) {}(i)", True),
+        ("func(a, b c, d) {}(e)", False),
+        ("func(a b, c.d) {}(e)", False),
+        ("func(a, ...b, c) {}(d)", True),  # The compiler says more.
+        ("// a\0\n", False),
     ],
 )
 def test_go_where_it_is_special(body: str, *, is_go: bool) -> None:
     text = f"package p\nfunc f() {{\n{body}}}"
+    assert is_parsed("go", text) == is_go
+    assert compiled("go").is_valid(text.encode()) == is_go
+
+
+@pytest.mark.parametrize(
+    ("declarations", "is_go"),
+    [
+        ("", True),
+        (";", True),
+        ('\nimport a `b.c/d-e~f+g`; import ()\nimport (\n\t_ "h"; . "i"\n)\nconst (j = 1)', True),
+        ('\nimport "a b"', False),
+        ('\nimport ""', False),
+        ("\nimport `a\\b`", False),
+        ('\nvar a = "a/b" + "a b"\nimport "c"', False),
+        ("\nfunc (a b) c[d any]()", False),
+        ("\nfunc c[d any]()", True),
+    ],
+)
+def test_go_outside_of_functions(declarations: str, *, is_go: bool) -> None:
+    text = f"package p{declarations}"
     assert is_parsed("go", text) == is_go
     assert compiled("go").is_valid(text.encode()) == is_go
 
@@ -277,11 +309,61 @@ def test_java_where_it_is_special(body: str, *, is_java: bool) -> None:
 
 
 @pytest.mark.parametrize(
+    ("text", "is_java"),
+    [
+        ("@A package b;", True),
+        ("public package a;", False),
+        ("@A open module b { }", True),
+        ("final module a { }", False),
+        ("import a.b; module c { }", True),
+        ("; module a { }", False),
+        ("package a; import b.c;; import d.*; ; class E { };", True),
+        ("@A final @B class C { @D public E f; @G C() { } }", True),
+        ("class record { }", False),
+        ("interface A<yield> { }", False),
+        ("class module { open open; record record() { } }", True),
+        ("record A(@B int c, D... e) { }", True),
+        ("record A(final int b) { }", False),
+        ("record A(int b[]) { }", False),
+        ("record A(int... b, int c) { }", False),
+        ("class A { void b(int... c, int d) { } }", False),
+        ("class A { void b(@C A this, final int c[], D @E ... f) { } }", True),
+    ],
+)
+def test_java_outside_of_methods(text: str, *, is_java: bool) -> None:
+    assert is_parsed("java", text) == is_java
+    assert compiled("java").is_valid(text.encode()) == is_java
+
+
+@pytest.mark.parametrize(
     ("text", "is_javascript"),
     [
         ("a b", False),
         ("a\nb", True),
-        ("a /* \n */ b", False),
+        ("a /* \n */ b", True),
+        ("a/*\n*/b/*\u2028*/c", True),
+        ("f(a)/*\n*/\n.b/*\n*/+ c", True),
+        ("a /*\n*/ ++b", True),
+        ("(a/*\n*/++)", False),
+        ("a // b\rc", True),
+        ("// a\u2028if", False),
+        ("// a\rif", False),
+        ("a\ufeff = (b) \ufeff => c", True),
+        ("a\n\ufeff=> b", False),
+        ("a\ufeff\n=> b", False),
+        ("a < !--b", True),
+        ("a<!--b", False),
+        ("export async\nfunction a() {}", False),
+        ("async\nfunction a() {}", True),
+        ("({ async\na() {} })", False),
+        ("({ async\n, b, async c() {}, async /**/ *d() {} })", True),
+        ("class A { async\n*b() {} }", True),
+        (
+            "export { if } from 'a'\nexport { 'b' as else, c } from 'a'\nexport { a, b as 'c', d as if, }",
+            True,
+        ),
+        ("export { if }", False),
+        ("export { a, 'b' as c, }", False),
         ("a\n(b)", True),
         ("a\n.b\n[c]\n`d`", True),
         ("{ a }", True),
@@ -307,6 +389,8 @@ def test_java_where_it_is_special(body: str, *, is_java: bool) -> None:
         ("function f() {} y", True),
         ("x = function () {} y", False),
         ("#!a\nb", True),
+        ("// #!a\nb; // (#!c)\n\nd", True),
+        ("/* #! */ /**/ #!a", False),
         ("const a", False),
         ("let a, { b } = c", True),
         ("'a\nb'", False),

@@ -159,7 +159,15 @@ BUNDLED = {
         "JavaScript, with its automatic semicolons",
         "contextual",
         RefusedTerminals(
-            ("NAME", "INCREMENT", "ARROW_AFTER_BREAK", "GLUED", "LATE_HASHBANG", *_RESERVED_WORDS)
+            (
+                "NAME",
+                "INCREMENT",
+                "ARROW_AFTER_BREAK",
+                "GLUED",
+                "LATE_HASHBANG",
+                "HTML_COMMENT",
+                *_RESERVED_WORDS,
+            )
         ),
         {"file": "start", "statements": "statements", "expression": "lone_expression"},
         lexical_rules=(
