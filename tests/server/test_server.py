@@ -60,6 +60,10 @@ def chat(url: str, status: int = 200, **fields: Any) -> Any:
     return json.loads(post(url, "chat/completions", {"model": "any", "messages": USER, **fields}, status))
 
 
+def allowed_tools(given: Any) -> Any:
+    return {"type": "allowed_tools", "allowed_tools": given}
+
+
 def test_answers_in_markdown(url: str) -> None:
     wanted = {"type": "markdown_answer", "code": ["json"], "other": "refuse", "min_blocks": 1}
     answer = chat(url, response_format=wanted, seed=3, max_tokens=60)
@@ -499,6 +503,22 @@ def test_logprobs(url: str) -> None:
         ),
         ({"messages": USER, "response_format": {"type": "jsn"}}, "response_format", "invalid_value"),
         ({"messages": USER, "tools": TOOLS, "tool_choice": "x"}, "tools", "invalid_value"),
+        ({"messages": USER, "tools": TOOLS, "tool_choice": allowed_tools("x")}, "tools", "invalid_value"),
+        (
+            {"messages": USER, "tools": TOOLS, "tool_choice": allowed_tools({"mode": "x"})},
+            "tools",
+            "invalid_value",
+        ),
+        ({"messages": USER, "tools": [{**TOOLS[0], "type": []}]}, "tools", "invalid_value"),
+        ({"messages": USER, "tools": [{**TOOLS[0], "strict": "yes"}]}, "tools", "invalid_value"),
+        (
+            {
+                "messages": USER,
+                "response_format": {"type": "json_schema", "json_schema": {"schema": {}, "strict": 1}},
+            },
+            "response_format",
+            "invalid_value",
+        ),
         ({"messages": USER, "stop": ["\ud800"]}, "stop", "invalid_value"),
         ({"messages": [{"role": "user", "content": "\ud800"}]}, "messages", "invalid_value"),
         (
