@@ -231,6 +231,16 @@ def test_streams_are_the_same_text(url: str) -> None:
     assert [chunk["choices"][0]["finish_reason"] for chunk in chunks][-1] == "stop"
 
 
+@pytest.mark.parametrize("path", ["chat/completions", "responses"])
+def test_events_have_no_other_line_ends(url: str, path: str) -> None:
+    text = "a\u2028b\u0085c"
+    prompt = {"messages": USER} if path == "chat/completions" else {"input": "?"}
+    body = {**prompt, "stream": True, "structured_outputs": {"choice": [text]}}
+    lines = [line for line in post(url, path, body).splitlines() if line]
+    assert all(line.startswith(("data: ", "event: ")) for line in lines)
+    assert {r"\u2028", r"\u0085"} <= set(re.findall(r"\\u\w{4}", "".join(lines)))
+
+
 def test_stop_texts_and_lengths(url: str) -> None:
     grammar = {"structured_outputs": {"regex": "abcabcabc"}}
     answer = chat(url, stop=["ca"], **grammar)["choices"][0]
