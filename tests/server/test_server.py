@@ -1,5 +1,6 @@
 """The server's answers, over HTTP, as a client of OpenAI's interface sees them."""
 
+import asyncio
 import http.client
 import json
 import re
@@ -610,6 +611,30 @@ def test_generation_ends_when_the_client_disconnects(serve: Callable[..., Any], 
 def probabilities(url: str, status: int = 200, **fields: Any) -> Any:
     asked = {"notation": "kbnf", "grammar": 'start ::= "ab" "c"? | "ad";', "tokens": [], **fields}
     return json.loads(post(url.removesuffix("/v1"), "playground/probabilities", asked, status))
+
+
+def test_a_request_that_is_not_finished_is_no_error_of_the_server() -> None:
+    from grammask.server import application as server
+    from server.conftest import noise
+
+    statuses: list[int] = []
+
+    async def receive() -> Any:
+        return {"type": "http.disconnect"}
+
+    async def send(message: Any) -> None:
+        statuses.extend([message["status"]] if "status" in message else [])
+
+    app = server(noise(), "noise")
+    scope = {
+        "type": "http",
+        "method": "POST",
+        "path": "/v1/chat/completions",
+        "headers": [],
+        "query_string": b"",
+    }
+    asyncio.run(app(scope, receive, send))
+    assert statuses == [499]
 
 
 def test_the_page(url: str) -> None:
