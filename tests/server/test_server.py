@@ -3,7 +3,10 @@
 import asyncio
 import http.client
 import json
+import os
 import re
+import subprocess
+import sys
 import time
 import urllib.error
 import urllib.parse
@@ -611,6 +614,24 @@ def test_generation_ends_when_the_client_disconnects(serve: Callable[..., Any], 
 def probabilities(url: str, status: int = 200, **fields: Any) -> Any:
     asked = {"notation": "kbnf", "grammar": 'start ::= "ab" "c"? | "ad";', "tokens": [], **fields}
     return json.loads(post(url.removesuffix("/v1"), "playground/probabilities", asked, status))
+
+
+def test_the_command_says_where_it_listens() -> None:
+    command = [sys.executable, "-m", "grammask", "serve", "--model", "demo", "--port", "0"]
+    with subprocess.Popen(
+        command, stderr=subprocess.PIPE, text=True, env={**os.environ, "COLUMNS": "400"}
+    ) as server:
+        assert server.stderr is not None
+        found = re.search(r"on (http://127\.0\.0\.1:[1-9]\d*)/v1", server.stderr.readline())
+        assert found is not None
+        with urllib.request.urlopen(f"{found[1]}/health") as answer:
+            assert answer.status == 200
+        port = found[1].rpartition(":")[2]
+        taken = CliRunner().invoke(application, ["serve", "--model", "demo", "--port", port])
+        server.terminate()
+    assert taken.exit_code == 1
+    assert f"error: --host 127.0.0.1 --port {port}: Address already in use" in taken.output
+    assert "serving" not in taken.output
 
 
 def test_a_request_that_is_not_finished_is_no_error_of_the_server() -> None:
