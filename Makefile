@@ -201,10 +201,11 @@ $(FREE_THREADED)/.package: $(FREE_THREADED)/.created $(RUST_SOURCES)
 	$(FREE_THREADED)/bin/python -m pip install --quiet --prefer-binary --no-build-isolation --editable .
 	touch $@
 
-# These environments see the packages of .venv, so torch is installed once.
+# These environments see the packages of .venv, so torch is installed once. llama.cpp is compiled for no particular
+# processor: a virtual machine can report AMX instructions that the system does not permit, which end the process.
 $(ENGINES)/.created: $(PACKAGE) $(DEVELOPMENT) pyproject.toml
 	$(call environment_beside,$(ENGINES))
-	$(ENGINES)/bin/python -m pip install --quiet --group engines
+	CMAKE_ARGS=-DGGML_NATIVE=OFF $(ENGINES)/bin/python -m pip install --quiet --no-cache-dir --group engines
 	$(ENGINES)/bin/python -m pip install --quiet --no-deps --group engines-alone
 	for release in $(OLDER_SERVERS); do \
 		$(ENGINES)/bin/python -m pip install --quiet --no-deps --target $(ENGINES)/$$release $${release%-*}==$${release#*-} || exit 1; \

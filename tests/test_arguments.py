@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 TOOL = {"type": "function", "function": {"name": "f"}}
 DECLARED = '%declare WORD\nstart: WORD "!"'
 VOCABULARY = grammask.Vocabulary([bytes([byte]) for byte in range(256)], eos=256, size=257)
+REGEX = Grammar.from_regex("a")
 WRONG: Any = object()
 
 
@@ -46,11 +47,50 @@ WRONG: Any = object()
         (lambda: tools.write_output("", "hermes", [TOOL]), "output is an Output, unlike ''"),
         (lambda: tools.CallStream("hermes", 3), "tools is a list of objects, unlike 3"),
         (lambda: grammask.templates.substring(3), "source is a str, unlike 3"),
+        (lambda: Grammar.from_kbnf(3), "text is a str or bytes, not int"),
+        (lambda: Grammar.from_gbnf(None), "text is a str or bytes, not NoneType"),
+        (lambda: Grammar.from_llguidance_lark([]), "text is a str or bytes, not list"),
+        (lambda: Grammar.from_regex({}), "pattern is a str or bytes, not dict"),
+        (lambda: Grammar.from_choices(["a", None]), r"choices\[1\] is a str or bytes, not NoneType"),
+        (lambda: Grammar.from_lark(b"start:"), "grammar is a path or a text, as str or os.PathLike, unlike b"),
+        (lambda: Grammar.from_lark('start: "a"', start=["start"]), r"start is the name of a rule, unlike \['start'\]"),
+        (lambda: Grammar.bundled(["json"]), r"name is the name of a language, unlike \['json'\]"),
+        (lambda: Grammar.bundled("json", start=[]), r"start is the name of a part of the language, unlike \[\]"),
+        (lambda: Grammar.from_tools([TOOL], style="hermes", parallel="false"), "parallel is True or False, unlike"),
+        (lambda: REGEX.encoded([]), r"encoding is the name of an encoding, unlike \[\]"),
+        (lambda: REGEX.encoded("indented", first_line="no"), "first_line is True or False, unlike 'no'"),
+        (lambda: REGEX.compile(VOCABULARY, finite=1), "finite is True or False, unlike 1"),
+        (lambda: REGEX.compile(VOCABULARY, masks=1), "masks is a path, as str or os.PathLike, unlike 1"),
+        (lambda: REGEX.save_masks(1, VOCABULARY, []), "path is a path, as str or os.PathLike, unlike 1"),
+        (lambda: REGEX.save_masks("", VOCABULARY, "a"), "texts is a list of str or bytes, unlike 'a'"),
+        (lambda: REGEX.save_masks("", VOCABULARY, [3]), r"texts\[0\] is a str or bytes, not int"),
+        (lambda: REGEX.save_masks("", VOCABULARY, [], progress=1), "progress is a function of two"),
+        (lambda: REGEX.compile(VOCABULARY).to_bytes("a"), "texts is a list of str or bytes, unlike 'a'"),
+        (lambda: grammask.Vocabulary.from_file(3), "path is a path, as str or os.PathLike, unlike 3"),
+        (lambda: grammask.allocate_mask(1.0, 2), "rows is an int, unlike 1.0"),
+        (lambda: grammask.allocate_mask(1, None), "vocab_size is an int, unlike None"),
+        (lambda: grammask.generate("demo", 3, bool), "prompt is a list of messages, or a text, unlike 3"),
+        (lambda: grammask.generate("demo", ["hi"], bool), r"prompt\[0\] is a message, with a role and a content"),
+        (lambda: grammask.generate("demo", "", bool, max_tokens="9"), "max_tokens is an int, unlike '9'"),
+        (lambda: grammask.generate("demo", "", bool, temperature="hot"), "temperature is a number, unlike 'hot'"),
+        (lambda: grammask.generate("demo", "", bool, top_p=None), "top_p is a number, unlike None"),
+        (lambda: grammask.generate("demo", "", bool, seed=1.5), "seed is an int, unlike 1.5"),
     ],
 )  # fmt: skip
 def test_errors_name_the_argument(call: Callable[[], object], message: str) -> None:
     with pytest.raises(TypeError, match=message):
         call()
+
+
+def test_negative_numbers_are_named() -> None:
+    for name, call in {
+        "rows": lambda: grammask.allocate_mask(-1, 2),
+        "vocab_size": lambda: grammask.allocate_mask(1, -1),
+        "max_tokens": lambda: grammask.generate("demo", "", bool, max_tokens=-1),
+        "seed": lambda: grammask.generate("demo", "", bool, seed=-1),
+    }.items():
+        with pytest.raises(ValueError, match=f"{name}=-1 is negative"):
+            call()
 
 
 def test_an_unhashable_parser_is_named() -> None:

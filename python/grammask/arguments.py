@@ -2,11 +2,21 @@
 
 from __future__ import annotations
 
+import os
 import reprlib
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
-__all__ = ["check_counts", "check_mapping", "check_type", "listed", "listed_texts"]
+__all__ = [
+    "check_counts",
+    "check_flag",
+    "check_mapping",
+    "check_path",
+    "check_progress",
+    "check_type",
+    "listed",
+    "listed_texts",
+]
 
 MAX_COUNT = (1 << 32) - 1
 """Maximum of counts, which the engine stores in 32 bits."""
@@ -27,6 +37,33 @@ def check_type(name: str, value: object, kind: type | tuple[type, ...], expected
     if not isinstance(value, kind):
         msg = f"{name} is {expected}, unlike {reprlib.repr(value)}"
         raise TypeError(msg)
+
+
+def check_flag(name: str, value: object) -> None:
+    """Checks that an argument is a ``bool``: the text ``"false"`` would count as true.
+
+    Raises:
+        TypeError: It is none.
+    """
+    check_type(name, value, bool, "True or False")
+
+
+def check_path(name: str, value: object) -> None:
+    """Checks that an argument is the path of a file.
+
+    Raises:
+        TypeError: It is none.
+    """
+    check_type(name, value, (str, os.PathLike), "a path, as str or os.PathLike")
+
+
+def check_progress(value: object) -> None:
+    """Checks that ``progress`` is a function or None.
+
+    Raises:
+        TypeError: It is neither.
+    """
+    check_type("progress", value, (Callable, type(None)), "a function of two numbers or None")  # type: ignore[arg-type]
 
 
 def check_mapping(name: str, value: object, kind: type | tuple[type, ...], expected: str) -> None:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Literal
 
 from grammask import _grammask
 from grammask._grammask import Limits, Vocabulary
-from grammask.arguments import check_type
+from grammask.arguments import check_flag, check_path, check_type
 from grammask.compile_cache import CompileCache, default_compile_cache
 from grammask.composition import Part
 from grammask.grammar_algebra import GrammarAlgebra
@@ -131,6 +131,8 @@ class Grammar(GrammarAlgebra, GrammarReaders):
         """
         from grammask.readers.encoded import EncodedSource, line_prefix
 
+        check_type("encoding", encoding, str, "the name of an encoding")
+        check_flag("first_line", first_line)
         before_lines = line_prefix(encoding, prefix)
         name = encoding if before_lines is None else "line-prefix"
         source = EncodedSource(self._source, name, spellings, quote, before_lines or "", limits)
@@ -177,6 +179,8 @@ class Grammar(GrammarAlgebra, GrammarReaders):
             LimitExceeded: A budget is exceeded.
             OSError: ``masks`` cannot be read.
         """
+        if masks is not None:
+            check_path("masks", masks)
         compiled = self._compiled(vocabulary, end, limits, finite=finite, cache=cache)
         if masks is not None:
             from pathlib import Path  # Takes as long as a quarter of the package.
@@ -216,6 +220,7 @@ class Grammar(GrammarAlgebra, GrammarReaders):
             GrammarError: As of :meth:`compile`.
             OSError: The file cannot be written.
         """
+        check_path("path", path)
         compiled = self.compile(vocabulary, end=end, limits=limits, cache=cache)
         write_whole(path, masks_along(compiled, self.digest(), texts, max_bytes, progress))
 
@@ -234,6 +239,7 @@ class Grammar(GrammarAlgebra, GrammarReaders):
         check_type("vocabulary", vocabulary, Vocabulary, "a Vocabulary")
         check_type("end", end, str, "'eos' or 'eager'")
         check_type("limits", limits, (Limits, type(None)), "a Limits or None")
+        check_flag("finite", finite)
         if cache is False:
             return self._core.compile(vocabulary, end, limits, finite, self._source)
         if self._key is None:

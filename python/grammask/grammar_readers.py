@@ -5,16 +5,16 @@ Each method imports its reader when it is called, so that a program loads only t
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Literal
 
 from grammask._grammask import Limits, Vocabulary
-from grammask.arguments import check_mapping, check_type, listed_texts
+from grammask.arguments import check_flag, check_mapping, check_type, listed_texts
 from grammask.composition import Part
 from grammask.texts import decoded
 
 if TYPE_CHECKING:
-    import os
     from collections.abc import Iterable, Sequence
 
     from typing_extensions import Self, Unpack
@@ -143,6 +143,8 @@ class GrammarReaders:
         """
         from grammask.readers.lark import LexicalRules, lark_source
 
+        check_type("grammar", grammar, (str, os.PathLike), "a path or a text, as str or os.PathLike")
+        check_type("start", start, str, "the name of a rule")
         rules = LexicalRules(
             tuple(listed_texts("lexical_rules", lexical_rules)),
             tuple(listed_texts("ignored_rules", ignored_rules)),
@@ -179,6 +181,8 @@ class GrammarReaders:
         """
         from grammask.readers.lark import bundled_source
 
+        check_type("name", name, str, "the name of a language")
+        check_type("start", start, str, "the name of a part of the language")
         return cls.of_source(bundled_source(name, start, limits))
 
     @classmethod
@@ -360,7 +364,7 @@ class GrammarReaders:
             # A grammar with a lexer is refused where it is used, not here.
             part = given if isinstance(given, str) else Part.of_source(given._source, given._core)  # noqa: SLF001
             named.append((name, part))
-        return cls.of_source(LlguidanceLarkSource(decoded(text, "a grammar"), tuple(named), limits=limits))
+        return cls.of_source(LlguidanceLarkSource(decoded(text, "text"), tuple(named), limits=limits))
 
     @classmethod
     def from_structural_tag(
@@ -446,6 +450,7 @@ class GrammarReaders:
 
         if vocabulary is not None:
             check_type("vocabulary", vocabulary, Vocabulary, "a Vocabulary")
+        check_flag("parallel", parallel)
         chosen, choice, is_forced = chosen_tools(tools, tool_choice, parsed_style(style).builtins)
         answer: Mapping[str, Any] | Part | None = None
         if isinstance(response_format, GrammarReaders):
@@ -490,7 +495,7 @@ class GrammarReaders:
         """
         from grammask.readers.regex import RegexSource
 
-        return cls.of_source(RegexSource(decoded(pattern, "a pattern"), syntax, limits))
+        return cls.of_source(RegexSource(decoded(pattern, "pattern"), syntax, limits))
 
     @classmethod
     def from_choices(cls, choices: Iterable[str | bytes], *, limits: Limits | None = None) -> Self:

@@ -6,6 +6,7 @@ import contextlib
 import os
 from typing import TYPE_CHECKING
 
+from grammask.arguments import check_progress, listed
 from grammask.errors import DeadEnd
 from grammask.masks import allocate_mask
 from grammask.texts import encoded
@@ -68,8 +69,12 @@ def masks_along(
 
     Raises:
         LimitExceeded: A limit was exceeded.
+        TypeError: ``texts`` are one text, or have another type.
     """
-    samples = [encoded(text, "a sample") for text in texts]
+    check_progress(progress)
+    samples = [
+        encoded(text, f"texts[{index}]") for index, text in enumerate(listed("texts", texts, "str or bytes"))
+    ]
     compute_masks(compiled, samples, progress)
     return compiled.masks_to_bytes(identity, samples, max_bytes)
 

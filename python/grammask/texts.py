@@ -12,7 +12,7 @@ def encoded(text: Any, noun: str, errors: str = "strict") -> bytes:
 
     Args:
         text: A ``str``, or an object with the buffer protocol.
-        noun: What the text is, for messages.
+        noun: The name of the argument, or what the text is, for messages.
         errors: As of ``str.encode``.
 
     Raises:

@@ -145,6 +145,9 @@ def test_grammars_of_rows() -> None:
     for wrong in (not_compiled, [GRAMMARS[0], not_compiled]):
         with pytest.raises(TypeError, match=r"\(Grammar.compile\), unlike a Grammar"):
             grammars_of(wrong)
+    absent: Any = None
+    with pytest.raises(TypeError, match="unlike a NoneType"):
+        grammars_of(absent)  # A mistake, and not a batch without grammars.
     with pytest.raises(TypeError, match="unlike a Grammar"):
         RecentBatches([not_compiled])
     batch = TrackedBatch(np.zeros((4, 1), np.int64), [GRAMMARS[0], None])

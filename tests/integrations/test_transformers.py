@@ -340,6 +340,8 @@ def test_a_wrong_number_of_rows_and_no_grammar() -> None:
         GrammarLogitsProcessor([compiled, other])
     with pytest.raises(ValueError, match="3 rows cannot be shared out among 2 grammars"):
         masks(GrammarLogitsProcessor([compiled, None]), [[0], [0], [0]])
+    with pytest.raises(ValueError, match="there are ids of 1 rows, and scores of 2"):
+        GrammarLogitsProcessor(compiled)(torch.zeros((1, 1), dtype=torch.int64), torch.zeros((2, 5)))
     assert masks(GrammarLogitsProcessor([None]), [[0]]) == [[0, 1, 2, 3, 4]]
 
 

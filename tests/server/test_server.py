@@ -1,8 +1,12 @@
 """The server's answers, over HTTP, as a client of OpenAI's interface sees them."""
 
+import asyncio
 import http.client
 import json
+import os
 import re
+import subprocess
+import sys
 import time
 import urllib.error
 import urllib.parse
@@ -58,6 +62,10 @@ def post(url: str, path: str, body: Any, status: int = 200) -> str:
 
 def chat(url: str, status: int = 200, **fields: Any) -> Any:
     return json.loads(post(url, "chat/completions", {"model": "any", "messages": USER, **fields}, status))
+
+
+def allowed_tools(given: Any) -> Any:
+    return {"type": "allowed_tools", "allowed_tools": given}
 
 
 def test_answers_in_markdown(url: str) -> None:
@@ -225,6 +233,16 @@ def test_streams_are_the_same_text(url: str) -> None:
     assert deltas[0]["role"] == "assistant"
     assert re.fullmatch("[aé]{9}", "".join(delta.get("content", "") for delta in deltas))
     assert [chunk["choices"][0]["finish_reason"] for chunk in chunks][-1] == "stop"
+
+
+@pytest.mark.parametrize("path", ["chat/completions", "responses"])
+def test_events_have_no_other_line_ends(url: str, path: str) -> None:
+    text = "a\u2028b\u0085c"
+    prompt = {"messages": USER} if path == "chat/completions" else {"input": "?"}
+    body = {**prompt, "stream": True, "structured_outputs": {"choice": [text]}}
+    lines = [line for line in post(url, path, body).splitlines() if line]
+    assert all(line.startswith(("data: ", "event: ")) for line in lines)
+    assert {r"\u2028", r"\u0085"} <= set(re.findall(r"\\u\w{4}", "".join(lines)))
 
 
 def test_stop_texts_and_lengths(url: str) -> None:
@@ -499,6 +517,22 @@ def test_logprobs(url: str) -> None:
         ),
         ({"messages": USER, "response_format": {"type": "jsn"}}, "response_format", "invalid_value"),
         ({"messages": USER, "tools": TOOLS, "tool_choice": "x"}, "tools", "invalid_value"),
+        ({"messages": USER, "tools": TOOLS, "tool_choice": allowed_tools("x")}, "tools", "invalid_value"),
+        (
+            {"messages": USER, "tools": TOOLS, "tool_choice": allowed_tools({"mode": "x"})},
+            "tools",
+            "invalid_value",
+        ),
+        ({"messages": USER, "tools": [{**TOOLS[0], "type": []}]}, "tools", "invalid_value"),
+        ({"messages": USER, "tools": [{**TOOLS[0], "strict": "yes"}]}, "tools", "invalid_value"),
+        (
+            {
+                "messages": USER,
+                "response_format": {"type": "json_schema", "json_schema": {"schema": {}, "strict": 1}},
+            },
+            "response_format",
+            "invalid_value",
+        ),
         ({"messages": USER, "stop": ["\ud800"]}, "stop", "invalid_value"),
         ({"messages": [{"role": "user", "content": "\ud800"}]}, "messages", "invalid_value"),
         (
@@ -580,6 +614,48 @@ def test_generation_ends_when_the_client_disconnects(serve: Callable[..., Any], 
 def probabilities(url: str, status: int = 200, **fields: Any) -> Any:
     asked = {"notation": "kbnf", "grammar": 'start ::= "ab" "c"? | "ad";', "tokens": [], **fields}
     return json.loads(post(url.removesuffix("/v1"), "playground/probabilities", asked, status))
+
+
+def test_the_command_says_where_it_listens() -> None:
+    command = [sys.executable, "-m", "grammask", "serve", "--model", "demo", "--port", "0"]
+    with subprocess.Popen(
+        command, stderr=subprocess.PIPE, text=True, env={**os.environ, "COLUMNS": "400"}
+    ) as server:
+        assert server.stderr is not None
+        found = re.search(r"on (http://127\.0\.0\.1:[1-9]\d*)/v1", server.stderr.readline())
+        assert found is not None
+        with urllib.request.urlopen(f"{found[1]}/health") as answer:
+            assert answer.status == 200
+        port = found[1].rpartition(":")[2]
+        taken = CliRunner().invoke(application, ["serve", "--model", "demo", "--port", port])
+        server.terminate()
+    assert taken.exit_code == 1
+    assert f"error: --host 127.0.0.1 --port {port}: Address already in use" in taken.output
+    assert "serving" not in taken.output
+
+
+def test_a_request_that_is_not_finished_is_no_error_of_the_server() -> None:
+    from grammask.server import application as server
+    from server.conftest import noise
+
+    statuses: list[int] = []
+
+    async def receive() -> Any:
+        return {"type": "http.disconnect"}
+
+    async def send(message: Any) -> None:
+        statuses.extend([message["status"]] if "status" in message else [])
+
+    app = server(noise(), "noise")
+    scope = {
+        "type": "http",
+        "method": "POST",
+        "path": "/v1/chat/completions",
+        "headers": [],
+        "query_string": b"",
+    }
+    asyncio.run(app(scope, receive, send))
+    assert statuses == [499]
 
 
 def test_the_page(url: str) -> None:

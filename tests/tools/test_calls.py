@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from typing import Any
 
 import grammask
@@ -14,6 +15,7 @@ from grammask.tools import Call, function_of, read_calls
 from peer_verdicts import BYTES
 from tool_samples import CALLS, TOOLS, answer, leading_text
 
+NOW = {"type": "function", "function": {"name": "now"}}
 INTEGER = {
     "type": "object",
     "properties": {"a": {"type": "integer"}},
@@ -73,6 +75,31 @@ def test_allowed_tools() -> None:
     now = '<tool_call>\n{"name": "now", "arguments": {}}\n</tool_call>'
     assert is_valid(now, style="hermes", tool_choice=choice)
     assert not is_valid("hello", style="hermes", tool_choice=choice)
+
+
+@pytest.mark.parametrize(
+    ("allowed", "message"),
+    [
+        ("now", "tool_choice.allowed_tools is an object with a mode and tools, unlike 'now'"),
+        (None, "tool_choice.allowed_tools is an object with a mode and tools, unlike None"),
+        ({"tools": [NOW]}, "the mode None of tool_choice.allowed_tools is not 'auto' or 'required'"),
+        ({"mode": "none", "tools": [NOW]}, "the mode 'none' of tool_choice.allowed_tools"),
+        ({"mode": "auto"}, "tool_choice.allowed_tools.tools is a list of tools, unlike None"),
+        ({"mode": "auto", "tools": []}, "tool_choice.allowed_tools names no tools"),
+        ({"mode": "auto", "tools": [{"name": "never"}]}, "tool_choice names the tool 'never'"),
+    ],
+)
+def test_malformed_choices_of_allowed_tools(allowed: Any, message: str) -> None:
+    with pytest.raises((TypeError, ValueError), match=re.escape(message)):
+        Grammar.from_tools(
+            TOOLS, style="hermes", tool_choice={"type": "allowed_tools", "allowed_tools": allowed}
+        )
+
+
+def test_the_type_of_a_tool_is_a_text() -> None:
+    for kind in ([], 0, {}):
+        with pytest.raises(TypeError, match=r"tools\[0\].type is a str"):
+            Grammar.from_tools([{**TOOLS[0], "type": kind}], style="hermes")
 
 
 def test_special_tokens_match_by_id_only() -> None:

@@ -1,5 +1,7 @@
 """``grammask serve``: a small server with OpenAI's interface, for trying grammars."""
 
+import contextlib
+import socket
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, cast
 
@@ -76,10 +78,6 @@ def serve(
     language_model = open_language_model(model, vocab, eos, np.random.default_rng(seed))
     local = ["127.0.0.1", "localhost", "[::1]"]
     hosts = local if host in ("127.0.0.1", "localhost", "::1") else ["*"]
-    url = f"http://{host}:{port}"
-    ERR.print(
-        f"serving {model} on {url}/v1; {url}/ is a page to try grammars on; stop with Ctrl+C", style="dim"
-    )
     app = application(
         language_model,
         model,
@@ -90,4 +88,27 @@ def serve(
         has_drafts=drafts,
         mask_directory=mask_dir,
     )
-    uvicorn.run(app, host=host, port=port, log_level="warning")
+    with _listening(host, port) as listener:
+        place = f"[{host}]" if ":" in host else host
+        url = f"http://{place}:{listener.getsockname()[1]}"
+        ERR.print(
+            f"serving {model} on {url}/v1; {url}/ is a page to try grammars on; stop with Ctrl+C", style="dim"
+        )
+        with contextlib.suppress(KeyboardInterrupt):
+            uvicorn.Server(uvicorn.Config(app, log_level="warning")).run(sockets=[listener])
+
+
+def _listening(host: str, port: int) -> socket.socket:
+    """Opens the socket of the server, before it says that it serves.
+
+    Raises:
+        Failure: The host has no address here, or another program has the port.
+    """
+    try:
+        family, *_, address = socket.getaddrinfo(
+            host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
+        )[0]
+        return socket.create_server(address[:2], family=family)
+    except OSError as error:
+        msg = f"--host {host} --port {port}: {error.strerror or error}"
+        raise Failure(msg) from None

@@ -196,7 +196,7 @@ HOSTS: dict[str, Host] = {
             "transformers",
             "transformers",
             "grammask.integrations.transformers",
-            ("5.23.0",),
+            ("5.23.0", "5.24.0"),
             _examine_transformers,
         ),
         Host("vllm", "vllm", "grammask.integrations.vllm_plugin", vllm_plugin.TESTED_VERSIONS, _examine_vllm),

@@ -139,13 +139,17 @@ class GrammarLogitsProcessor:
             New scores.
 
         Raises:
-            ValueError: The number of rows is not a multiple of the number of grammars, or no legal token has a score.
+            ValueError: The number of rows is not a multiple of the number of grammars, or differs between the ids and
+                the scores, or no legal token has a score.
             DeadEnd: In the row that the error names, no token of the vocabulary continues a text of the grammar.
             LimitExceeded: A budget of the grammar was exceeded.
 
         Cost: a comparison of the ids with those of the previous call, the masks, and a pass over the scores; two
         passes on a device, with traces, and for scores of 16 bits.
         """
+        if len(input_ids) != len(scores):
+            msg = f"there are ids of {len(input_ids)} rows, and scores of {len(scores)}"
+            raise ValueError(msg)
         # The device copies while the host waits for the ids and computes the masks.
         early = scores.clone() if scores.is_cuda else None
         # Reading ids from a device synchronises with it, so the masks of the previous call have been copied.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -33,6 +34,9 @@ class TransformersModel:
         )
         self._pending: list[int] = []
         self._cache: Any = None
+        # The name before transformers 5.24; the output has the same one.
+        parameters = inspect.signature(model.forward).parameters
+        self._cache_field = "cache" if "cache" in parameters else "past_key_values"
         self._logits: npt.NDArray[np.float32] = np.zeros(0, np.float32)
 
     @classmethod
@@ -104,8 +108,8 @@ class TransformersModel:
         """Runs the model on the tokens that it has not read, and returns the logits after the last ``count``."""
         ids = self._torch.tensor([self._pending], device=self._model.device)
         with self._torch.inference_mode():
-            output = self._model(input_ids=ids, past_key_values=self._cache, use_cache=True)
-        self._cache = output.past_key_values
+            output = self._model(input_ids=ids, use_cache=True, **{self._cache_field: self._cache})
+        self._cache = getattr(output, self._cache_field)
         rows: npt.NDArray[np.float32] = output.logits[0, -count:].float().cpu().numpy()
         self._logits = rows[-1]
         self._pending = []

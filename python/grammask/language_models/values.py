@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
+from numbers import Integral, Real
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from grammask.arguments import check_type, listed
 from grammask.grammar import Grammar
 from grammask.language_models import LanguageModel, open_model
 from grammask.language_models.generation import generate as generate_steps
@@ -66,9 +69,23 @@ def generate(
         PromptTooLong: The prompt fills the context window of the model.
         GrammarError: The type or the schema cannot be enforced exactly.
         ModelNotFound: There is no such model, or a package that it needs is not installed.
-        TypeError: The model has no known kind, or options are given for a grammar.
-        ValueError: ``temperature`` or ``top_p`` is out of range, or the chat template of the model refuses the chat.
+        TypeError: The model has no known kind, options are given for a grammar, or another argument has another type.
+        ValueError: A number is out of range, or the chat template of the model refuses the chat.
     """
+    if not isinstance(prompt, str):
+        for index, message in enumerate(listed("prompt", prompt, "messages, or a text")):
+            check_type(f"prompt[{index}]", message, Mapping, "a message, with a role and a content")
+    for name, value, kind, expected in (
+        ("max_tokens", max_tokens, Integral, "an int"),
+        ("temperature", temperature, Real, "a number"),
+        ("top_p", top_p, Real, "a number"),
+        ("seed", seed, Integral, "an int"),
+    ):
+        check_type(name, value, kind, expected)
+    for name, number in (("max_tokens", max_tokens), ("seed", seed)):
+        if number < 0:
+            msg = f"{name}={number} is negative"
+            raise ValueError(msg)
     grammar, value_of = _grammar_of(type, options)
     opened = _opened(model, seed)
     matcher = grammar.compile(opened.vocabulary, end="eos" if opened.vocabulary.eos else "eager").matcher()

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 import sys
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, SupportsIndex
 
 import numpy as np
 
@@ -20,6 +20,7 @@ from grammask._grammask import (
     step_batch,
     threads,
 )
+from grammask.arguments import check_type
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -36,8 +37,14 @@ def allocate_mask(rows: int, vocab_size: int) -> npt.NDArray[np.int32]:
     (2, 4)
 
     Raises:
-        ValueError: ``rows`` or ``vocab_size`` is negative.
+        TypeError: One is no ``int``.
+        ValueError: One is negative, or the array is too large.
     """
+    for name, value in (("rows", rows), ("vocab_size", vocab_size)):
+        check_type(name, value, SupportsIndex, "an int")
+        if value < 0:
+            msg = f"{name}={value} is negative"
+            raise ValueError(msg)
     return np.zeros((rows, -(-vocab_size // 32)), dtype=np.int32)
 
 

@@ -50,4 +50,6 @@ def choices_source(choices: Iterable[str | bytes], limits: Limits | None) -> Cho
     except TypeError:
         msg = f"choices are a list of texts, not {type(choices).__name__}"
         raise TypeError(msg) from None
-    return ChoicesSource(tuple(encoded(choice, "a choice") for choice in given), limits)
+    return ChoicesSource(
+        tuple(encoded(choice, f"choices[{index}]") for index, choice in enumerate(given)), limits
+    )

@@ -65,4 +65,4 @@ def kbnf_source(
         ValueError: There is no such parser or lexer, or there are terminals without a lexer.
     """
     lexer, parser = lexer_of_rules(lexer, parser, terminals)
-    return KbnfSource(encoded(text, "a grammar", "surrogatepass"), start, lexer, parser, limits, terminals)
+    return KbnfSource(encoded(text, "text", "surrogatepass"), start, lexer, parser, limits, terminals)

@@ -223,7 +223,8 @@ _END = "data: [DONE]\n\n"
 
 
 def _event(chunk: dict[str, Any]) -> str:
-    return f"data: {json.dumps(chunk, ensure_ascii=False)}\n\n"
+    # In ASCII: clients that split lines as `str.splitlines` does would split an event at U+2028 or U+0085.
+    return f"data: {json.dumps(chunk)}\n\n"
 
 
 def _tool_calls(calls: Sequence[Call]) -> list[dict[str, Any]]:

@@ -18,6 +18,7 @@ from starlette.concurrency import run_in_threadpool
 from starlette.exceptions import HTTPException
 from starlette.middleware import Middleware
 from starlette.middleware.trustedhost import TrustedHostMiddleware
+from starlette.requests import ClientDisconnect
 from starlette.responses import HTMLResponse, JSONResponse, Response, StreamingResponse
 from starlette.routing import Route
 
@@ -120,7 +121,7 @@ def application(
             Route("/v1/chat/completions", server.chat, methods=["POST"]),
             Route("/v1/responses", server.responses, methods=["POST"]),
         ],
-        exception_handlers={HTTPException: _http_error},
+        exception_handlers={HTTPException: _http_error, ClientDisconnect: _gone},
         lifespan=server.lifespan,
         middleware=[Middleware(TrustedHostMiddleware, allowed_hosts=list(hosts))],
     )
@@ -437,6 +438,11 @@ async def _http_error(_: Request, error: Exception) -> Response:
     """Answers a request to an unknown path, or with a wrong method, in the form that OpenAI's clients expect."""
     status, message = (error.status_code, error.detail) if isinstance(error, HTTPException) else (500, "")
     return JSONResponse(error_of(message, code="not_found" if status == 404 else ""), status)
+
+
+async def _gone(_: Request, error: Exception) -> Response:  # noqa: ARG001
+    """Answers a client that disconnected before the end of its body; nobody receives it."""
+    return Response(status_code=_CLIENT_CLOSED_REQUEST)
 
 
 async def _body_of(request: Request) -> bytes:

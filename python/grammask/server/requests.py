@@ -240,19 +240,26 @@ def tools_of(fields: Mapping[str, Any]) -> list[dict[str, Any]]:
         raise BadRequest("tools is a list with at least one tool", "tools")
     if not isinstance(fields.get("parallel_tool_calls", True), bool):
         raise BadRequest("parallel_tool_calls is true or false", "parallel_tool_calls")
-    return [_without_strict(tool, "function") for tool in tools]
+    return [_without_strict(tool, "function", "tools") for tool in tools]
 
 
-def _without_strict(value: Any, name: str) -> Any:
+def _without_strict(value: Any, name: str, param: str) -> Any:
     """Returns a format or a tool without ``strict``, also in its member of the given name.
 
     Schemas are enforced exactly in any case, also those that OpenAI would refuse because of it.
+
+    Args:
+        value: The format or the tool.
+        name: The name of the member; empty for none.
+        param: The field of the request, for errors.
     """
     if not isinstance(value, dict):
         return value
+    if not isinstance(value.get("strict"), bool | None):
+        raise BadRequest("strict is true or false", param)
     rest = {member: inner for member, inner in value.items() if member != "strict"}
     inner = rest.get(name)
-    return {**rest, name: _without_strict(inner, "")} if isinstance(inner, dict) and name else rest
+    return {**rest, name: _without_strict(inner, "", param)} if isinstance(inner, dict) and name else rest
 
 
 @dataclass(frozen=True)
@@ -340,7 +347,7 @@ def constraint_in(fields: Mapping[str, Any]) -> str | None:
 def _response_format(fields: Mapping[str, Any]) -> Any:
     if not isinstance(fields.get("response_format"), dict | None):
         raise BadRequest("response_format is an object with a type", "response_format")
-    return _without_strict(fields.get("response_format"), "json_schema")
+    return _without_strict(fields.get("response_format"), "json_schema", "response_format")
 
 
 def budget_policy_of(fields: Mapping[str, Any], default: BudgetPolicy) -> BudgetPolicy:

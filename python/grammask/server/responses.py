@@ -423,4 +423,5 @@ class ResponseEvents:
     def _written(self, event: dict[str, Any]) -> str:
         numbered = {**event, "sequence_number": self._count}
         self._count += 1
-        return f"event: {event['type']}\ndata: {json.dumps(numbered, ensure_ascii=False)}\n\n"
+        # In ASCII, as the chunks of chats.
+        return f"event: {event['type']}\ndata: {json.dumps(numbered)}\n\n"

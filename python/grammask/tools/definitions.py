@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
-from grammask.arguments import listed
+from grammask.arguments import check_type, listed
 from grammask.schemas.keywords import CONTENT, escaped
 from grammask.tools.custom_inputs import is_custom
 
@@ -85,10 +85,11 @@ def _tool(definition: Any, position: int, builtins: Mapping[str, BuiltinTool]) -
     if not isinstance(definition, Mapping):
         msg = f"{where} is no object"
         raise TypeError(msg)
-    kind = definition.get("type") or "function"
+    kind = "function" if definition.get("type") is None else definition["type"]
+    check_type(f"{where}.type", kind, str, "a str")
     if kind == "custom" and not is_custom(definition):
         kind = "function"
-    if isinstance(kind, str) and kind in builtins:
+    if kind in builtins:
         builtin = builtins[kind]
         text_format = {"type": "text"} if builtin.parameters is None else None
         return Tool(kind, builtin.parameters, custom_format=text_format, builtin=builtin)
@@ -198,15 +199,33 @@ def chosen_tools(
     if isinstance(tool_choice, Mapping):
         kind = tool_choice.get("type")
         if kind == "allowed_tools":
-            body = tool_choice.get("allowed_tools", tool_choice)
-            allowed = [_name_in(one, names) for one in body.get("tools", [])]
-            permitted = [tool for tool in available if tool.name in allowed]
-            return permitted, "required" if body.get("mode") == "required" else "auto", False
+            mode, allowed = _allowed_tools(tool_choice, names)
+            return [tool for tool in available if tool.name in allowed], mode, False
         if kind in ("function", "custom") or any(tool.builtin and tool.name == kind for tool in available):
             name = _name_in(tool_choice, names)
             return [tool for tool in available if tool.name == name], "required", True
     msg = f"tool_choice={tool_choice!r} is not 'auto', 'none', 'required' or the choice of a tool"
     raise ValueError(msg)
+
+
+def _allowed_tools(choice: Mapping[str, Any], names: list[str]) -> tuple[Choice, list[str]]:
+    """Returns the mode of a choice of the type ``allowed_tools``, and the names of its tools.
+
+    Raises:
+        TypeError: It has no object or no list of tools.
+        ValueError: It has no mode or no tools, or names no tool.
+    """
+    body = choice.get("allowed_tools", choice)
+    check_type("tool_choice.allowed_tools", body, Mapping, "an object with a mode and tools")
+    if body.get("mode") not in ("auto", "required"):
+        msg = f"the mode {body.get('mode')!r} of tool_choice.allowed_tools is not 'auto' or 'required'"
+        raise ValueError(msg)
+    allowed = listed("tool_choice.allowed_tools.tools", body.get("tools"), "tools")
+    if not allowed:
+        msg = "tool_choice.allowed_tools names no tools; use 'none' for answers without calls"
+        raise ValueError(msg)
+    mode: Choice = "required" if body["mode"] == "required" else "auto"
+    return mode, [_name_in(one, names) for one in allowed]
 
 
 def _name_in(choice: Any, names: list[str]) -> str:

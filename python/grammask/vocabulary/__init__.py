@@ -7,6 +7,7 @@ import threading
 from typing import TYPE_CHECKING
 
 from grammask import _grammask
+from grammask.arguments import check_path
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -127,6 +128,7 @@ class Vocabulary(_grammask.Vocabulary):
         """
         from grammask.vocabulary import file_kinds
 
+        check_path("path", path)
         table, width = file_kinds.read(path)
         if size is None and width is not None:
             size = max(width, len(table.tokens))

@@ -416,7 +416,9 @@ def grammars_of(
     try:
         listed: list[CompiledGrammar | None] = list(grammars)  # type: ignore[arg-type]
     except TypeError:
-        listed = [grammars]  # type: ignore[list-item]
+        if not isinstance(grammars, CompiledGrammar):
+            raise TypeError(_not_compiled(grammars)) from None
+        listed = [grammars]
     check_compiled(*listed)
     sizes = {compiled.vocabulary_size for compiled in listed if compiled is not None}
     if not listed:
@@ -436,9 +438,12 @@ def check_compiled(*grammars: object) -> None:
     """
     for grammar in grammars:
         if grammar is not None and not isinstance(grammar, CompiledGrammar):
-            kind = type(grammar).__name__
-            msg = f"grammars are compiled for the model's vocabulary (Grammar.compile), unlike a {kind}"
-            raise TypeError(msg)
+            raise TypeError(_not_compiled(grammar))
+
+
+def _not_compiled(grammar: object) -> str:
+    kind = type(grammar).__name__
+    return f"grammars are compiled for the model's vocabulary (Grammar.compile), unlike a {kind}"
 
 
 def check_budget(grammars: Sequence[CompiledGrammar | None], max_tokens: int | None) -> None:
