@@ -92,9 +92,11 @@ mod streamlining;
 pub use definition::delimited_terminals::DelimitedTexts;
 pub use definition::from_rules::{InlinePatterns, LexedOptions, definition_from_rules};
 pub use definition::grammar::{
-    ByteClasses, ConflictPolicy, Indentation, IndentationMeasure, IndentationSource, LexedDefinition,
-    LexedGrammar, LexedProduction, LexedSymbol, LexedTerminal, LexerKind, LexingRule, ParserKind,
-    PatternSource, ProductionId, ProductionSource, TerminalPattern, TerminalRole, TerminalSource,
+    ByteClasses, Indentation, LexedGrammar, LexedProduction, LexedSymbol, LexedTerminal, ProductionId,
+};
+pub use definition::source::{
+    ConflictPolicy, IndentationMeasure, IndentationSource, LexedDefinition, LexerKind, LexingRule,
+    ParserKind, PatternSource, ProductionSource, TerminalPattern, TerminalRole, TerminalSource,
 };
 pub use definition::terminal_automaton::AutomatonState;
 pub use definition::terminal_grammars::TerminalGrammar;

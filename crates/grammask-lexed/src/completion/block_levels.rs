@@ -4,7 +4,7 @@ use rustc_hash::FxHashMap;
 
 use crate::completion::sentence_costs::{Level, LevelId, SentenceCosts};
 use crate::completion::{UNREACHABLE, sum};
-use crate::definition::grammar::IndentationMeasure;
+use crate::definition::source::IndentationMeasure;
 use crate::lexer::line_columns::{Column, TAB_STOP, Width};
 use crate::masks::token_set_store::hash_map_bytes;
 use crate::parser::stacks::{LayoutId, TerminalParser};

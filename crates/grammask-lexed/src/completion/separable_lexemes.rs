@@ -9,7 +9,7 @@ use std::rc::Rc;
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::completion::UNREACHABLE;
-use crate::definition::grammar::IndentationMeasure;
+use crate::definition::source::IndentationMeasure;
 use crate::lexer::lexer_automaton::{ConfigurationId, GuardsId, LexModeId, Lexer};
 use crate::lexer::open_lexemes::needed_after;
 use crate::parser::terminal_set::TerminalSet;

@@ -4,7 +4,7 @@
 //! is not trusted: lengths are checked against the remaining bytes before memory is reserved, and unknown tags are
 //! rejected.
 
-use crate::definition::grammar::{
+use crate::definition::source::{
     ConflictPolicy, IndentationMeasure, IndentationSource, LexedDefinition, LexerKind, LexingRule,
     ParserKind, ProductionSource, TerminalPattern, TerminalRole, TerminalSource,
 };

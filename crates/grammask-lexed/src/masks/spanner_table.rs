@@ -17,7 +17,8 @@ use std::sync::Arc;
 
 use rustc_hash::FxHashMap;
 
-use crate::definition::grammar::{IndentationMeasure, LexedGrammar};
+use crate::definition::grammar::LexedGrammar;
+use crate::definition::source::IndentationMeasure;
 use crate::lexer::column_units::{ColumnUnits, UnitState};
 use crate::lexer::lexer_automaton::{ConfigurationId, GuardsId, LexModeId, Lexer};
 use crate::lexer::line_columns::{Column, UnitEffect, WhiteSpaceId, WhiteSpaces};
