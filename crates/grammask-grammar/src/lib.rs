@@ -199,6 +199,40 @@ pub enum Node {
     Binding(Binding),
 }
 
+impl Node {
+    /// The nodes that a node is made of, in the order of their texts; the separator of a selection is the last one.
+    pub fn children(&self) -> impl Iterator<Item = NodeId> + '_ {
+        let (nodes, last): (&[NodeId], _) = match self {
+            Self::Terminal(_) | Self::Nonterminal(_) => (&[], None),
+            Self::Sequence(parts) | Self::Choice(parts) => (parts, None),
+            Self::Repeat { node, .. } | Self::Scope(node) | Self::Value { node, .. } => {
+                (std::slice::from_ref(node), None)
+            }
+            Self::Selection { parts, separator, .. } => (parts, Some(*separator)),
+            Self::Binding(binding) => (binding.node.as_slice(), None),
+        };
+        nodes.iter().copied().chain(last)
+    }
+
+    /// The node with other children.
+    #[must_use]
+    pub fn map_children(&self, map: impl Fn(NodeId) -> NodeId) -> Self {
+        let mut node = self.clone();
+        match &mut node {
+            Self::Terminal(_) | Self::Nonterminal(_) => {}
+            Self::Sequence(parts) | Self::Choice(parts) => {
+                parts.iter_mut().for_each(|part| *part = map(*part));
+            }
+            Self::Repeat { node, .. } | Self::Scope(node) | Self::Value { node, .. } => *node = map(*node),
+            Self::Selection { parts, separator, .. } => {
+                parts.iter_mut().chain([separator]).for_each(|part| *part = map(*part));
+            }
+            Self::Binding(binding) => binding.node = binding.node.map(map),
+        }
+        node
+    }
+}
+
 /// `lhs ::= body`; several definitions of one nonterminal are alternatives.
 #[derive(Clone, Copy, Debug)]
 pub struct Definition {

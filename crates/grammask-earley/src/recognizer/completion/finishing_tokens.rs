@@ -142,11 +142,11 @@ impl Builder {
                 RightHandSide::Repeat { .. } | RightHandSide::Scope(_) | RightHandSide::Value { .. } => {
                     continue;
                 }
-                RightHandSide::Selection { parts, separator, .. } => {
-                    for symbol in parts.iter().chain([separator]) {
+                RightHandSide::Selection { .. } => {
+                    for symbol in production.rhs.symbols() {
                         let mut length = |lengths| {
                             self.with_completions(context, lengths, |completions, _| {
-                                Ok(completions.texts.of(*symbol).length)
+                                Ok(completions.texts.of(symbol).length)
                             })
                         };
                         if length(ValueLengths::Tokens(least))? == Length::INFINITE

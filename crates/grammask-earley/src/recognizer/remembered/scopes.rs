@@ -215,18 +215,14 @@ fn nonterminals_with_values(form: &NormalForm, count: usize) -> Vec<usize> {
     loop {
         let before = with_values.len();
         for index in (0..count).rev() {
-            let has_value = |symbol: &Symbol| match symbol {
+            let has_value = |symbol: Symbol| match symbol {
                 Symbol::Terminal(_) => false,
                 Symbol::Nonterminal(id) => has_values[id.index()],
             };
             let reaches_value = |production: &Production| match &production.rhs {
                 RightHandSide::Value { .. } => true,
                 RightHandSide::Scope(_) => false,
-                RightHandSide::Repeat { symbol, .. } => has_value(symbol),
-                RightHandSide::Sequence(symbols) => symbols.iter().any(has_value),
-                RightHandSide::Selection { parts, separator, .. } => {
-                    parts.iter().any(has_value) || has_value(separator)
-                }
+                rhs => rhs.symbols().any(has_value),
             };
             if !has_values[index] && form.productions_of(NonterminalId::new(index)).iter().any(reaches_value)
             {

@@ -183,16 +183,7 @@ impl RuleTranslation<'_> {
             if !nodes.insert(node) {
                 continue;
             }
-            match &self.grammar.nodes()[node.index()] {
-                Node::Sequence(parts) | Node::Choice(parts) => stack.extend(parts),
-                Node::Repeat { node, .. } | Node::Scope(node) | Node::Value { node, .. } => stack.push(*node),
-                Node::Selection { parts, separator, .. } => {
-                    stack.extend(parts);
-                    stack.push(*separator);
-                }
-                Node::Binding(binding) => stack.extend(binding.node),
-                Node::Terminal(_) | Node::Nonterminal(_) => {}
-            }
+            stack.extend(self.grammar.nodes()[node.index()].children());
         }
         let mut nodes: Vec<NodeId> = nodes.into_iter().collect();
         nodes.sort_unstable();
