@@ -93,12 +93,6 @@ impl PreparedGrammar {
     pub(crate) fn lexer_and_open_terminals(&self) -> (Lexer, &OpenTerminalsTable) {
         (Lexer::clone(&self.lexer), &self.open_terminals)
     }
-
-    /// The number of reachable configurations of the lexer.
-    #[must_use]
-    pub fn configuration_count(&self) -> usize {
-        self.lexer.configuration_count()
-    }
 }
 
 /// The lexer mode of each parser state.
