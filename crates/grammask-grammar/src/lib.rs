@@ -116,7 +116,7 @@ pub enum Terminal {
     AnyToken,
     /// Any token of a set, as a whole.
     OneOf(Box<TokenSelection>),
-    /// Any text of an embedded grammar. With `tokens`, one that overlaps at most so many tokens of the model, as for
+    /// Any text of an embedded grammar. With `tokens`, one that overlaps at most this number of tokens of the model, as for
     /// [`Terminal::Limited`].
     Embedded {
         /// The grammar.
@@ -126,7 +126,7 @@ pub enum Terminal {
     },
 }
 
-/// The kinds of text of an embedded grammar: one that has a recogniser of its own, which is passed beside the grammar.
+/// The kinds of text of an embedded grammar: one that has a recogniser of its own, which is passed with the grammar.
 /// Every prefix of its texts is the prefix of a finite text, or of an infinite one, and it has a finite text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct EmbeddedTexts {

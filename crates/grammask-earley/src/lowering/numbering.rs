@@ -16,7 +16,7 @@ use super::productions::{Body, Productions, Symbol};
 use super::selection_dots::SelectionDots;
 
 /// The smallest maximum of a repetition that counts as none. Generated schemas write `i32::MAX` for it, and a few such
-/// repetitions need more dots than there are. A text with so many parts would have more states than memory can hold.
+/// repetitions need more dots than there are. A text with 2^30 parts would have more states than memory can hold.
 const NO_MAXIMUM: u32 = 1 << 30;
 
 impl NormalForm {

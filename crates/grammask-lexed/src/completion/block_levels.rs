@@ -117,7 +117,7 @@ impl BlockLevels {
 }
 
 /// The bytes between columns: a character of white space is a byte, and a line break returns to column 0. So does a form
-/// feed, and a continued line needs one more byte before the columns behind a tab count as those of spaces.
+/// feed, and a continued line needs one more byte before the columns after a tab count as those of spaces.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct ColumnSteps {
     measure: IndentationMeasure,

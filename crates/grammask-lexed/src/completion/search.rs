@@ -4,8 +4,8 @@
 //! completion is the smallest one after which the completion is shorter by one, so it depends on the run only and not
 //! on the order of searches.
 //!
-//! A search leaves behind what it learned: exact lengths along its path, where later searches end, and better lower
-//! bounds of all runs that it expanded (S. Koenig and M. Likhachev, "Adaptive A*", 2005). Most searches therefore end
+//! A search records exact lengths along its path, where later searches end, and better lower bounds of all runs that it
+//! expanded (S. Koenig and M. Likhachev, "Adaptive A*", 2005). Most searches therefore end
 //! after the open lexeme. Hundreds of lexemes can begin there, so the *boundary* between two lexemes is a node of the
 //! search, which all runs have in common that end there; and a node is expanded only up to the first successor of the same
 //! estimate (T. Yoshizumi, T. Miura and T. Ishida, "A* with Partial Expansion for Large Branching Factor Problems", 2000).
@@ -433,7 +433,7 @@ impl ShortestCompletions {
             || self.bounds.may_extend_within(sources.prepared, sources.parser, run, maximum)?)
     }
 
-    /// A lower bound of the length of the completion of a run, without what searches learned.
+    /// A lower bound of the length of the completion of a run, without the bounds that searches raised.
     fn run_bound(&mut self, sources: &mut SearchSources<'_>, run: Run) -> Result<u32, LimitExceeded> {
         let of_lexer = self.bounds.of(sources.prepared, sources.lexer, sources.parser, run)?;
         if of_lexer >= UNREACHABLE || run.delimited == DelimitedStatesId::NONE {

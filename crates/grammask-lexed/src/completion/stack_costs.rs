@@ -73,7 +73,7 @@ pub(crate) struct StackCosts {
     /// The costs after feeding a terminal.
     after_terminal: FxHashMap<(OpenStack, TerminalId), u32>,
     rests: ProductionRests,
-    /// Lower bounds of what remains after any terminal and the rest of its production.
+    /// Lower bounds of the completion after any terminal and the rest of its production.
     beyond_production: FxHashMap<OpenStack, u32>,
 }
 
@@ -132,7 +132,7 @@ impl StackCosts {
         cost
     }
 
-    /// The least length of what follows a terminal in a production.
+    /// The least length of the rest of a production after a terminal.
     pub(crate) fn rest_of_production(&self, terminal: TerminalId) -> u32 {
         self.rests.after_terminal[terminal.index()]
     }
@@ -354,7 +354,7 @@ impl StackCosts {
 struct ProductionRests {
     /// By production, then by dot.
     after_dot: Vec<Box<[u32]>>,
-    /// By terminal, the least length of what follows it in a production.
+    /// By terminal, the least length of the rest of a production after it.
     after_terminal: Box<[u32]>,
     /// The number of dots.
     count: usize,
@@ -380,7 +380,7 @@ impl ProductionRests {
         Self { after_dot, after_terminal: after_terminal.into(), count }
     }
 
-    /// The length of what follows the dot of an item; zero in the production of the start, which is none of the grammar.
+    /// The length of the symbols after the dot of an item; zero in the production of the start, which is none of the grammar.
     fn of_item(&self, item: LrItem) -> u32 {
         self.after_dot.get(item.production as usize).map_or(0, |rests| rests[item.dot as usize])
     }

@@ -312,7 +312,7 @@ impl Lexer {
         Ok(entered)
     }
 
-    /// The configurations after the first byte of a lexeme, ascending: after each byte with the guards beside it.
+    /// The configurations after the first byte of a lexeme, ascending; each byte comes with the guards after it.
     ///
     /// # Errors
     /// When a limit is exceeded.
@@ -549,7 +549,7 @@ impl Lexer {
         Ok(false)
     }
 
-    /// The configuration without what cannot matter: guards that accept only where the lexeme has become a refused one,
+    /// The configuration without its redundant parts: guards that accept only where the lexeme has become a refused one,
     /// and terminals that match only where a guard has accepted. `None` if no terminal is left.
     fn without_redundant(
         &mut self,

@@ -35,7 +35,7 @@ pub(super) struct MatchOrder {
     is_refused: Vec<bool>,
     /// Whether each terminal is delimited.
     pub(super) is_delimited: Vec<bool>,
-    /// Whether a guard of refused terminals is redundant beside the same terminals in the open lexeme.
+    /// Whether a guard of refused terminals is redundant where the open lexeme has the same terminals.
     pub(super) drops_refused_guards: bool,
 }
 

@@ -182,7 +182,7 @@ impl Scopes {
         first.saturating_add(self.fresh_after(selected, &selected.selection.after(state, part)))
     }
 
-    /// The least number of fresh values in what follows a part.
+    /// The least number of fresh values after a part.
     fn fresh_after(&self, selected: SelectedParts<'_>, state: &SelectionState) -> u32 {
         let SelectedParts { selection, parts, separator } = selected;
         let cost = |part: PartId| {
