@@ -60,7 +60,7 @@ pub struct LexedProduction {
     pub priority: i32,
 }
 
-/// [`IndentationSource`] with ids.
+/// [`IndentationSource`](crate::IndentationSource) with ids.
 #[derive(Clone, Debug)]
 pub struct Indentation {
     /// The terminal for a line end.
