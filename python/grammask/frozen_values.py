@@ -1,4 +1,4 @@
-"""Frozen values with named fields: the sources of grammars, and what they consist of.
+"""Frozen values with named fields: the sources of grammars, and their parts.
 
 Dataclasses would do, but the module ``dataclasses`` imports ``inspect`` and compiles methods for each class, which
 takes longer than importing the rest of the package.

@@ -110,7 +110,7 @@ class MaskDirectory:
                     self._write(file, learned)
 
     def _of(self, file: Path) -> _Learned:
-        """Returns what is remembered of a grammar. Above the maximum, the least recently used one is forgotten."""
+        """Returns the entry of a grammar. Above the maximum, the least recently used one is removed."""
         learned = self._learned.pop(file, None) or _Learned()
         self._learned[file] = learned
         if len(self._learned) > _MAX_GRAMMARS:

@@ -198,10 +198,8 @@ impl GrammarBuilder {
         while let Some(inner) = stack.pop() {
             match self.node_at(inner) {
                 Node::Binding(Binding { kind: BindingKind::Bind, .. }) => return self.scope(node, span),
-                Node::Terminal(_) | Node::Nonterminal(_) | Node::Scope(_) | Node::Binding(_) => {}
-                Node::Sequence(parts) | Node::Choice(parts) => stack.extend(parts),
-                Node::Repeat { node, .. } | Node::Value { node, .. } => stack.push(*node),
-                Node::Selection { parts, separator, .. } => stack.extend(parts.iter().chain([separator])),
+                Node::Scope(_) | Node::Binding(_) => {}
+                inner => stack.extend(inner.children()),
             }
         }
         node
@@ -270,28 +268,8 @@ impl GrammarBuilder {
                 Node::Nonterminal(id) => {
                     self.reference(nonterminals[id.index()], span);
                 }
-                Node::Sequence(parts) => {
-                    self.node(Node::Sequence(parts.iter().map(|&part| shifted(part)).collect()), span);
-                }
-                Node::Choice(parts) => {
-                    self.node(Node::Choice(parts.iter().map(|&part| shifted(part)).collect()), span);
-                }
-                &Node::Repeat { node, min, max } => {
-                    self.node(Node::Repeat { node: shifted(node), min, max }, span);
-                }
-                Node::Selection { selection, parts, separator } => {
-                    let parts = parts.iter().map(|&part| shifted(part)).collect();
-                    self.selection(selection.clone(), parts, shifted(*separator), span);
-                }
-                &Node::Scope(node) => {
-                    self.scope(shifted(node), span);
-                }
-                Node::Value { node, condition } => {
-                    self.node(Node::Value { node: shifted(*node), condition: condition.clone() }, span);
-                }
-                Node::Binding(binding) => {
-                    let node = binding.node.map(shifted);
-                    self.node(Node::Binding(Binding { node, ..binding.clone() }), span);
+                _ => {
+                    self.node(node.map_children(shifted), span);
                 }
             }
         }

@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! %terminal NAME NUMBER    the symbols are terminals of the lexer
-//! %declare JSON            terminals that another grammar defines, which is passed beside the text
+//! %declare JSON            terminals that another grammar defines, which is passed with the text
 //! %ignore SPACE            terminals whose lexemes may occur anywhere and are skipped
 //! %lexical comment         rules that the lexer reads as it reads terminals; with `%ignore comment`, ignored ones
 //! %refuse WRONG_NUMBER     terminals whose lexemes make a text invalid

@@ -23,38 +23,7 @@ impl GrammarBuilder {
     /// # Errors
     /// [`NotRegular::Undefined`] if it refers to a rule without a definition.
     pub fn extract(&self, node: NodeId) -> Result<ExtractedGrammar, NotRegular> {
-        let mut bodies: FxHashMap<NonterminalId, Vec<NodeId>> = FxHashMap::default();
-        for definition in self.definitions() {
-            bodies.entry(definition.lhs).or_default().push(definition.body);
-        }
-        let mut reached: FxHashSet<NodeId> = FxHashSet::from_iter([node]);
-        let mut rules: Vec<NonterminalId> = Vec::new();
-        let mut reached_rules: FxHashSet<NonterminalId> = FxHashSet::default();
-        let mut pending = vec![node];
-        while let Some(node) = pending.pop() {
-            let mut reach = |node: NodeId| {
-                if reached.insert(node) {
-                    pending.push(node);
-                }
-            };
-            match self.node_at(node) {
-                Node::Terminal(_) => {}
-                Node::Binding(binding) => binding.node.into_iter().for_each(reach),
-                Node::Nonterminal(rule) => {
-                    if reached_rules.insert(*rule) {
-                        rules.push(*rule);
-                        bodies.get(rule).ok_or(NotRegular::Undefined)?.iter().copied().for_each(reach);
-                    }
-                }
-                Node::Sequence(parts) | Node::Choice(parts) => parts.iter().copied().for_each(reach),
-                Node::Repeat { node, .. } | Node::Scope(node) | Node::Value { node, .. } => reach(*node),
-                Node::Selection { parts, separator, .. } => {
-                    parts.iter().chain([separator]).copied().for_each(reach);
-                }
-            }
-        }
-        let mut reached: Vec<NodeId> = reached.into_iter().collect();
-        reached.sort_unstable();
+        let (reached, rules) = self.reachable(node)?;
         let mut extracted = Self::new("");
         let start = extracted.fresh_nonterminal("start", Span::default());
         let rules: FxHashMap<NonterminalId, NonterminalId> = rules
@@ -114,6 +83,33 @@ impl GrammarBuilder {
         }
         extracted.define(start, copies[&node], Span::default());
         Ok(ExtractedGrammar { grammar: extracted.finish(start), embedded })
+    }
+
+    /// The nodes that a node refers to, sorted, with itself and those in the rules that it refers to, and these rules.
+    fn reachable(&self, node: NodeId) -> Result<(Vec<NodeId>, Vec<NonterminalId>), NotRegular> {
+        let mut bodies: FxHashMap<NonterminalId, Vec<NodeId>> = FxHashMap::default();
+        for definition in self.definitions() {
+            bodies.entry(definition.lhs).or_default().push(definition.body);
+        }
+        let mut reached: FxHashSet<NodeId> = FxHashSet::from_iter([node]);
+        let mut rules: Vec<NonterminalId> = Vec::new();
+        let mut reached_rules: FxHashSet<NonterminalId> = FxHashSet::default();
+        let mut pending = vec![node];
+        while let Some(node) = pending.pop() {
+            let node = self.node_at(node);
+            let mut of_rule = &[][..];
+            if let Node::Nonterminal(rule) = node
+                && reached_rules.insert(*rule)
+            {
+                rules.push(*rule);
+                of_rule = bodies.get(rule).ok_or(NotRegular::Undefined)?;
+            }
+            pending
+                .extend(node.children().chain(of_rule.iter().copied()).filter(|&node| reached.insert(node)));
+        }
+        let mut reached: Vec<NodeId> = reached.into_iter().collect();
+        reached.sort_unstable();
+        Ok((reached, rules))
     }
 
     /// A term of another builder in this one's arena.

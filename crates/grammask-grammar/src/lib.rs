@@ -116,7 +116,7 @@ pub enum Terminal {
     AnyToken,
     /// Any token of a set, as a whole.
     OneOf(Box<TokenSelection>),
-    /// Any text of an embedded grammar. With `tokens`, one that overlaps at most so many tokens of the model, as for
+    /// Any text of an embedded grammar. With `tokens`, one that overlaps at most this number of tokens of the model, as for
     /// [`Terminal::Limited`].
     Embedded {
         /// The grammar.
@@ -126,7 +126,7 @@ pub enum Terminal {
     },
 }
 
-/// The kinds of text of an embedded grammar: one that has a recogniser of its own, which is passed beside the grammar.
+/// The kinds of text of an embedded grammar: one that has a recogniser of its own, which is passed with the grammar.
 /// Every prefix of its texts is the prefix of a finite text, or of an infinite one, and it has a finite text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct EmbeddedTexts {
@@ -197,6 +197,40 @@ pub enum Node {
     },
     /// A text that is bound to a name, or compared with one. Lowering replaces it by values. See [`bindings`].
     Binding(Binding),
+}
+
+impl Node {
+    /// The nodes that a node is made of, in the order of their texts; the separator of a selection is the last one.
+    pub fn children(&self) -> impl Iterator<Item = NodeId> + '_ {
+        let (nodes, last): (&[NodeId], _) = match self {
+            Self::Terminal(_) | Self::Nonterminal(_) => (&[], None),
+            Self::Sequence(parts) | Self::Choice(parts) => (parts, None),
+            Self::Repeat { node, .. } | Self::Scope(node) | Self::Value { node, .. } => {
+                (std::slice::from_ref(node), None)
+            }
+            Self::Selection { parts, separator, .. } => (parts, Some(*separator)),
+            Self::Binding(binding) => (binding.node.as_slice(), None),
+        };
+        nodes.iter().copied().chain(last)
+    }
+
+    /// The node with other children.
+    #[must_use]
+    pub fn map_children(&self, map: impl Fn(NodeId) -> NodeId) -> Self {
+        let mut node = self.clone();
+        match &mut node {
+            Self::Terminal(_) | Self::Nonterminal(_) => {}
+            Self::Sequence(parts) | Self::Choice(parts) => {
+                parts.iter_mut().for_each(|part| *part = map(*part));
+            }
+            Self::Repeat { node, .. } | Self::Scope(node) | Self::Value { node, .. } => *node = map(*node),
+            Self::Selection { parts, separator, .. } => {
+                parts.iter_mut().chain([separator]).for_each(|part| *part = map(*part));
+            }
+            Self::Binding(binding) => binding.node = binding.node.map(map),
+        }
+        node
+    }
 }
 
 /// `lhs ::= body`; several definitions of one nonterminal are alternatives.

@@ -263,12 +263,6 @@ impl Selection {
         is_easy.then_some(self)
     }
 
-    /// Number of listed parts.
-    #[must_use]
-    pub fn part_count(&self) -> usize {
-        self.count
-    }
-
     /// The order of the parts.
     #[must_use]
     pub fn order(&self) -> PartOrder {

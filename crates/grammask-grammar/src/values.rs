@@ -97,12 +97,6 @@ impl ValueKind {
         }
     }
 
-    /// Whether the value is remembered afterwards.
-    #[must_use]
-    pub fn is_remembered(self) -> bool {
-        matches!(self, Self::Fresh | Self::Bound)
-    }
-
     /// Whether the remembered values decide which texts are values.
     #[must_use]
     pub fn is_conditional(self) -> bool {

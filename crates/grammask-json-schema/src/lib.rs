@@ -66,9 +66,11 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use contents::{GrammarWithContents, grammar_with_contents};
+use document::findings::Findings;
 use document::json::Document;
 use document::resources::Library;
 use emit::emitter::Emitter;
+use emit::rules::RuleId;
 use strings::string_encoding::EncodingKind;
 use values::value_sets::ValueSets;
 
@@ -113,15 +115,33 @@ pub fn grammar(
     options: &SchemaOptions,
     limits: &Limits,
 ) -> Result<SchemaGrammar, GrammarError> {
-    let source: Arc<str> = Arc::from(schema);
-    let fail = |diagnostics| GrammarError::new(diagnostics, source.clone());
+    let encoding = EncodingKind::Json(options.escapes);
+    let start = |sets: &mut ValueSets<'_>, emitter: &mut Emitter| {
+        let root = sets.root();
+        emitter.emit(sets, root)
+    };
+    translated(schema, options, limits, encoding, start, |emitter, start| {
+        let is_infinite = emitter.rules.nests_without_end(start);
+        unsatisfiable::conflict(schema, options, limits, is_infinite)
+    })
+}
+
+/// The grammar whose start rule `start` makes, or the errors; `conflict` says why no text matches.
+fn translated(
+    schema: &str,
+    options: &SchemaOptions,
+    limits: &Limits,
+    encoding: EncodingKind,
+    start: impl FnOnce(&mut ValueSets<'_>, &mut Emitter) -> Result<RuleId, LimitExceeded>,
+    conflict: impl FnOnce(&Emitter, RuleId) -> Diagnostic,
+) -> Result<SchemaGrammar, GrammarError> {
+    let fail = |diagnostics| GrammarError::new(diagnostics, Arc::from(schema));
     let document = read(schema, limits).map_err(|diagnostic| fail(vec![*diagnostic]))?;
     let exceeded = |limit: LimitExceeded| fail(vec![limit.diagnostic()]);
     let library = Library::new(document, options);
-    let mut sets = ValueSets::new(EncodingKind::Json(options.escapes), library, options, limits);
+    let mut sets = ValueSets::new(encoding, library, options, limits);
     let mut emitter = Emitter::new(options.whitespace.clone());
-    let root = sets.root();
-    let start = emitter.emit(&mut sets, root).map_err(exceeded)?;
+    let start = start(&mut sets, &mut emitter).map_err(exceeded)?;
     let ValueSets { mut reader, languages, .. } = sets;
     let terms = languages.automata.into_terms();
     let made = grammar_with_contents(&emitter, &mut reader, terms, start, schema).map_err(exceeded)?;
@@ -131,12 +151,9 @@ pub fn grammar(
         return Err(fail(errors));
     }
     let Some(GrammarWithContents { grammar, embedded, contents }) = made else {
-        let is_infinite = emitter.rules.nests_without_end(start);
-        let conflict = unsatisfiable::conflict(schema, options, limits, is_infinite);
-        return Err(fail(vec![conflict]));
+        return Err(fail(vec![conflict(&emitter, start)]));
     };
-    let findings = reader.findings;
-    let (relaxations, warnings) = (findings.unsupported, findings.warnings);
+    let Findings { unsupported: relaxations, warnings, .. } = reader.findings;
     Ok(SchemaGrammar { grammar, embedded, contents, relaxations, warnings })
 }
 

@@ -3,16 +3,12 @@
 //! The tags of some tool-call formats enclose unescaped strings. All constraints on strings are regular languages in
 //! the plain encoding too, so they are enforced exactly, as in JSON.
 
-use std::sync::Arc;
-
-use crate::document::findings::Findings;
-use crate::document::resources::Library;
 use crate::emit::emitter::Emitter;
 use crate::emit::rules::{PartSequence, RulePart};
 use crate::strings::string_encoding::EncodingKind;
 use crate::values::value_sets::ValueSets;
-use crate::{GrammarWithContents, SchemaGrammar, SchemaOptions, grammar_with_contents, read};
-use grammask_diagnostics::{Code, Diagnostic, GrammarError, LimitExceeded, Limits};
+use crate::{SchemaGrammar, SchemaOptions, translated};
+use grammask_diagnostics::{Code, Diagnostic, GrammarError, Limits};
 
 /// The grammar of the strings that are valid under `schema`, as plain text.
 ///
@@ -35,38 +31,23 @@ pub fn grammar(
     options: &SchemaOptions,
     limits: &Limits,
 ) -> Result<SchemaGrammar, GrammarError> {
-    let source: Arc<str> = Arc::from(schema);
-    let fail = |diagnostics| GrammarError::new(diagnostics, source.clone());
-    let document = read(schema, limits).map_err(|diagnostic| fail(vec![*diagnostic]))?;
-    let exceeded = |limit: LimitExceeded| fail(vec![limit.diagnostic()]);
-    let library = Library::new(document, options);
-    let mut sets = ValueSets::new(EncodingKind::Plain, library, options, limits);
-    let mut emitter = Emitter::new(options.whitespace.clone());
-    let root = sets.root();
-    let set = sets.of_formula(root).map_err(exceeded)?;
-    let strings = emitter.string_alternatives(&mut sets, set.string).map_err(exceeded)?;
-    // A constant is a literal also if it is the empty text.
-    let alternatives = strings.into_iter().map(|part| match part {
-        RulePart::Text(term) => {
-            emitter.rules.label(term, || "string".to_owned());
-            vec![RulePart::Markup(term)]
-        }
-        other => vec![other],
-    });
-    let alternatives: Vec<PartSequence> = alternatives.collect();
-    let start = emitter.rules.add("start", alternatives);
-    let ValueSets { mut reader, languages, .. } = sets;
-    let terms = languages.automata.into_terms();
-    let made = grammar_with_contents(&emitter, &mut reader, terms, start, schema).map_err(exceeded)?;
-    reader.findings.copy_to_duplicates(&reader.library);
-    let errors = reader.findings.take_errors(options.on_unsupported);
-    if !errors.is_empty() {
-        return Err(fail(errors));
-    }
-    let Some(GrammarWithContents { grammar, embedded, contents }) = made else {
-        let message = "no string satisfies the schema, or none without the excluded words";
-        return Err(fail(vec![Diagnostic::error(Code::UnsatisfiableSchema, message).at_pointer("#")]));
+    let start = |sets: &mut ValueSets<'_>, emitter: &mut Emitter| {
+        let root = sets.root();
+        let set = sets.of_formula(root)?;
+        let strings = emitter.string_alternatives(sets, set.string)?;
+        // A constant is a literal also if it is the empty text.
+        let alternatives = strings.into_iter().map(|part| match part {
+            RulePart::Text(term) => {
+                emitter.rules.label(term, || "string".to_owned());
+                vec![RulePart::Markup(term)]
+            }
+            other => vec![other],
+        });
+        let alternatives: Vec<PartSequence> = alternatives.collect();
+        Ok(emitter.rules.add("start", alternatives))
     };
-    let Findings { unsupported: relaxations, warnings, .. } = reader.findings;
-    Ok(SchemaGrammar { grammar, embedded, contents, relaxations, warnings })
+    translated(schema, options, limits, EncodingKind::Plain, start, |_, _| {
+        let message = "no string satisfies the schema, or none without the excluded words";
+        Diagnostic::error(Code::UnsatisfiableSchema, message).at_pointer("#")
+    })
 }

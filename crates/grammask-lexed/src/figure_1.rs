@@ -1,12 +1,12 @@
 //! The grammar and the vocabulary of Figure 1 of K. Park, T. Zhou and L. D'Antoni (2025), for tests.
 
-use grammask_diagnostics::Limits;
-use grammask_vocabulary::Vocabulary;
-
-use crate::definition::grammar::{
-    LexedDefinition, LexedGrammar, ProductionSource, TerminalPattern, TerminalRole, TerminalSource,
+use crate::definition::grammar::LexedGrammar;
+use crate::definition::source::{
+    LexedDefinition, ProductionSource, TerminalPattern, TerminalRole, TerminalSource,
 };
 use crate::prepared::PreparedGrammar;
+use grammask_diagnostics::Limits;
+use grammask_vocabulary::Vocabulary;
 
 /// The texts of the tokens by id.
 pub(crate) const TOKENS: [&str; 6] = ["a", "b", "c", "ab", "ac", "aba"];

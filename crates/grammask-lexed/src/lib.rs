@@ -26,7 +26,7 @@
 //!    lexer modes of their own, so all later steps are the same for them.
 //! 2. **Lexer** (`lexer::lexer_automaton`). A lazy automaton over configurations. A byte extends the open lexeme,
 //!    commits it, or both. Of a *delimited terminal* (`definition::delimited_terminals`), such as a raw string, it reads the
-//!    opening: behind that a run carries a state of the terminal's context-free engine (`delimited`).
+//!    opening; after it a run carries a state of the terminal's context-free engine (`delimited`).
 //! 3. **Open terminals** (`lexer::open_lexemes`). For each configuration: the terminals that the open lexeme can
 //!    become such that the parser's next terminal can be written after it. A run is live if and only if the parser
 //!    accepts one of them.
@@ -92,9 +92,11 @@ mod streamlining;
 pub use definition::delimited_terminals::DelimitedTexts;
 pub use definition::from_rules::{InlinePatterns, LexedOptions, definition_from_rules};
 pub use definition::grammar::{
-    ByteClasses, ConflictPolicy, Indentation, IndentationMeasure, IndentationSource, LexedDefinition,
-    LexedGrammar, LexedProduction, LexedSymbol, LexedTerminal, LexerKind, LexingRule, ParserKind,
-    PatternSource, ProductionId, ProductionSource, TerminalPattern, TerminalRole, TerminalSource,
+    ByteClasses, Indentation, LexedGrammar, LexedProduction, LexedSymbol, LexedTerminal, ProductionId,
+};
+pub use definition::source::{
+    ConflictPolicy, IndentationMeasure, IndentationSource, LexedDefinition, LexerKind, LexingRule,
+    ParserKind, PatternSource, ProductionSource, TerminalPattern, TerminalRole, TerminalSource,
 };
 pub use definition::terminal_automaton::AutomatonState;
 pub use definition::terminal_grammars::TerminalGrammar;

@@ -5,7 +5,8 @@ use std::sync::Arc;
 use rustc_hash::FxHashMap;
 
 use crate::analysis::{delimited_openings, emptiness, indentation};
-use crate::definition::grammar::{LexedGrammar, LexerKind, TerminalRole};
+use crate::definition::grammar::LexedGrammar;
+use crate::definition::source::{LexerKind, TerminalRole};
 use crate::lexer::lexer_automaton::{LexModeId, Lexer};
 use crate::lexer::open_lexemes::{CompletionProof, LexModes, OpenTerminalsTable};
 use crate::parser::lalr::LalrTable;
@@ -91,12 +92,6 @@ impl PreparedGrammar {
     #[cfg(test)]
     pub(crate) fn lexer_and_open_terminals(&self) -> (Lexer, &OpenTerminalsTable) {
         (Lexer::clone(&self.lexer), &self.open_terminals)
-    }
-
-    /// The number of reachable configurations of the lexer.
-    #[must_use]
-    pub fn configuration_count(&self) -> usize {
-        self.lexer.configuration_count()
     }
 }
 

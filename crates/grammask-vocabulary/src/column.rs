@@ -108,7 +108,7 @@ pub(crate) struct ImageWriter {
 }
 
 impl ImageWriter {
-    /// An image that begins with `head`, in a file with so many bytes before it.
+    /// An image that begins with `head`, in a file with `before` bytes before it.
     pub(crate) fn after(head: Vec<u8>, before: usize) -> Self {
         let mut image = Self { image: head, before };
         image.align();

@@ -10,7 +10,7 @@
 //! string is walked once per process, not once per grammar. Sets are interned, because most masks of a grammar equal
 //! masks of an earlier grammar.
 //!
-//! The cache is bounded. At its capacity, what was not read since the last time is removed, and so are interned sets that
+//! The cache is bounded. At its capacity, the entries that were not read since the last removal are removed, and so are interned sets that
 //! nothing else holds; if that frees less than half, all is removed. Values in use are shared and survive that.
 
 use std::hash::{BuildHasher, Hash, Hasher};
@@ -30,7 +30,7 @@ const DEFAULT_CAPACITY: usize = 22 << 20;
 /// Minimum number of tokens of a shared mask without a base; smaller masks are built as fast as looked up.
 const MIN_SHARED_TOKENS: usize = 32;
 
-// Estimated memory of entries, in bytes, without what their values refer to.
+// Estimated memory of entries, in bytes, without the sets that their values refer to.
 
 const ENTRY_BYTES: usize = 128;
 const MASK_BYTES: usize = size_of::<Mask>() + 64;

@@ -39,7 +39,7 @@ impl WordHash {
         all.finish()
     }
 
-    /// The hash of what was added.
+    /// The hash of all words added.
     #[must_use]
     pub fn finish(self) -> u128 {
         self.0

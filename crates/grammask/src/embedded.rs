@@ -244,7 +244,7 @@ pub fn encoded(
     Ok((grammar.encoded(encoding, texts, limits)?, images))
 }
 
-/// Checks that a text beside a bound one has a spelling: some characters have none in XML.
+/// Checks that a text that is compared with a bound one has a spelling: some characters have none in XML.
 fn check_spellings_of_bindings(grammar: &Grammar, encoding: &CharacterEncoding) -> Result<(), GrammarError> {
     if !matches!(encoding, CharacterEncoding::XmlText(_) | CharacterEncoding::XmlAttribute(..)) {
         return Ok(());

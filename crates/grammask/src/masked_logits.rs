@@ -149,7 +149,7 @@ pub fn refuse<F: LogitFormat>(logits: &mut [F::Bits], mask: &[u32]) {
 /// Copies logits, with negative infinity for tokens that a mask does not admit. Logits beyond the mask are refused.
 /// Cost: one pass over the target, and over the blocks of logits that have a legal one.
 ///
-/// `refuse_block` does what [`refuse`] does to a block of the target and its words.
+/// `refuse_block` is [`refuse`] for a block of the target and its words.
 ///
 /// ```
 /// use grammask::masked_logits::{Float32, copy_legal, refuse};

@@ -80,7 +80,7 @@ def check(
 def _checked(
     read: Callable[[], Grammar], vocab: str | None, *, finite: bool
 ) -> tuple[Grammar | None, list[Diagnostic]]:
-    """Returns what ``read`` reads, unless it is refused, and all diagnostics."""
+    """Returns the grammar of ``read``, unless it is refused, and all diagnostics."""
     checked = None
     try:
         checked = read()

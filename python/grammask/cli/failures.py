@@ -1,6 +1,6 @@
 """Failures of commands: a message and an exit status, never a traceback.
 
-Exit status 1 is for an error in a grammar, a text, a vocabulary or what an option names, 2 for a command line of
+Exit status 1 is for an error in a grammar, a text, a vocabulary or the value of an option, 2 for a command line of
 another form and for files.
 """
 

@@ -87,7 +87,7 @@ class GrammaskToolDetector(BaseFormatDetector):  # type: ignore[misc, unused-ign
         return StreamingParseResult(normal_text=output.content, calls=calls)
 
     def parse_streaming_increment(self, new_text: str, tools: list[Any]) -> StreamingParseResult:
-        """Returns what is certain since the previous text."""
+        """Returns the parts that became certain since the previous text."""
         if self._stream is None:
             self._stream = CallStream(self._style, function_tools(tools), reasoning="none")
         return self._result(self._stream.push(new_text))
@@ -185,7 +185,7 @@ class GrammaskReasoningDetector(BaseReasoningFormatDetector):  # type: ignore[mi
         return self._parsed([*stream.push(text), *stream.finish()], is_over=True)
 
     def parse_streaming_increment(self, new_text: str) -> ReasoningParseResult:
-        """Returns what is certain since the previous text."""
+        """Returns the parts that became certain since the previous text."""
         return self._parsed(self._stream.push(new_text), is_over=False)
 
     def finish(self) -> ReasoningParseResult:

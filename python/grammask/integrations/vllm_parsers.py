@@ -118,7 +118,7 @@ class GrammaskToolParser(ToolParser):  # type: ignore[misc, unused-ignore]
         delta_token_ids: Sequence[int],  # noqa: ARG002
         request: Any,
     ) -> DeltaMessage | None:
-        """Returns what is certain since the previous text."""
+        """Returns the parts that became certain since the previous text."""
         if self._stream is None:
             self._stream = CallStream(self.style_name, function_tools(request.tools or ()), reasoning="none")
         return self._delta(self._stream.push(delta_text))

@@ -14,9 +14,11 @@ from grammask.llguidance_grammars.parameters import Condition, ParameterReader
 from grammask.llguidance_grammars.scanning import SyntaxToken, scan
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from grammask.llguidance_grammars.diagnostics import TextErrors
 
-__all__ = ["Definition", "Node", "Statements", "read", "read_tokens"]
+__all__ = ["Definition", "Node", "Statements", "bottom_up", "read", "read_tokens"]
 
 Span = tuple[int, int]
 
@@ -65,6 +67,19 @@ class Statements:
 
 class _StatementError(Exception):
     """A statement has an error, which is collected already."""
+
+
+def bottom_up(root: Node, parameter: int | None = None) -> Iterator[Node]:
+    """Yields the nodes of a tree, parts first, without the parts of conditions that do not hold for a parameter."""
+    stack = [(root, False)]
+    while stack:
+        node, is_ready = stack.pop()
+        is_cut = node.kind == "if" and parameter is not None and not node.value.holds(parameter)
+        if is_ready or is_cut or not node.parts:
+            yield node
+        else:
+            stack.append((node, True))
+            stack.extend((part, False) for part in reversed(node.parts))
 
 
 def read(text: str, errors: TextErrors) -> Statements:

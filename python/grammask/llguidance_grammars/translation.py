@@ -1,46 +1,40 @@
-"""From statements to a grammar: terminals become regular languages, and rules become rules.
+"""From statements to a grammar: terminals become languages, some rules lexemes, and the others parts of a composition.
 
-A text belongs to the language if it can be cut into lexemes in some way. Ignored text may follow every lexeme. Trees
-are visited from the leaves up, with a stack.
+A text belongs to the language if it can be cut into lexemes in some way. Ignored text may follow every lexeme.
 """
 
 from __future__ import annotations
 
-import math
 import re
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from grammask import _grammask
 from grammask.errors import GrammarError
 from grammask.llguidance_grammars.diagnostics import TextErrors
+from grammask.llguidance_grammars.languages import Languages
 from grammask.llguidance_grammars.lazy_lexemes import LazyLexemes, Rivals
-from grammask.llguidance_grammars.rule_kinds import (
-    LAZY_ATTRIBUTES,
-    LEXEME_ATTRIBUTES,
-    rule_kind,
-    uses_of_rules,
-)
+from grammask.llguidance_grammars.lexemes import Lexemes
+from grammask.llguidance_grammars.rule_attributes import attribute_bound, check_attributes, is_temperature
+from grammask.llguidance_grammars.rule_kinds import LAZY_ATTRIBUTES, rule_kind, uses_of_rules
 from grammask.llguidance_grammars.schema_options import schema_options, without_options
 from grammask.llguidance_grammars.stops import Stops
-from grammask.llguidance_grammars.syntax import Definition, Node, Statements, read, read_tokens
+from grammask.llguidance_grammars.syntax import (
+    Definition,
+    Node,
+    Statements,
+    bottom_up,
+    read,
+    read_tokens,
+)
 from grammask.readers.json_schema import json_schema_part
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Mapping
 
     from grammask._grammask import Limits
     from grammask.composition import Part
 
 __all__ = ["llguidance_grammar"]
-
-_WORDS = re.compile(r"\s+|\w+|[^\s\w]+")
-
-
-class _Lexeme(NamedTuple):
-    """A lexeme that is a rule: its language, and its maximum number of tokens."""
-
-    language: int
-    max_tokens: int | None
 
 
 class _RuleInstance(NamedTuple):
@@ -102,28 +96,15 @@ def ending_grammar(text: str, rule: str, attribute: str) -> _grammask.Grammar:
     """
     translation = _Translation(None, {}, keeps_stops=True)
     scope = translation.scope_of_text(text)
-    scope.read_terminals()
+    scope.languages.read_terminals()
     scope.read_ignored(scope.statements.ignored)
     definition = scope.rules[rule]
     composition = translation.composition
-    body = composition.terminal(scope.language(definition.body), "body")
-    end = composition.terminal(scope.language(definition.attributes[attribute][0]), "end")
+    body = composition.terminal(scope.languages.of_tree(definition.body), "body")
+    end = composition.terminal(scope.languages.of_tree(definition.attributes[attribute][0]), "end")
     ignored = [] if scope.ignored is None else [scope.ignored]
     named = [composition.named("body", body), composition.named("end", end)]
     return composition.finish(composition.sequence([*named, *ignored]))
-
-
-def _bottom_up(root: Node, parameter: int | None = None) -> Iterator[Node]:
-    """Yields the nodes of a tree, parts first, without the parts of conditions that do not hold for a parameter."""
-    stack = [(root, False)]
-    while stack:
-        node, is_ready = stack.pop()
-        is_cut = node.kind == "if" and parameter is not None and not node.value.holds(parameter)
-        if is_ready or is_cut or not node.parts:
-            yield node
-        else:
-            stack.append((node, True))
-            stack.extend((part, False) for part in reversed(node.parts))
 
 
 class _Translation:
@@ -176,16 +157,15 @@ class _Scope:
         self.translation = translation
         self.statements = statements
         self.rules = statements.rules
-        self.terminals = statements.terminals
         self.begun = statements.begun
         self.errors = errors
         self.limits = translation.limits
         self.composition = translation.composition
         self.start = self.composition.rule("start")
-        self.empty_text = self.composition.literal_language(b"")
-        self.languages: dict[str, int] = {}
-        self.rule_languages: dict[str, int] = {}
-        """The languages of the rules that lexemes are made of."""
+        self.languages = Languages(statements, errors, self.composition, self.limits)
+        self.lexemes = Lexemes(
+            statements, self.languages, errors, self.composition, keeps_stops=translation.keeps_stops
+        )
         self.ignored: int | None = None
         self.rule_numbers: dict[_RuleInstance, int] = {}
         self.pending: list[_RuleInstance] = []
@@ -196,136 +176,23 @@ class _Scope:
         self.current_uses: list[_RuleInstance] = []
         """The uses of the instance whose part is made."""
         self.stops = Stops(Statements() if translation.keeps_stops else statements)
-        self.lexemes: dict[str, _Lexeme] = {}
         self.lazy: LazyLexemes | None = None
         self.bound_names = {
             node.value[1]
             for definition in statements.rules.values()
-            for node in _bottom_up(definition.body)
+            for node in bottom_up(definition.body)
             if node.kind == "binding" and node.value[0] == "bind"
         }
 
     def read(self) -> None:
         """Defines the start rule, and all rules and terminals that it uses."""
-        self.read_terminals()
+        self.languages.read_terminals()
         self.read_ignored(self.statements.ignored)
         self.read_rules()
 
-    # Terminals --------------------------------------------------------------------------------------------------
-
-    def read_terminals(self) -> None:
-        """Makes the languages of all terminals, each after those that it uses."""
-        open_names: set[str] = set()
-        for name in self.terminals:
-            stack = [(name, False)]
-            while stack:
-                current, is_ready = stack.pop()
-                if is_ready:
-                    open_names.discard(current)
-                    self.languages[current] = self.language(self.terminals[current].body)
-                    continue
-                if current in self.languages:
-                    continue
-                open_names.add(current)
-                stack.append((current, True))
-                for node in _bottom_up(self.terminals[current].body):
-                    if (
-                        node.kind != "terminal"
-                        or node.value in self.languages
-                        or node.value not in self.terminals
-                    ):
-                        continue
-                    if node.value in open_names:
-                        self.errors.add("recursive-terminal", node.span, f"`{node.value}` is made of itself")
-                        self.languages[node.value] = self.empty_text
-                    else:
-                        stack.append((node.value, False))
-
-    def language(self, root: Node) -> int:
-        """Returns the language of a tree."""
-        results: list[int] = []
-        for node in _bottom_up(root):
-            count = len(node.parts)
-            parts = results[len(results) - count :]
-            del results[len(results) - count :]
-            results.append(self.language_of(node, parts))
-        return results[0]
-
-    def language_of(self, node: Node, parts: list[int]) -> int:
-        composition = self.composition
-        match node.kind:
-            case "choice":
-                return composition.union_language(parts)
-            case "sequence":
-                return composition.concatenated_language(parts)
-            case "and":
-                return composition.intersection_language(parts)
-            case "not":
-                return composition.complement_language(parts[0])
-            case "repeat":
-                return composition.repeated_language(parts[0], *node.value)
-            case "range":
-                return composition.range_language(*node.value)
-            case "string":
-                text, ignores_case = node.value
-                if ignores_case:
-                    return self.regex(f"(?i:{_escaped(text)})", node)
-                return composition.literal_language(text.encode())
-            case "regex" if not isinstance(node.value, tuple):
-                return self.substrings(node)
-            case "regex":
-                pattern, flags = node.value
-                pattern = pattern.replace("\\/", "/")
-                return self.regex(f"(?{flags}:{pattern})" if flags else pattern, node)
-            case "terminal" if node.value in self.languages:
-                return self.languages[node.value]
-            case "terminal":
-                self.undefined(node, node.value)
-            case "rule" if node.value[0] in self.rule_languages:
-                return self.rule_languages[node.value[0]]
-            case "rule":
-                self.errors.add(
-                    "rule-in-terminal",
-                    node.span,
-                    "a terminal is made of terminals, and this is a rule",
-                    "write its name in capitals",
-                )
-            case _:
-                kinds = {"special": "special tokens", "json": "%json", "lark": "nested %lark"}
-                kind = kinds.get(node.kind, f"parts of the kind `{node.kind}`")
-                self.errors.add("unexpected-input", node.span, f"{kind} cannot be used in terminals")
-        return self.empty_text
-
-    def regex(self, pattern: str, node: Node) -> int:
-        try:
-            return self.composition.regex_language(pattern, self.limits)
-        except GrammarError as error:
-            self.errors.add_inner(node.span, error)
-            return self.empty_text
-
-    def substrings(self, node: Node) -> int:
-        """Returns the language of ``%regex {...}``."""
-        value = node.value
-        match value:
-            case {"substring_chars": str(text)} if len(value) == 1:
-                return self.composition.substring_language(text)
-            case {"substring_words": str(text)} if len(value) == 1:
-                chunks = _WORDS.findall(text)
-            case {"substring_chunks": list(chunks)} if len(value) == 1 and all(
-                isinstance(c, str) for c in chunks
-            ):
-                pass
-            case _:
-                help = "it has one field: `substring_chunks`, `substring_words` or `substring_chars`"
-                self.errors.add("unexpected-input", node.span, _defect_of_substrings(value), help)
-                return self.empty_text
-        return self.composition.chunks_language(chunks)
-
-    # Rules ------------------------------------------------------------------------------------------------------
-
     def read_ignored(self, nodes: list[Node]) -> None:
         if nodes:
-            either = self.composition.union_language([self.language(node) for node in nodes])
+            either = self.composition.union_language([self.languages.of_tree(node) for node in nodes])
             maximum = 1 if self.statements.options.get("skip_repetition") == "once" else None
             self.ignored = self.composition.terminal(
                 self.composition.repeated_language(either, 0, maximum), "%ignore"
@@ -342,7 +209,7 @@ class _Scope:
             self.errors.add("unsupported-grammar", span, message, help)
         for definition in self.rules.values():
             self.check_names(definition)
-        lazy = self.lazy = LazyLexemes(self.statements, self.is_nullable)
+        lazy = self.lazy = LazyLexemes(self.statements, self.lexemes.is_nullable)
         start = self.rules.get("start")
         if start is not None and not start.is_parametric:
             first = self.rule_number(_RuleInstance("start", rivals=lazy.first_of("start")))
@@ -409,7 +276,7 @@ class _Scope:
     def define_limited_rule(self, instance: _RuleInstance) -> None:
         definition = self.rules[instance.name]
         part = self.limited_parts[instance]
-        bound = self.bound(definition, "max_tokens")
+        bound = attribute_bound(definition, "max_tokens", self.errors)
         if not self.translation.limits_rules:
             part = self.composition.named(f"{definition.name}[capture]", part)
             self.composition.define(self.rule_numbers[instance], part)
@@ -442,13 +309,13 @@ class _Scope:
 
     def check_names(self, definition: Definition) -> None:
         """Refuses undefined names, and parameters of rules without one."""
-        for node in _bottom_up(definition.body):
+        for node in bottom_up(definition.body):
             needs_parameter = node.kind == "if" and node.value.needs_parameter
             if node.kind == "rule":
                 name, parameter, *_ = node.value
                 needs_parameter = parameter is not None and parameter.needs_parameter
                 if name not in self.rules:
-                    self.undefined(node, name)
+                    self.languages.undefined(node, name)
                 elif self.rules[name].is_parametric and parameter is None:
                     help = f"write `{name}::_` to pass one on, or a number after `::`"
                     self.errors.add("unexpected-input", node.span, f"`{name}` has a parameter", help)
@@ -465,7 +332,7 @@ class _Scope:
         definition = self.rules[name]
         kind = rule_kind(definition)
         if kind != "lexeme":
-            self.check_attributes(definition)
+            check_attributes(definition, self.errors, self.composition)
             part = self.part(definition.body, instance)
             part = self.composition.scope(part) if _binds(definition.body) else part
             return part if kind == "limited" else self.marked(definition, part)
@@ -473,9 +340,9 @@ class _Scope:
             message = "a rule with a parameter is no lexeme"
             self.errors.add("unsupported-grammar", definition.span, message)
             return self.composition.literal(b"")
-        lexeme = self.lexeme_of(definition)
+        lexeme = self.lexemes.of_rule(definition)
         is_lazy = not definition.attributes.keys().isdisjoint(LAZY_ATTRIBUTES)
-        language = self.without_rivals(lexeme.language, rivals, name if is_lazy else None)
+        language = self.lexemes.without_rivals(lexeme.language, rivals, name if is_lazy else None)
         return self.marked(definition, self.lexeme(language, name, lexeme.max_tokens))
 
     def marked(self, definition: Definition, part: int) -> int:
@@ -485,133 +352,13 @@ class _Scope:
         """
         attributes = definition.attributes
         value = attributes.get("temperature", (None, (0, 0)))[0]
-        if _is_temperature(value):
+        if is_temperature(value):
             part = self.composition.named(f"{definition.name}[temperature={value}]", part)
         if self.translation.may_have_captures and not attributes.keys().isdisjoint(
             ("capture", "suffix", "stop")
         ):
             part = self.composition.named(f"{definition.name}[capture]", part)
         return part
-
-    def check_attributes(self, definition: Definition) -> None:
-        """Refuses unknown attributes, and warns of those without an effect on masks."""
-        for name, (value, span) in definition.attributes.items():
-            if name == "temperature":
-                self.check_temperature(definition, value, span)
-            elif name == "capture":
-                self.check_capture_name(name, value, span)
-            elif name == "stop_capture":
-                self.check_capture_name(name, value, span)
-                if definition.attributes.keys().isdisjoint(("stop", "suffix")):
-                    self.errors.add("unexpected-input", span, "stop_capture requires stop or suffix")
-            elif name not in LEXEME_ATTRIBUTES:
-                self.errors.add("unsupported-grammar", span, f"the attribute `{name}` is not supported")
-
-    def check_capture_name(self, attribute: str, value: Any, span: tuple[int, int]) -> None:
-        """Refuses the name of a capture that is no string."""
-        if attribute == "capture" and value is True:
-            return
-        if not isinstance(value, Node) or value.kind != "string":
-            message = f"expected string literal after {attribute}="
-            self.errors.add("unexpected-input", span, message)
-
-    def lexeme_of(self, definition: Definition) -> _Lexeme:
-        """Returns the lexeme of a rule with attributes of lexemes."""
-        lexeme = self.lexemes.get(definition.name)
-        if lexeme is not None:
-            return lexeme
-        self.check_attributes(definition)
-        attributes = definition.attributes
-        if attributes.keys().isdisjoint(LAZY_ATTRIBUTES):
-            self.read_rule_languages(definition)
-        language = self.language(definition.body)
-        is_lazy = "lazy" in attributes
-        for name in ("suffix", "stop"):
-            ending, span = attributes.get(name, (None, (0, 0)))
-            if name not in attributes:
-                continue
-            is_lazy = True
-            other = next(iter({"suffix", "stop"} - {name}))
-            if not isinstance(ending, Node):
-                self.errors.add("unexpected-input", span, f"{name} must be a string or a terminal")
-            elif _is_empty_string(ending):
-                self.errors.add("unexpected-input", span, f"{name} must not be empty")
-            elif other in attributes:
-                self.errors.add("unexpected-input", span, f"{name} cannot be combined with {other}")
-            else:
-                language = self.composition.concatenated_language([language, self.language(ending)])
-            if name == "stop" and not self.translation.keeps_stops:
-                self.composition.warn(
-                    f"the `stop` of `{definition.name}` stays in the text", "`suffix=` says so in the grammar"
-                )
-        if is_lazy:
-            language = self.composition.shortest_language(language)
-        max_characters = self.bound(definition, "max_chars")
-        if max_characters is not None:
-            characters = self.composition.range_language("\0", "\U0010ffff")
-            short = self.composition.repeated_language(characters, 0, max_characters)
-            language = self.composition.intersection_language([language, short])
-        lexeme = _Lexeme(language, self.bound(definition, "max_tokens"))
-        self.lexemes[definition.name] = lexeme
-        return lexeme
-
-    def bound(self, definition: Definition, attribute: str) -> int | None:
-        """Returns the value of ``max_chars`` or ``max_tokens``; None if it is absent or an error."""
-        bound, span = definition.attributes.get(attribute, (None, (0, 0)))
-        if bound is None or (isinstance(bound, int) and not isinstance(bound, bool) and 0 <= bound < 1 << 32):
-            return bound
-        self.errors.add("unexpected-input", span, f"`{attribute}` is a number")
-        return None
-
-    def read_rule_languages(self, lexeme: Definition) -> None:
-        """Makes the languages of the rules that a lexeme is made of, each after those that it uses."""
-        open_names: set[str] = set()
-        stack = [(lexeme.name, False)]
-        while stack:
-            name, is_ready = stack.pop()
-            rule = self.rules[name]
-            if is_ready:
-                open_names.discard(name)
-                if rule is not lexeme:
-                    is_lexeme = rule_kind(rule) == "lexeme"
-                    self.rule_languages[name] = (
-                        self.lexeme_of(rule).language if is_lexeme else self.language(rule.body)
-                    )
-                continue
-            if name in self.rule_languages:
-                continue
-            open_names.add(name)
-            stack.append((name, True))
-            for use in uses_of_rules(rule):
-                used = use.value[0]
-                if used in self.rule_languages:
-                    continue
-                if used not in self.rules:
-                    self.rule_languages[used] = self.empty_text  # `check_names` refuses it.
-                elif used in open_names:
-                    message = f"`{lexeme.name}` is a lexeme, and the rule `{used}` in it is made of itself"
-                    self.errors.add("recursive-terminal", use.span, message)
-                    self.rule_languages[used] = self.empty_text
-                elif self.check_part_of_lexeme(lexeme, self.rules[used], use):
-                    stack.append((used, False))
-                else:
-                    self.rule_languages[used] = self.empty_text
-
-    def check_part_of_lexeme(self, lexeme: Definition, rule: Definition, use: Node) -> bool:
-        """Refuses a rule whose meaning would be lost in a lexeme; returns whether it is none."""
-        attributes = [
-            name for name in ("temperature", "max_tokens", *LAZY_ATTRIBUTES) if name in rule.attributes
-        ]
-        reason = None
-        if self.statements.ignored:
-            reason = "a rule in it would lack the ignored text"
-        elif attributes:
-            reason = f"the rule `{rule.name}` in it has `{attributes[0]}`"
-        elif rule.is_parametric:
-            reason = f"the rule `{rule.name}` in it has a parameter"
-        if reason is not None:
-            self.errors.add("rule-in-terminal", use.span, f"`{lexeme.name}` is a lexeme, and {reason}")
-        return reason is None
 
     def check_limited(self) -> None:
         """Refuses the parts of rules with ``max_tokens`` whose meaning would be lost in them."""
@@ -644,50 +391,13 @@ class _Scope:
                 help = "the number of tokens of a terminal does not count ignored text"
                 self.errors.add("unsupported-grammar", definition.span, message, help)
 
-    def is_nullable(self, lexeme: Node | Definition) -> bool:
-        """Whether a lexeme may be empty."""
-        language = (
-            self.lexeme_of(lexeme).language if isinstance(lexeme, Definition) else self.language(lexeme)
-        )
-        return self.composition.is_nullable_language(language)
-
-    def without_rivals(self, language: int, rivals: Rivals, own: str | None) -> int:
-        """Returns a language without the texts that begin with a rival.
-
-        Args:
-            language: The language of a lexeme.
-            rivals: Its rivals.
-            own: The name of the lexeme if it is lazy. A lazy lexeme may equal its rival.
-        """
-        composition = self.composition
-        if not rivals - {own}:
-            return language
-        more = composition.complement_language(self.empty_text)
-        suffix = more if own is not None else composition.union_language([self.empty_text, more])
-        excluded = [
-            composition.concatenated_language([self.lexeme_of(self.rules[name]).language, suffix])
-            for name in sorted(rivals - {own})
-        ]
-        others = composition.complement_language(composition.union_language(excluded))
-        return composition.intersection_language([language, others])
-
-    def check_temperature(self, definition: Definition, value: Any, span: tuple[int, int]) -> None:
-        if isinstance(value, bool) or not isinstance(value, int | float):
-            self.errors.add("unexpected-input", span, "expected number after temperature=")
-        elif not _is_temperature(value):
-            self.errors.add("unexpected-input", span, "temperature must be a finite non-negative number")
-        else:
-            self.composition.warn(
-                f"the temperature of `{definition.name}` changes no mask", "give it to the sampler"
-            )
-
     def part(self, root: Node, instance: _RuleInstance) -> int:
         """Returns the part of a right-hand side."""
         parameter = instance.parameter
         if self.lazy is not None and self.lazy.has_any:
             root = self.lazy.guarded(root, instance.rivals, instance.followers)
         results: list[int] = []
-        for node in _bottom_up(root, parameter):
+        for node in bottom_up(root, parameter):
             if node.kind == "if" and not node.value.holds(parameter or 0):
                 results.append(self.never())
                 continue
@@ -711,13 +421,15 @@ class _Scope:
         if operand is None:
             return self.composition.binding(word, name)
         label = self.errors.text[slice(*operand.span)]
-        terminal = self.composition.terminal(self.language(operand), " ".join(label.split()) or "operand")
+        terminal = self.composition.terminal(
+            self.languages.of_tree(operand), " ".join(label.split()) or "operand"
+        )
         return self.composition.binding(word, name, terminal)
 
     def never(self) -> int:
         """Returns the part that matches no text."""
-        something = self.composition.complement_language(self.empty_text)
-        no_text = self.composition.intersection_language([self.empty_text, something])
+        something = self.composition.complement_language(self.languages.empty_text)
+        no_text = self.composition.intersection_language([self.languages.empty_text, something])
         return self.composition.terminal(no_text, "never")
 
     def part_of(self, node: Node, parts: list[int], parameter: int | None) -> int:
@@ -756,7 +468,7 @@ class _Scope:
                     return composition.literal(b"")
                 return self.then_ignored(named)
             case "regex" if not isinstance(node.value, tuple):
-                return self.lexeme(self.substrings(node), "%regex")
+                return self.lexeme(self.languages.substrings(node), "%regex")
             case "and":
                 self.errors.add(
                     "unexpected-input",
@@ -766,12 +478,12 @@ class _Scope:
                 )
                 return composition.literal(b"")
             case "not":
-                return self.lexeme(self.language(node), self.errors.text[slice(*node.span)])
+                return self.lexeme(self.languages.of_tree(node), self.errors.text[slice(*node.span)])
             case "string" if (stripped := self.stops.stripped(node)) is not None:
                 language = composition.literal_language(stripped.encode())
                 return self.lexeme(language, f"after {self.errors.text[slice(*node.span)]}")
             case _:
-                return self.lexeme(self.language_of(node, []), self.errors.text[slice(*node.span)])
+                return self.lexeme(self.languages.of_node(node, []), self.errors.text[slice(*node.span)])
 
     def guarded(self, rivals: Rivals, leaf: Node, parameter: int | None) -> int:
         """Returns the part of a leaf at a position where lazy lexemes may begin."""
@@ -779,10 +491,12 @@ class _Scope:
             return self.part_of(leaf, [], parameter)
         stripped = self.stops.stripped(leaf)
         language = (
-            self.language(leaf) if stripped is None else self.composition.literal_language(stripped.encode())
+            self.languages.of_tree(leaf)
+            if stripped is None
+            else self.composition.literal_language(stripped.encode())
         )
         label = self.errors.text[slice(*leaf.span)]
-        return self.lexeme(self.without_rivals(language, rivals, None), label)
+        return self.lexeme(self.lexemes.without_rivals(language, rivals, None), label)
 
     def rule_part(self, node: Node, parameter: int | None) -> int:
         name, argument, rivals, followers = (*node.value, frozenset(), frozenset())[:4]
@@ -801,11 +515,13 @@ class _Scope:
         label = " ".join(label.split()) or "lexeme"
         if self.ignored is None:
             return composition.terminal(language, label, max_tokens)
-        something = composition.complement_language(self.empty_text)
+        something = composition.complement_language(self.languages.empty_text)
         some = composition.terminal(
             composition.intersection_language([language, something]), label, max_tokens
         )
-        none = composition.terminal(composition.intersection_language([language, self.empty_text]), '""')
+        none = composition.terminal(
+            composition.intersection_language([language, self.languages.empty_text]), '""'
+        )
         return composition.choice([composition.sequence([some, self.ignored]), none])
 
     def then_ignored(self, part: int) -> int:
@@ -859,39 +575,6 @@ class _Scope:
             return part.graft_into(self.composition)
         return self.composition.literal(b"")
 
-    def undefined(self, node: Node, name: str) -> None:
-        if name not in self.begun:
-            self.errors.add("undefined-symbol", node.span, f"`{name}` is not defined")
-
 
 def _binds(body: Node) -> bool:
-    return any(node.kind == "binding" and node.value[0] == "bind" for node in _bottom_up(body))
-
-
-def _defect_of_substrings(value: Any) -> str:
-    """Returns what is wrong with the value of ``%regex``."""
-    if not isinstance(value, dict):
-        return "%regex value must be an object"
-    if not value:
-        return "no fields set on %regex"
-    for name in value:
-        if name not in ("substring_chars", "substring_chunks", "substring_words"):
-            return f"unknown field `{name}` in %regex"
-    if len(value) > 1:
-        return "only one field can be set on %regex"
-    name = next(iter(value))
-    return f"{name} must be {'an array of strings' if name == 'substring_chunks' else 'a string'}"
-
-
-def _is_temperature(value: Any) -> bool:
-    is_number = isinstance(value, int | float) and not isinstance(value, bool)
-    return is_number and 0 <= value < math.inf
-
-
-def _is_empty_string(node: Any) -> bool:
-    return isinstance(node, Node) and node.value == ("", False)
-
-
-def _escaped(text: str) -> str:
-    """Returns a text as a regular expression."""
-    return "".join(c if c.isalnum() or ord(c) > 127 else f"\\x{ord(c):02x}" for c in text)
+    return any(node.kind == "binding" and node.value[0] == "bind" for node in bottom_up(body))

@@ -27,7 +27,7 @@ draft does not have it, a keyword that it belongs to is missing, or no value is 
 
 
 class KeywordEffect(NamedTuple):
-    """A keyword of a schema and what it does.
+    """A keyword of a schema and its effect.
 
     Attributes:
         keyword: The name of the keyword.

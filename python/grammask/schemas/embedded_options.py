@@ -1,6 +1,6 @@
 """Options that a schema carries: the keyword ``x-grammask`` at its root.
 
-A request to a server has a schema and nothing beside it, so a client that wants another order of keys or other white
+A request to a server has a schema and no options, so a client that wants another order of keys or other white
 space writes ``{"x-grammask": {"key_order": "any"}, ...}``. Options that read files or call functions are not among
 these, nor are limits: a schema can come from a stranger.
 """
@@ -46,7 +46,7 @@ def with_embedded_options(options: SchemaOptions, text: str) -> SchemaOptions:
     """Returns options, of which those that a schema carries are replaced.
 
     Args:
-        options: The options given beside the schema.
+        options: The options given with the schema.
         text: The schema as JSON. A text that is not JSON carries none; its reader reports the error.
 
     Raises:

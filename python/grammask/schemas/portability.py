@@ -51,7 +51,7 @@ class Portability:
     Attributes:
         engine: The engine.
         pointer: The JSON pointer of the keyword, as a URI fragment.
-        keyword: The keyword, with what it is combined with where that matters: ``format: uuid``.
+        keyword: The keyword, with its value where that matters: ``format: uuid``.
         status: Its treatment.
         reason: What the documentation of a service says; empty for measured engines.
     """
@@ -119,7 +119,7 @@ def _places(schema: Any) -> Iterator[_Place]:
 
 
 def _is_without_effect(node: Mapping[str, Any], name: str) -> bool:
-    """Whether a keyword has no effect beside the others, in any draft."""
+    """Whether a keyword has no effect together with the others, in any draft."""
     return name == "additionalItems" and not isinstance(node.get("items"), list)
 
 

@@ -41,7 +41,7 @@ class RecordClass:
 
 
 def record_class(kind: Any) -> RecordClass | None:
-    """Returns what a class declares about its values; None for other classes.
+    """Returns the declarations of a class about its values; None for other classes.
 
     Raises:
         UnsupportedType: Annotations cannot be resolved.

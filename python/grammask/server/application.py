@@ -64,7 +64,7 @@ _MAX_DISCARDED_BYTES = 64 << 20
 sees a reset connection instead of the answer."""
 
 _CLIENT_CLOSED_REQUEST = 499
-"""The status of an answer that nobody receives, as in logs of nginx."""
+"""The status of an answer whose client has disconnected, as in logs of nginx."""
 
 
 def application(
@@ -265,7 +265,7 @@ class _Server:
         async with contextlib.aclosing(pieces):
             try:
                 async for piece in pieces:
-                    # Others wait for the model, and nobody reads the rest. A stream is cancelled by starlette.
+                    # Others wait for the model, and no client reads the rest. A stream is cancelled by starlette.
                     if await request.is_disconnected():
                         return Response(status_code=_CLIENT_CLOSED_REQUEST)
                     texts.append(piece)

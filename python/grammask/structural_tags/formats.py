@@ -10,9 +10,8 @@ intended differences.
 
 from __future__ import annotations
 
-import json
 import time
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -24,10 +23,13 @@ from grammask.readers.gbnf import xgrammar_ebnf_part
 from grammask.readers.html_pages import html_page_part
 from grammask.readers.lark import bundled_source
 from grammask.readers.regex import regex_part
-from grammask.schemas.embedded_options import KEYWORD, embedded_keywords
+from grammask.schemas.embedded_options import embedded_keywords
 from grammask.schemas.keywords import escaped
 from grammask.structural_tags.diagnostics import DiagnosticList
+from grammask.structural_tags.dispatch import FreeText, dispatched, token_dispatched
+from grammask.structural_tags.fields import FieldReader, is_count
 from grammask.structural_tags.parameters import PARAMETER_STYLES, EncodingContext
+from grammask.structural_tags.root_format import root_format
 
 if TYPE_CHECKING:
     from grammask._grammask import Limits
@@ -98,64 +100,11 @@ def structural_tag_part(
         UnsupportedGrammar: All errors, if each is about a construct that cannot be enforced exactly.
     """
     diagnostics = DiagnosticList()
-    root, pointer = _root_format(tag, diagnostics)
+    root, pointer = root_format(tag, diagnostics)
     translator = _Translator(limits, diagnostics, {**(schema_options or {}), **embedded_keywords(tag)})
     part = translator.translate(root, pointer)
     diagnostics.raise_all()
     return part
-
-
-def _refuse_others(
-    given: Mapping[str, Any], fields: Collection[str], pointer: str, noun: str, diagnostics: DiagnosticList
-) -> None:
-    for name in sorted(map(str, given.keys() - fields)):
-        diagnostics.invalid(f"{pointer}/{escaped(name)}", f"{noun} has no field `{name}`")
-
-
-def _root_format(tag: Any, diagnostics: DiagnosticList) -> tuple[Any, str]:
-    if isinstance(tag, Mapping) and tag.get("type", "structural_tag") == "structural_tag":
-        if "format" in tag:
-            _refuse_others(tag, _ROOT_FIELDS, "#", "a structural tag", diagnostics)
-            return tag["format"], "#/format"
-        structures = tag.get("structures", tag.get("tags"))
-        if isinstance(structures, Sequence) and "triggers" in tag:
-            tags = [
-                {
-                    "type": "tag",
-                    "begin": one.get("begin"),
-                    "content": {"type": "json_schema", "json_schema": _schema_of(one.get("schema"))},
-                    "end": one.get("end"),
-                }
-                if isinstance(one, Mapping)
-                else one
-                for one in structures
-            ]
-            _refuse_others(tag, _LEGACY_FIELDS, "#", "the older form of structural tags", diagnostics)
-            list_name = "structures" if "structures" in tag else "tags"
-            for index, one in enumerate(structures):
-                if isinstance(one, Mapping):
-                    _refuse_others(one, _LEGACY_TAG_FIELDS, f"#/{list_name}/{index}", "a tag", diagnostics)
-            # An extension of SGLang, which it uses for required calls.
-            required = tag.get("at_least_one", False)
-            return {
-                "type": "triggered_tags",
-                "triggers": tag["triggers"],
-                "tags": tags,
-                "at_least_one": required,
-            }, "#"
-        diagnostics.invalid("#", "a structural tag has a `format`, or `structures` and `triggers`")
-        return {"type": "any_text"}, "#"
-    return tag, "#"
-
-
-def _schema_of(schema: Any) -> Any:
-    """Returns a schema of the older form: it may be JSON text, and absent for any value."""
-    if schema is None:
-        return {}
-    try:
-        return json.loads(schema) if isinstance(schema, str) else schema
-    except (ValueError, RecursionError):
-        return schema
 
 
 class _Translator:
@@ -167,6 +116,7 @@ class _Translator:
         self.limits = limits
         self.schema_options = schema_options
         self.diagnostics = diagnostics
+        self.fields = FieldReader(diagnostics)
         self.seconds = (limits or _grammask.Limits()).seconds
         self.end = time.monotonic() + self.seconds
 
@@ -219,61 +169,6 @@ class _Translator:
         method: _FormatMethod = getattr(self, f"format_{kind}")
         return method(node, pointer, inner.delimiters)
 
-    # Fields -----------------------------------------------------------------------------------------------------
-
-    def _text(self, node: Mapping[str, Any], name: str, pointer: str) -> str:
-        value = node.get(name)
-        if not isinstance(value, str):
-            self.diagnostics.invalid(f"{pointer}/{name}", f"`{name}` is a string")
-            return ""
-        return value
-
-    def _words(self, node: Mapping[str, Any], name: str, pointer: str) -> list[str]:
-        value = node.get(name, [])
-        if not isinstance(value, list) or not all(isinstance(word, str) and word for word in value):
-            self.diagnostics.invalid(f"{pointer}/{name}", f"`{name}` is a list of strings that are not empty")
-            return []
-        return value
-
-    def _flag(self, node: Mapping[str, Any], name: str, pointer: str) -> bool:
-        value = node.get(name, False)
-        if not isinstance(value, bool):
-            self.diagnostics.invalid(f"{pointer}/{name}", f"`{name}` is true or false")
-        return value is True
-
-    def _bound(self, node: Mapping[str, Any], name: str, pointer: str) -> int | None:
-        value = node.get(name)
-        if value is not None and not _is_count(value):
-            self.diagnostics.invalid(
-                f"{pointer}/{name}", f"`{name}` is a number from 0 to 2147483647, or null"
-            )
-            return None
-        return value
-
-    def _token(self, value: Any, pointer: str) -> int | str:
-        if (
-            isinstance(value, bool)
-            or not isinstance(value, int | str)
-            or (isinstance(value, int) and value < 0)
-        ):
-            self.diagnostics.invalid(pointer, "a token is an id or a string")
-            return 0
-        return value
-
-    def _tokens(self, node: Mapping[str, Any], name: str, pointer: str) -> list[int | str]:
-        value = node.get(name, [])
-        if not isinstance(value, list):
-            self.diagnostics.invalid(f"{pointer}/{name}", f"`{name}` is a list of tokens")
-            return []
-        return [self._token(token, f"{pointer}/{name}/{index}") for index, token in enumerate(value)]
-
-    def _formats(self, node: Mapping[str, Any], name: str, pointer: str) -> list[Any]:
-        value = node.get(name)
-        if not isinstance(value, list) or not value:
-            self.diagnostics.invalid(f"{pointer}/{name}", f"`{name}` is a list with at least one format")
-            return []
-        return value
-
     def _part(self, pointer: str, make: Callable[[], Part]) -> Part:
         """Returns the part of an embedded text; records what its reader raises."""
         try:
@@ -287,7 +182,7 @@ class _Translator:
     # Text, grammars and schemas ---------------------------------------------------------------------------------
 
     def format_const_string(self, node: Mapping[str, Any], pointer: str, _delimiters: _Delimiters) -> _Frame:
-        return _leaf(composition.literal(self._text(node, "value", pointer)))
+        return _leaf(composition.literal(self.fields.text(node, "value", pointer)))
 
     def format_json_schema(self, node: Mapping[str, Any], pointer: str, _delimiters: _Delimiters) -> _Frame:
         schema = node.get("json_schema")
@@ -296,20 +191,20 @@ class _Translator:
             self.diagnostics.invalid(place, "`json_schema` is a schema: an object, true or false")
             return _leaf(_EMPTY)
         style_name = node.get("style", "json")
-        excludes = self._words(node, "excludes", pointer)
+        excludes = self.fields.words(node, "excludes", pointer)
         if style_name != "json" and any(word.strip() != word for word in excludes):
             self.diagnostics.unsupported(
                 f"{pointer}/excludes",
                 "words with white space at an end, since there may be some around values",
             )
-        max_whitespace = self._bound(node, "max_whitespace_cnt", pointer)
+        max_whitespace = self.fields.bound(node, "max_whitespace_cnt", pointer)
         options = {**self.schema_options, "limits": self.limits, "excludes": excludes}
         if max_whitespace is not None:
             options["max_whitespace"] = max_whitespace
-        if self._flag(node, "any_order", pointer):
+        if self.fields.flag(node, "any_order", pointer):
             options["key_order"] = "any"
         if "content" in node:
-            options["content"] = self._text(node, "content", pointer)
+            options["content"] = self.fields.text(node, "content", pointer)
         style = PARAMETER_STYLES.get(style_name)
         if style is None:
             self.diagnostics.unsupported(
@@ -333,20 +228,20 @@ class _Translator:
 
     def format_regex(self, node: Mapping[str, Any], pointer: str, _delimiters: _Delimiters) -> _Frame:
         # In XGrammar's syntax, classes such as `\w` are ASCII, and the dot matches line ends.
-        pattern = _grammask.xgrammar_expression(self._text(node, "pattern", pointer))
+        pattern = _grammask.xgrammar_expression(self.fields.text(node, "pattern", pointer))
         return _leaf(self._part(f"{pointer}/pattern", lambda: regex_part(pattern, self.limits)))
 
     def format_grammar(self, node: Mapping[str, Any], pointer: str, _delimiters: _Delimiters) -> _Frame:
         as_part = getattr(node.get("grammar"), "as_part", None)
         if as_part is not None:  # A `Grammar` in a tag that is an object of Python, as in templates.
             return _leaf(self._part(f"{pointer}/grammar", as_part))
-        text = self._text(node, "grammar", pointer)
+        text = self.fields.text(node, "grammar", pointer)
         return _leaf(self._part(f"{pointer}/grammar", lambda: xgrammar_ebnf_part(text, self.limits)))
 
     def format_bundled(self, node: Mapping[str, Any], pointer: str, _delimiters: _Delimiters) -> _Frame:
         name, start = (
-            self._text(node, "name", pointer),
-            self._text({"start": "file", **node}, "start", pointer),
+            self.fields.text(node, "name", pointer),
+            self.fields.text({"start": "file", **node}, "start", pointer),
         )
         return _leaf(self._part(pointer, lambda: Part.of_source(bundled_source(name, start, self.limits))))
 
@@ -364,12 +259,12 @@ class _Translator:
             )
         options = {name: node[name] for name in _FIELDS["markdown_answer"] if name in node and name != "code"}
         for name in ("max_indent", "max_quotations", "min_blocks"):
-            if name in options and not _is_count(options[name]):
+            if name in options and not is_count(options[name]):
                 self.diagnostics.invalid(f"{pointer}/{name}", f"`{name}` is a number")
                 return _leaf(_EMPTY)
         if "fences" in options:
-            options["fences"] = self._words(node, "fences", pointer)
-        names = self._words(node, "code", pointer)
+            options["fences"] = self.fields.words(node, "fences", pointer)
+        names = self.fields.words(node, "code", pointer)
 
         def make() -> Part:
             code = {name: bundled_source(bundled_language(name), "file", self.limits) for name in names}
@@ -382,16 +277,16 @@ class _Translator:
             composition.free_text(
                 before=delimiters.words[0] if delimiters.words else None,
                 stops=delimiters.words,
-                without=self._words(node, "excludes", pointer),
-                max_characters=self._bound(node, "max_chars", pointer),
-                max_tokens=self._bound(node, "max_tokens", pointer),
+                without=self.fields.words(node, "excludes", pointer),
+                max_characters=self.fields.bound(node, "max_chars", pointer),
+                max_tokens=self.fields.bound(node, "max_tokens", pointer),
             )
         )
 
     # Combinations -----------------------------------------------------------------------------------------------
 
     def format_sequence(self, node: Mapping[str, Any], pointer: str, delimiters: _Delimiters) -> _Frame:
-        elements = self._formats(node, "elements", pointer)
+        elements = self.fields.formats(node, "elements", pointer)
         last = len(elements) - 1
         return _Frame(
             composition.sequence,
@@ -402,7 +297,7 @@ class _Translator:
         )
 
     def format_or(self, node: Mapping[str, Any], pointer: str, delimiters: _Delimiters) -> _Frame:
-        elements = self._formats(node, "elements", pointer)
+        elements = self.fields.formats(node, "elements", pointer)
         return _Frame(
             lambda parts: composition.choice(parts or [_EMPTY]),
             [
@@ -424,8 +319,8 @@ class _Translator:
         min_count: Any = node.get("min")
         max_count: Any = node.get("max")
         has_no_maximum = max_count == -1
-        is_range = _is_count(min_count) and _is_count(max_count) and min_count <= max_count
-        if not (is_range or (_is_count(min_count) and has_no_maximum)):
+        is_range = is_count(min_count) and is_count(max_count) and min_count <= max_count
+        if not (is_range or (is_count(min_count) and has_no_maximum)):
             self.diagnostics.invalid(
                 pointer, "`min` and `max` are numbers, `max` not below `min` or -1 for any number"
             )
@@ -450,8 +345,8 @@ class _Translator:
     def _begin(self, tag: Mapping[str, Any], pointer: str) -> Part:
         begin = tag.get("begin")
         if isinstance(begin, Mapping) and begin.get("type") == "token":
-            return composition.token(self._token(begin.get("token"), f"{pointer}/begin/token"))
-        return composition.literal(self._text(tag, "begin", pointer))
+            return composition.token(self.fields.token(begin.get("token"), f"{pointer}/begin/token"))
+        return composition.literal(self.fields.text(tag, "begin", pointer))
 
     def format_tag(self, node: Mapping[str, Any], pointer: str, _delimiters: _Delimiters) -> _Frame:
         return self._tag_after(node, pointer, self._begin(node, pointer))
@@ -467,7 +362,7 @@ class _Translator:
         content, place = tag.get("content"), f"{pointer}/content"
         end = tag.get("end")
         if isinstance(end, Mapping) and end.get("type") == "token":
-            reference = self._token(end.get("token"), f"{pointer}/end/token")
+            reference = self.fields.token(end.get("token"), f"{pointer}/end/token")
             close = composition.token(reference)
             return _Frame(
                 lambda parts: composition.sequence([begin, *parts, close]),
@@ -505,7 +400,7 @@ class _Translator:
 
     def _tags(self, node: Mapping[str, Any], pointer: str) -> list[_InnerFormat]:
         tags = []
-        for index, tag in enumerate(self._formats(node, "tags", pointer)):
+        for index, tag in enumerate(self.fields.formats(node, "tags", pointer)):
             place = f"{pointer}/tags/{index}"
             if isinstance(tag, Mapping) and tag.get("type", "tag") == "tag":
                 tags.append(_InnerFormat({"type": "tag", **tag}, place))
@@ -516,9 +411,9 @@ class _Translator:
     def format_tags_with_separator(
         self, node: Mapping[str, Any], pointer: str, _delimiters: _Delimiters
     ) -> _Frame:
-        separator = composition.literal(self._text(node, "separator", pointer))
-        required = self._flag(node, "at_least_one", pointer)
-        once = self._flag(node, "stop_after_first", pointer)
+        separator = composition.literal(self.fields.text(node, "separator", pointer))
+        required = self.fields.flag(node, "at_least_one", pointer)
+        once = self.fields.flag(node, "stop_after_first", pointer)
 
         def finish(parts: list[Part]) -> Part:
             tag = composition.choice(parts or [_EMPTY])
@@ -529,16 +424,18 @@ class _Translator:
         return _Frame(finish, self._tags(node, pointer))
 
     def format_triggered_tags(self, node: Mapping[str, Any], pointer: str, delimiters: _Delimiters) -> _Frame:
-        triggers = self._words(node, "triggers", pointer)
+        triggers = self.fields.words(node, "triggers", pointer)
         if not triggers:
             self.diagnostics.invalid(f"{pointer}/triggers", "there is at least one trigger")
-        text = _FreeText(delimiters.words, tuple(triggers), tuple(self._words(node, "excludes", pointer)))
-        required = self._flag(node, "at_least_one", pointer)
-        once = self._flag(node, "stop_after_first", pointer)
+        text = FreeText(
+            delimiters.words, tuple(triggers), tuple(self.fields.words(node, "excludes", pointer))
+        )
+        required = self.fields.flag(node, "at_least_one", pointer)
+        once = self.fields.flag(node, "stop_after_first", pointer)
         trigger_of_tag: list[str] = []
         inner: list[_InnerFormat] = []
         for tag in self._tags(node, pointer):
-            begin = self._text(tag.node, "begin", tag.pointer)
+            begin = self.fields.text(tag.node, "begin", tag.pointer)
             matching = [trigger for trigger in triggers if begin.startswith(trigger)]
             if len(matching) != 1 and triggers:
                 count = "several triggers" if matching else "no trigger"
@@ -555,12 +452,12 @@ class _Translator:
             for part, trigger in zip(parts, trigger_of_tag, strict=True):
                 if trigger:
                     by_trigger.setdefault(trigger, []).append(part)
-            return _dispatched(by_trigger, text, is_required=required, is_once=once)
+            return dispatched(by_trigger, text, is_required=required, is_once=once)
 
         return _Frame(finish, inner)
 
     def format_dispatch(self, node: Mapping[str, Any], pointer: str, _delimiters: _Delimiters) -> _Frame:
-        rules = self._formats(node, "rules", pointer)
+        rules = self.fields.formats(node, "rules", pointer)
         patterns: list[str] = []
         inner: list[_InnerFormat] = []
         for index, rule in enumerate(rules):
@@ -570,35 +467,35 @@ class _Translator:
                 inner.append(_InnerFormat(rule[1], f"{place}/1"))
             else:
                 self.diagnostics.invalid(place, "a rule is a pair of a string that is not empty and a format")
-        text = _FreeText((), tuple(patterns), tuple(self._words(node, "excludes", pointer)))
-        once = not self._flag({"loop": True, **node}, "loop", pointer)
+        text = FreeText((), tuple(patterns), tuple(self.fields.words(node, "excludes", pointer)))
+        once = not self.fields.flag({"loop": True, **node}, "loop", pointer)
 
         def finish(parts: list[Part]) -> Part:
             by_pattern: dict[str, list[Part]] = {}
             for part, pattern in zip(parts, patterns, strict=True):
                 by_pattern.setdefault(pattern, []).append(part)
-            return _dispatched(by_pattern, text, is_required=False, is_once=once)
+            return dispatched(by_pattern, text, is_required=False, is_once=once)
 
         return _Frame(finish, inner)
 
     # Tokens -----------------------------------------------------------------------------------------------------
 
     def format_token(self, node: Mapping[str, Any], pointer: str, _delimiters: _Delimiters) -> _Frame:
-        return _leaf(composition.token(self._token(node.get("token"), f"{pointer}/token")))
+        return _leaf(composition.token(self.fields.token(node.get("token"), f"{pointer}/token")))
 
     def format_exclude_token(self, node: Mapping[str, Any], pointer: str, delimiters: _Delimiters) -> _Frame:
-        excluded = [*self._tokens(node, "exclude_tokens", pointer), *delimiters.tokens]
+        excluded = [*self.fields.tokens(node, "exclude_tokens", pointer), *delimiters.tokens]
         return _leaf(composition.tokens(excluded, others=True))
 
     def format_any_tokens(self, node: Mapping[str, Any], pointer: str, delimiters: _Delimiters) -> _Frame:
-        excluded = [*self._tokens(node, "exclude_tokens", pointer), *delimiters.tokens]
-        max_tokens = self._bound(node, "max_tokens", pointer)
+        excluded = [*self.fields.tokens(node, "exclude_tokens", pointer), *delimiters.tokens]
+        max_tokens = self.fields.bound(node, "max_tokens", pointer)
         return _leaf(composition.repeat(composition.tokens(excluded, others=True), 0, max_tokens))
 
     def format_token_triggered_tags(
         self, node: Mapping[str, Any], pointer: str, delimiters: _Delimiters
     ) -> _Frame:
-        triggers = self._tokens(node, "trigger_tokens", pointer)
+        triggers = self.fields.tokens(node, "trigger_tokens", pointer)
         tags = self._tags(node, pointer)
         for tag in tags:
             begin = tag.node.get("begin")
@@ -607,11 +504,11 @@ class _Translator:
                 self.diagnostics.invalid(
                     f"{tag.pointer}/begin", "the tag begins with one of the trigger tokens"
                 )
-        required = self._flag(node, "at_least_one", pointer)
-        once = self._flag(node, "stop_after_first", pointer)
-        excluded = [*triggers, *self._tokens(node, "exclude_tokens", pointer), *delimiters.tokens]
+        required = self.fields.flag(node, "at_least_one", pointer)
+        once = self.fields.flag(node, "stop_after_first", pointer)
+        excluded = [*triggers, *self.fields.tokens(node, "exclude_tokens", pointer), *delimiters.tokens]
         return _Frame(
-            lambda parts: _token_dispatched(parts, excluded, is_required=required, is_once=once),
+            lambda parts: token_dispatched(parts, excluded, is_required=required, is_once=once),
             tags,
         )
 
@@ -620,105 +517,28 @@ class _Translator:
     ) -> _Frame:
         patterns: list[int | str] = []
         inner: list[_InnerFormat] = []
-        for index, rule in enumerate(self._formats(node, "rules", pointer)):
+        for index, rule in enumerate(self.fields.formats(node, "rules", pointer)):
             place = f"{pointer}/rules/{index}"
             if isinstance(rule, list | tuple) and len(rule) == 2:
-                patterns.append(self._token(rule[0], f"{place}/0"))
+                patterns.append(self.fields.token(rule[0], f"{place}/0"))
                 inner.append(_InnerFormat(rule[1], f"{place}/1"))
             else:
                 self.diagnostics.invalid(place, "a rule is a pair of a token and a format")
-        once = not self._flag({"loop": True, **node}, "loop", pointer)
-        excluded = [*patterns, *self._tokens(node, "exclude_tokens", pointer)]
+        once = not self.fields.flag({"loop": True, **node}, "loop", pointer)
+        excluded = [*patterns, *self.fields.tokens(node, "exclude_tokens", pointer)]
 
         def finish(parts: list[Part]) -> Part:
             rules = [
                 composition.sequence([composition.token(pattern), part])
                 for pattern, part in zip(patterns, parts, strict=True)
             ]
-            return _token_dispatched(rules, excluded, is_required=False, is_once=once)
+            return token_dispatched(rules, excluded, is_required=False, is_once=once)
 
         return _Frame(finish, inner)
 
 
-@dataclass(frozen=True)
-class _FreeText:
-    """The free text around triggered parts.
-
-    Attributes:
-        delimiters: The texts that end all of it.
-        triggers: The texts that begin a triggered part.
-        excludes: The texts that may not occur, also not together with the trigger that follows.
-    """
-
-    delimiters: tuple[str, ...]
-    triggers: tuple[str, ...]
-    excludes: tuple[str, ...]
-
-    def before(self, trigger: str) -> Part:
-        stops = (*self.triggers, *self.delimiters, *self.excludes)
-        return composition.free_text(before=trigger, stops=stops)
-
-    def last(self) -> Part:
-        stops = (*self.delimiters, *self.triggers)
-        before = self.delimiters[0] if self.delimiters else None
-        return composition.free_text(before=before, stops=stops, without=self.excludes)
-
-
-def _is_count(value: Any) -> bool:
-    return isinstance(value, int) and not isinstance(value, bool) and 0 <= value < 1 << 31
-
-
 def _leaf(part: Part) -> _Frame:
     return _Frame(lambda _: part, [])
-
-
-def _dispatched(
-    by_trigger: Mapping[str, list[Part]],
-    text: _FreeText,
-    *,
-    is_required: bool,
-    is_once: bool,
-) -> Part:
-    """Returns free text with triggered parts in it.
-
-    Args:
-        by_trigger: The alternatives after each trigger.
-        text: The free text.
-        is_required: Whether the output begins with a trigger.
-        is_once: Whether there is at most one triggered part.
-    """
-    if not by_trigger:
-        return text.last()
-    later = [
-        composition.sequence([text.before(trigger), composition.literal(trigger), composition.choice(rests)])
-        for trigger, rests in by_trigger.items()
-        if not any(word in trigger for word in text.excludes)
-    ]
-    others = composition.repeat(composition.choice(later), 0, None) if later else _EMPTY
-    if is_required:
-        first = composition.choice(
-            composition.sequence([composition.literal(trigger), composition.choice(rests)])
-            for trigger, rests in by_trigger.items()
-        )
-        return first if is_once else composition.sequence([first, others, text.last()])
-    if is_once:
-        return composition.choice([*later, text.last()])
-    return composition.sequence([others, text.last()])
-
-
-def _token_dispatched(
-    rules: list[Part], excluded: list[int | str], *, is_required: bool, is_once: bool
-) -> Part:
-    free = composition.repeat(composition.tokens(excluded, others=True), 0, None)
-    if not rules:
-        return free
-    first = composition.choice(rules)
-    later = composition.sequence([free, first])
-    if is_required:
-        return first if is_once else composition.sequence([first, composition.repeat(later, 0, None), free])
-    if is_once:
-        return composition.choice([later, free])
-    return composition.sequence([composition.repeat(later, 0, None), free])
 
 
 _INDEPENDENT_OF_DELIMITERS = frozenset(
@@ -729,9 +549,6 @@ _INDEPENDENT_OF_DELIMITERS = frozenset(
 )  # fmt: skip
 """Formats whose texts do not depend on the delimiters after them."""
 
-_ROOT_FIELDS = {"format", "type", KEYWORD}
-_LEGACY_FIELDS = {"at_least_one", "structures", "tags", "triggers", "type", KEYWORD}
-_LEGACY_TAG_FIELDS = {"begin", "end", "schema"}
 _FIELDS: dict[str, tuple[str, ...]] = {
     "any_text": ("excludes", "max_tokens", "max_chars"),
     "any_tokens": ("exclude_tokens", "max_tokens"),

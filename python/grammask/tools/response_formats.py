@@ -24,7 +24,7 @@ _FIELDS = {
     "json_schema": {"json_schema", *_NAMED_SCHEMA},
     "grammar": {"definition", "grammar", "syntax"},
 }
-"""The fields of each type that is read here, beside the type and the options for servers."""
+"""The fields of each type that is read here, in addition to the type and the options for servers."""
 
 
 def response_format_source(response_format: Mapping[str, Any], schema_options: Mapping[str, Any]) -> Source:
@@ -41,7 +41,7 @@ def response_format_source(response_format: Mapping[str, Any], schema_options: M
     kind = response_format.get("type")
     _refuse_other_fields(response_format, kind)
     if kind == "json_object":
-        # llama.cpp and others read a schema beside this type, which OpenAI does not have.
+        # llama.cpp and others read a schema with this type, which OpenAI does not have.
         return json_schema_source(response_format.get("schema", {"type": "object"}), **schema_options)
     if kind == "json_schema":
         # Chat Completions nests the fields below the type, Responses does not.

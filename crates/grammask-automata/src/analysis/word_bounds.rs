@@ -2,7 +2,7 @@
 //!
 //! A beginning of a word of a union is one of a word of some operand, and a beginning of a word of a concatenation ends
 //! in some operand, after which the shortest words of the others complete it. So these bounds need no states. They are
-//! not known for most intersections, complements and first matches, where what completes an operand need not complete the
+//! not known for most intersections, complements and first matches, where a completion of an operand need not complete the
 //! term. Free text without a few words, such as names of properties that are not declared, has a bound: a byte more than
 //! that of the free text, since there are more bytes than words.
 //!

@@ -92,7 +92,7 @@ impl BaseEncoding {
         let alphabet = self.alphabet();
         let bits_per_character = alphabet.len().trailing_zeros();
         let mut builder = TableBuilder::new();
-        // By number: the end of a text after so many characters of padding.
+        // By number of characters of padding: the end of a text after them.
         let padding: Vec<TableState> = (0..self.group()).map(|_| builder.add_state()).collect();
         builder.accept(padding[0]);
         for count in 1..padding.len() {

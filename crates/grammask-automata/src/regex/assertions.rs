@@ -1,11 +1,11 @@
 //! Languages of patterns with assertions.
 //!
-//! A pattern is translated from right to left. At each position the *continuations* are known: for what is before the
-//! position, the texts that may follow it. An assertion restricts what follows, depending on what is before; a part
-//! without assertions is prepended to the continuations after it, split by its last byte or character where they differ.
+//! A pattern is translated from right to left. At each position the *continuations* are known: for each left context the
+//! texts that may follow. An assertion restricts these, depending on the context; a part without assertions is prepended
+//! to the continuations after it, split by its last byte or character where they differ.
 //!
 //! For an unbounded repetition whose body has assertions, the texts from one *boundary* to another are computed, that is, from
-//! one pair of what is before and after a position to another; the repetition is the star of this matrix, by
+//! one pair of contexts, before and after a position, to another; the repetition is the star of this matrix, by
 //! Kleene's elimination ("Representation of events in nerve nets and finite automata", 1956).
 
 use std::ptr;

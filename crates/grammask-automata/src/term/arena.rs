@@ -281,7 +281,7 @@ impl Terms {
         self.records[term.index()].facts.inhabited = Some(inhabited);
     }
 
-    /// Adopts what a search has established about the same term of another arena.
+    /// Adopts the result of a search about the same term of another arena.
     pub(crate) fn adopt_facts(&mut self, term: TermId, source: &Self, in_source: TermId) {
         if let Some(inhabited) = source.facts(in_source).inhabited {
             self.record_inhabited(term, inhabited);

@@ -4,8 +4,8 @@ use std::fmt::Write;
 
 use crate::term::arena::{Term, TermId, Terms};
 
-/// Length in bytes after which the output is cut: subterms are shared, so it can be exponential in the number of terms, and nobody reads
-/// more.
+/// Length in bytes after which the output is cut: subterms are shared, so it can be exponential in the
+/// number of terms.
 const MAX_DISPLAY_BYTES: usize = 400;
 
 /// Output that is still to be written.

@@ -39,21 +39,11 @@ pub fn flatten_operators(grammar: Grammar) -> Grammar {
             leaves.into()
         };
         let flattened = match node {
-            Node::Terminal(_) | Node::Nonterminal(_) => node.clone(),
             Node::Sequence(parts) => Node::Sequence(flat(parts)),
             Node::Choice(parts) => Node::Choice(flat(parts)),
-            Node::Repeat { node, min, max } => Node::Repeat { node: renumber(*node), min: *min, max: *max },
-            Node::Selection { selection, parts, separator } => Node::Selection {
-                selection: selection.clone(),
-                parts: parts.iter().map(|&part| renumber(part)).collect(),
-                separator: renumber(*separator),
-            },
-            Node::Scope(node) => Node::Scope(renumber(*node)),
-            Node::Value { node, condition } => {
-                Node::Value { node: renumber(*node), condition: condition.clone() }
-            }
             // Was resolved.
             Node::Binding(_) => Node::Sequence(Box::default()),
+            _ => node.map_children(renumber),
         };
         new_ids[index] = Some(NodeId::new(nodes.len()));
         nodes.push(flattened);
@@ -72,24 +62,15 @@ pub fn flatten_operators(grammar: Grammar) -> Grammar {
 fn absorbed_nodes(grammar: &Grammar) -> Vec<bool> {
     let mut parents = vec![0_u32; grammar.nodes.len()];
     let mut like_parent = vec![false; grammar.nodes.len()];
-    for node in &grammar.nodes {
-        match node {
-            Node::Sequence(parts) | Node::Choice(parts) => {
-                for part in parts {
-                    parents[part.index()] += 1;
-                    like_parent[part.index()] =
-                        std::mem::discriminant(node) == std::mem::discriminant(&grammar.nodes[part.index()]);
-                }
+    // Bindings were resolved, so no node refers to them.
+    for node in grammar.nodes.iter().filter(|node| !matches!(node, Node::Binding(_))) {
+        let is_operator = matches!(node, Node::Sequence(_) | Node::Choice(_));
+        for child in node.children() {
+            parents[child.index()] += 1;
+            if is_operator {
+                like_parent[child.index()] =
+                    std::mem::discriminant(node) == std::mem::discriminant(&grammar.nodes[child.index()]);
             }
-            Node::Repeat { node, .. } | Node::Scope(node) | Node::Value { node, .. } => {
-                parents[node.index()] += 1;
-            }
-            Node::Selection { parts: inner, separator, .. } => {
-                for part in inner.iter().chain([separator]) {
-                    parents[part.index()] += 1;
-                }
-            }
-            Node::Terminal(_) | Node::Nonterminal(_) | Node::Binding(_) => {}
         }
     }
     for definition in &grammar.definitions {

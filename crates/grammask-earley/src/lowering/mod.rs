@@ -21,6 +21,8 @@ mod merge_regular_parts;
 mod merge_terminals;
 mod merge_unit_cycles;
 mod normal_form;
+mod normal_form_text;
+mod numbering;
 mod productions;
 mod remove_unit_rules;
 mod resolve_names;

@@ -3,18 +3,16 @@
 //! A *dot* is a position in a production; dots are numbered consecutively through all productions. The dots of a
 //! counted repetition take no memory, so its bounds cost nothing.
 
-use std::fmt;
 use std::sync::Arc;
 
-use grammask_automata::{TermId, Terms};
-use grammask_collections::id_type;
-use grammask_diagnostics::LimitExceeded;
-use grammask_grammar::{
-    NonterminalId, Selection, Terminal, TerminalDefinition, TerminalId, ValueCondition, ValueKind,
-};
 use rustc_hash::FxHashSet;
 
-use super::productions::{Body, Productions, Symbol};
+use grammask_automata::Terms;
+use grammask_collections::id_type;
+use grammask_diagnostics::LimitExceeded;
+use grammask_grammar::{NonterminalId, Selection, Terminal, TerminalDefinition, TerminalId, ValueCondition};
+
+use super::productions::Symbol;
 use super::selection_dots::{Expanded, SelectionDots, SelectionNext};
 
 id_type! {
@@ -60,6 +58,20 @@ pub enum RightHandSide {
     },
 }
 
+impl RightHandSide {
+    /// All symbols in order, with repetition.
+    pub fn symbols(&self) -> impl Iterator<Item = Symbol> + '_ {
+        let (symbols, last): (&[Symbol], _) = match self {
+            Self::Sequence(symbols) => (symbols, None),
+            Self::Repeat { symbol, .. } | Self::Scope(symbol) | Self::Value { symbol, .. } => {
+                (std::slice::from_ref(symbol), None)
+            }
+            Self::Selection { parts, separator, .. } => (parts, Some(*separator)),
+        };
+        symbols.iter().copied().chain(last)
+    }
+}
+
 /// A production `lhs -> rhs`.
 #[derive(Clone, Debug)]
 pub struct Production {
@@ -80,16 +92,12 @@ pub struct Advance {
     pub next: Option<DotId>,
 }
 
-/// The smallest maximum of a repetition that counts as none. Generated schemas write `i32::MAX` for it, and a few such
-/// repetitions need more dots than there are. A text with so many parts would have more states than memory can hold.
-const NO_MAXIMUM: u32 = 1 << 30;
-
 /// Maximum number of dots with a precomputed kind.
-const MAX_DOT_KINDS: u32 = 1 << 15;
+pub(super) const MAX_DOT_KINDS: u32 = 1 << 15;
 
 /// The kind of a dot, precomputed because most queries need no more.
 #[derive(Clone, Copy, Debug)]
-enum DotKind {
+pub(super) enum DotKind {
     /// Before this symbol of a sequence, which is not its last.
     Inner(Symbol),
     /// Before the last symbol of a sequence.
@@ -99,9 +107,10 @@ enum DotKind {
 }
 
 /// Number of dots per block of the index from dots to productions.
-const BLOCK: u32 = 16;
+pub(super) const BLOCK: u32 = 16;
+
 /// Maximum number of blocks in the index: repetitions with large bounds have many dots.
-const MAX_BLOCKS: usize = 1 << 16;
+pub(super) const MAX_BLOCKS: usize = 1 << 16;
 
 /// A lowered grammar.
 #[derive(Clone, Debug)]
@@ -114,17 +123,17 @@ pub struct NormalForm {
     pub(crate) productions_of: Vec<std::ops::Range<u32>>,
     pub(crate) productions: Vec<Production>,
     /// The production of the first dot of each of the first [`MAX_BLOCKS`] blocks.
-    blocks: Box<[u32]>,
+    pub(super) blocks: Box<[u32]>,
     /// The kinds of the first dots.
-    dot_kinds: Box<[DotKind]>,
+    pub(super) dot_kinds: Box<[DotKind]>,
     /// The dots of selections.
-    selections: SelectionDots,
+    pub(super) selections: SelectionDots,
     /// The dots at the ends of scopes.
-    scope_ends: FxHashSet<DotId>,
+    pub(super) scope_ends: FxHashSet<DotId>,
     /// The dots before values, sorted, with their conditions.
-    values: Vec<(DotId, ValueCondition)>,
+    pub(super) values: Vec<(DotId, ValueCondition)>,
     /// Whether some values must be repeated.
-    repeats_values: bool,
+    pub(super) repeats_values: bool,
     /// The dot before the start symbol in the production of the augmented grammar. `None` if the language has no
     /// nonempty text.
     pub(crate) start: Option<DotId>,
@@ -132,103 +141,6 @@ pub struct NormalForm {
 }
 
 impl NormalForm {
-    /// Numbers the reachable rules of `productions`, in which no symbol is nullable.
-    ///
-    /// # Errors
-    /// When there are 2^32 dots or more.
-    pub fn number(productions: Productions) -> Result<Self, LimitExceeded> {
-        let mut productions = productions;
-        separate_parts(&mut productions);
-        let reached = productions.reachable();
-        let mut new_ids: Vec<Option<NonterminalId>> = vec![None; productions.rules.len()];
-        let start = productions.start.index();
-        let mut order = vec![start];
-        order.extend((0..productions.rules.len()).filter(|&index| reached[index] && index != start));
-        for (position, &index) in order.iter().enumerate() {
-            new_ids[index] = Some(NonterminalId::new(position));
-        }
-        let mut terminal_ids: Vec<Option<TerminalId>> = vec![None; productions.terminals.len()];
-        let mut form = Self {
-            terms: Arc::default(),
-            terminals: Vec::new(),
-            names: Vec::new(),
-            productions_of: Vec::new(),
-            productions: Vec::new(),
-            blocks: Box::default(),
-            dot_kinds: Box::default(),
-            selections: SelectionDots::new(&[], u32::MAX)?,
-            scope_ends: FxHashSet::default(),
-            values: Vec::new(),
-            repeats_values: false,
-            start: None,
-            start_is_nullable: productions.start_is_nullable,
-        };
-        let mut next_dot = 0;
-        let mut rules = productions.rules;
-        for (position, index) in order.into_iter().enumerate() {
-            let rule = &mut rules[index];
-            form.names.push(rule.name.clone());
-            rule.body.map(|symbol| match symbol {
-                Symbol::Nonterminal(id) => new_ids[id.index()].map_or(symbol, Symbol::Nonterminal),
-                Symbol::Terminal(id) => {
-                    Symbol::Terminal(*terminal_ids[id.index()].get_or_insert_with(|| {
-                        form.terminals.push(productions.terminals[id.index()].clone());
-                        TerminalId::new(form.terminals.len() - 1)
-                    }))
-                }
-            });
-            let body = std::mem::replace(&mut rule.body, Body::Alternatives(Vec::new()));
-            form.add_productions(NonterminalId::new(position), right_hand_sides(body), &mut next_dot)?;
-        }
-        // The dot of the augmented grammar's production, if there is one.
-        let last_dot = next_dot;
-        if !form.productions_of[0].is_empty() {
-            let lhs = NonterminalId::new(form.names.len());
-            let text = RightHandSide::Sequence([Symbol::Nonterminal(NonterminalId::new(0))].into());
-            form.names.push("(text)".into());
-            form.start = Some(DotId(last_dot));
-            form.add_productions(lhs, vec![text], &mut next_dot)?;
-        }
-        form.names.shrink_to_fit();
-        form.terminals.shrink_to_fit();
-        form.productions_of.shrink_to_fit();
-        form.productions.shrink_to_fit();
-        form.terms = Arc::new(own_terms(&mut form.terminals, productions.automata.terms()));
-        form.blocks = form.index_blocks(last_dot);
-        form.dot_kinds = form.compute_dot_kinds(last_dot);
-        form.selections = SelectionDots::new(&form.productions, last_dot.saturating_add(1))?;
-        Ok(form)
-    }
-
-    /// Adds the productions of the next nonterminal. Their dots are numbered from `next_dot` on.
-    fn add_productions(
-        &mut self,
-        lhs: NonterminalId,
-        sides: Vec<RightHandSide>,
-        next_dot: &mut u32,
-    ) -> Result<(), LimitExceeded> {
-        let range = |index: usize| u32::try_from(index).unwrap_or(u32::MAX);
-        let first = range(self.productions.len());
-        for rhs in sides {
-            let first_dot = DotId(*next_dot);
-            match &rhs {
-                RightHandSide::Scope(_) => {
-                    self.scope_ends.insert(DotId(next_dot.saturating_add(1)));
-                }
-                RightHandSide::Value { condition, .. } => {
-                    self.repeats_values |= condition.kind == ValueKind::Repeated;
-                    self.values.push((first_dot, condition.clone()));
-                }
-                _ => {}
-            }
-            let after = dot_count(&rhs).and_then(|dots| next_dot.checked_add(dots));
-            *next_dot = after.ok_or_else(|| LimitExceeded::new("grammar_size", u32::MAX as usize))?;
-            self.productions.push(Production { lhs, rhs, first_dot });
-        }
-        self.productions_of.push(first..range(self.productions.len()));
-        Ok(())
-    }
-
     /// A copy without the lazily numbered dots of selections; `None` if there are no selections.
     pub(crate) fn with_fresh_selections(&self) -> Result<Option<Self>, LimitExceeded> {
         if self.selections.is_empty() {
@@ -327,38 +239,6 @@ impl NormalForm {
     pub fn productions_of(&self, nonterminal: NonterminalId) -> &[Production] {
         let range = &self.productions_of[nonterminal.index()];
         &self.productions[range.start as usize..range.end as usize]
-    }
-
-    fn index_blocks(&self, dots: u32) -> Box<[u32]> {
-        let mut production = 0;
-        (0..=dots / BLOCK)
-            .take(MAX_BLOCKS)
-            .map(|block| {
-                let dot = DotId(block * BLOCK);
-                while self.productions.get(production + 1).is_some_and(|next| next.first_dot <= dot) {
-                    production += 1;
-                }
-                // There are fewer productions than dots.
-                production as u32
-            })
-            .collect()
-    }
-
-    fn compute_dot_kinds(&self, dots: u32) -> Box<[DotKind]> {
-        let mut kinds = Vec::with_capacity(dots.min(MAX_DOT_KINDS) as usize);
-        for Production { rhs, first_dot, .. } in &self.productions {
-            if first_dot.0 >= MAX_DOT_KINDS {
-                break;
-            }
-            kinds.resize(first_dot.0 as usize, DotKind::Other);
-            if let RightHandSide::Sequence(symbols) = rhs
-                && let Some((last, inner)) = symbols.split_last()
-            {
-                kinds.extend(inner.iter().map(|&symbol| DotKind::Inner(symbol)));
-                kinds.push(DotKind::Last(*last));
-            }
-        }
-        kinds.into()
     }
 
     fn kind_of(&self, dot: DotId) -> DotKind {
@@ -540,171 +420,5 @@ impl NormalForm {
                 Terminal::Limited { .. } | Terminal::Embedded { tokens: Some(_), .. }
             )
         })
-    }
-
-    /// Whether some terminal matches tokens.
-    #[must_use]
-    pub fn names_tokens(&self) -> bool {
-        self.terminals.iter().any(|definition| {
-            matches!(definition.terminal, Terminal::Token(_) | Terminal::AnyToken | Terminal::OneOf(_))
-        })
-    }
-
-    /// The name of a nonterminal, or the label of a terminal.
-    #[must_use]
-    pub fn symbol_name(&self, symbol: Symbol) -> &str {
-        match symbol {
-            Symbol::Terminal(id) => &self.terminals[id.index()].label,
-            Symbol::Nonterminal(id) => &self.names[id.index()],
-        }
-    }
-
-    /// A dotted production as text: `list -> item • list`.
-    #[must_use]
-    pub fn dot_text(&self, dot: DotId) -> String {
-        let production = self.production_of(dot);
-        let position = dot.0.saturating_sub(production.first_dot.0);
-        let mut text = format!("{} ->", self.names[production.lhs.index()]);
-        match &production.rhs {
-            RightHandSide::Sequence(symbols) => {
-                for (index, &symbol) in symbols.iter().enumerate() {
-                    text.push_str(if index == position as usize { " • " } else { " " });
-                    text.push_str(self.symbol_name(symbol));
-                }
-            }
-            RightHandSide::Repeat { symbol, min, max } => {
-                let suffix = grammask_grammar::repetition_suffix(*min, *max);
-                text.push_str(&format!(" {}{suffix} •{position}", self.symbol_name(*symbol)));
-            }
-            RightHandSide::Scope(symbol) => {
-                let name = self.symbol_name(*symbol);
-                text.push_str(&if position == 0 {
-                    format!(" scope(• {name})")
-                } else {
-                    format!(" scope({name}) •")
-                });
-            }
-            RightHandSide::Value { symbol, condition } => {
-                text.push_str(&format!(" {}(• {})", condition.kind.name(), self.symbol_name(*symbol)));
-            }
-            RightHandSide::Selection { parts, .. } => {
-                let dots = self.expanded(dot).into_iter().flatten();
-                let next: Vec<&str> = dots.map(|dot| self.symbol_name(self.symbol_after(dot))).collect();
-                text.push_str(&format!(" some of {} parts • {}", parts.len(), next.join(" or ")));
-            }
-        }
-        text
-    }
-}
-
-/// The right-hand sides of a rule.
-fn right_hand_sides(body: Body) -> Vec<RightHandSide> {
-    match body {
-        Body::Repeat { symbol, min, max } => {
-            vec![RightHandSide::Repeat { symbol, min, max: max.filter(|&max| max < NO_MAXIMUM) }]
-        }
-        Body::Selection { selection, parts, separator } => {
-            vec![RightHandSide::Selection { selection, parts: parts.into(), separator }]
-        }
-        Body::Scope(symbol) => vec![RightHandSide::Scope(symbol)],
-        Body::Value { symbol, condition } => vec![RightHandSide::Value { symbol, condition }],
-        Body::Alternatives(alternatives) => {
-            alternatives.into_iter().map(|symbols| RightHandSide::Sequence(symbols.into())).collect()
-        }
-    }
-}
-
-/// The number of dots of a right-hand side; `None` if there are too many.
-fn dot_count(rhs: &RightHandSide) -> Option<u32> {
-    match rhs {
-        RightHandSide::Sequence(symbols) => u32::try_from(symbols.len()).ok(),
-        RightHandSide::Repeat { max: Some(max), .. } => Some(*max),
-        RightHandSide::Repeat { min, max: None, .. } => min.checked_add(1),
-        // Dots of selections are numbered lazily.
-        RightHandSide::Selection { .. } => Some(0),
-        RightHandSide::Scope(_) => Some(2),
-        RightHandSide::Value { .. } => Some(1),
-    }
-}
-
-/// An arena of the terms of terminals, which refer to `source` before and to the new arena afterwards.
-fn own_terms(terminals: &mut [TerminalDefinition], source: &Terms) -> Terms {
-    fn term(definition: &mut TerminalDefinition) -> Option<&mut TermId> {
-        match &mut definition.terminal {
-            Terminal::Regular(term) | Terminal::Limited { term, .. } => Some(term),
-            Terminal::Literal(_)
-            | Terminal::Token(_)
-            | Terminal::AnyToken
-            | Terminal::OneOf(_)
-            | Terminal::Embedded { .. } => None,
-        }
-    }
-    let roots: Vec<TermId> = terminals.iter_mut().filter_map(term).map(|term| *term).collect();
-    let mut terms = Terms::new();
-    let imported = terms.import_terms(source, &roots);
-    for term in terminals.iter_mut().filter_map(term) {
-        *term = imported[term];
-    }
-    terms
-}
-
-/// Wraps terminals that are parts of selections into nonterminals, so that each part has dots of its own, and those
-/// that are scopes, so that the end of a scope is only reached through a continuation.
-fn separate_parts(productions: &mut Productions) {
-    for index in 0..productions.rules.len() {
-        if let Body::Scope(symbol @ Symbol::Terminal(_)) = productions.rules[index].body {
-            let name: Arc<str> = format!("{}.content", productions.rules[index].name).into();
-            let rule = productions.add_rule(name, Body::Alternatives(vec![vec![symbol]]));
-            productions.rules[index].body = Body::Scope(Symbol::Nonterminal(rule));
-            continue;
-        }
-        let Body::Selection { parts, .. } = &productions.rules[index].body else { continue };
-        let mut parts = parts.clone();
-        let name: Arc<str> = format!("{}.part", productions.rules[index].name).into();
-        for part in &mut parts {
-            if matches!(part, Symbol::Terminal(_)) {
-                let rule = productions.add_rule(name.clone(), Body::Alternatives(vec![vec![*part]]));
-                *part = Symbol::Nonterminal(rule);
-            }
-        }
-        if let Body::Selection { parts: own, .. } = &mut productions.rules[index].body {
-            *own = parts;
-        }
-    }
-}
-
-impl fmt::Display for NormalForm {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let shown = self.names.len() - usize::from(self.start.is_some());
-        for (index, name) in self.names[..shown].iter().enumerate() {
-            write!(f, "{name} ::= ")?;
-            for (position, production) in self.productions_of(NonterminalId::new(index)).iter().enumerate() {
-                f.write_str(if position > 0 { " | " } else { "" })?;
-                match &production.rhs {
-                    RightHandSide::Sequence(symbols) => {
-                        let names: Vec<&str> =
-                            symbols.iter().map(|&symbol| self.symbol_name(symbol)).collect();
-                        f.write_str(&names.join(" "))?;
-                    }
-                    RightHandSide::Repeat { symbol, min, max } => {
-                        let suffix = grammask_grammar::repetition_suffix(*min, *max);
-                        write!(f, "{}{suffix}", self.symbol_name(*symbol))?;
-                    }
-                    RightHandSide::Scope(symbol) => write!(f, "scope({})", self.symbol_name(*symbol))?,
-                    RightHandSide::Value { symbol, condition } => {
-                        write!(f, "{}({})", condition.kind.name(), self.symbol_name(*symbol))?;
-                    }
-                    RightHandSide::Selection { parts, separator, .. } => {
-                        let names: Vec<&str> = parts.iter().map(|&part| self.symbol_name(part)).collect();
-                        write!(f, "({}) % {}", names.join(" & "), self.symbol_name(*separator))?;
-                    }
-                }
-            }
-            f.write_str(";\n")?;
-        }
-        if self.start_is_nullable {
-            f.write_str("(* and the empty text *)\n")?;
-        }
-        Ok(())
     }
 }

@@ -22,7 +22,8 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::lowering::{Advance, DotId};
 use crate::recognizer::{
-    CompletedValue, ContinuationId, Item, ItemState, Machine, MaskItems, OpenValue, RepeatingNodes, SetReader,
+    CompletedValue, ContinuationId, CoreId, Item, ItemState, Machine, MaskItems, OpenValue, RepeatingNodes,
+    SetReader,
 };
 use grammask_automata::StateId;
 use grammask_diagnostics::{Deadline, LimitExceeded};
@@ -172,13 +173,9 @@ impl RuleSummaries {
             return Ok(Some(recalled));
         }
         let Self { equivalent, last_miss, .. } = self;
-        let found = match reader.core_without_values() {
-            None => {
-                let (core, kernel) = reader.core();
-                equivalent.recall(observed_parts(reader, vocabulary), core, kernel)
-            }
-            Some((core, kernel)) => equivalent.recall(observed_parts(reader, vocabulary), core, &kernel),
-        };
+        let without_values = reader.core_without_values();
+        let (core, kernel) = observed_core(reader, &without_values);
+        let found = equivalent.recall(observed_parts(reader, vocabulary), core, kernel);
         let Some(EquivalentMask::Superset(superset)) = found else {
             *last_miss = Some(reader.set());
             return Ok(None);
@@ -245,15 +242,9 @@ impl RuleSummaries {
             // The computation read continuations that it did not resume.
             return Ok(ComposedMask { live, observation: None, decided, repeating });
         }
-        let observation = match reader.core_without_values() {
-            None => {
-                let (core, kernel) = reader.core();
-                self.equivalent.observe(observed_parts(reader, vocabulary), core, kernel, &resumed)
-            }
-            Some((core, kernel)) => {
-                self.equivalent.observe(observed_parts(reader, vocabulary), core, &kernel, &resumed)
-            }
-        };
+        let without_values = reader.core_without_values();
+        let (core, kernel) = observed_core(reader, &without_values);
+        let observation = self.equivalent.observe(observed_parts(reader, vocabulary), core, kernel, &resumed);
         Ok(ComposedMask { live, observation: Some(observation), decided, repeating })
     }
 
@@ -299,6 +290,17 @@ impl RuleSummaries {
             budget,
             plans: None,
         }
+    }
+}
+
+/// The core of a set and its continuations: those without values if the set has some.
+fn observed_core<'a>(
+    reader: &'a SetReader<'_>,
+    without_values: &'a Option<(CoreId, Box<[ContinuationId]>)>,
+) -> (CoreId, &'a [ContinuationId]) {
+    match without_values {
+        Some((core, kernel)) => (*core, kernel),
+        None => reader.core(),
     }
 }
 

@@ -22,7 +22,7 @@
 //! | `completion` | shortest completions of sets |
 //! | `inside_terminal` | sets inside one terminal, or the copies of one |
 //! | `trace` | recorded steps, replayed for sets of one core |
-//! | `set_reader` | what masks are composed from |
+//! | `set_reader` | the items and tables that masks are composed from |
 //! | `describe` | sets as text |
 //! | [`mod@reference`] | a plain textbook recogniser, the oracle |
 //!

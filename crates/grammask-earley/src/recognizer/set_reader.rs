@@ -78,7 +78,7 @@ impl SetReader<'_> {
         Ok(MaskItems { items, is_embedded })
     }
 
-    /// Whether terminals that count tokens have so many left that they do not constrain the next token. Then the mask
+    /// Whether terminals that count tokens have enough left that they do not constrain the next token. Then the mask
     /// is that of a grammar in which they do not count.
     pub(crate) fn has_ample_tokens(&mut self) -> Result<bool, LimitExceeded> {
         if !self.recognizer.counts_tokens {

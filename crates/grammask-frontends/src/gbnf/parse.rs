@@ -234,85 +234,81 @@ impl<'s> GbnfParser<'s> {
             }
             let token = self.current.clone();
             continues = token.kind == GbnfTokenKind::Bar;
-            match token.kind {
-                GbnfTokenKind::Open => {
-                    self.advance();
-                    let is_hint = self.current.kind == GbnfTokenKind::Equals;
-                    if is_hint {
-                        self.advance();
-                    }
-                    stack.push(GbnfFrame { is_hint, ..GbnfFrame::new(token.span) });
-                    continue;
-                }
-                GbnfTokenKind::Close if stack.len() > 1 => {
-                    let mut frame = stack.pop()?;
-                    let (is_hint, binding) = (frame.is_hint, frame.binding.take());
-                    let mut node = self.close(frame);
-                    if let Some(GbnfBinding { kind, name, start }) = binding {
-                        let span = Span::new(start, token.span.end);
-                        node = self.builder.binding(kind, self.scanner.text(name), Some(node), span);
-                    }
-                    if !is_hint {
-                        stack.last_mut()?.push(node);
-                    }
-                }
-                GbnfTokenKind::Bar => {
-                    let frame = stack.last_mut()?;
-                    let parts = std::mem::take(&mut frame.sequence);
-                    let span = Span::new(frame.start, token.span.start.max(frame.start));
-                    let alternative = self.builder.sequence(parts, span);
-                    frame.alternatives.push(alternative);
-                    frame.start = token.span.end;
-                }
-                GbnfTokenKind::Repeat { min, max } => {
-                    let dialect = self.scanner.dialect();
-                    let frame = stack.last_mut()?;
-                    let is_repeated_again = frame.has_quantifier && dialect == Dialect::XGrammar;
-                    match frame.sequence.pop() {
-                        Some(node) if !is_repeated_again => {
-                            let node = self.builder.repeat(node, min, max, token.span);
-                            frame.sequence.push(node);
-                            frame.has_quantifier = true;
-                        }
-                        _ => {
-                            self.scanner.report_unexpected(&token, &["an expression before the repetition"]);
-                            self.skip_to_rule();
-                            return None;
-                        }
-                    }
-                }
-                GbnfTokenKind::Binding(kind) => {
-                    if self.binding(kind, &mut stack).is_none() {
-                        self.skip_to_rule();
-                        return None;
-                    }
-                    continue;
-                }
-                GbnfTokenKind::Name
-                    if self.next.kind == GbnfTokenKind::Open
-                        && Self::is_call(self.scanner.text(token.span)) =>
-                {
-                    self.advance();
-                    match self.call(&token) {
-                        Some(node) => stack.last_mut()?.push(node),
-                        None => {
-                            self.skip_to_rule();
-                            return None;
-                        }
-                    }
-                    continue;
-                }
-                _ => match self.part(&token) {
-                    Some(node) => stack.last_mut()?.push(node),
-                    None => {
-                        self.report_in(&token, &stack);
-                        self.skip_to_rule();
-                        return None;
-                    }
-                },
+            if self.operator_or_part(&token, &mut stack).is_none() {
+                self.skip_to_rule();
+                return None;
             }
-            self.advance();
         }
+    }
+
+    /// Parses an operator, a bracket or a part of a sequence, which begins with `token`. `None`, with a report, if it is
+    /// malformed.
+    fn operator_or_part(&mut self, token: &GbnfToken, stack: &mut Vec<GbnfFrame>) -> Option<()> {
+        match token.kind {
+            GbnfTokenKind::Open => {
+                self.advance();
+                let is_hint = self.current.kind == GbnfTokenKind::Equals;
+                if is_hint {
+                    self.advance();
+                }
+                stack.push(GbnfFrame { is_hint, ..GbnfFrame::new(token.span) });
+                return Some(());
+            }
+            GbnfTokenKind::Close if stack.len() > 1 => {
+                let mut frame = stack.pop()?;
+                let (is_hint, binding) = (frame.is_hint, frame.binding.take());
+                let mut node = self.close(frame);
+                if let Some(GbnfBinding { kind, name, start }) = binding {
+                    let span = Span::new(start, token.span.end);
+                    node = self.builder.binding(kind, self.scanner.text(name), Some(node), span);
+                }
+                if !is_hint {
+                    stack.last_mut()?.push(node);
+                }
+            }
+            GbnfTokenKind::Bar => {
+                let frame = stack.last_mut()?;
+                let parts = std::mem::take(&mut frame.sequence);
+                let span = Span::new(frame.start, token.span.start.max(frame.start));
+                let alternative = self.builder.sequence(parts, span);
+                frame.alternatives.push(alternative);
+                frame.start = token.span.end;
+            }
+            GbnfTokenKind::Repeat { min, max } => {
+                let dialect = self.scanner.dialect();
+                let frame = stack.last_mut()?;
+                let is_repeated_again = frame.has_quantifier && dialect == Dialect::XGrammar;
+                match frame.sequence.pop() {
+                    Some(node) if !is_repeated_again => {
+                        let node = self.builder.repeat(node, min, max, token.span);
+                        frame.sequence.push(node);
+                        frame.has_quantifier = true;
+                    }
+                    _ => {
+                        self.scanner.report_unexpected(token, &["an expression before the repetition"]);
+                        return None;
+                    }
+                }
+            }
+            GbnfTokenKind::Binding(kind) => return self.binding(kind, stack),
+            GbnfTokenKind::Name
+                if self.next.kind == GbnfTokenKind::Open && Self::is_call(self.scanner.text(token.span)) =>
+            {
+                self.advance();
+                let node = self.call(token)?;
+                stack.last_mut()?.push(node);
+                return Some(());
+            }
+            _ => match self.part(token) {
+                Some(node) => stack.last_mut()?.push(node),
+                None => {
+                    self.report_in(token, stack);
+                    return None;
+                }
+            },
+        }
+        self.advance();
+        Some(())
     }
 
     /// Parses `same!(name)`, or the beginning of a binding up to its operand, for which it opens a frame. `None`, with a

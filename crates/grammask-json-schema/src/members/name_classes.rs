@@ -141,7 +141,7 @@ struct ClassSide<'a> {
     is_matching: bool,
 }
 
-/// A nonempty side, with what [`NameClass`] knows about its names.
+/// A nonempty side, with the properties of its names as in [`NameClass`].
 struct Found {
     witness: Option<Box<[u8]>>,
     memberships: Option<Vec<LanguageSet>>,

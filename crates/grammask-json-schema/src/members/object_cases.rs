@@ -1,7 +1,7 @@
 //! A formula about objects as a disjunction of conjunctions, for members in any order.
 //!
 //! Each conjunction has constraints on single members, Horn clauses over "this member is present" and at most one witness,
-//! so it is a selection. A formula is split by what decides most about it, as in the procedure of M. Davis, G. Logemann
+//! so it is a selection. A formula is split by its most frequent literal or by a disjunction, as in the procedure of M. Davis, G. Logemann
 //! and D. Loveland (1962), and simplified after each decision.
 
 use crate::interner::Id;

@@ -9,10 +9,10 @@ use crate::KeyOrder;
 use crate::emit::emitter::Emitter;
 use crate::emit::rules::{PartSequence, RulePart};
 use crate::members::choices::alternatives_with_choices;
+use crate::members::member_forms::{ClassMonomial, class_forms};
+use crate::members::member_parts::{OtherMember, declared_member, other_member};
 use crate::members::object_cases::{ObjectCase, PositiveDisjunctions, name_clause, object_cases};
-use crate::members::objects::{
-    ClassMonomial, DeclaredMember, ObjectShape, OtherMember, class_forms, declared_member, other_member,
-};
+use crate::members::objects::{DeclaredMember, ObjectShape};
 use crate::values::formula::Formula;
 use crate::values::formulas::NameId;
 use crate::values::literals::{ObjectAssertion, ObjectFormula, ValueFormula};

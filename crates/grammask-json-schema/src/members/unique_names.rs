@@ -15,8 +15,9 @@ use rustc_hash::FxHashMap;
 
 use crate::document::json::{Document, Value};
 use crate::emit::emitter::ValuePosition;
+use crate::members::member_forms::{ClassMonomial, class_forms};
 use crate::members::name_classes::NameClass;
-use crate::members::objects::{ClassMonomial, DeclaredMember, class_forms};
+use crate::members::objects::DeclaredMember;
 use crate::options::UniqueNames;
 use crate::values::formula::truth;
 use crate::values::formulas::NameId;

@@ -1,4 +1,4 @@
-//! Simplification of formulas about objects under what is known about single members.
+//! Simplification of formulas about objects under facts about single members.
 //!
 //! A conjunction constrains single members by its literals: "`type` is required and is `a`". Below it, a literal about
 //! the same member may be implied or excluded: in "not (`type` is `b` and ...)" the first disjunct is implied, so the

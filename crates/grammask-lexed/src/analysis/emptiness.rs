@@ -9,7 +9,8 @@ use std::sync::Arc;
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use crate::definition::grammar::{LexedGrammar, TerminalRole};
+use crate::definition::grammar::LexedGrammar;
+use crate::definition::source::TerminalRole;
 use crate::lexer::lexer_automaton::{ConfigurationId, Lexer};
 use crate::lexer::open_lexemes::{LexModes, OpenTerminalsTable};
 use crate::parser::lr_automaton::LrState;

@@ -4,7 +4,7 @@ use rustc_hash::FxHashMap;
 
 use crate::completion::sentence_costs::{Level, LevelId, SentenceCosts};
 use crate::completion::{UNREACHABLE, sum};
-use crate::definition::grammar::IndentationMeasure;
+use crate::definition::source::IndentationMeasure;
 use crate::lexer::line_columns::{Column, TAB_STOP, Width};
 use crate::masks::token_set_store::hash_map_bytes;
 use crate::parser::stacks::{LayoutId, TerminalParser};
@@ -117,7 +117,7 @@ impl BlockLevels {
 }
 
 /// The bytes between columns: a character of white space is a byte, and a line break returns to column 0. So does a form
-/// feed, and a continued line needs one more byte before the columns behind a tab count as those of spaces.
+/// feed, and a continued line needs one more byte before the columns after a tab count as those of spaces.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct ColumnSteps {
     measure: IndentationMeasure,

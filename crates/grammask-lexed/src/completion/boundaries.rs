@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use rustc_hash::FxHashMap;
 
-use crate::completion::search::SearchSources;
+use crate::completion::search_sources::SearchSources;
 use crate::delimited::{DelimitedStatesId, LexemeBeforeByte};
 use crate::lexer::column_units::UnitState;
 use crate::lexer::lexer_automaton::{ConfigurationId, LexModeId};

@@ -14,9 +14,10 @@
 //! | `run_bounds` | the lower bound of a run |
 //! | `boundaries` | the lexemes that can begin at the end of another one |
 //! | `frontier` | the nodes of a search |
-//! | `search` | A* over runs, with what earlier searches learned |
+//! | `search` | A* over runs, with the bounds that earlier searches raised |
+//! | `search_sources` | the tables that a search reads and extends |
 //! | `plan_costs` | upper bounds of the completions of parser stacks, and their growth with each byte or lexeme |
-//! | `lexeme_weights` | what each lexeme adds to these upper bounds |
+//! | `lexeme_weights` | the amount that each lexeme adds to these upper bounds |
 //! | `longest_paths` | longest paths in weighted graphs |
 //! | `token_growth` | how much completions grow with each token |
 //! | `separable_lexemes` | upper bounds of the bytes that end a lexeme and begin another |
@@ -34,13 +35,14 @@ pub(crate) mod longest_paths;
 pub(crate) mod plan_costs;
 pub(crate) mod run_bounds;
 pub(crate) mod search;
+pub(crate) mod search_sources;
 pub(crate) mod sentence_costs;
 pub(crate) mod separable_lexemes;
 pub(crate) mod stack_costs;
 pub(crate) mod token_growth;
 pub(crate) mod upper_bounds;
 
-/// The cost of what has no text. Sums of two costs do not overflow.
+/// The cost where there is no text. Sums of two costs do not overflow.
 pub(crate) const UNREACHABLE: u32 = 1 << 30;
 
 /// The sum of two costs.

@@ -149,7 +149,7 @@ impl RunBounds {
         least
     }
 
-    /// A lower bound of what follows a lexeme of a terminal, without steps of the parser.
+    /// A lower bound of the text after a lexeme of a terminal, without steps of the parser.
     fn after_at_least(
         &mut self,
         prepared: &PreparedGrammar,

@@ -9,7 +9,7 @@ use std::rc::Rc;
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::completion::UNREACHABLE;
-use crate::definition::grammar::IndentationMeasure;
+use crate::definition::source::IndentationMeasure;
 use crate::lexer::lexer_automaton::{ConfigurationId, GuardsId, LexModeId, Lexer};
 use crate::lexer::open_lexemes::needed_after;
 use crate::parser::terminal_set::TerminalSet;
@@ -110,6 +110,18 @@ impl PlaceDistances {
     }
 }
 
+/// The graph of places, with edges against the direction of the text.
+#[derive(Default)]
+struct PlaceGraph {
+    edges: Vec<(u32, u32)>,
+    /// More edges inside brackets, where newlines are ignored.
+    inside_edges: Vec<(u32, u32)>,
+    /// For each terminal the places at which a separable lexeme of it may end; of ignored text, those of the end.
+    ends: Vec<Vec<u32>>,
+    /// The places after separable lexemes, for each guards and mode that are possible there.
+    entered_after: Vec<Vec<u32>>,
+}
+
 impl<'a> SeparableLexemes<'a> {
     fn new(prepared: &'a PreparedGrammar, lexer: &'a mut Lexer, bytes: &'a [u8]) -> Self {
         let mut places = prepared.open_terminals.configurations();
@@ -121,76 +133,7 @@ impl<'a> SeparableLexemes<'a> {
     fn longest(mut self) -> Result<SeparableLengths, LimitExceeded> {
         let grammar = &self.prepared.grammar;
         let newline = grammar.indentation.as_ref().map(|indentation| indentation.newline);
-        let needed = needed_after(grammar, &self.prepared.tables, &self.prepared.lex_modes);
-        let mut edges: Vec<(u32, u32)> = Vec::new();
-        // Edges inside brackets, where newlines are ignored.
-        let mut inside_edges: Vec<(u32, u32)> = Vec::new();
-        let mut ends: Vec<Vec<u32>> = vec![Vec::new(); grammar.terminals.len() + 1];
-        // The places after separable lexemes, for each guards and mode that are possible there.
-        let mut entered_after: Vec<Vec<u32>> = Vec::new();
-        let mut commit_ids: FxHashMap<Rc<[Option<GuardsId>]>, usize> = FxHashMap::default();
-        let mut entered: FxHashMap<(usize, LexModeId), (Vec<u32>, TerminalSet)> = FxHashMap::default();
-        let mut is_separable: FxHashMap<(TerminalId, usize), bool> = FxHashMap::default();
-        // The edges of the last configuration: places are sorted, and its other modes have the same ones.
-        let mut last = None;
-        let mut extended: Vec<ConfigurationId> = Vec::new();
-        let mut commit: Rc<[Option<GuardsId>]> = Rc::default();
-        let mut id = 0;
-        for place in 0..self.places.len() as u32 {
-            let (configuration, mode) = self.places[place as usize];
-            if last.replace(configuration) != Some(configuration) {
-                extended.clear();
-                let mut commits = Vec::with_capacity(self.bytes.len());
-                for &byte in self.bytes {
-                    let step = self.lexer.step(configuration, byte)?;
-                    extended.extend(step.extended);
-                    commits.push(step.commit);
-                }
-                extended.sort_unstable();
-                extended.dedup();
-                commit = commits.into();
-                let count = commit_ids.len();
-                id = *commit_ids.entry(commit.clone()).or_insert(count);
-            }
-            for &next in &extended {
-                edges.extend(self.place_ids.get(&(next, mode)).map(|&next| (next, place)));
-            }
-            let Some(terminal) = self.lexer.label(configuration) else { continue };
-            if grammar.terminals[terminal.index()].is_ignored() || newline == Some(terminal) {
-                let (next, _) = self.enter(&mut entered, id, &commit, mode)?;
-                let ignored = next.iter().map(|&next| (next, place));
-                if newline == Some(terminal) {
-                    inside_edges.extend(ignored);
-                } else {
-                    edges.extend(ignored);
-                    ends[grammar.end().index()].push(place);
-                    continue;
-                }
-            }
-            let is_known = is_separable.get(&(terminal, id)).copied();
-            let is_separable = match is_known {
-                Some(is_separable) => is_separable,
-                None => {
-                    let exempt = self.prepared.open_terminals.exempt();
-                    let mut has_all = true;
-                    let mut next_places = Vec::new();
-                    for (mode, needed) in &needed[terminal.index()] {
-                        let (next, available) = self.enter(&mut entered, id, &commit, *mode)?;
-                        let missing = needed.without(available);
-                        has_all &= missing.iter().all(|next| exempt.binary_search(&(terminal, next)).is_ok());
-                        next_places.push(next.clone());
-                    }
-                    if has_all {
-                        entered_after.extend(next_places);
-                    }
-                    is_separable.insert((terminal, id), has_all);
-                    has_all
-                }
-            };
-            if is_separable {
-                ends[terminal.index()].push(place);
-            }
-        }
+        let PlaceGraph { mut edges, inside_edges, mut ends, mut entered_after } = self.graph(newline)?;
         let mut columns = ColumnCosts::NONE;
         if let Some(newline) = newline {
             let separable = std::mem::take(&mut ends[newline.index()]);
@@ -220,6 +163,78 @@ impl<'a> SeparableLexemes<'a> {
             }
         }
         Ok(SeparableLengths { open_lexeme, after_lexeme, columns })
+    }
+
+    /// The graph of places.
+    fn graph(&mut self, newline: Option<TerminalId>) -> Result<PlaceGraph, LimitExceeded> {
+        let grammar = &self.prepared.grammar;
+        let needed = needed_after(grammar, &self.prepared.tables, &self.prepared.lex_modes);
+        let mut graph =
+            PlaceGraph { ends: vec![Vec::new(); grammar.terminals.len() + 1], ..PlaceGraph::default() };
+        let mut commit_ids: FxHashMap<Rc<[Option<GuardsId>]>, usize> = FxHashMap::default();
+        let mut entered: FxHashMap<(usize, LexModeId), (Vec<u32>, TerminalSet)> = FxHashMap::default();
+        let mut is_separable: FxHashMap<(TerminalId, usize), bool> = FxHashMap::default();
+        // The edges of the last configuration: places are sorted, and its other modes have the same ones.
+        let mut last = None;
+        let mut extended: Vec<ConfigurationId> = Vec::new();
+        let mut commit: Rc<[Option<GuardsId>]> = Rc::default();
+        let mut id = 0;
+        for place in 0..self.places.len() as u32 {
+            let (configuration, mode) = self.places[place as usize];
+            if last.replace(configuration) != Some(configuration) {
+                extended.clear();
+                let mut commits = Vec::with_capacity(self.bytes.len());
+                for &byte in self.bytes {
+                    let step = self.lexer.step(configuration, byte)?;
+                    extended.extend(step.extended);
+                    commits.push(step.commit);
+                }
+                extended.sort_unstable();
+                extended.dedup();
+                commit = commits.into();
+                let count = commit_ids.len();
+                id = *commit_ids.entry(commit.clone()).or_insert(count);
+            }
+            for &next in &extended {
+                graph.edges.extend(self.place_ids.get(&(next, mode)).map(|&next| (next, place)));
+            }
+            let Some(terminal) = self.lexer.label(configuration) else { continue };
+            if grammar.terminals[terminal.index()].is_ignored() || newline == Some(terminal) {
+                let (next, _) = self.enter(&mut entered, id, &commit, mode)?;
+                let ignored = next.iter().map(|&next| (next, place));
+                if newline == Some(terminal) {
+                    graph.inside_edges.extend(ignored);
+                } else {
+                    graph.edges.extend(ignored);
+                    graph.ends[grammar.end().index()].push(place);
+                    continue;
+                }
+            }
+            let is_known = is_separable.get(&(terminal, id)).copied();
+            let is_separable = match is_known {
+                Some(is_separable) => is_separable,
+                None => {
+                    let exempt = self.prepared.open_terminals.exempt();
+                    let mut has_all = true;
+                    let mut next_places = Vec::new();
+                    for (mode, needed) in &needed[terminal.index()] {
+                        let (next, available) = self.enter(&mut entered, id, &commit, *mode)?;
+                        let missing = needed.without(available);
+                        has_all &= missing.iter().all(|next| exempt.binary_search(&(terminal, next)).is_ok());
+                        next_places.push(next.clone());
+                    }
+                    if has_all {
+                        graph.entered_after.extend(next_places);
+                    }
+                    is_separable.insert((terminal, id), has_all);
+                    has_all
+                }
+            };
+            if is_separable {
+                graph.ends[terminal.index()].push(place);
+            }
+        }
+        Ok(graph)
     }
 
     /// The places before a line break after which a newline can have every column and remain one of the `separable`

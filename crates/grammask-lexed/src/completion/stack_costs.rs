@@ -20,7 +20,8 @@ use crate::completion::lexeme_costs::{CLASSES, FREE, LexemeCosts};
 use crate::completion::plan_costs::ShortestSentences;
 use crate::completion::sentence_costs::{ClassCosts, SentenceCosts};
 use crate::completion::{UNREACHABLE, sum};
-use crate::definition::grammar::{IndentationMeasure, LexedGrammar, LexedSymbol};
+use crate::definition::grammar::{LexedGrammar, LexedSymbol};
+use crate::definition::source::IndentationMeasure;
 use crate::masks::token_set_store::hash_map_bytes;
 use crate::parser::lalr::{Goto, LalrTable};
 use crate::parser::lr_automaton::{LrItem, LrState};
@@ -72,7 +73,7 @@ pub(crate) struct StackCosts {
     /// The costs after feeding a terminal.
     after_terminal: FxHashMap<(OpenStack, TerminalId), u32>,
     rests: ProductionRests,
-    /// Lower bounds of what remains after any terminal and the rest of its production.
+    /// Lower bounds of the completion after any terminal and the rest of its production.
     beyond_production: FxHashMap<OpenStack, u32>,
 }
 
@@ -131,7 +132,7 @@ impl StackCosts {
         cost
     }
 
-    /// The least length of what follows a terminal in a production.
+    /// The least length of the rest of a production after a terminal.
     pub(crate) fn rest_of_production(&self, terminal: TerminalId) -> u32 {
         self.rests.after_terminal[terminal.index()]
     }
@@ -353,7 +354,7 @@ impl StackCosts {
 struct ProductionRests {
     /// By production, then by dot.
     after_dot: Vec<Box<[u32]>>,
-    /// By terminal, the least length of what follows it in a production.
+    /// By terminal, the least length of the rest of a production after it.
     after_terminal: Box<[u32]>,
     /// The number of dots.
     count: usize,
@@ -379,7 +380,7 @@ impl ProductionRests {
         Self { after_dot, after_terminal: after_terminal.into(), count }
     }
 
-    /// The length of what follows the dot of an item; zero in the production of the start, which is none of the grammar.
+    /// The length of the symbols after the dot of an item; zero in the production of the start, which is none of the grammar.
     fn of_item(&self, item: LrItem) -> u32 {
         self.after_dot.get(item.production as usize).map_or(0, |rests| rests[item.dot as usize])
     }

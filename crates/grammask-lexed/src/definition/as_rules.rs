@@ -7,7 +7,8 @@ use grammask_grammar::{
     Definition, Grammar, Node, NodeId, NonterminalDefinition, Terminal, TerminalDefinition, quote_bytes,
 };
 
-use super::grammar::{LexedGrammar, LexedSymbol, LexedTerminal, TerminalSource};
+use super::grammar::{LexedGrammar, LexedSymbol, LexedTerminal};
+use super::source::TerminalSource;
 
 impl LexedGrammar {
     /// The productions as a grammar. Its terminals are those of the lexer, with the same ids, so its texts are sequences

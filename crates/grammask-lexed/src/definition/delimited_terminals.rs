@@ -201,20 +201,18 @@ impl<'a> DelimitedRules<'a> {
         let mut reached = FxHashSet::from_iter([node]);
         let mut pending = vec![node];
         while let Some(node) = pending.pop() {
-            let parts: Vec<NodeId> = match self.node(node) {
-                Node::Scope(_) | Node::Terminal(_) => Vec::new(),
-                Node::Nonterminal(rule) => self.bodies(*rule).to_vec(),
+            let node = self.node(node);
+            let of_rule = match node {
+                Node::Scope(_) => continue,
+                Node::Nonterminal(rule) => self.bodies(*rule),
                 Node::Binding(binding) => {
                     found.push(binding);
-                    binding.node.into_iter().collect()
+                    &[]
                 }
-                Node::Sequence(parts) | Node::Choice(parts) => parts.to_vec(),
-                Node::Repeat { node, .. } | Node::Value { node, .. } => vec![*node],
-                Node::Selection { parts, separator, .. } => {
-                    parts.iter().copied().chain([*separator]).collect()
-                }
+                _ => &[],
             };
-            pending.extend(parts.into_iter().filter(|&part| reached.insert(part)));
+            pending
+                .extend(of_rule.iter().copied().chain(node.children()).filter(|&part| reached.insert(part)));
         }
         found
     }

@@ -6,9 +6,8 @@
 
 use std::sync::Arc;
 
-use crate::definition::grammar::{
-    LexedDefinition, LexedGrammar, TerminalPattern, TerminalRole, TerminalSource,
-};
+use crate::definition::grammar::LexedGrammar;
+use crate::definition::source::{LexedDefinition, TerminalPattern, TerminalRole, TerminalSource};
 use grammask_automata::encoding::{BlockPrefix, CharacterEncoding, TermEncoder};
 use grammask_automata::{Automata, ByteSet, ShortestWords, TermId, Terms};
 use grammask_diagnostics::{Code, Deadline, Diagnostic, GrammarError, LimitExceeded, Limits};

@@ -14,9 +14,9 @@
 
 use rustc_hash::FxHashMap;
 
-use crate::definition::grammar::{
-    DefinitionCheck, LexedDefinition, LexedProduction, LexedSymbol, LexerKind, ParserKind,
-};
+use crate::definition::checks::DefinitionCheck;
+use crate::definition::grammar::{LexedProduction, LexedSymbol};
+use crate::definition::source::{LexedDefinition, LexerKind, ParserKind};
 use grammask_diagnostics::{Code, Diagnostic};
 use grammask_grammar::NonterminalId;
 

@@ -3,7 +3,9 @@
 use rustc_hash::FxHashMap;
 
 use grammask_automata::{Table, TableBuilder, TableState, TermId, Terms};
-use grammask_diagnostics::{Deadline, LimitExceeded};
+use grammask_diagnostics::{Code, Deadline, Diagnostic, LimitExceeded};
+
+use crate::definition::source::TerminalPattern;
 
 /// A state of a deterministic automaton over bytes. The first state of a list is the start state.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
@@ -42,7 +44,7 @@ impl AutomatonState {
 ///
 /// # Errors
 /// If determinisation exceeds `max_states` states, or the deadline passes.
-pub(crate) fn states(
+pub(super) fn states(
     terms: &Terms,
     term: TermId,
     max_states: usize,
@@ -50,6 +52,37 @@ pub(crate) fn states(
 ) -> Result<Option<Vec<AutomatonState>>, LimitExceeded> {
     let table = terms.determinize_until(term, max_states, deadline)?;
     Ok(table.map(|table| AutomatonState::of_table(&table)))
+}
+
+/// The pattern of the terminal `name` with the language of `term`.
+///
+/// # Errors
+/// If the terminal matches the empty text or no text, its automaton exceeds the limit, or the deadline passes.
+pub(super) fn terminal_pattern(
+    terms: &Terms,
+    term: TermId,
+    name: &str,
+    max_states: usize,
+    deadline: &Deadline,
+) -> Result<TerminalPattern, Box<Diagnostic>> {
+    if terms.is_nullable(term) {
+        let message = format!("the terminal `{name}` matches the empty text");
+        return Err(Box::new(
+            Diagnostic::error(Code::EmptyTerminal, message)
+                .help("a lexeme has at least one byte; make the terminal optional in the rules instead"),
+        ));
+    }
+    if let Some(text) = terms.word(term) {
+        return Ok(TerminalPattern::Literal(text));
+    }
+    match states(terms, term, max_states, deadline) {
+        Ok(Some(states)) => Ok(TerminalPattern::Automaton(states)),
+        Ok(None) => {
+            let message = format!("the terminal `{name}` matches nothing");
+            Err(Box::new(Diagnostic::error(Code::EmptyLanguage, message)))
+        }
+        Err(limit) => Err(Box::new(limit.diagnostic().found(format!("the terminal `{name}`")))),
+    }
 }
 
 /// The language of an automaton; `None` if the list is empty or a transition is malformed.
@@ -75,7 +108,7 @@ pub(crate) fn term(terms: &mut Terms, states: &[AutomatonState]) -> Option<TermI
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::definition::grammar::accepts;
+    use crate::definition::checks::accepts;
     use grammask_automata::{Automata, regex};
     use grammask_diagnostics::{Deadline, Limits};
     use std::time::Duration;

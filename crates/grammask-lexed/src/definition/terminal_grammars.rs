@@ -27,12 +27,13 @@ use std::collections::hash_map::Entry;
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::definition::delimited_terminals::DelimitedTexts;
-use crate::definition::from_rules::{definition_of_terminal, terminal_pattern};
-use crate::definition::grammar::{
-    ConflictPolicy, LexedDefinition, LexedGrammar, LexingRule, ParserKind, ProductionSource, TerminalPattern,
-    TerminalRole, TerminalSource,
+use crate::definition::from_rules::definition_of_terminal;
+use crate::definition::grammar::LexedGrammar;
+use crate::definition::source::{
+    ConflictPolicy, LexedDefinition, LexingRule, ParserKind, ProductionSource, TerminalPattern, TerminalRole,
+    TerminalSource,
 };
-use crate::definition::terminal_automaton::AutomatonState;
+use crate::definition::terminal_automaton::{AutomatonState, terminal_pattern};
 use crate::parser::lalr::{LalrTable, ParserAction};
 use crate::parser::lr_automaton::LrState;
 use crate::parser::parsing_tables::ParsingTables;

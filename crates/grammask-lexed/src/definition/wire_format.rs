@@ -4,7 +4,7 @@
 //! is not trusted: lengths are checked against the remaining bytes before memory is reserved, and unknown tags are
 //! rejected.
 
-use crate::definition::grammar::{
+use crate::definition::source::{
     ConflictPolicy, IndentationMeasure, IndentationSource, LexedDefinition, LexerKind, LexingRule,
     ParserKind, ProductionSource, TerminalPattern, TerminalRole, TerminalSource,
 };
@@ -83,30 +83,7 @@ impl LexedDefinition {
     pub fn from_bytes(bytes: &[u8]) -> Option<Self> {
         let mut bytes = DefinitionReader(bytes);
         let definition = Self {
-            terminals: bytes.list(|bytes| {
-                Some(TerminalSource {
-                    name: bytes.text()?,
-                    pattern: match bytes.kind()? {
-                        0 => TerminalPattern::Literal(bytes.blob()?.to_vec()),
-                        1 => TerminalPattern::Spelled {
-                            text: bytes.blob()?.to_vec(),
-                            spellings: bytes.text()?,
-                        },
-                        2 => TerminalPattern::Regex(bytes.text()?),
-                        3 => TerminalPattern::Declared,
-                        4 => TerminalPattern::Automaton(bytes.automaton()?),
-                        _ => return None,
-                    },
-                    priority: bytes.number()?.cast_signed(),
-                    role: match bytes.kind()? {
-                        0 => TerminalRole::Parsed,
-                        1 => TerminalRole::Ignored,
-                        2 => TerminalRole::Refused,
-                        3 => TerminalRole::Reserved,
-                        _ => return None,
-                    },
-                })
-            })?,
+            terminals: bytes.list(DefinitionReader::terminal)?,
             productions: bytes.list(|bytes| {
                 Some(ProductionSource {
                     lhs: bytes.text()?,
@@ -141,23 +118,7 @@ impl LexedDefinition {
             },
             indentation: match bytes.kind()? {
                 0 => None,
-                1 => Some(IndentationSource {
-                    newline: bytes.text()?,
-                    indent: bytes.text()?,
-                    dedent: bytes.text()?,
-                    measure: match bytes.kind()? {
-                        0 => IndentationMeasure::Columns { tab_length: bytes.number()? },
-                        1 => IndentationMeasure::Python,
-                        _ => return None,
-                    },
-                    open: bytes.texts()?,
-                    close: bytes.texts()?,
-                    begins_line: match bytes.kind()? {
-                        0 => false,
-                        1 => true,
-                        _ => return None,
-                    },
-                }),
+                1 => Some(bytes.indentation()?),
                 _ => return None,
             },
             beginning: bytes.blob()?.to_vec(),
@@ -245,6 +206,14 @@ impl<'a> DefinitionReader<'a> {
         Some(kind)
     }
 
+    fn flag(&mut self) -> Option<bool> {
+        match self.kind()? {
+            0 => Some(false),
+            1 => Some(true),
+            _ => None,
+        }
+    }
+
     fn number(&mut self) -> Option<u32> {
         let (number, rest) = self.0.split_first_chunk()?;
         self.0 = rest;
@@ -283,13 +252,47 @@ impl<'a> DefinitionReader<'a> {
         self.list(Self::text)
     }
 
+    fn terminal(&mut self) -> Option<TerminalSource> {
+        Some(TerminalSource {
+            name: self.text()?,
+            pattern: match self.kind()? {
+                0 => TerminalPattern::Literal(self.blob()?.to_vec()),
+                1 => TerminalPattern::Spelled { text: self.blob()?.to_vec(), spellings: self.text()? },
+                2 => TerminalPattern::Regex(self.text()?),
+                3 => TerminalPattern::Declared,
+                4 => TerminalPattern::Automaton(self.automaton()?),
+                _ => return None,
+            },
+            priority: self.number()?.cast_signed(),
+            role: match self.kind()? {
+                0 => TerminalRole::Parsed,
+                1 => TerminalRole::Ignored,
+                2 => TerminalRole::Refused,
+                3 => TerminalRole::Reserved,
+                _ => return None,
+            },
+        })
+    }
+
+    fn indentation(&mut self) -> Option<IndentationSource> {
+        Some(IndentationSource {
+            newline: self.text()?,
+            indent: self.text()?,
+            dedent: self.text()?,
+            measure: match self.kind()? {
+                0 => IndentationMeasure::Columns { tab_length: self.number()? },
+                1 => IndentationMeasure::Python,
+                _ => return None,
+            },
+            open: self.texts()?,
+            close: self.texts()?,
+            begins_line: self.flag()?,
+        })
+    }
+
     fn automaton(&mut self) -> Option<Vec<AutomatonState>> {
         self.list(|bytes| {
-            let accepting = match bytes.kind()? {
-                0 => false,
-                1 => true,
-                _ => return None,
-            };
+            let accepting = bytes.flag()?;
             let edges = bytes.list(|bytes| Some((bytes.kind()?, bytes.kind()?, bytes.number()?)))?;
             Some(AutomatonState { accepting, edges })
         })

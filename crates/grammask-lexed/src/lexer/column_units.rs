@@ -9,7 +9,7 @@ use std::collections::VecDeque;
 
 use rustc_hash::FxHashMap;
 
-use crate::definition::grammar::IndentationMeasure;
+use crate::definition::source::IndentationMeasure;
 use grammask_automata::encoding::{CharacterEncoding, TermEncoder};
 use grammask_automata::{Automata, StateId, TermId, Terms, regex};
 use grammask_diagnostics::{LimitExceeded, Limits};

@@ -7,7 +7,7 @@
 //! end of the text. A *configuration* is a state together with the guards of a run.
 //!
 //! A state is the list of live terminals with their automaton states, in matching order. Under
-//! [`LexingRule::Lark`] terminals form groups: once a group has matched, later groups are
+//! [`LexingRule::Lark`](crate::LexingRule::Lark) terminals form groups: once a group has matched, later groups are
 //! dropped, so the list contains exactly the terminals that can still win over the match. A state can thus serve as a
 //! guard.
 //!
@@ -31,7 +31,8 @@ use std::sync::Arc;
 
 use rustc_hash::FxHashMap;
 
-use crate::definition::grammar::{ByteClasses, LexedGrammar, LexerKind, LexingRule, TerminalRole};
+use crate::definition::grammar::{ByteClasses, LexedGrammar};
+use crate::lexer::match_order::{LiveTerminal, MatchOrder};
 use crate::lexer::prefix_inclusion::PrefixInclusion;
 use crate::parser::terminal_set::TerminalSet;
 use grammask_automata::{Automata, ByteSet, StateId};
@@ -44,14 +45,17 @@ id_type! {
     /// tree-sitter's lex modes).
     LexModeId
 }
+
 id_type! {
     /// A state inside a lexeme.
     LexStateId
 }
+
 id_type! {
     /// An interned set of guards.
     GuardsId
 }
+
 id_type! {
     /// A state inside a lexeme, with the guards left by earlier lexemes.
     ConfigurationId
@@ -64,17 +68,9 @@ impl GuardsId {
 
 /// A cell that is not computed yet.
 const UNKNOWN: u32 = u32::MAX;
+
 /// A cell without a successor.
 const DEAD: u32 = u32::MAX - 1;
-
-/// A terminal with a partial match. The order of the fields is the matching order.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-struct LiveTerminal {
-    group: u32,
-    preference: u32,
-    terminal: TerminalId,
-    state: StateId,
-}
 
 #[derive(Clone, Debug)]
 struct LexState {
@@ -98,38 +94,6 @@ impl LexerStep {
             extended: (extended != DEAD).then_some(ConfigurationId(extended)),
             commit: (commit != DEAD).then_some(GuardsId(commit)),
         }
-    }
-}
-
-/// The terminals of a grammar in their matching order, indexed by [`TerminalId`].
-#[derive(Clone, Debug)]
-struct MatchOrder {
-    rule: LexingRule,
-    /// The start state of each terminal's automaton; none for declared terminals.
-    starts: Vec<Option<StateId>>,
-    /// The position of each terminal in the order; the lowest rank wins.
-    ranks: Vec<u32>,
-    /// Literals that are matched as a pattern first, with the pattern; only under [`LexingRule::Lark`].
-    keywords: Vec<(TerminalId, TerminalId)>,
-    /// Whether a lexeme of each terminal is invalid where a longer one is possible.
-    is_longest: Vec<bool>,
-    /// Whether each terminal is refused.
-    is_refused: Vec<bool>,
-    /// Whether each terminal is delimited.
-    is_delimited: Vec<bool>,
-    /// Whether a guard of refused terminals is redundant beside the same terminals in the open lexeme.
-    drops_refused_guards: bool,
-}
-
-impl MatchOrder {
-    fn are_refused(&self, live: &[LiveTerminal]) -> bool {
-        self.leading_refused(live).len() == live.len()
-    }
-
-    /// The refused terminals before all others.
-    fn leading_refused<'a>(&self, live: &'a [LiveTerminal]) -> &'a [LiveTerminal] {
-        let count = live.iter().take_while(|live| self.is_refused[live.terminal.index()]).count();
-        &live[..count]
     }
 }
 
@@ -195,35 +159,12 @@ impl Lexer {
         limits: &Limits,
     ) -> Result<Self, LimitExceeded> {
         let mut automata = Automata::new(grammar.terms.clone(), limits.automaton_states);
-        let mut starts = Vec::with_capacity(grammar.terminals.len());
-        for terminal in &grammar.terminals {
-            starts.push(match terminal.term {
-                Some(term) => automata.start(term)?,
-                None => None,
-            });
-        }
+        let terminals = MatchOrder::new(grammar, &mut automata)?;
         let ByteClasses { class_of_byte, byte_of_class } = grammar.lexer_byte_classes();
         let class_count = byte_of_class.len();
         let mut lexer = Self {
             automata,
-            terminals: MatchOrder {
-                rule: grammar.rule,
-                starts,
-                ranks: ranks(grammar),
-                keywords: grammar.keywords.clone(),
-                is_longest: grammar
-                    .terminals
-                    .iter()
-                    .map(|terminal| grammar.lexer != LexerKind::DynamicComplete || terminal.is_ignored())
-                    .collect(),
-                is_refused: grammar
-                    .terminals
-                    .iter()
-                    .map(|terminal| terminal.role == TerminalRole::Refused)
-                    .collect(),
-                is_delimited: grammar.terminals.iter().map(|terminal| terminal.delimited.is_some()).collect(),
-                drops_refused_guards: grammar.rule == LexingRule::Lark && !grammar.lexer.is_dynamic(),
-            },
+            terminals,
             class_of_byte,
             byte_of_class,
             mode_starts: Vec::new(),
@@ -371,7 +312,7 @@ impl Lexer {
         Ok(entered)
     }
 
-    /// The configurations after the first byte of a lexeme, ascending: after each byte with the guards beside it.
+    /// The configurations after the first byte of a lexeme, ascending; each byte comes with the guards after it.
     ///
     /// # Errors
     /// When a limit is exceeded.
@@ -544,38 +485,8 @@ impl Lexer {
         Ok(())
     }
 
-    /// The terminals of a mode in their start states.
-    fn initial_terminals(&self, mode: &TerminalSet) -> Box<[LiveTerminal]> {
-        let mut live = Vec::new();
-        for terminal in mode.iter() {
-            let Some(&Some(state)) = self.terminals.starts.get(terminal.index()) else { continue };
-            let rank = self.terminals.ranks[terminal.index()];
-            match self.terminals.rule {
-                LexingRule::MaximalMunch => {
-                    live.push(LiveTerminal { group: 0, preference: rank, terminal, state })
-                }
-                LexingRule::Lark => {
-                    let read_as = self.terminals.keywords.iter().filter(|&&(keyword, _)| keyword == terminal);
-                    let read_as: Vec<_> = read_as
-                        .filter(|&&(_, pattern)| mode.contains(pattern))
-                        .map(|&(_, pattern)| pattern)
-                        .collect();
-                    if read_as.is_empty() {
-                        live.push(LiveTerminal { group: rank, preference: 1, terminal, state });
-                    }
-                    for pattern in read_as {
-                        let group = self.terminals.ranks[pattern.index()];
-                        live.push(LiveTerminal { group, preference: 0, terminal, state });
-                    }
-                }
-            }
-        }
-        live.sort_unstable();
-        live.into()
-    }
-
     fn start_of(&mut self, mode: &TerminalSet) -> Result<LexStateId, LimitExceeded> {
-        let live = self.initial_terminals(mode);
+        let live = self.terminals.initial(mode);
         self.intern_state(&live, true)
     }
 
@@ -638,7 +549,7 @@ impl Lexer {
         Ok(false)
     }
 
-    /// The configuration without what cannot matter: guards that accept only where the lexeme has become a refused one,
+    /// The configuration without its redundant parts: guards that accept only where the lexeme has become a refused one,
     /// and terminals that match only where a guard has accepted. `None` if no terminal is left.
     fn without_redundant(
         &mut self,
@@ -707,19 +618,4 @@ impl Lexer {
         Arc::make_mut(&mut self.configurations.rows).resize(cells, (UNKNOWN, UNKNOWN));
         Ok(id)
     }
-}
-
-/// The rank of each terminal in the matching order.
-fn ranks(grammar: &LexedGrammar) -> Vec<u32> {
-    let mut order: Vec<usize> = (0..grammar.terminals.len()).collect();
-    order.sort_by_key(|&index| {
-        let terminal = &grammar.terminals[index];
-        let is_pattern = grammar.rule == LexingRule::MaximalMunch && !terminal.is_literal;
-        (std::cmp::Reverse(terminal.priority), is_pattern, index)
-    });
-    let mut ranks = vec![0; order.len()];
-    for (rank, index) in order.into_iter().enumerate() {
-        ranks[index] = rank as u32;
-    }
-    ranks
 }

@@ -10,7 +10,7 @@
 
 use rustc_hash::FxHashMap;
 
-use crate::definition::grammar::IndentationMeasure;
+use crate::definition::source::IndentationMeasure;
 use crate::lexer::column_units::ColumnEffect;
 use crate::masks::token_set_store::hash_map_bytes;
 use grammask_collections::id_type;

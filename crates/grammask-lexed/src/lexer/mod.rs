@@ -4,5 +4,6 @@
 pub(crate) mod column_units;
 pub(crate) mod lexer_automaton;
 pub(crate) mod line_columns;
+mod match_order;
 pub(crate) mod open_lexemes;
 mod prefix_inclusion;

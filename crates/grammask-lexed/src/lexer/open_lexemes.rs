@@ -24,7 +24,8 @@ use std::sync::Arc;
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::analysis::viable_completion::{self, CompletionSteps, TerminalPair};
-use crate::definition::grammar::{Indentation, IndentationMeasure, LexedGrammar};
+use crate::definition::grammar::{Indentation, LexedGrammar};
+use crate::definition::source::IndentationMeasure;
 use crate::lexer::column_units::ColumnUnits;
 use crate::lexer::lexer_automaton::{ConfigurationId, GuardsId, LexModeId, Lexer};
 use crate::parser::lalr::ParserAction;

@@ -17,7 +17,8 @@ use std::sync::Arc;
 
 use rustc_hash::FxHashMap;
 
-use crate::definition::grammar::{IndentationMeasure, LexedGrammar};
+use crate::definition::grammar::LexedGrammar;
+use crate::definition::source::IndentationMeasure;
 use crate::lexer::column_units::{ColumnUnits, UnitState};
 use crate::lexer::lexer_automaton::{ConfigurationId, GuardsId, LexModeId, Lexer};
 use crate::lexer::line_columns::{Column, UnitEffect, WhiteSpaceId, WhiteSpaces};
@@ -270,6 +271,18 @@ pub(crate) struct SpannerTable {
     memory_bytes: usize,
 }
 
+/// The result of a walk along the trie, from which a node is made.
+#[derive(Default)]
+struct SpannerWalk {
+    /// By configuration, the ranges of tokens that end in it.
+    ends: FxHashMap<ConfigurationId, Vec<(u32, u32)>>,
+    /// By emitted terminal and its column, where the next lexeme begins.
+    branches: FxHashMap<(TerminalId, LexemeColumn), Vec<(TrieNode, GuardsId)>>,
+    /// By emitted terminal and its column, the ranges of exits.
+    exits: FxHashMap<(TerminalId, LexemeColumn), Vec<(u32, u32)>>,
+    links: Vec<TriePosition>,
+}
+
 /// The positions that one node is computed from: those to walk, and shared ones to link to.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 struct WalkStart {
@@ -415,11 +428,9 @@ impl SpannerTable {
         start: WalkStart,
         deadline: &Deadline,
     ) -> Result<SpannerNodeId, LimitExceeded> {
-        let mut ends: FxHashMap<ConfigurationId, Vec<(u32, u32)>> = FxHashMap::default();
-        let mut branches: FxHashMap<(TerminalId, LexemeColumn), Vec<(TrieNode, GuardsId)>> =
-            FxHashMap::default();
-        let mut exits: FxHashMap<(TerminalId, LexemeColumn), Vec<(u32, u32)>> = FxHashMap::default();
-        let (mut positions, mut links) = (start.positions.into_vec(), start.links.into_vec());
+        let SpannerWalk { mut ends, mut branches, mut exits, mut links } =
+            SpannerWalk { links: start.links.into_vec(), ..SpannerWalk::default() };
+        let mut positions = start.positions.into_vec();
         let token_starts = trie.columns().token_starts;
         let mut visited = 0;
         while let Some(TriePosition { node, configuration, column }) = positions.pop() {
@@ -453,7 +464,7 @@ impl SpannerTable {
                     exits.entry(key).or_default().push(range);
                 }
             }
-            // Tokens that go on behind the opening of a delimited terminal are read by its engine.
+            // Tokens that continue after the opening of a delimited terminal are read by its engine.
             if is_self_loop || lexer.opened(configuration).is_some() {
                 continue;
             }
@@ -474,6 +485,12 @@ impl SpannerTable {
             }
             positions[first..].reverse();
         }
+        Ok(self.add_node(SpannerWalk { ends, branches, exits, links }, trie))
+    }
+
+    /// Adds the node that a walk found.
+    fn add_node(&mut self, walk: SpannerWalk, trie: &TokenTrie) -> SpannerNodeId {
+        let SpannerWalk { ends, branches, exits, links } = walk;
         let mut ends: Vec<SpannerEnd> = ends
             .into_iter()
             .map(|(configuration, ranges)| SpannerEnd { configuration, tokens: self.tokens(ranges, trie) })
@@ -508,7 +525,7 @@ impl SpannerTable {
             branches: branches.into(),
             links: links.into(),
         });
-        Ok(SpannerNodeId::new(self.nodes.len() - 1))
+        SpannerNodeId::new(self.nodes.len() - 1)
     }
 
     fn tokens(&self, ranges: Vec<(u32, u32)>, trie: &TokenTrie) -> SpannerTokens {

@@ -11,9 +11,8 @@
 
 use std::sync::Arc;
 
-use crate::definition::grammar::{
-    ConflictPolicy, LexedGrammar, LexedProduction, LexedSymbol, ParserKind, ProductionId,
-};
+use crate::definition::grammar::{LexedGrammar, LexedProduction, LexedSymbol, ProductionId};
+use crate::definition::source::{ConflictPolicy, ParserKind};
 use crate::parser::lr_automaton::{LrAutomaton, LrItem, LrState};
 use crate::parser::terminal_set::{TerminalSet, union_over_reachable};
 use grammask_diagnostics::{Code, Diagnostic, GrammarError, LimitExceeded, Limits, Severity};

@@ -6,7 +6,8 @@
 
 use std::sync::Arc;
 
-use crate::definition::grammar::{LexedGrammar, LexedSymbol, ParserKind};
+use crate::definition::grammar::{LexedGrammar, LexedSymbol};
+use crate::definition::source::ParserKind;
 use crate::parser::lalr::LalrTable;
 use crate::parser::lr_automaton::LrState;
 use crate::parser::terminal_language::TerminalLanguage;

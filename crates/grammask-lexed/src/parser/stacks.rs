@@ -376,7 +376,7 @@ impl TerminalParser {
         self.recognizer.is_some()
     }
 
-    /// The Earley set that accepts what one of two accepts; the first one with LALR(1) tables.
+    /// The union of two Earley sets; with LALR(1) tables the first one.
     pub(crate) fn union(&mut self, left: StackId, right: StackId) -> StackId {
         let Some(recognizer) = &self.recognizer else { return left };
         match recognizer.union(SetId::new(left.index()), SetId::new(right.index())) {

@@ -4,8 +4,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::definition::grammar::{ConflictPolicy, LexedGrammar, LexedSymbol};
+use crate::definition::grammar::{LexedGrammar, LexedSymbol};
 use crate::definition::lexical_rules::RuleReading;
+use crate::definition::source::ConflictPolicy;
 use grammask_grammar::{NonterminalId, TerminalId};
 
 /// The index of a production (the start production follows the last one), the dot, and the look-ahead (the end of the

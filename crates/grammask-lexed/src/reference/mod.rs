@@ -13,10 +13,8 @@ use std::collections::BTreeSet;
 use std::sync::Mutex;
 
 use self::merged_lr1::MergedTable;
-use crate::definition::grammar::{
-    Indentation, IndentationMeasure, LexedGrammar, LexedSymbol, LexerKind, LexingRule, ParserKind,
-    TerminalRole,
-};
+use crate::definition::grammar::{Indentation, LexedGrammar, LexedSymbol};
+use crate::definition::source::{IndentationMeasure, LexerKind, LexingRule, ParserKind, TerminalRole};
 use crate::delimited::DelimitedEngines;
 use crate::lexer::column_units::{ColumnEffect, UnitState};
 use grammask_automata::{Automata, StateId};

@@ -24,7 +24,8 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use web_time::Instant;
 
 use crate::analysis::adjacency::Adjacency;
-use crate::definition::grammar::{LexedGrammar, LexedSymbol, TerminalRole};
+use crate::definition::grammar::{LexedGrammar, LexedSymbol};
+use crate::definition::source::TerminalRole;
 use crate::lexer::lexer_automaton::{ConfigurationId, GuardsId, LexModeId, Lexer};
 use crate::parser::lalr::LalrTable;
 use crate::parser::terminal_set::TerminalSet;

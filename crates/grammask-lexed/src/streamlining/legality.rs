@@ -295,8 +295,9 @@ mod tests {
     use std::collections::BTreeSet;
 
     use super::*;
-    use crate::definition::grammar::{
-        LexedDefinition, LexedGrammar, ProductionSource, TerminalPattern, TerminalRole, TerminalSource,
+    use crate::definition::grammar::LexedGrammar;
+    use crate::definition::source::{
+        LexedDefinition, ProductionSource, TerminalPattern, TerminalRole, TerminalSource,
     };
     use grammask_diagnostics::Limits;
 

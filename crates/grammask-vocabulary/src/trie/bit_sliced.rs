@@ -59,7 +59,7 @@ impl BitSliced {
         is_whole.then_some(Self { slices, words })
     }
 
-    /// The number of words of each slice for so many numbers.
+    /// The number of words of each slice for a number of `numbers`.
     pub(super) fn words_for(numbers: usize) -> usize {
         numbers.div_ceil(64).next_multiple_of(LANES)
     }

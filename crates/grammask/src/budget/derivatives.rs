@@ -15,7 +15,7 @@ use grammask_vocabulary::{DerivativeGroups, TokenId, TrieNode};
 use super::grouped::GroupedWalk;
 use super::successors::LoopBytes;
 
-/// Distinguishes the content hashes of copies with what follows them from others.
+/// Distinguishes the content hashes of copies with their followers from others.
 const COPIES_TAG: u64 = 0x636f_7069_6573;
 
 /// Maximum length of the words by which states are compared.

@@ -43,7 +43,7 @@ class CompiledGrammar:
         return self._compiled
 
     def captures(self) -> RuleCaptures:
-        """Returns what finds the captures of texts; an addition to xgrammar's interface.
+        """Returns the finder of the captures of texts; an addition to xgrammar's interface.
 
         Raises:
             CapturesUnavailable: As of :meth:`Grammar.captured_rules`.
@@ -55,7 +55,7 @@ class CompiledGrammar:
         return self._captures
 
     def temperatures(self) -> RuleTemperatures:
-        """Returns what finds the temperatures of texts; an addition to xgrammar's interface.
+        """Returns the finder of the temperatures of texts; an addition to xgrammar's interface.
 
         Raises:
             GrammarError: As on compiling.

@@ -48,7 +48,7 @@ _EMPTY = _Atom(('""',))
 
 @dataclass(frozen=True)
 class EbnfRule:
-    """A rule: its name, its options as they are printed, its body, and what its look-ahead assertion requires."""
+    """A rule: its name, its options as they are printed, its body, and the condition of its look-ahead assertion."""
 
     name: str
     options: str
@@ -152,7 +152,7 @@ def normalized(rules: list[EbnfRule]) -> list[EbnfRule]:
 
 
 def _flattened(body: _Node, stem: str, names: _Names) -> tuple[_Node, list[EbnfRule]]:
-    """Returns the normal form of a body, and the rules of what is nested in it."""
+    """Returns the normal form of a body, and the rules of the expressions nested in it."""
     forms: dict[int, _Node] = {}
     top = body
     for node in _post_order(body):

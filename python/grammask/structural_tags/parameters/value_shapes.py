@@ -414,7 +414,7 @@ class SchemaShapes:
             if bound < 1 << 31:
                 return bound
             if is_maximum:
-                return None  # No text is that long: so many items need at least 4 GiB.
+                return None  # No text is that long: these items need at least 4 GiB.
         self.diagnostics.invalid(f"{pointer}/{name}", f"`{name}` is a number from 0 to 2147483647")
         return None
 

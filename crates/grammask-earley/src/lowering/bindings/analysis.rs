@@ -30,7 +30,7 @@ impl FreeBindings {
                 edges.push(((count + rule.index()) as u32, index as u32));
             }
             if !matches!(node, Node::Scope(_)) {
-                edges.extend(parts_of(node).map(|part| (part.as_u32(), index as u32)));
+                edges.extend(node.children().map(|part| (part.as_u32(), index as u32)));
             }
         }
         for definition in grammar.definitions() {
@@ -131,7 +131,7 @@ impl FreeBindings {
             reached.push(node);
             match &grammar.nodes()[node.index()] {
                 Node::Nonterminal(rule) if enters_rules => stack.extend(self.bodies(*rule)),
-                inner => stack.extend(parts_of(inner)),
+                inner => stack.extend(inner.children()),
             }
         }
         reached.sort_unstable();
@@ -168,16 +168,4 @@ pub(super) fn names_of_scope(
         );
     }
     (names, unbound)
-}
-
-/// The nodes that a node consists of.
-pub(super) fn parts_of(node: &Node) -> impl Iterator<Item = NodeId> {
-    let parts: Vec<NodeId> = match node {
-        Node::Terminal(_) | Node::Nonterminal(_) => Vec::new(),
-        Node::Sequence(parts) | Node::Choice(parts) => parts.to_vec(),
-        Node::Repeat { node, .. } | Node::Scope(node) | Node::Value { node, .. } => vec![*node],
-        Node::Selection { parts, separator, .. } => parts.iter().copied().chain([*separator]).collect(),
-        Node::Binding(binding) => binding.node.into_iter().collect(),
-    };
-    parts.into_iter()
 }

@@ -21,7 +21,7 @@ use grammask_diagnostics::{Code, Diagnostic, LimitExceeded, Limits, Span};
 use grammask_grammar::{Binding, BindingKind, Grammar, GrammarBuilder, Node, NodeId, NonterminalId};
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use analysis::{FreeBindings, names_of_scope, parts_of};
+use analysis::{FreeBindings, names_of_scope};
 use languages::OperandLanguages;
 use translation::{BindingTranslation, ScopeNames};
 
@@ -96,7 +96,7 @@ fn with_scopes(
     start: NonterminalId,
     scopes: &[(NodeId, NodeId)],
 ) -> Grammar {
-    let parts: FxHashSet<NodeId> = grammar.nodes().iter().flat_map(parts_of).collect();
+    let parts: FxHashSet<NodeId> = grammar.nodes().iter().flat_map(Node::children).collect();
     let mut replaced: Vec<(NodeId, NonterminalId)> = Vec::new();
     let mut bodies: FxHashMap<NodeId, NodeId> = FxHashMap::default();
     for &(scope, body) in scopes {

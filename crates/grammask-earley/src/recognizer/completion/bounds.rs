@@ -28,7 +28,8 @@ use super::super::embedded::EmbeddedState;
 use super::super::kernel::ItemState;
 use super::super::left_corner::LeftCorners;
 use super::shortest::Length;
-use super::{Completions, Parts, length_of};
+use super::tables::length_of;
+use super::{Completions, Parts};
 
 /// Maximum number of automaton states of all terminals whose distances are computed; terminals share many of them.
 const MAX_STATES: usize = 1 << 16;

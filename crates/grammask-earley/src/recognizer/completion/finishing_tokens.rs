@@ -130,8 +130,8 @@ impl Recognizer {
 }
 
 impl Builder {
-    /// Whether what follows is bounded wherever a text can have got to, if it can be spelled at all. Where a production
-    /// begins there may be others.
+    /// Whether the rest of a production is bounded at all of its positions at which it can be spelled. At the beginning of a
+    /// production there may be others.
     fn all_positions_have_bounds(&mut self, context: CompletionContext<'_>) -> Result<bool, LimitExceeded> {
         let form = &context.recognizer.form;
         let least = self.least_bound();
@@ -142,11 +142,11 @@ impl Builder {
                 RightHandSide::Repeat { .. } | RightHandSide::Scope(_) | RightHandSide::Value { .. } => {
                     continue;
                 }
-                RightHandSide::Selection { parts, separator, .. } => {
-                    for symbol in parts.iter().chain([separator]) {
+                RightHandSide::Selection { .. } => {
+                    for symbol in production.rhs.symbols() {
                         let mut length = |lengths| {
                             self.with_completions(context, lengths, |completions, _| {
-                                Ok(completions.texts.of(*symbol).length)
+                                Ok(completions.texts.of(symbol).length)
                             })
                         };
                         if length(ValueLengths::Tokens(least))? == Length::INFINITE

@@ -102,23 +102,14 @@ impl ShortestTexts {
         for (index, production) in form.productions.iter().enumerate() {
             // There are fewer productions than dots, whose numbers have 32 bits.
             let index = index as u32;
-            let mut add_use = |symbol: &Symbol| {
+            for symbol in production.rhs.symbols() {
                 if let Symbol::Nonterminal(id) = symbol {
                     uses.push((id.as_u32(), index));
                     unsettled[index as usize] += 1;
                 }
-            };
-            match &production.rhs {
-                RightHandSide::Sequence(symbols) => symbols.iter().for_each(&mut add_use),
-                RightHandSide::Repeat { symbol, .. }
-                | RightHandSide::Scope(symbol)
-                | RightHandSide::Value { symbol, .. } => add_use(symbol),
-                RightHandSide::Selection { parts, separator, .. } => {
-                    parts.iter().chain([separator]).for_each(&mut add_use);
-                    continue;
-                }
             }
-            if unsettled[index as usize] == 0 {
+            let is_selection = matches!(production.rhs, RightHandSide::Selection { .. });
+            if unsettled[index as usize] == 0 && !is_selection {
                 queue.push(Reverse((texts.of_production(&production.rhs), Event::Derives(production.lhs))));
             }
         }

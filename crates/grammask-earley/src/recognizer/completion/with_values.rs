@@ -101,7 +101,7 @@ struct TextSearch<N> {
     max_expanded: usize,
 }
 
-/// A byte after a node, and what it leads to in a search.
+/// A byte after a node, and the state after it, in a search.
 struct SearchedStep<N> {
     byte: u8,
     /// Whether the text after the byte is as required.

@@ -182,7 +182,7 @@ impl Scopes {
         first.saturating_add(self.fresh_after(selected, &selected.selection.after(state, part)))
     }
 
-    /// The least number of fresh values in what follows a part.
+    /// The least number of fresh values after a part.
     fn fresh_after(&self, selected: SelectedParts<'_>, state: &SelectionState) -> u32 {
         let SelectedParts { selection, parts, separator } = selected;
         let cost = |part: PartId| {
@@ -215,18 +215,14 @@ fn nonterminals_with_values(form: &NormalForm, count: usize) -> Vec<usize> {
     loop {
         let before = with_values.len();
         for index in (0..count).rev() {
-            let has_value = |symbol: &Symbol| match symbol {
+            let has_value = |symbol: Symbol| match symbol {
                 Symbol::Terminal(_) => false,
                 Symbol::Nonterminal(id) => has_values[id.index()],
             };
             let reaches_value = |production: &Production| match &production.rhs {
                 RightHandSide::Value { .. } => true,
                 RightHandSide::Scope(_) => false,
-                RightHandSide::Repeat { symbol, .. } => has_value(symbol),
-                RightHandSide::Sequence(symbols) => symbols.iter().any(has_value),
-                RightHandSide::Selection { parts, separator, .. } => {
-                    parts.iter().any(has_value) || has_value(separator)
-                }
+                rhs => rhs.symbols().any(has_value),
             };
             if !has_values[index] && form.productions_of(NonterminalId::new(index)).iter().any(reaches_value)
             {

@@ -7,6 +7,7 @@
 //! Unsupported: back-references; a repeated lookahead, except before a single character at the end of the text, as in
 //! `^((?!foo).)*$`; lookbehind over more than one character.
 
+mod assertion_free;
 mod ast;
 mod classes;
 mod contexts;
@@ -14,6 +15,8 @@ mod error;
 mod grammar;
 mod matrix;
 mod parse;
+mod piece_sequence;
+mod tempered;
 mod translate;
 
 pub(crate) use error::{PatternError, PatternErrorKind};
@@ -25,7 +28,7 @@ use grammask_diagnostics::Limits;
 
 /// The texts that contain a match of `source`.
 ///
-/// If the pattern is malformed, not regular, or over the work limit.
+/// # Errors
 /// If the pattern is malformed, not regular, or over the work limit.
 pub(crate) fn search(
     terms: &mut Terms,

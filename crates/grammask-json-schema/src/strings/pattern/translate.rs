@@ -11,16 +11,16 @@
 //! A suffix that admits any continuation is represented as all byte strings, which absorb the terms before them. The
 //! result is then intersected with the universe, so after a match the residual is the universe itself.
 
-use super::ast::{PatternAst, PatternNode, PatternNodeId, Polarity};
-use super::contexts::{Bits, Contexts, encode_class};
-use super::error::PatternError;
-use super::{classes, matrix};
-use crate::strings::lengths::{LengthRange, RepeatedUnit, SizedPiece};
+use crate::strings::lengths::LengthRange;
 use crate::strings::string_encoding::StringEncoding;
 use grammask_automata::{TermId, Terms};
 
-/// Number of literal branches from which an alternation becomes one automaton of literals.
-const MIN_LITERALS: usize = 16;
+use super::assertion_free::AssertionFree;
+use super::ast::{PatternAst, PatternNode, PatternNodeId, Polarity};
+use super::contexts::{Bits, Contexts, encode_class};
+use super::error::PatternError;
+use super::tempered::TemperedRepeat;
+use super::{classes, matrix};
 
 /// Maximum steps of work for one pattern.
 const MAX_WORK: usize = 2_000_000;
@@ -39,17 +39,6 @@ pub(super) struct SuffixLanguage {
 /// The suffix language for each context.
 pub(super) type SuffixLanguages = Vec<SuffixLanguage>;
 
-/// A node without assertions.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct AssertionFree {
-    pub(super) term: TermId,
-    /// Superset of the atoms with which a nonempty text of the node can begin.
-    pub(super) firsts: Bits,
-    /// Superset of the atoms with which a nonempty text of the node can end.
-    pub(super) lasts: Bits,
-    length: Option<LengthRange>,
-}
-
 /// Properties of any node.
 #[derive(Clone, Copy, Debug, Default)]
 struct NodeTraits {
@@ -58,7 +47,7 @@ struct NodeTraits {
 }
 
 /// An entry of the translation agenda. Entries pop operands from the value stack and push one result.
-enum TranslationTask {
+pub(super) enum TranslationTask {
     /// Replaces the suffixes on top with those of the position before the node.
     Translate(PatternNodeId),
     Push(SuffixLanguages),
@@ -72,36 +61,12 @@ enum TranslationTask {
     RepeatTempered(TemperedRepeat, SuffixLanguages),
 }
 
-/// The repetition of one character with lookaheads before or after it, as in the "tempered" `((?!foo).)*`.
-struct TemperedRepeat {
-    repeat: PatternNodeId,
-    character: PatternNodeId,
-    counts: LengthRange,
-    lookaheads: Vec<(LookAheadSide, Polarity)>,
-}
-
-/// The position of a lookahead relative to the repeated character.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum LookAheadSide {
-    Before,
-    After,
-}
-
-/// A pattern as a concatenation of nodes without assertions.
-struct PieceSequence {
-    /// Whether a `^` precedes the pieces.
-    starts: bool,
-    pieces: Vec<SizedPiece>,
-    /// Whether a `$` follows the pieces.
-    ends: bool,
-}
-
 pub(super) struct PatternTranslator<'a> {
     pub(super) terms: &'a mut Terms,
     pub(super) encoding: &'a mut StringEncoding,
     pub(super) pattern: &'a PatternAst,
     pub(super) contexts: Contexts,
-    assertion_free: Vec<Option<AssertionFree>>,
+    pub(super) assertion_free: Vec<Option<AssertionFree>>,
     traits: Vec<NodeTraits>,
     remaining_work: usize,
 }
@@ -174,10 +139,6 @@ impl<'a> PatternTranslator<'a> {
         Ok(translator)
     }
 
-    pub(super) fn assertion_free(&self, id: PatternNodeId) -> Option<AssertionFree> {
-        self.assertion_free[id.index()]
-    }
-
     /// Charges `steps` against the work limit.
     pub(super) fn spend(&mut self, id: PatternNodeId, steps: usize) -> Result<(), PatternError> {
         match self.remaining_work.checked_sub(steps) {
@@ -205,102 +166,12 @@ impl<'a> PatternTranslator<'a> {
         }
     }
 
-    /// The node as a plain term, or `None` if it contains an assertion.
-    fn assertion_free_of(&mut self, id: PatternNodeId) -> Option<AssertionFree> {
-        match self.pattern.node(id) {
-            PatternNode::Class(class) => {
-                let atoms = self.contexts.atoms_in(class);
-                let term = encode_class(self.terms, self.encoding, class);
-                Some(AssertionFree {
-                    term,
-                    firsts: atoms,
-                    lasts: atoms,
-                    length: Some(LengthRange::exactly(1)),
-                })
-            }
-            PatternNode::Concat(parts) => {
-                let parts: Vec<AssertionFree> =
-                    parts.iter().map(|part| self.assertion_free(*part)).collect::<Option<_>>()?;
-                let terms: Vec<TermId> = parts.iter().map(|part| part.term).collect();
-                let (mut firsts, mut lasts) = (0, 0);
-                for part in &parts {
-                    firsts |= part.firsts;
-                    if !self.terms.is_nullable(part.term) {
-                        break;
-                    }
-                }
-                for part in parts.iter().rev() {
-                    lasts |= part.lasts;
-                    if !self.terms.is_nullable(part.term) {
-                        break;
-                    }
-                }
-                let length =
-                    parts.iter().try_fold(LengthRange::exactly(0), |sum, part| sum.checked_add(part.length?));
-                Some(AssertionFree { term: self.terms.concat(&terms), firsts, lasts, length })
-            }
-            PatternNode::Alternation(branches) => {
-                let parts: Vec<AssertionFree> =
-                    branches.iter().map(|branch| self.assertion_free(*branch)).collect::<Option<_>>()?;
-                let length = parts
-                    .iter()
-                    .map(|part| part.length)
-                    .reduce(|one, other| Some(one?.union(other?)))
-                    .flatten();
-                let union =
-                    |of: fn(&AssertionFree) -> Bits| parts.iter().fold(0, |bits, part| bits | of(part));
-                let (firsts, lasts) = (union(|part| part.firsts), union(|part| part.lasts));
-                Some(AssertionFree { term: self.branches(branches, &parts), firsts, lasts, length })
-            }
-            &PatternNode::Repeat { body, min, max } => {
-                let body = self.assertion_free(body)?;
-                let times = |length: u32, count: u32| length.checked_mul(count);
-                let longest = match (body.length.and_then(|length| length.max), max) {
-                    (Some(length), Some(max)) => times(length, max).map(Some),
-                    _ => Some(None),
-                };
-                let shortest = body.length.and_then(|length| times(length.min, min));
-                let length = shortest.zip(longest).map(|(min, max)| LengthRange { min, max });
-                Some(AssertionFree { term: self.terms.repeat(body.term, min, max), length, ..body })
-            }
-            _ => None,
-        }
-    }
-
-    fn branches(&mut self, branches: &[PatternNodeId], parts: &[AssertionFree]) -> TermId {
-        let mut union: Vec<TermId> = Vec::new();
-        let mut literals: Vec<String> = Vec::new();
-        for (&branch, part) in branches.iter().zip(parts) {
-            match self.literal(branch) {
-                Some(literal) if branches.len() >= MIN_LITERALS => literals.push(literal),
-                _ => union.push(part.term),
-            }
-        }
-        union.push(self.encoding.literals(self.terms, literals.iter().map(String::as_str)));
-        self.terms.union(&union)
-    }
-
-    /// The only text of a node, if the node is a literal.
-    fn literal(&self, id: PatternNodeId) -> Option<String> {
-        let character = |id: &PatternNodeId| match self.pattern.node(*id) {
-            PatternNode::Class(class) => match class.ranges() {
-                [only] if only.start() == only.end() => Some(only.start()),
-                _ => None,
-            },
-            _ => None,
-        };
-        match self.pattern.node(id) {
-            PatternNode::Concat(parts) => parts.iter().map(character).collect(),
-            _ => character(&id).map(String::from),
-        }
-    }
-
     fn nothing(&self) -> SuffixLanguage {
         SuffixLanguage { term: self.terms.nothing(), closed: true }
     }
 
     /// The suffix language of all texts.
-    fn any_text(&self) -> SuffixLanguage {
+    pub(super) fn any_text(&self) -> SuffixLanguage {
         SuffixLanguage { term: self.terms.anything(), closed: false }
     }
 
@@ -607,157 +478,5 @@ impl<'a> PatternTranslator<'a> {
             }
             _ => self.parse_tempered(id, body, counts, suffixes, tasks),
         }
-    }
-
-    /// Recognises the repetition of one character with adjacent lookaheads, and adds the agenda entries for them.
-    fn parse_tempered(
-        &mut self,
-        repeat: PatternNodeId,
-        body: PatternNodeId,
-        counts: LengthRange,
-        suffixes: SuffixLanguages,
-        tasks: &mut Vec<TranslationTask>,
-    ) -> Result<SuffixLanguages, PatternError> {
-        let unsupported = || {
-            let message = "a repeated lookahead is supported only before a single character";
-            PatternError::unsupported(self.pattern.offset(repeat), message)
-        };
-        let (mut character, mut lookaheads, mut bodies) = (None, Vec::new(), Vec::new());
-        let mut stack = vec![body];
-        while let Some(id) = stack.pop() {
-            match self.pattern.node(id) {
-                PatternNode::Concat(parts) => stack.extend(parts.iter().rev()),
-                PatternNode::LookAhead(polarity, body) => {
-                    lookaheads.push((
-                        if character.is_none() { LookAheadSide::Before } else { LookAheadSide::After },
-                        *polarity,
-                    ));
-                    bodies.push(*body);
-                }
-                _ => match self.assertion_free(id) {
-                    Some(assertion_free)
-                        if assertion_free.length == Some(LengthRange::exactly(1)) && character.is_none() =>
-                    {
-                        character = Some(id);
-                    }
-                    _ => return Err(unsupported()),
-                },
-            }
-        }
-        let character = character.ok_or_else(unsupported)?;
-        let open = vec![self.any_text(); self.contexts.len()];
-        tasks.push(TranslationTask::RepeatTempered(
-            TemperedRepeat { repeat, character, counts, lookaheads },
-            suffixes,
-        ));
-        let (first, others) = bodies.split_first().ok_or_else(unsupported)?;
-        for &body in others.iter().rev() {
-            tasks.push(TranslationTask::Translate(body));
-            tasks.push(TranslationTask::Push(open.clone()));
-        }
-        tasks.push(TranslationTask::Translate(*first));
-        Ok(open)
-    }
-
-    /// Translates a tempered repetition at the end of the text: all suffixes of the repeated text must satisfy the
-    /// lookaheads.
-    fn translate_tempered(
-        &mut self,
-        temper: &TemperedRepeat,
-        bodies: &[SuffixLanguages],
-        suffixes: &SuffixLanguages,
-    ) -> Result<SuffixLanguages, PatternError> {
-        let suffix = suffixes[0];
-        let is_uniform = |suffixes: &SuffixLanguages| suffixes.iter().all(|other| *other == suffixes[0]);
-        let is_end = suffix.term == self.terms.epsilon() && is_uniform(suffixes);
-        if !is_end || !bodies.iter().all(is_uniform) {
-            let message = "a repeated lookahead is supported only at the end of the text, followed by `$`";
-            return Err(PatternError::unsupported(self.pattern.offset(temper.repeat), message));
-        }
-        let character =
-            self.assertion_free(temper.character).expect("a tempered character has no assertion").term;
-        let mut parts = vec![self.terms.repeat(character, temper.counts.min, temper.counts.max)];
-        let texts = self.encoding.texts(self.terms);
-        let nonempty = self.encoding.length(self.terms, 1, None);
-        for (&(side, polarity), body) in temper.lookaheads.iter().zip(bodies) {
-            let refused = match polarity {
-                Polarity::Positive => self.terms.complement(body[0].term),
-                Polarity::Negative => body[0].term,
-            };
-            let wrong = match side {
-                LookAheadSide::Before => {
-                    let refused = self.terms.intersection(&[refused, nonempty]);
-                    self.terms.concat(&[texts, refused])
-                }
-                LookAheadSide::After => self.terms.concat(&[nonempty, refused]),
-            };
-            parts.push(self.terms.complement(wrong));
-        }
-        let before = SuffixLanguage { term: self.terms.intersection(&parts), closed: true };
-        Ok(vec![before; suffixes.len()])
-    }
-
-    /// The pattern as a sequence of pieces, or `None` if it has an assertion other than a leading `^` and a trailing
-    /// `$`.
-    fn sequence(&self) -> Option<PieceSequence> {
-        let (mut starts, mut ends) = (false, false);
-        let mut pieces = Vec::new();
-        let mut stack = vec![self.pattern.root()];
-        while let Some(id) = stack.pop() {
-            match self.pattern.node(id) {
-                PatternNode::Concat(parts) => stack.extend(parts.iter().rev()),
-                PatternNode::Start if pieces.is_empty() && !ends => starts = true,
-                PatternNode::End => ends = true,
-                _ if ends => return None,
-                node => {
-                    let assertion_free = self.assertion_free(id)?;
-                    let mut unit = None;
-                    if let &PatternNode::Repeat { body, min, max } = node
-                        && let AssertionFree {
-                            term,
-                            length: Some(LengthRange { min: shortest, max: longest }),
-                            ..
-                        } = self.assertion_free(body)?
-                        && longest == Some(shortest)
-                        && shortest > 0
-                    {
-                        unit =
-                            Some(RepeatedUnit { term, length: shortest, counts: LengthRange { min, max } });
-                    }
-                    pieces.push(SizedPiece {
-                        term: assertion_free.term,
-                        length: assertion_free.length?,
-                        unit,
-                    });
-                }
-            }
-        }
-        Some(PieceSequence { starts, pieces, ends })
-    }
-
-    /// The search for a pattern that needs no set operation, or `None` if the pattern is not of that form.
-    fn simple_search(&mut self) -> Option<TermId> {
-        let PieceSequence { starts, mut pieces, ends } = self.sequence()?;
-        let any = self.encoding.any(self.terms);
-        let term = self.encoding.texts(self.terms);
-        let unit = Some(RepeatedUnit { term: any, length: 1, counts: LengthRange { min: 0, max: None } });
-        let texts = SizedPiece { term, length: LengthRange { min: 0, max: None }, unit };
-        let is_fixed = pieces.iter().all(|piece| piece.length.is_exact());
-        match (starts, ends) {
-            (true, true) => {}
-            (false, true) => pieces.insert(0, texts),
-            // The end of the match is at a fixed position, so any text may follow.
-            (true, false) if is_fixed => pieces.push(texts),
-            _ => return None,
-        }
-        let mut terms: Vec<TermId> = pieces.iter().map(|piece| piece.term).collect();
-        let term = self.terms.concat(&terms);
-        if !ends && let Some(last) = terms.last_mut() {
-            *last = self.terms.anything();
-            let open = self.terms.concat(&terms);
-            self.encoding.record_open_ended(term, open);
-        }
-        self.encoding.pieces.insert(term, pieces);
-        Some(term)
     }
 }

@@ -13,5 +13,5 @@ __all__ = ["apply_token_bitmask_inplace_cuda"]
 
 
 def apply_token_bitmask_inplace_cuda(logits: Any, bitmask: Any, indices: Iterable[int] | None = None) -> None:
-    """Does what :func:`grammask.compat.xgrammar.apply_token_bitmask_inplace` does, with the same errors."""
+    """As :func:`grammask.compat.xgrammar.apply_token_bitmask_inplace`, with the same errors."""
     apply_token_bitmask_inplace(logits, bitmask, indices=indices)

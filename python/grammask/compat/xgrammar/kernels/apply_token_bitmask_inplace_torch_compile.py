@@ -15,5 +15,5 @@ __all__ = ["apply_token_bitmask_inplace_torch_compile"]
 def apply_token_bitmask_inplace_torch_compile(
     logits: Any, bitmask: Any, vocab_size: int | None = None, indices: Iterable[int] | None = None
 ) -> None:
-    """Does what :func:`grammask.compat.xgrammar.apply_token_bitmask_inplace` does, with the same errors."""
+    """As :func:`grammask.compat.xgrammar.apply_token_bitmask_inplace`, with the same errors."""
     apply_token_bitmask_inplace(logits, bitmask, vocab_size=vocab_size, indices=indices)
