@@ -108,6 +108,8 @@ def test_versions_with_other_keywords_are_refused() -> None:
     assert [item.pointer for item in raised.value.diagnostics] == ["#/$schema"]
     relaxed = Grammar.from_json_schema(schema, on_unsupported="relax")
     assert [item.pointer for item in relaxed.relaxations] == ["#/$schema"]
+    with pytest.raises(UnsupportedSchema):
+        Grammar.from_json_schema({**schema, "$ref": "#/properties/a"}, draft="7")
     assert accepts({"$schema": "https://example.org/mine.json", "type": "null"}, "null")
 
 

@@ -53,6 +53,9 @@ pub(crate) fn value_set(sets: &mut ValueSets<'_>, schema: Id<Schema>) -> Result<
             return Ok(sets.any());
         }
     }
+    if let Some(place) = sets.reader.library.member(location, "$schema") {
+        sets.reader.check_version(place);
+    }
     let context = sets.reader.context(location, scope);
     if context.ref_hides_siblings() && sets.reader.library.member(location, "$ref").is_some() {
         return Ok(match sets.reader.referenced(&context, "$ref") {
@@ -104,10 +107,6 @@ fn of_keyword(
 ) -> Result<Option<ValueSet>, LimitExceeded> {
     let validation = context.dialect.validation;
     Ok(match keyword {
-        "$schema" => {
-            sets.reader.check_version(place);
-            None
-        }
         "$ref" | "$dynamicRef" | "$recursiveRef" => {
             sets.reader.referenced(context, keyword).map(|target| sets.applied(target))
         }
