@@ -1,8 +1,19 @@
 /* A bit of everything that the grammar of C knows. */
+#include <inttypes.h>
+#define LARGER(a, b) \
+    ((a) > (b) ? (a) : (b))  // Of two.
+#if defined(DEBUG) && LEVEL > 1
+typedef unsigned size_type;
+#else
 typedef unsigned long size_type;
+#endif
 typedef int (*comparison)(const void *, const void *), vector[4];
 typedef struct list { struct list *next; int value : 3, : 0; union { int a; float b; }; } list_t;
-enum color { RED = 1, GREEN, BLUE = RED << 2, };
+enum color { RED = 1, GREEN, BLUE = RED << 2,
+#ifdef COLORS
+    CYAN,
+#endif
+};
 extern int printf(const char *restrict format, ...);
 static inline _Noreturn void stop(void);
 _Static_assert(sizeof(int) >= 2, "small" "int");
@@ -48,6 +59,11 @@ int main(int argc, char *argv[argc + 1])
     comparison c = (comparison)0;
     void *m = (void *)-1, *n = (size_type *)(buffer) + 1;
     int sum = (int)-p.x + (int)q->y - (argc) + (*f)(argc, argv) * -1;
+#ifndef DEBUG
+    printf("%" PRId64 "\n", (int64_t)LARGER(sum, 1));
+#elif LEVEL
+    return 1;
+#endif
     sum += _Generic(sum, int: 1, char *: 2, size_type: 3, default: 4);
     _Atomic(int) atom = 1; _Atomic int other;
     __builtin_va_list list; int i = (__builtin_va_arg(list, int *)[0])++, j = !i && ~sum;
