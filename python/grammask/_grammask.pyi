@@ -1595,6 +1595,14 @@ def keyword_effects(
 def missing_documents(schema: str, options: SchemaOptions, limits: Limits | None = None) -> list[str]:
     """Return the URIs of the documents that a schema refers to and the options do not have."""
 
+def compact_json(value: object) -> str | None:
+    """Write a value as compact JSON, with the characters of its strings as they are.
+
+    The result is that of ``json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":"))``; None where
+    this function leaves the value to Python: subclasses of the types of JSON, names that are no strings, numbers that
+    are not finite, lone surrogates, more than 100 nested containers, and values that JSON does not have.
+    """
+
 def xgrammar_expression(pattern: str) -> str:
     """Translate a pattern from the dialect of ``xgrammar.Grammar.from_regex`` to the syntax of the crate ``regex``."""
 

@@ -1,10 +1,12 @@
 """Schemas as texts: the same as ``json.dumps``, and no nesting is too deep."""
 
 import json
+from enum import IntEnum
 from types import MappingProxyType
 from typing import Any
 
 import pytest
+from grammask._grammask import compact_json
 from grammask.schemas.json_text import _pieces, json_text, schema_text
 from hypothesis import given
 from hypothesis import strategies as st
@@ -18,8 +20,38 @@ VALUES = st.recursive(
 
 @given(VALUES)
 def test_texts_mean_the_value(value: Any) -> None:
-    assert json.loads(json_text(value)) == value
-    assert "".join(_pieces(value)) == json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+    text = json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+    assert json.loads(text) == value
+    assert json_text(value) == compact_json(value) == "".join(_pieces(value)) == text
+
+
+class Level(IntEnum):
+    LOW = 1
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        Level.LOW,
+        [Level.LOW],
+        {Level.LOW: 1},
+        {1: 2},
+        {"a": float("nan")},
+        [float("inf")],
+        "\ud800",
+        {"\ud800": 1},
+        {1},
+        b"",
+    ],
+)
+def test_the_engine_leaves_values_of_other_types_to_python(value: Any) -> None:
+    assert compact_json(value) is None
+
+
+def test_the_engine_writes_every_character_and_large_numbers() -> None:
+    value = ["".join(map(chr, range(256))), (10**30, -(2**63), 1e16, 5e-324, -0.0), {"\u2028\U0001f600": ()}]
+    assert compact_json(value) == json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+    assert compact_json(10**5000) is None  # More digits than Python writes.
 
 
 def test_the_order_of_keys_is_kept() -> None:

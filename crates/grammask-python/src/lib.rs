@@ -26,6 +26,7 @@ mod files;
 mod forks;
 mod grammar;
 mod json_schema;
+mod json_text;
 mod leftmost_first;
 mod lexed;
 mod limits;
@@ -67,6 +68,8 @@ mod _grammask {
         PySchemaOptions, content_names, json_schema_grammar, keyword_effects, missing_documents,
         plain_text_grammar,
     };
+    #[pymodule_export]
+    use crate::json_text::compact_json;
     #[pymodule_export]
     use crate::leftmost_first::{PyFirstMatches, PyMatchLanguage, PyOrderedPattern};
     #[pymodule_export]

@@ -1,6 +1,7 @@
 """Schemas as JSON texts, with the order of keys, at any depth.
 
-``json.dumps`` is the fast path. It recurses, so deep schemas are written with an explicit stack.
+The engine writes values of the types that JSON has. For others there is ``json.dumps``, and as it recurses, an explicit
+stack for deep schemas and for mappings that are no dicts.
 """
 
 from __future__ import annotations
@@ -8,6 +9,8 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping
 from typing import Any, TypeAlias
+
+from grammask._grammask import compact_json
 
 __all__ = ["Schema", "json_text", "schema_text"]
 
@@ -40,6 +43,9 @@ def json_text(value: Any) -> str:
         TypeError: JSON has no such value.
         ValueError: The value contains itself, or a number that is not finite.
     """
+    written = compact_json(value)
+    if written is not None:
+        return written
     try:
         text = json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
     except (
