@@ -2,6 +2,7 @@
 
 import ast
 import importlib.util
+import itertools
 import os
 import subprocess
 import sys
@@ -16,6 +17,8 @@ from grammask.masks import copy_legal
 
 ROOT = Path(__file__).parents[1]
 INF = float("inf")
+WITHOUT_SCORES = -1000.0
+"""The score of legal tokens of which none has a finite one."""
 
 
 def random_mask(rows: int, words: int) -> np.ndarray:
@@ -69,6 +72,7 @@ KINDS = {
     "numpy-float32": of_numpy(np.float32),
     "numpy-float64": of_numpy(np.float64),
     **{f"numpy-{dtype}": of_numpy(dtype) for dtype in (">f2", ">f4", ">f8")},
+    "numpy-longdouble": of_numpy(np.longdouble),
     "numpy-bits": bits_of_bfloat16,
     "ml_dtypes-bfloat16": of_ml_dtypes,
     **{f"torch-{dtype}": of_torch(dtype) for dtype in ("float16", "bfloat16", "float32")},
@@ -141,6 +145,80 @@ def test_tensors_that_are_not_contiguous(kind: str) -> None:
     assert (values(narrow[:, :70]) == 1).all()
 
 
+def restored(scores: np.ndarray, legal: np.ndarray) -> np.ndarray:
+    """Mask a row by hand: legal tokens get a finite score if none of them has one, the others negative infinity."""
+    if not legal.any() or np.isfinite(scores[legal]).any():
+        return np.where(legal, scores, -INF)
+    ranked = np.where(legal & ~np.isnan(scores), scores, -INF)
+    return np.where(legal & (ranked == ranked.max()), WITHOUT_SCORES, -INF)
+
+
+def excluded_rows(width: int) -> tuple[np.ndarray, np.ndarray]:
+    """Return scores of other processors and the legal tokens: few and many of these, in one part and in all parts."""
+    random = np.random.default_rng(width)
+    rows, masks = [], []
+    kinds = ([-INF], [np.nan], [INF, -INF], [np.nan, -INF], [np.nan, INF], [-INF, 0.0], [np.nan, INF, -0.0])
+    for share, scores_of_legal, begin in itertools.product(
+        (0.0, 1 / width, 0.01, 0.5, 0.95, 1.0), kinds, (0, width // 2, width - 1)
+    ):
+        legal = random.random(width) < share
+        legal[:begin] = False
+        legal[random.integers(begin, width)] = share > 0
+        scores = random.standard_normal(width).astype(np.float16)
+        # The last kind is rare, so some rows have one finite score and some have none.
+        shares = np.full(len(scores_of_legal), 0.001 if len(scores_of_legal) > 1 else 1)
+        shares[:-1] = 0.999 / max(len(scores_of_legal) - 1, 1)
+        scores[legal] = random.choice(scores_of_legal, legal.sum(), p=shares)
+        scores[~legal & (random.random(width) < 0.1)] = random.choice([np.nan, INF])
+        rows.append(scores)
+        masks.append(legal)
+    return np.array(rows, np.float64), np.array(masks)
+
+
+def packed(legal: np.ndarray) -> np.ndarray:
+    """Return rows of booleans as a mask."""
+    padded = np.pad(legal, ((0, 0), (0, -legal.shape[1] % 32)))
+    return np.packbits(padded, axis=-1, bitorder="little").view(np.int32)
+
+
+def of_values(kind: str, scores: np.ndarray) -> Any:
+    """Return logits of a kind with these values, which float16 can represent."""
+    logits = KINDS[kind](*scores.shape)
+    if kind == "numpy-bits":
+        return (scores.astype(np.float32).view(np.uint32) >> 16).astype(np.uint16)
+    if isinstance(logits, np.ndarray):
+        return scores.astype(logits.dtype)
+    if kind.startswith("mlx"):
+        return logits * sys.modules["mlx.core"].array(scores.astype(np.float32)).astype(logits.dtype)
+    return sys.modules["torch"].tensor(scores).to(logits)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("result", ["logits", "effects"])
+@pytest.mark.parametrize("width", [7, 64, 100, 9000])
+def test_rows_whose_legal_tokens_others_have_excluded(kind: str, result: str, width: int) -> None:
+    if result == "effects" and kind == "numpy-longdouble":
+        pytest.skip("effects are computed in float64")
+    scores, legal = excluded_rows(width)
+    logits = of_values(kind, scores)
+    count = len(scores)
+    right = np.array([restored(*row) for row in zip(values(logits).astype(np.float64), legal, strict=True)])
+    mask = packed(legal)
+    effects = {"mass": np.empty(count), "preferred": np.empty(count, np.int64)} if result == "effects" else {}
+    assert np.array_equal(values(apply_mask(logits, mask, **effects)), right, equal_nan=True)
+    effects = {name: array[:1] for name, array in effects.items()}
+    for row in range(0, count, 5):
+        logits = of_values(kind, scores)
+        masked = values(apply_mask(logits, mask[row : row + 1], rows=[row], **effects))
+        assert np.array_equal(masked[row], right[row], equal_nan=True)
+        other = (row + 1) % count
+        assert np.array_equal(masked[other], values(of_values(kind, scores))[other], equal_nan=True)
+    if kind in ("numpy-float32", "numpy-float64"):
+        given, copied = of_values(kind, scores), of_values(kind, scores)
+        copy_legal(given, mask, copied, None)
+        assert np.array_equal(copied, right, equal_nan=True)
+
+
 def test_integers_are_no_logits() -> None:
     for make in (of_numpy(np.int32), of_torch("int32"), of_mlx("int32")):
         try:
@@ -173,8 +251,25 @@ def test_the_kernel_in_the_interpreter_of_triton() -> None:
         sys.path.insert(0, sys.argv[1])
         import numpy as np, torch
         from apply_cuda import load_kernel, expected, random_mask
-        refuse = load_kernel().refuse
+        sys.path.insert(0, sys.argv[2])
+        from test_apply_mask import excluded_rows, packed, restored
+        kernel = load_kernel()
+        refuse = kernel.refuse
         random = np.random.default_rng(3)
+        for dtype in (torch.float16, torch.float32):
+            for width in (7, 9000):
+                some = random.permutation(126)[:20]
+                scores, legal = (rows[some] for rows in excluded_rows(width))
+                mask = torch.from_numpy(packed(legal))
+                for apply in (refuse, kernel.refuse_with_effects):
+                    logits = torch.tensor(scores).to(dtype)
+                    right = [restored(*row) for row in zip(logits.double().numpy(), legal, strict=True)]
+                    apply(logits, mask)
+                    assert np.array_equal(logits.double().numpy(), right, equal_nan=True), (dtype, width, apply)
+                rows = torch.arange(len(mask) - 1, -1, -1)
+                logits = torch.tensor(scores).to(dtype).flip(0)
+                refuse(logits, mask, rows)
+                assert np.array_equal(logits.flip(0).double().numpy(), right, equal_nan=True)
         for dtype in (torch.float16, torch.bfloat16, torch.float32):
             for width, words in ((1, 1), (33, 2), (4097, 128), (5000, 157)):
                 for of_mask, rows in ((3, None), (1, None), (2, [2, 0])):
@@ -186,12 +281,12 @@ def test_the_kernel_in_the_interpreter_of_triton() -> None:
         print("equal")
     """
     run = subprocess.run(
-        [sys.executable, "-c", code, str(ROOT / "benches")],
+        [sys.executable, "-c", code, str(ROOT / "benches"), str(ROOT / "tests")],
         env={**os.environ, "TRITON_INTERPRET": "1"},
         capture_output=True,
         text=True,
         check=False,
-        timeout=120,
+        timeout=240,
     )
     assert run.stdout == "equal\n", run.stderr
 

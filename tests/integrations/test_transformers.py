@@ -540,3 +540,63 @@ def test_scores_are_copied_whatever_their_memory(scores: torch.Tensor) -> None:
     assert torch.isfinite(scores).all()
     result.detach().fill_(0)
     assert (scores == 1).all()
+
+
+OTHER_PROCESSORS: dict[str, dict[str, Any]] = {
+    "min_new_tokens": {"min_new_tokens": 30},
+    "min_length": {"min_length": 30},
+    "bad_words": {"bad_words_ids": [[token] for token in range(END)]},
+    "bad_sequences": {
+        "bad_words_ids": [[first, second] for first in range(16, 26) for second in range(END)][:9000]
+    },
+    "suppress_tokens": {"suppress_tokens": list(range(END + 1))},
+    "begin_suppress_tokens": {"begin_suppress_tokens": list(range(END + 1))},
+    "forced_bos_token": {"forced_bos_token_id": 7},
+    "forced_eos_token": {"forced_eos_token_id": END},
+    "sequence_bias": {"sequence_bias": [[[token], float("-inf")] for token in range(END)]},
+    "infinite_bias": {"sequence_bias": [[[token], float("inf")] for token in range(6, END)]},
+    "no_repeat_ngram": {"no_repeat_ngram_size": 1},
+    "repetition_penalty": {"repetition_penalty": 1e38},
+    "decay": {"exponential_decay_length_penalty": (1, 1e30)},
+    "decay_without_infinities": {
+        "exponential_decay_length_penalty": (1, 1e30),
+        "remove_invalid_values": True,
+        "renormalize_logits": True,
+    },
+    "prefix_allowed_tokens": {"prefix_allowed_tokens_fn": lambda _row, _ids: [7]},
+}
+"""Options whose processors exclude tokens before the grammar does, for most of them all legal ones at some step."""
+
+
+@pytest.mark.parametrize("mode", ["greedy", "sampling", "warped", "beams", "beam_sampling"])
+@pytest.mark.parametrize("other", OTHER_PROCESSORS)
+def test_the_grammar_takes_precedence_over_other_processors(
+    other: str, mode: str, vocabulary: Vocabulary, model: Any, grammars: dict[str, CompiledGrammar]
+) -> None:
+    torch.manual_seed(17)
+    # Infinite scores of some legal tokens cannot be sampled from; neither can they without a grammar.
+    if other in ("infinite_bias", "decay") and mode in ("sampling", "warped", "beam_sampling"):
+        pytest.skip("torch does not sample from infinite scores")
+    compiled = grammars["list"]
+    processor = GrammarLogitsProcessor(compiled, max_new_tokens=12)
+    options = {**MODES[mode], **OTHER_PROCESSORS[other]}
+    options.pop("num_return_sequences", None)
+    outputs = model.generate(**prompts(1, 1), **processor.arguments, **options)
+    assert_legal(vocabulary, compiled, outputs, 1, complete=True)
+
+
+@pytest.mark.parametrize("value", [float("nan"), float("inf"), float("-inf")])
+@pytest.mark.parametrize("mode", ["greedy", "sampling", "beams"])
+def test_scores_of_a_failed_model(
+    value: float, mode: str, vocabulary: Vocabulary, model: Any, grammars: dict[str, CompiledGrammar]
+) -> None:
+    torch.manual_seed(19)
+    compiled = grammars["date"]
+    processor = GrammarLogitsProcessor(compiled, max_new_tokens=12)
+
+    def fail(ids: Any, scores: Any) -> Any:
+        return torch.full_like(scores, value) if ids.shape[1] > 3 else scores
+
+    arguments = {**processor.arguments, "logits_processor": [fail, processor]}
+    outputs = model.generate(**prompts(3, 2), **arguments, **MODES[mode])
+    assert_legal(vocabulary, compiled, outputs, 3, complete=True)

@@ -251,6 +251,19 @@ assert.ok(program.tokensByTerminal().some(({ terminal, hasBegun }) => terminal =
 fails(() => Grammar.bundled("{}"), "invalid-argument");
 fails(() => Grammar.bundled(readFileSync(`${folder}/grammars/json.json`, "utf8"), { start: "x" }), "invalid-argument");
 
+// The logits processor: the grammar takes precedence where other processors have excluded all legal tokens.
+const { GrammarLogitsProcessor } = await import(pathToFileURL(`${folder}/transformers.js`));
+const ofWords = Grammar.fromChoices(["a", "ba"]).compile(words);
+const masked = (values) => {
+  const logits = { dims: [1, 6], data: Float32Array.from(values) };
+  return [...new GrammarLogitsProcessor(ofWords)([[0n]], logits).data];
+};
+const [none, last] = [-Infinity, -1000];
+assert.deepEqual(masked([1, NaN, 3, 4, 5, 6]), [1, NaN, none, none, none, 6]);
+assert.deepEqual(masked([none, NaN, 3, 4, 5, none]), [last, last, none, none, none, last]);
+assert.deepEqual(masked([none, Infinity, 3, 4, 5, NaN]), [none, last, none, none, none, none]);
+ofWords.free();
+
 for (const owned of [program, python, fork, matcher, compiled, grammar, words, bytes]) {
   owned.free();
 }

@@ -5,7 +5,8 @@ use numpy::{BorrowError, Element, PyArray1, PyArrayMethods, PyReadonlyArray1};
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 
-/// Set the logits of refused tokens to negative infinity, in place.
+/// Set the logits of refused tokens to negative infinity, in place, and give finite logits to the legal tokens of a row
+/// if none of them has one.
 ///
 /// Args:
 ///     logits: A contiguous array of shape ``[vocab]`` and dtype float32, float64 or uint16, which holds the bits of
@@ -22,7 +23,7 @@ pub(crate) fn apply_mask_row(
     mask: PyReadonlyArray1<'_, i32>,
     format: &str,
 ) -> PyResult<()> {
-    MaskedRow { logits, mask, format }.pass::<Refuse>()
+    MaskedRow { logits, mask, format }.pass::<RefuseRow>()
 }
 
 /// As :func:`apply_mask_row`, and return the effect of the mask.
@@ -40,7 +41,7 @@ pub(crate) fn measure_mask_row(
     Ok((effect.mass, effect.preferred))
 }
 
-/// Copy the logits of a row, with negative infinity for refused tokens.
+/// Copy the logits of a row, changed as by :func:`apply_mask_row`.
 ///
 /// Args:
 ///     logits: A contiguous array of shape ``[vocab]`` and dtype float32 or float64.
@@ -133,7 +134,20 @@ trait Pass {
     fn run<F: LogitFormat, const FUSED: bool>(logits: &mut [F::Bits], mask: &[u32]) -> Self::Output;
 }
 
-/// Applies the mask.
+/// Applies the mask to a row.
+enum RefuseRow {}
+
+impl Pass for RefuseRow {
+    type Output = ();
+
+    #[inline(always)]
+    fn run<F: LogitFormat, const FUSED: bool>(logits: &mut [F::Bits], mask: &[u32]) {
+        masked_logits::refuse::<F>(logits, mask);
+        masked_logits::restore::<F>(logits, mask);
+    }
+}
+
+/// Applies the mask to a part of a row.
 enum Refuse {}
 
 impl Pass for Refuse {

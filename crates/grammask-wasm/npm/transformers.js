@@ -7,6 +7,9 @@ import { CompiledGrammar } from "./grammask.js";
 /** All bits of a word of a mask. */
 const ALL = 0xffffffff;
 
+/** The logit of legal tokens of which none has a finite one, as in the engine. */
+const RESTORED = -1000;
+
 /**
  * A logits processor: each text of a batch has a matcher, which reads the tokens that were generated since the last
  * call. Generation calls a processor like a function, so an object of this class is one; nothing of transformers.js is
@@ -66,5 +69,31 @@ function apply(matcher, logits) {
         logits[id] = -Infinity;
       }
     }
+  }
+  restore(words, logits);
+}
+
+/**
+ * Gives finite logits to the legal tokens if none of them has one, since other processors may have excluded them all:
+ * RESTORED to those with the largest logit, where NaN counts as negative infinity. Ends at the first finite logit.
+ */
+function restore(words, logits) {
+  const legal = [];
+  for (let start = 0; start < logits.length && start >> 5 < words.length; start += 32) {
+    const word = words[start >> 5];
+    const end = word === 0 ? start : Math.min(start + 32, logits.length);
+    for (let id = start; id < end; id += 1) {
+      if (((word >>> (id & 31)) & 1) === 0) {
+        continue;
+      }
+      if (Number.isFinite(logits[id])) {
+        return;
+      }
+      legal.push(id);
+    }
+  }
+  const hasHighest = legal.some((id) => logits[id] === Infinity);
+  for (const id of legal) {
+    logits[id] = hasHighest && logits[id] !== Infinity ? -Infinity : RESTORED;
   }
 }

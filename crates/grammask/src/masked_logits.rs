@@ -6,6 +6,10 @@
 //! a polynomial in single precision, which compilers vectorise; sums of eight logits are added in double precision. The
 //! result equals a softmax in double precision within 1e-6.
 //!
+//! Other processors of logits may have excluded all legal tokens of a row, for example a minimum length where the text
+//! has to end. The mask takes precedence: a row without a finite logit of a legal token gets one ([`restore`]), since
+//! samplers choose any token from a row without finite logits. Finding the first finite one ends early.
+//!
 //! The functions are inlined into their callers, so a caller for a target feature such as AVX2 has them compiled for
 //! it.
 
@@ -17,6 +21,9 @@ const COPIED_BLOCK: usize = 512;
 const WORD: usize = 32;
 /// Number of logits that a sum in single precision has at most, which bounds its rounding error.
 const TERMS: usize = 8;
+
+/// Number of words of a mask that are tested together for legal tokens.
+const TESTED_WORDS: usize = 16;
 
 /// A number that holds all values of a format of logits.
 pub trait LogitValue: Copy + PartialOrd + Into<f64> {
@@ -53,6 +60,10 @@ pub trait LogitFormat {
     type Value: LogitValue;
     /// Negative infinity.
     const REFUSED: Self::Bits;
+    /// The logit of legal tokens of which none has a finite one, -1,000 in every format. As the logarithm of a
+    /// probability it is low, so a beam that other processors have excluded loses against others; after a division by
+    /// a temperature it is finite.
+    const RESTORED: Self::Bits;
 
     /// The value of a logit.
     fn value(bits: Self::Bits) -> Self::Value;
@@ -66,6 +77,7 @@ impl LogitFormat for Float32 {
     type Bits = f32;
     type Value = f32;
     const REFUSED: f32 = f32::NEG_INFINITY;
+    const RESTORED: f32 = -1_000.0;
 
     #[inline(always)]
     fn value(bits: f32) -> f32 {
@@ -81,6 +93,7 @@ impl LogitFormat for Float64 {
     type Bits = f64;
     type Value = f64;
     const REFUSED: f64 = f64::NEG_INFINITY;
+    const RESTORED: f64 = -1_000.0;
 
     #[inline(always)]
     fn value(bits: f64) -> f64 {
@@ -96,6 +109,7 @@ impl LogitFormat for BFloat16 {
     type Bits = u16;
     type Value = f32;
     const REFUSED: u16 = 0xff80;
+    const RESTORED: u16 = 0xc47a;
 
     #[inline(always)]
     fn value(bits: u16) -> f32 {
@@ -111,6 +125,7 @@ impl LogitFormat for Float16 {
     type Bits = u16;
     type Value = f32;
     const REFUSED: u16 = 0xfc00;
+    const RESTORED: u16 = 0xe3d0;
 
     /// The exponent is moved by a multiplication, which subnormal numbers need anyway.
     #[inline(always)]
@@ -133,8 +148,8 @@ pub struct MaskEffect {
     pub preferred: Option<usize>,
 }
 
-/// Sets the logits of tokens that a mask does not admit to negative infinity. Logits beyond the mask are refused.
-/// Cost: one pass over the logits.
+/// Sets the logits of tokens that a mask does not admit to negative infinity, in a row or a part of one. Logits beyond
+/// the mask are refused. [`restore`] follows for the whole row. Cost: one pass over the logits.
 #[inline(always)]
 pub fn refuse<F: LogitFormat>(logits: &mut [F::Bits], mask: &[u32]) {
     let (masked, beyond) = logits.split_at_mut(logits.len().min(mask.len() * WORD));
@@ -146,7 +161,47 @@ pub fn refuse<F: LogitFormat>(logits: &mut [F::Bits], mask: &[u32]) {
     beyond.fill(F::REFUSED);
 }
 
-/// Copies logits, with negative infinity for tokens that a mask does not admit. Logits beyond the mask are refused.
+/// Gives finite logits to the legal tokens of a row if none of them has one: [`LogitFormat::RESTORED`] to those with the
+/// largest logit, where NaN counts as negative infinity, and negative infinity to the others. Illegal tokens have
+/// negative infinity already. Rows without legal tokens are not changed.
+///
+/// ```
+/// use grammask::masked_logits::{Float32, refuse, restore};
+///
+/// let mut logits = [f32::NEG_INFINITY, 2.0, f32::NAN];
+/// refuse::<Float32>(&mut logits, &[0b101]);
+/// restore::<Float32>(&mut logits, &[0b101]);
+/// assert_eq!(logits, [-1_000.0, f32::NEG_INFINITY, -1_000.0]);
+/// ```
+///
+/// Cost: the words of the mask, up to the first legal token with a finite logit.
+pub fn restore<F: LogitFormat>(logits: &mut [F::Bits], mask: &[u32]) {
+    let legal = legal_tokens(mask, logits.len());
+    if legal.clone().any(|token| F::value(logits[token]).into().is_finite()) {
+        return;
+    }
+    let has_highest = legal.clone().any(|token| F::value(logits[token]).into() == f64::INFINITY);
+    for token in legal {
+        let is_largest = !has_highest || F::value(logits[token]).into() == f64::INFINITY;
+        logits[token] = if is_largest { F::RESTORED } else { F::REFUSED };
+    }
+}
+
+/// The legal tokens below a limit, in ascending order.
+fn legal_tokens(mask: &[u32], limit: usize) -> impl Iterator<Item = usize> + Clone {
+    mask.chunks(TESTED_WORDS)
+        .enumerate()
+        .filter(|(_, words)| words.iter().fold(0, |bits, word| bits | word) != 0)
+        .flat_map(|(chunk, words)| (chunk * TESTED_WORDS..).zip(words))
+        .filter(|(_, word)| **word != 0)
+        .flat_map(|(place, &word)| {
+            (0..WORD).filter(move |bit| word >> bit & 1 != 0).map(move |bit| place * WORD + bit)
+        })
+        .take_while(move |&token| token < limit)
+}
+
+/// Copies logits, with negative infinity for tokens that a mask does not admit, as [`refuse`] and [`restore`] change a
+/// row. Logits beyond the mask are refused.
 /// Cost: one pass over the target, and over the blocks of logits that have a legal one.
 ///
 /// `refuse_block` is [`refuse`] for a block of the target and its words.
@@ -178,9 +233,10 @@ pub fn copy_legal<F: LogitFormat>(
             refuse_block(target, words);
         }
     }
+    restore::<F>(target, mask);
 }
 
-/// As [`refuse`], and returns the effect of the mask. Cost: one pass over the logits, with an exponential for each.
+/// As [`refuse`] and [`restore`], and returns the effect of the mask. Cost: one pass over the logits, with an exponential for each.
 ///
 /// ```
 /// use grammask::masked_logits::{Float32, measure};
@@ -222,6 +278,7 @@ impl<F: LogitFormat, const FUSED: bool> Sums<F, FUSED> {
             let words = mask.get(block * (BLOCK / WORD)..).unwrap_or_default();
             sums.add(logits, words, block * BLOCK);
         }
+        restore::<F>(logits, mask);
         // Without a logit above negative infinity, the sums have what the exponential returns for the least numbers.
         let mass = if sums.preferred.is_some() { sums.legal / sums.all } else { f64::NAN };
         MaskEffect { mass, preferred: sums.preferred }

@@ -130,6 +130,9 @@ class GrammarLogitsProcessor:
     def __call__(self, input_ids: Any, scores: Any) -> Any:
         """Returns the scores with those of illegal tokens set to negative infinity.
 
+        Where processors before this one have excluded all legal tokens, the scores are those of
+        :func:`grammask.apply_mask`.
+
         Args:
             input_ids: int64 tensor of shape ``[rows, length]``, prompt and output.
             scores: Floating-point tensor of shape ``[rows, width]``, not changed. Columns beyond the vocabulary, from

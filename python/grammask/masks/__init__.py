@@ -5,9 +5,11 @@ The layout ``[rows, ceil(vocab_size / 32)]`` of little-endian int32 words is tha
 
 from __future__ import annotations
 
+import operator
 import os
+import reprlib
 import sys
-from typing import TYPE_CHECKING, Any, NamedTuple, SupportsIndex
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -20,7 +22,7 @@ from grammask._grammask import (
     step_batch,
     threads,
 )
-from grammask.arguments import check_type
+from grammask.arguments import listed
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -28,6 +30,10 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
 __all__ = ["allocate_mask", "apply_mask", "fill_masks", "set_threads", "step_batch", "threads"]
+
+
+_RESTORED = -1000.0
+"""The logit of legal tokens of which none has a finite one, as in the engine."""
 
 
 def allocate_mask(rows: int, vocab_size: int) -> npt.NDArray[np.int32]:
@@ -40,12 +46,34 @@ def allocate_mask(rows: int, vocab_size: int) -> npt.NDArray[np.int32]:
         TypeError: One is no ``int``.
         ValueError: One is negative, or the array is too large.
     """
+    rows, vocab_size = _index("rows", rows), _index("vocab_size", vocab_size)
     for name, value in (("rows", rows), ("vocab_size", vocab_size)):
-        check_type(name, value, SupportsIndex, "an int")
         if value < 0:
             msg = f"{name}={value} is negative"
             raise ValueError(msg)
     return np.zeros((rows, -(-vocab_size // 32)), dtype=np.int32)
+
+
+def _index(name: str, value: Any) -> int:
+    """Returns an integer of any type, such as those of numpy.
+
+    Raises:
+        TypeError: It is none.
+    """
+    try:
+        return operator.index(value)
+    except TypeError:
+        msg = f"{name} is an int, unlike {reprlib.repr(value)}"
+        raise TypeError(msg) from None
+
+
+def _indices(rows: Any) -> list[int] | None:
+    """Returns the argument ``rows`` as a list.
+
+    Raises:
+        TypeError: It is no sequence of integers.
+    """
+    return None if rows is None else [_index("a row in rows", row) for row in listed("rows", rows, "int")]
 
 
 class _Effects(NamedTuple):
@@ -97,6 +125,10 @@ def apply_mask(
     For MLX the result is a new array, since its arrays are immutable. Columns of ``logits`` beyond the mask's last
     word, the padding of a model's head, are illegal.
 
+    If no legal token of a row has a finite logit, because another processor of logits has excluded them all or the
+    model has failed, those with the largest one (NaN counts as negative infinity) get -1000: the mask takes precedence,
+    since samplers choose any token from a row without finite logits. Other rows keep the logits of legal tokens.
+
     >>> import numpy as np
     >>> mass, preferred = np.empty(1), np.empty(1, np.int64)
     >>> logits = np.log(np.array([0.5, 0.125, 0.125, 0.25], np.float32))
@@ -122,12 +154,13 @@ def apply_mask(
         ValueError: The numbers of rows differ, or the mask is wider than the logits need.
         IndexError: There is no such row.
 
-    Cost: a pass over the logits. For CUDA tensors one Triton kernel if triton is installed, and a second one for the
+    Cost: a pass over the logits. For CUDA tensors two Triton kernels if triton is installed, and one more for the
     effects; else some torch operations.
     ``mass`` and ``preferred`` are computed in that pass; they cost an exponential per token. Tensors that require a
     gradient are masked by operations of torch.
     """
     _check_words(mask)
+    rows = _indices(rows)
     effects = _Effects.into(mass, preferred, _row_count(logits, rows))
     if isinstance(logits, np.ndarray):
         _apply_to_numpy(logits, np.asarray(mask), rows, effects)
@@ -149,7 +182,7 @@ def copy_legal(
     target: npt.NDArray[Any],
     rows: Sequence[int] | None,
 ) -> None:
-    """Copies logits, with negative infinity for illegal tokens, in one pass: faster than a copy and a mask.
+    """Copies logits, changed as by :func:`apply_mask`, in one pass: faster than a copy and a mask.
 
     Args:
         logits: An array of shape ``[rows, vocab]`` and dtype float32 or float64, with contiguous rows.
@@ -196,10 +229,11 @@ def _apply_to_numpy(
     if dtype not in (np.uint16, np.float32, np.float64):
         if dtype != np.longdouble or effects is not None:
             raise TypeError(_not_floating(logits.dtype))
-        # The engine has no format for these, but the refused tokens are those of other logits.
-        others = np.zeros(logits.shape)
+        # The engine has no format for these, but every finite number of float64 is as good as another one for it.
+        others = np.where(np.isfinite(logits), 0.0, logits).astype(np.float64)
         _apply_to_numpy(others, mask, rows, None)
-        logits[np.isneginf(others)] = -np.inf
+        is_kept = np.isfinite(logits) & (others == 0)
+        logits[...] = np.where(is_kept, logits, others)
         return
     matrix = logits[np.newaxis] if logits.ndim == 1 else logits
     masks = np.atleast_2d(np.ascontiguousarray(mask, np.int32))
@@ -239,6 +273,8 @@ def _apply_to_torch(
     words = words.to(logits.device, non_blocking=True).reshape(-1, words.shape[-1])
     matrix = logits.unsqueeze(0) if logits.dim() == 1 else logits
     indices = None if chosen is None else torch.tensor(chosen, dtype=torch.int64, device=logits.device)
+    if not matrix.numel():
+        return
     if logits.is_cuda and matrix.stride(-1) == 1:
         kernel = _triton_kernel()
         if kernel is not None and effects is None:
@@ -251,18 +287,23 @@ def _apply_to_torch(
     refused = ((words.unsqueeze(-1) >> shifts) & 1).eq(0).flatten(-2)[:, : matrix.shape[-1]]
     if refused.shape[-1] < matrix.shape[-1]:
         refused = torch.nn.functional.pad(refused, (0, matrix.shape[-1] - refused.shape[-1]), value=True)
+    affected = matrix if indices is None else matrix.index_select(0, indices)
     if effects is not None:
-        affected = matrix if indices is None else matrix.index_select(0, indices)
         scores = affected.double()
         largest, token = scores.max(-1)
         legal = scores.masked_fill(refused, float("-inf"))
         left = (legal.logsumexp(-1) - scores.logsumexp(-1)).exp()
         is_empty = largest == float("-inf")
         effects.write(left.masked_fill(is_empty, float("nan")), token.masked_fill(is_empty, -1))
+    # A row without a finite legal logit is known on the device only, so every row is treated alike.
+    ranked = affected.masked_fill(refused | affected.isnan(), float("-inf"))
+    is_excluded = ~ranked.isfinite().any(-1, keepdim=True)
+    refused = refused | (is_excluded & (ranked != ranked.amax(-1, keepdim=True)))
+    masked = affected.masked_fill(refused, float("-inf")).masked_fill(is_excluded & ~refused, _RESTORED)
     if indices is None:
-        matrix.masked_fill_(refused, float("-inf"))
+        matrix.copy_(masked)
     else:
-        matrix.index_copy_(0, indices, matrix.index_select(0, indices).masked_fill_(refused, float("-inf")))
+        matrix.index_copy_(0, indices, masked)
 
 
 def _triton_kernel() -> Any:
@@ -301,7 +342,16 @@ def _apply_to_mlx(
         allowed = of_all
     elif logits.ndim == 1:
         allowed = allowed[0]
-    return mlx.where(allowed, logits, mlx.array(float("-inf"), dtype=logits.dtype))
+    refused_logit, restored = (mlx.array(value, dtype=logits.dtype) for value in (float("-inf"), _RESTORED))
+    ranked = mlx.where(allowed & ~mlx.isnan(logits), logits, refused_logit)
+    is_excluded = ~mlx.isfinite(ranked).any(axis=-1, keepdims=True)
+    if chosen is not None:
+        of_chosen = mlx.zeros(is_excluded.shape, dtype=mlx.bool_)
+        of_chosen[mlx.array(chosen, dtype=mlx.int32)] = True
+        is_excluded = is_excluded & of_chosen
+    is_restored = is_excluded & allowed & (ranked == ranked.max(axis=-1, keepdims=True))
+    masked = mlx.where(allowed & ~is_excluded, logits, refused_logit)
+    return mlx.where(is_restored, restored, masked)
 
 
 def _check_words(mask: Any) -> None:
@@ -328,7 +378,7 @@ def _not_floating(dtype: Any) -> str:
 
 def _check(logits: tuple[int, ...], mask: tuple[int, ...], rows: Sequence[int] | None) -> list[int] | None:
     """Checks the shapes of logits and mask; returns the chosen rows of the logits as indices that are not negative."""
-    chosen = None if rows is None else [int(row) for row in rows]
+    chosen = None if rows is None else list(rows)
     count = (logits[0] if len(logits) == 2 else 1) if chosen is None else len(chosen)
     fits = (
         len(logits) in ((1, 2) if chosen is None else (2,))

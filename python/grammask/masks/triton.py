@@ -2,7 +2,9 @@
 
 A block of columns with few illegal tokens gets single stores, another one whole vectors, for which the logits of its
 legal tokens are read. A second kernel reads all logits, for the probability that the mask leaves; a third one combines
-its sums. The file imports nothing of grammask.
+its sums. A fourth one gives finite logits to rows whose legal tokens have none, as :func:`grammask.apply_mask`
+describes: a program per row, which ends at the first legal token with a finite logit. The file imports nothing of
+grammask.
 """
 
 from __future__ import annotations
@@ -15,6 +17,12 @@ __all__ = ["refuse", "refuse_with_effects"]
 
 BLOCK = 4096
 """Columns per program of the kernels."""
+
+_PART = 1024
+"""Words of a mask, or columns, that are searched together for a legal token with a finite logit."""
+
+_RESTORED: tl.constexpr = tl.constexpr(-1000.0)
+"""The logit of legal tokens of which none has a finite one, as in the engine."""
 
 
 # Triton compiles annotations for the device, so only constants have any.
@@ -58,8 +66,68 @@ def _refuse_block(  # type: ignore[no-untyped-def]
         tl.store(addresses, kept, mask=is_inside)
 
 
+@triton.jit  # type: ignore[untyped-decorator, unused-ignore]
+def _restore_row(  # type: ignore[no-untyped-def]
+    logits,  # noqa: ANN001
+    mask,  # noqa: ANN001
+    rows,  # noqa: ANN001
+    width,  # noqa: ANN001
+    words,  # noqa: ANN001
+    logits_stride,  # noqa: ANN001
+    mask_stride,  # noqa: ANN001
+    has_rows: tl.constexpr,
+    part: tl.constexpr,
+) -> None:
+    row = tl.program_id(0).to(tl.int64)
+    target = tl.load(rows + row) if has_rows else row
+    mask += row * mask_stride
+    logits += target * logits_stride
+    first = words
+    at = 0
+    while (at < words) & (first == words):
+        word = at + tl.arange(0, part)
+        has_legal = tl.load(mask + word, mask=word < words, other=0) != 0
+        first = tl.min(tl.where(has_legal, word, words), 0)
+        at += part
+    has_finite = 0
+    has_highest = 0
+    at = first * 32
+    while (at < width) & (has_finite == 0):
+        columns = at + tl.arange(0, part)
+        is_legal = (columns < width) & (_is_refused(mask, columns, words) == 0)
+        values = tl.load(logits + columns, mask=is_legal, other=float("-inf"))
+        has_finite = tl.max((tl.abs(values) < float("inf")).to(tl.int32), 0)
+        has_highest = tl.maximum(has_highest, tl.max((values == float("inf")).to(tl.int32), 0))
+        at += part
+    at = first * 32
+    while (at < width) & (has_finite == 0):
+        columns = at + tl.arange(0, part)
+        is_legal = (columns < width) & (_is_refused(mask, columns, words) == 0)
+        values = tl.load(logits + columns, mask=is_legal, other=float("-inf"))
+        is_largest = (has_highest == 0) | (values == float("inf"))
+        restored = tl.where(is_largest, _RESTORED, float("-inf")).to(logits.dtype.element_ty)
+        tl.store(logits + columns, restored, mask=is_legal)
+        at += part
+
+
+def _restore(logits: torch.Tensor, mask: torch.Tensor, rows: torch.Tensor | None) -> None:
+    """Gives finite logits to the legal tokens of each row of which none has one."""
+    count = logits.shape[0] if rows is None else rows.shape[0]
+    _restore_row[(count,)](
+        logits,
+        mask,
+        logits if rows is None else rows,
+        logits.shape[1],
+        mask.shape[1],
+        logits.stride(0),
+        0 if mask.shape[0] == 1 else mask.stride(0),
+        rows is not None,
+        _PART,
+    )
+
+
 def refuse(logits: torch.Tensor, mask: torch.Tensor, rows: torch.Tensor | None = None) -> None:
-    """Sets the logits of illegal tokens to negative infinity, in place, on the current stream.
+    """Applies masks as :func:`grammask.apply_mask`, in place, on the current stream.
 
     Args:
         logits: Floating point, shape ``[rows, width]``, contiguous columns; columns beyond the mask are illegal.
@@ -80,6 +148,7 @@ def refuse(logits: torch.Tensor, mask: torch.Tensor, rows: torch.Tensor | None =
         rows is not None,
         BLOCK,
     )
+    _restore(logits, mask, rows)
 
 
 @triton.jit  # type: ignore[untyped-decorator, unused-ignore]
@@ -185,6 +254,7 @@ def refuse_with_effects(
             BLOCK,
             tl.float64 if is_double else tl.float32,
         )
+        _restore(logits, mask, rows)
     _combine_blocks[(count,)](
         places, sums, mass, preferred, logits.shape[1], blocks, triton.next_power_of_2(max(blocks, 1))
     )
