@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from grammask.language_models import ModelNotFound
+from grammask.language_models.chat_encoding import encode_rendered
 from grammask.language_models.greedy_tokenizer import plain_chat
 from grammask.vocabulary import Vocabulary
 
@@ -62,6 +63,8 @@ class LlamaModel:
     ) -> list[int]:
         """Encodes the chat with the template of the file, or as plain text if there is none.
 
+        Only the template writes control tokens: their spellings in the chat are text.
+
         Raises:
             ValueError: The template does not admit such a chat.
         """
@@ -77,11 +80,21 @@ class LlamaModel:
         formatter: Any = Jinja2ChatFormatter(
             template, eos_token=text_of(self._llama.token_eos()), bos_token=text_of(self._llama.token_bos())
         )
-        try:
-            text = formatter(messages=list(messages), tools=list(tools) or None).prompt
-        except (TemplateError, ValueError) as error:
-            raise ValueError(f"the chat template of the model: {error}") from None
-        return list(self._llama.tokenize(text.encode(), add_bos=False, special=True))
+
+        def render(messages: list[Any], tools: list[Any]) -> str:
+            try:
+                return str(formatter(messages=messages, tools=tools or None).prompt)
+            except (TemplateError, ValueError) as error:
+                raise ValueError(f"the chat template of the model: {error}") from None
+
+        return encode_rendered(
+            messages,
+            tools,
+            control=self.vocabulary.special,
+            render=render,
+            encode=lambda text: list(self._llama.tokenize(text.encode(), add_bos=False, special=True)),
+            encode_text=self.encode_text,
+        )
 
     def begin(self, tokens: Sequence[int]) -> None:
         """Starts a text with these tokens; without tokens, with the token that begins texts."""

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from grammask.language_models import ModelNotFound
+from grammask.language_models.chat_encoding import encode_rendered
 from grammask.language_models.greedy_tokenizer import plain_chat
 from grammask.vocabulary import Vocabulary
 
@@ -72,20 +73,34 @@ class TransformersModel:
     ) -> list[int]:
         """Encodes the chat with the template of the tokenizer, or as plain text if there is none.
 
+        Only the template writes control tokens: their spellings in the chat are text.
+
         Raises:
             ValueError: The template does not admit such a chat.
         """
         if self._tokenizer.chat_template is None:
-            return self.encode(plain_chat(messages))
+            return list(self._tokenizer.encode(plain_chat(messages), split_special_tokens=True))
         from jinja2 import TemplateError
 
-        try:
-            text = self._tokenizer.apply_chat_template(
-                list(messages), tools=list(tools) or None, add_generation_prompt=True, tokenize=False
-            )
-        except TemplateError as error:
-            raise ValueError(f"the chat template of the model: {error}") from None
-        return list(self._tokenizer.encode(text, add_special_tokens=False))
+        def render(messages: list[Any], tools: list[Any]) -> str:
+            try:
+                return str(
+                    self._tokenizer.apply_chat_template(
+                        messages, tools=tools or None, add_generation_prompt=True, tokenize=False
+                    )
+                )
+            except TemplateError as error:
+                raise ValueError(f"the chat template of the model: {error}") from None
+
+        added = self._tokenizer.added_tokens_decoder
+        return encode_rendered(
+            messages,
+            tools,
+            control={token.content: id for id, token in added.items() if token.special},
+            render=render,
+            encode=lambda text: list(self._tokenizer.encode(text, add_special_tokens=False)),
+            encode_text=self.encode_text,
+        )
 
     def begin(self, tokens: Sequence[int]) -> None:
         """Starts a text with these tokens; without tokens, with the token that begins texts."""
@@ -117,7 +132,7 @@ class TransformersModel:
 
     def encode_text(self, text: str) -> list[int]:
         """Encodes a text inside a longer one."""
-        return list(self._tokenizer.encode(text, add_special_tokens=False))
+        return list(self._tokenizer.encode(text, add_special_tokens=False, split_special_tokens=True))
 
     def logits_along(self, draft: Sequence[int]) -> npt.NDArray[np.float32]:
         """Runs the model on the tokens that it has not read and a draft, which is appended."""
