@@ -156,7 +156,7 @@ def test_wrong_parts() -> None:
 
 
 def test_words_are_arguments() -> None:
-    with pytest.raises(TypeError, match="a literal is a str or bytes, not list"):
+    with pytest.raises(TypeError, match="text is a str or bytes, not list"):
         Grammar.text_until(["a", "b"])  # type: ignore[arg-type]
 
 

@@ -146,7 +146,7 @@ class Part:
 
 def literal(text: str | bytes) -> Part:
     """Returns the part that matches one text."""
-    return Part("literal", (encoded(text, "a literal"),))
+    return Part("literal", (encoded(text, "text"),))
 
 
 def binding(word: str, name: Any, operand: Part | None = None) -> Part:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from grammask import composition
+from grammask.arguments import listed
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -71,8 +72,8 @@ class GrammarAlgebra:
         if bool(tokens) == (but is not None):
             msg = "give the tokens, or those that are meant not to match (`but=`)"
             raise TypeError(msg)
-        listed = tokens if but is None else but
-        return cls.of_part(composition.tokens(listed, others=but is not None))
+        given = tokens if but is None else listed("but", but, "ids or texts")
+        return cls.of_part(composition.tokens(given, others=but is not None))
 
     @classmethod
     def text(
@@ -203,7 +204,7 @@ class GrammarAlgebra:
             UnsupportedGrammar: When the grammar is used: the operand is not regular.
             ValueError: The name is no identifier.
         """
-        return cls.of_part(composition.binding("bind", name, _part_of(operand)))
+        return cls.of_part(composition.binding("bind", name, _part_of(operand, "operand")))
 
     @classmethod
     def same(cls, name: str) -> Self:
@@ -229,7 +230,7 @@ class GrammarAlgebra:
                 bound.
             ValueError: The name is no identifier.
         """
-        return cls.of_part(composition.binding("other", name, _part_of(operand)))
+        return cls.of_part(composition.binding("other", name, _part_of(operand, "operand")))
 
     @classmethod
     def without_prefix(cls, name: str, operand: Self | str | bytes) -> Self:
@@ -247,7 +248,7 @@ class GrammarAlgebra:
                 bound text.
             ValueError: The name is no identifier.
         """
-        return cls.of_part(composition.binding("without_prefix", name, _part_of(operand)))
+        return cls.of_part(composition.binding("without_prefix", name, _part_of(operand, "operand")))
 
     def scope(self) -> Self:
         """Returns the same grammar as a scope: what :meth:`bind` binds in it is bound nowhere else.
@@ -296,10 +297,11 @@ class GrammarAlgebra:
         return self.union(other, self) if isinstance(other, str | bytes) else NotImplemented
 
 
-def _part_of(part: object) -> Part:
+def _part_of(part: object, name: str = "a part") -> Part:
+    """Returns an argument as a part; ``name`` is for errors."""
     if isinstance(part, GrammarAlgebra):
         return part.as_part()
     if isinstance(part, str | bytes):
         return composition.literal(part)
-    msg = f"a part is a Grammar, a string or bytes, and not {type(part).__name__}"
+    msg = f"{name} is a Grammar, a str or bytes, not {type(part).__name__}"
     raise TypeError(msg)

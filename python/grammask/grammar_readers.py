@@ -329,6 +329,7 @@ class GrammarReaders:
         """
         from grammask.readers.gbnf import xgrammar_ebnf_source
 
+        check_type("root", root, str, "the name of a rule")
         return cls.of_source(xgrammar_ebnf_source(text, root, limits))
 
     @classmethod

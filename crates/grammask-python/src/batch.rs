@@ -10,7 +10,7 @@ use pyo3::prelude::*;
 use pyo3::pycell::PyBorrowError;
 use pyo3::types::PyList;
 
-use crate::counts::{integers, optional_count, optional_rows};
+use crate::counts::{OfArgument, integers, optional_count, optional_rows};
 use crate::errors::row_error;
 use crate::forks::OutsideForks;
 use crate::mask_array;
@@ -45,13 +45,14 @@ pub(crate) fn fill_masks(
         && list.len() == 1
     {
         let matcher = list.get_item(0)?;
-        let matcher = matcher.cast::<PyMatcher>()?.try_borrow().map_err(in_use)?;
+        let matcher = matcher.cast::<PyMatcher>().map_err(PyErr::from).of_argument(py, "matchers")?;
+        let matcher = matcher.try_borrow().map_err(in_use)?;
         let tokens = matcher
             .cached_or_computed_mask(py)
             .map_err(|error| row_error(py, &RowError { row: 0, error }))?;
         return mask_array::write_row(mask, 0, &tokens);
     }
-    let matchers: Vec<Bound<'_, PyMatcher>> = matchers.extract()?;
+    let matchers: Vec<Bound<'_, PyMatcher>> = matchers.extract().of_argument(py, "matchers")?;
     let rows = rows_of(matchers.len(), rows)?;
     let matchers: Vec<_> =
         matchers.iter().map(Bound::try_borrow).collect::<Result<_, _>>().map_err(in_use)?;
@@ -107,7 +108,7 @@ pub(crate) fn step_batch(
     #[pyo3(from_py_with = optional_rows)] rows: Option<Vec<usize>>,
 ) -> PyResult<PyBatchStep> {
     let py = mask.py();
-    let matchers: Vec<Bound<'_, PyMatcher>> = matchers.extract()?;
+    let matchers: Vec<Bound<'_, PyMatcher>> = matchers.extract().of_argument(py, "matchers")?;
     let rows = rows_of(matchers.len(), rows)?;
     let mut matchers: Vec<_> =
         matchers.iter().map(Bound::try_borrow_mut).collect::<Result<_, _>>().map_err(|_| {
@@ -115,7 +116,7 @@ pub(crate) fn step_batch(
                 "a matcher is given twice, or in use by another thread; a step needs a matcher of its own",
             )
         })?;
-    let ids = integers(tokens)?;
+    let ids = integers(tokens).of_argument(py, "tokens")?;
     if ids.len() != matchers.len() {
         let message = format!("{} matchers need as many tokens, not {}", matchers.len(), ids.len());
         return Err(PyValueError::new_err(message));

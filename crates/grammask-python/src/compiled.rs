@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use grammask::grammar::{Code, Diagnostic, NamedOption};
 use grammask::{CompiledGrammar, MaskOrigin, mask_origin};
-use pyo3::exceptions::PyValueError;
+use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedBytes;
 use pyo3::types::{PyBool, PyBytes, PyDict, PyTuple};
@@ -178,6 +178,13 @@ impl PyCompiledGrammar {
     ) -> PyResult<usize> {
         let time = seconds.map(Duration::try_from_secs_f64).transpose();
         let time = time.map_err(|error| PyValueError::new_err(format!("seconds: {error}")))?;
+        if let Some(progress) = progress.as_ref().map(|progress| progress.bind(py))
+            && !progress.is_callable()
+        {
+            let message =
+                format!("progress is a function of two numbers or None, unlike {}", progress.repr()?);
+            return Err(PyTypeError::new_err(message));
+        }
         let cache = self.compiled.cache();
         let (mut failure, mut calls) = (None, 0);
         let result = py.outside_forks(|| {

@@ -1,8 +1,29 @@
 //! Counts, rows and integers as arguments: one that is out of range is a `ValueError`, like other invalid arguments, not
 //! an `OverflowError`.
 
-use pyo3::exceptions::{PyOverflowError, PyValueError};
+use pyo3::exceptions::{PyOverflowError, PyTypeError, PyValueError};
 use pyo3::prelude::*;
+
+/// Names the argument in errors of values that are extracted in the body of a function.
+pub(crate) trait OfArgument {
+    /// Puts the name of the argument before the message.
+    fn of_argument(self, py: Python<'_>, name: &str) -> Self;
+}
+
+impl<T> OfArgument for PyResult<T> {
+    fn of_argument(self, py: Python<'_>, name: &str) -> Self {
+        self.map_err(|error| {
+            let message = format!("{name}: {}", error.value(py));
+            if error.is_instance_of::<PyTypeError>(py) {
+                PyTypeError::new_err(message)
+            } else if error.is_instance_of::<PyValueError>(py) {
+                PyValueError::new_err(message)
+            } else {
+                error
+            }
+        })
+    }
+}
 
 /// Extracts a count.
 pub(crate) fn count(value: &Bound<'_, PyAny>) -> PyResult<usize> {
@@ -37,7 +58,11 @@ pub(crate) fn integers(sequence: &Bound<'_, PyAny>) -> PyResult<Vec<i64>> {
         Some(tolist) => tolist.call0()?,
         None => sequence.clone(),
     };
-    items.try_iter()?.map(|item| integer(&item?)).collect()
+    let items = items.try_iter().map_err(|_| {
+        let kind = sequence.get_type();
+        PyTypeError::new_err(format!("integers in a sequence, an array or a tensor are needed, not {kind}"))
+    })?;
+    items.map(|item| integer(&item?)).collect()
 }
 
 fn unsigned(value: &Bound<'_, PyAny>, meaning: &str) -> PyResult<usize> {

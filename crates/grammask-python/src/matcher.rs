@@ -12,7 +12,7 @@ use pyo3::types::PyBytes;
 
 use crate::allocator::PurgeOnDrop;
 use crate::budget::{PyCompletion, budget, budget_error};
-use crate::counts::{count, integers, row};
+use crate::counts::{OfArgument, count, integers, row};
 use crate::errors::{grammar_error, row_error};
 use crate::explanation::{PyExpectation, PyExplanation};
 use crate::forks::OutsideForks;
@@ -250,14 +250,16 @@ impl PyMatcher {
         #[pyo3(from_py_with = row)] first_row: usize,
     ) -> PyResult<Bound<'py, PyArray1<bool>>> {
         // The ids of the root, which has been accepted, and of padding, which no link refers to, are not checked.
-        let tokens = integers(tokens)?;
+        let tokens = integers(tokens).of_argument(py, "tokens")?;
         let no_token = TokenId(u32::MAX);
         let ids = tokens.iter().map(|&id| u32::try_from(id).map_or(no_token, TokenId)).collect();
-        let links = |list: &Bound<'_, PyAny>| -> PyResult<Vec<Option<usize>>> {
-            let links = integers(list)?.into_iter();
+        let links = |list: &Bound<'_, PyAny>, name: &str| -> PyResult<Vec<Option<usize>>> {
+            let links = integers(list).of_argument(py, name)?.into_iter();
             Ok(links.map(|link| (link != -1).then(|| usize::try_from(link).unwrap_or(usize::MAX))).collect())
         };
-        let tree = DraftTree::new(ids, &links(retrieve_next_token)?, &links(retrieve_next_sibling)?)
+        let children = links(retrieve_next_token, "retrieve_next_token")?;
+        let siblings = links(retrieve_next_sibling, "retrieve_next_sibling")?;
+        let tree = DraftTree::new(ids, &children, &siblings)
             .map_err(|error| PyValueError::new_err(error.to_string()))?;
         if let Some(node) = tree.nodes().find(|&node| self.existing(tokens[node]).is_none()) {
             return Err(self.no_such_token(tokens[node]));
@@ -486,7 +488,10 @@ impl PyMatcher {
 
     /// Extracts the ids of several tokens.
     fn tokens_of(&self, tokens: &Bound<'_, PyAny>) -> PyResult<Vec<TokenId>> {
-        tokens.try_iter()?.map(|token| self.token(&token?)).collect()
+        tokens
+            .try_iter()
+            .and_then(|tokens| tokens.map(|token| self.token(&token?)).collect())
+            .of_argument(tokens.py(), "tokens")
     }
 
     /// The token with this id, if the vocabulary has it.
@@ -524,7 +529,7 @@ fn check_rows(mask: &Bound<'_, PyAny>, first_row: usize, count: usize) -> PyResu
     match first_row.checked_add(count) {
         Some(end) if end <= rows => Ok(()),
         _ => Err(PyValueError::new_err(format!(
-            "the draft needs {count} rows from row {first_row} on, and the mask has {rows}"
+            "the draft needs {count} rows from first_row={first_row} on, and the mask has {rows}"
         ))),
     }
 }

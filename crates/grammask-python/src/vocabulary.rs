@@ -10,7 +10,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyList, PyMapping, PyString, PyTuple};
 
 use crate::allocator::{PurgeOnDrop, populate_pages, reset_freed_bytes};
-use crate::counts::{count, optional_count};
+use crate::counts::{OfArgument, count, optional_count};
 use crate::errors::{coded_vocabulary_error, vocabulary_error};
 use crate::files::{file_error, write_whole};
 use crate::forks::OutsideForks;
@@ -194,7 +194,9 @@ impl PyVocabulary {
         let size = self.vocabulary.size();
         match id.extract::<u32>() {
             Ok(id) if (id as usize) < size => Ok(TokenId(id)),
-            Err(error) if error.is_instance_of::<PyTypeError>(id.py()) => Err(error),
+            Err(error) if error.is_instance_of::<PyTypeError>(id.py()) => {
+                Err(error).of_argument(id.py(), "id")
+            }
             _ => Err(PyIndexError::new_err(format!("there is no token {id}; ids go from 0 to {}", size - 1))),
         }
     }
@@ -227,7 +229,7 @@ fn read_vocabulary(vocabulary: Result<Vocabulary, SavedVocabularyError>) -> PyRe
 /// Extracts the bytes of tokens from `list[bytes | None]`, or another iterable of these.
 fn token_texts(tokens: &Bound<'_, PyAny>) -> PyResult<TokenTexts> {
     let mut texts = TokenTexts::builder_with_capacity(tokens.len().unwrap_or(0));
-    for token in tokens.try_iter()? {
+    for token in tokens.try_iter().of_argument(tokens.py(), "tokens")? {
         let token = token?;
         if token.is_none() {
             texts.push_textless();

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias
 
@@ -272,8 +273,14 @@ def _checked_grammars(grammars: ContentGrammars) -> tuple[tuple[str, ContentGram
     Raises:
         TypeError: A value is no grammar.
     """
+    try:
+        pairs = dict(grammars)
+    except (TypeError, ValueError):
+        msg = f"content_grammars={grammars!r} is no mapping of media types"
+        raise TypeError(msg) from None
     found: dict[str, ContentGrammar] = {}
-    for media_type, grammar in dict(grammars).items():
+    for media_type, grammar in pairs.items():
+        _check_type("a media type of content_grammars", media_type, str, "no text")
         if not hasattr(grammar, "as_part"):
             msg = f"content_grammars[{media_type!r}] is no Grammar"
             raise TypeError(msg)
@@ -288,13 +295,14 @@ def _checked_words(words: Sequence[str]) -> tuple[str, ...]:
         TypeError: They are no list of texts.
         ValueError: A word is empty.
     """
-    if isinstance(words, (str, bytes)) or not all(isinstance(word, str) for word in words):
+    listed = () if isinstance(words, str | bytes) or not isinstance(words, Iterable) else tuple(words)
+    if (words and not listed) or not all(isinstance(word, str) for word in listed):
         msg = f"excludes={words!r} is no list of texts"
         raise TypeError(msg)
-    if "" in words:
-        msg = "every text contains the empty text"
+    if "" in listed:
+        msg = "excludes has the empty text, which every text contains"
         raise ValueError(msg)
-    return tuple(sorted(set(words)))
+    return tuple(sorted(set(listed)))
 
 
 _FLAGS = ("formats", "openapi_nullable", "strict")
@@ -322,7 +330,11 @@ def _checked_separators(separators: tuple[str, str]) -> tuple[str, str]:
     Raises:
         ValueError: They are others.
     """
-    if len(separators) != 2 or not all(isinstance(separator, str) for separator in separators):
+    if (
+        not isinstance(separators, tuple | list)
+        or len(separators) != 2
+        or not all(isinstance(separator, str) for separator in separators)
+    ):
         msg = f"separators={separators!r} are no two texts"
         raise ValueError(msg)
     item, key = separators

@@ -344,7 +344,7 @@ def _of_template_string(
 ) -> tuple[str, tuple[Any, ...], dict[str, Any]]:
     """Returns the format string and the parts of a template string."""
     if not hasattr(template, "interpolations"):
-        msg = f"a template is a str or a template string, not {type(template).__name__}"
+        msg = f"text is a str or a template string, not {type(template).__name__}"
         raise TypeError(msg)
     if parts or fields:
         msg = "a template string brings what stands in its holes"

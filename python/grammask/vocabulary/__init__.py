@@ -89,6 +89,7 @@ class Vocabulary(_grammask.Vocabulary):
         """
         from pathlib import Path  # Takes as long as a quarter of the package.
 
+        check_path("path", path)
         with Path(path).open("rb") as file:
             return file.read(len(_SAVED_MAGIC)) == _SAVED_MAGIC
 
@@ -187,6 +188,7 @@ class Vocabulary(_grammask.Vocabulary):
         """
         from grammask.vocabulary import tokenizer_json
 
+        check_path("path", path)
         return cls._of(tokenizer_json.read(path), special, eos, size)
 
     @classmethod
@@ -211,6 +213,7 @@ class Vocabulary(_grammask.Vocabulary):
         """
         from grammask.vocabulary import tekken
 
+        check_path("path", path)
         return cls._of(tekken.read(path), special, eos, size)
 
     @classmethod
@@ -296,6 +299,7 @@ class Vocabulary(_grammask.Vocabulary):
         """
         from grammask.vocabulary import gguf
 
+        check_path("path", path)
         return cls._of(gguf.read(path), special, eos, size)
 
     @classmethod

@@ -48,10 +48,8 @@ def read(source: Processor | str | os.PathLike[str]) -> TokenTable:
     if isinstance(source, str | os.PathLike):
         return table(Path(source).read_bytes(), str(source))
     if not hasattr(source, "serialized_model_proto"):
-        msg = (
-            "from_sentencepiece reads a sentencepiece.SentencePieceProcessor or the path of a file, not "
-            f"{type(source).__name__}"
-        )
+        kind = type(source).__name__
+        msg = f"source is a sentencepiece.SentencePieceProcessor or the path of a file, not {kind}"
         raise TypeError(msg)
     tokens_of_model = table(source.serialized_model_proto(), type(source).__name__)
     decode_check.check(

@@ -44,7 +44,7 @@ def read(source: Encoding | str | os.PathLike[str]) -> TokenTable:
         path = Path(source)
         return TokenTable(by_id(_ranks(path), str(path)), {}, (), f"{path} holds no special tokens")
     if not hasattr(source, "special_tokens_set"):
-        msg = f"from_tiktoken reads a tiktoken.Encoding or the path of a file, not {type(source).__name__}"
+        msg = f"source is a tiktoken.Encoding or the path of a file, not {type(source).__name__}"
         raise TypeError(msg)
     special = {name: source.encode_single_token(name) for name in sorted(source.special_tokens_set)}
     return TokenTable(
