@@ -516,11 +516,15 @@ def test_logprobs(url: str) -> None:
             "invalid_value",
         ),
         ({"messages": USER, "response_format": {"type": "jsn"}}, "response_format", "invalid_value"),
-        ({"messages": USER, "tools": TOOLS, "tool_choice": "x"}, "tools", "invalid_value"),
-        ({"messages": USER, "tools": TOOLS, "tool_choice": allowed_tools("x")}, "tools", "invalid_value"),
+        ({"messages": USER, "tools": TOOLS, "tool_choice": "x"}, "tool_choice", "invalid_value"),
+        (
+            {"messages": USER, "tools": TOOLS, "tool_choice": allowed_tools("x")},
+            "tool_choice",
+            "invalid_value",
+        ),
         (
             {"messages": USER, "tools": TOOLS, "tool_choice": allowed_tools({"mode": "x"})},
-            "tools",
+            "tool_choice",
             "invalid_value",
         ),
         ({"messages": USER, "tools": [{**TOOLS[0], "type": []}]}, "tools", "invalid_value"),

@@ -65,6 +65,7 @@ class Answer:
         finish_reason: ``stop``, ``length`` or ``tool_calls``; None before the end.
         relaxations: The constraints of the request that are not enforced, because it permits that.
         trace: The trace of the tokens, if it is requested and the text has a grammar.
+        alternatives: The requested number of most likely tokens, beside the probability of each token.
     """
 
     kind: str
@@ -73,6 +74,7 @@ class Answer:
     finish_reason: str | None = None
     relaxations: Sequence[Diagnostic] = ()
     trace: Trace | None = None
+    alternatives: int = 0
     steps: list[Step] = field(default_factory=list)
     id: str = field(default_factory=lambda: f"gm-{secrets.token_hex(12)}")
     created: int = field(default_factory=lambda: int(time.time()))
@@ -139,7 +141,10 @@ class Answer:
             "content": [
                 {
                     **entry(step.token, step.logprobs[step.token]),
-                    "top_logprobs": [entry(id, value) for id, value in step.logprobs.items()],
+                    # In descending order: a token that is not among the most likely ones is the last one.
+                    "top_logprobs": [
+                        entry(id, value) for id, value in list(step.logprobs.items())[: self.alternatives]
+                    ],
                 }
                 for step in steps
             ]

@@ -238,7 +238,8 @@ class _Server:
         except BudgetTooSmall as error:
             return refusal(error, sampling.max_tokens_field, error.code)
         except GrammarError as error:
-            return refusal(error, requests.constraint_in(fields), error.code)
+            param = await run_in_threadpool(self._constraint_at_fault, fields, form)
+            return refusal(error, param, error.code)
         except (TypeError, ValueError) as error:
             return refusal(error, None, "invalid_value")
         answer = Answer(
@@ -247,6 +248,7 @@ class _Server:
             len(prompt),
             relaxations=grammar.relaxations if grammar is not None else (),
             trace=trace,
+            alternatives=sampling.logprobs or 0,
         )
         pieces = self._learning(
             self._pieces(answer, steps, matcher, sampling, is_named=form is not None), answer, grammar
@@ -284,7 +286,24 @@ class _Server:
         except GrammarError:
             raise
         except (TypeError, ValueError) as error:
-            raise requests.BadRequest(str(error), requests.constraint_in(fields)) from None
+            raise requests.BadRequest(str(error), self._constraint_at_fault(fields, form)) from None
+
+    def _constraint_at_fault(self, fields: dict[str, Any], form: requests.OutputForm | None) -> str | None:
+        """Returns the field that an error in a grammar belongs to.
+
+        A grammar of tools depends on several fields: it is the first one with which there is an error.
+        """
+        if "tools" not in fields:
+            return requests.constraint_in(fields)
+        names = [name for name in ("tools", "tool_choice", "response_format") if name in fields]
+        tried = {name: value for name, value in fields.items() if name not in names}
+        for name in names:
+            tried[name] = fields[name]
+            try:
+                self._matcher(requests.grammar_of(tried, form=form, vocabulary=self._model.vocabulary))
+            except (GrammarError, TypeError, ValueError):
+                return name
+        return names[-1]
 
     def _matcher(self, grammar: Grammar | None) -> Matcher | None:
         if grammar is None:
