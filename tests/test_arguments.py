@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import grammask
+import numpy as np
 import pytest
 from grammask import CompileCache, Grammar, tools
 
@@ -80,6 +81,62 @@ WRONG: Any = object()
 def test_errors_name_the_argument(call: Callable[[], object], message: str) -> None:
     with pytest.raises(TypeError, match=message):
         call()
+
+
+MASK = grammask.allocate_mask(4, VOCABULARY.size)
+COMPILED = REGEX.compile(VOCABULARY)
+CALLS: dict[str, Callable[[Any], object]] = {
+    "tokens of validate": lambda wrong: COMPILED.matcher().validate(wrong),
+    "tokens of draft_masks": lambda wrong: COMPILED.matcher().draft_masks(wrong, MASK),
+    "tokens of draft_tree_masks": lambda wrong: COMPILED.matcher().draft_tree_masks(wrong, [-1], [-1], MASK),
+    "retrieve_next_token of draft_tree_masks": lambda wrong: COMPILED.matcher().draft_tree_masks(
+        [0], wrong, [-1], MASK
+    ),
+    "retrieve_next_sibling of draft_tree_masks": lambda wrong: COMPILED.matcher().draft_tree_masks(
+        [0], [-1], wrong, MASK
+    ),
+    "matchers of fill_masks": lambda wrong: grammask.fill_masks(wrong, MASK),
+    "matchers of step_batch": lambda wrong: grammask.step_batch(wrong, [97], MASK),
+    "tokens of step_batch": lambda wrong: grammask.step_batch([COMPILED.matcher()], wrong, MASK),
+    "id of token": VOCABULARY.token,
+    "id of name_of": VOCABULARY.name_of,
+    "tokens of Vocabulary": lambda wrong: grammask.Vocabulary(wrong, eos=()),
+    "progress of precompute": lambda wrong: COMPILED.precompute(1, wrong),
+    "operand of bind": lambda wrong: Grammar.bind("name", wrong),
+    "but of any_token": lambda wrong: Grammar.any_token(but=wrong),
+    "root of from_xgrammar_ebnf": lambda wrong: Grammar.from_xgrammar_ebnf('root ::= "a"', root=wrong),
+    "excludes of from_string_schema": lambda wrong: Grammar.from_string_schema({}, excludes=wrong),
+    "content_grammars of SchemaOptions": lambda wrong: grammask.SchemaOptions(content_grammars=wrong),
+    "separators of SchemaOptions": lambda wrong: grammask.SchemaOptions(separators=wrong),
+    "rows of apply_mask": lambda wrong: grammask.apply_mask(np.zeros((4, 257)), MASK, rows=wrong),
+    "text of Template": grammask.Template,
+    "path of is_saved": grammask.Vocabulary.is_saved,
+    "path of from_gguf": grammask.Vocabulary.from_gguf,
+    "path of from_tekken": grammask.Vocabulary.from_tekken,
+    "path of from_tokenizer_json": grammask.Vocabulary.from_tokenizer_json,
+    "source of from_tiktoken": grammask.Vocabulary.from_tiktoken,
+    "source of from_sentencepiece": grammask.Vocabulary.from_sentencepiece,
+}
+
+
+@pytest.mark.parametrize("value", [5, 1.5, WRONG, int], ids=["int", "float", "object", "class"])
+@pytest.mark.parametrize("argument", CALLS)
+def test_wrong_types_name_the_argument(argument: str, value: Any) -> None:
+    if argument.startswith(("id", "progress")) and value in (5, int):
+        value = "5"  # A token is an integer, and a class is callable.
+    with pytest.raises(TypeError, match=rf"\b{argument.split()[0]}\b"):
+        CALLS[argument](value)
+
+
+@pytest.mark.parametrize("value", [["x"], [1.5], [None]], ids=repr)
+def test_wrong_members_name_the_argument(value: Any) -> None:
+    for argument, call in CALLS.items():
+        if (
+            argument.startswith(("tokens", "matchers", "retrieve", "rows"))
+            and argument != "tokens of Vocabulary"
+        ):
+            with pytest.raises(TypeError, match=rf"\b{argument.split()[0]}\b"):
+                call(value)
 
 
 def test_negative_numbers_are_named() -> None:

@@ -465,6 +465,11 @@ def test_logprobs(url: str) -> None:
         "top_logprobs": [{"token": "a", "logprob": 0.0, "bytes": [97]}],
     }
     assert {entry["token"] for entry in content[1]["top_logprobs"]} == {"a", "b"}
+    for count in (0, 1, 3):
+        answer = chat(url, logprobs=True, top_logprobs=count, max_tokens=40)
+        for entry in answer["choices"][0]["logprobs"]["content"]:
+            assert len(entry["top_logprobs"]) == count
+            assert all(entry["logprob"] <= other["logprob"] for other in entry["top_logprobs"][:1])
 
 
 @pytest.mark.parametrize(
@@ -528,6 +533,23 @@ def test_logprobs(url: str) -> None:
             "invalid_value",
         ),
         ({"messages": USER, "tools": [{**TOOLS[0], "type": []}]}, "tools", "invalid_value"),
+        (
+            {"messages": USER, "tools": TOOLS, "response_format": {"type": "json_schema", "json_schema": 5}},
+            "response_format",
+            "invalid_value",
+        ),
+        (
+            {
+                "messages": USER,
+                "tools": TOOLS,
+                "response_format": {
+                    "type": "json_schema",
+                    "json_schema": {"name": "n", "schema": {"pattern": r"(a)\1"}},
+                },
+            },
+            "response_format",
+            "unsupported-schema",
+        ),
         ({"messages": USER, "tools": [{**TOOLS[0], "strict": "yes"}]}, "tools", "invalid_value"),
         (
             {

@@ -295,8 +295,8 @@ def _checked_words(words: Sequence[str]) -> tuple[str, ...]:
         TypeError: They are no list of texts.
         ValueError: A word is empty.
     """
-    listed = () if isinstance(words, str | bytes) or not isinstance(words, Iterable) else tuple(words)
-    if (words and not listed) or not all(isinstance(word, str) for word in listed):
+    listed = None if isinstance(words, str | bytes) or not isinstance(words, Iterable) else tuple(words)
+    if listed is None or not all(isinstance(word, str) for word in listed):
         msg = f"excludes={words!r} is no list of texts"
         raise TypeError(msg)
     if "" in listed:
@@ -309,7 +309,7 @@ _FLAGS = ("formats", "openapi_nullable", "strict")
 _NAMED_CHOICES = ("key_order", "escapes", "numbers", "on_unsupported", "content")
 
 
-def _check_type(name: str, value: Any, kind: type, otherwise: str) -> None:
+def _check_type(name: str, value: Any, kind: type | tuple[type, ...], otherwise: str) -> None:
     if not isinstance(value, kind):
         msg = f"{name}={value!r} is {otherwise}"
         raise TypeError(msg)
@@ -328,13 +328,11 @@ def _checked_separators(separators: tuple[str, str]) -> tuple[str, str]:
     """Returns separators that JSON can be made with.
 
     Raises:
+        TypeError: They are no pair.
         ValueError: They are others.
     """
-    if (
-        not isinstance(separators, tuple | list)
-        or len(separators) != 2
-        or not all(isinstance(separator, str) for separator in separators)
-    ):
+    _check_type("separators", separators, (tuple, list), "no pair of texts")
+    if len(separators) != 2 or not all(isinstance(separator, str) for separator in separators):
         msg = f"separators={separators!r} are no two texts"
         raise ValueError(msg)
     item, key = separators
