@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 from grammask import BudgetTooSmall, CompiledGrammar, DeadEnd, Grammar, Vocabulary
+from grammask.integrations.hosts import HOSTS
 
 torch = pytest.importorskip("torch")
 
@@ -221,3 +222,11 @@ def test_v2_prefixes_and_errors(version_2: Any) -> None:
         filter.feed(3)
     with pytest.raises(ValueError, match="begins with the prefix 'b'"):
         filter.begin("b")
+
+
+@pytest.mark.parametrize("version", ["version_2", "version_3"])
+def test_doctor(version: str, request: pytest.FixtureRequest) -> None:
+    request.getfixturevalue(version)
+    findings = HOSTS[version.replace("version_", "exllamav")].findings()
+    assert not [each.text for each in findings if each.is_problem]
+    assert "equals the tokens that a matcher accepts" in findings[-1].text

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from grammask import BudgetTooSmall, DeadEnd, Grammar, Vocabulary
 from grammask._grammask import embedded_vocabulary
+from grammask.integrations.hosts import HOSTS
 from grammask.integrations.llama_cpp import GrammarDraftModel, GrammarLogitsProcessor
 from page_code import code_for
 
@@ -190,6 +191,13 @@ def test_the_tokenizer_of_llguidance(gguf_file: Path, llama: Any) -> None:
     matcher = LLMatcher(tokenizer, grammar_from("regex", "some [a-z]+"))
     assert matcher.consume_tokens(tokenizer.tokenize_str("some text"))
     assert matcher.is_accepting()
+
+
+def test_doctor() -> None:
+    pytest.importorskip("llama_cpp")
+    findings = HOSTS["llama-cpp-python"].findings()
+    assert not [each.text for each in findings if each.is_problem]
+    assert "equals the tokens that a matcher accepts" in findings[-1].text
 
 
 @pytest.mark.filterwarnings("ignore")

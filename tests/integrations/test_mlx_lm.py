@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 from grammask import CompiledGrammar, Grammar, Vocabulary
 from grammask._grammask import embedded_vocabulary
+from grammask.integrations.hosts import HOSTS
 from grammask.integrations.mlx_drafts import GrammarDraftModel
 from grammask.integrations.mlx_lm import GrammarLogitsProcessor
 from page_code import code_for
@@ -173,6 +174,12 @@ def test_a_batch(vocabulary: Vocabulary, model: Any, grammars: dict[str, Compile
     for uid, name in zip(uids, names, strict=True):
         assert_legal(vocabulary, grammars[name], outputs[uid])
         assert outputs[uid]
+
+
+def test_doctor() -> None:
+    findings = HOSTS["mlx-lm"].findings()
+    assert not [each.text for each in findings if each.is_problem]
+    assert "equals the tokens that a matcher accepts" in findings[-1].text
 
 
 def test_the_code_of_the_page(tokenizer: Any) -> None:

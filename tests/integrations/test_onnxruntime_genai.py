@@ -9,6 +9,7 @@ import pytest
 from grammask import BudgetTooSmall, CompiledGrammar, Grammar, Vocabulary
 from grammask._grammask import embedded_vocabulary
 from grammask.integrations.drafts import Drafter
+from grammask.integrations.hosts import HOSTS
 from grammask.integrations.onnxruntime_genai import ConstrainedGenerator
 from page_code import code_for
 
@@ -221,6 +222,12 @@ def test_drafts_need_one_row_and_a_budget(vocabulary: Vocabulary, model: Any) ->
     rows = generator_of(model, [[5], [6]])
     with pytest.raises(ValueError, match=r"shape \[1, 1"):
         ConstrainedGenerator(rows, compiled, max_tokens=20, drafter=Drafter()).step()
+
+
+def test_doctor() -> None:
+    findings = HOSTS["onnxruntime-genai"].findings()
+    assert not [each.text for each in findings if each.is_problem]
+    assert "equals the tokens that a matcher accepts" in findings[-1].text
 
 
 def test_the_code_of_the_page(model: Any, vocabulary: Vocabulary, capsys: pytest.CaptureFixture[str]) -> None:

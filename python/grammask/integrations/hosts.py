@@ -7,13 +7,14 @@ import importlib
 import importlib.metadata
 import os
 from dataclasses import dataclass, field
+from types import SimpleNamespace
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from grammask.grammar import Grammar
 from grammask.integrations import sglang_plugin, vllm_plugin
-from grammask.integrations.serving.interfaces import UnexpectedInterface
+from grammask.integrations.serving.interfaces import UnexpectedInterface, check_attributes
 from grammask.masks import allocate_mask
 from grammask.vocabulary import Vocabulary
 
@@ -186,7 +187,85 @@ def _examine_transformers() -> list[Finding]:
     compiled = _sample()
     scores = torch.zeros((1, compiled.vocabulary_size), device="cpu")
     masked = GrammarLogitsProcessor(compiled)(torch.zeros((1, 1), dtype=torch.int64, device="cpu"), scores)
-    return [_comparison(np.flatnonzero(np.isfinite(masked[0].numpy())).tolist(), "the logits processor")]
+    return [_comparison(_finite(masked[0].numpy()), "the logits processor")]
+
+
+def _finite(logits: npt.NDArray[np.floating]) -> list[int]:
+    """Returns the tokens that masked logits allow."""
+    return [int(token) for token in np.flatnonzero(np.isfinite(logits))]
+
+
+def _examine_llama_cpp() -> list[Finding]:
+    import llama_cpp
+
+    from grammask.integrations.llama_cpp import GrammarLogitsProcessor
+
+    compiled = _sample()
+    size = compiled.vocabulary_size
+    model = SimpleNamespace(n_vocab=lambda: size, n_ctx=lambda: size)
+    processors = llama_cpp.LogitsProcessorList([GrammarLogitsProcessor(compiled, model)])
+    scores = processors(np.zeros(1, np.intc), np.zeros(size, np.single))
+    return [_comparison(_finite(scores), "the logits processor")]
+
+
+def _examine_mlx_lm() -> list[Finding]:
+    import mlx.core as mx
+
+    from grammask.integrations.mlx_lm import GrammarLogitsProcessor
+
+    compiled = _sample()
+    logits = mx.zeros((1, compiled.vocabulary_size))
+    masked = GrammarLogitsProcessor(compiled)(mx.zeros((1,), dtype=mx.int32), logits)
+    return [_comparison(_finite(np.array(masked)[0]), "the logits processor")]
+
+
+def _examine_onnxruntime_genai() -> list[Finding]:
+    import onnxruntime_genai
+
+    from grammask.integrations.onnxruntime_genai import ConstrainedGenerator
+
+    check_attributes(
+        onnxruntime_genai.Generator,
+        "append_tokens",
+        "generate_next_token",
+        "get_logits",
+        "get_next_tokens",
+        "is_done",
+        "set_logits",
+        "token_count",
+    )
+    found = [Finding("it has the interface that grammask knows")]
+    compiled = _sample()
+    logits = np.zeros((1, 1, compiled.vocabulary_size), np.float32)
+    generator = SimpleNamespace(
+        token_count=lambda: 0,
+        get_logits=lambda: logits,
+        set_logits=lambda masked: np.copyto(logits, masked),
+        generate_next_token=lambda: None,
+        get_next_tokens=lambda: np.array([_finite(logits[0, 0])[0]]),
+    )
+    ConstrainedGenerator(generator, compiled).step()
+    return [*found, _comparison(_finite(logits[0, 0]), "the generation loop")]
+
+
+def _examine_exllamav2() -> list[Finding]:
+    import torch
+
+    from grammask.integrations.exllamav2 import GrammarFilter
+
+    compiled = _sample()
+    grammar_filter = GrammarFilter(None, None, compiled)
+    grammar_filter.begin("")
+    grammar_filter.prepare_logit_mask()
+    masked = grammar_filter.mask_logits(torch.zeros(compiled.vocabulary_size, device="cpu"))
+    return [_comparison(_finite(masked.numpy()), "the filter")]
+
+
+def _examine_exllamav3() -> list[Finding]:
+    from grammask.integrations.exllamav3 import GrammarFilter
+
+    mask = GrammarFilter(None, _sample()).get_next_logit_mask()
+    return [_comparison(_ids(mask[0].numpy()), "the filter")]
 
 
 HOSTS: dict[str, Host] = {
@@ -207,13 +286,23 @@ HOSTS: dict[str, Host] = {
             sglang_plugin.TESTED_VERSIONS,
             _examine_sglang,
         ),
-        Host("llama-cpp-python", "llama-cpp-python", "grammask.integrations.llama_cpp", ("0.3.36",)),
-        Host("mlx-lm", "mlx-lm", "grammask.integrations.mlx_lm", ("0.32.2",)),
         Host(
-            "onnxruntime-genai", "onnxruntime-genai", "grammask.integrations.onnxruntime_genai", ("0.18.0",)
+            "llama-cpp-python",
+            "llama-cpp-python",
+            "grammask.integrations.llama_cpp",
+            ("0.3.36",),
+            _examine_llama_cpp,
         ),
-        Host("exllamav2", "exllamav2", "grammask.integrations.exllamav2", ("0.3.2",)),
-        Host("exllamav3", "exllamav3", "grammask.integrations.exllamav3", ("1.6.5",)),
+        Host("mlx-lm", "mlx-lm", "grammask.integrations.mlx_lm", ("0.32.2",), _examine_mlx_lm),
+        Host(
+            "onnxruntime-genai",
+            "onnxruntime-genai",
+            "grammask.integrations.onnxruntime_genai",
+            ("0.18.0",),
+            _examine_onnxruntime_genai,
+        ),
+        Host("exllamav2", "exllamav2", "grammask.integrations.exllamav2", ("0.3.2",), _examine_exllamav2),
+        Host("exllamav3", "exllamav3", "grammask.integrations.exllamav3", ("1.6.5",), _examine_exllamav3),
         Host("tensorrt-llm", "tensorrt-llm", "grammask.integrations.tensorrt_llm", ("1.2.1",)),
     )
 }
