@@ -89,6 +89,7 @@ def test_messages(address: str, model: RecordingModel, message: Any, read: Any) 
         ({"role": "user", "content": [{"type": "image_url", "text": "x"}]}, "content"),
         ({"role": "user", "content": [{"type": "text"}]}, "content"),
         ({"role": "user", "content": ["Hi"]}, "content"),
+        ({"role": "user", "content": "Hi", "name": 3}, "name"),
         ({"role": "user", "content": [{"type": ["text"], "text": "Hi"}]}, "content"),
         ({"role": "assistant", "content": None}, "content"),
         ({"role": "assistant", "tool_calls": []}, "content"),

@@ -219,3 +219,8 @@ def test_refusals(address: str, fields: Any, param: str | None, code: str) -> No
     error = respond(address, 400, **fields)["error"]
     assert (error["param"], error["code"]) == (param, code)
     assert error["message"]
+
+
+def test_an_empty_input_is_named(address: str) -> None:
+    assert "input" in respond(address, 400, input=[])["error"]["message"]
+    assert respond(address, input=[], instructions="Write.", max_output_tokens=3)["output"]

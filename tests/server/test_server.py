@@ -590,6 +590,15 @@ def test_ranges_of_integers_and_numbers(url: str) -> None:
     message = chat(url, status=400, max_tokens=2.5)["error"]["message"]
     assert message == "max_tokens is an integer from 1 to 1048576"
     assert chat(url, status=400, top_p=True)["error"]["message"] == "top_p is a number from 0 to 1"
+    assert chat(url, status=400, n=2)["error"]["message"] == "n is not supported by this server, only 1"
+
+
+@pytest.mark.parametrize(
+    ("name", "value"), [("metadata", 3), ("model", 5), ("store", "yes"), ("user", ["a"]), ("verbosity", {})]
+)
+def test_types_of_fields_without_effect(url: str, name: str, value: Any) -> None:
+    error = chat(url, status=400, **{name: value})["error"]
+    assert (error["param"], error["code"]) == (name, "invalid_value")
 
 
 @pytest.mark.parametrize(

@@ -43,6 +43,8 @@ def _message(message: Any, place: str) -> dict[str, Any]:
         raise BadRequest("tool_calls is a list of calls", f"{place}.tool_calls")
     if role == "tool" and not isinstance(read.get("tool_call_id"), str):
         raise BadRequest("the result of a call has the call's id, a text", f"{place}.tool_call_id")
+    if not isinstance(read.get("name", ""), str):
+        raise BadRequest("the name of a message's author is a text", f"{place}.name")
     read["role"] = "system" if role == "developer" else role
     read["content"] = None if calls and "content" not in read else _text(message, f"{place}.content")
     if calls:

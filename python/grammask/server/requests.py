@@ -64,6 +64,15 @@ The other fields of OpenAI and those of other servers may be, which is the same 
 """
 
 
+_TYPES_WITHOUT_EFFECT: dict[str, tuple[type, str]] = {
+    "metadata": (dict, "an object"), "model": (str, "a text"), "prompt_cache_key": (str, "a text"),
+    "reasoning": (dict, "an object"), "reasoning_effort": (str, "a text"), "safety_identifier": (str, "a text"),
+    "service_tier": (str, "a text"), "store": (bool, "true or false"), "user": (str, "a text"),
+    "verbosity": (str, "a text"),
+}  # fmt: skip
+"""The types of fields without effect: a wrong one is a mistake of the client."""
+
+
 class BadRequest(Exception):
     """A request that cannot be served, with the field at fault."""
 
@@ -125,7 +134,11 @@ def read_fields(
             raise BadRequest(f"{name} must not be null; leave it out", name)
         is_absent = name in neutral and (value is None or _is_one_of(value, neutral[name]))
         if not (name in known or is_absent):
-            raise BadRequest(f"{name} is not supported by this server", name, "unsupported_parameter")
+            only = f", only {json.dumps(neutral[name][0])}" if name in neutral else ""
+            raise BadRequest(f"{name} is not supported by this server{only}", name, "unsupported_parameter")
+        right, expected = _TYPES_WITHOUT_EFFECT.get(name, (object, ""))
+        if value is not None and not isinstance(value, right):
+            raise BadRequest(f"{name} is {expected}", name)
         if not _is_unicode(value):
             raise BadRequest(f"{name} has half of a surrogate pair, which is no character", name)
     return {name: value for name, value in fields.items() if value is not None}

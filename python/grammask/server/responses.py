@@ -123,6 +123,8 @@ class ResponseRequest:
             fields["messages"].insert(0, {"role": "system", "content": instructions})
         elif instructions is not None:
             raise BadRequest("instructions are a text", "instructions")
+        if not fields["messages"]:
+            raise BadRequest("input is a text or a list with at least one item", "input")
         if "max_output_tokens" in given:
             fields["max_completion_tokens"] = given["max_output_tokens"]
         form = _text_format(given.get("text", {}))
