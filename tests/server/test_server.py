@@ -472,6 +472,27 @@ def test_logprobs(url: str) -> None:
             assert all(entry["logprob"] <= other["logprob"] for other in entry["top_logprobs"][:1])
 
 
+def test_logit_bias_is_added_before_the_mask(url: str) -> None:
+    """It chooses among the legal tokens, and neither admits others nor excludes all of them."""
+    content = chat(url, logit_bias={"120": 100}, max_tokens=5)["choices"][0]["message"]["content"]
+    assert content == "xxxxx"
+    for bias in ({"120": 100}, {"97": -100, "98": -100}, {str(token): -100 for token in range(256)}):
+        answer = chat(url, logit_bias=bias, structured_outputs={"choice": ["aa", "ab"]}, seed=1)
+        assert answer["choices"][0]["message"]["content"] in ("aa", "ab")
+    for seed in range(4):
+        answer = chat(url, logit_bias={"98": 100}, structured_outputs={"choice": ["aa", "ab"]}, seed=seed)
+        assert answer["choices"][0]["message"]["content"] == "ab"
+
+
+@pytest.mark.parametrize(
+    "bias",
+    [[], {"x": 1}, {"-1": 1}, {"261": 1}, {"9" * 5000: 1}, {"²": 1}, {"5": "1"}, {"5": 101}, {"5": True}],
+)
+def test_wrong_biases(url: str, bias: Any) -> None:
+    error = chat(url, status=400, logit_bias=bias)["error"]
+    assert (error["param"], error["code"]) == ("logit_bias", "invalid_value")
+
+
 @pytest.mark.parametrize(
     ("body", "param", "code"),
     [

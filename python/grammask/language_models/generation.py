@@ -14,7 +14,7 @@ from grammask.language_models import DraftVerifier, free_context
 from grammask.masks import allocate_mask, apply_mask, count_legal
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     import numpy.typing as npt
 
@@ -55,6 +55,7 @@ def generate(
     max_tokens: int = 256,
     has_budget: bool = True,
     logprobs: int | None = None,
+    logit_bias: Mapping[int, float] | None = None,
     drafter: Drafter | None = None,
     trace: Trace | None = None,
 ) -> Iterator[Step]:
@@ -73,6 +74,7 @@ def generate(
         has_budget: Whether ``max_tokens`` is also the budget of the matcher, so that the text is complete at the end.
         logprobs: The number of most likely tokens whose probabilities each step has, in addition to its own; None for
             no probabilities.
+        logit_bias: Numbers that are added to the logits of tokens, by their ids, before the mask.
         drafter: Proposes drafts, which the model verifies in one pass each if it is a :class:`DraftVerifier`. The text
             is the same without it, up to rounding in the model.
         trace: Records each token; only for texts with a grammar.
@@ -91,7 +93,7 @@ def generate(
     max_tokens = max_tokens if room is None else min(max_tokens, room)
     if matcher is not None and has_budget:
         matcher.budget = max_tokens
-    sampler = _Sampler(matcher, model, rng, temperature, top_p, logprobs, trace)
+    sampler = _Sampler(matcher, model, rng, temperature, top_p, logprobs, logit_bias or {}, trace)
     return _steps(sampler, prompt, max_tokens, drafter if isinstance(model, DraftVerifier) else None)
 
 
@@ -105,9 +107,12 @@ class _Sampler:
     temperature: float
     top_p: float
     logprobs: int | None
+    logit_bias: Mapping[int, float]
     trace: Trace | None
 
     def __post_init__(self) -> None:
+        self._biased = np.fromiter(self.logit_bias, np.intp)
+        self._biases = np.fromiter(self.logit_bias.values(), np.float32)
         self._mask = allocate_mask(1, self.model.vocabulary.size)[0]
         self._mask_seconds = 0.0
         self._has_mask = False
@@ -122,6 +127,8 @@ class _Sampler:
 
     def step(self, logits: npt.NDArray[np.float32], *, is_last: bool) -> Step:
         """Samples a token, which the matcher accepts; the logits are overwritten. No mask follows the last one."""
+        if len(self._biased):
+            logits[self._biased] += self._biases
         if self.matcher is not None:
             if not self._has_mask:
                 begin = time.perf_counter()

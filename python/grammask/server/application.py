@@ -219,7 +219,7 @@ class _Server:
                 fields = asked.fields
             else:
                 fields = requests.read_body(body, kind=kind)
-            sampling = requests.sampling_of(fields, kind=kind)
+            sampling = requests.sampling_of(fields, kind=kind, vocabulary_size=self._model.vocabulary.size)
             form = requests.output_form_of(
                 fields, kind=kind, tool_style=self._tool_style, reasoning=self._reasoning
             )
@@ -366,6 +366,7 @@ class _Server:
             max_tokens=max_tokens,
             has_budget=has_budget,
             logprobs=sampling.logprobs,
+            logit_bias=sampling.logit_bias,
             drafter=drafter,
             trace=trace,
         )

@@ -30,7 +30,7 @@ _NEUTRAL: dict[str, tuple[Any, ...]] = {
     "add_generation_prompt": (True,), "best_of": (1,), "chat_template_kwargs": ({},),
     "continue_final_message": (False,), "echo": (False,), "frequency_penalty": (0,), "ignore_eos": (False,),
     "include_reasoning": (True,), "include_stop_str_in_output": (False,), "length_penalty": (1,),
-    "logit_bias": ({},), "min_p": (0,), "min_tokens": (0,), "modalities": (["text"],), "n": (1,),
+    "min_p": (0,), "min_tokens": (0,), "modalities": (["text"],), "n": (1,),
     "presence_penalty": (0,), "repetition_penalty": (1,), "return_token_ids": (False,),
     "separate_reasoning": (True,), "skip_special_tokens": (True,), "spaces_between_special_tokens": (True,),
     "stream_reasoning": (True,), "suffix": (None, ""), "top_k": (-1, 0), "use_beam_search": (False,),
@@ -48,10 +48,11 @@ _NAMES_OF_CONSTRAINTS = {
 _CONSTRAINTS = ("response_format", "structured_outputs", "grammar")
 _TOOLS = {"parallel_tool_calls", "tool_choice", "tools"}
 _SAMPLING = {
-    "logprobs", "max_completion_tokens", "max_tokens", "seed", "stop", "stream", "stream_options", "temperature",
-    "top_logprobs", "top_p", "trace",
+    "logit_bias", "logprobs", "max_completion_tokens", "max_tokens", "seed", "stop", "stream", "stream_options",
+    "temperature", "top_logprobs", "top_p", "trace",
 }  # fmt: skip
 _MAX_ALTERNATIVES = 20
+_MAX_BIAS = 100
 
 _NEVER_NULL = {
     "completions": {"model", "user"},
@@ -93,6 +94,8 @@ class Sampling:
     top_p: float
     seed: int | None
     stop: tuple[str, ...]
+    logit_bias: Mapping[int, float]
+    """Numbers that are added to the logits of tokens, before the mask."""
     logprobs: int | None
     is_streamed: bool
     has_usage: bool
@@ -184,7 +187,7 @@ def _with_structured_outputs(fields: dict[str, Any]) -> dict[str, Any]:
     return written
 
 
-def sampling_of(fields: Mapping[str, Any], *, kind: str) -> Sampling:
+def sampling_of(fields: Mapping[str, Any], *, kind: str, vocabulary_size: int) -> Sampling:
     """Reads the sampling options, with OpenAI's defaults except for the maximum number of tokens, which is 256."""
     stop = fields.get("stop", ())
     stop = (stop,) if isinstance(stop, str) else stop
@@ -207,11 +210,27 @@ def sampling_of(fields: Mapping[str, Any], *, kind: str) -> Sampling:
         top_p=_number(fields, "top_p", 1.0, float, 0, 1),
         seed=_number(fields, "seed", None, int, -(1 << 63), (1 << 63) - 1),
         stop=tuple(stop),
+        logit_bias=_logit_bias(fields.get("logit_bias", {}), vocabulary_size),
         logprobs=logprobs,
         is_streamed=_flag(fields, "stream"),
         has_usage=_usage_of(fields),
         has_trace=_flag(fields, "trace"),
     )
+
+
+def _logit_bias(biases: Any, vocabulary_size: int) -> dict[int, float]:
+    """Returns the biases by the ids of tokens, which are written as texts."""
+    if not isinstance(biases, dict):
+        raise BadRequest("logit_bias is an object with the ids of tokens", "logit_bias")
+    for token, bias in biases.items():
+        if not (token.isascii() and token.isdecimal() and len(token) < 10 and int(token) < vocabulary_size):
+            raise BadRequest(
+                f"{token!r} is no id of a token; ids go from 0 to {vocabulary_size - 1}", "logit_bias"
+            )
+        is_number = isinstance(bias, int | float) and not isinstance(bias, bool)
+        if not is_number or not -_MAX_BIAS <= bias <= _MAX_BIAS:
+            raise BadRequest(f"a bias is a number from -{_MAX_BIAS} to {_MAX_BIAS}", "logit_bias")
+    return {int(token): float(bias) for token, bias in biases.items()}
 
 
 def _usage_of(fields: Mapping[str, Any]) -> bool:
