@@ -1436,7 +1436,8 @@ class Explanation:
         """The terminals that the grammar expects there."""
 
 def apply_mask_row(logits: npt.NDArray[Any], mask: npt.NDArray[np.int32], format: str) -> None:
-    """Set the logits of refused tokens to negative infinity, in place.
+    """Set the logits of refused tokens to negative infinity, in place, and give finite logits to the legal tokens of a row
+    if none of them has one.
 
     Args:
         logits: A contiguous array of shape ``[vocab]`` and dtype float32, float64 or uint16, which holds the bits of
@@ -1450,7 +1451,7 @@ def apply_mask_row(logits: npt.NDArray[Any], mask: npt.NDArray[np.int32], format
     """
 
 def copy_legal_row(logits: npt.NDArray[Any], mask: npt.NDArray[np.int32], target: npt.NDArray[Any]) -> None:
-    """Copy the logits of a row, with negative infinity for refused tokens.
+    """Copy the logits of a row, changed as by :func:`apply_mask_row`.
 
     Args:
         logits: A contiguous array of shape ``[vocab]`` and dtype float32 or float64.

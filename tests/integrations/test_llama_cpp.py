@@ -50,6 +50,14 @@ def test_one_text_after_the_other() -> None:
     assert legal(processor, [0, 1]) == [0, 2]
 
 
+@pytest.mark.parametrize("score", [-np.inf, np.nan, np.inf])
+def test_the_grammar_takes_precedence_over_earlier_processors(score: float) -> None:
+    scores = np.full(6, score, np.single)
+    scores[1] = 5  # An illegal token.
+    result = processor_of()(np.array([3, 3], np.intc), scores)
+    assert np.flatnonzero(np.isfinite(result)).tolist() == [0, 2]
+
+
 def test_drafts_follow_the_sampled_position() -> None:
     processor = processor_of(draft_model=object())
     assert legal(processor, [3]) == [0, 2]
