@@ -1436,8 +1436,7 @@ class Explanation:
         """The terminals that the grammar expects there."""
 
 def apply_mask_row(logits: npt.NDArray[Any], mask: npt.NDArray[np.int32], format: str) -> None:
-    """Set the logits of refused tokens to negative infinity, in place, and give finite logits to the legal tokens of a row
-    if none of them has one.
+    """Apply a mask to the logits of a row in place, as :func:`grammask.apply_mask` does.
 
     Args:
         logits: A contiguous array of shape ``[vocab]`` and dtype float32, float64 or uint16, which holds the bits of

@@ -5,8 +5,7 @@ use numpy::{BorrowError, Element, PyArray1, PyArrayMethods, PyReadonlyArray1};
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 
-/// Set the logits of refused tokens to negative infinity, in place, and give finite logits to the legal tokens of a row
-/// if none of them has one.
+/// Apply a mask to the logits of a row in place, as :func:`grammask.apply_mask` does.
 ///
 /// Args:
 ///     logits: A contiguous array of shape ``[vocab]`` and dtype float32, float64 or uint16, which holds the bits of

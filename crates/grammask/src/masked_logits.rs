@@ -153,12 +153,22 @@ pub struct MaskEffect {
 #[inline(always)]
 pub fn refuse<F: LogitFormat>(logits: &mut [F::Bits], mask: &[u32]) {
     let (masked, beyond) = logits.split_at_mut(logits.len().min(mask.len() * WORD));
-    for (logits, &word) in masked.chunks_mut(WORD).zip(mask) {
-        for (bit, logit) in logits.iter_mut().enumerate() {
-            *logit = if word & (1 << bit) != 0 { *logit } else { F::REFUSED };
-        }
+    let (whole, rest) = masked.as_chunks_mut::<WORD>();
+    for (logits, &word) in whole.iter_mut().zip(mask) {
+        refuse_word::<F>(logits, word);
+    }
+    if let Some(&word) = mask.get(whole.len()) {
+        refuse_word::<F>(rest, word);
     }
     beyond.fill(F::REFUSED);
+}
+
+/// As [`refuse`], for the logits of a word. Arrays of a known length are changed without branches.
+#[inline(always)]
+fn refuse_word<F: LogitFormat>(logits: &mut [F::Bits], word: u32) {
+    for (bit, logit) in logits.iter_mut().enumerate() {
+        *logit = if word & (1 << bit) != 0 { *logit } else { F::REFUSED };
+    }
 }
 
 /// Gives finite logits to the legal tokens of a row if none of them has one: [`LogitFormat::RESTORED`] to those with the
@@ -176,28 +186,47 @@ pub fn refuse<F: LogitFormat>(logits: &mut [F::Bits], mask: &[u32]) {
 ///
 /// Cost: the words of the mask, up to the first legal token with a finite logit.
 pub fn restore<F: LogitFormat>(logits: &mut [F::Bits], mask: &[u32]) {
-    let legal = legal_tokens(mask, logits.len());
-    if legal.clone().any(|token| F::value(logits[token]).into().is_finite()) {
+    let mut has_highest = false;
+    let has_finite = any_legal(mask, logits.len(), |token| {
+        has_highest |= F::value(logits[token]).into() == f64::INFINITY;
+        is_finite::<F>(logits[token])
+    });
+    if has_finite {
         return;
     }
-    let has_highest = legal.clone().any(|token| F::value(logits[token]).into() == f64::INFINITY);
-    for token in legal {
+    any_legal(mask, logits.len(), |token| {
         let is_largest = !has_highest || F::value(logits[token]).into() == f64::INFINITY;
         logits[token] = if is_largest { F::RESTORED } else { F::REFUSED };
-    }
+        false
+    });
 }
 
-/// The legal tokens below a limit, in ascending order.
-fn legal_tokens(mask: &[u32], limit: usize) -> impl Iterator<Item = usize> + Clone {
-    mask.chunks(TESTED_WORDS)
-        .enumerate()
-        .filter(|(_, words)| words.iter().fold(0, |bits, word| bits | word) != 0)
-        .flat_map(|(chunk, words)| (chunk * TESTED_WORDS..).zip(words))
-        .filter(|(_, word)| **word != 0)
-        .flat_map(|(place, &word)| {
-            (0..WORD).filter(move |bit| word >> bit & 1 != 0).map(move |bit| place * WORD + bit)
-        })
-        .take_while(move |&token| token < limit)
+fn is_finite<F: LogitFormat>(logit: F::Bits) -> bool {
+    F::value(logit).into().is_finite()
+}
+
+/// Whether a legal token below a limit has a property. The tokens are tested in ascending order, up to the first with it.
+#[inline(always)]
+fn any_legal(mask: &[u32], limit: usize, mut has_property: impl FnMut(usize) -> bool) -> bool {
+    for (part, words) in mask.chunks(TESTED_WORDS).enumerate() {
+        if words.iter().fold(0, |bits, word| bits | word) == 0 {
+            continue;
+        }
+        for (place, &word) in (part * TESTED_WORDS..).zip(words) {
+            let mut rest = word;
+            while rest != 0 {
+                let token = place * WORD + rest.trailing_zeros() as usize;
+                if token >= limit {
+                    return false;
+                }
+                if has_property(token) {
+                    return true;
+                }
+                rest &= rest - 1;
+            }
+        }
+    }
+    false
 }
 
 /// Copies logits, with negative infinity for tokens that a mask does not admit, as [`refuse`] and [`restore`] change a
@@ -224,6 +253,7 @@ pub fn copy_legal<F: LogitFormat>(
 ) {
     assert_eq!(logits.len(), target.len(), "a copy has as many logits");
     let mut words = mask.chunks(COPIED_BLOCK / WORD);
+    let mut has_finite = false;
     for (target, logits) in target.chunks_mut(COPIED_BLOCK).zip(logits.chunks(COPIED_BLOCK)) {
         let words = words.next().unwrap_or_default();
         if words.iter().all(|&word| word == 0) {
@@ -231,9 +261,12 @@ pub fn copy_legal<F: LogitFormat>(
         } else {
             target.copy_from_slice(logits);
             refuse_block(target, words);
+            has_finite = has_finite || any_legal(words, target.len(), |token| is_finite::<F>(target[token]));
         }
     }
-    restore::<F>(target, mask);
+    if !has_finite {
+        restore::<F>(target, mask);
+    }
 }
 
 /// As [`refuse`] and [`restore`], and returns the effect of the mask. Cost: one pass over the logits, with an exponential for each.
