@@ -153,22 +153,12 @@ pub struct MaskEffect {
 #[inline(always)]
 pub fn refuse<F: LogitFormat>(logits: &mut [F::Bits], mask: &[u32]) {
     let (masked, beyond) = logits.split_at_mut(logits.len().min(mask.len() * WORD));
-    let (whole, rest) = masked.as_chunks_mut::<WORD>();
-    for (logits, &word) in whole.iter_mut().zip(mask) {
-        refuse_word::<F>(logits, word);
-    }
-    if let Some(&word) = mask.get(whole.len()) {
-        refuse_word::<F>(rest, word);
+    for (logits, &word) in masked.chunks_mut(WORD).zip(mask) {
+        for (bit, logit) in logits.iter_mut().enumerate() {
+            *logit = if word & (1 << bit) != 0 { *logit } else { F::REFUSED };
+        }
     }
     beyond.fill(F::REFUSED);
-}
-
-/// As [`refuse`], for the logits of a word. Arrays of a known length are changed without branches.
-#[inline(always)]
-fn refuse_word<F: LogitFormat>(logits: &mut [F::Bits], word: u32) {
-    for (bit, logit) in logits.iter_mut().enumerate() {
-        *logit = if word & (1 << bit) != 0 { *logit } else { F::REFUSED };
-    }
 }
 
 /// Gives finite logits to the legal tokens of a row if none of them has one: [`LogitFormat::RESTORED`] to those with the
@@ -269,7 +259,8 @@ pub fn copy_legal<F: LogitFormat>(
     }
 }
 
-/// As [`refuse`] and [`restore`], and returns the effect of the mask. Cost: one pass over the logits, with an exponential for each.
+/// As [`refuse`] and [`restore`], and returns the effect of the mask. Cost: one pass over the logits, with an
+/// exponential for each.
 ///
 /// ```
 /// use grammask::masked_logits::{Float32, measure};
