@@ -190,6 +190,14 @@ class NanStrings(BaseModel):
     a: float
 
 
+class MemberValues(BaseModel):
+    model_config = ConfigDict(use_enum_values=True)
+    word: Word
+    level: Level = Level.HIGH
+    mixed: Mixed | None = None
+    one: Literal[Level.HIGH, "z"] = "z"
+
+
 class Chain(BaseModel):
     value: Colour = Colour.RED
     next: Chain | None = None
@@ -375,6 +383,15 @@ CASES: dict[str, tuple[Any, Make]] = {
         lambda r: {"kind": "dog", "friends": [pet(r) for _ in range(r.randint(0, 3))]},
     ),
     "model": (Plain, plain),
+    "values of members": (
+        MemberValues,
+        fields(
+            word_=one_of(*Word),
+            level=one_of(*Level),
+            mixed=one_of(None, *Mixed),
+            one=one_of(Level.HIGH, "z"),
+        ),
+    ),
     "nested model": (Wrapper[Plain], fields(item_=plain, more=listed(plain))),
     "alias or name": (Aliased, fields(number_=integer, text=text)),
     "alias only": (OnlyAlias, fields(n_=integer, o=integer)),

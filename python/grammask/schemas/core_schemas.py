@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import collections
 import functools
+import operator
 from typing import TYPE_CHECKING, Any
 
 from grammask.errors import UnsupportedType
@@ -43,6 +44,7 @@ _Schema = dict[str, Any]
 _Node = dict[str, Any]
 
 _TRANSPARENT_FUNCTIONS = (
+    "GenerateSchema._literal_schema.<locals>.<lambda>",
     "GenerateSchema._path_schema.<locals>.path_validator",
     "Secret.__get_pydantic_core_schema__.<locals>.<lambda>",
     "SecretBytes",
@@ -56,6 +58,8 @@ _TRANSPARENT_FUNCTIONS = (
 """Functions of Pydantic that accept all values of the schema that they wrap."""
 _TRANSPARENT_CLASSES = (collections.Counter, collections.OrderedDict)
 """Classes that Pydantic before 2.13 calls with a dictionary."""
+_VALUE_OF_MEMBER = operator.attrgetter("value").__reduce__()
+"""The function that Pydantic calls with members of enumerations under ``use_enum_values``."""
 _FUNCTIONS: dict[str, Callable[[], _Schema]] = {
     "ByteSize._validate": lambda: scalar({"type": "int", "ge": 0}, {}) or {},
     "EmailStr._validate": lambda: matching(addresses.EMAIL),
@@ -189,6 +193,12 @@ class CoreSchemaReader:
             return {"type": "string", "enum": texts}
         schema = self.schema(node["schema"], path, config)
         if name in _TRANSPARENT_FUNCTIONS or function in _TRANSPARENT_CLASSES:
+            return schema
+        if (
+            node["schema"]["type"] == "enum"
+            and isinstance(function, operator.attrgetter)
+            and function.__reduce__() == _VALUE_OF_MEMBER
+        ):
             return schema
         is_list = schema.get("type") == "array" and "set" not in node["schema"]["type"]
         if name in _LENGTHS and (is_list or _is_secret_text(node["schema"])):
