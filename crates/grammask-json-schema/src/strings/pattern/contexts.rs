@@ -44,7 +44,8 @@ impl Contexts {
                 }
                 PatternNode::End => contexts.has_end = true,
                 PatternNode::LookBehind(_, body) => {
-                    for class in lookbehind_body(pattern, *body)?.classes {
+                    // Texts are split at longer lookbehinds, which therefore distinguish no contexts.
+                    for class in lookbehind_body(pattern, *body).into_iter().flat_map(|body| body.classes) {
                         contexts.split(class);
                     }
                 }
@@ -129,14 +130,17 @@ impl Contexts {
 }
 
 /// The body of a lookbehind: an alternation of single characters and the start of the text.
-struct LookBehindBody<'p> {
+pub(super) struct LookBehindBody<'p> {
     /// The bit of context 0 if the body matches the start of the text, else no bit.
     start: Bits,
     classes: Vec<&'p ClassUnicode>,
 }
 
 /// Reads the body of a lookbehind as an alternation of single characters and the start of the text.
-fn lookbehind_body(pattern: &PatternAst, body: PatternNodeId) -> Result<LookBehindBody<'_>, PatternError> {
+pub(super) fn lookbehind_body(
+    pattern: &PatternAst,
+    body: PatternNodeId,
+) -> Result<LookBehindBody<'_>, PatternError> {
     let mut lookbehind = LookBehindBody { start: 0, classes: Vec::new() };
     let mut stack = vec![body];
     while let Some(id) = stack.pop() {
@@ -144,10 +148,7 @@ fn lookbehind_body(pattern: &PatternAst, body: PatternNodeId) -> Result<LookBehi
             PatternNode::Class(class) => lookbehind.classes.push(class),
             PatternNode::Start => lookbehind.start |= 1,
             PatternNode::Alternation(branches) => stack.extend(branches),
-            _ => {
-                let message = "lookbehind over more than one character is not supported";
-                return Err(PatternError::unsupported(pattern.offset(id), message));
-            }
+            _ => return Err(PatternError::long_lookbehind(pattern.offset(id))),
         }
     }
     Ok(lookbehind)

@@ -33,6 +33,12 @@ impl PatternError {
         Self { kind: PatternErrorKind::Unsupported, offset, message: message.into() }
     }
 
+    pub(super) fn long_lookbehind(offset: usize) -> Self {
+        let message =
+            "a lookbehind over more than one character is not supported in a repetition or a lookahead";
+        Self::unsupported(offset, message)
+    }
+
     pub(super) fn too_large(offset: usize) -> Self {
         let message = "the pattern takes too much work; simplify it".to_owned();
         Self { kind: PatternErrorKind::TooLarge, offset, message }

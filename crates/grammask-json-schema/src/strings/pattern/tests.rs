@@ -125,7 +125,7 @@ fn states(terms: &Terms, term: TermId) -> usize {
 
 #[test]
 fn patterns_match_as_specified() {
-    let cases: [(&str, &[&str], &[&str]); 46] = [
+    let cases: [(&str, &[&str], &[&str]); 52] = [
         ("foo", &["foo", "xfoox", "fofoo"], &["fo", ""]),
         ("^foo", &["foo", "foox"], &["xfoo"]),
         ("foo$", &["foo", "xfoo"], &["foox"]),
@@ -144,6 +144,12 @@ fn patterns_match_as_specified() {
         ("(?<=a)b", &["ab", "xab"], &["b", "cb"]),
         ("(?<!a)b", &["b", "cb", "abb"], &["ab"]),
         ("(?<=^|,)x", &["x", "a,x"], &["ax"]),
+        ("(?<=ab)c", &["abc", "xabcx"], &["bc", "ac", "acab"]),
+        ("(?<!ab)c", &["c", "bc", "abcc"], &["abc", "ab"]),
+        ("^(?!\\[\\[)((.|\\n|\\r)*?)(?<!\\]\\])$", &["", "]", "a]", "]]a"], &["[[", "[[a", "a]]", "]]"]),
+        ("^(?:x|[a-z.]+(?<!\\.git))?$", &["", "x", "a.gi", "git"], &["a.git", ".git"]),
+        ("^[a-z]+(?<!^a|bc)-\\b[a-z]$", &["b-x", "aa-x"], &["a-x", "bc-x", "b--"]),
+        ("(?<=\\d{2}(?<!00))x", &["12x", "0x01x"], &["00x", "1x"]),
         ("^(\\/?((\\.{2})|([a-z0-9\\-]*))($|\\/))*$", &["", "a/b", "\\/a/..", "../"], &["A", "a.b"]),
         ("^([^,]+(,|$)){3,}$", &["a,b,c", "a,b,c,", "a,b,c,d"], &["a,b", "a", ",,,"]),
         ("^(?:\\b\\w+\\b[ -]?)+$", &["a", "ab cd", "a-b c"], &["", " a", "a  b"]),
@@ -211,7 +217,9 @@ fn errors_have_kinds_and_offsets() {
         ("(a)\\1", 3, Unsupported),
         ("(?<x>a)\\k<x>", 7, Unsupported),
         ("\\ud800", 0, Unsupported),
-        ("(?<=ab)c", 0, Unsupported),
+        ("((?<=ab)c)*$", 0, Unsupported),
+        ("(?=(?<=ab)c)", 0, Unsupported),
+        ("a\\b(?<=ab)c", 3, Unsupported),
         ("((?!a).)*b", 0, Unsupported),
         ("(?m)^a", 0, Unsupported),
         ("a{9999999999}", 1, TooLarge),
@@ -297,7 +305,7 @@ fn automata_of_common_patterns_are_small() {
 fn patterns() -> impl Strategy<Value = String> {
     let leaf = prop_oneof![
         6 => prop::sample::select(vec!["a", "-", "é", "[a-]", "[^a]", "\\w", "\\W", "."]),
-        2 => prop::sample::select(vec!["^", "$", "\\b", "\\B", "(?<=a)", "(?<![-é])", "(?<=^|-)", "()"]),
+        2 => prop::sample::select(vec!["^", "$", "\\b", "\\B", "(?<=a)", "(?<![-é])", "(?<=^|-)", "(?<!a-)", "(?<=^a|[-é]a*)", "()"]),
     ]
     .prop_map(str::to_owned);
     leaf.prop_recursive(4, 12, 3, |part| {
@@ -367,6 +375,9 @@ fn hostile_patterns_terminate_quickly() {
         "(a|b|\\b".repeat(200) + &")*".repeat(200),
         "a{2}".repeat(20_000),
         "(?=a*b)".repeat(2_000),
+        "(a|b(?<!xx)|cd*)".repeat(8) + "$",
+        "a*(?<!aa)".repeat(2_000),
+        format!("^{}(?:{}b(?<!ab))$", "a".repeat(30_000), "b|".repeat(30_000)),
     ] {
         let start = std::time::Instant::now();
         let outcome = PatternScene::new().search(&source);

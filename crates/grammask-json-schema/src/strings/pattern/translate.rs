@@ -41,9 +41,13 @@ pub(super) type SuffixLanguages = Vec<SuffixLanguage>;
 
 /// Properties of any node.
 #[derive(Clone, Copy, Debug, Default)]
-struct NodeTraits {
+pub(super) struct NodeTraits {
     zero_width: bool,
     has_lookahead: bool,
+    /// Whether the node has an assertion about the text after a position.
+    pub(super) looks_right: bool,
+    /// Whether the node has a lookbehind over more than one character.
+    pub(super) has_long_lookbehind: bool,
 }
 
 /// An entry of the translation agenda. Entries pop operands from the value stack and push one result.
@@ -79,8 +83,8 @@ pub(super) fn full_match(
 ) -> Result<TermId, PatternError> {
     let mut translator = PatternTranslator::new(terms, encoding, pattern)?;
     let end = SuffixLanguage { term: translator.terms.epsilon(), closed: true };
-    let suffixes = translator.translate(pattern.root(), vec![end; translator.contexts.len()])?;
-    let term = translator.within_texts(suffixes[0]);
+    let texts = translator.texts_of_pattern(vec![end; translator.contexts.len()], false)?;
+    let term = translator.within_texts(texts);
     if let Some(sequence) = translator.sequence() {
         encoding.pieces.insert(term, sequence.pieces);
     }
@@ -98,24 +102,7 @@ pub(super) fn search(
         return Ok(term);
     }
     let open = translator.any_text();
-    let suffixes = translator.translate(pattern.root(), vec![open; translator.contexts.len()])?;
-    let mut found = suffixes[0];
-    let groups = translator.grouped_by_suffix(&suffixes, translator.contexts.all_atoms());
-    let is_uniform = groups.len() == 1 && groups[0].0 == found;
-    for (suffix, atoms) in groups {
-        let before = if is_uniform {
-            translator.encoding.texts(translator.terms)
-        } else if atoms == translator.contexts.all_atoms() {
-            translator.encoding.length(translator.terms, 1, None)
-        } else {
-            let texts = translator.encoding.texts(translator.terms);
-            let atom = translator.contexts.part(&classes::all(), atoms);
-            let atom = encode_class(translator.terms, translator.encoding, &atom);
-            translator.terms.concat(&[texts, atom])
-        };
-        let after = translator.prepend(before, suffix);
-        found = if is_uniform { after } else { translator.unite_pair(found, after) };
-    }
+    let found = translator.texts_of_pattern(vec![open; translator.contexts.len()], true)?;
     Ok(translator.within_texts(found))
 }
 
@@ -153,20 +140,54 @@ impl<'a> PatternTranslator<'a> {
     fn traits_of(&self, id: PatternNodeId) -> NodeTraits {
         let node = self.pattern.node(id);
         let mut traits =
-            NodeTraits { zero_width: !matches!(node, PatternNode::Class(_)), has_lookahead: false };
+            NodeTraits { zero_width: !matches!(node, PatternNode::Class(_)), ..NodeTraits::default() };
         node.for_each_child(|child| {
-            let child = self.traits[child.index()];
+            let child = self.traits(child);
             traits.zero_width &= child.zero_width;
             traits.has_lookahead |= child.has_lookahead;
+            traits.looks_right |= child.looks_right;
+            traits.has_long_lookbehind |= child.has_long_lookbehind;
         });
         match node {
-            PatternNode::LookAhead(..) => NodeTraits { zero_width: true, has_lookahead: true },
-            PatternNode::LookBehind(..) => NodeTraits { zero_width: true, has_lookahead: false },
+            PatternNode::LookAhead(..) => {
+                NodeTraits { zero_width: true, has_lookahead: true, looks_right: true, ..traits }
+            }
+            PatternNode::LookBehind(..) => {
+                let has_long_lookbehind = traits.has_long_lookbehind || self.is_long_lookbehind(id);
+                NodeTraits { zero_width: true, has_lookahead: false, has_long_lookbehind, ..traits }
+            }
+            PatternNode::End | PatternNode::WordBoundary(_) => NodeTraits { looks_right: true, ..traits },
             _ => traits,
         }
     }
 
-    fn nothing(&self) -> SuffixLanguage {
+    pub(super) fn traits(&self, id: PatternNodeId) -> NodeTraits {
+        self.traits[id.index()]
+    }
+
+    /// The texts with one of the suffixes at any position.
+    pub(super) fn found_anywhere(&mut self, suffixes: &SuffixLanguages) -> SuffixLanguage {
+        let mut found = suffixes[0];
+        let groups = self.grouped_by_suffix(suffixes, self.contexts.all_atoms());
+        let is_uniform = groups.len() == 1 && groups[0].0 == found;
+        for (suffix, atoms) in groups {
+            let before = if is_uniform {
+                self.encoding.texts(self.terms)
+            } else if atoms == self.contexts.all_atoms() {
+                self.encoding.length(self.terms, 1, None)
+            } else {
+                let texts = self.encoding.texts(self.terms);
+                let atom = self.contexts.part(&classes::all(), atoms);
+                let atom = encode_class(self.terms, self.encoding, &atom);
+                self.terms.concat(&[texts, atom])
+            };
+            let after = self.prepend(before, suffix);
+            found = if is_uniform { after } else { self.unite_pair(found, after) };
+        }
+        found
+    }
+
+    pub(super) fn nothing(&self) -> SuffixLanguage {
         SuffixLanguage { term: self.terms.nothing(), closed: true }
     }
 
@@ -196,7 +217,7 @@ impl<'a> PatternTranslator<'a> {
     }
 
     /// The suffixes before `root`, from those after it.
-    fn translate(
+    pub(super) fn translate(
         &mut self,
         root: PatternNodeId,
         suffixes: SuffixLanguages,
@@ -332,7 +353,11 @@ impl<'a> PatternTranslator<'a> {
     }
 
     /// The distinct suffixes after characters of `atoms`, each with its atoms.
-    fn grouped_by_suffix(&self, suffixes: &SuffixLanguages, atoms: Bits) -> Vec<(SuffixLanguage, Bits)> {
+    pub(super) fn grouped_by_suffix(
+        &self,
+        suffixes: &SuffixLanguages,
+        atoms: Bits,
+    ) -> Vec<(SuffixLanguage, Bits)> {
         let mut groups: Vec<(SuffixLanguage, Bits)> = Vec::new();
         for (atom, &suffix) in suffixes[1..].iter().enumerate().filter(|(atom, _)| atoms >> atom & 1 == 1) {
             match groups.iter_mut().find(|(group, _)| *group == suffix) {
@@ -446,7 +471,7 @@ impl<'a> PatternTranslator<'a> {
         tasks: &mut Vec<TranslationTask>,
     ) -> Result<SuffixLanguages, PatternError> {
         let LengthRange { min, max } = counts;
-        let traits = self.traits[body.index()];
+        let traits = self.traits(body);
         if traits.zero_width {
             // An assertion that holds once holds any number of times.
             if min > 0 {
