@@ -5,6 +5,7 @@ import datetime as dt
 import decimal
 import enum
 import json
+import pathlib
 import random
 from typing import Annotated, Any, Literal
 
@@ -197,6 +198,71 @@ def test_classes_of_attrs() -> None:
     assert compiled.is_valid(text)
     assert Shelf(**json.loads(text)).books == ["x"]
     assert not compiled.is_valid(b'{"name": "a", "used": true}')
+
+
+def is_even(instance: Any, attribute: Any, value: int) -> None:
+    if value % 2:
+        raise ValueError(instance, attribute, value)
+
+
+@attrs.define
+class Loan:
+    title: str = attrs.field(validator=attrs.validators.instance_of(str))
+    days: int = attrs.field(validator=[attrs.validators.instance_of(int), attrs.validators.ge(1)])
+    shelf: Shelf | None = attrs.field(
+        default=None, validator=attrs.validators.optional(attrs.validators.instance_of(Shelf))
+    )
+    state: str = attrs.field(default="new", validator=attrs.validators.in_(["new", "old"]))
+    notes: list[str] = attrs.field(factory=list, validator=attrs.validators.max_len(2))
+    fine: int | None = attrs.field(default=None, validator=attrs.validators.optional(attrs.validators.lt(50)))
+
+
+def test_validators_of_attrs() -> None:
+    compiled = Grammar.from_type(Loan, key_order="any").compile(BYTES)
+    members: dict[str, list[Any]] = {
+        "title": ["a", None, 1],
+        "days": [0, 1, 1.5, "1"],
+        "shelf": [None, {"name": "a"}, {}],
+        "state": ["new", "used", 1],
+        "notes": [[], ["a", "b"], ["a", "b", "c"]],
+        "fine": [None, 45, 50],
+    }
+    for name, values in members.items():
+        for value in values:
+            loan = {"title": "x", "days": 2, name: value}
+            shelf = loan.get("shelf")
+            try:
+                Loan(**{**loan, "shelf": shelf if shelf is None else Shelf(**shelf)})
+            except (TypeError, ValueError):
+                is_valid = False
+            else:
+                is_valid = True
+            assert compiled.is_valid(json.dumps(loan).encode()) == is_valid, loan
+
+
+@pytest.mark.parametrize(
+    ("hint", "validator"),
+    [
+        (int, is_even),
+        (int, [attrs.validators.ge(0), is_even]),
+        (int | None, attrs.validators.instance_of(int)),
+        (int | None, attrs.validators.ge(0)),
+        (int, attrs.validators.optional(is_even)),
+        (float, attrs.validators.instance_of(float)),
+        (float, attrs.validators.gt(0)),
+        (Literal["a"], attrs.validators.instance_of(str)),
+        (pathlib.Path, attrs.validators.instance_of(pathlib.Path)),
+        (str, attrs.validators.matches_re("a*")),
+        (str, attrs.validators.in_("abc")),
+        (int, attrs.validators.in_([1, True])),
+        (list[str], attrs.validators.deep_iterable(attrs.validators.instance_of(str))),
+        (int, attrs.validators.not_(attrs.validators.in_([1]))),
+    ],
+)
+def test_other_validators_of_attrs_are_refused(hint: Any, validator: Any) -> None:
+    kind = attrs.make_class("Kind", {"value": attrs.field(type=hint, validator=validator)})
+    with pytest.raises(UnsupportedSchema, match=r"value\.validator may refuse a value"):
+        Grammar.from_type(kind)
 
 
 def weather(city: str, unit: Literal["C", "F"] = "C") -> str:

@@ -9,6 +9,7 @@ import typing
 from typing import Any
 
 from grammask.schemas.annotations import forms_around, resolved_hints, special_name
+from grammask.schemas.attrs_validators import accepted_values
 
 __all__ = ["DeclaredMember", "RecordClass", "record_class"]
 
@@ -99,8 +100,12 @@ def _attrs_class(kind: Any) -> RecordClass:
         if not field.init:
             continue
         has_default = type(field.default).__name__ != "_Nothing"
-        members.append(DeclaredMember(field.alias or field.name, hints.get(field.name, Any), not has_default))
-        checks += [f"{field.name}.validator"] if field.validator is not None else []
+        hint = hints.get(field.name, Any)
+        if field.validator is not None:
+            schema = accepted_values(hint, field.validator)
+            checks += [f"{field.name}.validator"] if schema is None else []
+            hint = typing.Annotated[hint, schema] if schema else hint
+        members.append(DeclaredMember(field.alias or field.name, hint, not has_default))
         checks += [f"{field.name}.converter"] if field.converter is not None else []
     checks += [name for name in ("__attrs_post_init__",) if hasattr(kind, name)]
     return RecordClass(members=members, checks=tuple(checks))
