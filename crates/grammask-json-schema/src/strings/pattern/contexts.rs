@@ -3,13 +3,15 @@
 //!
 //! `\b` tests whether the previous character is a word character, a lookbehind whether it is in some class. A pattern
 //! uses few such classes; characters that none of them distinguishes form one *atom*. Context 0 is the start of the
-//! text, and context `n + 1` follows a character of atom `n`. A pattern without such assertions has one atom.
+//! text, and context `n + 1` follows a character of atom `n`. A pattern without such assertions has one atom. Repeated
+//! lookaheads at one character distinguish the next character by the same atoms.
 
 use regex_syntax::hir::ClassUnicode;
 
 use super::ast::{PatternAst, PatternNode, PatternNodeId, Polarity};
 use super::classes;
 use super::error::PatternError;
+use super::translate::MAX_COPIES;
 use crate::strings::string_encoding::{CharRange, StringEncoding};
 use grammask_automata::{TermId, Terms};
 
@@ -29,13 +31,21 @@ pub(super) struct Contexts {
     pub(super) has_word_boundary: bool,
     /// Whether the pattern tests for the end of the text.
     pub(super) has_end: bool,
+    /// The classes by which repeated lookaheads distinguish the next character.
+    next_classes: Vec<ClassUnicode>,
 }
 
 impl Contexts {
     /// The contexts that `pattern` distinguishes.
     pub(super) fn of(pattern: &PatternAst) -> Result<Self, PatternError> {
-        let mut contexts =
-            Self { atoms: vec![classes::all()], words: 0, has_word_boundary: false, has_end: false };
+        let mut contexts = Self {
+            atoms: vec![classes::all()],
+            words: 0,
+            has_word_boundary: false,
+            has_end: false,
+            next_classes: Vec::new(),
+        };
+        let repeated = repeated_nodes(pattern);
         for id in pattern.ids() {
             match pattern.node(id) {
                 PatternNode::WordBoundary(_) => {
@@ -49,15 +59,25 @@ impl Contexts {
                         contexts.split(class);
                     }
                 }
+                PatternNode::LookAhead(_, body) if repeated[id.index()] => {
+                    if let Some(body) = lookahead_body(pattern, *body) {
+                        contexts.has_end = true;
+                        for class in body.classes {
+                            contexts.split(class);
+                            contexts.next_classes.push(class.clone());
+                        }
+                    }
+                }
                 _ => {}
             }
             if contexts.atoms.len() > MAX_ATOMS {
-                let message = "too many different classes in lookbehind assertions";
+                let message = "too many different classes in lookaround assertions";
                 return Err(PatternError::unsupported(pattern.offset(id), message));
             }
         }
         if contexts.has_word_boundary {
             contexts.words = contexts.atoms_in(&classes::word());
+            contexts.next_classes.push(classes::word());
         }
         Ok(contexts)
     }
@@ -80,6 +100,17 @@ impl Contexts {
     /// The set of all atoms.
     pub(super) fn all_atoms(&self) -> Bits {
         (1 << self.atoms.len()) - 1
+    }
+
+    /// The atoms in groups that no assertion about the next character distinguishes.
+    pub(super) fn next_atoms(&self) -> Vec<Bits> {
+        let mut groups = vec![self.all_atoms()];
+        for class in &self.next_classes {
+            let inside = self.atoms_in(class);
+            groups = groups.iter().flat_map(|group| [group & inside, group & !inside]).collect();
+            groups.retain(|group| *group != 0);
+        }
+        groups
     }
 
     /// The atoms of word characters.
@@ -119,8 +150,9 @@ impl Contexts {
         polarity: Polarity,
         body: PatternNodeId,
     ) -> Result<Bits, PatternError> {
-        let lookbehind = lookbehind_body(pattern, body)?;
-        let mut holds = lookbehind.start;
+        let lookbehind = lookbehind_body(pattern, body)
+            .ok_or_else(|| PatternError::long_lookbehind(pattern.offset(body)))?;
+        let mut holds = Bits::from(lookbehind.has_edge);
         for class in lookbehind.classes {
             holds |= self.atoms_in(class) << 1;
         }
@@ -129,29 +161,54 @@ impl Contexts {
     }
 }
 
-/// The body of a lookbehind: an alternation of single characters and the start of the text.
-pub(super) struct LookBehindBody<'p> {
-    /// The bit of context 0 if the body matches the start of the text, else no bit.
-    start: Bits,
-    classes: Vec<&'p ClassUnicode>,
+/// For each node whether it is in a repetition that is not unrolled.
+fn repeated_nodes(pattern: &PatternAst) -> Vec<bool> {
+    let mut repeated = vec![false; pattern.ids().count()];
+    // Parents have larger ids than their children.
+    for id in (0..repeated.len()).rev().map(PatternNodeId::new) {
+        let node = pattern.node(id);
+        let is_unrolled =
+            !matches!(node, PatternNode::Repeat { max, .. } if max.is_none_or(|max| max > MAX_COPIES));
+        if repeated[id.index()] || !is_unrolled {
+            node.for_each_child(|child| repeated[child.index()] = true);
+        }
+    }
+    repeated
+}
+
+/// The body of a lookaround: an alternation of single characters and an edge of the text.
+pub(super) struct LookAroundBody<'p> {
+    /// Whether the body matches the edge: the start of the text for a lookbehind, the end for a lookahead.
+    pub(super) has_edge: bool,
+    pub(super) classes: Vec<&'p ClassUnicode>,
 }
 
 /// Reads the body of a lookbehind as an alternation of single characters and the start of the text.
-pub(super) fn lookbehind_body(
+pub(super) fn lookbehind_body(pattern: &PatternAst, body: PatternNodeId) -> Option<LookAroundBody<'_>> {
+    lookaround_body(pattern, body, |node| matches!(node, PatternNode::Start))
+}
+
+/// Reads the body of a lookahead as an alternation of single characters and the end of the text.
+pub(super) fn lookahead_body(pattern: &PatternAst, body: PatternNodeId) -> Option<LookAroundBody<'_>> {
+    lookaround_body(pattern, body, |node| matches!(node, PatternNode::End))
+}
+
+fn lookaround_body(
     pattern: &PatternAst,
     body: PatternNodeId,
-) -> Result<LookBehindBody<'_>, PatternError> {
-    let mut lookbehind = LookBehindBody { start: 0, classes: Vec::new() };
+    is_edge: impl Fn(&PatternNode) -> bool,
+) -> Option<LookAroundBody<'_>> {
+    let mut lookaround = LookAroundBody { has_edge: false, classes: Vec::new() };
     let mut stack = vec![body];
     while let Some(id) = stack.pop() {
         match pattern.node(id) {
-            PatternNode::Class(class) => lookbehind.classes.push(class),
-            PatternNode::Start => lookbehind.start |= 1,
+            PatternNode::Class(class) => lookaround.classes.push(class),
             PatternNode::Alternation(branches) => stack.extend(branches),
-            _ => return Err(PatternError::long_lookbehind(pattern.offset(id))),
+            node if is_edge(node) => lookaround.has_edge = true,
+            _ => return None,
         }
     }
-    Ok(lookbehind)
+    Some(lookaround)
 }
 
 /// The encodings of one character of `class`.

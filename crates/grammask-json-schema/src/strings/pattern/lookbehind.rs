@@ -16,7 +16,7 @@ impl<'a> PatternTranslator<'a> {
     /// Whether the node is a lookbehind that left contexts do not decide.
     pub(super) fn is_long_lookbehind(&self, id: PatternNodeId) -> bool {
         match self.pattern.node(id) {
-            PatternNode::LookBehind(_, body) => lookbehind_body(self.pattern, *body).is_err(),
+            PatternNode::LookBehind(_, body) => lookbehind_body(self.pattern, *body).is_none(),
             _ => false,
         }
     }

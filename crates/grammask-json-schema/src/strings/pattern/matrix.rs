@@ -1,4 +1,4 @@
-//! Repetitions of position assertions: `^`, `$`, `\b` and lookbehind.
+//! Repetitions of position assertions: `^`, `$`, `\b`, lookbehind, and lookahead at one character.
 //!
 //! Such a node is a matrix of languages: for two *boundaries*, the texts between one and the other. A boundary is a
 //! position of the text with its left context and a guess of the next character, which that character or the end of the
@@ -9,7 +9,7 @@
 use rustc_hash::FxHashMap;
 
 use super::ast::{PatternNode, PatternNodeId, Polarity};
-use super::contexts::{Bits, encode_class};
+use super::contexts::{Bits, encode_class, lookahead_body};
 use super::error::PatternError;
 use super::translate::{PatternTranslator, SuffixLanguage, SuffixLanguages};
 use grammask_automata::TermId;
@@ -35,15 +35,13 @@ struct Boundaries {
 impl Boundaries {
     fn of(translator: &PatternTranslator) -> Self {
         let contexts = &translator.contexts;
-        let (all, words) = (contexts.all_atoms(), contexts.word_atoms());
-        let end = NextGuess { atoms: 0, end: true };
-        let character = |atoms| NextGuess { atoms, end: false };
-        let guesses = if contexts.has_word_boundary {
-            vec![end, character(words), character(all & !words)]
-        } else if contexts.has_end {
-            vec![end, character(all)]
+        let groups = contexts.next_atoms();
+        let guesses = if groups.len() > 1 || contexts.has_end {
+            let end = NextGuess { atoms: 0, end: true };
+            let character = |atoms| NextGuess { atoms, end: false };
+            [end].into_iter().chain(groups.into_iter().map(character)).collect()
         } else {
-            vec![NextGuess { atoms: all, end: true }]
+            vec![NextGuess { atoms: contexts.all_atoms(), end: true }]
         };
         Self { contexts: contexts.len(), guesses }
     }
@@ -64,7 +62,7 @@ impl Boundaries {
 /// The texts from each boundary to each boundary, row by row.
 type BoundaryMatrix = Vec<TermId>;
 
-/// The suffixes before a repetition without lookahead in its body.
+/// The suffixes before a repetition in whose body lookaheads are at one character.
 pub(super) fn prepend_repetition(
     translator: &mut PatternTranslator,
     id: PatternNodeId,
@@ -130,8 +128,9 @@ fn node_matrix(
     let mut next = 0;
     while let Some(&id) = needed.get(next) {
         next += 1;
-        if translator.assertion_free(id).is_none() && !matches!(pattern.node(id), PatternNode::LookBehind(..))
-        {
+        let is_lookaround =
+            matches!(pattern.node(id), PatternNode::LookBehind(..) | PatternNode::LookAhead(..));
+        if translator.assertion_free(id).is_none() && !is_lookaround {
             pattern.node(id).for_each_child(|child| needed.push(child));
         }
     }
@@ -175,9 +174,19 @@ fn node_matrix(
                 let holds = translator.contexts.lookbehind_contexts(pattern, polarity, body)?;
                 identity(translator, boundaries, |context, _| holds >> context & 1 == 1)
             }
-            PatternNode::Class(_) | PatternNode::LookAhead(..) => {
-                unreachable!("a class has no assertion, and the repetition no lookahead")
+            &PatternNode::LookAhead(polarity, body) => {
+                let lookahead = lookahead_body(pattern, body)
+                    .expect("the lookaheads of the repetition are at one character");
+                let atoms = lookahead
+                    .classes
+                    .iter()
+                    .fold(0, |atoms, class| atoms | translator.contexts.atoms_in(class));
+                identity(translator, boundaries, |_, guess| {
+                    let holds = guess.atoms & atoms != 0 || guess.end && lookahead.has_edge;
+                    holds == (polarity == Polarity::Positive)
+                })
             }
+            PatternNode::Class(_) => unreachable!("a class has no assertion"),
         };
         known.insert(id, matrix);
     }

@@ -2,12 +2,12 @@
 //!
 //! A pattern is parsed (`parse`, `ast`). Subexpressions without assertions become plain terms. Assertions are
 //! translated from right to left, each with the language of the text that may follow it (`translate`). Repetitions that
-//! contain `^`, `$`, `\b` or lookbehind are solved as automata over left contexts (`contexts`, `matrix`). At a lookbehind
-//! over more than one character, texts are split (`lookbehind`).
+//! contain `^`, `$`, `\b`, lookbehind, or lookahead at one character are solved as automata over left contexts (`contexts`,
+//! `matrix`). At a lookbehind over more than one character, texts are split (`lookbehind`).
 //!
-//! Unsupported: back-references; a repeated lookahead, except before a single character at the end of the text, as in
-//! `^((?!foo).)*$`; lookbehind over more than one character in a repetition or a lookahead, and after a lookahead, `\b`
-//! or `$` unless the text ends there, as in `^(?!a)b*(?<!bb)$`.
+//! Unsupported: back-references; a repeated lookahead over more than one character, except before a single character at
+//! the end of the text, as in `^((?!foo).)*$`; lookbehind over more than one character in a repetition or a lookahead, and
+//! after a lookahead, `\b` or `$` unless the text ends there, as in `^(?!a)b*(?<!bb)$`.
 
 mod assertion_free;
 mod ast;

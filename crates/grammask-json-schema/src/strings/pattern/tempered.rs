@@ -34,7 +34,7 @@ impl<'a> PatternTranslator<'a> {
         tasks: &mut Vec<TranslationTask>,
     ) -> Result<SuffixLanguages, PatternError> {
         let unsupported = || {
-            let message = "a repeated lookahead is supported only before a single character";
+            let message = "a repeated lookahead over more than one character is supported only before a single character";
             PatternError::unsupported(self.pattern.offset(repeat), message)
         };
         let (mut character, mut lookaheads, mut bodies) = (None, Vec::new(), Vec::new());
@@ -86,7 +86,8 @@ impl<'a> PatternTranslator<'a> {
         let is_uniform = |suffixes: &SuffixLanguages| suffixes.iter().all(|other| *other == suffixes[0]);
         let is_end = suffix.term == self.terms.epsilon() && is_uniform(suffixes);
         if !is_end || !bodies.iter().all(is_uniform) {
-            let message = "a repeated lookahead is supported only at the end of the text, followed by `$`";
+            let message = "a repeated lookahead over more than one character is supported only at the end of the \
+                           text, followed by `$`";
             return Err(PatternError::unsupported(self.pattern.offset(temper.repeat), message));
         }
         let character =

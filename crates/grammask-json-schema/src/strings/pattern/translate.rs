@@ -17,7 +17,7 @@ use grammask_automata::{TermId, Terms};
 
 use super::assertion_free::AssertionFree;
 use super::ast::{PatternAst, PatternNode, PatternNodeId, Polarity};
-use super::contexts::{Bits, Contexts, encode_class};
+use super::contexts::{Bits, Contexts, encode_class, lookahead_body};
 use super::error::PatternError;
 use super::tempered::TemperedRepeat;
 use super::{classes, matrix};
@@ -26,7 +26,7 @@ use super::{classes, matrix};
 const MAX_WORK: usize = 2_000_000;
 
 /// Maximum number of copies into which the repetition of a node with assertions is unrolled.
-const MAX_COPIES: u32 = 1000;
+pub(super) const MAX_COPIES: u32 = 1000;
 
 /// The texts that may follow a position, up to the end of the text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -44,6 +44,8 @@ pub(super) type SuffixLanguages = Vec<SuffixLanguage>;
 pub(super) struct NodeTraits {
     zero_width: bool,
     has_lookahead: bool,
+    /// Whether the node has a lookahead over more than one character.
+    has_long_lookahead: bool,
     /// Whether the node has an assertion about the text after a position.
     pub(super) looks_right: bool,
     /// Whether the node has a lookbehind over more than one character.
@@ -145,17 +147,25 @@ impl<'a> PatternTranslator<'a> {
             let child = self.traits(child);
             traits.zero_width &= child.zero_width;
             traits.has_lookahead |= child.has_lookahead;
+            traits.has_long_lookahead |= child.has_long_lookahead;
             traits.looks_right |= child.looks_right;
             traits.has_long_lookbehind |= child.has_long_lookbehind;
         });
         match node {
-            PatternNode::LookAhead(..) => {
-                NodeTraits { zero_width: true, has_lookahead: true, looks_right: true, ..traits }
-            }
-            PatternNode::LookBehind(..) => {
-                let has_long_lookbehind = traits.has_long_lookbehind || self.is_long_lookbehind(id);
-                NodeTraits { zero_width: true, has_lookahead: false, has_long_lookbehind, ..traits }
-            }
+            PatternNode::LookAhead(_, body) => NodeTraits {
+                zero_width: true,
+                has_lookahead: true,
+                has_long_lookahead: lookahead_body(self.pattern, *body).is_none(),
+                looks_right: true,
+                ..traits
+            },
+            PatternNode::LookBehind(..) => NodeTraits {
+                zero_width: true,
+                has_lookahead: false,
+                has_long_lookahead: false,
+                has_long_lookbehind: traits.has_long_lookbehind || self.is_long_lookbehind(id),
+                ..traits
+            },
             PatternNode::End | PatternNode::WordBoundary(_) => NodeTraits { looks_right: true, ..traits },
             _ => traits,
         }
@@ -501,7 +511,8 @@ impl<'a> PatternTranslator<'a> {
                 }
                 Ok(suffixes)
             }
-            _ => self.parse_tempered(id, body, counts, suffixes, tasks),
+            _ if traits.has_long_lookahead => self.parse_tempered(id, body, counts, suffixes, tasks),
+            _ => matrix::prepend_repetition(self, id, &suffixes),
         }
     }
 }
