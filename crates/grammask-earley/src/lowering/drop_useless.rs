@@ -57,7 +57,7 @@ pub fn diagnose(
         diagnostics.push(
             Diagnostic::error(Code::EmptyLanguage, "no text at all matches the grammar")
                 .at(definitions[productions.start.index()].span)
-                .help("every alternative of the start symbol needs a rule that derives nothing; give it a way to end"),
+                .help("every alternative of the start symbol needs a rule that derives nothing, or a regular expression that matches no whole text"),
         );
     }
     let reached = productions.reachable();
