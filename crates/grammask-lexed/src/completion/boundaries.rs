@@ -1,13 +1,13 @@
 //! The boundaries between lexemes: the lexemes that can begin at the end of another one.
 //!
 //! Hundreds can begin in most states of programming languages, and the same ones after most lexemes, so their lists are
-//! interned.
+//! interned. So are the lexemes that an open one can become with another byte.
 
 use std::sync::Arc;
 
 use rustc_hash::FxHashMap;
 
-use crate::completion::search_sources::SearchSources;
+use crate::completion::search_sources::{SearchSources, extensions_of};
 use crate::delimited::{DelimitedStatesId, LexemeBeforeByte};
 use crate::lexer::column_units::UnitState;
 use crate::lexer::lexer_automaton::{ConfigurationId, LexModeId};
@@ -52,10 +52,21 @@ pub(crate) struct BegunLexeme {
     pub(crate) delimited: DelimitedStatesId,
 }
 
-/// Interned lists of the lexemes that can begin.
+/// An open lexeme, and all on which the lexemes depend that it can become with another byte.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+struct ExtendedLexeme {
+    configuration: ConfigurationId,
+    column: Column,
+    unit: UnitState,
+    delimited: DelimitedStatesId,
+    is_in_brackets: bool,
+}
+
+/// Interned lists of the lexemes that can begin, or go on.
 #[derive(Debug, Default)]
 pub(crate) struct BegunLexemes {
     of_end: FxHashMap<LexemeEnd, BegunLexemesId>,
+    of_extended: FxHashMap<ExtendedLexeme, BegunLexemesId>,
     /// Ascending by byte.
     lists: Vec<Arc<[BegunLexeme]>>,
     ids: FxHashMap<Arc<[BegunLexeme]>, BegunLexemesId>,
@@ -102,27 +113,64 @@ impl BegunLexemes {
                 begun.push(BegunLexeme { byte, configuration, column, unit, delimited });
             }
         }
+        let id = self.intern(begun);
+        self.of_end.insert(end, id);
+        Ok(id)
+    }
+
+    /// The lexemes that the open lexeme of a run can become with one of `bytes`, which are ascending; `None` inside a delimited
+    /// terminal that was opened, where they depend on the parser. Memoised.
+    ///
+    /// # Errors
+    /// When a limit is exceeded.
+    pub(crate) fn extending(
+        &mut self,
+        sources: &mut SearchSources<'_>,
+        run: Run,
+        bytes: &[u8],
+    ) -> Result<Option<BegunLexemesId>, LimitExceeded> {
+        let Run { configuration, column, unit, delimited, parse } = run;
+        if sources.lexer.opened(configuration).is_some() {
+            return Ok(None);
+        }
+        let is_in_brackets = sources.parser.is_in_brackets(parse.layout);
+        let key = ExtendedLexeme { configuration, column, unit, delimited, is_in_brackets };
+        if let Some(&known) = self.of_extended.get(&key) {
+            return Ok(Some(known));
+        }
+        let mut extensions = Vec::new();
+        extensions_of(sources, run, bytes, &mut extensions)?;
+        let begun = extensions.into_iter().map(|(byte, run)| {
+            let Run { configuration, column, unit, delimited, .. } = run;
+            BegunLexeme { byte, configuration, column, unit, delimited }
+        });
+        let id = self.intern(begun.collect());
+        self.of_extended.insert(key, id);
+        Ok(Some(id))
+    }
+
+    /// The list of some lexemes, of which each has its smallest byte.
+    fn intern(&mut self, mut begun: Vec<BegunLexeme>) -> BegunLexemesId {
         let lexeme = |begun: &BegunLexeme| (begun.configuration, begun.column, begun.unit, begun.delimited);
         begun.sort_unstable_by_key(|begun| (lexeme(begun), begun.byte));
         begun.dedup_by_key(|begun| lexeme(begun));
         begun.sort_by_key(|begun| begun.byte);
         let begun: Arc<[BegunLexeme]> = begun.into();
-        let id = match self.ids.get(&begun) {
-            Some(&known) => known,
-            None => {
-                let id = BegunLexemesId::new(self.lists.len());
-                self.count += begun.len();
-                self.lists.push(begun.clone());
-                self.ids.insert(begun, id);
-                id
-            }
-        };
-        self.of_end.insert(end, id);
-        Ok(id)
+        if let Some(&known) = self.ids.get(&begun) {
+            return known;
+        }
+        let id = BegunLexemesId::new(self.lists.len());
+        self.count += begun.len();
+        self.lists.push(begun.clone());
+        self.ids.insert(begun, id);
+        id
     }
 
     /// Memory in bytes, estimated.
     pub(crate) fn memory_bytes(&self) -> usize {
-        hash_map_bytes(&self.of_end) + hash_map_bytes(&self.ids) + self.count * size_of::<BegunLexeme>()
+        hash_map_bytes(&self.of_end)
+            + hash_map_bytes(&self.of_extended)
+            + hash_map_bytes(&self.ids)
+            + self.count * size_of::<BegunLexeme>()
     }
 }

@@ -10,6 +10,7 @@
 //! | `lexeme_costs` | bytes from each lexer configuration to the end of each terminal; pairs that need a separator |
 //! | `sentence_costs` | lengths of the shortest sentences of nonterminals, by the classes of their outer terminals |
 //! | `block_levels` | the white space that lines of open blocks need |
+//! | `production_rests` | the shortest texts of the rests of productions, and the terminals with which they begin |
 //! | `stack_costs` | lengths of the shortest completions of parser stacks: a memoised fold |
 //! | `run_bounds` | the lower bound of a run |
 //! | `boundaries` | the lexemes that can begin at the end of another one |
@@ -33,6 +34,7 @@ pub(crate) mod lexeme_costs;
 pub(crate) mod lexeme_weights;
 pub(crate) mod longest_paths;
 pub(crate) mod plan_costs;
+pub(crate) mod production_rests;
 pub(crate) mod run_bounds;
 pub(crate) mod search;
 pub(crate) mod search_sources;

@@ -8,10 +8,10 @@ use std::sync::Arc;
 use rustc_hash::FxHashMap;
 
 use crate::completion::lexeme_costs::{FREE, LexemeCosts, ProfileId};
-use crate::completion::stack_costs::{OpenStack, StackCosts};
+use crate::completion::stack_costs::{NextTerminals, OpenStack, StackCosts};
 use crate::completion::{UNREACHABLE, sum};
 use crate::delimited::DelimitedRest;
-use crate::lexer::lexer_automaton::Lexer;
+use crate::lexer::lexer_automaton::{ConfigurationId, Lexer};
 use crate::lexer::line_columns::{Column, Width};
 use crate::masks::token_set_store::hash_map_bytes;
 use crate::parser::stacks::{ParseState, TerminalParser};
@@ -105,19 +105,19 @@ impl RunBounds {
         self.of(prepared, lexer, parser, run)
     }
 
-    /// Whether the open lexeme may go on with another byte in a completion of at most `maximum` bytes.
+    /// A lower bound of the completions in which the open lexeme goes on with another byte, or a number up to `maximum`.
     ///
     /// # Errors
     /// When a limit is exceeded.
-    pub(crate) fn may_extend_within(
+    pub(crate) fn of_extensions(
         &mut self,
         prepared: &PreparedGrammar,
         parser: &mut TerminalParser,
         run: Run,
         maximum: u32,
-    ) -> Result<bool, LimitExceeded> {
+    ) -> Result<u32, LimitExceeded> {
         let least = self.without_steps(prepared, parser, run, 1, maximum);
-        parser.check().map(|()| least <= maximum)
+        parser.check().map(|()| least)
     }
 
     /// A lower bound of the completions of a run in which its lexeme has at least some more bytes, without steps of the
@@ -133,6 +133,7 @@ impl RunBounds {
         let Some(profile) = self.lexemes.profile_of(run.configuration) else { return UNREACHABLE };
         let blocks = self.stacks.blocks.of_layout(parser, run.parse.layout, &mut self.stacks.sentences);
         let open = OpenStack { stack: run.parse.stack, blocks };
+        let next = self.stacks.next_terminals(prepared, parser, open);
         let lexemes = self.lexemes.clone();
         let mut least = UNREACHABLE;
         for &(distance, terminal) in lexemes.profile(profile) {
@@ -140,7 +141,12 @@ impl RunBounds {
             if distance > maximum {
                 return distance.min(least);
             }
-            let after = self.after_at_least(prepared, parser, open, terminal);
+            let mut after = self.after_at_least(prepared, next, terminal);
+            if sum(distance, after) <= maximum
+                && let Some(known) = self.stacks.known_after_terminal(open, terminal)
+            {
+                after = known;
+            }
             least = sum(distance, after).min(least);
             if least <= maximum {
                 return least;
@@ -149,27 +155,45 @@ impl RunBounds {
         least
     }
 
-    /// A lower bound of the text after a lexeme of a terminal, without steps of the parser.
-    fn after_at_least(
+    /// The bounds of the lexemes that begin in a parser state, by the next terminal.
+    ///
+    /// # Errors
+    /// When a limit is exceeded.
+    pub(crate) fn next_terminals(
         &mut self,
         prepared: &PreparedGrammar,
         parser: &mut TerminalParser,
-        open: OpenStack,
-        terminal: TerminalId,
+        parse: ParseState,
+    ) -> Result<NextTerminals, LimitExceeded> {
+        let blocks = self.stacks.blocks.of_layout(parser, parse.layout, &mut self.stacks.sentences);
+        let next = self.stacks.next_terminals(prepared, parser, OpenStack { stack: parse.stack, blocks });
+        parser.check().map(|()| next)
+    }
+
+    /// A lower bound of the completions of a lexeme that has begun, given the bounds by the next terminal. It takes no lookups,
+    /// and is weaker than [`of_within`](Self::of_within).
+    pub(crate) fn of_begun(
+        &self,
+        prepared: &PreparedGrammar,
+        next: NextTerminals,
+        configuration: ConfigurationId,
     ) -> u32 {
+        let Some(profile) = self.lexemes.profile_of(configuration) else { return UNREACHABLE };
+        let bounds = self.lexemes.profile(profile).iter();
+        let bounds =
+            bounds.map(|&(distance, terminal)| sum(distance, self.after_at_least(prepared, next, terminal)));
+        bounds.min().unwrap_or(UNREACHABLE)
+    }
+
+    /// A lower bound of the text after a lexeme of a terminal, without steps of the parser.
+    fn after_at_least(&self, prepared: &PreparedGrammar, next: NextTerminals, terminal: TerminalId) -> u32 {
         let grammar = &prepared.grammar;
         if grammar.indentation.as_ref().is_some_and(|indentation| indentation.newline == terminal) {
             return 0;
         }
-        if grammar.terminals[terminal.index()].is_ignored() {
-            return self.stacks.of(prepared, parser, open)[usize::from(FREE)];
-        }
-        match self.stacks.known_after_terminal(open, terminal) {
-            Some(known) => known,
-            None => {
-                let beyond = self.stacks.beyond_production(prepared, parser, open);
-                sum(self.stacks.rest_of_production(terminal), beyond)
-            }
+        match grammar.terminals[terminal.index()].is_ignored() {
+            true => next.least(),
+            false => self.stacks.after_terminal_at_least(next, &self.lexemes, terminal),
         }
     }
 
@@ -200,15 +224,14 @@ impl RunBounds {
         profile: ProfileId,
         rests: &[DelimitedRest],
     ) -> u32 {
+        let next = self.stacks.next_terminals(prepared, parser, open);
         let lexemes = self.lexemes.clone();
         let mut bound = UNREACHABLE;
         for &(distance, terminal) in lexemes.profile(profile) {
             if distance >= bound {
                 break;
             }
-            if bound < UNREACHABLE
-                && sum(distance, self.after_at_least(prepared, parser, open, terminal)) >= bound
-            {
+            if bound < UNREACHABLE && sum(distance, self.after_at_least(prepared, next, terminal)) >= bound {
                 continue;
             }
             let rest = rests.iter().find(|rest| rest.terminal == terminal);
@@ -220,7 +243,7 @@ impl RunBounds {
         bound
     }
 
-    /// A lower bound of the length of the completion after a lexeme, of which there is at least one byte; `UNREACHABLE` if
+    /// A lower bound of the length of the completion after a lexeme, positive if the text cannot end with it; `UNREACHABLE` if
     /// there surely is none. Separators count as if none were needed.
     ///
     /// # Errors
@@ -233,7 +256,7 @@ impl RunBounds {
     ) -> Result<u32, LimitExceeded> {
         let blocks = self.stacks.blocks.of_layout(parser, parse.layout, &mut self.stacks.sentences);
         let bound = self.stacks.of(prepared, parser, OpenStack { stack: parse.stack, blocks });
-        parser.check().map(|()| bound[usize::from(FREE)].max(1))
+        parser.check().map(|()| bound[usize::from(FREE)])
     }
 
     /// The bound if the open lexeme becomes one of `terminal`, to which it misses `distance` bytes.

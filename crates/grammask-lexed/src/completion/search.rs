@@ -12,6 +12,8 @@
 //!
 //! The bound of a run takes a step of the parser for each terminal that its lexeme can become. A weaker bound without steps
 //! shows for most runs that they are too long; a node is opened with that, and its bound is computed when it is the next one.
+//! At a boundary it leaves few of the lexemes: those that begin a cheapest rest of an item of the stack. The other bytes of an
+//! open lexeme are read only once a completion in which it goes on can be the next one.
 //!
 //! From the first byte of a delimited terminal its engine gives the length of the rest.
 //!
@@ -29,7 +31,7 @@ use std::sync::Arc;
 use rustc_hash::FxHashMap;
 
 use crate::completion::UNREACHABLE;
-use crate::completion::boundaries::{BegunLexemes, BegunLexemesId, Boundary, LexemeEnd};
+use crate::completion::boundaries::{BegunLexeme, BegunLexemes, BegunLexemesId, Boundary, LexemeEnd};
 use crate::completion::frontier::{Frontier, OpenNode, ReachedNode, SearchNode};
 use crate::completion::run_bounds::RunBounds;
 use crate::completion::search_sources::{SearchSources, extensions_of};
@@ -123,9 +125,14 @@ impl ShortestCompletions {
         }
         // The runs are searched together, because one of them may have no completion and infinitely many successors.
         let nodes: Vec<SearchNode> = runs.iter().copied().map(SearchNode::Run).collect();
-        let length = match self.is_limited && !self.is_within_limit(sources, runs)? {
-            true => None,
-            false => self.length(sources, &nodes, UNREACHABLE - 1)?,
+        let from_boundary = match *runs {
+            [run] => self.length_from_boundary(sources, run)?,
+            _ => None,
+        };
+        let length = match from_boundary {
+            Some(length) => Some(length),
+            None if self.is_limited && !self.is_within_limit(sources, runs)? => None,
+            None => self.length(sources, &nodes, UNREACHABLE - 1)?,
         };
         let mut completion = length.map(|length| ShortestCompletion { length, first: None });
         if let Some(ShortestCompletion { length: length @ 1.., first }) = &mut completion {
@@ -344,7 +351,11 @@ impl ShortestCompletions {
         let mut first = None;
         match node {
             SearchNode::Boundary(boundary) => {
+                let bounds = self.bounds.next_terminals(sources.prepared, sources.parser, boundary.parse)?;
                 for begun in &*self.begun_lexemes.list(boundary.begun).clone() {
+                    if self.bounds.of_begun(sources.prepared, bounds, begun.configuration) >= length {
+                        continue;
+                    }
                     let next = SearchNode::Run(begun.run(boundary.parse));
                     if self.length(sources, &[next], length - 1)?.is_some() {
                         first = Some(begun.byte);
@@ -362,16 +373,11 @@ impl ShortestCompletions {
                 {
                     first = Some(self.first_byte(sources, boundary, length)?);
                 }
-                let mut extensions = Vec::new();
-                let may_extend = first.is_none() || self.may_extend_within(sources, run, length)?;
-                let mut smaller = 0;
-                while may_extend
-                    && let Some(&byte) =
-                        self.bytes.get(smaller).filter(|&&byte| first.is_none_or(|first| byte < first))
-                {
-                    smaller += 1;
-                    extensions_of(sources, run, &[byte], &mut extensions)?;
-                    for (_, next) in extensions.drain(..) {
+                if first.is_none() || self.may_extend_within(sources, run, length)? {
+                    for (byte, next) in self.extensions(sources, run)? {
+                        if first.is_some_and(|first| byte >= first) {
+                            break;
+                        }
                         if self.length(sources, &[SearchNode::Run(next)], length - 1)?.is_some() {
                             first = Some(byte);
                         }
@@ -392,7 +398,7 @@ impl ShortestCompletions {
         let bound = match node {
             SearchNode::Run(run) => self.run_bound(sources, run)?,
             SearchNode::Boundary(Boundary { parse, .. }) => {
-                self.bounds.after_lexeme(sources.prepared, sources.parser, parse)?
+                self.bounds.after_lexeme(sources.prepared, sources.parser, parse)?.max(1)
             }
         };
         Ok(self.raised.get(&node).map_or(bound, |&raised| raised.max(bound)))
@@ -421,6 +427,19 @@ impl ShortestCompletions {
         }
     }
 
+    /// A lower bound of the completions of a run in which its lexeme goes on with another byte, or a number up to `maximum`.
+    fn extension_bound(
+        &mut self,
+        sources: &mut SearchSources<'_>,
+        run: Run,
+        maximum: u32,
+    ) -> Result<u32, LimitExceeded> {
+        if run.delimited != DelimitedStatesId::NONE || sources.lexer.is_start(run.configuration) {
+            return Ok(0);
+        }
+        self.bounds.of_extensions(sources.prepared, sources.parser, run, maximum)
+    }
+
     /// Whether the open lexeme of a run may go on with another byte in a completion of at most `maximum` bytes.
     fn may_extend_within(
         &mut self,
@@ -428,9 +447,37 @@ impl ShortestCompletions {
         run: Run,
         maximum: u32,
     ) -> Result<bool, LimitExceeded> {
-        Ok(run.delimited != DelimitedStatesId::NONE
+        Ok(self.extension_bound(sources, run, maximum)? <= maximum)
+    }
+
+    /// The length of the completion of a run if bounds show that the lexeme ends here: that of the boundary after it, which
+    /// all lexemes share that end there. Most states after a token are of this kind, as those in names.
+    fn length_from_boundary(
+        &mut self,
+        sources: &mut SearchSources<'_>,
+        run: Run,
+    ) -> Result<Option<u32>, LimitExceeded> {
+        // A search with a limit must not depend on one from another node.
+        if self.is_limited
+            || run.delimited != DelimitedStatesId::NONE
             || sources.lexer.is_start(run.configuration)
-            || self.bounds.may_extend_within(sources.prepared, sources.parser, run, maximum)?)
+        {
+            return Ok(None);
+        }
+        let Some(boundary) = self.boundary_after(sources, run)? else { return Ok(None) };
+        let bound = self.bounds.after_lexeme(sources.prepared, sources.parser, boundary.parse)?;
+        // The text may end with the lexeme.
+        if bound == 0 || self.may_extend_within(sources, run, bound)? {
+            return Ok(None);
+        }
+        let Some(length) = self.length(sources, &[SearchNode::Boundary(boundary)], UNREACHABLE - 1)? else {
+            return Ok(None);
+        };
+        if length > bound && self.may_extend_within(sources, run, length)? {
+            return Ok(None);
+        }
+        self.lengths.insert(SearchNode::Run(run), length);
+        Ok(Some(length))
     }
 
     /// A lower bound of the length of the completion of a run, without the bounds that searches raised.
@@ -463,7 +510,7 @@ impl ShortestCompletions {
                 while current.expanded <= begun.len() {
                     // The promising one is first, and again in its place.
                     let index = match current.expanded {
-                        0 => self.promising.get(&key).copied().unwrap_or(0),
+                        0 => self.promising_lexeme(sources, boundary, key, estimate - current.bytes)?,
                         next => next - 1,
                     };
                     current.expanded += 1;
@@ -485,6 +532,13 @@ impl ShortestCompletions {
                 }
                 let mut extensions = Vec::new();
                 if current.expanded == 1 {
+                    let longer = self.extension_bound(sources, run, estimate - current.bytes)?;
+                    if current.bytes + longer > estimate {
+                        if longer < UNREACHABLE {
+                            frontier.push(current.bytes + longer, current);
+                        }
+                        return Ok(());
+                    }
                     current.expanded = 2;
                     // The bounds of the other bytes of a delimited terminal take searches of its engine.
                     let first = sources.nearest_rest(run)?.and_then(|rest| rest.first);
@@ -495,7 +549,7 @@ impl ShortestCompletions {
                         }
                     }
                 }
-                extensions_of(sources, run, &self.bytes, &mut extensions)?;
+                let extensions = self.extensions(sources, run)?;
                 while let Some(&(_, next)) = extensions.get(current.expanded - 2) {
                     current.expanded += 1;
                     if self.reach(sources, frontier, estimate, current, (1, SearchNode::Run(next)))? {
@@ -505,6 +559,23 @@ impl ShortestCompletions {
             }
         }
         Ok(())
+    }
+
+    /// The index of a lexeme at a boundary with which a completion of `length` bytes is likely to begin.
+    fn promising_lexeme(
+        &mut self,
+        sources: &mut SearchSources<'_>,
+        boundary: Boundary,
+        key: (BegunLexemesId, LrState),
+        length: u32,
+    ) -> Result<usize, LimitExceeded> {
+        let bounds = self.bounds.next_terminals(sources.prepared, sources.parser, boundary.parse)?;
+        let list = self.begun_lexemes.list(boundary.begun);
+        let may_fit = |begun: &BegunLexeme| {
+            self.bounds.of_begun(sources.prepared, bounds, begun.configuration) < length
+        };
+        let known = self.promising.get(&key).copied().filter(|&index| may_fit(&list[index]));
+        Ok(known.or_else(|| list.iter().position(may_fit)).unwrap_or(0))
     }
 
     /// Opens a successor, a number of bytes after a node of this estimate. If it has the same estimate, the node is opened
@@ -533,6 +604,23 @@ impl ShortestCompletions {
         frontier.push(next_estimate, OpenNode { node, bytes, expanded: 0 });
         frontier.reached.insert(node, ReachedNode { bytes, previous: Some(from.node) });
         Ok(is_equal)
+    }
+
+    /// The runs in which the open lexeme goes on with another byte, with the smallest byte of each, ascending by byte.
+    fn extensions(
+        &mut self,
+        sources: &mut SearchSources<'_>,
+        run: Run,
+    ) -> Result<Vec<(u8, Run)>, LimitExceeded> {
+        let mut extensions = Vec::new();
+        match self.begun_lexemes.extending(sources, run, &self.bytes)? {
+            Some(list) => {
+                let list = self.begun_lexemes.list(list).iter();
+                extensions.extend(list.map(|begun| (begun.byte, begun.run(run.parse))));
+            }
+            None => extensions_of(sources, run, &self.bytes, &mut extensions)?,
+        }
+        Ok(extensions)
     }
 
     /// The runs after each byte, with the smallest byte of each, ascending by byte: for the search that counts runs.

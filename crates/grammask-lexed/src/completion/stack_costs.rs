@@ -17,17 +17,19 @@ use rustc_hash::FxHashMap;
 
 use crate::completion::block_levels::{BlockLevels, BlocksId};
 use crate::completion::lexeme_costs::{CLASSES, FREE, LexemeCosts};
-use crate::completion::plan_costs::ShortestSentences;
+use crate::completion::production_rests::ProductionRests;
 use crate::completion::sentence_costs::{ClassCosts, SentenceCosts};
 use crate::completion::{UNREACHABLE, sum};
-use crate::definition::grammar::{LexedGrammar, LexedSymbol};
+use crate::definition::grammar::LexedSymbol;
 use crate::definition::source::IndentationMeasure;
 use crate::masks::token_set_store::hash_map_bytes;
 use crate::parser::lalr::{Goto, LalrTable};
 use crate::parser::lr_automaton::{LrItem, LrState};
 use crate::parser::parsing_tables::ParsingTables;
 use crate::parser::stacks::{Attempt, StackId, TerminalParser};
+use crate::parser::terminal_set::TerminalSet;
 use crate::prepared::PreparedGrammar;
+use grammask_collections::id_type;
 use grammask_grammar::TerminalId;
 use grammask_vocabulary::Vocabulary;
 
@@ -73,8 +75,37 @@ pub(crate) struct StackCosts {
     /// The costs after feeding a terminal.
     after_terminal: FxHashMap<(OpenStack, TerminalId), u32>,
     rests: ProductionRests,
-    /// Lower bounds of the completion after any terminal and the rest of its production.
-    beyond_production: FxHashMap<OpenStack, u32>,
+    next_terminals: FxHashMap<OpenStack, NextTerminals>,
+    /// The sets of cheapest terminals, of which there are few.
+    cheapest: Vec<TerminalSet>,
+    cheapest_ids: FxHashMap<TerminalSet, CheapestTerminalsId>,
+}
+
+id_type! {
+    /// Interned terminals with which the cheapest completions of a stack begin.
+    CheapestTerminalsId
+}
+
+/// Lower bounds of the completions of a stack by the terminal that it reads next, without steps of the parser.
+///
+/// The parser reads the terminal in this stack, or in one after items whose rests may have no text. There it begins the rest
+/// of an item of the top state, and the completion goes on after that item.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct NextTerminals {
+    /// The least cost of the text after an item of the top state that is not complete. The completion contains that, after
+    /// the terminal and the rest of the terminal's production.
+    beyond_production: u32,
+    /// The least cost of the rest of an item and of the text after it.
+    least: u32,
+    /// The terminals that begin a rest of the least cost. Completions that begin with others cost more.
+    cheapest: CheapestTerminalsId,
+}
+
+impl NextTerminals {
+    /// A lower bound of the completions of the stack.
+    pub(crate) fn least(self) -> u32 {
+        self.least
+    }
 }
 
 impl StackCosts {
@@ -103,7 +134,9 @@ impl StackCosts {
             costs: FxHashMap::default(),
             after_terminal: FxHashMap::default(),
             rests,
-            beyond_production: FxHashMap::default(),
+            next_terminals: FxHashMap::default(),
+            cheapest: Vec::new(),
+            cheapest_ids: FxHashMap::default(),
         }
     }
 
@@ -132,30 +165,41 @@ impl StackCosts {
         cost
     }
 
-    /// The least length of the rest of a production after a terminal.
-    pub(crate) fn rest_of_production(&self, terminal: TerminalId) -> u32 {
-        self.rests.after_terminal[terminal.index()]
-    }
-
     /// The cost after feeding a terminal, if it was computed.
     pub(crate) fn known_after_terminal(&self, open: OpenStack, terminal: TerminalId) -> Option<u32> {
         self.after_terminal.get(&(open, terminal)).copied()
     }
 
-    /// A lower bound of what remains of a completion after the terminal that the stack reads next and the rest of that
-    /// terminal's production. The parser reads the terminal in this stack, or in one after items whose rests have no text, and
-    /// each completion then completes an item of its top state that is not yet complete: the least cost after one of these.
-    pub(crate) fn beyond_production(
+    /// A lower bound of the completion after a lexeme of `terminal`, which is fed to the stack of `next`.
+    pub(crate) fn after_terminal_at_least(
+        &self,
+        next: NextTerminals,
+        lexemes: &LexemeCosts,
+        terminal: TerminalId,
+    ) -> u32 {
+        let is_cheapest = self.cheapest[next.cheapest.index()].contains(terminal);
+        let total = next.least + u32::from(!is_cheapest);
+        let by_production = sum(self.rests.after_terminal(terminal), next.beyond_production);
+        total.saturating_sub(lexemes.shortest(terminal)).max(by_production)
+    }
+
+    /// Bounds by the next terminal, which for an Earley set are the same for all terminals. Memoised.
+    pub(crate) fn next_terminals(
         &mut self,
         prepared: &PreparedGrammar,
         parser: &mut TerminalParser,
         open: OpenStack,
-    ) -> u32 {
-        if let Some(&cached) = self.beyond_production.get(&open) {
+    ) -> NextTerminals {
+        if let Some(&cached) = self.next_terminals.get(&open) {
             return cached;
         }
-        let Some(table) = prepared.table() else { return 0 };
-        let mut least = UNREACHABLE;
+        let mut cheapest = TerminalSet::new(prepared.grammar.terminals.len());
+        let Some(table) = prepared.table() else {
+            let least = self.of(prepared, parser, open)[usize::from(FREE)];
+            let cheapest = self.intern_cheapest(cheapest);
+            return NextTerminals { beyond_production: 0, least: least.saturating_sub(1), cheapest };
+        };
+        let (mut beyond_production, mut least) = (UNREACHABLE, UNREACHABLE);
         let mut stacks = vec![open];
         let mut next = 0;
         while let Some(&current) = stacks.get(next) {
@@ -165,25 +209,47 @@ impl StackCosts {
                 let after = match self.after_item(prepared, table, parser, current, item) {
                     None => continue,
                     Some(AfterItem::End) => {
-                        least = 0;
+                        (beyond_production, least) = (0, 0);
                         continue;
                     }
                     Some(AfterItem::Reduced(reduced)) => reduced,
                 };
+                let after_cost = self.of(prepared, parser, after)[usize::from(FREE)];
                 let production = &table.automaton.productions[item.production as usize];
                 if (item.dot as usize) < production.rhs.len() {
-                    least = self.of(prepared, parser, after)[usize::from(FREE)].min(least);
+                    beyond_production = after_cost.min(beyond_production);
+                }
+                let rest = self.rests.of_item(item);
+                let cost = sum(rest, after_cost);
+                if cost < least {
+                    least = cost;
+                    cheapest = TerminalSet::new(prepared.grammar.terminals.len());
+                }
+                if cost == least {
+                    cheapest.union_with(self.rests.begin_of_item(item));
                 }
                 // The rest may be empty.
-                if self.rests.of_item(item) == 0 && !stacks.contains(&after) {
+                if rest == 0 && !stacks.contains(&after) {
                     stacks.push(after);
                 }
             }
         }
+        let cheapest = self.intern_cheapest(cheapest);
+        let found = NextTerminals { beyond_production, least, cheapest };
         if !parser.has_failed() {
-            self.beyond_production.insert(open, least);
+            self.next_terminals.insert(open, found);
         }
-        least
+        found
+    }
+
+    fn intern_cheapest(&mut self, cheapest: TerminalSet) -> CheapestTerminalsId {
+        if let Some(&known) = self.cheapest_ids.get(&cheapest) {
+            return known;
+        }
+        let id = CheapestTerminalsId::new(self.cheapest.len());
+        self.cheapest.push(cheapest.clone());
+        self.cheapest_ids.insert(cheapest, id);
+        id
     }
 
     /// The costs of completing a stack, by the left class of the last terminal.
@@ -344,49 +410,8 @@ impl StackCosts {
             + self.blocks.memory_bytes()
             + hash_map_bytes(&self.costs)
             + hash_map_bytes(&self.after_terminal)
-            + hash_map_bytes(&self.beyond_production)
+            + hash_map_bytes(&self.next_terminals)
+            + self.cheapest.len() * (2 * size_of::<TerminalSet>() + 16)
             + self.rests.memory_bytes()
-    }
-}
-
-/// The lengths of the shortest texts of parts of productions, without separators.
-#[derive(Debug)]
-struct ProductionRests {
-    /// By production, then by dot.
-    after_dot: Vec<Box<[u32]>>,
-    /// By terminal, the least length of the rest of a production after it.
-    after_terminal: Box<[u32]>,
-    /// The number of dots.
-    count: usize,
-}
-
-impl ProductionRests {
-    fn new(grammar: &LexedGrammar, lexemes: &LexemeCosts) -> Self {
-        let shortest = ShortestSentences::new(grammar, lexemes);
-        let mut after_terminal = vec![UNREACHABLE; grammar.terminals.len()];
-        let rests = grammar.productions.iter().map(|production| {
-            let mut rests = vec![0; production.rhs.len() + 1];
-            for (dot, &symbol) in production.rhs.iter().enumerate().rev() {
-                if let LexedSymbol::Terminal(terminal) = symbol {
-                    let least = &mut after_terminal[terminal.index()];
-                    *least = rests[dot + 1].min(*least);
-                }
-                rests[dot] = sum(rests[dot + 1], shortest.of(symbol));
-            }
-            rests.into()
-        });
-        let after_dot: Vec<Box<[u32]>> = rests.collect();
-        let count = after_dot.iter().map(|rests| rests.len()).sum();
-        Self { after_dot, after_terminal: after_terminal.into(), count }
-    }
-
-    /// The length of the symbols after the dot of an item; zero in the production of the start, which is none of the grammar.
-    fn of_item(&self, item: LrItem) -> u32 {
-        self.after_dot.get(item.production as usize).map_or(0, |rests| rests[item.dot as usize])
-    }
-
-    fn memory_bytes(&self) -> usize {
-        self.after_dot.len() * size_of::<Box<[u32]>>()
-            + (self.count + self.after_terminal.len()) * size_of::<u32>()
     }
 }
