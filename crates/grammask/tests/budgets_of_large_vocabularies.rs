@@ -5,13 +5,18 @@
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
 
 use crate::generators::Step;
 use crate::generators::values::{BINDING_CASES, binding_grammar};
-use grammask::grammar::Code;
+use crate::lexing_equals_oracle::check_groups;
+use grammask::grammar::{Code, Grammar, GrammarBuilder, Span, Terminal};
 use grammask::lexing::LexedGrammar;
 use grammask::vocabulary::{TokenId, Vocabulary};
-use grammask::{BudgetError, CompileOptions, CompiledGrammar, EndMode, Limits, Matcher, batch, frontends};
+use grammask::{
+    BudgetError, CompileOptions, CompiledGrammar, Deadline, EmbeddedGrammar, EndMode, Limits, Matcher, batch,
+    frontends,
+};
 use proptest::prelude::*;
 
 /// Number of ids, more than those for which the fewest tokens are searched for.
@@ -171,6 +176,90 @@ fn texts_of_lexed_grammars_end_within_budgets() {
     if let Err(error) = result {
         panic!("{error}");
     }
+}
+
+/// A lexed grammar inside others: before a byte that its texts do not have, before one that they may have, and as one of two
+/// alternatives.
+#[test]
+fn texts_around_lexed_grammars_end_within_budgets() {
+    let outer = [(&[&b"<"[..], b""][..], &b">"[..]), (&[b""], b"ba"), (&[b"a", b"<"], b" a")];
+    let grouped = AtomicU64::new(0);
+    for (before, after) in outer {
+        let strategy = (
+            crate::generators::lexed::definition(),
+            crate::generators::vocabulary_of(b"ab <>"),
+            crate::generators::walk(8),
+            0_u32..12,
+        );
+        let mut runner = proptest::test_runner::TestRunner::new(crate::generators::config(150));
+        let result = runner.run(&strategy, |(definition, mut vocabulary, walk, slack)| {
+            vocabulary.size = SIZE;
+            let vocabulary = Arc::new(vocabulary.build());
+            let limits = Limits::default();
+            let Ok(part) = LexedGrammar::new(&definition, &limits) else { return Ok(()) };
+            let Ok(part) = EmbeddedGrammar::lexed(part, &limits) else { return Ok(()) };
+            let grammar = grammar_around(&part, before, after);
+            for end in [EndMode::Eos, EndMode::Eager] {
+                let embedded = std::slice::from_ref(&part);
+                let compiled =
+                    CompiledGrammar::with_embedded(&grammar, embedded, vocabulary.clone(), options_of(end));
+                if let Ok(compiled) = compiled {
+                    check(&compiled, &walk, slack);
+                    grouped.fetch_add(grouped_tokens(&compiled), Ordering::Relaxed);
+                }
+            }
+            Ok(())
+        });
+        if let Err(error) = result {
+            panic!("{error}");
+        }
+    }
+    let grouped = grouped.into_inner();
+    assert!(grouped > 500, "only {grouped} tokens in groups");
+}
+
+/// Some texts, an embedded grammar, and a text, each of them once.
+fn grammar_around(part: &EmbeddedGrammar, before: &[&[u8]], after: &[u8]) -> Grammar {
+    let mut builder = GrammarBuilder::new("");
+    let start = builder.nonterminal("start", Span::default());
+    let terminal = Terminal::Embedded { grammar: builder.embed(part.texts()), tokens: None };
+    let part = builder.terminal(terminal, "part", Span::default());
+    let after = builder.literal(after, Span::default());
+    let mut bodies = Vec::new();
+    for before in before {
+        let mut nodes = vec![part, after];
+        if !before.is_empty() {
+            nodes.insert(0, builder.literal(before, Span::default()));
+        }
+        bodies.push(builder.sequence(nodes, Span::default()));
+    }
+    let body = builder.choice(bodies, Span::default());
+    builder.define(start, body, Span::default());
+    builder.finish(start)
+}
+
+/// Compares the groups of tokens in the first states; returns the number of tokens in them.
+fn grouped_tokens(compiled: &Arc<CompiledGrammar>) -> u64 {
+    const STATES: usize = 40;
+    let deadline = Deadline::after(Duration::from_secs(60));
+    let mut texts = vec![compiled.matcher()];
+    let (mut count, mut next) = (0, 0);
+    while let Some(text) = texts.get(next).cloned() {
+        next += 1;
+        let (engine, set) = (text.cache().engine(), text.set());
+        if let Some(groups) = text.cache().successor_groups(set, &deadline).expect("no limit") {
+            count += check_groups(engine, set, compiled.vocabulary(), groups);
+        }
+        for token in text.mask().map_or(Vec::new(), |mask| mask.iter().collect()) {
+            let mut longer = text.clone();
+            assert!(longer.accept(token).expect("no limit"));
+            let is_new = texts.iter().all(|text| text.set() != longer.set());
+            if is_new && !longer.is_finished() && texts.len() < STATES {
+                texts.push(longer);
+            }
+        }
+    }
+    count
 }
 
 #[test]
