@@ -30,6 +30,7 @@ __all__ = [
     "StreamliningReport",
     "Vocabulary",
     "apply_mask_row",
+    "compact_json",
     "content_names",
     "copy_legal_row",
     "embedded_vocabulary",
