@@ -42,7 +42,7 @@ def test_drafts_are_checked() -> None:
     mask = np.full((2, 2), -1, np.int32)
     with pytest.raises(ValueError, match="no token 40"):
         matcher.draft_masks([40], mask)
-    with pytest.raises(ValueError, match="needs 3 rows from row 0 on, and the mask has 2"):
+    with pytest.raises(ValueError, match="needs 3 rows from first_row=0 on, and the mask has 2"):
         matcher.draft_masks([0, 1], mask)
     with pytest.raises(TypeError):
         matcher.draft_masks([0], None)
