@@ -67,7 +67,7 @@ pub mod regex;
 pub mod sketch;
 mod term;
 
-pub use analysis::length_limit::{Exclusion, LengthLimit};
+pub use analysis::length_limit::{Exclusion, LeadingIntersection, LengthLimit};
 pub use byte_set::ByteSet;
 pub use dfa::lazy::{Automata, StateId};
 pub use dfa::shortest_words::{ShortestWord, ShortestWords};

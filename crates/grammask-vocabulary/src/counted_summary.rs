@@ -30,6 +30,8 @@ pub struct CountedSummary {
     many_ends: Vec<(i32, Vec<u64>)>,
     /// Other nodes with children by the number of copies; a node may have several numbers.
     few_ends: ByCount,
+    /// The numbers of copies of all tokens and nodes, sorted.
+    counts: Vec<u32>,
 }
 
 /// Ids by a count.
@@ -111,6 +113,7 @@ impl CountedSummaryBuilder {
     /// The summary of all added tokens and nodes.
     pub fn finish(self, vocabulary: &Vocabulary) -> CountedSummary {
         let trie = vocabulary.trie();
+        let counts = counts_of(self.tokens.iter().chain(&self.ends), trie);
         let (mut many_tokens, mut few_tokens) = (Vec::new(), ByCount::default());
         for (difference, segments) in by_difference(self.tokens) {
             let mut tokens = TokenRanges::default();
@@ -147,11 +150,28 @@ impl CountedSummaryBuilder {
                 }
             }
         }
-        let mut summary = CountedSummary { many_tokens, few_tokens, all_tokens: None, many_ends, few_ends };
+        let mut summary =
+            CountedSummary { many_tokens, few_tokens, all_tokens: None, many_ends, few_ends, counts };
         summary.all_tokens =
             (!summary.many_tokens.is_empty()).then(|| summary.tokens_up_to(u32::MAX, vocabulary).into());
         summary
     }
+}
+
+/// The numbers of copies at the nodes of the segments, sorted.
+fn counts_of<'a>(segments: impl Iterator<Item = &'a Segment>, trie: &TokenTrie) -> Vec<u32> {
+    let mut occurs: Vec<bool> = Vec::new();
+    for Segment { nodes, difference, .. } in segments {
+        for &characters in &trie.columns().characters[nodes.clone()] {
+            // A node inside a character may have a negative sum, but ends no copy.
+            let count = usize::try_from(i32::from(characters) + difference).unwrap_or(0);
+            if occurs.len() <= count {
+                occurs.resize(count + 1, false);
+            }
+            occurs[count] = true;
+        }
+    }
+    (0..).zip(occurs).filter_map(|(count, occurs)| occurs.then_some(count)).collect()
 }
 
 fn by_difference(segments: Vec<Segment>) -> BTreeMap<i32, Vec<Segment>> {
@@ -212,13 +232,24 @@ impl CountedSummary {
         NodeSet::from_bits(bits, trie)
     }
 
+    /// The largest number of copies, up to `max`, that a token or node has: as a maximum it has the same effect.
+    #[must_use]
+    pub fn effective_max(&self, max: u32) -> u32 {
+        let before = self.counts.partition_point(|&count| count <= max);
+        before.checked_sub(1).map_or(0, |last| self.counts[last])
+    }
+
     /// Memory, in bytes.
     #[must_use]
     pub fn memory_bytes(&self) -> usize {
         let tokens = self.many_tokens.iter().map(|(_, tokens)| tokens).chain(self.all_tokens.as_deref());
         let tokens: usize = tokens.map(|tokens| size_of_val(tokens.words())).sum();
         let ends: usize = self.many_ends.iter().map(|(_, ends)| size_of_val(&ends[..])).sum();
-        tokens + ends + self.few_tokens.memory_bytes() + self.few_ends.memory_bytes()
+        tokens
+            + ends
+            + self.few_tokens.memory_bytes()
+            + self.few_ends.memory_bytes()
+            + size_of_val(&self.counts[..])
     }
 }
 
@@ -277,6 +308,12 @@ mod tests {
                 expected
                     .extend(tokens.iter().filter(|(copies, _)| *copies <= bound).map(|&(_, token)| token));
                 assert_eq!(live, expected, "{max:?}");
+                let effective = summary.effective_max(bound);
+                assert!(effective < 100 && effective <= bound);
+                let mut same = TokenSet::new(3001);
+                summary.live(Some(effective), &vocabulary).add_to(&mut same);
+                assert_eq!(same, expected);
+                assert_eq!(summary.ends(0, Some(effective), trie), summary.ends(0, max, trie));
                 for min in [0, 1, 2, 5, 20] {
                     let nodes = ends.iter().filter(|(copies, _)| (min..=bound).contains(copies));
                     let expected = NodeSet::new(nodes.map(|&(_, node)| node).collect(), trie);

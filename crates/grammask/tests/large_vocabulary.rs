@@ -192,17 +192,27 @@ fn distant_bounds() {
     }
 }
 
-/// What follows a repetition is read below fewer nodes with each character.
+/// What follows a repetition is read below fewer nodes with each character, unless both become an intersection.
 #[test]
 fn text_after_copies_that_run_out() {
-    for pattern in
-        [r"[^ ].{0,60}[^ ]", r"[a-z]{3,40}([a-y].)?", r".{0,30}([^a]|th)[a-z]*", r"([^=]{0,45}[a-z ])?"]
-    {
+    for pattern in [
+        r"[^ ].{0,60}[^ ]",
+        r"[a-z]{3,40}([a-y].)?",
+        r".{0,30}([^a]|th)[a-z]*",
+        r"([^=]{0,45}[a-z ])?",
+        r"[a-z]([a-z -]{0,12}[a-z])?",
+        r"[a-z. ]{1,9}[a-z]( [a-z ]{0,20}[aeiou]|-[a-z]{4,30}[a-e])?[a-z ]{2,9}t",
+    ] {
         let pattern = format!(r#"start ::= #r"{pattern}" "!";"#);
         let (grammar, _) = kbnf::grammar(pattern.as_bytes(), "start", &Limits::default()).expect("a grammar");
         compare_grammar(&grammar, &["-", " ", "a", "=*", "th."], 4, 14);
     }
-    for keywords in [r#""pattern": "^\\S.{0,60}\\S$""#, r#""pattern": "^\\S(.{0,60}\\S)?$""#] {
+    for keywords in [
+        r#""pattern": "^\\S.{0,60}\\S$""#,
+        r#""pattern": "^\\S(.{0,60}\\S)?$""#,
+        r#""pattern": "^[a-z]([a-z. -]{0,15}[a-z])?$""#,
+        r#""pattern": "^\\S(.*\\S)?$", "maxLength": 9"#,
+    ] {
         compare_schema(&format!(r#"{{"type": "string", {keywords}}}"#), 4, 14);
     }
 }

@@ -13,7 +13,7 @@ const MAX_FIRST_BYTE_SUBTERMS: usize = 64;
 
 /// An intersection, split into a limit on the number of units and the rest. Its words are those of `unlimited` that
 /// consist of a word of `unit_rest` and at most `max_units` words of `unit`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct LengthLimit {
     /// The intersection without the limit.
     pub unlimited: TermId,
@@ -23,6 +23,17 @@ pub struct LengthLimit {
     pub unit: TermId,
     /// Maximum number of further units.
     pub max_units: u32,
+}
+
+/// A concatenation that begins with an intersection.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct LeadingIntersection {
+    /// The first element.
+    pub intersection: TermId,
+    /// Whether the words of the tail alone are words, too.
+    pub is_optional: bool,
+    /// The part after the intersection.
+    pub tail: TermId,
 }
 
 /// A concatenation whose first element is an intersection with complements: the words of `head` that are in none of
@@ -41,10 +52,16 @@ pub struct Exclusion {
 }
 
 impl Terms {
-    /// The intersection at the head of a concatenation, and the tail.
-    pub fn leading_intersection(&self, term: TermId) -> Option<(TermId, TermId)> {
+    /// Splits the intersection at the head of a concatenation; it may be optional there. An intersection alone has an
+    /// empty tail.
+    pub fn leading_intersection(&self, term: TermId) -> Option<LeadingIntersection> {
         let (head, tail) = self.split_head(term);
-        matches!(self.get(head), Term::Intersection(_)).then_some((head, tail))
+        let (intersection, is_optional) = match *self.get(head) {
+            Term::Repeat { term, min: 0, max: Some(1) } if tail != TermId::EPSILON => (term, true),
+            _ => (head, false),
+        };
+        let found = LeadingIntersection { intersection, is_optional, tail };
+        matches!(self.get(intersection), Term::Intersection(_)).then_some(found)
     }
 
     /// Splits the intersection at the head of a concatenation. `None` unless it has both complements and other
@@ -233,8 +250,15 @@ mod tests {
         let quote = terms.literal(b"\"");
         let both = terms.intersection(&[pattern, counted]);
         let quoted = terms.concat(&[both, quote]);
-        assert_eq!(terms.leading_intersection(quoted), Some((both, quote)));
-        assert_eq!(terms.leading_intersection(pattern), None);
+        let leading = LeadingIntersection { intersection: both, is_optional: false, tail: quote };
+        assert_eq!(terms.leading_intersection(quoted), Some(leading));
+        let optional = terms.union(&[both, TermId::EPSILON]);
+        let quoted_optional = terms.concat(&[optional, quote]);
+        let leading = LeadingIntersection { is_optional: true, ..leading };
+        assert_eq!(terms.leading_intersection(quoted_optional), Some(leading));
+        for none in [optional, pattern] {
+            assert_eq!(terms.leading_intersection(none), None);
+        }
         let without = terms.repeat(unit, 3, None);
         let unlimited = terms.intersection(&[pattern, without]);
         let expected = LengthLimit { unlimited, unit_rest: TermId::EPSILON, unit, max_units: 9 };

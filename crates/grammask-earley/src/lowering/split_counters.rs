@@ -5,10 +5,14 @@
 //! Only repetitions of a *prefix code* are split, such as `[a-z]` or a character of UTF-8: then a text has one number
 //! of copies, and the recogniser one item, as the automaton has one state. Small bounds remain in the automaton,
 //! unless the unit is so wide that the summary of each state would hold much of the vocabulary.
+//!
+//! If a character may be a copy or begin what follows, as in `[a-z-]{0,61}[a-z]`, most trie nodes end the repetition,
+//! and what follows would be read below all of them, for each number of copies again. Such a pair becomes an intersection
+//! with a length, `[a-z-]*[a-z]&[a-z-]{1,62}`, of which one walk serves all lengths.
 
 use rustc_hash::FxHashMap;
 
-use grammask_automata::{Automata, Structure, TermId};
+use grammask_automata::{Automata, ByteSet, Structure, TermId};
 use grammask_diagnostics::LimitExceeded;
 use grammask_grammar::{Terminal, TerminalId};
 
@@ -22,6 +26,10 @@ const MIN_WIDE_BYTES: usize = 24;
 /// Maximum number of states of a repeated language that is tested for being a prefix code: letters of Unicode have 283,
 /// and 760 in JSON strings with escapes.
 const MAX_UNIT_STATES: usize = 1024;
+/// Maximum of copies in a repetition that becomes a limit on the length: its automaton has a state for each number.
+const MAX_LIMITED_COPIES: u32 = 1024;
+/// Minimum of copies from which such a repetition is counted: each number below it has a walk of its own.
+const MAX_LIMITED_MINIMUM: u32 = 4;
 
 /// Splits terminals with large counters.
 ///
@@ -67,6 +75,31 @@ pub(super) fn is_counted(
     Ok(is_large && automata.is_prefix_code(unit, MAX_UNIT_STATES)?)
 }
 
+/// Unit and bounds of a repetition.
+#[derive(Clone, Copy, Debug)]
+struct Counter {
+    unit: TermId,
+    min: u32,
+    max: Option<u32>,
+}
+
+/// A part of a concatenation.
+#[derive(Clone, Copy, Debug)]
+enum SequencePart {
+    Plain(TermId),
+    /// A repetition that is counted.
+    Counted(TermId, Counter),
+    /// An intersection that replaces a repetition and what follows it.
+    Limited(TermId),
+}
+
+impl SequencePart {
+    fn term(self) -> TermId {
+        let (Self::Plain(term) | Self::Counted(term, _) | Self::Limited(term)) = self;
+        term
+    }
+}
+
 struct CounterSplitter<'a> {
     productions: &'a mut Productions,
     /// Symbols generated for parts of terminals.
@@ -74,7 +107,7 @@ struct CounterSplitter<'a> {
 }
 
 impl CounterSplitter<'_> {
-    /// The symbol that replaces a terminal; `None` if it has no counter to split off.
+    /// The symbol that replaces a terminal; `None` if it has no counter.
     fn split(&mut self, term: TermId, id: TerminalId) -> Result<Option<Symbol>, LimitExceeded> {
         if !self.productions.automata.terms().has_repetition(term) {
             return Ok(None);
@@ -85,7 +118,7 @@ impl CounterSplitter<'_> {
             _ => vec![term],
         };
         let mut sequences = Vec::with_capacity(alternatives.len());
-        let mut has_counter = false;
+        let mut is_changed = false;
         for alternative in alternatives {
             let parts = match self.productions.automata.terms().structure(alternative) {
                 Structure::Concatenation(parts) => parts,
@@ -93,20 +126,24 @@ impl CounterSplitter<'_> {
             };
             let mut sequence: Vec<Symbol> = Vec::new();
             let mut plain: Vec<TermId> = Vec::new();
-            for part in parts {
-                match self.counter(part)? {
-                    Some((unit, min, max)) => {
-                        has_counter = true;
-                        sequence.extend(self.plain_part(&mut plain));
-                        sequence.push(self.repetition(part, unit, min, max, id));
-                    }
-                    None => plain.push(part),
+            for part in self.sequence_parts(parts)? {
+                if let SequencePart::Plain(term) = part {
+                    let limited = self.with_limited_alternatives(term)?;
+                    is_changed |= limited != term;
+                    plain.push(limited);
+                    continue;
                 }
+                is_changed = true;
+                sequence.extend(self.plain_part(&mut plain));
+                sequence.push(match part {
+                    SequencePart::Counted(term, counter) => self.repetition(term, counter, id),
+                    SequencePart::Plain(term) | SequencePart::Limited(term) => self.terminal(term),
+                });
             }
             sequence.extend(self.plain_part(&mut plain));
             sequences.push(sequence);
         }
-        if !has_counter {
+        if !is_changed {
             return Ok(None);
         }
         let name = format!("{}.counted", self.productions.terminals[id.index()].label).into();
@@ -114,15 +151,92 @@ impl CounterSplitter<'_> {
         Ok(Some(Symbol::Nonterminal(rule)))
     }
 
+    /// The parts of a concatenation. A repetition and the part after it may become one.
+    fn sequence_parts(&mut self, parts: Vec<TermId>) -> Result<Vec<SequencePart>, LimitExceeded> {
+        let mut sequence = Vec::with_capacity(parts.len());
+        let mut parts = parts.into_iter().peekable();
+        while let Some(part) = parts.next() {
+            let Some(counter) = self.counter(part)? else {
+                sequence.push(SequencePart::Plain(part));
+                continue;
+            };
+            let limited = match parts.peek() {
+                Some(&next) => self.with_length_limit(counter, next)?,
+                None => None,
+            };
+            sequence.push(match limited {
+                Some(limited) => {
+                    parts.next();
+                    SequencePart::Limited(limited)
+                }
+                None => SequencePart::Counted(part, counter),
+            });
+        }
+        Ok(sequence)
+    }
+
+    /// The intersection that replaces a repetition and the part after it, if a text may go on with either. Copies and
+    /// that part are together a prefix code, so a word has one number of copies, and its length limits them.
+    fn with_length_limit(&mut self, counter: Counter, next: TermId) -> Result<Option<TermId>, LimitExceeded> {
+        let Counter { unit, min, max: Some(max) } = counter else { return Ok(None) };
+        if max > MAX_LIMITED_COPIES || min > MAX_LIMITED_MINIMUM {
+            return Ok(None);
+        }
+        let automata = &mut self.productions.automata;
+        let mut first_bytes = ByteSet::ALL;
+        for term in [unit, next] {
+            let Some(start) = automata.start(term)? else { return Ok(None) };
+            first_bytes = first_bytes.intersection(automata.first_bytes(start)?);
+        }
+        if first_bytes.is_empty() {
+            return Ok(None);
+        }
+        let either = automata.terms_mut().union(&[unit, next]);
+        if !automata.is_prefix_code(either, MAX_UNIT_STATES)? {
+            return Ok(None);
+        }
+        let terms = automata.terms_mut();
+        let unlimited = terms.repeat(unit, min, None);
+        let unlimited = terms.concat(&[unlimited, next]);
+        let length = terms.repeat(either, min + 1, Some(max + 1));
+        Ok(Some(terms.intersection(&[unlimited, length])))
+    }
+
+    /// An optional part or a union, with length limits instead of repetitions, as in `([a-z-]{0,61}[a-z])?`; other terms
+    /// as they are.
+    fn with_limited_alternatives(&mut self, term: TermId) -> Result<TermId, LimitExceeded> {
+        let terms = self.productions.automata.terms();
+        let alternatives = match terms.structure(term) {
+            Structure::Union(alternatives) => alternatives,
+            Structure::Repetition { term, min: 0, max: Some(1) } => vec![term, terms.epsilon()],
+            _ => return Ok(term),
+        };
+        let mut limited = Vec::with_capacity(alternatives.len());
+        for &alternative in &alternatives {
+            let Structure::Concatenation(parts) = self.productions.automata.terms().structure(alternative)
+            else {
+                limited.push(alternative);
+                continue;
+            };
+            let parts = self.sequence_parts(parts)?;
+            let parts: Vec<TermId> = parts.into_iter().map(SequencePart::term).collect();
+            limited.push(self.productions.automata.terms_mut().concat(&parts));
+        }
+        Ok(match limited == alternatives {
+            true => term,
+            false => self.productions.automata.terms_mut().union(&limited),
+        })
+    }
+
     /// Unit and bounds of a large repetition of a prefix code.
-    fn counter(&mut self, term: TermId) -> Result<Option<(TermId, u32, Option<u32>)>, LimitExceeded> {
+    fn counter(&mut self, term: TermId) -> Result<Option<Counter>, LimitExceeded> {
         let Structure::Repetition { term: unit, min, max } =
             self.productions.automata.terms().structure(term)
         else {
             return Ok(None);
         };
         let is_split = is_counted(&mut self.productions.automata, unit, min, max)?;
-        Ok(is_split.then_some((unit, min, max)))
+        Ok(is_split.then_some(Counter { unit, min, max }))
     }
 
     /// The symbol for the pending parts without counters, if there are any.
@@ -145,17 +259,11 @@ impl CounterSplitter<'_> {
         symbol
     }
 
-    fn repetition(
-        &mut self,
-        term: TermId,
-        unit: TermId,
-        min: u32,
-        max: Option<u32>,
-        id: TerminalId,
-    ) -> Symbol {
+    fn repetition(&mut self, term: TermId, counter: Counter, id: TerminalId) -> Symbol {
         if let Some(&symbol) = self.symbols.get(&term) {
             return symbol;
         }
+        let Counter { unit, min, max } = counter;
         let symbol = self.terminal(unit);
         let name = format!("{}.repeat", self.productions.terminals[id.index()].label).into();
         let rule = self.productions.add_rule(name, Body::Repeat { symbol, min, max });

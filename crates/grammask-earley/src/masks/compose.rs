@@ -25,7 +25,7 @@ use crate::recognizer::{
     CompletedValue, ContinuationId, CoreId, Item, ItemState, Machine, MaskItems, OpenValue, RepeatingNodes,
     SetReader,
 };
-use grammask_automata::StateId;
+use grammask_automata::{LengthLimit, StateId, TermId};
 use grammask_diagnostics::{Deadline, LimitExceeded};
 use grammask_engine::{CachedMask, Effort, SetId};
 use grammask_vocabulary::{
@@ -127,6 +127,9 @@ pub(super) struct TerminalCache {
     pub(super) prefix_codes: FxHashMap<StateId, bool>,
     /// See [`MaskComputation::longest_completion`].
     pub(super) longest_completions: FxHashMap<StateId, Option<usize>>,
+    /// Summaries of an intersection with a length limit and the term after it, and whether the intersection may be
+    /// left out.
+    pub(super) limited: FxHashMap<(LengthLimit, bool, TermId, NodeSetId), TerminalSummary>,
     /// Number of walks without a length limit that gave up.
     pub(super) limited_setbacks: u32,
     /// The first walk among intersections that differ only in the bounds of repetitions, by the hashes of the one

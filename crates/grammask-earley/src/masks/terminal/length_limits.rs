@@ -7,7 +7,7 @@
 
 use std::sync::Arc;
 
-use grammask_automata::{LengthLimit, StateId};
+use grammask_automata::{LeadingIntersection, LengthLimit, StateId};
 use grammask_vocabulary::{CountedSummary, GrowingNodeSet, LiveTokens, NodeSetRef, TerminalSummary};
 
 use super::super::ablation::{Technique, is_enabled};
@@ -33,20 +33,27 @@ impl MaskComputation<'_> {
         nodes: &NodeSetRef,
     ) -> Result<Option<TerminalSummary>, ComposeError> {
         let term = self.machine.automata.term(state);
-        let Some((head, tail)) = self.machine.automata.terms().leading_intersection(term) else {
+        let Some(leading) = self.machine.automata.terms().leading_intersection(term) else {
             return Ok(None);
         };
+        let LeadingIntersection { intersection: head, is_optional, tail } = leading;
         // The summary of the tail is computed separately, so this must not recurse.
         if self.machine.automata.terms().leading_intersection(tail).is_some() {
             return Ok(None);
         }
-        let is_nullable = self.machine.automata.terms().is_nullable(head);
+        let is_nullable = self.machine.automata.terms().is_nullable(head) || is_optional;
         for limit in self.machine.automata.terms_mut().length_limits(head) {
-            // Short words are walked soon.
-            if limit.max_units < MIN_GENERALISED_COPIES {
-                continue;
+            let counted = match limit.max_units < MIN_GENERALISED_COPIES {
+                // Short words are walked soon, unless a longer limit was there before.
+                true => self.vocabulary.summaries().get_limited(self.languages(limit), nodes).flatten(),
+                false => self.all_limits(limit, nodes)?,
+            };
+            let Some(counted) = counted else { continue };
+            let limit = LengthLimit { max_units: counted.effective_max(limit.max_units), ..limit };
+            let key = (limit, is_nullable, tail, nodes.id());
+            if let Some(known) = self.summaries.terminals.limited.get(&key) {
+                return Ok(Some(known.clone()));
             }
-            let Some(counted) = self.all_limits(limit, nodes)? else { continue };
             let store = self.vocabulary.summaries();
             let mut live = vec![store.share(counted.live(Some(limit.max_units), self.vocabulary))];
             let ends = counted.ends(0, Some(limit.max_units), self.trie);
@@ -65,7 +72,10 @@ impl MaskComputation<'_> {
                     .unwrap_or_else(|| self.nothing.clone());
             }
             let live = LiveTokens::union(&live, self.vocabulary.size(), self.vocabulary.summaries());
-            return Ok(Some(TerminalSummary { live, ends: Some(ends) }));
+            let summary = TerminalSummary { live, ends: Some(ends) };
+            self.summaries.bytes += size_of_val(&key) + size_of_val(&summary);
+            self.summaries.terminals.limited.insert(key, summary.clone());
+            return Ok(Some(summary));
         }
         Ok(None)
     }
