@@ -476,3 +476,29 @@ def test_the_oracle_is_exact(draft: str) -> None:
     assert Oracle({"$schema": draft, "items": True, "additionalItems": False}).is_valid("[1]")
     assert not Oracle({"$schema": draft, "exclusiveMinimum": 0}).is_valid("-1e-900")
     assert Oracle({"$schema": draft, "exclusiveMinimum": 0}).is_valid("1e-900")
+
+
+@PROFILE
+@given(st.randoms(use_true_random=False))
+def test_many_patterns_of_names(random_: random.Random) -> None:
+    """From some number of patterns on, the ones that have names in common are found by one search."""
+    words = random_.sample(["".join(letters) for letters in itertools.product("abc", repeat=3)], 20)
+    forms = random_.choice([["^{}"], ["^x.*{}$"], ["^{}[0-9]+$", "^{}", "^[ab]*{}$"]])
+    schema = {
+        "type": "object",
+        "patternProperties": {
+            random_.choice(forms).format(word): random_.choice(
+                [{"minimum": random_.randrange(4)}, {"multipleOf": 2}, {"type": "integer"}, {"type": "null"}]
+            )
+            for word in words
+        },
+        "additionalProperties": random_.choice([True, False, {"type": "string"}]),
+    }
+    oracle = Oracle(schema)
+    compiled = compiled_or_none(schema)
+    assert compiled is not None
+    for _ in range(20):
+        parts = ["x", *random_.sample(words, 2), "1", "a"]
+        names = {"".join(random_.sample(parts, random_.randrange(1, 4))) for _ in range(2)}
+        text = json.dumps({name: random_.choice([None, 1, 2, 1.5, "a"]) for name in names})
+        assert accepts(compiled, text) == oracle.is_valid(text), text

@@ -36,8 +36,10 @@ pub(crate) struct KnownMemberships {
     requests: usize,
 }
 
-/// Number of requests that are not answered: the search pays only where objects have the same patterns.
+/// Number of requests that are not answered: for few languages the search pays only where objects have the same patterns.
 const MIN_REQUESTS: usize = 8;
+/// Number of languages from which one request pays: without an answer, pairs of them are compared.
+const MIN_LANGUAGES: usize = 16;
 
 /// The state of each living language, by index.
 type JointState = Box<[(u32, StateId)]>;
@@ -82,14 +84,14 @@ impl ScalarLanguages {
     }
 
     /// As [`Self::joint_membership`], for languages of which most occur in several calls: they are read once. `None` also for
-    /// the first requests.
+    /// the first requests of few languages.
     pub(crate) fn known_membership(
         &mut self,
         terms: &[TermId],
         limits: JointLimits,
     ) -> Result<Option<Vec<LanguageSet>>, LimitExceeded> {
         let known = &self.memberships;
-        if known.is_full || known.requests < MIN_REQUESTS {
+        if known.is_full || known.requests < MIN_REQUESTS && terms.len() < MIN_LANGUAGES {
             self.memberships.requests += 1;
             return Ok(None);
         }
