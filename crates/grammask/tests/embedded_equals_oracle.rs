@@ -504,9 +504,16 @@ fn accept(text: &mut Text<'_>, token: TokenId, vocabulary: &Vocabulary, is_allow
     }
 }
 
-/// `"a" part "a"` where the part is `a+`: every `a` after the second may be the last.
+/// `"a" part limited "a"` where both parts are `a`, or `b` after an `a` and another one: every `a` after the second may be
+/// the last. The maximum decides about tokens, or is ample.
 #[test]
 fn all_ends_of_a_part_are_followed() {
+    for max_tokens in [2, 60] {
+        follow_all_ends(max_tokens);
+    }
+}
+
+fn follow_all_ends(max_tokens: u32) {
     let vocabulary = crate::generators::VocabularySketch {
         texts: vec![
             Some(b"a".to_vec()),
@@ -534,9 +541,9 @@ fn all_ends_of_a_part_are_followed() {
     let terminal = Terminal::Embedded { grammar: builder.embed(texts), tokens: None };
     let (a, part_node) =
         (builder.literal(b"a", Span::default()), builder.terminal(terminal, "part", Span::default()));
-    let terminal = Terminal::Embedded { grammar: builder.embed(texts), tokens: Some(2) };
+    let terminal = Terminal::Embedded { grammar: builder.embed(texts), tokens: Some(max_tokens) };
     let limited = builder.terminal(terminal, "limited", Span::default());
-    // Two adjacent parts, the second of which spans at most two tokens.
+    // Two adjacent parts, the second of which has a maximum.
     let body = builder.sequence(vec![a, part_node, limited, a], Span::default());
     builder.define(start, body, Span::default());
     let grammar = builder.finish(start);

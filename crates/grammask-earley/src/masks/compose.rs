@@ -316,7 +316,7 @@ fn observed_parts<'a>(reader: &'a SetReader<'_>, vocabulary: &Vocabulary) -> Obs
 #[derive(Clone, Copy)]
 pub(super) struct MaskSources<'a> {
     pub(super) vocabulary: &'a Vocabulary,
-    pub(super) embedded: &'a [EmbeddedMasks],
+    pub(super) embedded: &'a [Arc<EmbeddedMasks>],
     /// Maximum size of the cache of each embedded grammar's masks, in bytes.
     pub(super) max_cache_bytes: usize,
 }
@@ -326,7 +326,7 @@ pub(super) struct MaskComputation<'a> {
     pub(super) machine: Machine<'a>,
     pub(super) vocabulary: &'a Vocabulary,
     /// The masks of the embedded grammars, and the maximum size of the cache of each, in bytes.
-    pub(super) embedded_masks: &'a [EmbeddedMasks],
+    pub(super) embedded_masks: &'a [Arc<EmbeddedMasks>],
     pub(super) max_cache_bytes: usize,
     pub(super) trie: &'a TokenTrie,
     /// The interned empty node set, and that of the root.

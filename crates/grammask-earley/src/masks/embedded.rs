@@ -40,8 +40,14 @@ pub(super) struct EmbeddedMasks {
 }
 
 impl EmbeddedMasks {
-    pub(super) fn new(source: Arc<dyn MaskSource>) -> Self {
-        Self { source, cache: MaskCache::default() }
+    /// The masks of several grammars. A source remembers masks by their place in the cache, so it has only one.
+    pub(super) fn of_sources(sources: Vec<Arc<dyn MaskSource>>) -> Vec<Arc<Self>> {
+        let mut all: Vec<Arc<Self>> = Vec::with_capacity(sources.len());
+        for source in sources {
+            let known = all.iter().find(|known| Arc::ptr_eq(&known.source, &source)).cloned();
+            all.push(known.unwrap_or_else(|| Arc::new(Self { source, cache: MaskCache::default() })));
+        }
+        all
     }
 
     pub(super) fn source(&self) -> &dyn MaskSource {

@@ -26,8 +26,8 @@ use grammask_grammar::EmbeddedId;
 pub struct ContextFreeMasks {
     recognizer: Arc<Recognizer>,
     summaries: Mutex<RuleSummaries>,
-    /// The masks of the embedded grammars.
-    embedded: Vec<EmbeddedMasks>,
+    /// The masks of the embedded grammars. Those with one engine share them.
+    embedded: Vec<Arc<EmbeddedMasks>>,
     recalled: AtomicU64,
     composed: AtomicU64,
     walked: AtomicU64,
@@ -41,7 +41,7 @@ impl ContextFreeMasks {
         Self {
             recognizer,
             summaries: Mutex::default(),
-            embedded: embedded.into_iter().map(EmbeddedMasks::new).collect(),
+            embedded: EmbeddedMasks::of_sources(embedded),
             recalled: AtomicU64::new(0),
             composed: AtomicU64::new(0),
             walked: AtomicU64::new(0),
@@ -265,7 +265,11 @@ impl MaskSource for ContextFreeMasks {
     }
 
     fn summary_bytes(&self) -> usize {
-        let of_embedded: usize = self.embedded.iter().map(EmbeddedMasks::memory_bytes).sum();
+        let is_first = |&index: &usize| {
+            !self.embedded[..index].iter().any(|masks| Arc::ptr_eq(masks, &self.embedded[index]))
+        };
+        let distinct = (0..self.embedded.len()).filter(is_first);
+        let of_embedded: usize = distinct.map(|index| self.embedded[index].memory_bytes()).sum();
         self.summaries.lock().unwrap_or_else(PoisonError::into_inner).memory_bytes() + of_embedded
     }
 
