@@ -21,6 +21,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use grammask_automata::ByteSet;
 use grammask_diagnostics::{Deadline, LimitExceeded};
 use grammask_engine::{CompletionStep, SetId, ShortestCompletion};
+use grammask_grammar::ValueKind;
 use grammask_vocabulary::Vocabulary;
 
 use super::super::kernel::Item;
@@ -339,7 +340,22 @@ impl Builder {
         let result = self.search_shortest(context, search, |builder, state| {
             let mut steps = Vec::new();
             let bytes = builder.decisive_bytes(state, remembered, kind).intersection(context.bytes());
+            let repeating = match kind {
+                ValueKind::Fresh => builder.repeating_bytes(state.prefix, remembered),
+                _ => ByteSet::ALL,
+            };
+            let mut differing: Vec<SetId> = Vec::new();
             for byte in bytes.iter() {
+                // After other bytes the value differs, so only the set decides: the first byte that leads to it suffices.
+                if !repeating.contains(byte) {
+                    let Some(next) = builder.step_inside(context.recognizer, state.set, byte)? else {
+                        continue;
+                    };
+                    if differing.contains(&next) {
+                        continue;
+                    }
+                    differing.push(next);
+                }
                 let Some(next) = builder.step_value(context.recognizer, state, byte)? else { continue };
                 let set = &context.recognizer.set(next.set).data;
                 let (ends, is_final) = (set.ends(), set.is_final());

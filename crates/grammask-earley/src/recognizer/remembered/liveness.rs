@@ -16,6 +16,7 @@ use super::super::{Builder, Recognizer};
 use super::ValueState;
 use super::environment::ScopeEnd;
 use super::frontier::Frontier;
+use super::json::{PrefixId, Values};
 use super::value_set::ValueSetId;
 
 /// Only one in this many of the states of a search may be inside numbers with more zeros than remembered numbers have
@@ -114,12 +115,18 @@ impl Builder {
         remembered: ValueSetId,
         kind: ValueKind,
     ) -> ByteSet {
-        if kind != ValueKind::Repeated {
-            return ByteSet::ALL;
+        match kind {
+            ValueKind::Repeated => self.repeating_bytes(state.prefix, remembered),
+            _ => ByteSet::ALL,
         }
+    }
+
+    /// The bytes after which a value may still become a remembered one; all others exclude it.
+    pub(in super::super) fn repeating_bytes(&self, prefix: PrefixId, remembered: ValueSetId) -> ByteSet {
         let tables = &self.remembered;
-        let next = tables.sets.values(remembered).map(|value| tables.values.next_bytes(state.prefix, value));
-        next.fold(ByteSet::EMPTY, ByteSet::union)
+        // No value becomes an anonymous one.
+        let known = tables.sets.values(remembered).filter(|&value| value != Values::ANONYMOUS);
+        known.map(|value| tables.values.next_bytes(prefix, value)).fold(ByteSet::EMPTY, ByteSet::union)
     }
 
     /// Whether a remembered value can begin with the text of a value so far.
