@@ -32,6 +32,7 @@ mod large_vocabulary_values;
 mod lexed_completions;
 mod lexed_matcher;
 mod lexing_equals_oracle;
+mod limited_values;
 mod lowering_meaning;
 mod matcher_equals_oracle;
 mod readings;

@@ -214,8 +214,8 @@ impl RuleSummaries {
         self.equivalent.remember(observation, mask);
     }
 
-    /// The tokens that can follow the reader's set. End tokens and the tokens of token terminals are left out. No
-    /// terminal of the grammar may count tokens.
+    /// The tokens that can follow the reader's set. End tokens and the tokens of token terminals are left out. Terminals
+    /// that count tokens must have ample ones, embedded grammars aside.
     ///
     /// # Errors
     /// When a limit is exceeded, or a walk is the better strategy.
@@ -228,13 +228,15 @@ impl RuleSummaries {
     ) -> Result<ComposedMask, ComposeError> {
         let vocabulary = sources.vocabulary;
         let values = reader.open_values(vocabulary.trie())?.ok_or(ComposeError::TooMuchWork)?;
-        let MaskItems { items, is_embedded } = reader.mask_items()?;
+        let MaskItems { items, is_embedded, tokens_left } = reader.mask_items()?;
         if is_embedded && !values.is_empty() {
             // Open values are composed with the items of the kernel.
             return Err(ComposeError::TooMuchWork);
         }
         let budget = WorkBudget::new(effort, self.setbacks, deadline);
-        let result = self.computation(reader, sources, budget).mask(&items, &values);
+        let mut computation = self.computation(reader, sources, budget);
+        computation.tokens_left = tokens_left;
+        let result = computation.mask(&items, &values);
         self.setbacks = setbacks_after(self.setbacks, effort, &result);
         let MaskParts { live, resumed, suspects, complete } = result?;
         let trie = vocabulary.trie();
@@ -262,13 +264,14 @@ impl RuleSummaries {
         deadline: &Deadline,
     ) -> Result<String, ComposeError> {
         let values = reader.open_values(sources.vocabulary.trie())?.ok_or(ComposeError::TooMuchWork)?;
-        let MaskItems { items, is_embedded } = reader.mask_items()?;
+        let MaskItems { items, is_embedded, tokens_left } = reader.mask_items()?;
         if is_embedded && !values.is_empty() {
             return Err(ComposeError::TooMuchWork);
         }
         let budget = WorkBudget::new(Effort::Full, 0, deadline);
         let mut computation = self.computation(reader, sources, budget);
         computation.plans = Some(String::new());
+        computation.tokens_left = tokens_left;
         computation.mask(&items, &values)?;
         Ok(computation.plans.unwrap_or_default())
     }
@@ -291,6 +294,7 @@ impl RuleSummaries {
             root,
             summaries: self,
             budget,
+            tokens_left: Vec::new(),
             plans: None,
         }
     }
@@ -334,6 +338,8 @@ pub(super) struct MaskComputation<'a> {
     pub(super) root: &'a NodeSetRef,
     pub(super) summaries: &'a mut RuleSummaries,
     pub(super) budget: WorkBudget<'a>,
+    /// See [`MaskItems::tokens_left`].
+    pub(super) tokens_left: Vec<(ItemState, u32)>,
     /// A line for the plan of each terminal, recorded for `grammask debug plans`.
     pub(super) plans: Option<String>,
 }

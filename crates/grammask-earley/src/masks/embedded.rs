@@ -22,10 +22,12 @@ use grammask_engine::{
     ExitsRequest, MaskCache, MaskOutcome, MaskRequest, MaskSource, MaskStrategy, TokensAndExits,
 };
 use grammask_grammar::EmbeddedId;
-use grammask_vocabulary::{LiveTokens, NodeSet, NodeSetRef, TokenSet, TokenTrie, TrieNode};
+use grammask_vocabulary::{LiveTokens, NodeSet, NodeSetId, NodeSetRef, TokenSet, TokenTrie, TrieNode};
 
 use super::budget::ComposeError;
 use super::compose::{MaskComputation, SymbolSummary};
+
+use super::tokens_by_end::TokensByEnd;
 use crate::lowering::{Advance, DotId, Symbol};
 use crate::recognizer::{ContinuationId, EmbeddedState, Item, ItemState};
 
@@ -81,7 +83,10 @@ pub(super) struct EmbeddedSummaries {
     exits: FxHashMap<ByteSet, Arc<ExitTrie>>,
     /// The first bytes of the texts of each state.
     first_bytes: FxHashMap<EmbeddedState, ByteSet>,
-    begun: FxHashMap<(EmbeddedState, grammask_vocabulary::NodeSetId), SymbolSummary>,
+    /// By the first state, the maximum number of tokens, and the nodes.
+    begun: FxHashMap<(EmbeddedState, Option<u32>, NodeSetId), SymbolSummary>,
+    /// The tokens of states by the number of tokens that end the text after them.
+    pub(super) by_end: FxHashMap<EmbeddedState, Arc<TokensByEnd>>,
 }
 
 impl ExitTrie {
@@ -136,8 +141,11 @@ impl MaskComputation<'_> {
                 bytes_after = Some(bytes.union(bytes_after.unwrap_or(ByteSet::EMPTY)));
             }
         }
+        let limited = self.tokens_left.iter().find(|(known, _)| *known == item_state);
+        let tokens_left = limited.map(|&(_, left)| left).filter(|&left| left < u32::MAX);
         let Some(bytes) = bytes_after else {
             let live = self.mask_inside(state)?;
+            let live = self.ended_in_time(live, state, tokens_left)?;
             return Ok(SymbolSummary { live, ends: self.nothing.clone(), values: None });
         };
         self.budget.require_full_effort()?;
@@ -147,7 +155,8 @@ impl MaskComputation<'_> {
             source.compute_exits(&request, self.budget.deadline())?
         {
             let ends = self.node_set(exits.iter().map(|node| node.0).collect());
-            return Ok(SymbolSummary { live: tokens, ends, values: None });
+            let live = self.ended_in_time(tokens, state, tokens_left)?;
+            return Ok(SymbolSummary { live, ends, values: None });
         }
         let live = self.mask_inside(state)?;
         let exits = self.exits(bytes)?;
@@ -177,25 +186,30 @@ impl MaskComputation<'_> {
             }
             position += 1;
         }
+        let live = self.ended_in_time(live, state, tokens_left)?;
         Ok(SymbolSummary { live, ends: self.node_set(ends), values: None })
     }
 
-    /// The summary of an embedded grammar that begins at some nodes, none of them the root.
+    /// The summary of an embedded grammar that begins at some nodes, none of them the root, and has a maximum number of
+    /// tokens.
     pub(super) fn embedded(
         &mut self,
         state: ItemState,
+        max_tokens: Option<u32>,
         nodes: &NodeSetRef,
     ) -> Result<SymbolSummary, ComposeError> {
         let Some(state) = self.machine.embedded.get(state) else { return Ok(self.empty()) };
         // Where no token goes on, the engine need not be made.
-        if *nodes.child_bytes() == [0; 4]
+        if max_tokens == Some(0)
+            || *nodes.child_bytes() == [0; 4]
             || !self.first_bytes_of_embedded(state)?.intersects(nodes.child_bytes())
         {
             return Ok(self.empty());
         }
-        if let Some(known) = self.summaries.embedded.begun.get(&(state, nodes.id())) {
+        if let Some(known) = self.summaries.embedded.begun.get(&(state, max_tokens, nodes.id())) {
             return Ok(known.clone());
         }
+        let scarce = self.scarce_tokens(state, max_tokens)?;
         let engine = self.machine.embedded.engine(state.grammar);
         let trie = self.trie;
         let mut live = TokenSet::new(self.vocabulary.size());
@@ -216,7 +230,7 @@ impl MaskComputation<'_> {
                 };
                 path.push(next);
                 let tokens = trie.tokens(node);
-                if !tokens.is_empty() && engine.end_token(next)?.is_some() {
+                if !tokens.is_empty() && self.ends_after(EmbeddedState { set: next, ..state }, scarce)? {
                     live.extend(tokens.iter().copied());
                 }
                 if engine.is_complete(next) && trie.has_children(node) {
@@ -231,7 +245,7 @@ impl MaskComputation<'_> {
         let live = LiveTokens::from_set(live);
         let summary = SymbolSummary { live, ends: self.node_set(ends), values: None };
         self.summaries.add_bytes(&summary.live, nodes.memory_bytes() + summary.ends.memory_bytes() + 128);
-        self.summaries.embedded.begun.insert((state, nodes.id()), summary.clone());
+        self.summaries.embedded.begun.insert((state, max_tokens, nodes.id()), summary.clone());
         Ok(summary)
     }
 

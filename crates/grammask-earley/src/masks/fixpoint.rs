@@ -10,7 +10,7 @@ use crate::lowering::{Advance, DotId, Symbol};
 use crate::recognizer::{CompletedValue, ContinuationId, Lists};
 use grammask_automata::{ByteSet, StateId};
 use grammask_diagnostics::LimitExceeded;
-use grammask_grammar::{NonterminalId, TerminalId, ValueKind, ValueSupply};
+use grammask_grammar::{NonterminalId, Terminal, TerminalId, ValueKind, ValueSupply};
 use grammask_vocabulary::{GrowingNodeSet, LiveTokens, NodeSetRef, TrieNode};
 
 use super::budget::ComposeError;
@@ -253,7 +253,14 @@ impl MaskComputation<'_> {
                 match start.automaton_state() {
                     Some(state) => self.terminal(state, nodes),
                     // An embedded grammar, or a terminal that matches tokens as a whole.
-                    None => self.embedded(start, nodes),
+                    None => {
+                        let definition = &self.machine.form.terminals[id.index()];
+                        let max_tokens = match definition.terminal {
+                            Terminal::Embedded { tokens, .. } => tokens,
+                            _ => None,
+                        };
+                        self.embedded(start, max_tokens, nodes)
+                    }
                 }
             }
             Symbol::Nonterminal(id) => match self.inexhaustible_start(id.index()) {

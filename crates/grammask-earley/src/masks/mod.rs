@@ -8,8 +8,9 @@
 //! | [`walk`](grammask_engine::walk) | steps the recogniser along the trie | cross-check; token counts; costly masks |
 //! | `compose` | composes the mask from summaries of symbols below sets of trie nodes | the default |
 //!
-//! Inside an embedded grammar, `compose` uses the masks of its engine (`embedded`), and so do the groups of tokens by the
-//! set after them (`successor_groups`).
+//! Inside an embedded grammar, `compose` uses the masks of its engine (`embedded`), without the tokens after which the
+//! grammar cannot end within its maximum number of tokens (`tokens_by_end`). So do the groups of tokens by the set after
+//! them (`successor_groups`).
 //! [`ContextFreeMasks`] selects among them. Finished masks are cached by set, and by the parts of the set that their
 //! computation read (`equivalence_cache`).
 
@@ -24,6 +25,7 @@ mod source;
 mod successor_groups;
 mod terminal;
 mod token_terminals;
+mod tokens_by_end;
 mod tuning;
 mod values;
 

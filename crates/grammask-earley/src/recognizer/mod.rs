@@ -75,7 +75,6 @@ use remembered::{Remembered, abundant_values};
 use set::{Set, Sets};
 use stepping::Stepper;
 use terminal_starts::TerminalStarts;
-use token_ends::TokenEnds;
 
 pub(crate) use continuation::Continuations;
 pub(crate) use embedded::{EmbeddedState, EmbeddedStates, InsideEmbedded};
@@ -84,6 +83,7 @@ pub(crate) use left_corner::{LeftCorners, Lists};
 pub(crate) use remembered::{CompletedValue, CompletingNode, OpenValue, PrefixId, RepeatingNodes};
 pub(crate) use set_core::{CoreId, SetCore};
 pub(crate) use set_reader::{Machine, MaskItems, SetReader};
+pub(crate) use token_ends::TokenEnds;
 
 /// Maximum number of bytes that are read under one lock and between two checks of the deadline. `Limits::set_items`
 /// bounds the work of each.

@@ -6,7 +6,7 @@ use super::set_core::CoreId;
 use super::stepping::Stepper;
 use super::{
     Builder, CompletedValue, CompletingNode, ContinuationId, Continuations, EmbeddedStates, Item, ItemState,
-    LeftCorners, OpenValue, PrefixId, Recognizer, RepeatingNodes,
+    LeftCorners, OpenValue, PrefixId, Recognizer, RepeatingNodes, TokenEnds,
 };
 use crate::lowering::NormalForm;
 use grammask_automata::Automata;
@@ -19,6 +19,8 @@ pub(crate) struct Machine<'a> {
     pub(crate) form: &'a NormalForm,
     pub(crate) automata: &'a mut Automata,
     pub(crate) embedded: &'a EmbeddedStates,
+    /// How many tokens end a terminal, where some count them.
+    pub(crate) token_ends: Option<&'a mut TokenEnds>,
     pub(crate) continuations: &'a Continuations,
     pub(crate) left_corners: &'a LeftCorners,
     /// Whether the grammar has values.
@@ -34,6 +36,9 @@ pub(crate) struct MaskItems {
     pub(crate) items: Vec<Item>,
     /// Whether an embedded grammar begins or goes on in the set.
     pub(crate) is_embedded: bool,
+    /// For the states of items inside embedded grammars that count tokens the maximum number of tokens that these items
+    /// may still contribute to, the next one included.
+    pub(crate) tokens_left: Vec<(ItemState, u32)>,
 }
 
 /// A set with the parts of the recogniser, under its lock. Masks are composed through it.
@@ -68,26 +73,41 @@ impl SetReader<'_> {
                 items = scans;
             }
         }
+        let mut tokens_left: Vec<(ItemState, u32)> = Vec::new();
         if self.recognizer.counts_tokens {
+            let stepper = &self.builder.stepper;
+            // An embedded grammar without tokens left reads nothing.
+            let is_read = |item: &Item| stepper.token_limited(item.state).is_none_or(|of| of.tokens_left > 0);
+            items.retain(is_read);
             for item in &mut items {
-                if let Some(limited) = self.builder.stepper.token_limited(item.state) {
-                    item.state = limited.state;
+                let (state, left) = match stepper.token_limited(item.state) {
+                    Some(limited) => (limited.state, limited.tokens_left),
+                    None => (item.state, u32::MAX),
+                };
+                item.state = state;
+                if state.embedded_index().is_some() {
+                    match tokens_left.iter_mut().find(|(known, _)| *known == state) {
+                        Some((_, most)) => *most = left.max(*most),
+                        None => tokens_left.push((state, left)),
+                    }
                 }
             }
         }
-        Ok(MaskItems { items, is_embedded })
+        Ok(MaskItems { items, is_embedded, tokens_left })
     }
 
-    /// Whether terminals that count tokens have enough left that they do not constrain the next token. Then the mask
-    /// is that of a grammar in which they do not count.
+    /// Whether a mask can be composed: whether regular terminals that count tokens have enough left that they do not
+    /// constrain the next token. Where the grammar has values, this is required of embedded grammars too.
     pub(crate) fn has_ample_tokens(&mut self) -> Result<bool, LimitExceeded> {
         if !self.recognizer.counts_tokens {
             return Ok(true);
         }
+        let (start_count, has_values) = (self.recognizer.limited_count, self.has_values());
         let Builder { stepper, continuations, .. } = &mut *self.builder;
         let core = continuations.cores.get(self.recognizer.set(self.set).data.core());
-        let states = core.items.iter().map(|item| item.state);
-        stepper.has_ample_tokens(self.recognizer.limited_count, states)
+        let states = || core.items.iter().map(|item| item.state);
+        Ok(stepper.has_ample_tokens(start_count, states())?
+            && (!has_values || stepper.has_ample_tokens_inside_embedded(start_count, states())?))
     }
 
     /// The values that the text of the set is inside of, and those that can begin there; `None` if a walk is the better
@@ -166,12 +186,13 @@ impl SetReader<'_> {
     /// The parts of the recogniser from which masks are composed.
     pub(crate) fn machine(&mut self) -> Machine<'_> {
         let Builder { stepper, continuations, .. } = &mut *self.builder;
-        let Stepper { automata, embedded, predictor, .. } = stepper;
+        let Stepper { automata, embedded, predictor, token_ends, .. } = stepper;
         let (left_corners, starts) = predictor.parts();
         let starts = if self.recognizer.counts_tokens { &self.recognizer.uncounted_starts } else { starts };
         let has_values = self.recognizer.has_values();
         let form = &self.recognizer.form;
-        Machine { form, automata, embedded, continuations, left_corners, has_values, starts }
+        let token_ends = token_ends.as_mut();
+        Machine { form, automata, embedded, token_ends, continuations, left_corners, has_values, starts }
     }
 
     /// The tokens that token terminals of the set match.

@@ -311,26 +311,33 @@ impl Stepper {
         Ok(can_end.then(|| self.limited_state(TokenLimitedState { state, is_counted: false, ..limited })))
     }
 
-    /// Whether all terminals that count tokens have ample ones, as far as items in some states, and terminals that begin
-    /// after them, decide. The first `start_count` counting states are those before terminals.
+    /// Whether all regular terminals that count tokens have ample ones, as far as items in some states, and terminals that
+    /// begin after them, decide. The first `start_count` counting states are those before terminals.
     pub(super) fn has_ample_tokens(
         &mut self,
         start_count: usize,
-        mut states: impl Iterator<Item = ItemState>,
+        states: impl Iterator<Item = ItemState>,
+    ) -> Result<bool, LimitExceeded> {
+        let Some(ends) = &mut self.token_ends else { return Ok(false) };
+        let Some(ample) = ends.ample_tokens(&mut self.automata, &self.limited[..start_count])? else {
+            return Ok(false);
+        };
+        let mut limited = states.filter_map(|state| self.token_limited(state));
+        Ok(limited.all(|limited| self.embedded.get(limited.state).is_some() || limited.tokens_left >= ample))
+    }
+
+    /// The same of the embedded grammars that count tokens.
+    pub(super) fn has_ample_tokens_inside_embedded(
+        &mut self,
+        start_count: usize,
+        states: impl Iterator<Item = ItemState>,
     ) -> Result<bool, LimitExceeded> {
         let Some(mut ends) = self.token_ends.take() else { return Ok(false) };
-        let terminals = TerminalReader { automata: &mut self.automata, embedded: &mut self.embedded };
-        let ample = ends.ample_tokens(terminals, &self.limited[..start_count]);
-        let is_ample = ample.and_then(|ample| {
-            let Some(ample) = ample else { return Ok(false) };
-            let mut limited = states.by_ref().filter_map(|state| self.token_limited(state));
-            limited.try_fold(true, |others, TokenLimitedState { state, tokens_left, .. }| {
-                Ok(others
-                    && match self.embedded.get(state) {
-                        Some(state) => ends.is_ample_inside(&self.embedded, state, tokens_left)?,
-                        None => tokens_left >= ample,
-                    })
-            })
+        let inside = states.filter_map(|state| self.token_limited(state));
+        let mut limited = self.limited[..start_count].iter().copied().chain(inside);
+        let is_ample = limited.try_fold(true, |others, TokenLimitedState { state, tokens_left, .. }| {
+            let Some(state) = self.embedded.get(state).filter(|_| others) else { return Ok(others) };
+            ends.is_ample_inside(&self.embedded, state, tokens_left)
         });
         self.token_ends = Some(ends);
         is_ample

@@ -31,7 +31,7 @@ pub(super) fn spelled_bytes(vocabulary: &Vocabulary) -> ByteSet {
 
 /// The minimum numbers of tokens that spell the shortest completions of automaton states.
 #[derive(Debug)]
-pub(super) struct TokenEnds {
+pub(crate) struct TokenEnds {
     vocabulary: Arc<Vocabulary>,
     words: ShortestWords,
     /// By state; `None` if the completion cannot be spelled.
@@ -87,25 +87,17 @@ impl TokenEnds {
     }
 
     /// A number of tokens so large that with that many left every regular terminal can still end after any token. `None`
-    /// if there is none, if it is not known, or if some terminal may have too few after its first token.
+    /// if there is none, if it is not known, or if some regular terminal may have too few after its first token.
     ///
     /// The number does not depend on tokens: it is one more than the longest of the shortest completions in bytes, each
     /// of which is a token. `starts` has for each terminal that counts tokens its first state.
     pub(super) fn ample_tokens(
         &mut self,
-        TerminalReader { automata, embedded }: TerminalReader<'_>,
+        automata: &mut Automata,
         starts: &[TokenLimitedState],
     ) -> Result<Option<u32>, LimitExceeded> {
         if let Some(known) = self.ample {
             return Ok(known);
-        }
-        for start in starts {
-            if let Some(state) = embedded.get(start.state)
-                && !self.is_ample_inside(embedded, state, start.tokens_left)?
-            {
-                self.ample = Some(None);
-                return Ok(None);
-            }
         }
         let deadline = Deadline::after_first_check(self.limits.time);
         let states: Vec<StateId> = starts.iter().filter_map(|start| start.state.automaton_state()).collect();
@@ -122,7 +114,7 @@ impl TokenEnds {
 
     /// Whether an embedded grammar is known to end within `tokens_left` tokens from a state, after any token. Each byte of
     /// a shortest completion is a token, so its length is a bound.
-    pub(super) fn is_ample_inside(
+    pub(crate) fn is_ample_inside(
         &mut self,
         embedded: &EmbeddedStates,
         state: EmbeddedState,
@@ -190,7 +182,7 @@ impl TokenEnds {
     /// The minimum number of tokens that spell the shortest completion of a state of an embedded grammar, whose text is
     /// not complete; `None` if it cannot be spelled. After each token the completion of the new state counts, since the
     /// grammar may count tokens itself. Memoised for all states on the way.
-    fn min_embedded_tokens(
+    pub(crate) fn min_embedded_tokens(
         &mut self,
         embedded: &EmbeddedStates,
         state: EmbeddedState,
