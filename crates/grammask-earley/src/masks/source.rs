@@ -241,7 +241,7 @@ impl MaskSource for ContextFreeMasks {
             {
                 return Ok(MaskOutcome::Mask(mask.cloned().unwrap_or_else(|mask| mask)));
             }
-            if reader.has_ample_tokens()? {
+            if reader.can_compose()? {
                 match self.compose(request, reader, &mut summaries, effort, deadline) {
                     Ok(outcome) => return Ok(outcome),
                     Err(ComposeError::Limit(limit)) => return Err(limit),
@@ -280,7 +280,7 @@ impl MaskSource for ContextFreeMasks {
         deadline: &Deadline,
     ) -> Result<String, LimitExceeded> {
         let mut reader = self.recognizer.read(set);
-        if !reader.has_ample_tokens()? {
+        if !reader.can_compose()? {
             return Ok("walk along the trie: the grammar counts tokens\n".to_owned());
         }
         match RuleSummaries::default().plans(&mut reader, self.sources(vocabulary, usize::MAX), deadline) {

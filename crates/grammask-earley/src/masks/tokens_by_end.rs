@@ -28,17 +28,19 @@ use crate::recognizer::{EmbeddedState, Machine};
 pub(super) struct TokensByEnd {
     /// Disjoint groups with their numbers.
     groups: Box<[(u32, LiveTokens)]>,
-    /// The tokens of all groups, and those after which no end is known.
-    grouped: TokenSet,
+    /// The tokens of all groups, and those after which no end is known; `None` if these are all legal ones.
+    grouped: Option<TokenSet>,
     /// The numbers hold for texts whose values are none of these.
     values: Box<[EngineValueId]>,
 }
 
 /// Groups while they are being collected.
 struct GrowingGroups {
-    listed: FxHashMap<u32, Vec<TokenId>>,
+    size: usize,
+    read: FxHashMap<u32, TokenSet>,
+    /// The tokens after which no end is known.
+    endless: TokenSet,
     shared: Vec<(u32, LiveTokens)>,
-    grouped: TokenSet,
     values: Vec<EngineValueId>,
     /// The place of the tokens after which the text is in a state.
     places: FxHashMap<SetId, Place>,
@@ -55,34 +57,40 @@ enum Place {
 }
 
 impl TokensByEnd {
+    /// Memory in bytes, without that of the groups.
     fn memory_bytes(&self) -> usize {
-        let groups =
-            self.groups.iter().map(|(_, tokens)| size_of::<(u32, LiveTokens)>() + tokens.memory_bytes());
-        groups.sum::<usize>() + size_of_val(self.grouped.words()) + size_of_val(&*self.values)
+        let grouped = self.grouped.as_ref().map_or(0, |grouped| size_of_val(grouped.words()));
+        grouped + size_of_val(&*self.values) + size_of_val(&*self.groups) + size_of::<Self>()
     }
 }
 
 impl GrowingGroups {
     fn new(size: usize) -> Self {
-        let (listed, shared, values, places) = Default::default();
-        Self { listed, shared, grouped: TokenSet::new(size), values, places }
+        let (read, shared, values, places) = Default::default();
+        Self { size, read, endless: TokenSet::new(size), shared, values, places }
     }
 
     fn add(&mut self, place: Place, tokens: &[TokenId]) {
-        match place {
-            Place::Group(number) => self.listed.entry(number).or_default().extend_from_slice(tokens),
-            Place::Endless => {}
+        let size = self.size;
+        let group = match place {
+            Place::Group(number) => self.read.entry(number).or_insert_with(|| TokenSet::new(size)),
+            Place::Endless => &mut self.endless,
             Place::Single => return,
-        }
-        self.grouped.extend(tokens.iter().copied());
+        };
+        group.extend(tokens.iter().copied());
     }
 
-    fn finish(mut self, size: usize) -> TokensByEnd {
-        let listed = self.listed.into_iter().map(|(number, tokens)| (number, LiveTokens::new(tokens, size)));
-        self.shared.extend(listed);
+    /// The groups; if some tokens may be in none of them, `has_singles`.
+    fn finish(mut self, vocabulary: &Vocabulary, has_singles: bool) -> TokensByEnd {
+        let grouped = has_singles.then(|| {
+            self.read.values().for_each(|tokens| self.endless.union_with(tokens));
+            self.endless
+        });
+        let share = |tokens| vocabulary.summaries().share(LiveTokens::from_set(tokens));
+        self.shared.extend(self.read.into_iter().map(|(number, tokens)| (number, share(tokens))));
         self.values.sort_unstable();
         self.values.dedup();
-        TokensByEnd { groups: self.shared.into(), grouped: self.grouped, values: self.values.into() }
+        TokensByEnd { groups: self.shared.into(), grouped, values: self.values.into() }
     }
 }
 
@@ -115,19 +123,21 @@ impl MaskComputation<'_> {
             None => (self.tokens_by_end(state, None)?, Some(Vec::new())),
         };
         let mut parts: Vec<LiveTokens> = Vec::new();
-        let singles = match repeating {
-            Some(repeating) => {
+        let mut singles = Vec::new();
+        match (repeating, &groups.grouped) {
+            (Some(repeating), grouped) => {
                 for (_, tokens) in groups.groups.iter().filter(|&&(number, _)| number <= left) {
                     let removed = repeating.iter().copied().filter(|&token| tokens.contains(token));
                     parts.push(tokens.but(removed.collect(), size));
                 }
-                let mut singles = live.outside(&groups.grouped);
-                let is_grouped = |token: &TokenId| groups.grouped.contains(*token) && live.contains(*token);
-                singles.extend(repeating.into_iter().filter(is_grouped));
-                singles
+                if let Some(grouped) = grouped {
+                    let is_grouped = |token: &TokenId| grouped.contains(*token) && live.contains(*token);
+                    singles = live.outside(grouped);
+                    singles.extend(repeating.into_iter().filter(is_grouped));
+                }
             }
-            None => live.iter().collect(),
-        };
+            (None, _) => singles.extend(live.iter()),
+        }
         let mut ended = Vec::new();
         visit_listed(engine, vocabulary, state.set, singles, self.budget.deadline(), |token, set| {
             let number = tokens_to_end(&mut self.machine, EmbeddedState { set, ..state })?;
@@ -176,15 +186,12 @@ impl MaskComputation<'_> {
         let engine = self.machine.embedded.engine(state.grammar);
         let has_values = engine.anonymous_values().is_some() || engine.depends_on_all_values();
         let found = Arc::new(self.group_tokens(engine, state, values)?);
-        if values.is_some() || !has_values {
-            let bytes = found.memory_bytes();
-            if self.summaries.bytes + bytes <= self.max_cache_bytes {
-                for (_, tokens) in &found.groups {
-                    self.summaries.add_bytes(tokens, 0);
-                }
-                self.summaries.bytes += size_of_val(found.grouped.words()) + 64;
-                self.summaries.embedded.by_end.insert(state, found.clone());
+        if (values.is_some() || !has_values) && self.summaries.bytes < self.max_cache_bytes {
+            for (_, tokens) in &found.groups {
+                self.summaries.add_bytes(tokens, 0);
             }
+            self.summaries.bytes += found.memory_bytes();
+            self.summaries.embedded.by_end.insert(state, found.clone());
         }
         Ok(found)
     }
@@ -228,9 +235,7 @@ impl MaskComputation<'_> {
         match successors {
             Some(successors) => {
                 for (set, tokens) in successors.groups {
-                    let place = place(&mut growing, set)?;
-                    tokens.add_to(&mut growing.grouped);
-                    if let Place::Group(number) = place {
+                    if let Place::Group(number) = place(&mut growing, set)? {
                         growing.shared.push((number, tokens));
                     }
                 }
@@ -249,7 +254,7 @@ impl MaskComputation<'_> {
                 })?;
             }
         }
-        Ok(growing.finish(vocabulary.size()))
+        Ok(growing.finish(vocabulary, values.is_some()))
     }
 }
 

@@ -29,7 +29,7 @@ pub(crate) struct Machine<'a> {
     pub(crate) starts: &'a [ItemState],
 }
 
-/// The items from which the mask of a set is composed, as if terminals did not count tokens.
+/// The items from which the mask of a set is composed, in states as if terminals did not count tokens.
 pub(crate) struct MaskItems {
     /// The items of the kernel; if an embedded grammar begins or goes on in the set, all items before or inside a
     /// terminal.
@@ -96,9 +96,9 @@ impl SetReader<'_> {
         Ok(MaskItems { items, is_embedded, tokens_left })
     }
 
-    /// Whether a mask can be composed: whether regular terminals that count tokens have enough left that they do not
+    /// Whether the mask can be composed: whether regular terminals that count tokens have enough left that they do not
     /// constrain the next token. Where the grammar has values, this is required of embedded grammars too.
-    pub(crate) fn has_ample_tokens(&mut self) -> Result<bool, LimitExceeded> {
+    pub(crate) fn can_compose(&mut self) -> Result<bool, LimitExceeded> {
         if !self.recognizer.counts_tokens {
             return Ok(true);
         }
