@@ -127,7 +127,7 @@ fn random_values() {
     let size = select(vec![None, Some(1100)]);
     let strategy = (values::scope(), surroundings, 1_u32..12, values::vocabulary(), size, steps);
     let [compared, scarce, composed] = [const { AtomicUsize::new(0) }; 3];
-    let mut runner = proptest::test_runner::TestRunner::new(crate::generators::config(1500));
+    let mut runner = proptest::test_runner::TestRunner::new(crate::generators::config(700));
     let result = runner.run(&strategy, |(sketch, surroundings, max_tokens, mut vocabulary, size, steps)| {
         vocabulary.size = size.unwrap_or(vocabulary.size);
         let vocabulary = Arc::new(vocabulary.build());
@@ -161,7 +161,7 @@ fn random_values() {
     if let Err(error) = result {
         panic!("{error}");
     }
-    assert!(scarce > 1000, "only {scarce} masks");
+    assert!(scarce > 400, "only {scarce} masks");
     assert!(composed * 2 > compared, "only {composed} of {compared}");
 }
 

@@ -42,14 +42,15 @@ struct GrowingGroups {
     endless: TokenSet,
     shared: Vec<(u32, LiveTokens)>,
     values: Vec<EngineValueId>,
-    /// The place of the tokens after which the text is in a state.
-    places: FxHashMap<SetId, Place>,
+    /// The group of the tokens after which the text is in a state.
+    by_state: FxHashMap<SetId, GroupByEnd>,
 }
 
-/// Where a token belongs.
+/// The group of a token.
 #[derive(Clone, Copy)]
-enum Place {
-    Group(u32),
+enum GroupByEnd {
+    /// Of those with this number.
+    Number(u32),
     /// No end is known.
     Endless,
     /// In no group, since it depends on the values of a text.
@@ -66,18 +67,18 @@ impl TokensByEnd {
 
 impl GrowingGroups {
     fn new(size: usize) -> Self {
-        let (read, shared, values, places) = Default::default();
-        Self { size, read, endless: TokenSet::new(size), shared, values, places }
+        let (read, shared, values, by_state) = Default::default();
+        Self { size, read, endless: TokenSet::new(size), shared, values, by_state }
     }
 
-    fn add(&mut self, place: Place, tokens: &[TokenId]) {
+    fn add(&mut self, group: GroupByEnd, tokens: &[TokenId]) {
         let size = self.size;
-        let group = match place {
-            Place::Group(number) => self.read.entry(number).or_insert_with(|| TokenSet::new(size)),
-            Place::Endless => &mut self.endless,
-            Place::Single => return,
+        let tokens_of_group = match group {
+            GroupByEnd::Number(number) => self.read.entry(number).or_insert_with(|| TokenSet::new(size)),
+            GroupByEnd::Endless => &mut self.endless,
+            GroupByEnd::Single => return,
         };
-        group.extend(tokens.iter().copied());
+        tokens_of_group.extend(tokens.iter().copied());
     }
 
     /// The groups; if some tokens may be in none of them, `has_singles`.
@@ -210,8 +211,8 @@ impl MaskComputation<'_> {
             None => source.successor_groups(state.set, vocabulary, deadline)?,
         };
         let machine = &mut self.machine;
-        let mut place = |growing: &mut GrowingGroups, set: SetId| -> Result<Place, LimitExceeded> {
-            if let Some(&known) = growing.places.get(&set) {
+        let mut group_of = |growing: &mut GrowingGroups, set: SetId| -> Result<GroupByEnd, LimitExceeded> {
+            if let Some(&known) = growing.by_state.get(&set) {
                 return Ok(known);
             }
             let dependence = match (values, engine.end_token(set)?) {
@@ -222,34 +223,34 @@ impl MaskComputation<'_> {
             if let CompletionDependence::Avoids(values) = dependence {
                 growing.values.extend_from_slice(&values);
             }
-            let place = match is_single {
-                true => Place::Single,
+            let group = match is_single {
+                true => GroupByEnd::Single,
                 false => match tokens_to_end(machine, EmbeddedState { set, ..state })? {
-                    Some(number) => Place::Group(number),
-                    None => Place::Endless,
+                    Some(number) => GroupByEnd::Number(number),
+                    None => GroupByEnd::Endless,
                 },
             };
-            growing.places.insert(set, place);
-            Ok(place)
+            growing.by_state.insert(set, group);
+            Ok(group)
         };
         match successors {
             Some(successors) => {
                 for (set, tokens) in successors.groups {
-                    if let Place::Group(number) = place(&mut growing, set)? {
+                    if let GroupByEnd::Number(number) = group_of(&mut growing, set)? {
                         growing.shared.push((number, tokens));
                     }
                 }
                 visit_listed(engine, vocabulary, state.set, successors.others, deadline, |token, set| {
-                    let place = place(&mut growing, set)?;
-                    growing.add(place, &[token]);
+                    let group = group_of(&mut growing, set)?;
+                    growing.add(group, &[token]);
                     Ok(())
                 })?;
             }
             None => {
                 let walk = TokenWalk { engine, vocabulary, values, deadline };
                 walk.visit(state.set, |set, tokens| {
-                    let place = place(&mut growing, set)?;
-                    growing.add(place, tokens);
+                    let group = group_of(&mut growing, set)?;
+                    growing.add(group, tokens);
                     Ok(())
                 })?;
             }
