@@ -5,11 +5,21 @@
 
 use crate::SetId;
 
+/// The state after a terminal.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct FollowingState {
+    /// The state.
+    pub set: SetId,
+    /// The bytes that it reads, and possibly others, as a bitset; `None` if steps have to show them.
+    pub first_bytes: Option<[u64; 4]>,
+}
+
 /// A state that is inside one terminal, or inside the copies of one.
 ///
-/// Such a state reads on inside until a word ends (of copies: until they can go on no longer), or a byte begins what
-/// follows the copies. States of equal `language`, in any grammars, and with the same first bytes of `after`, stay
-/// inside for the same bytes.
+/// A state without `after` reads on inside until a word ends. A state with `after` is inside copies, or at the end of a
+/// word that longer words begin with. It reads on inside past such ends, until the terminal or the copies can go on no
+/// longer, or a byte begins what follows. States of equal `language`, in any grammars, and with the same first bytes of
+/// `after`, stay inside for the same bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct InsideTerminal {
     /// Content hash of what is left of the terminal or the copies, up to differences that no token of the vocabulary
@@ -17,8 +27,8 @@ pub struct InsideTerminal {
     pub language: u128,
     /// The place: a step to a state of another place leaves the terminal.
     pub place: u64,
-    /// The state after copies; `None` inside a single terminal.
-    pub after: Option<SetId>,
-    /// Whether the copies may end here, so that a byte may belong to what follows them.
+    /// What follows the copies, or the word that ends here; `None` inside a word.
+    pub after: Option<FollowingState>,
+    /// Whether the copies or the terminal may end here, so that a byte may belong to what follows.
     pub may_end: bool,
 }

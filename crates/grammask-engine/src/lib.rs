@@ -11,7 +11,7 @@
 //! | `recognition` | [`Engine`]: steps over bytes and tokens |
 //! | `completion` | [`ShortestCompletion`]: how a text can end soonest |
 //! | `spelling` | [`first_tokens()`]: how tokens spell a shortest completion |
-//! | `inside_terminal` | [`InsideTerminal`]: states inside a terminal |
+//! | `inside_terminal` | [`InsideTerminal`]: states inside a terminal, [`FollowingState`] |
 //! | `anonymous_values` | [`AnonymousValues`]: states that texts with different values share |
 //! | `successor_groups` | [`SuccessorGroups`]: the legal tokens of a state by the state after them |
 //! | `bound_texts` | [`BoundTexts`]: states that texts with different bound texts share |
@@ -42,7 +42,7 @@ mod walk;
 pub use anonymous_values::{AnonymousValues, CompletionDependence, EngineValueId};
 pub use bound_texts::BoundTexts;
 pub use completion::{CompletionStep, Reach, ShortestCompletion, TokenGrowth, TokenGrowths};
-pub use inside_terminal::InsideTerminal;
+pub use inside_terminal::{FollowingState, InsideTerminal};
 pub use mask_cache::{CacheStatistics, CachedMask, MaskCache};
 pub use masks::{
     Effort, ExitsRequest, MaskCounts, MaskOutcome, MaskRequest, MaskSource, MaskStrategy, PrecomputeBudget,

@@ -11,11 +11,15 @@ use std::ops::Range;
 
 use crate::{LiveTokens, TokenId, TokenTrie, TrieNode, Vocabulary};
 
+/// Minimum number of nodes of a subtree whose tokens are not listed.
+const MIN_LARGE_SUBTREE: usize = 64;
+
 /// Tokens below a node by the derivative of a terminal. See the documentation of the module.
 #[derive(Clone, Debug)]
 pub struct DerivativeGroups {
     inside: Box<[DerivativeGroup]>,
     leaving: Box<[LeavingTokens]>,
+    subtrees: Box<[LeavingSubtree]>,
 }
 
 /// Tokens on whose path no word ends, and after which the derivative is the same.
@@ -36,6 +40,16 @@ pub struct LeavingTokens {
     suffixes: Box<[Suffix]>,
     bytes: Box<[u8]>,
     tokens: Box<[TokenId]>,
+}
+
+/// A subtree of tokens that leave the terminal with the last byte before it. What follows may be a terminal that has
+/// groups for them.
+#[derive(Clone, Debug)]
+pub struct LeavingSubtree {
+    /// The bytes from the start node to this one.
+    pub path: Box<[u8]>,
+    /// The tokens are at this node and below it.
+    pub node: TrieNode,
 }
 
 /// The bytes of tokens after they leave the terminal.
@@ -63,11 +77,16 @@ impl DerivativeGroups {
             let tokens = vocabulary.summaries().share(LiveTokens::new(tokens, vocabulary.size()));
             DerivativeGroup { path: path(node), tokens }
         });
-        let leaving = leaving.into_iter().filter_map(|nodes| {
-            let first = *nodes.first()?;
-            Some(LeavingTokens::new(path(first), &nodes, trie, vocabulary))
-        });
-        Self { inside: inside.collect(), leaving: leaving.collect() }
+        let (mut lists, mut subtrees) = (Vec::new(), Vec::new());
+        for nodes in leaving {
+            let (large, small): (Vec<TrieNode>, Vec<TrieNode>) =
+                nodes.into_iter().partition(|&node| trie.subtree_len(node) >= MIN_LARGE_SUBTREE);
+            subtrees.extend(large.into_iter().map(|node| LeavingSubtree { path: path(node), node }));
+            if let Some(&first) = small.first() {
+                lists.push(LeavingTokens::new(path(first), &small, trie, vocabulary));
+            }
+        }
+        Self { inside: inside.collect(), leaving: lists.into(), subtrees: subtrees.into() }
     }
 
     /// Tokens that do not leave the terminal.
@@ -80,6 +99,12 @@ impl DerivativeGroups {
     #[must_use]
     pub fn leaving(&self) -> &[LeavingTokens] {
         &self.leaving
+    }
+
+    /// Large subtrees of other tokens that leave the terminal.
+    #[must_use]
+    pub fn subtrees(&self) -> &[LeavingSubtree] {
+        &self.subtrees
     }
 
     /// Estimated memory, in bytes.
@@ -96,7 +121,8 @@ impl DerivativeGroups {
                 + size_of_val(&*leaving.suffixes)
                 + size_of_val(&*leaving.tokens)
         });
-        inside.sum::<usize>() + leaving.sum::<usize>()
+        let subtrees = self.subtrees.iter().map(|subtree| size_of::<LeavingSubtree>() + subtree.path.len());
+        inside.sum::<usize>() + leaving.sum::<usize>() + subtrees.sum::<usize>()
     }
 }
 

@@ -40,7 +40,7 @@ mod word_hash;
 
 pub use column::SharedBytes;
 pub use counted_summary::{CountedSummary, CountedSummaryBuilder};
-pub use derivative_groups::{DerivativeGroup, DerivativeGroups, LeavingTokens};
+pub use derivative_groups::{DerivativeGroup, DerivativeGroups, LeavingSubtree, LeavingTokens};
 pub use saved_file::{ByteReader, FrameDefect, framed, unframed};
 pub use sets::{
     BitOrder, GrowingNodeSet, LiveTokens, LiveTokensIter, Mask, NodeSet, NodeSetId, NodeSetRef, TokenRanges,

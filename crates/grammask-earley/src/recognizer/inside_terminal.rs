@@ -1,14 +1,16 @@
 //! Sets inside one terminal, or inside the copies of one.
 //!
-//! A set whose items are all in one state of an automaton is inside a terminal: after a word the items after the
-//! terminal are there too, and these are fresh. In a counted repetition of a terminal, the set after a copy consists of
+//! A set whose items are all in one state of an automaton is inside a terminal. After a word the items after the
+//! terminal are there too, and these are fresh: if there are no others, the set is at the end of a word that longer
+//! words begin with. In a counted repetition of a terminal, the set after a copy consists of
 //! the repetition's item and, if enough copies were read, of the items after the repetition.
 
 use grammask_automata::{ContentHasher, StateId};
 use grammask_diagnostics::LimitExceeded;
-use grammask_engine::{InsideTerminal, SetId};
+use grammask_engine::{FollowingState, InsideTerminal, SetId};
 
 use super::kernel::{Item, ItemState, Kernel};
+use super::stepping::Stepper;
 use super::{Builder, Recognizer};
 
 /// Distinguishes the content hashes of repetitions from those of terms.
@@ -41,7 +43,12 @@ impl Recognizer {
             // The state after copies would be one inside the value.
             Some(_) if is_in_value => Ok(None),
             Some(position) => self.inside_copies(&mut builder, items, position, reach),
-            None => Ok(builder.inside_word(&items)),
+            None => match builder.inside_word(&items) {
+                Some(inside) => Ok(Some(inside)),
+                // Of values, more than the items decides what follows.
+                None if is_in_value || self.has_values() => Ok(None),
+                None => self.after_word(&mut builder, &items),
+            },
         }
     }
 
@@ -90,13 +97,43 @@ impl Recognizer {
         hasher.write(u64::from(min.min(reach.saturating_add(1))));
         hasher.write(max.filter(|&max| max <= reach).map_or(u64::MAX, u64::from));
         let place = u64::from(self.form.production_of(item.dot).first_dot.0 + 1) << 32;
-        let after = builder.intern(&self.sets, &mut after)?;
+        let set = builder.intern(&self.sets, &mut after)?;
         Ok(Some(InsideTerminal {
             language: hasher.finish(),
             place: place | u64::from(item.continuation.as_u32()),
-            after: Some(after),
+            after: Some(FollowingState { set, first_bytes: None }),
             may_end,
         }))
+    }
+
+    /// A set at the end of a word that longer words begin with.
+    fn after_word(
+        &self,
+        builder: &mut Builder,
+        items: &[Item],
+    ) -> Result<Option<InsideTerminal>, LimitExceeded> {
+        let (inside, fresh) = items.split_at(items.partition_point(|item| item.state != ItemState::FRESH));
+        let Some(InsideTerminal { language, place, .. }) = builder.inside_word(inside) else {
+            return Ok(None);
+        };
+        let is_accepting = |state| builder.stepper.automata.is_accepting(state);
+        if !inside[0].state.automaton_state().is_some_and(is_accepting) {
+            return Ok(None);
+        }
+        let (mut after, mut ended) = (Kernel::default(), Vec::new());
+        inside.iter().for_each(|&item| after.advance(&self.form, item, &mut ended));
+        builder.stepper.resume(&self.form, &mut after, &mut ended, &mut builder.continuations)?;
+        after.normalize();
+        if after.ends || fresh != after.items {
+            return Ok(None);
+        }
+        let Stepper { automata, predictor, .. } = &mut builder.stepper;
+        let dots = fresh.iter().map(|item| item.dot);
+        let Some(first_bytes) = predictor.first_bytes(&self.form, automata, dots)? else { return Ok(None) };
+        let set = builder.intern(&self.sets, &mut after)?;
+        let first_bytes = Some(first_bytes.words());
+        let after = Some(FollowingState { set, first_bytes });
+        Ok(Some(InsideTerminal { language, place, after, may_end: true }))
     }
 }
 

@@ -6,7 +6,10 @@
 
 use std::collections::BinaryHeap;
 
-use crate::lowering::{NormalForm, Symbol};
+use rustc_hash::{FxHashMap, FxHashSet};
+
+use crate::lowering::{DotId, NormalForm, Symbol};
+use grammask_automata::{Automata, ByteSet};
 use grammask_diagnostics::LimitExceeded;
 use grammask_grammar::NonterminalId;
 
@@ -55,6 +58,8 @@ pub(crate) struct Predictor {
     ids: Vec<ContinuationId>,
     /// Scratch: components with a filled `follow`.
     touched: Vec<usize>,
+    /// The first bytes of components; `None` where others than automata decide.
+    first_bytes: FxHashMap<usize, Option<ByteSet>>,
     max_items: usize,
     memory_bytes: usize,
 }
@@ -77,6 +82,7 @@ impl Predictor {
             ids: vec![ContinuationId(0); count],
             touched: Vec::new(),
             max_items,
+            first_bytes: FxHashMap::default(),
             memory_bytes: 0,
         }
     }
@@ -194,6 +200,59 @@ impl Predictor {
         Ok(())
     }
 
+    /// The bytes that can come after some dots, if only terminals with automata decide.
+    pub(super) fn first_bytes(
+        &mut self,
+        form: &NormalForm,
+        automata: &mut Automata,
+        dots: impl Iterator<Item = DotId>,
+    ) -> Result<Option<ByteSet>, LimitExceeded> {
+        let mut bytes = ByteSet::EMPTY;
+        for dot in dots {
+            for dot in form.expanded(dot)? {
+                let of_symbol = match form.symbol_after(dot) {
+                    Symbol::Terminal(id) => first_bytes_of(self.starts[id.index()], automata)?,
+                    Symbol::Nonterminal(id) => {
+                        self.first_bytes_of_component(self.left_corners.component_of(id.index()), automata)?
+                    }
+                };
+                let Some(of_symbol) = of_symbol else { return Ok(None) };
+                bytes = bytes.union(of_symbol);
+            }
+        }
+        Ok(Some(bytes))
+    }
+
+    fn first_bytes_of_component(
+        &mut self,
+        component: usize,
+        automata: &mut Automata,
+    ) -> Result<Option<ByteSet>, LimitExceeded> {
+        if let Some(&known) = self.first_bytes.get(&component) {
+            return Ok(known);
+        }
+        let mut bytes = Some(ByteSet::EMPTY);
+        let mut reached = FxHashSet::from_iter([component]);
+        let mut pending = vec![component];
+        while let (Some(so_far), Some(component)) = (bytes, pending.pop()) {
+            if let Some(&known) = self.first_bytes.get(&component) {
+                bytes = known.map(|known| so_far.union(known));
+                continue;
+            }
+            for member in &self.left_corners.members[component] {
+                for (_, terminal) in &self.left_corners.terminals[member.index()] {
+                    let of_terminal = first_bytes_of(self.starts[terminal.index()], automata)?;
+                    bytes = bytes.zip(of_terminal).map(|(left, right)| left.union(right));
+                }
+            }
+            let children = self.left_corners.component_children[component].iter();
+            pending.extend(children.map(|&child| child as usize).filter(|&child| reached.insert(child)));
+        }
+        self.first_bytes.insert(component, bytes);
+        self.memory_bytes += size_of::<(usize, Option<ByteSet>)>() + 1;
+        Ok(bytes)
+    }
+
     /// Whether a nonterminal of a component, and so each of them, can begin with a byte; true without a byte.
     fn can_begin(
         &mut self,
@@ -292,4 +351,9 @@ impl Predictor {
         }
         Ok(())
     }
+}
+
+/// The first bytes of a terminal with an automaton.
+fn first_bytes_of(start: ItemState, automata: &mut Automata) -> Result<Option<ByteSet>, LimitExceeded> {
+    start.automaton_state().map(|start| automata.first_bytes(start)).transpose()
 }

@@ -1,7 +1,8 @@
 //! The tokens below a node by the derivative of a terminal, cached with the vocabulary for all grammars.
 //!
-//! The groups are a function of the language that is left of the terminal. Inside copies they also depend on the first
-//! bytes of what follows: a token leaves the copies where its next byte may begin that.
+//! The groups are a function of the language that is left of the terminal. Inside copies, and after words that longer
+//! words begin with, they also depend on the first bytes of what follows: a token leaves where its next byte may begin
+//! that.
 
 use std::sync::Arc;
 
@@ -15,8 +16,8 @@ use grammask_vocabulary::{DerivativeGroups, TokenId, TrieNode};
 use super::grouped::GroupedWalk;
 use super::successors::LoopBytes;
 
-/// Distinguishes the content hashes of copies with their followers from others.
-const COPIES_TAG: u64 = 0x636f_7069_6573;
+/// Distinguishes the content hashes of languages with the first bytes of what follows from others.
+const FOLLOWED_TAG: u64 = 0x666f_6c6c_6f77;
 
 /// Maximum length of the words by which states are compared.
 const MAX_WORD: usize = 64;
@@ -29,6 +30,15 @@ struct ShortestRest {
     end: SetId,
 }
 
+/// All that the groups below a node are a function of.
+#[derive(Clone, Copy)]
+pub(super) struct GroupsKey {
+    /// Content hash of the language, and of the first bytes where they matter.
+    hash: u128,
+    /// The bytes that may begin what follows the terminal, as a bitset; none inside a word.
+    first_bytes: [u64; 4],
+}
+
 impl GroupedWalk<'_> {
     /// The groups of tokens below a node by derivative of a state inside a terminal.
     pub(super) fn groups(
@@ -37,29 +47,45 @@ impl GroupedWalk<'_> {
         inside: InsideTerminal,
         start: TrieNode,
     ) -> Result<Arc<DerivativeGroups>, LimitExceeded> {
-        let summaries = self.vocabulary.summaries();
-        let language = self.language(inside)?;
-        if let Some(known) = summaries.get_derivatives(language, start) {
+        let key = self.key_of_groups(inside)?;
+        if let Some(known) = self.known_groups(key, start) {
             return Ok(known);
         }
-        let groups = Arc::new(self.compute_groups(set, inside, start)?);
-        summaries.insert_derivatives(language, start, groups.clone());
+        let groups = Arc::new(self.compute_groups(set, inside, &key.first_bytes, start)?);
+        self.vocabulary.summaries().insert_derivatives(key.hash, start, groups.clone());
         Ok(groups)
     }
 
-    /// The content hash of all that the groups are a function of.
-    fn language(&self, inside: InsideTerminal) -> Result<u128, LimitExceeded> {
-        let Some(after) = inside.after else { return Ok(inside.language) };
-        let mut first_bytes = [0_u8; 256];
-        for (byte, is_first) in (0..=u8::MAX).zip(&mut first_bytes) {
+    /// The same, if they are cached.
+    pub(super) fn known_groups(&self, key: GroupsKey, start: TrieNode) -> Option<Arc<DerivativeGroups>> {
+        self.vocabulary.summaries().get_derivatives(key.hash, start)
+    }
+
+    /// All that the groups are a function of.
+    pub(super) fn key_of_groups(&self, inside: InsideTerminal) -> Result<GroupsKey, LimitExceeded> {
+        let Some(after) = inside.after else {
+            return Ok(GroupsKey { hash: inside.language, first_bytes: [0; 4] });
+        };
+        let first_bytes = match after.first_bytes {
+            Some(known) => known,
+            None => self.first_bytes(after.set)?,
+        };
+        let mut hasher = ContentHasher::new(FOLLOWED_TAG);
+        hasher.write_hash(inside.language);
+        first_bytes.into_iter().for_each(|word| hasher.write(word));
+        Ok(GroupsKey { hash: hasher.finish(), first_bytes })
+    }
+
+    /// The bytes that a state reads.
+    fn first_bytes(&self, set: SetId) -> Result<[u64; 4], LimitExceeded> {
+        let mut first_bytes = [0; 4];
+        for byte in 0..=u8::MAX {
             let of_class =
                 self.engine.byte_of_class()[usize::from(self.engine.class_of_byte()[usize::from(byte)])];
-            *is_first = u8::from(self.engine.step(after, of_class)?.is_some());
+            let is_first = self.engine.step(set, of_class)?.is_some();
+            first_bytes[usize::from(byte >> 6)] |= u64::from(is_first) << (byte & 63);
         }
-        let mut hasher = ContentHasher::new(COPIES_TAG);
-        hasher.write_hash(inside.language);
-        hasher.write_bytes(&first_bytes);
-        Ok(hasher.finish())
+        Ok(first_bytes)
     }
 
     /// What a state reads inside a terminal.
@@ -72,6 +98,7 @@ impl GroupedWalk<'_> {
         &self,
         set: SetId,
         start_inside: InsideTerminal,
+        first_bytes: &[u64; 4],
         start: TrieNode,
     ) -> Result<DerivativeGroups, LimitExceeded> {
         let Self { engine, vocabulary, deadline, .. } = *self;
@@ -82,7 +109,7 @@ impl GroupedWalk<'_> {
         let mut insides: FxHashMap<SetId, Option<(usize, InsideTerminal)>> = FxHashMap::default();
         let mut indices: FxHashMap<ShortestRest, usize> = FxHashMap::default();
         let mut groups: FxHashMap<usize, (TrieNode, Vec<TokenId>)> = FxHashMap::default();
-        // By the state after the byte, the byte, and whether it begins what follows copies.
+        // By the state after the byte, the byte, and whether it may begin what follows.
         let mut leaving: FxHashMap<(SetId, u8, bool), Vec<TrieNode>> = FxHashMap::default();
         let mut path: Vec<(SetId, InsideTerminal)> = vec![(set, start_inside)];
         let mut node = TrieNode(start.0 + 1);
@@ -99,14 +126,17 @@ impl GroupedWalk<'_> {
                 node = trie.subtree_end(node);
                 continue;
             };
-            let follows = match inside_before.after {
-                Some(after) if inside_before.may_end => engine.step(after, byte)?.is_some(),
-                _ => false,
-            };
+            let is_first = first_bytes[usize::from(byte >> 6)] >> (byte & 63) & 1 != 0;
+            let follows = inside_before.may_end && is_first;
             let inside = match insides.get(&next) {
                 Some(&known) => known,
                 None => {
-                    let inside = self.inside(next)?.filter(|inside| inside.place == start_inside.place);
+                    // From inside a word, a token leaves at the end of the first one.
+                    let is_inside = |inside: &InsideTerminal| {
+                        let leaves = start_inside.after.is_none() && inside.after.is_some();
+                        inside.place == start_inside.place && !leaves
+                    };
+                    let inside = self.inside(next)?.filter(is_inside);
                     let inside = match inside {
                         Some(inside) => {
                             let count = indices.len();
@@ -124,7 +154,7 @@ impl GroupedWalk<'_> {
                 node = trie.subtree_end(node);
                 continue;
             };
-            // What follows copies may begin at any of them.
+            // What follows may begin at any end.
             let loops = inside.after.is_none() && loop_bytes.loops_below(trie, node, next)?;
             let tokens = if loops { trie.subtree_tokens(node) } else { trie.tokens(node) };
             groups.entry(group).or_insert((node, Vec::new())).1.extend_from_slice(tokens);
@@ -146,8 +176,8 @@ impl GroupedWalk<'_> {
         let mut here = Some(inside);
         while let Some(is_inside) = here {
             if is_inside.may_end {
-                // What follows the copies is shorter than another copy with what follows it.
-                return Ok(ShortestRest { end: is_inside.after.unwrap_or(rest.end), ..rest });
+                // What follows is shorter than anything before it together with it.
+                return Ok(ShortestRest { end: is_inside.after.map_or(rest.end, |after| after.set), ..rest });
             }
             let completion = engine.shortest_completion(rest.end, vocabulary, deadline)?;
             let next = match completion.and_then(|completion| completion.first) {

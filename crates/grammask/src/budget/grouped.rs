@@ -1,16 +1,19 @@
 //! The states after each legal token, one of each cost where many tokens stay inside a terminal.
 //!
-//! Most legal tokens of a state stay inside the same terminal, as the tokens of free text inside a string. The
-//! [`DerivativeGroups`](grammask_vocabulary::DerivativeGroups) of that terminal's *reference state*, cached with the
-//! vocabulary for all grammars, give them at once. States inside a terminal have the same cost if the shortest words
-//! that leave it are equal, and end in the same state. A state that differs from the reference in few tokens (a name
-//! that must not be one of a few others) is walked together with it, where the two differ.
+//! Most legal tokens of a state stay inside the same terminal, as the tokens of free text inside a string, or white
+//! space and digits. The [`DerivativeGroups`] of the terminal, cached with the vocabulary for all grammars, give them at
+//! once. States inside a terminal have the same cost if the shortest words that leave it are equal, and end in the same
+//! state. Groups are computed for states in which a word ends, and for *reference states*, to which most tokens lead. A
+//! state that differs from the reference in few tokens (a name that must not be one of a few others) is walked together
+//! with it, where the two differ.
+
+use std::rc::Rc;
 
 use rustc_hash::FxHashMap;
 
 use grammask_diagnostics::{Deadline, LimitExceeded};
-use grammask_engine::{AnonymousValues, BoundTexts, Engine, SetId, SuccessorGroups};
-use grammask_vocabulary::{LiveTokens, TokenId, TrieNode, Vocabulary};
+use grammask_engine::{AnonymousValues, BoundTexts, Engine, InsideTerminal, SetId, SuccessorGroups};
+use grammask_vocabulary::{DerivativeGroups, LiveTokens, TokenId, TrieNode, Vocabulary};
 
 use super::successors::SuccessorWalk;
 
@@ -25,8 +28,14 @@ pub(super) enum VisitedTokens<'a> {
 /// Takes legal tokens, and the state after them.
 pub(super) type VisitGroup<'a> = dyn FnMut(SetId, VisitedTokens<'_>) -> Result<(), LimitExceeded> + 'a;
 
-/// Minimum number of nodes of a subtree in which a reference state is looked for; smaller ones are walked.
+/// Minimum number of nodes of a subtree in which a reference state is looked for.
 pub(super) const MIN_NODES: usize = 512;
+/// The number of nodes of a subtree in which a reference state is looked for, divided by that of one whose tokens are
+/// taken in groups if the state is inside a terminal. Smaller ones are walked.
+const MIN_NODES_RATIO: usize = 8;
+
+/// Children of a node with at least this part of its subtree are compared first.
+const HEAVY_SHARE: usize = 32;
 
 /// A walk that looks for reference states.
 pub(super) struct GroupedWalk<'a> {
@@ -47,6 +56,35 @@ pub(super) enum WalkedTexts<'a> {
     Anonymous(&'a dyn AnonymousValues),
     /// Those that are being bound to names are unknown. Tokens that end one are left out.
     Unknown(&'a dyn BoundTexts),
+}
+
+/// A subtree of the trie whose tokens are still to be visited.
+struct PendingSubtree {
+    /// The state at the node; the tokens are those below.
+    set: SetId,
+    node: TrieNode,
+    /// Tokens to be left out, ascending.
+    removed: Rc<[TokenId]>,
+}
+
+/// Calls `visit` with some tokens except the removed ones, which are ascending.
+fn visit_except(
+    removed: &[TokenId],
+    set: SetId,
+    tokens: VisitedTokens<'_>,
+    size: usize,
+    visit: &mut VisitGroup<'_>,
+) -> Result<(), LimitExceeded> {
+    match tokens {
+        VisitedTokens::Listed(tokens) => {
+            let kept: Vec<TokenId> =
+                tokens.iter().copied().filter(|token| removed.binary_search(token).is_err()).collect();
+            visit(set, VisitedTokens::Listed(&kept))
+        }
+        VisitedTokens::Shared(tokens) => {
+            visit(set, VisitedTokens::Shared(tokens.but(removed.to_vec(), size)))
+        }
+    }
 }
 
 /// The nodes below a node, in the order of their numbers, to which the path does not leave a state.
@@ -75,9 +113,9 @@ impl GroupedWalk<'_> {
     /// several times for a state that several groups of tokens lead to. End tokens are visited only if
     /// `reads_end_tokens`, and then as any other token.
     ///
-    /// Cost: a lookup per derivative of a reference state that is cached, and a step per node of the trie where the
-    /// states differ. Elsewhere a step per node that leaves a state; where a state loops to itself, as in names, comments
-    /// and strings of programs, a node costs a comparison.
+    /// Cost: a lookup per derivative inside a terminal whose groups are cached, and a step per node of the trie where a
+    /// state differs from its reference. Elsewhere a step per node that leaves a state; where a state loops to itself, as
+    /// in names, comments and strings of programs, a node costs a comparison.
     pub(super) fn visit(
         &self,
         set: SetId,
@@ -85,7 +123,6 @@ impl GroupedWalk<'_> {
         visit: &mut VisitGroup<'_>,
     ) -> Result<(), LimitExceeded> {
         let Self { engine, vocabulary, deadline, .. } = *self;
-        let trie = vocabulary.trie();
         if !engine.token_matches(set)?.is_empty() {
             let visit_listed = &mut |next, tokens: &[TokenId]| visit(next, VisitedTokens::Listed(tokens));
             return SuccessorWalk { engine, vocabulary, deadline, max_size: None }.visit(
@@ -94,12 +131,33 @@ impl GroupedWalk<'_> {
                 visit_listed,
             );
         }
-        if self.visit_by_reference(set, TrieNode::ROOT, visit)? {
-            return Ok(());
+        let mut pending = vec![PendingSubtree { set, node: TrieNode::ROOT, removed: Rc::default() }];
+        while let Some(subtree) = pending.pop() {
+            let removed = &*subtree.removed;
+            let visit_kept: &mut VisitGroup<'_> = &mut |next, tokens| match removed.is_empty() {
+                true => visit(next, tokens),
+                false => visit_except(removed, next, tokens, vocabulary.size(), visit),
+            };
+            if !self.visit_grouped(&subtree, &mut pending, visit_kept)? {
+                self.walk_below(&subtree, &mut pending, visit_kept)?;
+            }
         }
+        Ok(())
+    }
+
+    /// Visits the legal tokens below a node, except those below nodes that are added to `pending`.
+    fn walk_below(
+        &self,
+        subtree: &PendingSubtree,
+        pending: &mut Vec<PendingSubtree>,
+        visit: &mut VisitGroup<'_>,
+    ) -> Result<(), LimitExceeded> {
+        let Self { engine, vocabulary, deadline, .. } = *self;
+        let trie = vocabulary.trie();
         let bytes = trie.columns().bytes;
         let mut loops: FxHashMap<SetId, [u64; 4]> = FxHashMap::default();
-        let mut regions = vec![StateRegion { set, loops: [0; 4], visited: 1, next: 1, end: trie.len() }];
+        let (next, end) = (subtree.node.index() + 1, trie.subtree_end(subtree.node).index());
+        let mut regions = vec![StateRegion { set: subtree.set, loops: [0; 4], visited: next, next, end }];
         let mut new_steps = engine.new_steps();
         while let Some(region) = regions.last_mut() {
             if new_steps != engine.new_steps() {
@@ -133,9 +191,11 @@ impl GroupedWalk<'_> {
             (region.visited, region.next) = (end, end);
             let Some(after) = after else { continue };
             self.visit_node(after, node, visit)?;
-            let is_shared =
-                trie.subtree_len(node) >= self.min_nodes && self.visit_by_reference(after, node, visit)?;
-            if !is_shared && trie.has_children(node) {
+            if !trie.has_children(node) {
+                continue;
+            }
+            let below = PendingSubtree { set: after, node, removed: subtree.removed.clone() };
+            if !self.visit_grouped(&below, pending, visit)? {
                 let next = node.index() + 1;
                 let loops = loops.get(&after).copied().unwrap_or_default();
                 regions.push(StateRegion { set: after, loops, visited: next, next, end });
@@ -225,20 +285,65 @@ impl GroupedWalk<'_> {
         }
     }
 
-    /// Visits the tokens below a node, if there is a reference state; returns whether there is one.
-    fn visit_by_reference(
+    /// Visits the tokens below a node, if there are groups for them, except those below nodes that are added to `pending`;
+    /// returns whether there are groups.
+    fn visit_grouped(
         &self,
-        set: SetId,
-        node: TrieNode,
+        subtree: &PendingSubtree,
+        pending: &mut Vec<PendingSubtree>,
         visit: &mut VisitGroup<'_>,
     ) -> Result<bool, LimitExceeded> {
-        let Some(reference) = self.reference(set, node)? else { return Ok(false) };
-        let Some(inside) = self.inside(reference)? else { return Ok(false) };
-        let groups = self.groups(reference, inside, node)?;
-        let removed = match reference == set {
-            true => Vec::new(),
-            false => self.visit_differences(set, reference, node, visit)?,
+        let PendingSubtree { set, node, ref removed } = *subtree;
+        let nodes = self.vocabulary.trie().subtree_len(node);
+        if nodes < self.min_nodes_of_groups() {
+            return Ok(false);
+        }
+        // Steps may be conditional, or change what is known, in places that groups do not show.
+        let inside = match self.texts {
+            WalkedTexts::Known => self.inside(set)?,
+            WalkedTexts::Anonymous(_) | WalkedTexts::Unknown(_) => None,
         };
+        if let Some(inside) = inside
+            && let Some(groups) = self.known_groups(self.key_of_groups(inside)?, node)
+        {
+            self.visit_groups_of(&groups, set, &[], removed, pending, visit)?;
+            return Ok(true);
+        }
+        let reference = if nodes >= self.min_nodes { self.reference(set, node)? } else { None };
+        let of_reference = |reference| Ok(self.inside(reference)?.map(|inside| (reference, inside)));
+        let grouped: Option<(SetId, InsideTerminal)> = match reference {
+            Some(reference) => of_reference(reference)?,
+            None => inside.filter(|inside| inside.may_end).map(|inside| (set, inside)),
+        };
+        let Some((reference, inside)) = grouped else { return Ok(false) };
+        let groups = self.groups(reference, inside, node)?;
+        if reference == set {
+            self.visit_groups_of(&groups, set, &[], removed, pending, visit)?;
+            return Ok(true);
+        }
+        let differing = self.visit_differences(set, reference, node, visit)?;
+        let mut removed = [&**removed, &*differing].concat();
+        removed.sort_unstable();
+        self.visit_groups_of(&groups, reference, &differing, &removed.into(), pending, visit)?;
+        Ok(true)
+    }
+
+    /// Minimum number of nodes of a subtree whose tokens are taken in groups.
+    fn min_nodes_of_groups(&self) -> usize {
+        (self.min_nodes / MIN_NODES_RATIO).max(1)
+    }
+
+    /// Visits the tokens of groups of a state, except the differing ones, which are sorted. The subtrees of tokens that
+    /// leave the terminal are added to `pending`, with the tokens to be left out there.
+    fn visit_groups_of(
+        &self,
+        groups: &DerivativeGroups,
+        reference: SetId,
+        differing: &[TokenId],
+        removed: &Rc<[TokenId]>,
+        pending: &mut Vec<PendingSubtree>,
+        visit: &mut VisitGroup<'_>,
+    ) -> Result<(), LimitExceeded> {
         let after = |path: &[u8]| -> Result<Option<SetId>, LimitExceeded> {
             self.deadline.check()?;
             let mut set = reference;
@@ -248,28 +353,31 @@ impl GroupedWalk<'_> {
             }
             Ok(Some(set))
         };
+        let size = self.vocabulary.size();
+        let visit_kept: &mut VisitGroup<'_> = &mut |set, tokens| match differing.is_empty() {
+            true => self.visit_ended(set, tokens, visit),
+            false => visit_except(differing, set, tokens, size, &mut |set, tokens| {
+                self.visit_ended(set, tokens, visit)
+            }),
+        };
         for group in groups.inside() {
             let Some(next) = after(&group.path)? else { continue };
-            let of_group = removed.iter().copied().filter(|&token| group.tokens.contains(token));
-            let tokens = group.tokens.but(of_group.collect(), self.vocabulary.size());
-            self.visit_ended(next, VisitedTokens::Shared(tokens), visit)?;
+            visit_kept(next, VisitedTokens::Shared(group.tokens.clone()))?;
         }
         for leaving in groups.leaving() {
             let Some(next) = after(&leaving.path)? else { continue };
             leaving.for_each(
                 next,
                 |set, byte| self.step(set, byte),
-                |set, tokens| {
-                    if removed.is_empty() {
-                        return self.visit_ended(set, VisitedTokens::Listed(tokens), visit);
-                    }
-                    let is_kept = |token: &TokenId| removed.binary_search(token).is_err();
-                    let kept: Vec<TokenId> = tokens.iter().copied().filter(is_kept).collect();
-                    self.visit_ended(set, VisitedTokens::Listed(&kept), visit)
-                },
+                |set, tokens| visit_kept(set, VisitedTokens::Listed(tokens)),
             )?;
         }
-        Ok(true)
+        for subtree in groups.subtrees() {
+            let (node, Some(set)) = (subtree.node, after(&subtree.path)?) else { continue };
+            visit_kept(set, VisitedTokens::Listed(self.vocabulary.trie().tokens(node)))?;
+            pending.push(PendingSubtree { set, node, removed: removed.clone() });
+        }
+        Ok(())
     }
 
     /// A state to which most bytes lead, from itself too. Otherwise the state itself, if most bytes are legal.
@@ -291,19 +399,38 @@ impl GroupedWalk<'_> {
     /// The state after most of the nodes below a node, if they are enough.
     fn majority(&self, set: SetId, node: TrieNode) -> Result<Option<SetId>, LimitExceeded> {
         let trie = self.vocabulary.trie();
+        let total = trie.subtree_len(node);
+        let min_weight = self.min_nodes.max(total.div_ceil(4));
+        let is_heavy = |child: &TrieNode| trie.subtree_len(*child) >= total / HEAVY_SHARE;
+        let heavy = trie.children(node).filter(is_heavy);
+        let light = trie.children(node).filter(|child| !is_heavy(child));
         let mut weights: Vec<(SetId, usize)> = Vec::new();
-        for child in trie.children(node) {
-            let Some(next) = self.engine.step(set, trie.byte(child))? else { continue };
+        let (mut heaviest, mut rest): (Option<(SetId, usize)>, usize) = (None, total);
+        for child in heavy.chain(light) {
             let weight = trie.subtree_len(child);
-            match weights.iter_mut().find(|(known, _)| *known == next) {
-                Some((_, sum)) => *sum += weight,
-                None => weights.push((next, weight)),
+            rest -= weight;
+            if let Some(next) = self.engine.step(set, trie.byte(child))? {
+                let sum = match weights.iter_mut().find(|(known, _)| *known == next) {
+                    Some((_, sum)) => {
+                        *sum += weight;
+                        *sum
+                    }
+                    None => {
+                        weights.push((next, weight));
+                        weight
+                    }
+                };
+                if heaviest.is_none_or(|(_, most)| sum > most) {
+                    heaviest = Some((next, sum));
+                }
+            }
+            let most = heaviest.map_or(0, |(_, most)| most);
+            // No state is heavy enough, or none is heavier. Each step takes time if it is new.
+            if most + rest < min_weight || 2 * most > total {
+                break;
             }
         }
-        let heaviest = weights.into_iter().max_by_key(|&(_, weight)| weight);
-        Ok(heaviest
-            .filter(|&(_, weight)| weight >= self.min_nodes && 4 * weight >= trie.subtree_len(node))
-            .map(|(set, _)| set))
+        Ok(heaviest.filter(|&(_, weight)| weight >= min_weight).map(|(set, _)| set))
     }
 
     /// Visits the legal tokens below a node after which the states are different, and returns the tokens that are to be
@@ -367,7 +494,7 @@ mod tests {
     use super::*;
     use crate::{CompileOptions, CompiledGrammar, frontends};
 
-    const GRAMMARS: [&str; 14] = [
+    const GRAMMARS: [&str; 17] = [
         // Free text, with escapes and characters of several bytes.
         r##"start ::= #'"([^"\\\\]|\\\\["nu])*"' ":" start | "x" | "[" start "]";"##,
         // A name that must not be one of others, next to these.
@@ -388,6 +515,10 @@ mod tests {
         r##"start ::= "[" c{1,200} ("zzzz" | "ay" start | "ay"); c ::= #'[^yz]';"##,
         r##"start ::= "[" c{1,200} ("zzzz" | "by" start | "by"); c ::= #'[^yz]';"##,
         r##"start ::= "\"" text; text ::= #'[^"]' text | "\"" ;"##,
+        // Words that longer words begin with, before other texts, some of which begin like the rest of a longer word.
+        r##"start ::= #'[1 ]{1,9}' "]" start | #'[1 ]{1,9}' "," start | "z";"##,
+        r##"start ::= #'1{1,6}(,1{1,3})?' tail; tail ::= "]" start | "1a" tail | ",b" start | ": z";"##,
+        r##"start ::= spaces #'1{1,8}' spaces (":" start | "]" | "," start); spaces ::= #'( |  [ a]{0,12})?';"##,
     ];
 
     fn vocabulary() -> Arc<Vocabulary> {
@@ -409,6 +540,8 @@ mod tests {
 
     type Costs = Vec<(TokenId, Option<u32>)>;
 
+    /// Number of compared states at the end of a word that longer words begin with.
+    static AFTER_WORDS: AtomicUsize = AtomicUsize::new(0);
     /// Number of shared groups that the compared walks visited.
     static SHARED: AtomicUsize = AtomicUsize::new(0);
 
@@ -424,6 +557,10 @@ mod tests {
             })
             .expect("no limit");
         let walk = GroupedWalk { engine, vocabulary, deadline, min_nodes, texts: WalkedTexts::Known };
+        let after = walk.inside(set).expect("no limit").and_then(|inside| inside.after);
+        if after.is_some_and(|after| after.first_bytes.is_some()) {
+            AFTER_WORDS.fetch_add(1, Ordering::Relaxed);
+        }
         walk.visit(set, false, &mut |next, tokens| {
             let cost = cache.spelling_cost(next, deadline)?;
             match tokens {
@@ -493,5 +630,7 @@ mod tests {
         assert!(compared > 800, "only {compared} states");
         let shared = SHARED.load(Ordering::Relaxed);
         assert!(shared > 800, "only {shared} shared groups");
+        let after_words = AFTER_WORDS.load(Ordering::Relaxed);
+        assert!(after_words > 200, "only {after_words} states after words");
     }
 }
