@@ -24,6 +24,9 @@ const MAX_STEPS: u32 = 1 << 14;
 
 /// The byte strings that `hir` matches as a whole; `None` if it needs too much work or memory.
 pub(super) fn matching(terms: &mut Terms, hir: &Hir, limits: &Limits) -> Option<TermId> {
+    if !has_assertions(hir) {
+        return Some(HirTranslator::new(terms).translate(hir));
+    }
     let mut translator = AssertionTranslator::new(terms, hir, limits);
     let end = translator.neighbours.edge();
     let after = translator.at_boundaries(|_, after| after == end);
