@@ -81,7 +81,7 @@ impl NormalForm {
         form.terminals.shrink_to_fit();
         form.productions_of.shrink_to_fit();
         form.productions.shrink_to_fit();
-        form.terms = Arc::new(own_terms(&mut form.terminals, productions.automata.terms()));
+        import_terms(Arc::make_mut(&mut form.terms), productions.automata.terms(), &mut form.terminals);
         form.blocks = form.index_blocks(last_dot);
         form.dot_kinds = form.compute_dot_kinds(last_dot);
         form.selections = SelectionDots::new(&form.productions, last_dot.saturating_add(1))?;
@@ -180,8 +180,8 @@ fn dot_count(rhs: &RightHandSide) -> Option<u32> {
     }
 }
 
-/// An arena of the terms of terminals, which refer to `source` before and to the new arena afterwards.
-fn own_terms(terminals: &mut [TerminalDefinition], source: &Terms) -> Terms {
+/// Copies the terms of terminals, which refer to `source` before and to `terms` afterwards.
+fn import_terms(terms: &mut Terms, source: &Terms, terminals: &mut [TerminalDefinition]) {
     fn term(definition: &mut TerminalDefinition) -> Option<&mut TermId> {
         match &mut definition.terminal {
             Terminal::Regular(term) | Terminal::Limited { term, .. } => Some(term),
@@ -193,12 +193,10 @@ fn own_terms(terminals: &mut [TerminalDefinition], source: &Terms) -> Terms {
         }
     }
     let roots: Vec<TermId> = terminals.iter_mut().filter_map(term).map(|term| *term).collect();
-    let mut terms = Terms::new();
     let imported = terms.import_terms(source, &roots);
     for term in terminals.iter_mut().filter_map(term) {
         *term = imported[term];
     }
-    terms
 }
 
 /// Wraps terminals that are parts of selections into nonterminals, so that each part has dots of its own, and those
