@@ -73,7 +73,8 @@ fn compile(
         let mut options = CompileOptions::default();
         options.end = EndMode::Eos;
         options.masks = masks;
-        match CompiledGrammar::with_embedded(grammar, std::slice::from_ref(part), vocabulary.clone(), options) {
+        match CompiledGrammar::with_embedded(grammar, std::slice::from_ref(part), vocabulary.clone(), options)
+        {
             Ok(compiled) => Some(compiled),
             Err(error) => {
                 let code = error.code();
