@@ -49,8 +49,8 @@ impl PyParser {
         let (grammar, embedded) = (grammar.shared().clone(), grammar.embedded().to_vec());
         let parts: Vec<&str> = parts.iter().map(String::as_str).collect();
         let vocabulary = vocabulary.map(|vocabulary| vocabulary.vocabulary.clone());
-        let parser = py
-            .outside_forks(|| CaptureParser::with_embedded(&grammar, &embedded, &parts, vocabulary, &limits));
+        let parser =
+            py.outside_forks(|| CaptureParser::new(&grammar, &embedded, &parts, vocabulary, &limits));
         Ok(Self { parser: parser.map_err(|error| grammar_error(py, &error))? })
     }
 

@@ -24,7 +24,7 @@ impl TreeParser {
     /// A parser for a grammar with the grammars that it embeds, and the vocabulary of its texts.
     ///
     /// # Errors
-    /// As of [`CaptureParser::with_embedded`].
+    /// As of [`CaptureParser::new`].
     pub fn new(
         grammar: &Grammar,
         embedded: &[EmbeddedGrammar],
@@ -38,7 +38,7 @@ impl TreeParser {
             }
         }
         let parts: Vec<&str> = rules.iter().map(|rule| &**rule).collect();
-        let parser = CaptureParser::with_embedded(grammar, embedded, &parts, Some(vocabulary), limits)?;
+        let parser = CaptureParser::new(grammar, embedded, &parts, Some(vocabulary), limits)?;
         Ok(Self { parser, rules })
     }
 

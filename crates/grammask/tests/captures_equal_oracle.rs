@@ -52,7 +52,7 @@ fn compare(
     let parts: Vec<&str> = parts.into_iter().collect();
     let limits = Limits::default();
     // The parser rejects empty languages, and without a vocabulary grammars that name or count tokens.
-    let Ok(parser) = CaptureParser::new(&grammar, &parts, &limits) else { return Ok(()) };
+    let Ok(parser) = CaptureParser::new(&grammar, &[], &parts, None, &limits) else { return Ok(()) };
     let vocabulary = words.build();
     let reference = Reference::new(&grammar, &vocabulary);
     let mut chart = reference.chart();
@@ -478,7 +478,7 @@ fn lists_on_either_hand_are_taken_apart() {
     ] {
         let text = format!("start ::= list; {rules} item ::= #\"[a-z]+\" | \"(\" list \")\";");
         let (grammar, _) = grammask::frontends::kbnf::grammar(text.as_bytes(), "start", &limits).unwrap();
-        let parser = CaptureParser::new(&grammar, &["item"], &limits).unwrap();
+        let parser = CaptureParser::new(&grammar, &[], &["item"], None, &limits).unwrap();
         let mut parse = parser.parse().unwrap();
         assert_eq!(parse.feed(b"ab,(c,d),e;").unwrap(), 10);
         let spans = |captures: &[Capture]| -> Vec<(usize, usize, bool, Option<usize>)> {

@@ -41,7 +41,7 @@ fn objects(has_values: bool) -> Grammar {
 fn parts_inside_scopes_are_captured() {
     let limits = Limits::default();
     let [in_scope, plain] = [true, false].map(|has_values| {
-        CaptureParser::new(&objects(has_values), &["name", "value"], &limits).expect("a parser")
+        CaptureParser::new(&objects(has_values), &[], &["name", "value"], None, &limits).expect("a parser")
     });
     let text = br#"{"a":1,"b":{"a":2,"ab":{"":3}},"":{"b":10}}"#;
     let (mut own, mut expected) = (in_scope.parse().expect("a parse"), plain.parse().expect("a parse"));
@@ -56,7 +56,8 @@ fn parts_inside_scopes_are_captured() {
 
 #[test]
 fn a_repeated_name_is_not_read() {
-    let parser = CaptureParser::new(&objects(true), &["name"], &Limits::default()).expect("a parser");
+    let parser =
+        CaptureParser::new(&objects(true), &[], &["name"], None, &Limits::default()).expect("a parser");
     let mut parse = parser.parse().expect("a parse");
     let text = br#"{"a":1,"b":{"a":1},"\u0061":3}"#;
     let read = parse.feed(text).expect("within limits");

@@ -42,8 +42,8 @@ fn compare(
     parts.dedup();
     let limits = Limits::default();
     let shared = vocabulary.clone();
-    let Ok(parser) = CaptureParser::with_vocabulary(grammar, &parts, shared, &limits) else { return Ok(()) };
-    let mut of_bytes = match CaptureParser::new(grammar, &parts, &limits) {
+    let Ok(parser) = CaptureParser::new(grammar, &[], &parts, Some(shared), &limits) else { return Ok(()) };
+    let mut of_bytes = match CaptureParser::new(grammar, &[], &parts, None, &limits) {
         Ok(parser) => Some(parser.parse()?),
         Err(_) => None,
     };
@@ -97,7 +97,7 @@ fn chat() -> Vocabulary {
 
 fn parse(text: &str, parts: &[&str]) -> CaptureParse {
     let (grammar, _) = kbnf::grammar(text.as_bytes(), "start", &Limits::default()).expect("a sound grammar");
-    let parser = CaptureParser::with_vocabulary(&grammar, parts, Arc::new(chat()), &Limits::default());
+    let parser = CaptureParser::new(&grammar, &[], parts, Some(Arc::new(chat())), &Limits::default());
     parser.expect("a sound parser").parse().expect("small")
 }
 

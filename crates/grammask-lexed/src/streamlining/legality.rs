@@ -266,19 +266,6 @@ impl<T: Borrow<LalrTable>> Streamlining<T> {
         }
         deciding
     }
-
-    /// The number of pairs by legality.
-    #[must_use]
-    pub fn pair_counts(&self) -> PairCounts {
-        let mut counts = PairCounts::default();
-        let terminals = || (0..self.entered.len()).map(TerminalId::new);
-        for last in terminals().filter(|&last| self.is_read(last)) {
-            for next in terminals().filter(|&next| self.is_read(next)) {
-                counts.add(self.legality(last, &[next]));
-            }
-        }
-        counts
-    }
 }
 
 /// The legality, given whether some stack accepts and some stack refuses.
@@ -400,8 +387,6 @@ mod tests {
                     }
                 }
             }
-            let counts = streamlining.pair_counts();
-            assert_eq!(counts.never + counts.sometimes + counts.always, width * width);
         }
     }
 }

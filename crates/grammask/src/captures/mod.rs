@@ -21,9 +21,8 @@
 //! The derivation is selected as if values had no conditions.
 //!
 //! # Tokens
-//! A parser [with a vocabulary](CaptureParser::with_vocabulary) also accepts grammars that name or count tokens. It
-//! reads tokens, and positions are counted in their bytes: a token without text, such as a special token, has length
-//! 0.
+//! A parser [with a vocabulary](CaptureParser::new) also accepts grammars that name or count tokens. It reads tokens,
+//! and positions are counted in their bytes: a token without text, such as a special token, has length 0.
 //!
 //! # Cost
 //! Linear in the text for typical templates: back pointers are stored only for columns to which a thread or an item
@@ -66,7 +65,7 @@ const BYTES_PER_CHECK: usize = 256;
 ///
 /// let text = br##"start ::= "(" number "," number ")"; number ::= #"[0-9]+";"##;
 /// let (grammar, _) = kbnf::grammar(text, "start", &Limits::default())?;
-/// let parser = CaptureParser::new(&grammar, &["number"], &Limits::default())?;
+/// let parser = CaptureParser::new(&grammar, &[], &["number"], None, &Limits::default())?;
 /// let mut parse = parser.parse()?;
 /// assert_eq!(parse.feed(b"(12,3")?, 5);
 /// let spans: Vec<_> = parse.growing().iter().map(|capture| (capture.start, capture.end, capture.is_closed)).collect();
@@ -87,43 +86,13 @@ pub struct CaptureParser {
 }
 
 impl CaptureParser {
-    /// A parser that captures the nonterminals called `parts`.
+    /// A parser that captures the nonterminals called `parts`, with the grammars that `grammar` embeds, in their order.
+    /// The parts are rules of `grammar`, not of these. A grammar that names or counts tokens needs a vocabulary.
     ///
     /// # Errors
-    /// As [`lowering::lower`]; undefined names; terminals that match or count tokens, which need a vocabulary.
-    pub fn new(grammar: &Grammar, parts: &[&str], limits: &Limits) -> Result<Arc<Self>, GrammarError> {
-        Self::build(grammar, &[], parts, None, limits)
-    }
-
-    /// A parser that captures the nonterminals called `parts`, for texts of tokens of `vocabulary`.
-    ///
-    /// # Errors
-    /// As [`lowering::lower`]; undefined names; names of tokens that the vocabulary lacks.
-    pub fn with_vocabulary(
-        grammar: &Grammar,
-        parts: &[&str],
-        vocabulary: Arc<Vocabulary>,
-        limits: &Limits,
-    ) -> Result<Arc<Self>, GrammarError> {
-        Self::build(grammar, &[], parts, Some(vocabulary), limits)
-    }
-
-    /// As [`new`](Self::new), or with a vocabulary as [`with_vocabulary`](Self::with_vocabulary), with the grammars that
-    /// `grammar` embeds, in their order. The parts are rules of `grammar`, not of these.
-    ///
-    /// # Errors
-    /// As for these functions, of all of these grammars.
-    pub fn with_embedded(
-        grammar: &Grammar,
-        embedded: &[EmbeddedGrammar],
-        parts: &[&str],
-        vocabulary: Option<Arc<Vocabulary>>,
-        limits: &Limits,
-    ) -> Result<Arc<Self>, GrammarError> {
-        Self::build(grammar, embedded, parts, vocabulary, limits)
-    }
-
-    fn build(
+    /// As [`lowering::lower`], of all of these grammars; undefined names; terminals that match or count tokens, without
+    /// a vocabulary; names of tokens that the vocabulary lacks.
+    pub fn new(
         grammar: &Grammar,
         embedded: &[EmbeddedGrammar],
         parts: &[&str],
