@@ -20,6 +20,15 @@ impl From<LimitExceeded> for ComposeError {
     }
 }
 
+/// The result of a computation; `None` if it took too much work.
+pub(super) fn within_budget<T>(result: Result<T, ComposeError>) -> Result<Option<T>, LimitExceeded> {
+    match result {
+        Ok(found) => Ok(Some(found)),
+        Err(ComposeError::TooMuchWork) => Ok(None),
+        Err(ComposeError::Limit(limit)) => Err(limit),
+    }
+}
+
 /// The work of one mask, in visited trie nodes.
 pub(super) struct WorkBudget<'a> {
     deadline: &'a Deadline,

@@ -9,7 +9,7 @@ use grammask_engine::{
 };
 use grammask_vocabulary::{LiveTokens, Mask, TokenId, Vocabulary};
 
-use super::budget::ComposeError;
+use super::budget::{ComposeError, within_budget};
 use super::compose::{ComposedMask, MaskSources, RecalledSuperset, RuleSummaries};
 use super::embedded::EmbeddedMasks;
 use super::equivalence_cache::{EquivalentMask, Superset};
@@ -230,23 +230,19 @@ impl MaskSource for ContextFreeMasks {
                 {
                     drop(reader);
                     self.count_recalled();
-                    return match self.confirm(request, &superset, &repeating, effort, deadline) {
-                        Ok(outcome) => Ok(outcome),
-                        Err(ComposeError::Limit(limit)) => Err(limit),
-                        Err(ComposeError::TooMuchWork) => Ok(MaskOutcome::Declined),
-                    };
+                    let confirmed = self.confirm(request, &superset, &repeating, effort, deadline);
+                    return Ok(within_budget(confirmed)?.unwrap_or(MaskOutcome::Declined));
                 }
             } else if effort == Effort::Full
                 && let Some(mask) = self.recall(request, &reader, &mut summaries)
             {
                 return Ok(MaskOutcome::Mask(mask.cloned().unwrap_or_else(|mask| mask)));
             }
-            if reader.can_compose()? {
-                match self.compose(request, reader, &mut summaries, effort, deadline) {
-                    Ok(outcome) => return Ok(outcome),
-                    Err(ComposeError::Limit(limit)) => return Err(limit),
-                    Err(ComposeError::TooMuchWork) => {}
-                }
+            if reader.can_compose()?
+                && let Some(outcome) =
+                    within_budget(self.compose(request, reader, &mut summaries, effort, deadline))?
+            {
+                return Ok(outcome);
             }
         }
         if effort == Effort::Immediate {
@@ -283,13 +279,9 @@ impl MaskSource for ContextFreeMasks {
         if !reader.can_compose()? {
             return Ok("walk along the trie: the grammar counts tokens\n".to_owned());
         }
-        match RuleSummaries::default().plans(&mut reader, self.sources(vocabulary, usize::MAX), deadline) {
-            Ok(plans) => Ok(plans),
-            Err(ComposeError::Limit(limit)) => Err(limit),
-            Err(ComposeError::TooMuchWork) => {
-                Ok("walk along the trie: composing takes too much work\n".to_owned())
-            }
-        }
+        let sources = self.sources(vocabulary, usize::MAX);
+        let plans = within_budget(RuleSummaries::default().plans(&mut reader, sources, deadline))?;
+        Ok(plans.unwrap_or_else(|| "walk along the trie: composing takes too much work\n".to_owned()))
     }
 
     fn counts(&self) -> MaskCounts {

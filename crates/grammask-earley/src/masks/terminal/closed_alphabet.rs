@@ -14,7 +14,7 @@ use grammask_diagnostics::LimitExceeded;
 use grammask_vocabulary::ByteGroups;
 
 use super::super::tuning::{MAX_ALPHABET_STATES, MAX_ALPHABET_STEPS, MIN_ALPHABET_BYTES};
-use super::self_loops::{CharacterTargets, Goal, all_lead};
+use super::self_loops::all_lead;
 use super::walk::Wanted;
 
 /// A closed alphabet, and the states for which it is closed.
@@ -23,39 +23,6 @@ pub(crate) struct ClosedAlphabet {
     pub(crate) groups: ByteGroups,
     /// The states between characters that texts over the alphabet reach, beginning with the requested one.
     pub(crate) states: Vec<StateId>,
-}
-
-/// The bytes and characters over which a state steps to a live state: a superset of each of its closed alphabets, so
-/// subtrees with other bytes need no search.
-#[derive(Clone, Copy)]
-pub(crate) struct FirstCharacters {
-    bytes: ByteGroups,
-    /// Characters beyond ASCII, as far as they were examined.
-    characters: CharacterTargets,
-}
-
-impl FirstCharacters {
-    /// # Errors
-    /// When the automaton exceeds its limit.
-    pub(crate) fn of(automata: &mut Automata, state: StateId) -> Result<Self, LimitExceeded> {
-        let first_bytes = automata.first_bytes(state)?;
-        let bytes = ByteGroups::within(|byte| first_bytes.contains(byte));
-        Ok(Self { bytes, characters: CharacterTargets::default() })
-    }
-
-    /// Whether all bytes and characters below a node are included. `state` must be the same at each call.
-    ///
-    /// # Errors
-    /// When the automaton exceeds its limit.
-    pub(crate) fn include(
-        &mut self,
-        automata: &mut Automata,
-        state: StateId,
-        below: ByteGroups,
-    ) -> Result<bool, LimitExceeded> {
-        Ok(below.is_within(self.bytes.with_characters(ByteGroups::ALL_LEADS))
-            && self.characters.all_lead(automata, state, below, Goal::Live)?)
-    }
 }
 
 /// A candidate for a closed alphabet: ASCII bytes, and groups of [`ByteGroups::LEADS`] as bits.
@@ -225,15 +192,12 @@ fn add(reached: &mut Vec<ReachedState>, state: StateId, entrance: Alphabet) {
 
 #[cfg(test)]
 mod tests {
+    use super::super::samples::{groups, reachable};
     use super::*;
     use grammask_automata::regex;
     use grammask_diagnostics::Limits;
 
     const CHARACTERS: [&str; 12] = ["a", "b", "z", "7", "/", "-", " ", "\n", "é", "你", "🙂", "\u{2028}"];
-
-    fn groups(text: &str) -> ByteGroups {
-        text.bytes().fold(ByteGroups::default(), |groups, byte| groups.union(ByteGroups::of(byte)))
-    }
 
     /// The states of a pattern; "&" is an intersection, "then" a concatenation.
     fn automata(pattern: &str) -> (Automata, Vec<StateId>) {
@@ -245,16 +209,8 @@ mod tests {
         let head = terms.intersection(&operands);
         let term = terms.concat(&[head, tail]);
         let mut automata = Automata::new(terms, 10_000);
-        let mut states = vec![automata.start(term).expect("within limits").expect("not empty")];
-        let mut next = 0;
-        while next < states.len().min(50) {
-            for (_, target) in automata.successors(states[next]).expect("within limits") {
-                if !states.contains(&target) {
-                    states.push(target);
-                }
-            }
-            next += 1;
-        }
+        let start = automata.start(term).expect("within limits").expect("not empty");
+        let states = reachable(&mut automata, start, 50);
         (automata, states)
     }
 

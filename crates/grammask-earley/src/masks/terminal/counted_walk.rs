@@ -14,7 +14,7 @@ use grammask_diagnostics::LimitExceeded;
 use grammask_vocabulary::{CountedSummaryBuilder, TokenTrie, WhichNodes};
 
 use super::dense_transitions::{Cell, DenseTransitions};
-use super::self_loops::SelfLoops;
+use super::self_loops::LeadingCharacters;
 use super::subtree_walk::{PathAutomaton, Subtree, SummarySink};
 use super::walk::Wanted;
 
@@ -87,14 +87,14 @@ pub(crate) struct Copies {
     /// The cell of the start state.
     unit: Cell,
     /// The characters that are copies.
-    characters: Option<SelfLoops>,
+    characters: Option<LeadingCharacters>,
 }
 
 impl Copies {
     /// # Errors
     /// When the automaton exceeds its limit.
     pub(crate) fn new(automata: &mut Automata, unit: StateId) -> Result<Self, LimitExceeded> {
-        let characters = SelfLoops::of_code(automata, unit)?;
+        let characters = LeadingCharacters::of_code(automata, unit)?;
         let mut transitions = DenseTransitions::new(Wanted::LiveAndEnds);
         let unit = transitions.cell_to(automata, unit);
         Ok(Self { transitions, unit, characters })

@@ -12,8 +12,8 @@ use grammask_vocabulary::{ByteGroups, WhichNodes};
 
 use super::super::ablation::{Technique, is_enabled};
 use super::super::tuning::{MAX_ALPHABET_FAILURES, MIN_ALPHABET_NODES};
-use super::closed_alphabet::{FirstCharacters, closed_alphabet};
-use super::self_loops::SelfLoops;
+use super::closed_alphabet::closed_alphabet;
+use super::self_loops::{Goal, LeadingCharacters};
 use super::subtree_walk::{PathAutomaton, Subtree};
 use super::walk::Wanted;
 
@@ -43,7 +43,7 @@ pub(crate) struct DenseTransitions {
     /// 256 cells per state, or [`Self::DEAD`] or [`Self::UNKNOWN`].
     cells: Vec<u32>,
     /// Self-loops of each state, computed on demand.
-    self_loops: Vec<Option<SelfLoops>>,
+    self_loops: Vec<Option<LeadingCharacters>>,
     /// Closed alphabet of each state, searched on demand.
     alphabets: Vec<AlphabetSearch>,
     /// Number of states for which no closed alphabet was found.
@@ -54,8 +54,8 @@ pub(crate) struct DenseTransitions {
 #[derive(Clone, Copy)]
 enum AlphabetSearch {
     NotBegun,
-    /// A superset of any closed alphabet.
-    Bounded(FirstCharacters),
+    /// What leads to a live state: a superset of any closed alphabet, so subtrees with other bytes need no search.
+    Bounded(LeadingCharacters),
     Done(Option<ByteGroups>),
 }
 
@@ -129,7 +129,8 @@ impl DenseTransitions {
         let next = self.step(automata, cell, first_byte)?;
         if next != Some(cell) {
             let may_be_character = first_byte >= 0x80 && next.is_some() && !groups.is_broken();
-            let is_left = self.self_loops[number].is_some_and(|loops| loops.is_left_on(first_byte));
+            let is_left =
+                self.self_loops[number].is_some_and(|loops| loops.exclude(ByteGroups::of(first_byte)));
             if !may_be_character || is_left {
                 return Ok(None);
             }
@@ -142,9 +143,9 @@ impl DenseTransitions {
         if covered.is_some() || groups.is_broken() || !groups.intersects(ByteGroups::ALL_LEADS) {
             return Ok(covered);
         }
-        loops.examine(automata, self.states[number], groups)?;
+        let is_included = loops.include(automata, self.states[number], groups)?;
         self.self_loops[number] = Some(loops);
-        Ok(loops.cover(groups))
+        Ok(is_included.then_some(WhichNodes::WholeCharacters))
     }
 
     #[cold]
@@ -152,8 +153,8 @@ impl DenseTransitions {
         &mut self,
         automata: &mut Automata,
         number: usize,
-    ) -> Result<SelfLoops, LimitExceeded> {
-        let loops = SelfLoops::of(automata, self.states[number])?;
+    ) -> Result<LeadingCharacters, LimitExceeded> {
+        let loops = LeadingCharacters::of(automata, self.states[number], Goal::Return)?;
         self.self_loops[number] = Some(loops);
         Ok(loops)
     }
@@ -175,7 +176,7 @@ impl DenseTransitions {
                 return Ok(found.is_some_and(|alphabet| groups.is_within(alphabet)));
             }
             _ if nodes < MIN_ALPHABET_NODES || self.failures >= MAX_ALPHABET_FAILURES => return Ok(false),
-            AlphabetSearch::NotBegun => FirstCharacters::of(automata, self.states[number])?,
+            AlphabetSearch::NotBegun => LeadingCharacters::of(automata, self.states[number], Goal::Live)?,
             AlphabetSearch::Bounded(first) => first,
         };
         let may_be_closed = first.include(automata, self.states[number], groups)?;

@@ -51,8 +51,7 @@ impl MaskComputation<'_> {
             return Ok(None);
         }
         let base = self.summary(wider, nodes, wanted)?;
-        // A base with ends gives a summary with ends.
-        let wanted = if base.ends.is_some() { Wanted::LiveAndEnds } else { Wanted::Live };
+        let wanted = Wanted::in_summary(&base);
         let heights = trie.heights();
         let is_long = |_, _, node: TrieNode| {
             usize::from(trie.depth(node)) + usize::from(heights[node.index()]) > equal_up_to

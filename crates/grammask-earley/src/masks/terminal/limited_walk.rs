@@ -14,7 +14,7 @@ use grammask_automata::{Automata, ByteSet, StateId};
 use grammask_diagnostics::LimitExceeded;
 use grammask_vocabulary::{CountedSummary, CountedSummaryBuilder, NodeSet, Vocabulary, WhichNodes};
 
-use super::super::budget::ComposeError;
+use super::super::budget::{ComposeError, within_budget};
 use super::super::tuning::{MAX_ALPHABET_STEPS, MAX_ANALYSED_STATES, MAX_SMALL_WALK, MAX_UNBOUNDED_STATES};
 use super::counted_walk::{Copies, CopyState};
 use super::dense_transitions::{Cell, DenseTransitions};
@@ -62,11 +62,8 @@ pub(crate) fn walk_limited(
     };
     let language = LimitedCopies { heads, copies, ends };
     let mut walk = SubtreeWalk::new(language, CountedSummaryBuilder::default());
-    match walk.run_below(automata, vocabulary.trie(), nodes, start) {
-        Ok(work) => Ok(Some((walk.sink.finish(vocabulary), work + walk.automaton.ends.transitions))),
-        Err(ComposeError::TooMuchWork) => Ok(None),
-        Err(ComposeError::Limit(limit)) => Err(limit),
-    }
+    let work = within_budget(walk.run_below(automata, vocabulary.trie(), nodes, start))?;
+    Ok(work.map(|work| (walk.sink.finish(vocabulary), work + walk.automaton.ends.transitions)))
 }
 
 /// Whether repeating one byte, of those with the most common target, reaches a new state each time.

@@ -16,6 +16,8 @@ pub(super) mod large_maxima;
 pub(super) mod length_limits;
 pub(super) mod limited_walk;
 pub(super) mod repetitions;
+#[cfg(test)]
+mod samples;
 pub(super) mod self_loops;
 pub(super) mod similar_nodes;
 pub(super) mod similar_states;

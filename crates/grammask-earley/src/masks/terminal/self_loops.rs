@@ -1,4 +1,5 @@
-//! Self-loops: the bytes and characters on which a state steps back to itself, or which are one copy of a prefix code.
+//! The bytes and characters that lead from a state to a goal: back to itself (self-loops), through one copy of a prefix
+//! code, or to any live state.
 //!
 //! In a subtree of the trie whose bytes all are self-loops of a state, a walk is in that state at every node, or inside
 //! a character and back in the state after it. So the subtree need not be visited. (Regex engines call such a state
@@ -12,138 +13,113 @@ use grammask_vocabulary::{ByteGroups, Character, WhichNodes};
 
 use super::super::tuning::MAX_CHARACTER_STATES;
 
-/// The bytes and characters that return to a state, or that are one copy of a prefix code.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct SelfLoops {
-    /// Single bytes.
-    bytes: ByteGroups,
-    /// Characters beyond ASCII, by the group of their first byte, as far as these were examined.
-    characters: CharacterTargets,
-}
-
-impl SelfLoops {
-    /// Finds the self-loops over single bytes; those over characters beyond ASCII are still to be examined.
-    ///
-    /// # Errors
-    /// When the automaton exceeds its limit.
-    pub(crate) fn of(automata: &mut Automata, state: StateId) -> Result<Self, LimitExceeded> {
-        let mut own = ByteSet::EMPTY;
-        for (bytes, target) in automata.successors(state)? {
-            if target == state {
-                own = own.union(bytes);
-            }
-        }
-        let bytes = ByteGroups::within(|byte| own.contains(byte));
-        Ok(Self { bytes, characters: CharacterTargets::default() })
-    }
-
-    /// Finds the characters that are words of the prefix code with this start state; `None` if no ASCII character is.
-    ///
-    /// # Errors
-    /// When the automaton exceeds its limit.
-    pub(crate) fn of_code(automata: &mut Automata, start: StateId) -> Result<Option<Self>, LimitExceeded> {
-        let mut own = ByteSet::EMPTY;
-        for (bytes, target) in automata.successors(start)? {
-            if automata.is_accepting(target) {
-                own = own.union(bytes.intersection(ByteSet::range(0, 0x7f)));
-            }
-        }
-        if own.is_empty() {
-            return Ok(None);
-        }
-        let bytes = ByteGroups::within(|byte| own.contains(byte));
-        let mut characters = CharacterTargets::default();
-        for group in ByteGroups::LEADS.map(|leads| ByteGroups::of(*leads.start())) {
-            let _ = characters.all_lead(automata, start, group, Goal::Accept)?;
-        }
-        Ok(Some(Self { bytes, characters }))
-    }
-
-    /// Examines the groups of characters below a node that were not examined before. No character below is broken.
-    ///
-    /// # Errors
-    /// When the automaton exceeds its limit.
-    pub(crate) fn examine(
-        &mut self,
-        automata: &mut Automata,
-        state: StateId,
-        below: ByteGroups,
-    ) -> Result<(), LimitExceeded> {
-        if below.is_within(self.bytes.with_characters(ByteGroups::ALL_LEADS)) {
-            let _ = self.characters.all_lead(automata, state, below, Goal::Return)?;
-        }
-        Ok(())
-    }
-
-    /// Whether some character of the group of `first` is known not to return.
-    #[inline]
-    pub(crate) fn is_left_on(self, first: u8) -> bool {
-        self.characters.exclude(ByteGroups::of(first))
-    }
-
-    /// The nodes of a subtree at which the walk is in the state, if all bytes below are known self-loops. At the other
-    /// nodes it is inside a character.
-    #[inline]
-    pub(crate) fn cover(self, below: ByteGroups) -> Option<WhichNodes> {
-        if below.is_within(self.bytes) {
-            Some(WhichNodes::All)
-        } else if below.is_within(self.bytes.with_characters(self.characters.leading)) {
-            Some(WhichNodes::WholeCharacters)
-        } else {
-            None
-        }
-    }
-}
-
-/// Where a character should lead.
+/// Where a byte or a character should lead.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Goal {
-    /// Back to the state, without an accepting state inside the character.
+    /// Back to the state, without an accepting state inside the character: a self-loop.
     Return,
-    /// To an accepting state, without one inside the character.
+    /// To an accepting state, without one inside the character: a copy of a prefix code. Bytes beyond ASCII are no copies.
     Accept,
     /// To any live state.
     Live,
 }
 
-/// For groups of characters beyond ASCII, whether all of them lead from a state to a goal. Groups are examined on
-/// demand: a class of letters has a hundred states, and most texts use a few scripts.
-#[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct CharacterTargets {
-    /// First bytes of the examined groups.
+impl Goal {
+    fn includes(self, automata: &Automata, state: StateId, target: StateId) -> bool {
+        match self {
+            Self::Return => target == state,
+            Self::Accept => automata.is_accepting(target),
+            Self::Live => true,
+        }
+    }
+}
+
+/// The bytes and characters that lead from a state to a goal. Groups of characters beyond ASCII are examined on demand:
+/// a class of letters has a hundred states, and most texts use a few scripts.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct LeadingCharacters {
+    goal: Goal,
+    /// Single bytes.
+    bytes: ByteGroups,
+    /// First bytes of the examined groups of characters.
     seen: ByteGroups,
     /// First bytes of the groups whose characters all lead to the goal.
     leading: ByteGroups,
 }
 
-impl CharacterTargets {
-    /// Whether all characters that begin with bytes of `groups` lead from `state` to the goal. State and goal must be
-    /// the same at each call.
+impl LeadingCharacters {
+    /// Finds the bytes that lead from a state to the goal.
     ///
     /// # Errors
     /// When the automaton exceeds its limit.
-    pub(crate) fn all_lead(
+    pub(crate) fn of(automata: &mut Automata, state: StateId, goal: Goal) -> Result<Self, LimitExceeded> {
+        let mut bytes = ByteSet::EMPTY;
+        match goal {
+            Goal::Live => bytes = automata.first_bytes(state)?,
+            _ => {
+                for (over, target) in automata.successors(state)? {
+                    if goal.includes(automata, state, target) {
+                        bytes = bytes.union(over);
+                    }
+                }
+            }
+        }
+        if goal == Goal::Accept {
+            bytes = bytes.intersection(ByteSet::range(0, 0x7f));
+        }
+        let (seen, leading) = Default::default();
+        Ok(Self { goal, bytes: ByteGroups::within(|byte| bytes.contains(byte)), seen, leading })
+    }
+
+    /// Finds all characters that are words of the prefix code with this start state; `None` if no ASCII character is.
+    ///
+    /// # Errors
+    /// When the automaton exceeds its limit.
+    pub(crate) fn of_code(automata: &mut Automata, start: StateId) -> Result<Option<Self>, LimitExceeded> {
+        let mut own = Self::of(automata, start, Goal::Accept)?;
+        if own.bytes == ByteGroups::default() {
+            return Ok(None);
+        }
+        for leads in ByteGroups::LEADS {
+            own.all_lead(automata, start, ByteGroups::of(*leads.start()))?;
+        }
+        Ok(Some(own))
+    }
+
+    /// Whether all bytes and characters below a node lead to the goal. Examines the groups of characters that were not
+    /// examined before. `state` must be the same at each call, and no character below the node broken.
+    ///
+    /// # Errors
+    /// When the automaton exceeds its limit.
+    pub(crate) fn include(
+        &mut self,
+        automata: &mut Automata,
+        state: StateId,
+        below: ByteGroups,
+    ) -> Result<bool, LimitExceeded> {
+        Ok(below.is_within(self.bytes.with_characters(ByteGroups::ALL_LEADS))
+            && self.all_lead(automata, state, below)?)
+    }
+
+    /// Whether all characters beyond ASCII that begin with bytes of `groups` lead from `state` to the goal.
+    fn all_lead(
         &mut self,
         automata: &mut Automata,
         state: StateId,
         groups: ByteGroups,
-        goal: Goal,
     ) -> Result<bool, LimitExceeded> {
         if self.exclude(groups) {
             return Ok(false);
         }
+        let goal = self.goal;
         for leads in ByteGroups::LEADS {
             let group = ByteGroups::of(*leads.start());
             if !groups.intersects(group) || self.leading.intersects(group) {
                 continue;
             }
             self.seen = self.seen.union(group);
-            let lead = all_lead(automata, state, leads, goal == Goal::Live, |automata, target| match goal {
-                Goal::Return => target == state,
-                Goal::Accept => automata.is_accepting(target),
-                Goal::Live => true,
-            });
-            if !lead? {
+            let is_goal = |automata: &Automata, target| goal.includes(automata, state, target);
+            if !all_lead(automata, state, leads, goal == Goal::Live, is_goal)? {
                 return Ok(false);
             }
             self.leading = self.leading.union(group);
@@ -152,8 +128,22 @@ impl CharacterTargets {
     }
 
     /// Whether some character of the groups is known not to lead to the goal.
-    fn exclude(self, groups: ByteGroups) -> bool {
+    #[inline]
+    pub(crate) fn exclude(self, groups: ByteGroups) -> bool {
         groups.intersects(self.seen.without(self.leading))
+    }
+
+    /// The nodes of a subtree at which the goal is reached, if all bytes below are known to lead there. At the other
+    /// nodes a walk is inside a character.
+    #[inline]
+    pub(crate) fn cover(self, below: ByteGroups) -> Option<WhichNodes> {
+        if below.is_within(self.bytes) {
+            Some(WhichNodes::All)
+        } else if below.is_within(self.bytes.with_characters(self.leading)) {
+            Some(WhichNodes::WholeCharacters)
+        } else {
+            None
+        }
     }
 }
 
@@ -212,25 +202,17 @@ pub(super) fn all_lead(
 
 #[cfg(test)]
 mod tests {
+    use super::super::samples::{automata, groups};
     use super::*;
-    use grammask_automata::regex;
-    use grammask_diagnostics::Limits;
 
     /// The self-loops of the first state of a pattern, with the characters of some texts examined.
-    fn loops(pattern: &str, texts: &[&str]) -> SelfLoops {
-        let mut terms = grammask_automata::Terms::new();
-        let term = regex::term(&mut terms, pattern, &Limits::default()).expect("a pattern");
-        let mut automata = Automata::new(terms, 1000);
-        let start = automata.start(term).expect("within limits").expect("not empty");
-        let mut loops = SelfLoops::of(&mut automata, start).expect("within limits");
+    fn loops(pattern: &str, texts: &[&str]) -> LeadingCharacters {
+        let (mut automata, start) = automata(pattern);
+        let mut loops = LeadingCharacters::of(&mut automata, start, Goal::Return).expect("within limits");
         for text in texts {
-            loops.examine(&mut automata, start, groups(text)).expect("within limits");
+            loops.include(&mut automata, start, groups(text)).expect("within limits");
         }
         loops
-    }
-
-    fn groups(text: &str) -> ByteGroups {
-        text.bytes().fold(ByteGroups::default(), |groups, byte| groups.union(ByteGroups::of(byte)))
     }
 
     #[test]
@@ -247,7 +229,10 @@ mod tests {
         let letters = loops("[a-z]*", &["ö"]);
         assert_eq!(letters.cover(groups("word")), Some(WhichNodes::All));
         assert_eq!(letters.cover(groups("ö")), None);
-        assert!(letters.is_left_on(0xc3) && !letters.is_left_on(0xc2), "the others were not examined");
+        assert!(
+            letters.exclude(ByteGroups::of(0xc3)) && !letters.exclude(ByteGroups::of(0xc2)),
+            "the others were not examined"
+        );
         assert_eq!(loops("[a-z]{3}", &["ö"]).cover(groups("a")), None);
         let no_space = loops(r"[^\s]*", &["Größe", "語", "\u{2014}"]);
         assert!(no_space.cover(groups("Größe")).is_some());
@@ -259,16 +244,12 @@ mod tests {
     /// Characters may be live that do not return.
     #[test]
     fn goals_differ() {
-        let mut terms = grammask_automata::Terms::new();
-        let term =
-            regex::term(&mut terms, "([a-zà-ÿ]|[ö語])([^a]|b)?", &Limits::default()).expect("a pattern");
-        let mut automata = Automata::new(terms, 1000);
-        let start = automata.start(term).expect("within limits").expect("not empty");
+        let (mut automata, start) = automata("([a-zà-ÿ]|[ö語])([^a]|b)?");
         let next = automata.step(start, b'a').expect("within limits").expect("goes on");
         let mut all = |state, text, goal| {
-            let mut characters = CharacterTargets::default();
-            let first = characters.all_lead(&mut automata, state, groups(text), goal).expect("within limits");
-            let again = characters.all_lead(&mut automata, state, groups(text), goal).expect("within limits");
+            let mut characters = LeadingCharacters::of(&mut automata, state, goal).expect("within limits");
+            let first = characters.all_lead(&mut automata, state, groups(text)).expect("within limits");
+            let again = characters.all_lead(&mut automata, state, groups(text)).expect("within limits");
             assert_eq!(first, again);
             first
         };

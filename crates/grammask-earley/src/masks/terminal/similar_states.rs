@@ -42,7 +42,8 @@ pub(crate) fn walk_similar(
     let differing_nodes: usize = first_children(trie, differing).map(|child| trie.subtree_len(child)).sum();
     let is_near = differing_nodes <= ahead / LOCKSTEP_DIVISOR;
     if !is_near && self_loop_bytes(automata, state)? < MIN_FREE_TEXT_BYTES {
-        let others = bases.iter().rev().filter(|base| base.state != nearest.state && base.suffices(wanted));
+        let others =
+            bases.iter().rev().filter(|base| base.state != nearest.state && wanted.are_in(&base.summary));
         let candidates = std::iter::once(nearest).chain(others);
         if let Some((base, delta)) = lockstep(automata, vocabulary, request, differing_nodes, candidates)? {
             return Ok(Some(delta.apply(&base.summary, wanted, vocabulary)));
@@ -77,7 +78,7 @@ fn nearest<'b>(
     let WalkRequest { state, wanted, .. } = request;
     let first_bytes = automata.first_bytes(state)?;
     let mut best: Option<(&BaseSummary, ByteSet)> = None;
-    for base in bases.iter().filter(|base| base.suffices(wanted)) {
+    for base in bases.iter().filter(|base| wanted.are_in(&base.summary)) {
         let mut differing = ByteSet::EMPTY;
         for byte in first_bytes.union(automata.first_bytes(base.state)?).iter() {
             if automata.step(base.state, byte)? != automata.step(state, byte)? {
@@ -294,41 +295,15 @@ pub(crate) fn walk_lockstep(
 mod tests {
     use std::sync::Arc;
 
-    use super::super::walk::walk_terminal;
+    use super::super::samples::{automata, reachable, vocabulary, walked};
     use super::*;
-    use grammask_automata::regex;
-    use grammask_diagnostics::Limits;
-    use grammask_vocabulary::{NodeSet, TerminalSummary, TokenTexts};
-
-    fn vocabulary() -> Vocabulary {
-        let pieces = ["a", "b", ".", "-", "/", "é", "ab", "a.", ":1", "/b", "你", "0", "\u{301}", "²"];
-        let count = pieces.len();
-        let texts: TokenTexts = (0..count * count * count)
-            .map(|number| Some([1, count, count * count].map(|unit| pieces[number / unit % count]).concat()))
-            .chain(pieces.iter().map(|piece| Some((*piece).to_owned())))
-            .collect();
-        Vocabulary::new(texts, vec![], vec![], None).expect("a vocabulary")
-    }
-
-    /// All states that a pattern reaches.
-    fn states(automata: &mut Automata, start: StateId) -> Vec<StateId> {
-        let mut states = vec![start];
-        let mut next = 0;
-        while let Some(&state) = states.get(next) {
-            next += 1;
-            for (_, target) in automata.successors(state).expect("within limits") {
-                if !states.contains(&target) {
-                    states.push(target);
-                }
-            }
-        }
-        states
-    }
+    use grammask_vocabulary::NodeSet;
 
     /// Any state as the base of any other gives the summary of a plain walk.
     #[test]
     fn equals_the_walk_without_bases() {
-        let vocabulary = vocabulary();
+        let pieces = ["a", "b", ".", "-", "/", "é", "ab", "a.", ":1", "/b", "你", "0", "\u{301}", "²"];
+        let vocabulary = vocabulary(&pieces, 3);
         let trie = vocabulary.trie();
         let root = NodeSet::new(vec![0], trie);
         let (mut found, mut blind) = ([0, 0], 0);
@@ -343,21 +318,13 @@ mod tests {
             r"[\p{L}/][\p{L}\p{M}\p{N}/]*",
             r"([\p{L}\p{M}]|\.[\p{L}-])[\p{L}\p{N}]*",
         ] {
-            let mut terms = grammask_automata::Terms::new();
-            let term = regex::term(&mut terms, pattern, &Limits::default()).expect("a pattern");
-            let mut automata = Automata::new(terms, 10_000);
-            let start = automata.start(term).expect("within limits").expect("not empty");
-            let states = states(&mut automata, start);
-            let all: Vec<BaseSummary> = states
-                .iter()
-                .map(|&state| {
-                    let request = WalkRequest { state, nodes: &root, wanted: Wanted::LiveAndEnds };
-                    let walked =
-                        walk_terminal(&mut automata, &vocabulary, request, &[]).expect("within limits").1;
-                    let ends = walked.ends.map(|ends| vocabulary.summaries().intern(ends));
-                    BaseSummary { state, summary: Arc::new(TerminalSummary { live: walked.live, ends }) }
-                })
-                .collect();
+            let (mut automata, start) = automata(pattern);
+            let mut all = Vec::new();
+            for state in reachable(&mut automata, start, usize::MAX) {
+                let request = WalkRequest { state, nodes: &root, wanted: Wanted::LiveAndEnds };
+                let summary = Arc::new(walked(&mut automata, &vocabulary, request));
+                all.push(BaseSummary { state, summary });
+            }
             for (own, other) in all.iter().flat_map(|own| all.iter().map(move |other| (own, other))) {
                 for (which, wanted) in [Wanted::Live, Wanted::LiveAndEnds].into_iter().enumerate() {
                     let request = WalkRequest { state: own.state, nodes: &root, wanted };
@@ -386,10 +353,7 @@ mod tests {
     /// No byte distinguishes states with the same live texts, unless ends are wanted.
     #[test]
     fn equal_but_for_ends() {
-        let mut terms = grammask_automata::Terms::new();
-        let term = regex::term(&mut terms, "[a-z]{2,}", &Limits::default()).expect("a pattern");
-        let mut automata = Automata::new(terms, 100);
-        let start = automata.start(term).expect("within limits").expect("not empty");
+        let (mut automata, start) = automata("[a-z]{2,}");
         let next = automata.step(start, b'a').expect("within limits").expect("goes on");
         let mut differing = |wanted| {
             let max_states = automata.len() + MAX_PAIRS;

@@ -148,17 +148,16 @@ impl MaskComputation<'_> {
         nodes: &NodeSetRef,
         wanted: Wanted,
     ) -> Result<Arc<TerminalSummary>, ComposeError> {
-        let suffices = |cached: &Arc<TerminalSummary>| wanted == Wanted::Live || cached.ends.is_some();
         let key = (state, nodes.id());
         if let Some(cached) = self.summaries.terminals.summaries.get(&key)
-            && suffices(cached)
+            && wanted.are_in(cached)
         {
             return Ok(cached.clone());
         }
         let automata = &self.machine.automata;
         let language = automata.terms().content_hash(automata.term(state));
         let cached = self.vocabulary.summaries().get(language, nodes);
-        let summary = match cached.filter(suffices) {
+        let summary = match cached.filter(|cached| wanted.are_in(cached)) {
             Some(cached) => {
                 self.record(state, nodes, self.budget.spent(), Strategy::Cached, std::iter::empty());
                 cached
@@ -302,13 +301,10 @@ impl MaskComputation<'_> {
         let Some((other, base)) = self.summaries.terminals.below_many.get(&state).cloned() else {
             return Ok(None);
         };
-        // A base with ends gives a summary with ends.
-        let wanted = match &base.ends {
-            Some(_) => Wanted::LiveAndEnds,
-            None if wanted == Wanted::LiveAndEnds => return Ok(None),
-            None => Wanted::Live,
-        };
-        let request = WalkRequest { state, nodes, wanted };
+        if !wanted.are_in(&base) {
+            return Ok(None);
+        }
+        let request = WalkRequest { state, nodes, wanted: Wanted::in_summary(&base) };
         let delta = walk_similar_nodes(self.machine.automata, self.trie, request, &other)?;
         delta.map(|delta| self.apply(delta, &base)).transpose()
     }

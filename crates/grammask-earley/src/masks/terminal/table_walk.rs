@@ -175,21 +175,17 @@ impl TableWalk<'_> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::walk::{WalkRequest, Wanted, walk_terminal};
+    use super::super::samples::{reachable, vocabulary, walked};
+    use super::super::walk::{WalkRequest, Wanted};
     use super::*;
     use grammask_automata::regex;
     use grammask_diagnostics::Limits;
-    use grammask_vocabulary::{TokenTexts, Vocabulary};
 
     /// The same summary as the walk of the automaton, from each node, and from several.
     #[test]
     fn equals_the_walk_of_the_automaton() {
         let pieces = ["a", "b", "é", "ab", "x,", ",", "cab", "abab", "bé", "éa", "😀"];
-        let texts: TokenTexts = (0..pieces.len() * pieces.len() * pieces.len())
-            .map(|number| Some([1, 11, 121].map(|unit| pieces[number / unit % pieces.len()]).concat()))
-            .chain(pieces.iter().map(|piece| Some((*piece).to_owned())))
-            .collect();
-        let vocabulary = Vocabulary::new(texts, vec![], vec![], None).expect("a vocabulary");
+        let vocabulary = vocabulary(&pieces, 3);
         let trie = vocabulary.trie();
         let words = ["ab", "abab", "ba", "éab", "é", "cabab", "bé,x", "a,b", "ab,ab", "b😀"];
         let (mut found, mut scratch) = (0, TableScratch::default());
@@ -200,30 +196,20 @@ mod tests {
             let term = terms.concat(&[table, rest]);
             let mut automata = Automata::new(terms, 10_000);
             let start = automata.start(term).expect("within limits").expect("not empty");
-            let mut states = vec![start];
-            let mut next = 0;
-            while let Some(&state) = states.get(next) {
-                next += 1;
-                for (_, target) in automata.successors(state).expect("within limits") {
-                    if !states.contains(&target) {
-                        states.push(target);
-                    }
-                }
-            }
+            let states = reachable(&mut automata, start, usize::MAX);
             let all: Vec<u32> = (0..trie.len() as u32).filter(|node| node % 3 == 1).collect();
             let nodes = [vec![0], vec![1], all].map(|nodes| NodeSet::new(nodes, trie));
             for (state, nodes) in
                 states.iter().flat_map(|state| nodes.iter().map(move |nodes| (*state, nodes)))
             {
-                let walked = walk_table(&mut automata, &vocabulary, state, nodes, &mut scratch)
+                let of_table = walk_table(&mut automata, &vocabulary, state, nodes, &mut scratch)
                     .expect("within limits");
-                let Some(walked) = walked else { continue };
+                let Some(of_table) = of_table else { continue };
                 found += 1;
                 let request = WalkRequest { state, nodes, wanted: Wanted::LiveAndEnds };
-                let expected = walk_terminal(&mut automata, &vocabulary, request, &[]);
-                let (_, expected) = expected.expect("within limits");
-                assert_eq!(walked.live.to_set(vocabulary.size()), expected.live.to_set(vocabulary.size()));
-                assert_eq!(walked.ends, expected.ends);
+                let expected = walked(&mut automata, &vocabulary, request);
+                assert_eq!(of_table.live.to_set(vocabulary.size()), expected.live.to_set(vocabulary.size()));
+                assert_eq!(of_table.ends.as_ref(), expected.ends.as_deref());
             }
         }
         assert!(found > 30, "{found} states are those of tables");

@@ -36,6 +36,18 @@ pub(crate) enum Wanted {
     LiveAndEnds,
 }
 
+impl Wanted {
+    /// The parts that a summary has.
+    pub(crate) fn in_summary(summary: &TerminalSummary) -> Self {
+        if summary.ends.is_some() { Self::LiveAndEnds } else { Self::Live }
+    }
+
+    /// Whether a summary has these parts.
+    pub(crate) fn are_in(self, summary: &TerminalSummary) -> bool {
+        self == Self::Live || summary.ends.is_some()
+    }
+}
+
 /// A request for the words that continue `state` below `nodes`.
 #[derive(Clone, Copy)]
 pub(crate) struct WalkRequest<'a> {
@@ -58,13 +70,6 @@ pub(crate) struct WalkResult {
 pub(crate) struct BaseSummary {
     pub(crate) state: StateId,
     pub(crate) summary: Arc<TerminalSummary>,
-}
-
-impl BaseSummary {
-    /// Whether the summary has all wanted parts.
-    pub(crate) fn suffices(&self, wanted: Wanted) -> bool {
-        wanted == Wanted::Live || self.summary.ends.is_some()
-    }
 }
 
 /// Computes the summary of a state by a walk, and says which variant computed it. `bases` are used where the walk
