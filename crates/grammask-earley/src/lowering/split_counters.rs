@@ -271,3 +271,46 @@ impl CounterSplitter<'_> {
         Symbol::Nonterminal(rule)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use grammask_automata::{Terms, regex};
+    use grammask_diagnostics::Limits;
+    use grammask_grammar::NonterminalId;
+
+    /// A length limit that replaces a repetition has the same words, as the emptiness of both differences shows.
+    #[test]
+    fn length_limits_keep_the_language() {
+        for (pattern, is_limited) in [
+            ("([a-z-]{0,61}[a-z])?", true),
+            ("x{1,9}[xy]z|[a-c]{4,12}[b-d]|w", true),
+            ("(.{0,20}[^ ])?", true),
+            // It begins otherwise; it is no prefix code with the copies; a minimum is large.
+            ("([a-z]{0,61}[0-9])?", false),
+            ("([ab]{0,61}ab)?", false),
+            ("([a-z]{20,61}[a-f])?", false),
+        ] {
+            let mut terms = Terms::new();
+            let term = regex::term(&mut terms, pattern, &Limits::default()).expect("a pattern");
+            let mut productions = Productions {
+                automata: Automata::new(terms, 100_000),
+                terminals: Vec::new(),
+                embedded: Vec::new(),
+                rules: Vec::new(),
+                start: NonterminalId::new(0),
+                start_is_nullable: false,
+            };
+            let mut splitter =
+                CounterSplitter { productions: &mut productions, symbols: FxHashMap::default() };
+            let limited = splitter.with_limited_alternatives(term).expect("within limits");
+            assert_eq!(limited != term, is_limited, "{pattern}");
+            let automata = &mut productions.automata;
+            for [one, other] in [[term, limited], [limited, term]] {
+                let others = automata.terms_mut().complement(other);
+                let difference = automata.terms_mut().intersection(&[one, others]);
+                assert_eq!(automata.start(difference).expect("within limits"), None, "{pattern}");
+            }
+        }
+    }
+}
