@@ -8,6 +8,9 @@ import grammask
 import numpy as np
 import pytest
 from grammask import CompileCache, Grammar, tools
+from grammask.errors import GrammarSyntaxError
+from grammask.templates import Template, substring
+from grammask.texts import has_surrogates
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -171,3 +174,56 @@ def test_an_unknown_mark_names_the_argument_that_makes_it_text() -> None:
     assert (
         Grammar.from_tools([TOOL], style="hermes", vocabulary=VOCABULARY).compile(VOCABULARY).is_valid(text)
     )
+
+
+HALF = "a\ud800"
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda: Grammar.from_kbnf(f'start ::= "{HALF}";'),
+        lambda: Grammar.from_regex(HALF),
+        lambda: Grammar.from_gbnf(f'root ::= "{HALF}"'),
+        lambda: Grammar.from_xgrammar_ebnf(f'root ::= "{HALF}"'),
+        lambda: Grammar.from_lark(f'start: "{HALF}"'),
+        lambda: Grammar.from_llguidance_lark(f'start: "{HALF}"'),
+        lambda: Grammar.from_choices(["b", HALF]),
+        lambda: Grammar.from_json_schema(f'{{"const": "{HALF}"}}'),
+        lambda: Grammar.from_json_schema({"const": HALF}),
+        lambda: Grammar.from_string_schema({"pattern": HALF}),
+        lambda: Grammar.text(without=[HALF]),
+        lambda: Template(HALF).grammar(),
+        lambda: Template("{x}", x=[HALF]).grammar(),
+        lambda: Template("{}", substring(HALF)).grammar(),
+    ],
+)
+def test_half_of_a_surrogate_pair_is_an_error_with_its_place(call: Callable[[], object]) -> None:
+    with pytest.raises(GrammarSyntaxError) as caught:
+        call()
+    assert caught.value.code in {"invalid-utf8", "invalid-json"}
+    assert caught.value.location
+    str(caught.value).encode()
+
+
+@pytest.mark.parametrize(
+    "form",
+    [
+        {"type": "const_string", "value": HALF},
+        {"type": "regex", "pattern": HALF},
+        {"type": "any_text", "excludes": [HALF]},
+        {"type": "grammar", "grammar": f'root ::= "{HALF}"'},
+        {"type": "json_schema", "json_schema": {"const": HALF}},
+    ],
+)
+def test_half_of_a_surrogate_pair_in_a_structural_tag_is_an_error(form: object) -> None:
+    with pytest.raises(GrammarSyntaxError) as caught:
+        Grammar.from_structural_tag({"type": "structural_tag", "format": form})
+    str(caught.value).encode()
+
+
+@pytest.mark.parametrize("text", ["\ud800", "é\udc00", "\udfffz"])
+def test_only_halves_of_pairs_are_surrogates(text: str) -> None:
+    assert has_surrogates(text)
+    assert not has_surrogates(text.encode("utf-16", "surrogatepass").decode("utf-16", "replace"))
+    assert Grammar.from_choices(["é😀"])

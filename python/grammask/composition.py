@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from grammask import _grammask
 from grammask.arguments import check_counts, check_type, listed_texts
-from grammask.texts import encoded
+from grammask.grammar_texts import encoded_literal
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -146,7 +146,7 @@ class Part:
 
 def literal(text: str | bytes) -> Part:
     """Returns the part that matches one text."""
-    return Part("literal", (encoded(text, "text"),))
+    return Part("literal", (encoded_literal(text, "text"),))
 
 
 def binding(word: str, name: Any, operand: Part | None = None) -> Part:
@@ -237,8 +237,9 @@ def free_text(
         raise ValueError(msg)
     check_counts(max_characters=max_characters, max_tokens=max_tokens)
     index = len(ends) if before is None else 0
-    encoded = [word.encode() for word in ends], index, [word.encode() for word in dict.fromkeys(without)]
-    return Part("text", (*encoded, max_characters, max_tokens))
+    encoded_ends = [encoded_literal(word, "stops") for word in ends]
+    excluded = [encoded_literal(word, "without") for word in dict.fromkeys(without)]
+    return Part("text", (encoded_ends, index, excluded, max_characters, max_tokens))
 
 
 def matching(pattern: str, *, without: Sequence[str] = (), excludes: Sequence[str] = ()) -> Part:
@@ -249,7 +250,7 @@ def matching(pattern: str, *, without: Sequence[str] = (), excludes: Sequence[st
         without: Excluded texts.
         excludes: Words; texts that contain one of them are excluded.
     """
-    lists = (tuple(text.encode() for text in listed) for listed in (without, excludes))
+    lists = (tuple(encoded_literal(text, "a text") for text in listed) for listed in (without, excludes))
     return Part("matching", (pattern, *lists))
 
 

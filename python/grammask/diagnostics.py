@@ -56,7 +56,7 @@ def error_with_excerpt(
     start, end = span
     line_start = text.rfind("\n", 0, start) + 1
     line_end = text.find("\n", start)
-    line = text[line_start : len(text) if line_end < 0 else line_end]
+    line = _printable(text[line_start : len(text) if line_end < 0 else line_end])
     number, column = text.count("\n", 0, start) + 1, start - line_start + 1
     shown = max(0, column - 1 - _MAX_WIDTH // 2)
     gutter = " " * len(str(number))
@@ -67,7 +67,17 @@ def error_with_excerpt(
     )
     if help is not None:
         rendered += f"\n  help: {help}"
-    byte_span = (len(text[:start].encode()), len(text[:end].encode()))
-    return Diagnostic(
-        code, "error", message, (number, column), byte_span, text[start:end][:40], [], help, rendered
-    )
+    begin = _length_in_bytes(text[:start])
+    byte_span = (begin, begin + _length_in_bytes(text[start:end]))
+    found = _printable(text[start:end][:40])
+    return Diagnostic(code, "error", message, (number, column), byte_span, found, [], help, rendered)
+
+
+def _printable(text: str) -> str:
+    """Returns a text with U+FFFD in place of surrogates, which no terminal or log can encode."""
+    return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+
+
+def _length_in_bytes(text: str) -> int:
+    """Returns the length of a text in UTF-8. A surrogate has three bytes."""
+    return len(text.encode("utf-8", "surrogatepass"))

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from grammask._grammask import Limits, Vocabulary
 from grammask.arguments import check_flag, check_mapping, check_type, listed_texts
 from grammask.composition import Part
-from grammask.texts import decoded
+from grammask.grammar_texts import decoded
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

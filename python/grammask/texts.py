@@ -1,10 +1,10 @@
-"""Arguments that are texts, as ``str`` or as bytes in UTF-8."""
+"""Texts as ``str`` or as bytes in UTF-8."""
 
 from __future__ import annotations
 
 from typing import Any
 
-__all__ = ["decoded", "encoded"]
+__all__ = ["encoded", "has_surrogates"]
 
 
 def encoded(text: Any, noun: str, errors: str = "strict") -> bytes:
@@ -26,11 +26,12 @@ def encoded(text: Any, noun: str, errors: str = "strict") -> bytes:
         raise TypeError(f"{noun} is a str or bytes, not {type(text).__name__}") from None
 
 
-def decoded(text: Any, noun: str) -> str:
-    """Returns a text as a ``str``.
-
-    Raises:
-        TypeError: As of :func:`encoded`.
-        UnicodeDecodeError: The bytes are not UTF-8.
-    """
-    return text if isinstance(text, str) else encoded(text, noun).decode()
+def has_surrogates(text: str) -> bool:
+    """Whether a text has no form in UTF-8, because it has half of a surrogate pair."""
+    if text.isascii():
+        return False
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return True
+    return False

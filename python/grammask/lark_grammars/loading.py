@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, cast, get_args
 
 from grammask.frozen_values import FrozenValue
+from grammask.grammar_texts import check_characters
 from grammask.lark_grammars.errors import invalid, unsupported
 from grammask.lark_grammars.follow_sets import FollowPairs
 from grammask.lark_grammars.lexical_rules import with_lexical_rules
@@ -50,8 +51,10 @@ def lark_text(grammar: str | os.PathLike[str]) -> tuple[str, str]:
 
     Raises:
         OSError: The file cannot be read.
+        GrammarSyntaxError: The text has half of a surrogate pair.
     """
     if isinstance(grammar, str) and ("\n" in grammar or not grammar.endswith(".lark")):
+        check_characters(grammar)
         return grammar, "<string>"
     path = Path(grammar)
     return path.read_text("utf-8"), os.fspath(path)

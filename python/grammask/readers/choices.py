@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from grammask import _grammask
 from grammask.frozen_values import FrozenValue
-from grammask.texts import encoded
+from grammask.grammar_texts import encoded_literal
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -51,5 +51,5 @@ def choices_source(choices: Iterable[str | bytes], limits: Limits | None) -> Cho
         msg = f"choices are a list of texts, not {type(choices).__name__}"
         raise TypeError(msg) from None
     return ChoicesSource(
-        tuple(encoded(choice, f"choices[{index}]") for index, choice in enumerate(given)), limits
+        tuple(encoded_literal(choice, f"choices[{index}]") for index, choice in enumerate(given)), limits
     )

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Literal
 from grammask import _grammask
 from grammask.composition import Part
 from grammask.frozen_values import FrozenValue
+from grammask.grammar_texts import decoded
 from grammask.readers.terminal_grammars import built_terminals, lexer_of_rules
-from grammask.texts import decoded
 
 if TYPE_CHECKING:
     from grammask._grammask import Limits

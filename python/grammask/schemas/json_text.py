@@ -11,6 +11,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any, TypeAlias
 
 from grammask._grammask import compact_json
+from grammask.grammar_texts import decoded
 
 __all__ = ["Schema", "json_text", "schema_text"]
 
@@ -24,11 +25,10 @@ def schema_text(schema: Schema) -> str:
     Raises:
         TypeError: It has another type, or contains a value that JSON does not have.
         ValueError: It contains itself or a number that is not finite, or is not UTF-8.
+        GrammarSyntaxError: A ``str`` has half of a surrogate pair.
     """
-    if isinstance(schema, str):
-        return schema
-    if isinstance(schema, bytes):
-        return schema.decode("utf-8")
+    if isinstance(schema, str | bytes):
+        return decoded(schema, "a schema")
     value: Any = schema
     if isinstance(value, bool | Mapping):
         return json_text(value)

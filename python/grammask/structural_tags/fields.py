@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from grammask.texts import has_surrogates
+
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
@@ -24,6 +26,9 @@ class FieldReader:
         if not isinstance(value, str):
             self._diagnostics.invalid(f"{pointer}/{name}", f"`{name}` is a string")
             return ""
+        if has_surrogates(value):
+            self._diagnostics.invalid(f"{pointer}/{name}", f"`{name}` has half of a surrogate pair")
+            return ""
         return value
 
     def words(self, node: Mapping[str, Any], name: str, pointer: str) -> list[str]:
@@ -33,6 +38,9 @@ class FieldReader:
             self._diagnostics.invalid(
                 f"{pointer}/{name}", f"`{name}` is a list of strings that are not empty"
             )
+            return []
+        if any(map(has_surrogates, value)):
+            self._diagnostics.invalid(f"{pointer}/{name}", f"`{name}` has half of a surrogate pair")
             return []
         return value
 

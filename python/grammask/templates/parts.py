@@ -17,10 +17,10 @@ from grammask import _grammask, composition
 from grammask.arguments import check_type
 from grammask.errors import UnsupportedType
 from grammask.grammar import Grammar
+from grammask.grammar_texts import encoded_literal
 from grammask.partial_objects import partial_json
 from grammask.templates.calendar_dates import date_words
 from grammask.templates.captures import any_keyword, free_text
-from grammask.texts import encoded
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -253,8 +253,8 @@ class TextBeforePart(LeafPart):
 
 
 def as_bytes(text: str | bytes) -> bytes:
-    """Returns the UTF-8 encoding of a string; bytes are returned as they are."""
-    return encoded(text, "a text")
+    """Returns the UTF-8 encoding of a text of a template; bytes are returned as they are."""
+    return encoded_literal(text, "a text")
 
 
 def decoded(text: bytes) -> str:
@@ -409,7 +409,7 @@ def date(minimum: dt.date | None = None, maximum: dt.date | None = None) -> Part
 def substring(source: str) -> Part:
     """Returns a part for any substring of a text, such as a quotation; it may be empty."""
     check_type("source", source, str, "a str")
-    grammar = Grammar.from_kbnf("start ::= #substrs" + _grammask.quote_bytes(source.encode()) + ";")
+    grammar = Grammar.from_kbnf("start ::= #substrs" + _grammask.quote_bytes(as_bytes(source)) + ";")
     return _of_grammar("substring", grammar)
 
 

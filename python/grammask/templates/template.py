@@ -21,6 +21,7 @@ from grammask.templates.parts import (
     part_of,
 )
 from grammask.templates.results import Capture, FieldName, TemplateResult, capture_trees
+from grammask.texts import encoded
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -137,11 +138,11 @@ class Template(Part):
         """
         if isinstance(text, _grammask.Matcher):
             return self.parse_tokens(_tokens_of(text), text.vocabulary)
-        encoded = as_bytes(text)
+        data = encoded(text, "a text")
         stream = self.stream()
-        stream.feed(encoded)
-        if stream.position < len(encoded):
-            msg = f"no text of the template goes on with {_excerpt(encoded, stream.position)}"
+        stream.feed(data)
+        if stream.position < len(data):
+            msg = f"no text of the template goes on with {_excerpt(data, stream.position)}"
             raise TemplateMismatch(msg, stream.position)
         return _whole(stream)
 
@@ -257,10 +258,10 @@ class TemplateStream:
         Raises:
             LimitExceeded: A budget was exceeded.
         """
-        encoded = as_bytes(text)
-        taken = self._parse.feed(encoded)
-        self._text += encoded[:taken]
-        return taken == len(encoded)
+        data = encoded(text, "a text")
+        taken = self._parse.feed(data)
+        self._text += data[:taken]
+        return taken == len(data)
 
     def feed_tokens(self, tokens: Iterable[int]) -> bool:
         """Reads more tokens, and returns whether all of them match. End tokens may follow a complete text.
@@ -311,9 +312,9 @@ def _pieces(
     for literal, name, kind, conversion in string.Formatter().parse(text):
         if literal:
             if holes and isinstance(holes[-1], bytes):
-                holes[-1] += literal.encode()
+                holes[-1] += as_bytes(literal)
             else:
-                holes.append(literal.encode())
+                holes.append(as_bytes(literal))
         if name is None:
             continue
         key: FieldName = name
