@@ -6,7 +6,9 @@
 //! bounds.
 //!
 //! In automata without cycles, such as those of strings with a maximum length, states are equivalent if their rows are
-//! equal, targets first (Revuz, "Minimisation of acyclic deterministic automata in linear time", 1992).
+//! equal, targets first (Revuz, "Minimisation of acyclic deterministic automata in linear time", 1992). So they are in
+//! automata whose only cycles are self-loops, the partially ordered ones (Brzozowski and Fich, "Languages of R-trivial
+//! monoids", 1980), such as those of bounds on numbers, if a transition to the own class is equal to a self-loop.
 
 use rustc_hash::FxHashMap;
 
@@ -110,22 +112,47 @@ pub(crate) fn minimize(rows: &StateRows) -> Vec<usize> {
     }
 }
 
-/// The equivalence classes of the states of an automaton without cycles, by the rows with classes as targets.
+/// The equivalence classes of the states of an automaton whose only cycles are self-loops, by the rows with classes as
+/// targets.
 fn classes_of_equal_rows(rows: &StateRows, order: &[usize]) -> Vec<usize> {
-    let mut classes = vec![0; rows.len()];
-    let mut class_of_row: FxHashMap<(bool, Box<[TableEdge]>), usize> = FxHashMap::default();
-    let mut row: Vec<TableEdge> = Vec::new();
+    /// The class of the state itself, as a target.
+    const OWN: usize = u32::MAX as usize;
+    let mut classes = vec![OWN; rows.len()];
+    let mut class_of_row: FxHashMap<Box<[TableEdge]>, usize> = FxHashMap::default();
+    let mut has_self_loop: Vec<bool> = Vec::new();
+    let (mut row, mut row_in_class) = (Vec::new(), Vec::new());
     for &state in order {
-        row.clear();
-        for edge in rows.edges(state) {
-            let target = TableState::new(classes[edge.target.index()]);
-            match row.last_mut() {
-                Some(last) if last.high + 1 == edge.low && last.target == target => last.high = edge.high,
-                _ => row.push(TableEdge { target, ..*edge }),
+        let write_row = |row: &mut Vec<TableEdge>, own: usize| {
+            row.clear();
+            for edge in rows.edges(state) {
+                // The state itself has no class yet.
+                let class = classes[edge.target.index()];
+                let target = TableState::new(if class == own { OWN } else { class });
+                match row.last_mut() {
+                    Some(last) if last.high + 1 == edge.low && last.target == target => last.high = edge.high,
+                    _ => row.push(TableEdge { target, ..*edge }),
+                }
             }
-        }
-        let new = class_of_row.len();
-        classes[state] = *class_of_row.entry((rows.is_accepting(state), row[..].into())).or_insert(new);
+            if rows.is_accepting(state) {
+                row.push(TableEdge { low: 1, high: 0, target: TableState::new(OWN) });
+            }
+        };
+        write_row(&mut row, OWN);
+        let known = class_of_row.get(&row[..]).copied().or_else(|| {
+            // Classes with self-loops that the state leads to: it is in one if its transitions to it are self-loops.
+            row.iter().map(|edge| edge.target.index()).find(|&class| {
+                class != OWN && has_self_loop[class] && {
+                    write_row(&mut row_in_class, class);
+                    class_of_row.get(&row_in_class[..]) == Some(&class)
+                }
+            })
+        });
+        classes[state] = known.unwrap_or_else(|| {
+            let new = class_of_row.len();
+            has_self_loop.push(row.iter().any(|edge| edge.target.index() == OWN && edge.low <= edge.high));
+            class_of_row.insert(row[..].into(), new);
+            new
+        });
     }
     classes
 }
@@ -227,14 +254,14 @@ mod tests {
         #[test]
         fn finds_the_coarsest_equivalence(
             states in prop::collection::vec((any::<bool>(), prop::collection::vec((0u8..3, 0usize..12), 0..4)), 1..12),
-            is_acyclic in any::<bool>(),
+            cycles in 0usize..3,
         ) {
             let mut rows = StateRows::default();
             for (state, (accepting, steps)) in states.iter().enumerate() {
                 rows.begin_row(*accepting);
                 let mut low = 0;
-                // Edges of an acyclic automaton lead to earlier states.
-                let targets = if is_acyclic { state } else { states.len() };
+                // No cycles, only self-loops, or any cycles: edges to earlier states, also to the own one, or to all.
+                let targets = [state, state + 1, states.len()][cycles];
                 for &(width, target) in steps.iter().filter(|_| targets > 0) {
                     rows.push_edge(low, low + width, TableState::new(target % targets));
                     low += width + 1;

@@ -79,19 +79,29 @@ impl StateRows {
         &self.edges[self.starts[state]..end]
     }
 
-    /// The sources of the transitions into each state.
+    /// The sources of the transitions into each state from another one.
     fn sources(&self) -> AdjacencyList {
         let mut pairs = Vec::with_capacity(self.edges.len());
         for state in 0..self.len() {
-            pairs.extend(self.edges(state).iter().map(|edge| (edge.target.0, state as u32)));
+            pairs.extend(self.edges_to_others(state).map(|edge| (edge.target.0, state as u32)));
         }
         AdjacencyList::from_pairs(self.len(), &pairs)
     }
 
-    /// The states, the targets of a state before it; `None` if there is a cycle.
+    fn edges_to_others(&self, state: usize) -> impl Iterator<Item = &TableEdge> {
+        self.edges(state).iter().filter(move |edge| edge.target.index() != state)
+    }
+
+    /// Whether a state has a transition to itself.
+    fn has_self_loop(&self) -> bool {
+        (0..self.len()).any(|state| self.edges(state).iter().any(|edge| edge.target.index() == state))
+    }
+
+    /// The states, the targets of a state before it except for the state itself; `None` if there is a longer cycle.
     pub(crate) fn reverse_topological_order(&self) -> Option<Vec<usize>> {
         let sources = self.sources();
-        let mut missing_targets: Vec<usize> = (0..self.len()).map(|state| self.edges(state).len()).collect();
+        let mut missing_targets: Vec<usize> =
+            (0..self.len()).map(|state| self.edges_to_others(state).count()).collect();
         let mut order: Vec<usize> = (0..self.len()).filter(|&state| missing_targets[state] == 0).collect();
         let mut next = 0;
         while let Some(&state) = order.get(next) {
@@ -354,7 +364,7 @@ impl TableBuilder {
 
     /// The minimal automaton of the language of `start`, numbered in breadth-first order.
     ///
-    /// Cost: O(m log n) for n states and m transitions; linear without cycles.
+    /// Cost: O(m log n) for n states and m transitions; linear if all cycles are self-loops.
     ///
     /// # Panics
     /// If two transitions of a state overlap.
@@ -474,7 +484,7 @@ fn quotient(rows: &StateRows, blocks: &[usize]) -> StateRows {
 
 /// The fingerprints of a canonically numbered automaton: by content if it has no cycle.
 fn fingerprints(rows: &StateRows) -> Fingerprints {
-    if let Some(order) = rows.reverse_topological_order() {
+    if let Some(order) = rows.reverse_topological_order().filter(|_| !rows.has_self_loop()) {
         let mut hashes = vec![0; rows.len()];
         for state in order {
             hashes[state] = content_of_row(rows.is_accepting(state), rows.edges(state), &hashes);

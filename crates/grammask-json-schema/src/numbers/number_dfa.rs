@@ -42,6 +42,10 @@ pub(super) trait NumberPredicate {
     fn finish_mantissa(&self, state: &Self::Mantissa) -> Self::Mantissa {
         state.clone()
     }
+    /// Forgets what no longer matters of the digits of a plain decimal with this sign.
+    fn forget_plain(&self, _state: &mut Self::Plain, _negative: bool) {}
+    /// Forgets what no longer matters of a mantissa with this sign.
+    fn forget_mantissa(&self, _state: &mut Self::Mantissa, _negative: bool) {}
     /// The number with which the exponent is to be compared.
     fn exponent(&self, state: &Self::Mantissa) -> i32;
     fn accepts_scientific(&self, state: &Self::Mantissa, exponent: Ordering, negative: bool) -> bool;
@@ -71,6 +75,8 @@ impl ExponentComparison {
         if self.len < target_len {
             let other = self.target.unsigned_abs() / 10_u32.pow((target_len - self.len - 1) as u32) % 10;
             self.order = self.order.then(u32::from(digit).cmp(&other));
+        } else {
+            self.order = Ordering::Equal;
         }
         self.len = (self.len + 1).min(target_len + 1);
     }
@@ -107,38 +113,18 @@ enum Phase {
 }
 
 /// A state of the automaton: the position in the notation and the states of the predicate.
-struct ScanState<P: NumberPredicate> {
+#[derive(Clone, PartialEq, Eq, Hash)]
+struct ScanState<Plain, Mantissa> {
     phase: Phase,
     negative: bool,
-    plain: Option<P::Plain>,
+    plain: Option<Plain>,
     /// The mantissa, and its number of digits after the point.
-    mantissa: Option<(P::Mantissa, u8)>,
+    mantissa: Option<(Mantissa, u8)>,
     exponent: Option<ExponentComparison>,
 }
 
-/// A state as a hash key.
-type StateKey<P> = (
-    Phase,
-    bool,
-    Option<<P as NumberPredicate>::Plain>,
-    Option<(<P as NumberPredicate>::Mantissa, u8)>,
-    Option<ExponentComparison>,
-);
-
-impl<P: NumberPredicate> Clone for ScanState<P> {
-    fn clone(&self) -> Self {
-        Self {
-            phase: self.phase,
-            negative: self.negative,
-            plain: self.plain.clone(),
-            mantissa: self.mantissa.clone(),
-            exponent: self.exponent.clone(),
-        }
-    }
-}
-
-impl<P: NumberPredicate> ScanState<P> {
-    fn start(predicate: &P) -> Self {
+impl<Plain: Clone, Mantissa: Clone> ScanState<Plain, Mantissa> {
+    fn start<P: NumberPredicate<Plain = Plain, Mantissa = Mantissa>>(predicate: &P) -> Self {
         Self {
             phase: Phase::Start,
             negative: false,
@@ -148,11 +134,12 @@ impl<P: NumberPredicate> ScanState<P> {
         }
     }
 
-    fn key(&self) -> StateKey<P> {
-        (self.phase, self.negative, self.plain.clone(), self.mantissa.clone(), self.exponent.clone())
-    }
-
-    fn step(&self, predicate: &P, numbers: Numbers, byte: u8) -> Option<Self> {
+    fn step<P: NumberPredicate<Plain = Plain, Mantissa = Mantissa>>(
+        &self,
+        predicate: &P,
+        numbers: Numbers,
+        byte: u8,
+    ) -> Option<Self> {
         use Phase::{Exponent as Digits, ExponentSign, Fraction, Integer, Mark, Point, Sign, Start, Zero};
         let mut next = self.clone();
         next.phase = match (self.phase, byte) {
@@ -206,10 +193,16 @@ impl<P: NumberPredicate> ScanState<P> {
             }
             _ => return None,
         };
+        if let Some(plain) = &mut next.plain {
+            predicate.forget_plain(plain, next.negative);
+        }
+        if let Some((mantissa, _)) = &mut next.mantissa {
+            predicate.forget_mantissa(mantissa, next.negative);
+        }
         Some(next)
     }
 
-    fn is_accepting(&self, predicate: &P) -> bool {
+    fn is_accepting<P: NumberPredicate<Plain = Plain, Mantissa = Mantissa>>(&self, predicate: &P) -> bool {
         match self.phase {
             Phase::Zero | Phase::Integer | Phase::Fraction => {
                 self.plain.as_ref().is_some_and(|plain| predicate.accepts_plain(plain, self.negative))
@@ -230,21 +223,33 @@ pub(super) fn build_dfa<P: NumberPredicate>(predicate: &P, numbers: Numbers) -> 
     let mut builder = TableBuilder::new();
     let start = builder.add_state();
     let first = ScanState::start(predicate);
-    let mut states: FxHashMap<StateKey<P>, TableState> = FxHashMap::default();
-    states.insert(first.key(), start);
+    let mut states: FxHashMap<ScanState<P::Plain, P::Mantissa>, TableState> = FxHashMap::default();
+    states.insert(first.clone(), start);
     let mut stack = vec![(first, start)];
     while let Some((state, from)) = stack.pop() {
         if state.is_accepting(predicate) {
             builder.accept(from);
         }
-        for &byte in b"+-.0123456789Ee" {
-            let Some(next) = state.step(predicate, numbers, byte) else { continue };
-            let to = *states.entry(next.key()).or_insert_with(|| {
-                let to = builder.add_state();
-                stack.push((next, to));
-                to
-            });
-            builder.transition(from, byte, byte, to);
+        let mut steps = b"+-.0123456789Ee"
+            .iter()
+            .filter_map(|&byte| state.step(predicate, numbers, byte).map(|next| (byte, next)))
+            .peekable();
+        while let Some((low, next)) = steps.next() {
+            let mut high = low;
+            // Most digits lead to the same state as the digit before them.
+            while let Some((byte, _)) = steps.next_if(|(byte, other)| *byte == high + 1 && *other == next) {
+                high = byte;
+            }
+            let to = match states.get(&next) {
+                Some(&to) => to,
+                None => {
+                    let to = builder.add_state();
+                    states.insert(next.clone(), to);
+                    stack.push((next, to));
+                    to
+                }
+            };
+            builder.transition(from, low, high, to);
         }
     }
     builder.finish(start)
@@ -337,6 +342,8 @@ impl NumberPredicate for Comparison<'_> {
         let digits = &mut state.digits;
         if digits.len < self.bound.integer_len() {
             digits.order = digits.order.then(digit.cmp(&self.bound.integer_digit(digits.len)));
+        } else {
+            digits.order = Ordering::Equal;
         }
         digits.len = (digits.len + 1).min(self.bound.integer_len() + 1);
     }
@@ -372,6 +379,24 @@ impl NumberPredicate for Comparison<'_> {
         state.order = state.order.then(digit.cmp(&other));
         let max_len = if state.order == Ordering::Equal { self.bound.digits().len() } else { 0 };
         state.len = (state.len + 1).min(max_len);
+    }
+
+    fn finish_mantissa(&self, state: &ComparisonState) -> ComparisonState {
+        let len = self.bound.digits().len();
+        ComparisonState { len, order: state.order.then(state.len.cmp(&len)), ..*state }
+    }
+
+    // A number whose sign is not that of the bound is compared by its sign.
+    fn forget_plain(&self, state: &mut PlainComparison, negative: bool) {
+        if state.nonzero && negative != self.bound.is_negative() {
+            state.digits = ComparisonState::START;
+        }
+    }
+
+    fn forget_mantissa(&self, state: &mut ComparisonState, negative: bool) {
+        if negative != self.bound.is_negative() {
+            *state = ComparisonState::START;
+        }
     }
 
     fn exponent(&self, _: &ComparisonState) -> i32 {
@@ -410,6 +435,9 @@ impl<P: NumberPredicate> NumberPredicate for ScientificMagnitude<P> {
     }
     fn finish_mantissa(&self, state: &P::Mantissa) -> P::Mantissa {
         self.0.finish_mantissa(state)
+    }
+    fn forget_mantissa(&self, state: &mut P::Mantissa, negative: bool) {
+        self.0.forget_mantissa(state, negative);
     }
     fn exponent(&self, state: &P::Mantissa) -> i32 {
         self.0.exponent(state)
