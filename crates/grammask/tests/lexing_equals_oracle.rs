@@ -14,7 +14,7 @@ use grammask::grammar::Code;
 use grammask::lexing::reference::LexedReference;
 use grammask::lexing::{
     ConflictPolicy, IndentationMeasure, LexedDefinition, LexedGrammar, LexedRecognizer, ParserKind,
-    PreparedGrammar,
+    PreparedGrammar, ProductionSource, TerminalPattern, TerminalRole, TerminalSource,
 };
 use grammask::vocabulary::{TokenId, TokenSet, Vocabulary};
 use grammask::{Deadline, Engine, Limits, MaskSource, PrecomputeBudget, SetId, SuccessorGroups};
@@ -88,6 +88,55 @@ fn lexical_rules_equal_oracle() {
     let mut runner = proptest::test_runner::TestRunner::new(crate::generators::config(1500));
     let result = runner.run(&(lexical_definition(), vocabulary), |(definition, tokens)| {
         check(&definition, &tokens, b"ab ()<>", WITH_LEXICAL_RULES);
+        Ok(())
+    });
+    report();
+    if let Err(error) = result {
+        panic!("{error}");
+    }
+}
+
+/// The insides of strings and comments over characters beyond ASCII, inside which some tokens begin or end.
+#[test]
+fn characters_in_lexemes_equal_oracle() {
+    const ALPHABET: [u8; 6] = [b'a', b'"', 0xa8, 0xc3, 0xa9, 0xe2];
+    let characters = vec(select(&["a", "a", "\"", "é", "è", "\u{2a69}"][..]), 1..6);
+    let token =
+        (characters, prop_oneof![4 => Just(0), 1 => Just(1)], 0..3_usize).prop_map(|(text, start, cut)| {
+            let text = text.concat().into_bytes();
+            let end = text.len().saturating_sub(cut).max(1);
+            text[if start < end { start } else { 0 }..end].to_vec()
+        });
+    let vocabulary = vec(token, 30..120).prop_map(|mut tokens| {
+        tokens.extend(ALPHABET.map(|byte| vec![byte]));
+        tokens
+    });
+    let inside = select(&["[^\"]*", "[^\"]+", "[^\"é]*", "[^é]*", "[^a\"]*", "[aé]*", "[^\"]*|[^a]*"][..]);
+    let texts = (inside, any::<bool>(), any::<bool>()).prop_map(|(inside, is_comment, has_words)| {
+        let close = if is_comment { "" } else { "\"" };
+        let mut terminals = vec![format!("\"({inside}){close}")];
+        if has_words {
+            terminals.push("[aé]+".to_owned());
+        }
+        let terminals: Vec<TerminalSource> = terminals
+            .into_iter()
+            .enumerate()
+            .map(|(index, pattern)| TerminalSource {
+                name: format!("T{index}"),
+                pattern: TerminalPattern::Regex(pattern),
+                priority: 0,
+                role: TerminalRole::Parsed,
+            })
+            .collect();
+        let rhs = std::iter::once(vec![])
+            .chain(terminals.iter().map(|terminal| vec!["texts".to_owned(), terminal.name.clone()]));
+        let productions =
+            rhs.map(|rhs| ProductionSource { lhs: "texts".to_owned(), rhs, priority: 0 }).collect();
+        LexedDefinition { terminals, productions, start: "texts".to_owned(), ..LexedDefinition::default() }
+    });
+    let mut runner = proptest::test_runner::TestRunner::new(crate::generators::config(200));
+    let result = runner.run(&(texts, vocabulary), |(definition, tokens)| {
+        check(&definition, &tokens, &ALPHABET, TextBounds::up_to(LONGEST));
         Ok(())
     });
     report();

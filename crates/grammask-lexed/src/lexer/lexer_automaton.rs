@@ -26,7 +26,7 @@
 //! before them, as in JavaScript, multiply the configurations: those of a block of JavaScript in Markdown are 10,167
 //! instead of 145,284.
 
-use std::ops::Range;
+use std::ops::{Range, RangeInclusive};
 use std::sync::Arc;
 
 use rustc_hash::FxHashMap;
@@ -39,6 +39,7 @@ use grammask_automata::{Automata, ByteSet, StateId};
 use grammask_collections::id_type;
 use grammask_diagnostics::{LimitExceeded, Limits};
 use grammask_grammar::TerminalId;
+use grammask_vocabulary::{ByteGroups, Character};
 
 id_type! {
     /// A lexer mode: the set of terminals that a lexeme may begin with, selected by the parser state (as
@@ -129,6 +130,8 @@ struct Configurations {
     rows: Arc<Vec<(u32, u32)>>,
     /// The self-loops of each configuration, computed on demand.
     self_loops: Vec<Option<ByteSet>>,
+    /// The self-loops of each configuration that are whole characters, computed on demand.
+    character_loops: Vec<Option<ByteGroups>>,
 }
 
 /// The lazy automaton of a grammar's terminals.
@@ -352,21 +355,83 @@ impl Lexer {
         configuration: ConfigurationId,
         bytes: &[u64; 4],
     ) -> Result<bool, LimitExceeded> {
-        let looping = match self.configurations.self_loops[configuration.index()] {
-            Some(looping) => looping,
-            None => {
-                let mut looping = ByteSet::EMPTY;
-                for byte in 0..=u8::MAX {
-                    let steps = self.step(configuration, byte)?;
-                    if steps.extended == Some(configuration) && steps.commit.is_none() {
-                        looping.insert(byte);
-                    }
-                }
-                self.configurations.self_loops[configuration.index()] = Some(looping);
-                looping
+        Ok(!self.self_loops(configuration)?.complement().intersects(bytes))
+    }
+
+    /// The bytes over which a configuration has self-loops.
+    fn self_loops(&mut self, configuration: ConfigurationId) -> Result<ByteSet, LimitExceeded> {
+        if let Some(cached) = self.configurations.self_loops[configuration.index()] {
+            return Ok(cached);
+        }
+        let mut looping = ByteSet::EMPTY;
+        for byte in 0..=u8::MAX {
+            let steps = self.step(configuration, byte)?;
+            if steps.extended == Some(configuration) && steps.commit.is_none() {
+                looping.insert(byte);
             }
-        };
-        Ok(!looping.complement().intersects(bytes))
+        }
+        self.configurations.self_loops[configuration.index()] = Some(looping);
+        Ok(looping)
+    }
+
+    /// The ASCII bytes and the characters beyond that lead from a configuration back to it, such as those of the inside
+    /// of a string: the lexeme ends neither before nor inside such a character.
+    ///
+    /// # Errors
+    /// When a limit is exceeded.
+    pub(crate) fn character_loops(
+        &mut self,
+        configuration: ConfigurationId,
+    ) -> Result<ByteGroups, LimitExceeded> {
+        if let Some(cached) = self.configurations.character_loops[configuration.index()] {
+            return Ok(cached);
+        }
+        let bytes = self.self_loops(configuration)?;
+        let mut groups = ByteGroups::default();
+        for leads in ByteGroups::LEADS {
+            if self.all_characters_loop(configuration, leads.clone())? {
+                groups = groups.union(ByteGroups::of(*leads.start()));
+            }
+        }
+        let groups = ByteGroups::within(|byte| bytes.contains(byte)).with_characters(groups);
+        self.configurations.character_loops[configuration.index()] = Some(groups);
+        Ok(groups)
+    }
+
+    /// Whether all characters that begin with a byte of `leads` lead from a configuration back to it.
+    fn all_characters_loop(
+        &mut self,
+        configuration: ConfigurationId,
+        leads: RangeInclusive<u8>,
+    ) -> Result<bool, LimitExceeded> {
+        // Positions inside a character, with the bytes that continue it.
+        let mut inside = vec![(Character::Boundary, configuration)];
+        let mut next = 0;
+        while let Some(&(character, from)) = inside.get(next) {
+            next += 1;
+            let bytes = match character {
+                Character::Boundary => leads.clone(),
+                Character::Narrow(low, high, _) => low..=high,
+                Character::Missing(_) | Character::Broken => 0x80..=0xbf,
+            };
+            for byte in bytes {
+                let LexerStep { extended: Some(to), commit: None } = self.step(from, byte)? else {
+                    return Ok(false);
+                };
+                let after = character.step(byte);
+                if after == Character::Boundary {
+                    if to != configuration {
+                        return Ok(false);
+                    }
+                } else if !inside.contains(&(after, to)) {
+                    if self.label(to).is_some() || self.is_refused(to) {
+                        return Ok(false);
+                    }
+                    inside.push((after, to));
+                }
+            }
+        }
+        Ok(true)
     }
 
     /// The cells of the row with this index, one per byte class.
@@ -614,6 +679,7 @@ impl Lexer {
         let id = ConfigurationId::new(self.configurations.pairs.len());
         self.configurations.pairs.push((state, guards));
         self.configurations.self_loops.push(None);
+        self.configurations.character_loops.push(None);
         let cells = self.configurations.pairs.len() * self.byte_of_class.len();
         Arc::make_mut(&mut self.configurations.rows).resize(cells, (UNKNOWN, UNKNOWN));
         Ok(id)

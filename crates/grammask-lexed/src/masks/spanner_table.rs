@@ -8,10 +8,10 @@
 //!
 //! The tree is lazy: the trie below a branch is walked when the parser first accepts the terminal, in the lexer mode
 //! of the resulting parser state. One tree thus serves all parser states, and sequences that no parser accepts are
-//! never walked. A subtree of the trie whose bytes are all self-loops of the configuration, such as the inside of a
-//! string, is one range. The subtree below a first byte, and every other large subtree, is a node of its own, shared
-//! by all nodes that reach it in the same configuration: after `retu` and after `x` the tables differ only in tokens
-//! that begin with `r`.
+//! never walked. A subtree of the trie whose bytes and characters are all self-loops of the configuration, such as the
+//! inside of a string, is one range, except for tokens that end inside a character. The subtree below a first byte, and
+//! every other large subtree, is a node of its own, shared by all nodes that reach it in the same configuration: after
+//! `retu` and after `x` the tables differ only in tokens that begin with `r`.
 
 use std::sync::Arc;
 
@@ -27,7 +27,7 @@ use crate::masks::token_set_store::TokenCollector;
 use grammask_collections::id_type;
 use grammask_diagnostics::{Deadline, LimitExceeded};
 use grammask_grammar::TerminalId;
-use grammask_vocabulary::{TokenId, TokenSet, TokenTrie, TrieNode};
+use grammask_vocabulary::{TokenId, TokenSet, TokenTrie, TrieNode, WhichNodes};
 
 id_type! {
     /// A node of a spanner table.
@@ -283,6 +283,22 @@ struct SpannerWalk {
     links: Vec<TriePosition>,
 }
 
+/// Adds a range of tokens that end in a configuration.
+fn push_range(
+    ends: &mut FxHashMap<ConfigurationId, Vec<(u32, u32)>>,
+    configuration: ConfigurationId,
+    range: (u32, u32),
+) {
+    if range.0 == range.1 {
+        return;
+    }
+    let ranges = ends.entry(configuration).or_default();
+    match ranges.last_mut() {
+        Some(last) if last.1 == range.0 => last.1 = range.1,
+        _ => ranges.push(range),
+    }
+}
+
 /// The positions that one node is computed from: those to walk, and shared ones to link to.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 struct WalkStart {
@@ -438,22 +454,27 @@ impl SpannerTable {
             if visited % NODES_PER_DEADLINE_CHECK == 0 {
                 deadline.check()?;
             }
-            let is_self_loop = match trie.bytes_below(node) {
-                Some(bytes) => {
-                    lexer.self_loops_on(configuration, bytes)?
-                        && !self.columns.is_tracked(lexer, configuration)
-                }
-                None => false,
-            };
-            let end = if is_self_loop { trie.subtree_end(node) } else { TrieNode(node.0 + 1) };
-            let range = (token_starts[node.index()], token_starts[end.index()]);
-            if range.0 < range.1 {
-                let ranges = ends.entry(configuration).or_default();
-                match ranges.last_mut() {
-                    Some(last) if last.1 == range.0 => last.1 = range.1,
-                    _ => ranges.push(range),
+            let looping = self.looping_nodes(lexer, trie, node, configuration)?;
+            let end = if looping.is_some() { trie.subtree_end(node) } else { TrieNode(node.0 + 1) };
+            let mut rest = token_starts[node.index()];
+            if looping == Some(WhichNodes::WholeCharacters) {
+                // The nodes inside a character from its first byte on, by depth.
+                let mut inside: Vec<(u16, ConfigurationId)> = Vec::new();
+                for node in trie.nodes_inside_characters(node.index()..end.index()) {
+                    let (byte, depth) = (trie.byte(node), trie.depth(node));
+                    inside.retain(|&(above, _)| (0x80..0xc0).contains(&byte) && above < depth);
+                    let from = inside.last().map_or(configuration, |&(_, above)| above);
+                    let Some(to) = lexer.step(from, byte)?.extended else { continue };
+                    inside.push((depth, to));
+                    let range = (token_starts[node.index()], token_starts[node.index() + 1]);
+                    if range.0 < range.1 {
+                        push_range(&mut ends, configuration, (rest, range.0));
+                        push_range(&mut ends, to, range);
+                        rest = range.1;
+                    }
                 }
             }
+            push_range(&mut ends, configuration, (rest, token_starts[end.index()]));
             if self.exits.len() > 0
                 && let Some(terminal) = lexer.label(configuration)
                 && self.exits.is_last(terminal)
@@ -465,7 +486,7 @@ impl SpannerTable {
                 }
             }
             // Tokens that continue after the opening of a delimited terminal are read by its engine.
-            if is_self_loop || lexer.opened(configuration).is_some() {
+            if looping.is_some() || lexer.opened(configuration).is_some() {
                 continue;
             }
             let first = positions.len();
@@ -480,12 +501,39 @@ impl SpannerTable {
                     let column =
                         self.columns.step_in_token(lexer, next, column, byte, &mut self.white_spaces);
                     let position = TriePosition { node: child, configuration: next, column };
-                    if position.is_shared(trie) { links.push(position) } else { positions.push(position) }
+                    let is_link =
+                        position.is_shared(trie) && self.looping_nodes(lexer, trie, child, next)?.is_none();
+                    if is_link { links.push(position) } else { positions.push(position) }
                 }
             }
             positions[first..].reverse();
         }
         Ok(self.add_node(SpannerWalk { ends, branches, exits, links }, trie))
+    }
+
+    /// The nodes of a subtree at which a walk from `node` is in the same configuration: all, if all bytes below are
+    /// self-loops, or those after whole characters, if all characters are. `None` if neither is so, or if the subtree is
+    /// small.
+    fn looping_nodes(
+        &self,
+        lexer: &mut Lexer,
+        trie: &TokenTrie,
+        node: TrieNode,
+        configuration: ConfigurationId,
+    ) -> Result<Option<WhichNodes>, LimitExceeded> {
+        let Some(bytes) = trie.bytes_below(node) else { return Ok(None) };
+        if self.columns.is_tracked(lexer, configuration) {
+            return Ok(None);
+        }
+        if lexer.self_loops_on(configuration, bytes)? {
+            return Ok(Some(WhichNodes::All));
+        }
+        // Lexemes with a label end before each byte: their exits and openings are inside characters too.
+        let groups = trie.columns().groups_below[node.index()];
+        let is_looping = !groups.is_broken()
+            && lexer.label(configuration).is_none()
+            && groups.is_within(lexer.character_loops(configuration)?);
+        Ok(is_looping.then_some(WhichNodes::WholeCharacters))
     }
 
     /// Adds the node that a walk found.

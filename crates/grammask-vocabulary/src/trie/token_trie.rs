@@ -337,6 +337,19 @@ impl TokenTrie {
         self.token_starts[nodes.start] as usize..self.token_starts[nodes.end] as usize
     }
 
+    /// The nodes of a range whose prefixes end inside a character or are not UTF-8, ascending.
+    pub fn nodes_inside_characters(&self, nodes: Range<usize>) -> impl Iterator<Item = TrieNode> {
+        words_of(nodes).flat_map(move |(word, inside)| {
+            let mut remaining = inside & !self.characters.whole[word];
+            std::iter::from_fn(move || {
+                let bit = (remaining != 0).then(|| remaining.trailing_zeros())?;
+                remaining &= remaining - 1;
+                // A trie has fewer than 2^32 nodes.
+                Some(TrieNode((word as u32) << 6 | bit))
+            })
+        })
+    }
+
     /// The selected nodes with children in a range, as 64-bit words: the node of the lowest bit of each word, and the
     /// word.
     pub(crate) fn inner_words_in(
@@ -514,6 +527,12 @@ mod tests {
             );
             let whole = trie.is_whole(node);
             assert_eq!(whole, std::str::from_utf8(prefix).is_ok());
+            let subtree_nodes = node.index()..trie.subtree_end(node).index();
+            assert!(
+                trie.nodes_inside_characters(subtree_nodes.clone()).eq(subtree_nodes
+                    .map(|index| TrieNode(index as u32))
+                    .filter(|&node| !trie.is_whole(node)))
+            );
             let begun = prefix.iter().filter(|byte| !(0x80..0xc0).contains(*byte)).count();
             assert_eq!(usize::from(trie.characters(node)), begun);
             let own = trie.token_positions(node.index()..node.index() + 1);
