@@ -33,7 +33,11 @@ pub(crate) struct LexemeWeights<'a> {
 
 impl<'a> LexemeWeights<'a> {
     /// The weights for some items and the costs from one to the next; `None` if no weights are found that suffice.
-    pub(crate) fn new(grammar: &'a LexedGrammar, items: Vec<LrItem>, edges: Vec<PathEdge>) -> Option<Self> {
+    pub(crate) fn new(
+        grammar: &'a LexedGrammar,
+        items: Vec<LrItem>,
+        edges: impl Iterator<Item = PathEdge>,
+    ) -> Option<Self> {
         let present = PresentTerminals::new(grammar);
         let has_lexemes = |terminal: &TerminalId| grammar.terminals[terminal.index()].term.is_some();
         let payers = items.iter().map(|item| {

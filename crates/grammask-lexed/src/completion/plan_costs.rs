@@ -375,29 +375,33 @@ impl PlanGraph {
         }
         let predecessors = AdjacencyList::from_pairs(automaton.transitions.len(), &transitions);
         for (state, chains) in costs.by_last.iter().enumerate() {
+            // The states that can be below this one, by the number of symbols between them.
+            let mut below: Vec<Vec<u32>> = vec![vec![state as u32]];
             for &PlanChain { last, .. } in chains.iter().filter(|node| !is_start(table, node.last)) {
                 let production = &automaton.productions[last.production as usize];
                 let popped = &production.rhs[..last.dot as usize - 1];
-                let mut bases: Vec<usize> = vec![state];
-                for _ in popped {
-                    bases = bases
-                        .iter()
-                        .flat_map(|&base| predecessors.of(base))
-                        .map(|&base| base as usize)
-                        .collect();
+                while below.len() <= popped.len() {
+                    let above = &below[below.len() - 1];
+                    let mut bases: Vec<u32> = Vec::new();
+                    for &state in above {
+                        bases.extend_from_slice(predecessors.of(state as usize));
+                    }
                     bases.sort_unstable();
                     bases.dedup();
+                    below.push(bases);
                 }
                 let lhs = LexedSymbol::Nonterminal(production.lhs);
-                for base in bases {
+                let lengths = popped.iter().map(|&symbol| shortest.of(symbol));
+                let bytes = lengths.fold(0, completion::sum);
+                let leaves_block = is_open_block(grammar, &production.rhs[..last.dot as usize]);
+                for &base in &below[popped.len()] {
+                    let base = base as usize;
                     let Some(&chain) = costs.chains[base].get(&lhs) else { continue };
                     graph.edges.push(PlanEdge {
                         from: nodes[&(state, last)],
                         to: nodes[&(base, chain.last)],
-                        bytes: popped
-                            .iter()
-                            .fold(0, |bytes, &symbol| completion::sum(bytes, shortest.of(symbol))),
-                        leaves_block: is_open_block(grammar, &production.rhs[..last.dot as usize]),
+                        bytes,
+                        leaves_block,
                         cost: chain.cost,
                     });
                 }
@@ -438,7 +442,7 @@ impl PlanGraph {
             to: item_of[edge.to],
             weight: i64::from(edge.cost.bytes),
         });
-        let weights = LexemeWeights::new(grammar, list, edges.collect())?;
+        let weights = LexemeWeights::new(grammar, list, edges)?;
         let edges = self.edges.iter().map(|edge| PathEdge {
             weight: i64::from(edge.cost.bytes) - i64::from(weights.of_item(item_of[edge.from])),
             ..edge.path_edge()
@@ -450,6 +454,11 @@ impl PlanGraph {
 
     /// The maximum number of newlines on a path inside a block, or outside all blocks; `None` without a maximum.
     fn newlines_of_block(&self) -> Option<u32> {
+        let mut costs =
+            self.nodes.iter().map(|node| node.cost).chain(self.edges.iter().map(|edge| edge.cost));
+        if costs.all(|cost| cost.newlines == 0) {
+            return Some(0);
+        }
         let inside = || self.edges.iter().filter(|edge| !edge.leaves_block);
         let pairs: Vec<(u32, u32)> = inside().map(|edge| (edge.to as u32, edge.from as u32)).collect();
         let components = components_of(&AdjacencyList::from_pairs(self.nodes.len(), &pairs));

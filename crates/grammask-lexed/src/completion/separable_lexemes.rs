@@ -4,6 +4,7 @@
 //! [`open_lexemes`](crate::lexer::open_lexemes)).
 
 use std::collections::hash_map::Entry;
+use std::ops::Range;
 use std::rc::Rc;
 
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -48,8 +49,14 @@ struct SeparableLexemes<'a> {
     prepared: &'a PreparedGrammar,
     lexer: &'a mut Lexer,
     bytes: &'a [u8],
-    places: Vec<(ConfigurationId, LexModeId)>,
-    place_ids: FxHashMap<(ConfigurationId, LexModeId), u32>,
+    places: LexemePlaces,
+}
+
+/// The configurations inside lexemes with their modes, ascending. A place is an index of one.
+struct LexemePlaces {
+    list: Vec<(ConfigurationId, LexModeId)>,
+    /// By configuration, its first place; then the number of places.
+    starts: Vec<u32>,
 }
 
 /// The distance of each place to the nearest end of a terminal, and the maximum of those that are finite.
@@ -85,6 +92,57 @@ impl ColumnCosts {
     /// The maximum of [`steps`](Self::steps) over the columns that one byte can write.
     pub(crate) fn steps_per_byte(self) -> u64 {
         self.steps(self.columns_per_byte)
+    }
+}
+
+impl LexemePlaces {
+    fn new(mut list: Vec<(ConfigurationId, LexModeId)>) -> Self {
+        list.sort_unstable();
+        let configurations = list.last().map_or(0, |(last, _)| last.index() + 1);
+        let mut starts = vec![0; configurations + 1];
+        for (configuration, _) in &list {
+            starts[configuration.index() + 1] += 1;
+        }
+        for configuration in 0..configurations {
+            starts[configuration + 1] += starts[configuration];
+        }
+        Self { list, starts }
+    }
+
+    fn len(&self) -> u32 {
+        // Configurations are fewer than 2^32, and modes few.
+        self.list.len() as u32
+    }
+
+    fn get(&self, place: u32) -> (ConfigurationId, LexModeId) {
+        self.list[place as usize]
+    }
+
+    /// The places of a configuration, by ascending mode.
+    fn of(&self, configuration: ConfigurationId) -> Range<u32> {
+        match self.starts.get(configuration.index()..configuration.index() + 2) {
+            Some(&[start, end]) => start..end,
+            _ => 0..0,
+        }
+    }
+
+    fn find(&self, configuration: ConfigurationId, mode: LexModeId) -> Option<u32> {
+        let places = self.of(configuration);
+        let modes = &self.list[places.start as usize..places.end as usize];
+        // There are few modes, so their number is less than 2^32.
+        let index = modes.binary_search_by_key(&mode, |&(_, mode)| mode).ok()? as u32;
+        Some(places.start + index)
+    }
+
+    /// Adds the edges to the places of a configuration from those of another one with the same modes.
+    fn add_edges(&self, to: ConfigurationId, from: Range<u32>, edges: &mut Vec<(u32, u32)>) {
+        let mut targets = self.of(to).peekable();
+        for source in from {
+            let mode = self.get(source).1;
+            while targets.next_if(|&target| self.get(target).1 < mode).is_some() {}
+            edges
+                .extend(targets.next_if(|&target| self.get(target).1 == mode).map(|target| (target, source)));
+        }
     }
 }
 
@@ -124,10 +182,8 @@ struct PlaceGraph {
 
 impl<'a> SeparableLexemes<'a> {
     fn new(prepared: &'a PreparedGrammar, lexer: &'a mut Lexer, bytes: &'a [u8]) -> Self {
-        let mut places = prepared.open_terminals.configurations();
-        places.sort_unstable();
-        let place_ids = places.iter().enumerate().map(|(index, &place)| (place, index as u32)).collect();
-        Self { prepared, lexer, bytes, places, place_ids }
+        let places = LexemePlaces::new(prepared.open_terminals.configurations());
+        Self { prepared, lexer, bytes, places }
     }
 
     fn longest(mut self) -> Result<SeparableLengths, LimitExceeded> {
@@ -140,7 +196,7 @@ impl<'a> SeparableLexemes<'a> {
             (ends[newline.index()], columns) = self.before_columns(&separable)?;
         }
         let line_break = grammar.column_units.line_break().len() as u32;
-        let before = adjacency(self.places.len(), &mut edges);
+        let before = AdjacencyList::from_pairs(self.places.list.len(), &edges);
         entered_after.sort_unstable();
         entered_after.dedup();
         let mut open_lexeme = 0;
@@ -157,7 +213,7 @@ impl<'a> SeparableLexemes<'a> {
         }
         if let Some(newline) = newline {
             edges.extend(inside_edges);
-            let before = adjacency(self.places.len(), &mut edges);
+            let before = AdjacencyList::from_pairs(self.places.list.len(), &edges);
             for (_, ends) in ends.into_iter().enumerate().filter(|&(index, _)| index != newline.index()) {
                 open_lexeme = PlaceDistances::new(&before, ends).farthest.max(open_lexeme);
             }
@@ -174,13 +230,13 @@ impl<'a> SeparableLexemes<'a> {
         let mut commit_ids: FxHashMap<Rc<[Option<GuardsId>]>, usize> = FxHashMap::default();
         let mut entered: FxHashMap<(usize, LexModeId), (Vec<u32>, TerminalSet)> = FxHashMap::default();
         let mut is_separable: FxHashMap<(TerminalId, usize), bool> = FxHashMap::default();
-        // The edges of the last configuration: places are sorted, and its other modes have the same ones.
+        // What the last configuration reads: places are sorted, and its other modes read the same.
         let mut last = None;
         let mut extended: Vec<ConfigurationId> = Vec::new();
         let mut commit: Rc<[Option<GuardsId>]> = Rc::default();
         let mut id = 0;
-        for place in 0..self.places.len() as u32 {
-            let (configuration, mode) = self.places[place as usize];
+        for place in 0..self.places.len() {
+            let (configuration, mode) = self.places.get(place);
             if last.replace(configuration) != Some(configuration) {
                 extended.clear();
                 let mut commits = Vec::with_capacity(self.bytes.len());
@@ -194,9 +250,9 @@ impl<'a> SeparableLexemes<'a> {
                 commit = commits.into();
                 let count = commit_ids.len();
                 id = *commit_ids.entry(commit.clone()).or_insert(count);
-            }
-            for &next in &extended {
-                graph.edges.extend(self.place_ids.get(&(next, mode)).map(|&next| (next, place)));
+                for &next in &extended {
+                    self.places.add_edges(next, self.places.of(configuration), &mut graph.edges);
+                }
             }
             let Some(terminal) = self.lexer.label(configuration) else { continue };
             if grammar.terminals[terminal.index()].is_ignored() || newline == Some(terminal) {
@@ -278,7 +334,7 @@ impl<'a> SeparableLexemes<'a> {
         };
         let closed = if is_exact && has_tabs { of_tabs } else { of_spaces };
         let mut before = Vec::new();
-        for place in 0..self.places.len() as u32 {
+        for place in 0..self.places.len() {
             let after = self.extended_over(place, grammar.column_units.line_break())?;
             if after.is_some_and(|after| closed.contains(&after)) {
                 before.push(place);
@@ -311,14 +367,14 @@ impl<'a> SeparableLexemes<'a> {
 
     /// The place to which a spelling extends the lexeme of another place.
     fn extended_over(&mut self, place: u32, spelling: &[u8]) -> Result<Option<u32>, LimitExceeded> {
-        let (mut configuration, mode) = self.places[place as usize];
+        let (mut configuration, mode) = self.places.get(place);
         for &byte in spelling {
             match self.lexer.step(configuration, byte)?.extended {
                 Some(next) => configuration = next,
                 None => return Ok(None),
             }
         }
-        Ok(self.place_ids.get(&(configuration, mode)).copied())
+        Ok(self.places.find(configuration, mode))
     }
 
     /// The places after a commit, before a lexeme of a mode, and the terminals possible there.
@@ -337,7 +393,7 @@ impl<'a> SeparableLexemes<'a> {
         let mut available = TerminalSet::new(self.prepared.grammar.terminals.len() + 1);
         let bytes = self.bytes.iter().copied().zip(commit.iter().copied());
         for configuration in self.lexer.enter_by_any(mode, bytes)? {
-            places.extend(self.place_ids.get(&(configuration, mode)));
+            places.extend(self.places.find(configuration, mode));
             if let Some(open) = self.prepared.open_terminals.of(configuration, mode) {
                 available.union_with(&self.prepared.open_terminals.get(open).outside);
             }
@@ -346,10 +402,4 @@ impl<'a> SeparableLexemes<'a> {
         places.dedup();
         Ok(vacant.insert((places, available)))
     }
-}
-
-fn adjacency(nodes: usize, edges: &mut Vec<(u32, u32)>) -> AdjacencyList {
-    edges.sort_unstable();
-    edges.dedup();
-    AdjacencyList::from_pairs(nodes, edges)
 }

@@ -4,8 +4,9 @@
 //! ([`LexemeGrowth`](crate::completion::plan_costs::LexemeGrowth)). The token may begin inside a lexeme, so a lexeme may
 //! begin at each of its bytes. The lexer reads from all of these positions together, in all modes: its sets of
 //! configurations are the states of an automaton, whose steps have the weight of the heaviest lexeme that can end there.
-//! Guards only exclude lexemes, so none are needed. The columns of blocks that the token begins are at most those of all
-//! of its bytes.
+//! Guards only exclude lexemes, so none are needed. Mostly brackets have weights, so lexemes that can only become terminals
+//! without a weight are left out, and there are few sets. The columns of blocks that the token begins are at most those of
+//! all of its bytes.
 
 use rustc_hash::FxHashMap;
 
@@ -31,7 +32,7 @@ pub(crate) struct TokenColumns {
     pub(crate) newlines: u64,
 }
 
-/// The automaton of the lexemes that begin at each byte of a text.
+/// The automaton of the lexemes that begin at each byte of a text, and can become a terminal with a weight.
 struct LexemesAnywhere<'a> {
     lexer: &'a mut Lexer,
     modes: usize,
@@ -39,8 +40,11 @@ struct LexemesAnywhere<'a> {
     weights: Vec<u32>,
     sets: Vec<Box<[ConfigurationId]>>,
     ids: FxHashMap<Box<[ConfigurationId]>, OpenLexemesId>,
-    /// By set and byte class; the set after the byte, and the weight of the heaviest lexeme that ends before it.
-    steps: FxHashMap<(OpenLexemesId, u8), (OpenLexemesId, u32)>,
+    /// By byte class, the lexemes that begin with the byte in any mode; `None` until they are needed.
+    begun: Vec<Option<Box<[ConfigurationId]>>>,
+    /// For each set a row with a cell per byte class: the set after the byte, and the weight of the heaviest lexeme that
+    /// ends before it; `None` until it is needed.
+    steps: Vec<Option<(OpenLexemesId, u32)>>,
 }
 
 /// The growths of all tokens.
@@ -87,6 +91,9 @@ pub(crate) fn token_growths(
         path.push((open, ended, white_space));
         let of_columns = columns.newlines.saturating_mul(columns.costs.steps(white_space));
         let bytes = u32::try_from(u64::from(ended).saturating_add(of_columns)).unwrap_or(u32::MAX);
+        if bytes == 0 {
+            continue;
+        }
         growths.extend(trie.tokens(node).iter().map(|&token| TokenGrowth { token, bytes }));
     }
     Ok(TokenGrowths::new(growths))
@@ -98,13 +105,15 @@ impl<'a> LexemesAnywhere<'a> {
         for &(terminal, weight) in &growth.weights {
             weights[terminal.index()] = weight;
         }
+        let classes = lexer.byte_of_class().len();
         Self {
             lexer,
             modes: prepared.lex_modes.terminals.len(),
             weights,
             sets: Vec::new(),
             ids: FxHashMap::default(),
-            steps: FxHashMap::default(),
+            begun: vec![None; classes],
+            steps: Vec::new(),
         }
     }
 
@@ -113,28 +122,51 @@ impl<'a> LexemesAnywhere<'a> {
         self.intern(Vec::new())
     }
 
+    /// The index of a step, and the class of its byte.
+    fn cell(&self, open: OpenLexemesId, byte: u8) -> (usize, usize) {
+        let class = usize::from(self.lexer.class_of_byte()[usize::from(byte)]);
+        (open.index() * self.begun.len() + class, class)
+    }
+
     fn known(&self, open: OpenLexemesId, byte: u8) -> Option<(OpenLexemesId, u32)> {
-        self.steps.get(&(open, self.lexer.class_of_byte()[usize::from(byte)])).copied()
+        self.steps[self.cell(open, byte).0]
     }
 
     fn compute(&mut self, open: OpenLexemesId, byte: u8) -> Result<(OpenLexemesId, u32), LimitExceeded> {
+        let (cell, class) = self.cell(open, byte);
         let mut next = Vec::new();
         let mut heaviest = 0;
         for configuration in self.sets[open.index()].clone() {
             let step = self.lexer.step(configuration, byte)?;
-            next.extend(step.extended);
+            next.extend(step.extended.filter(|&extended| self.has_weight(extended)));
             if let (Some(_), Some(terminal)) = (step.commit, self.lexer.label(configuration)) {
                 heaviest = self.weights[terminal.index()].max(heaviest);
             }
         }
-        for mode in (0..self.modes).map(LexModeId::new) {
-            next.extend(self.lexer.enter(mode, byte, GuardsId::NONE)?);
+        match &self.begun[class] {
+            Some(begun) => next.extend_from_slice(begun),
+            None => {
+                let mut begun = Vec::new();
+                for mode in (0..self.modes).map(LexModeId::new) {
+                    begun.extend(self.lexer.enter(mode, byte, GuardsId::NONE)?);
+                }
+                begun.sort_unstable();
+                begun.dedup();
+                begun.retain(|&configuration| self.has_weight(configuration));
+                next.extend_from_slice(&begun);
+                self.begun[class] = Some(begun.into());
+            }
         }
         next.sort_unstable();
         next.dedup();
         let step = (self.intern(next), heaviest);
-        self.steps.insert((open, self.lexer.class_of_byte()[usize::from(byte)]), step);
+        self.steps[cell] = Some(step);
         Ok(step)
+    }
+
+    /// Whether the lexeme can become a terminal with a weight.
+    fn has_weight(&self, configuration: ConfigurationId) -> bool {
+        self.lexer.live(configuration).any(|terminal| self.weights[terminal.index()] > 0)
     }
 
     fn intern(&mut self, set: Vec<ConfigurationId>) -> OpenLexemesId {
@@ -145,6 +177,7 @@ impl<'a> LexemesAnywhere<'a> {
         let id = OpenLexemesId::new(self.sets.len());
         self.sets.push(set.clone());
         self.ids.insert(set, id);
+        self.steps.resize(self.sets.len() * self.begun.len(), None);
         id
     }
 }
