@@ -271,6 +271,15 @@ pub trait Engine: fmt::Debug + Send + Sync {
         Ok(None)
     }
 
+    /// The bytes that a state reads, and possibly others, as a bitset; `None` if steps have to show them.
+    ///
+    /// # Errors
+    /// When a limit is exceeded.
+    fn possible_bytes(&self, set: SetId) -> Result<Option<[u64; 4]>, LimitExceeded> {
+        let _ = set;
+        Ok(None)
+    }
+
     /// The byte with which every continuation begins, if there is one.
     ///
     /// # Errors

@@ -469,6 +469,24 @@ impl Engine for Recognizer {
         self.find_inside_terminal(set, reach)
     }
 
+    fn possible_bytes(&self, set: SetId) -> Result<Option<[u64; 4]>, LimitExceeded> {
+        // The bytes of values are not those of automata.
+        if self.has_values() {
+            return Ok(None);
+        }
+        let mut builder = self.lock();
+        let items = builder.items(self.set(set));
+        let Stepper { automata, predictor, .. } = &mut builder.stepper;
+        let (inside, fresh) = items.split_at(items.partition_point(|item| item.state != ItemState::FRESH));
+        let dots = fresh.iter().map(|item| item.dot);
+        let Some(mut bytes) = predictor.first_bytes(&self.form, automata, dots)? else { return Ok(None) };
+        for item in inside {
+            let Some(state) = item.state.automaton_state() else { return Ok(None) };
+            bytes = bytes.union(automata.first_bytes(state)?);
+        }
+        Ok(Some(bytes.words()))
+    }
+
     fn depends_on_all_values(&self) -> bool {
         self.depends_on_all_values
     }

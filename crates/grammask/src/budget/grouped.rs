@@ -28,7 +28,8 @@ pub(super) enum VisitedTokens<'a> {
 /// Takes legal tokens, and the state after them.
 pub(super) type VisitGroup<'a> = dyn FnMut(SetId, VisitedTokens<'_>) -> Result<(), LimitExceeded> + 'a;
 
-/// Minimum number of nodes of a subtree in which a reference state is looked for.
+/// Minimum number of nodes of a subtree in which a reference state is looked for, and in which bytes that the state
+/// cannot read take no step.
 pub(super) const MIN_NODES: usize = 512;
 /// The number of nodes of a subtree in which a reference state is looked for, divided by that of one whose tokens are
 /// taken in groups if the state is inside a terminal. Smaller ones are walked.
@@ -36,6 +37,9 @@ const MIN_NODES_RATIO: usize = 8;
 
 /// Children of a node with at least this part of its subtree are compared first.
 const HEAVY_SHARE: usize = 32;
+
+/// Number of new steps between two checks of the deadline.
+const STEPS_PER_CHECK: usize = 16;
 
 /// A walk that looks for reference states.
 pub(super) struct GroupedWalk<'a> {
@@ -87,9 +91,16 @@ fn visit_except(
     }
 }
 
+/// Whether a bitset contains a byte.
+fn contains(bytes: &[u64; 4], byte: u8) -> bool {
+    bytes[usize::from(byte >> 6)] >> (byte & 63) & 1 != 0
+}
+
 /// The nodes below a node, in the order of their numbers, to which the path does not leave a state.
 struct StateRegion {
     set: SetId,
+    /// The bytes that the state reads, and possibly others.
+    possible: [u64; 4],
     /// Bytes on which the state is known to loop to itself.
     loops: [u64; 4],
     /// The tokens of the nodes before this one were visited.
@@ -103,8 +114,7 @@ impl StateRegion {
     /// Skips the nodes up to the first one whose edge is not known to be a loop.
     fn skip_loops(&mut self, bytes: &[u8]) {
         let loops = self.loops;
-        let is_loop = |byte: &u8| loops[usize::from(byte >> 6)] >> (byte & 63) & 1 != 0;
-        self.next += bytes[self.next..self.end].iter().take_while(|byte| is_loop(byte)).count();
+        self.next += bytes[self.next..self.end].iter().take_while(|&&byte| contains(&loops, byte)).count();
     }
 }
 
@@ -152,22 +162,20 @@ impl GroupedWalk<'_> {
         pending: &mut Vec<PendingSubtree>,
         visit: &mut VisitGroup<'_>,
     ) -> Result<(), LimitExceeded> {
-        let Self { engine, vocabulary, deadline, .. } = *self;
-        let trie = vocabulary.trie();
+        let trie = self.vocabulary.trie();
         let bytes = trie.columns().bytes;
         let mut loops: FxHashMap<SetId, [u64; 4]> = FxHashMap::default();
         let (next, end) = (subtree.node.index() + 1, trie.subtree_end(subtree.node).index());
-        let mut regions = vec![StateRegion { set: subtree.set, loops: [0; 4], visited: next, next, end }];
-        let mut new_steps = engine.new_steps();
+        let possible = self.possible_bytes(subtree.set, end - next)?;
+        let mut regions =
+            vec![StateRegion { set: subtree.set, possible, loops: [0; 4], visited: next, next, end }];
+        let mut checked_steps = self.engine.new_steps();
         while let Some(region) = regions.last_mut() {
-            if new_steps != engine.new_steps() {
-                new_steps = engine.new_steps();
-                deadline.check()?;
-            }
+            self.check_deadline(&mut checked_steps)?;
             region.skip_loops(bytes);
-            let StateRegion { set, visited, next: node, end, .. } = *region;
+            let StateRegion { set, possible, visited, next: node, end, .. } = *region;
             let byte = bytes.get(node).copied().filter(|_| node < end);
-            let after = match byte {
+            let after = match byte.filter(|&byte| contains(&possible, byte)) {
                 Some(byte) => self.step(set, byte)?,
                 None => None,
             };
@@ -198,7 +206,8 @@ impl GroupedWalk<'_> {
             if !self.visit_grouped(&below, pending, visit)? {
                 let next = node.index() + 1;
                 let loops = loops.get(&after).copied().unwrap_or_default();
-                regions.push(StateRegion { set: after, loops, visited: next, next, end });
+                let possible = self.possible_bytes(after, end - next)?;
+                regions.push(StateRegion { set: after, possible, loops, visited: next, next, end });
             }
         }
         Ok(())
@@ -246,6 +255,25 @@ impl GroupedWalk<'_> {
             self.visit_ended(next, VisitedTokens::Shared(tokens), visit)?;
         }
         self.visit_few(set, &LiveTokens::new(groups.others, self.vocabulary.size()), visit)
+    }
+
+    /// Checks the deadline after a number of steps that were new.
+    fn check_deadline(&self, checked_steps: &mut usize) -> Result<(), LimitExceeded> {
+        let new_steps = self.engine.new_steps();
+        if new_steps.wrapping_sub(*checked_steps) < STEPS_PER_CHECK {
+            return Ok(());
+        }
+        *checked_steps = new_steps;
+        self.deadline.check()
+    }
+
+    /// The bytes that a state reads, and possibly others. They are not looked for in small subtrees.
+    fn possible_bytes(&self, set: SetId, nodes: usize) -> Result<[u64; 4], LimitExceeded> {
+        let possible = match nodes < self.min_nodes {
+            true => None,
+            false => self.engine.possible_bytes(set)?,
+        };
+        Ok(possible.unwrap_or([u64::MAX; 4]))
     }
 
     /// The state after a byte; `None` too if the token is left out.
@@ -344,8 +372,9 @@ impl GroupedWalk<'_> {
         pending: &mut Vec<PendingSubtree>,
         visit: &mut VisitGroup<'_>,
     ) -> Result<(), LimitExceeded> {
-        let after = |path: &[u8]| -> Result<Option<SetId>, LimitExceeded> {
-            self.deadline.check()?;
+        let mut checked_steps = self.engine.new_steps();
+        let mut after = |path: &[u8]| -> Result<Option<SetId>, LimitExceeded> {
+            self.check_deadline(&mut checked_steps)?;
             let mut set = reference;
             for &byte in path {
                 let Some(next) = self.step(set, byte)? else { return Ok(None) };
@@ -401,11 +430,17 @@ impl GroupedWalk<'_> {
         let trie = self.vocabulary.trie();
         let total = trie.subtree_len(node);
         let min_weight = self.min_nodes.max(total.div_ceil(4));
+        let possible = self.possible_bytes(set, total)?;
+        let children = || trie.children(node).filter(|&child| contains(&possible, trie.byte(child)));
         let is_heavy = |child: &TrieNode| trie.subtree_len(*child) >= total / HEAVY_SHARE;
-        let heavy = trie.children(node).filter(is_heavy);
-        let light = trie.children(node).filter(|child| !is_heavy(child));
+        let heavy = children().filter(is_heavy);
+        let light = children().filter(|child| !is_heavy(child));
         let mut weights: Vec<(SetId, usize)> = Vec::new();
-        let (mut heaviest, mut rest): (Option<(SetId, usize)>, usize) = (None, total);
+        let mut rest: usize = children().map(|child| trie.subtree_len(child)).sum();
+        if rest < min_weight {
+            return Ok(None);
+        }
+        let mut heaviest: Option<(SetId, usize)> = None;
         for child in heavy.chain(light) {
             let weight = trie.subtree_len(child);
             rest -= weight;
@@ -447,12 +482,9 @@ impl GroupedWalk<'_> {
         let mut path: Vec<(SetId, Option<SetId>)> = vec![(set, Some(reference))];
         let mut removed = Vec::new();
         let mut node = TrieNode(start.0 + 1);
-        let mut new_steps = self.engine.new_steps();
+        let mut checked_steps = self.engine.new_steps();
         while node < trie.subtree_end(start) {
-            if new_steps != self.engine.new_steps() {
-                new_steps = self.engine.new_steps();
-                self.deadline.check()?;
-            }
+            self.check_deadline(&mut checked_steps)?;
             let depth = usize::from(trie.depth(node)) - first_depth;
             let (own, other) = path[depth - 1];
             let byte = trie.byte(node);
@@ -542,6 +574,8 @@ mod tests {
 
     /// Number of compared states at the end of a word that longer words begin with.
     static AFTER_WORDS: AtomicUsize = AtomicUsize::new(0);
+    /// Number of compared states that may read few bytes.
+    static FILTERED: AtomicUsize = AtomicUsize::new(0);
     /// Number of shared groups that the compared walks visited.
     static SHARED: AtomicUsize = AtomicUsize::new(0);
 
@@ -560,6 +594,13 @@ mod tests {
         let after = walk.inside(set).expect("no limit").and_then(|inside| inside.after);
         if after.is_some_and(|after| after.first_bytes.is_some()) {
             AFTER_WORDS.fetch_add(1, Ordering::Relaxed);
+        }
+        let possible = engine.possible_bytes(set).expect("no limit").unwrap_or([u64::MAX; 4]);
+        for byte in 0..=u8::MAX {
+            assert!(contains(&possible, byte) || engine.step(set, byte).expect("no limit").is_none());
+        }
+        if possible.iter().map(|word| word.count_ones()).sum::<u32>() < 8 {
+            FILTERED.fetch_add(1, Ordering::Relaxed);
         }
         walk.visit(set, false, &mut |next, tokens| {
             let cost = cache.spelling_cost(next, deadline)?;
@@ -630,6 +671,8 @@ mod tests {
         assert!(compared > 800, "only {compared} states");
         let shared = SHARED.load(Ordering::Relaxed);
         assert!(shared > 800, "only {shared} shared groups");
+        let filtered = FILTERED.load(Ordering::Relaxed);
+        assert!(filtered > 200, "only {filtered} states that may read few bytes");
         let after_words = AFTER_WORDS.load(Ordering::Relaxed);
         assert!(after_words > 200, "only {after_words} states after words");
     }
