@@ -45,7 +45,8 @@ impl Random {
 struct Sketch {
     builder: GrammarBuilder,
     random: Random,
-    equality: ValueEquality,
+    /// Whether values are JSON. Others are texts of letters, which are compared by their bytes.
+    is_json: bool,
     /// The claim about the last value.
     supply: ValueSupply,
 }
@@ -54,9 +55,9 @@ impl Sketch {
     fn grammar(seed: u64) -> Grammar {
         let mut random = Random(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1);
         (0..8).for_each(|_| _ = random.below(2));
-        let equality = random.one_of(&[ValueEquality::Bytes, ValueEquality::Json]);
+        let is_json = random.one_of(&[false, true]);
         let builder = GrammarBuilder::new("");
-        let mut sketch = Self { builder, random, equality, supply: ValueSupply::Unknown };
+        let mut sketch = Self { builder, random, is_json, supply: ValueSupply::Unknown };
         let start = sketch.builder.nonterminal("start", Span::default());
         let mut body = sketch.scope(1);
         if sketch.random.below(4) == 0 {
@@ -88,8 +89,8 @@ impl Sketch {
         // The pattern, a lower bound of the number of values, and a true claim about them.
         let (infinite, all) = (ValueSupply::AtLeast(u32::MAX), ValueSupply::Inexhaustible);
         let few = |count| ValueSupply::AtLeast(count);
-        let texts: &[(&str, u32, ValueSupply)] = match self.equality {
-            ValueEquality::Bytes | ValueEquality::Named(_) => &[
+        let texts: &[(&str, u32, ValueSupply)] = match self.is_json {
+            false => &[
                 ("a|b", 2, few(2)),
                 ("aa|bb|ab", 3, few(3)),
                 ("a+", 9, all),
@@ -100,7 +101,7 @@ impl Sketch {
                 ("a|aa|aaa", 3, few(1)),
                 ("[ab]*a", 9, all),
             ],
-            ValueEquality::Json => &[
+            true => &[
                 ("0|1", 2, few(2)),
                 ("1|1\\.0|1e0|0|10", 3, few(3)),
                 ("(0|1[01]*)(\\.[01]+)?", 9, all),
@@ -145,7 +146,7 @@ impl Sketch {
 
     /// A fresh value of the last language.
     fn fresh(&mut self, node: NodeId) -> NodeId {
-        let condition = ValueCondition::plain(ValueKind::Fresh, self.equality, self.supply);
+        let condition = ValueCondition::plain(ValueKind::Fresh, ValueEquality::Json, self.supply);
         self.builder.value(node, condition, Span::default())
     }
 
@@ -155,8 +156,8 @@ impl Sketch {
         let item = self.fresh(content);
         let comma = self.literal(",");
         let (open, close) = (self.literal("["), self.literal("]"));
-        // Inside values that are compared as JSON, arrays and objects only: the oracle compares other texts by bytes.
-        let is_json = depth == 0 && self.equality == ValueEquality::Json;
+        // Inside JSON, arrays and objects only: the oracle compares other texts by bytes.
+        let is_json = depth == 0 && self.is_json;
         let body = match if is_json { self.random.one_of(&[0, 1, 3, 8]) } else { self.random.below(9) } {
             0 => {
                 // Members with unique names.
@@ -178,7 +179,7 @@ impl Sketch {
             }
             1 => {
                 // At least one repetition.
-                let again = self.builder.repeated(content, self.equality, span);
+                let again = self.builder.repeated(content, ValueEquality::Json, span);
                 let first = self.builder.sequence(vec![item, comma], span);
                 let first = self.builder.repeat(first, 1, None, span);
                 let more = self.builder.sequence(vec![comma, content], span);
@@ -242,7 +243,7 @@ impl Sketch {
         let order = self.random.one_of(&[PartOrder::Any, PartOrder::Listed]);
         let fixed = self.regex(":[01]");
         let other = self.regex("\\.a*");
-        let other = self.builder.fresh(other, self.equality, span);
+        let other = self.builder.fresh(other, ValueEquality::Json, span);
         let first = self.random.one_of(&[fixed, other, item]);
         let ended = self.builder.sequence(vec![item, fixed], span);
         let many = self.random.one_of(&[item, ended]);

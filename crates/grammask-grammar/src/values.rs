@@ -107,8 +107,6 @@ impl ValueKind {
 /// Which texts have equal values.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum ValueEquality {
-    /// Equal texts.
-    Bytes,
     /// Equal texts with the same name, by its number.
     Named(u16),
     /// Texts of equal JSON values, whatever white space is around and in them: strings by their decoded characters,

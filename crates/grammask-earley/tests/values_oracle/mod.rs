@@ -352,7 +352,7 @@ impl<'g> ValueOracle<'g> {
 /// A text that equal values have in common.
 fn value_of(text: &[u8], equality: ValueEquality) -> String {
     match equality {
-        ValueEquality::Bytes | ValueEquality::Named(_) => format!("{text:?}"),
+        ValueEquality::Named(_) => format!("{text:?}"),
         ValueEquality::Json => {
             let mut reader = JsonReader { text, position: 0 };
             match reader.value() {

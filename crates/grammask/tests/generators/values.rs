@@ -48,7 +48,6 @@ const ALPHABET: &[u8] = b"ab01.,[]{}:\"\\u6 ";
 pub struct ScopeSketch {
     shape: Shape,
     item: ItemSketch,
-    equality: ValueEquality,
     min: u32,
     /// Number of values more than `min`; `None` without a maximum.
     more: Option<u32>,
@@ -96,12 +95,11 @@ pub fn scope() -> impl Strategy<Value = ScopeSketch> {
         use Shape::{Choice, List, Members, Pair, Repeated, Touching, Twice};
         select(vec![List, List, List, Members, Repeated, Touching, Pair, Choice, Twice])
     };
-    let scope = move |item: BoxedStrategy<(ItemSketch, ValueEquality)>| {
+    let scope = move |item: BoxedStrategy<ItemSketch>| {
         let more = prop_oneof![3 => Just(None), 1 => (0_u32..3).prop_map(Some)];
-        (shape(), item, 0_u32..4, more).prop_map(|(shape, (item, equality), min, more)| ScopeSketch {
+        (shape(), item, 0_u32..4, more).prop_map(|(shape, item, min, more)| ScopeSketch {
             shape,
             item,
-            equality,
             min,
             more,
         })
@@ -111,10 +109,9 @@ pub fn scope() -> impl Strategy<Value = ScopeSketch> {
     let nested = (inner, texts).prop_map(|(mut inner, text)| {
         // Values that are compared as JSON are JSON.
         inner.shape = if let Shape::Members = inner.shape { Shape::Members } else { Shape::List };
-        inner.equality = ValueEquality::Json;
         inner.more = None;
         inner.min = inner.min.min(1);
-        (ItemSketch::Nested(Box::new(inner), text), ValueEquality::Json)
+        ItemSketch::Nested(Box::new(inner), text)
     });
     let finite = scope(finite).prop_map(|mut scope| {
         scope.min = scope.min.min(3);
@@ -131,11 +128,11 @@ pub fn scope() -> impl Strategy<Value = ScopeSketch> {
     prop_oneof![3 => scope(infinite), 1 => finite, 1 => nested]
 }
 
-/// Items of expressions, compared by their bytes or as JSON.
-fn leaf(bytes: Vec<&'static str>, json: Vec<&'static str>) -> BoxedStrategy<(ItemSketch, ValueEquality)> {
+/// Items of expressions: texts that are not JSON, and JSON.
+fn leaf(texts: Vec<&'static str>, json: Vec<&'static str>) -> BoxedStrategy<ItemSketch> {
     prop_oneof![
-        select(bytes).prop_map(|text| (ItemSketch::Regex(text), ValueEquality::Bytes)),
-        select(json).prop_map(|text| (ItemSketch::Regex(text), ValueEquality::Json)),
+        select(texts).prop_map(|text| ItemSketch::Regex(text)),
+        select(json).prop_map(|text| ItemSketch::Regex(text)),
     ]
     .boxed()
 }
@@ -198,18 +195,18 @@ impl Nodes {
     fn scope(&mut self, sketch: &ScopeSketch) -> NodeId {
         let span = Span::default();
         let content = self.item(&sketch.item);
-        let item = self.0.fresh(content, sketch.equality, span);
+        let item = self.0.fresh(content, ValueEquality::Json, span);
         let [open, comma, close, colon] = ["[", ",", "]", ":"].map(|text| self.text(text));
         let body = match sketch.shape {
             Shape::List | Shape::Twice => self.list("[", item, "]", sketch),
             Shape::Members => {
                 let name = self.regex("\"[ab]*\"");
-                let name = self.0.fresh(name, sketch.equality, span);
+                let name = self.0.fresh(name, ValueEquality::Json, span);
                 let member = self.sequence(&[name, colon, content]);
                 self.list("{", member, "}", sketch)
             }
             Shape::Repeated => {
-                let again = self.0.repeated(content, sketch.equality, span);
+                let again = self.0.repeated(content, ValueEquality::Json, span);
                 let first = self.sequence(&[item, comma]);
                 let first = self.repeat(first, 1, None);
                 self.sequence(&[open, first, again, close])
@@ -221,7 +218,7 @@ impl Nodes {
             }
             Shape::Pair => {
                 let other = self.regex("\"b*\"|1|aab?");
-                let other = self.0.fresh(other, sketch.equality, span);
+                let other = self.0.fresh(other, ValueEquality::Json, span);
                 let more = self.sequence(&[comma, item]);
                 let more = self.repeat(more, sketch.min.min(2), None);
                 self.sequence(&[open, other, more, close])

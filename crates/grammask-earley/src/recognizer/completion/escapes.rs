@@ -202,7 +202,7 @@ fn terminal_escape(
                 range.filter(|&byte| bytes.contains(byte) && spelled.contains(byte)).count()
             };
             let changing = match equality {
-                ValueEquality::Bytes | ValueEquality::Named(_) => count,
+                ValueEquality::Named(_) => count,
                 ValueEquality::Json => of_range(b'a'..=b'z').max(of_range(b'1'..=b'9')),
             };
             has_letters |= id == start && changing >= 2 && automata.is_accepting(target);

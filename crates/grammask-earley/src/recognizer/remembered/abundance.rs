@@ -193,7 +193,7 @@ fn has_loop(automata: &mut Automata, start: StateId, equality: ValueEquality) ->
         for (bytes, target) in automata.successors(state)? {
             let has = |mut range: std::ops::RangeInclusive<u8>| range.any(|byte| bytes.contains(byte));
             let changes_value = match equality {
-                ValueEquality::Bytes | ValueEquality::Named(_) => true,
+                ValueEquality::Named(_) => true,
                 ValueEquality::Json => has(b'a'..=b'z') || is_plain && has(b'1'..=b'9'),
             };
             if target == state && changes_value {

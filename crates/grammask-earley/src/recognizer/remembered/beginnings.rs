@@ -19,7 +19,7 @@ impl Values {
             return self.can_become(inner, value);
         }
         if value == Self::ANONYMOUS || token == Token::Anonymous {
-            return value == Self::ANONYMOUS && matches!(prefix, Self::EMPTY_TEXT | Self::EMPTY_JSON);
+            return value == Self::ANONYMOUS && prefix == Self::EMPTY_JSON;
         }
         if let Token::Text(text) = token {
             return matches!(self.value(value), Value::Text(whole) if self.chains.begins_with(*whole, text));

@@ -34,7 +34,7 @@ id_type! {
 pub(super) enum Value {
     /// The value of an unknown text, which equals none of the values that matter (see [`super::anonymous`]).
     Anonymous,
-    /// A text that is compared by its bytes; before them stands its name, if it has one.
+    /// A text that is compared by its bytes, after its name.
     Text(ChainId),
     /// The decoded characters of a string, in UTF-8; surrogates without a partner as three bytes each.
     String(ChainId),
@@ -66,7 +66,7 @@ pub(super) enum Token {
     Anonymous,
     /// An unknown text that is to be bound to a name. It is never complete.
     Unknown(UnknownText),
-    /// A text that is compared by its bytes; before them stands its name, if it has one.
+    /// A text that is compared by its bytes, after its name.
     Text(ChainId),
     /// A text that begins no remembered value, whatever follows.
     Diverged,
@@ -136,7 +136,6 @@ impl Default for Values {
             decoders: Vec::new(),
             decoder_ids: FxHashMap::default(),
         };
-        values.intern(Prefix { frame: None, token: Token::Text(ChainId::EMPTY) });
         values.intern(Prefix { frame: None, token: Token::None });
         values.intern(Prefix { frame: None, token: Token::Diverged });
         values.intern(Prefix { frame: None, token: Token::Anonymous });
@@ -149,14 +148,12 @@ impl Default for Values {
 const FIRST_NAME: u32 = 256;
 
 impl Values {
-    /// The empty prefix of values that are compared by their bytes.
-    pub(super) const EMPTY_TEXT: PrefixId = PrefixId(0);
     /// The empty prefix of JSON values.
-    pub(super) const EMPTY_JSON: PrefixId = PrefixId(1);
+    pub(super) const EMPTY_JSON: PrefixId = PrefixId(0);
     /// The prefix of texts that begin no remembered value.
-    pub(super) const DIVERGED: PrefixId = PrefixId(2);
+    pub(super) const DIVERGED: PrefixId = PrefixId(1);
     /// What has been read of an anonymous value.
-    pub(super) const ANONYMOUS_PREFIX: PrefixId = PrefixId(3);
+    pub(super) const ANONYMOUS_PREFIX: PrefixId = PrefixId(2);
     /// An anonymous value.
     pub(super) const ANONYMOUS: ValueId = ValueId(0);
 
@@ -198,7 +195,7 @@ impl Values {
     /// The bytes of a text with a name.
     pub(super) fn named_text(&self, text: PrefixId) -> Option<Vec<u8>> {
         match self.prefix(text).token {
-            Token::Text(text) => self.named_bytes(text),
+            Token::Text(text) => Some(self.named_bytes(text)),
             _ => None,
         }
     }
@@ -206,17 +203,16 @@ impl Values {
     /// The bytes of a value with a name.
     pub(super) fn named_text_of_value(&self, value: ValueId) -> Option<Vec<u8>> {
         match *self.value(value) {
-            Value::Text(text) => self.named_bytes(text),
+            Value::Text(text) => Some(self.named_bytes(text)),
             _ => None,
         }
     }
 
-    fn named_bytes(&self, text: ChainId) -> Option<Vec<u8>> {
-        self.chains.get(text, 0).filter(|&name| name >= FIRST_NAME)?;
+    fn named_bytes(&self, text: ChainId) -> Vec<u8> {
         let mut bytes: Vec<u8> =
             self.chains.reversed(text).filter_map(|item| u8::try_from(item).ok()).collect();
         bytes.reverse();
-        Some(bytes)
+        bytes
     }
 
     /// Length of a text with a name, in bytes.

@@ -162,7 +162,6 @@ impl Remembered {
     /// The state before the next value, in the order of their numbers, which begins with this set.
     pub(super) fn add_start(&mut self, set: SetId, condition: &ValueCondition) -> ItemState {
         let prefix = match condition.equality {
-            ValueEquality::Bytes => Values::EMPTY_TEXT,
             ValueEquality::Named(name) => self.values.empty_named(name),
             ValueEquality::Json => Values::EMPTY_JSON,
         };
@@ -301,7 +300,7 @@ impl Remembered {
                 let condition = &form.values()[number as usize].1;
                 let own = match condition.equality {
                     ValueEquality::Named(name) => Some(name),
-                    ValueEquality::Bytes | ValueEquality::Json => None,
+                    ValueEquality::Json => None,
                 };
                 condition.kind.is_conditional() && own == name
             })
