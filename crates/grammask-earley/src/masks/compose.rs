@@ -227,16 +227,9 @@ impl RuleSummaries {
         deadline: &Deadline,
     ) -> Result<ComposedMask, ComposeError> {
         let vocabulary = sources.vocabulary;
-        let values = reader.open_values(vocabulary.trie())?.ok_or(ComposeError::TooMuchWork)?;
-        let MaskItems { items, is_embedded, tokens_left } = reader.mask_items()?;
-        if is_embedded && !values.is_empty() {
-            // Open values are composed with the items of the kernel.
-            return Err(ComposeError::TooMuchWork);
-        }
+        let (values, MaskItems { items, is_embedded, tokens_left }) = mask_input(reader, vocabulary)?;
         let budget = WorkBudget::new(effort, self.setbacks, deadline);
-        let mut computation = self.computation(reader, sources, budget);
-        computation.tokens_left = tokens_left;
-        let result = computation.mask(&items, &values);
+        let result = self.computation(reader, sources, budget, tokens_left).mask(&items, &values);
         self.setbacks = setbacks_after(self.setbacks, effort, &result);
         let MaskParts { live, resumed, suspects, complete } = result?;
         let trie = vocabulary.trie();
@@ -263,15 +256,10 @@ impl RuleSummaries {
         sources: MaskSources<'_>,
         deadline: &Deadline,
     ) -> Result<String, ComposeError> {
-        let values = reader.open_values(sources.vocabulary.trie())?.ok_or(ComposeError::TooMuchWork)?;
-        let MaskItems { items, is_embedded, tokens_left } = reader.mask_items()?;
-        if is_embedded && !values.is_empty() {
-            return Err(ComposeError::TooMuchWork);
-        }
+        let (values, MaskItems { items, tokens_left, .. }) = mask_input(reader, sources.vocabulary)?;
         let budget = WorkBudget::new(Effort::Full, 0, deadline);
-        let mut computation = self.computation(reader, sources, budget);
+        let mut computation = self.computation(reader, sources, budget, tokens_left);
         computation.plans = Some(String::new());
-        computation.tokens_left = tokens_left;
         computation.mask(&items, &values)?;
         Ok(computation.plans.unwrap_or_default())
     }
@@ -281,6 +269,7 @@ impl RuleSummaries {
         reader: &'a mut SetReader<'_>,
         sources: MaskSources<'a>,
         budget: WorkBudget<'a>,
+        tokens_left: Vec<(ItemState, u32)>,
     ) -> MaskComputation<'a> {
         let MaskSources { vocabulary, embedded: embedded_masks, max_cache_bytes } = sources;
         let [nothing, root] = vocabulary.summaries().empty_and_root(vocabulary.trie());
@@ -294,10 +283,27 @@ impl RuleSummaries {
             root,
             summaries: self,
             budget,
-            tokens_left: Vec::new(),
+            tokens_left,
             plans: None,
         }
     }
+}
+
+/// The open values and the items of the mask of the reader's set.
+///
+/// # Errors
+/// When a limit is exceeded, or a walk is the better strategy.
+fn mask_input(
+    reader: &mut SetReader<'_>,
+    vocabulary: &Vocabulary,
+) -> Result<(Vec<OpenValue>, MaskItems), ComposeError> {
+    let values = reader.open_values(vocabulary.trie())?.ok_or(ComposeError::TooMuchWork)?;
+    let items = reader.mask_items()?;
+    if items.is_embedded && !values.is_empty() {
+        // Open values are composed with the items of the kernel.
+        return Err(ComposeError::TooMuchWork);
+    }
+    Ok((values, items))
 }
 
 /// The core of a set and its continuations: those without values if the set has some.

@@ -21,7 +21,7 @@ use grammask_collections::small_map::SmallMap;
 use grammask_engine::CachedMask;
 use grammask_vocabulary::LiveTokens;
 
-use super::tuning::MAX_LINEAR_SEARCH;
+use super::positions::Positions;
 use super::values::DecidedByValues;
 
 /// The observed content of a continuation: the class of its core, and the numbers of the continuations in it.
@@ -109,8 +109,7 @@ enum EndFlag {
 #[derive(Debug, Default)]
 struct ContinuationNumbers {
     continuations: Vec<ContinuationId>,
-    /// The numbers of all continuations, once these are more than a few.
-    numbers: FxHashMap<ContinuationId, u32>,
+    numbers: Positions<ContinuationId>,
     /// The signature that was read last.
     signature: Vec<u32>,
 }
@@ -159,16 +158,8 @@ impl ContinuationNumbers {
     }
 
     fn number(&mut self, continuation: ContinuationId) -> u32 {
-        let next = self.continuations.len();
-        let number = if next < MAX_LINEAR_SEARCH {
-            self.continuations.iter().position(|&other| other == continuation).unwrap_or(next)
-        } else {
-            if self.numbers.is_empty() {
-                self.numbers = self.continuations.iter().copied().zip(0..).collect();
-            }
-            *self.numbers.entry(continuation).or_insert(next as u32) as usize
-        };
-        if number == next {
+        let number = self.numbers.position(continuation, self.continuations.iter().copied());
+        if number == self.continuations.len() {
             self.continuations.push(continuation);
         }
         number as u32

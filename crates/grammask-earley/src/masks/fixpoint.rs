@@ -15,7 +15,8 @@ use grammask_vocabulary::{GrowingNodeSet, LiveTokens, NodeSetRef, TrieNode};
 
 use super::budget::ComposeError;
 use super::compose::{MaskComputation, SymbolSummary};
-use super::tuning::{MAX_LINEAR_SEARCH, MAX_NESTING, MAX_SCRATCH, WORK_PER_LOOKUP, WORK_PER_UNION};
+use super::positions::Positions;
+use super::tuning::{MAX_NESTING, MAX_SCRATCH, WORK_PER_LOOKUP, WORK_PER_UNION};
 use super::values::{ValueNodes, united};
 
 /// The left-corner closure of a nonterminal: the nonterminals that can begin it.
@@ -61,8 +62,8 @@ pub(super) struct Worklist<K> {
     dots: Vec<(DotId, K, NodeSetRef)>,
     /// The completed keys, in order.
     completed: Vec<Completed<K>>,
-    /// Their positions, once they are more than a few; empty for keys that are positions.
-    positions: FxHashMap<K, usize>,
+    /// Unused for keys that are positions.
+    positions: Positions<K>,
     /// Positions of keys with pending nodes.
     pending: VecDeque<usize>,
 }
@@ -149,16 +150,9 @@ impl<K: WorklistKey> Worklist<K> {
         if let Some(position) = key.position() {
             return position;
         }
-        let next = self.completed.len();
-        let position = if next < MAX_LINEAR_SEARCH {
-            self.completed.iter().position(|completed| completed.key == key).unwrap_or(next)
-        } else {
-            if self.positions.is_empty() {
-                self.positions = self.completed.iter().map(|completed| completed.key).zip(0..).collect();
-            }
-            *self.positions.entry(key).or_insert(next)
-        };
-        if position == next {
+        let Self { completed, positions, .. } = self;
+        let position = positions.position(key, completed.iter().map(|completed| completed.key));
+        if position == self.completed.len() {
             self.add_key(key, true);
         }
         position

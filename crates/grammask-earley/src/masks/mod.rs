@@ -21,6 +21,7 @@ mod compose;
 mod embedded;
 mod equivalence_cache;
 mod fixpoint;
+mod positions;
 mod source;
 mod successor_groups;
 mod terminal;

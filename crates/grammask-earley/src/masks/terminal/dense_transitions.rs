@@ -39,15 +39,19 @@ impl Cell {
 pub(crate) struct DenseTransitions {
     wanted: Wanted,
     numbers: FxHashMap<StateId, u32>,
-    states: Vec<StateId>,
+    states: Vec<DenseState>,
     /// 256 cells per state, or [`Self::DEAD`] or [`Self::UNKNOWN`].
     cells: Vec<u32>,
-    /// Self-loops of each state, computed on demand.
-    self_loops: Vec<Option<LeadingCharacters>>,
-    /// Closed alphabet of each state, searched on demand.
-    alphabets: Vec<AlphabetSearch>,
     /// Number of states for which no closed alphabet was found.
     failures: usize,
+}
+
+/// A visited state.
+struct DenseState {
+    id: StateId,
+    /// Computed on demand.
+    self_loops: Option<LeadingCharacters>,
+    alphabet: AlphabetSearch,
 }
 
 /// The state of the search for a closed alphabet.
@@ -67,15 +71,7 @@ impl DenseTransitions {
 
     /// Without states.
     pub(crate) fn new(wanted: Wanted) -> Self {
-        Self {
-            wanted,
-            numbers: FxHashMap::default(),
-            states: Vec::new(),
-            cells: Vec::new(),
-            self_loops: Vec::new(),
-            alphabets: Vec::new(),
-            failures: 0,
-        }
+        Self { wanted, numbers: FxHashMap::default(), states: Vec::new(), cells: Vec::new(), failures: 0 }
     }
 
     /// The cell of transitions to a state.
@@ -83,9 +79,8 @@ impl DenseTransitions {
         let next = self.states.len() as u32;
         let number = *self.numbers.entry(state).or_insert(next);
         if number == next {
-            self.states.push(state);
-            self.self_loops.push(None);
-            self.alphabets.push(AlphabetSearch::NotBegun);
+            let alphabet = AlphabetSearch::NotBegun;
+            self.states.push(DenseState { id: state, self_loops: None, alphabet });
             self.cells.resize(self.states.len() * 256, Self::UNKNOWN);
         }
         Cell(number << 1 | u32::from(automata.is_accepting(state)))
@@ -98,7 +93,7 @@ impl DenseTransitions {
 
     /// The target of a transition.
     pub(crate) fn state(&self, cell: Cell) -> StateId {
-        self.states[cell.number()]
+        self.states[cell.number()].id
     }
 
     fn index(cell: Cell, byte: u8) -> usize {
@@ -107,7 +102,7 @@ impl DenseTransitions {
 
     #[cold]
     fn copy(&mut self, automata: &mut Automata, cell: Cell, byte: u8) -> Result<Option<Cell>, LimitExceeded> {
-        let target = automata.step(self.states[cell.number()], byte)?;
+        let target = automata.step(self.state(cell), byte)?;
         let target = target.map(|state| self.cell_to(automata, state));
         self.cells[Self::index(cell, byte)] = target.map_or(Self::DEAD, |target| target.0);
         Ok(target)
@@ -130,12 +125,12 @@ impl DenseTransitions {
         if next != Some(cell) {
             let may_be_character = first_byte >= 0x80 && next.is_some() && !groups.is_broken();
             let is_left =
-                self.self_loops[number].is_some_and(|loops| loops.exclude(ByteGroups::of(first_byte)));
+                self.states[number].self_loops.is_some_and(|loops| loops.exclude(ByteGroups::of(first_byte)));
             if !may_be_character || is_left {
                 return Ok(None);
             }
         }
-        let mut loops = match self.self_loops[number] {
+        let mut loops = match self.states[number].self_loops {
             Some(known) => known,
             None => self.find_self_loops(automata, number)?,
         };
@@ -143,8 +138,8 @@ impl DenseTransitions {
         if covered.is_some() || groups.is_broken() || !groups.intersects(ByteGroups::ALL_LEADS) {
             return Ok(covered);
         }
-        let is_included = loops.include(automata, self.states[number], groups)?;
-        self.self_loops[number] = Some(loops);
+        let is_included = loops.include(automata, self.states[number].id, groups)?;
+        self.states[number].self_loops = Some(loops);
         Ok(is_included.then_some(WhichNodes::WholeCharacters))
     }
 
@@ -154,8 +149,8 @@ impl DenseTransitions {
         automata: &mut Automata,
         number: usize,
     ) -> Result<LeadingCharacters, LimitExceeded> {
-        let loops = LeadingCharacters::of(automata, self.states[number], Goal::Return)?;
-        self.self_loops[number] = Some(loops);
+        let loops = LeadingCharacters::of(automata, self.states[number].id, Goal::Return)?;
+        self.states[number].self_loops = Some(loops);
         Ok(loops)
     }
 
@@ -171,16 +166,16 @@ impl DenseTransitions {
         if groups.is_broken() || !is_enabled(Technique::ClosedAlphabets) {
             return Ok(false);
         }
-        let mut first = match self.alphabets[number] {
+        let mut first = match self.states[number].alphabet {
             AlphabetSearch::Done(found) => {
                 return Ok(found.is_some_and(|alphabet| groups.is_within(alphabet)));
             }
             _ if nodes < MIN_ALPHABET_NODES || self.failures >= MAX_ALPHABET_FAILURES => return Ok(false),
-            AlphabetSearch::NotBegun => LeadingCharacters::of(automata, self.states[number], Goal::Live)?,
+            AlphabetSearch::NotBegun => LeadingCharacters::of(automata, self.states[number].id, Goal::Live)?,
             AlphabetSearch::Bounded(first) => first,
         };
-        let may_be_closed = first.include(automata, self.states[number], groups)?;
-        self.alphabets[number] = AlphabetSearch::Bounded(first);
+        let may_be_closed = first.include(automata, self.states[number].id, groups)?;
+        self.states[number].alphabet = AlphabetSearch::Bounded(first);
         Ok(may_be_closed
             && self.find_alphabet(automata, number)?.is_some_and(|alphabet| groups.is_within(alphabet)))
     }
@@ -191,15 +186,15 @@ impl DenseTransitions {
         automata: &mut Automata,
         number: usize,
     ) -> Result<Option<ByteGroups>, LimitExceeded> {
-        let found = closed_alphabet(automata, self.states[number], self.wanted)?;
+        let found = closed_alphabet(automata, self.states[number].id, self.wanted)?;
         self.failures += usize::from(found.is_none());
         let groups = found.as_ref().map(|found| found.groups);
-        self.alphabets[number] = AlphabetSearch::Done(groups);
+        self.states[number].alphabet = AlphabetSearch::Done(groups);
         // The alphabet is closed for every state that it reaches; some may have a larger one.
         for &state in found.iter().flat_map(|found| &found.states) {
             let other = self.cell_to(automata, state).number();
-            if !matches!(self.alphabets[other], AlphabetSearch::Done(_)) {
-                self.alphabets[other] = AlphabetSearch::Done(groups);
+            if !matches!(self.states[other].alphabet, AlphabetSearch::Done(_)) {
+                self.states[other].alphabet = AlphabetSearch::Done(groups);
             }
         }
         Ok(groups)

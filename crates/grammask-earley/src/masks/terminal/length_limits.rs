@@ -46,7 +46,7 @@ impl MaskComputation<'_> {
             let counted = match limit.max_units < MIN_GENERALISED_COPIES {
                 // Short words are walked soon, unless a longer limit was there before.
                 true => self.vocabulary.summaries().get_limited(self.languages(limit), nodes).flatten(),
-                false => self.all_limits(limit, nodes)?,
+                false => self.memoised(limit, nodes, Self::all_limits)?,
             };
             let Some(counted) = counted else { continue };
             let limit = LengthLimit { max_units: counted.effective_max(limit.max_units), ..limit };
@@ -80,16 +80,28 @@ impl MaskComputation<'_> {
         Ok(None)
     }
 
-    /// The summary of an intersection for all limits on its length.
-    fn all_limits(
+    /// The summary of an intersection for all limits on its length, from the cache of the vocabulary or computed.
+    fn memoised(
         &mut self,
         limit: LengthLimit,
         nodes: &NodeSetRef,
+        compute: fn(&mut Self, LengthLimit, &NodeSetRef) -> Result<Option<Arc<CountedSummary>>, ComposeError>,
     ) -> Result<Option<Arc<CountedSummary>>, ComposeError> {
         let languages = self.languages(limit);
         if let Some(known) = self.vocabulary.summaries().get_limited(languages, nodes) {
             return Ok(known);
         }
+        let counted = compute(self, limit, nodes)?;
+        self.vocabulary.summaries().insert_limited(languages, nodes, counted.clone());
+        Ok(counted)
+    }
+
+    /// Computes the summary for all limits, from the same with generalised bounds where these make no difference.
+    fn all_limits(
+        &mut self,
+        limit: LengthLimit,
+        nodes: &NodeSetRef,
+    ) -> Result<Option<Arc<CountedSummary>>, ComposeError> {
         let between = match is_enabled(Technique::GeneralisedBounds) {
             true => self.machine.automata.terms_mut().clamp_maxima(limit.unlimited, MIN_GENERALISED_COPIES),
             false => None,
@@ -98,28 +110,26 @@ impl MaskComputation<'_> {
         let [lower, upper] =
             [between.lower, between.upper].map(|unlimited| LengthLimit { unlimited, ..limit });
         let key = (self.languages(upper), nodes.id());
-        let mut counted = None;
         match self.summaries.terminals.first_limited_walks.get(&key) {
             // The first is walked with its own bounds: there may be no other.
             None => {
-                counted = self.walk_limited(limit, nodes)?;
+                let counted = self.walk_limited(limit, nodes)?;
                 let outcome =
                     if counted.is_some() { FirstLimitedWalk::Finished } else { FirstLimitedWalk::GaveUp };
                 self.summaries.terminals.first_limited_walks.insert(key, outcome);
-                return Ok(counted);
+                Ok(counted)
             }
-            Some(FirstLimitedWalk::GaveUp) => {}
+            Some(FirstLimitedWalk::GaveUp) => Ok(None),
             Some(FirstLimitedWalk::Finished) => {
-                let upper = self.walk_limited(upper, nodes)?;
-                let lower = if upper.is_some() { self.walk_limited(lower, nodes)? } else { None };
-                counted = upper.filter(|upper| lower.is_some_and(|lower| lower == *upper));
-                if counted.is_none() {
+                let Some(upper) = self.memoised(upper, nodes, Self::walk_limited)? else {
                     return self.walk_limited(limit, nodes);
+                };
+                match self.memoised(lower, nodes, Self::walk_limited)? {
+                    Some(lower) if lower == upper => Ok(Some(upper)),
+                    _ => self.walk_limited(limit, nodes),
                 }
             }
         }
-        self.vocabulary.summaries().insert_limited(languages, nodes, counted.clone());
-        Ok(counted)
     }
 
     fn languages(&self, limit: LengthLimit) -> [u128; 3] {
@@ -127,16 +137,12 @@ impl MaskComputation<'_> {
         [limit.unlimited, limit.unit_rest, limit.unit].map(|term| terms.content_hash(term))
     }
 
-    /// The same from the cache of the vocabulary, or by a walk.
+    /// Computes the summary for all limits by a walk.
     fn walk_limited(
         &mut self,
         limit: LengthLimit,
         nodes: &NodeSetRef,
     ) -> Result<Option<Arc<CountedSummary>>, ComposeError> {
-        let languages = self.languages(limit);
-        if let Some(known) = self.vocabulary.summaries().get_limited(languages, nodes) {
-            return Ok(known);
-        }
         let automata = &mut *self.machine.automata;
         let (unlimited, unit) = (automata.start(limit.unlimited)?, automata.start(limit.unit)?);
         let (Some(unlimited), Some(unit)) = (unlimited, unit) else { return Ok(None) };
@@ -153,20 +159,17 @@ impl MaskComputation<'_> {
             Some(inside) => self.is_prefix_code(inside)? && self.is_prefix_code(unit)?,
             None => self.is_prefix_code(unit)?,
         };
-        let mut counted = None;
-        if is_unambiguous {
-            let state = LimitedState { unlimited, unit, inside };
-            let (automata, vocabulary) = (&mut *self.machine.automata, self.vocabulary);
-            let setbacks = self.summaries.terminals.limited_setbacks;
-            match walk_limited(automata, vocabulary, state, nodes, setbacks)? {
-                Some((found, work)) => {
-                    self.budget.spend(work)?;
-                    counted = Some(Arc::new(found));
-                }
-                None => self.summaries.terminals.limited_setbacks += 1,
-            }
+        if !is_unambiguous {
+            return Ok(None);
         }
-        self.vocabulary.summaries().insert_limited(languages, nodes, counted.clone());
-        Ok(counted)
+        let state = LimitedState { unlimited, unit, inside };
+        let setbacks = &mut self.summaries.terminals.limited_setbacks;
+        let walked = walk_limited(self.machine.automata, self.vocabulary, state, nodes, *setbacks)?;
+        let Some((counted, work)) = walked else {
+            *setbacks += 1;
+            return Ok(None);
+        };
+        self.budget.spend(work)?;
+        Ok(Some(Arc::new(counted)))
     }
 }
