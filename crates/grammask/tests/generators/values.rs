@@ -130,11 +130,7 @@ pub fn scope() -> impl Strategy<Value = ScopeSketch> {
 
 /// Items of expressions: texts that are not JSON, and JSON.
 fn leaf(texts: Vec<&'static str>, json: Vec<&'static str>) -> BoxedStrategy<ItemSketch> {
-    prop_oneof![
-        select(texts).prop_map(|text| ItemSketch::Regex(text)),
-        select(json).prop_map(|text| ItemSketch::Regex(text)),
-    ]
-    .boxed()
+    prop_oneof![select(texts).prop_map(ItemSketch::Regex), select(json).prop_map(ItemSketch::Regex),].boxed()
 }
 
 impl ScopeSketch {

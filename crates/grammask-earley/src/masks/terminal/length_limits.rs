@@ -16,6 +16,9 @@ use super::super::compose::{MaskComputation, SymbolSummary};
 use super::super::tuning::MIN_GENERALISED_COPIES;
 use super::limited_walk::{LimitedState, walk_limited};
 
+/// The summary of an intersection for all limits on its length; `None` if it cannot be counted.
+type AllLimitsSummary = Option<Arc<CountedSummary>>;
+
 /// The result of the first walk among intersections that differ only in the bounds of repetitions.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum FirstLimitedWalk {
@@ -85,8 +88,8 @@ impl MaskComputation<'_> {
         &mut self,
         limit: LengthLimit,
         nodes: &NodeSetRef,
-        compute: fn(&mut Self, LengthLimit, &NodeSetRef) -> Result<Option<Arc<CountedSummary>>, ComposeError>,
-    ) -> Result<Option<Arc<CountedSummary>>, ComposeError> {
+        compute: fn(&mut Self, LengthLimit, &NodeSetRef) -> Result<AllLimitsSummary, ComposeError>,
+    ) -> Result<AllLimitsSummary, ComposeError> {
         let languages = self.languages(limit);
         if let Some(known) = self.vocabulary.summaries().get_limited(languages, nodes) {
             return Ok(known);
@@ -101,7 +104,7 @@ impl MaskComputation<'_> {
         &mut self,
         limit: LengthLimit,
         nodes: &NodeSetRef,
-    ) -> Result<Option<Arc<CountedSummary>>, ComposeError> {
+    ) -> Result<AllLimitsSummary, ComposeError> {
         let between = match is_enabled(Technique::GeneralisedBounds) {
             true => self.machine.automata.terms_mut().clamp_maxima(limit.unlimited, MIN_GENERALISED_COPIES),
             false => None,
@@ -142,7 +145,7 @@ impl MaskComputation<'_> {
         &mut self,
         limit: LengthLimit,
         nodes: &NodeSetRef,
-    ) -> Result<Option<Arc<CountedSummary>>, ComposeError> {
+    ) -> Result<AllLimitsSummary, ComposeError> {
         let automata = &mut *self.machine.automata;
         let (unlimited, unit) = (automata.start(limit.unlimited)?, automata.start(limit.unit)?);
         let (Some(unlimited), Some(unit)) = (unlimited, unit) else { return Ok(None) };
