@@ -29,7 +29,7 @@ const MAX_UNIT_STATES: usize = 1024;
 /// Maximum of copies in a repetition that becomes a limit on the length: its automaton has a state for each number.
 const MAX_LIMITED_COPIES: u32 = 1024;
 /// Minimum of copies from which such a repetition is counted: each number below it has a walk of its own.
-const MAX_LIMITED_MINIMUM: u32 = 4;
+const MAX_LIMITED_MINIMUM: u32 = 8;
 
 /// Splits terminals with large counters.
 ///
@@ -286,10 +286,11 @@ mod tests {
             ("([a-z-]{0,61}[a-z])?", true),
             ("x{1,9}[xy]z|[a-c]{4,12}[b-d]|w", true),
             ("(.{0,20}[^ ])?", true),
+            ("([a-z-]{8,61}[a-z])?", true),
             // It begins otherwise; it is no prefix code with the copies; a minimum is large.
             ("([a-z]{0,61}[0-9])?", false),
             ("([ab]{0,61}ab)?", false),
-            ("([a-z]{20,61}[a-f])?", false),
+            ("([a-z]{9,61}[a-f])?", false),
         ] {
             let mut terms = Terms::new();
             let term = regex::term(&mut terms, pattern, &Limits::default()).expect("a pattern");
