@@ -375,7 +375,8 @@ impl Lexer {
     }
 
     /// The ASCII bytes and the characters beyond that lead from a configuration back to it, such as those of the inside
-    /// of a string: the lexeme ends neither before nor inside such a character.
+    /// of a string or a comment. No lexeme that ends before such a byte, or before or inside such a character, is in a run
+    /// that survives the character.
     ///
     /// # Errors
     /// When a limit is exceeded.
@@ -404,10 +405,10 @@ impl Lexer {
         configuration: ConfigurationId,
         leads: RangeInclusive<u8>,
     ) -> Result<bool, LimitExceeded> {
-        // Positions inside a character, with the bytes that continue it.
-        let mut inside = vec![(Character::Boundary, configuration)];
+        // Positions inside a character: their configurations, and the guards of a run whose lexeme ended before it.
+        let mut inside = vec![(Character::Boundary, configuration, None)];
         let mut next = 0;
-        while let Some(&(character, from)) = inside.get(next) {
+        while let Some(&(character, from, guards)) = inside.get(next) {
             next += 1;
             let bytes = match character {
                 Character::Boundary => leads.clone(),
@@ -415,19 +416,23 @@ impl Lexer {
                 Character::Missing(_) | Character::Broken => 0x80..=0xbf,
             };
             for byte in bytes {
-                let LexerStep { extended: Some(to), commit: None } = self.step(from, byte)? else {
+                let LexerStep { extended: Some(to), commit } = self.step(from, byte)? else {
                     return Ok(false);
+                };
+                let guards = match guards {
+                    Some(guards) => self.step_guards(guards, byte)?,
+                    None => commit,
                 };
                 let after = character.step(byte);
                 if after == Character::Boundary {
-                    if to != configuration {
+                    if to != configuration || guards.is_some() {
                         return Ok(false);
                     }
-                } else if !inside.contains(&(after, to)) {
+                } else if !inside.contains(&(after, to, guards)) {
                     if self.label(to).is_some() || self.is_refused(to) {
                         return Ok(false);
                     }
-                    inside.push((after, to));
+                    inside.push((after, to, guards));
                 }
             }
         }
@@ -488,6 +493,14 @@ impl Lexer {
             }
         };
         Ok((extended, commit))
+    }
+
+    /// The guards after a byte; `None` if one accepts.
+    fn step_guards(&mut self, guards: GuardsId, byte: u8) -> Result<Option<GuardsId>, LimitExceeded> {
+        self.fill_guard_row(guards)?;
+        let class = usize::from(self.class_of_byte[usize::from(byte)]);
+        let next = self.guards.rows[self.row(guards.index()).start + class];
+        Ok((next != DEAD).then_some(GuardsId(next)))
     }
 
     /// Computes the row of a set of guards. A cell is dead if a guard accepts.

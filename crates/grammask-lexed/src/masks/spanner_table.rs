@@ -460,25 +460,32 @@ impl SpannerTable {
             if looping == Some(WhichNodes::WholeCharacters) {
                 // The nodes inside a character from its first byte on, by depth.
                 let mut inside: Vec<(u16, ConfigurationId)> = Vec::new();
+                let mut commit = None;
                 for node in trie.nodes_inside_characters(node.index()..end.index()) {
                     let (byte, depth) = (trie.byte(node), trie.depth(node));
                     inside.retain(|&(above, _)| (0x80..0xc0).contains(&byte) && above < depth);
                     let from = inside.last().map_or(configuration, |&(_, above)| above);
-                    let Some(to) = lexer.step(from, byte)?.extended else { continue };
+                    let step = lexer.step(from, byte)?;
+                    if inside.is_empty() {
+                        commit = lexer.label(configuration).zip(step.commit.map(|guards| (node, guards)));
+                    }
+                    let Some(to) = step.extended else { continue };
                     inside.push((depth, to));
                     let range = (token_starts[node.index()], token_starts[node.index() + 1]);
                     if range.0 < range.1 {
                         push_range(&mut ends, configuration, (rest, range.0));
                         push_range(&mut ends, to, range);
                         rest = range.1;
+                        // A lexeme that ended before the character survives only in tokens that end inside it.
+                        if let Some((terminal, begun)) = commit.take() {
+                            let key = (terminal, self.columns.emitted(terminal, column.column));
+                            branches.entry(key).or_default().push(begun);
+                        }
                     }
                 }
             }
             push_range(&mut ends, configuration, (rest, token_starts[end.index()]));
-            if self.exits.len() > 0
-                && let Some(terminal) = lexer.label(configuration)
-                && self.exits.is_last(terminal)
-            {
+            if let Some(terminal) = self.last_terminal(lexer, configuration) {
                 let range = self.exits.between(node, end);
                 if range.0 < range.1 {
                     let key = (terminal, self.columns.emitted(terminal, column.column));
@@ -528,12 +535,19 @@ impl SpannerTable {
         if lexer.self_loops_on(configuration, bytes)? {
             return Ok(Some(WhichNodes::All));
         }
-        // Lexemes with a label end before each byte: their exits and openings are inside characters too.
         let groups = trie.columns().groups_below[node.index()];
         let is_looping = !groups.is_broken()
-            && lexer.label(configuration).is_none()
+            && lexer.opened(configuration).is_none()
+            // Exits are inside characters too.
+            && self.last_terminal(lexer, configuration).is_none()
             && groups.is_within(lexer.character_loops(configuration)?);
         Ok(is_looping.then_some(WhichNodes::WholeCharacters))
+    }
+
+    /// The terminal of the lexeme if it ended here and the text could end with it, provided that there are exits.
+    fn last_terminal(&self, lexer: &Lexer, configuration: ConfigurationId) -> Option<TerminalId> {
+        let terminal = lexer.label(configuration)?;
+        (self.exits.len() > 0 && self.exits.is_last(terminal)).then_some(terminal)
     }
 
     /// Adds the node that a walk found.
