@@ -386,9 +386,9 @@ impl NumberPredicate for Comparison<'_> {
         ComparisonState { len, order: state.order.then(state.len.cmp(&len)), ..*state }
     }
 
-    // A number whose sign is not that of the bound is compared by its sign.
+    // A number whose sign is not that of the bound is compared by its sign, and zero as if it had no digits.
     fn forget_plain(&self, state: &mut PlainComparison, negative: bool) {
-        if state.nonzero && negative != self.bound.is_negative() {
+        if negative != self.bound.is_negative() {
             state.digits = ComparisonState::START;
         }
     }

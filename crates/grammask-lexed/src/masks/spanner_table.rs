@@ -283,19 +283,17 @@ struct SpannerWalk {
     links: Vec<TriePosition>,
 }
 
-/// Adds a range of tokens that end in a configuration.
-fn push_range(
-    ends: &mut FxHashMap<ConfigurationId, Vec<(u32, u32)>>,
-    configuration: ConfigurationId,
-    range: (u32, u32),
-) {
-    if range.0 == range.1 {
-        return;
-    }
-    let ranges = ends.entry(configuration).or_default();
-    match ranges.last_mut() {
-        Some(last) if last.1 == range.0 => last.1 = range.1,
-        _ => ranges.push(range),
+impl SpannerWalk {
+    /// Adds a range of tokens that end in a configuration.
+    fn end_in(&mut self, configuration: ConfigurationId, range: (u32, u32)) {
+        if range.0 == range.1 {
+            return;
+        }
+        let ranges = self.ends.entry(configuration).or_default();
+        match ranges.last_mut() {
+            Some(last) if last.1 == range.0 => last.1 = range.1,
+            _ => ranges.push(range),
+        }
     }
 }
 
@@ -444,8 +442,7 @@ impl SpannerTable {
         start: WalkStart,
         deadline: &Deadline,
     ) -> Result<SpannerNodeId, LimitExceeded> {
-        let SpannerWalk { mut ends, mut branches, mut exits, mut links } =
-            SpannerWalk { links: start.links.into_vec(), ..SpannerWalk::default() };
+        let mut found = SpannerWalk { links: start.links.into_vec(), ..SpannerWalk::default() };
         let mut positions = start.positions.into_vec();
         let token_starts = trie.columns().token_starts;
         let mut visited = 0;
@@ -456,40 +453,22 @@ impl SpannerTable {
             }
             let looping = self.looping_nodes(lexer, trie, node, configuration)?;
             let end = if looping.is_some() { trie.subtree_end(node) } else { TrieNode(node.0 + 1) };
-            let mut rest = token_starts[node.index()];
-            if looping == Some(WhichNodes::WholeCharacters) {
-                // The nodes inside a character from its first byte on, by depth.
-                let mut inside: Vec<(u16, ConfigurationId)> = Vec::new();
-                let mut commit = None;
-                for node in trie.nodes_inside_characters(node.index()..end.index()) {
-                    let (byte, depth) = (trie.byte(node), trie.depth(node));
-                    inside.retain(|&(above, _)| (0x80..0xc0).contains(&byte) && above < depth);
-                    let from = inside.last().map_or(configuration, |&(_, above)| above);
-                    let step = lexer.step(from, byte)?;
-                    if inside.is_empty() {
-                        commit = lexer.label(configuration).zip(step.commit.map(|guards| (node, guards)));
-                    }
-                    let Some(to) = step.extended else { continue };
-                    inside.push((depth, to));
-                    let range = (token_starts[node.index()], token_starts[node.index() + 1]);
-                    if range.0 < range.1 {
-                        push_range(&mut ends, configuration, (rest, range.0));
-                        push_range(&mut ends, to, range);
-                        rest = range.1;
-                        // A lexeme that ended before the character survives only in tokens that end inside it.
-                        if let Some((terminal, begun)) = commit.take() {
-                            let key = (terminal, self.columns.emitted(terminal, column.column));
-                            branches.entry(key).or_default().push(begun);
-                        }
-                    }
+            match looping {
+                Some(WhichNodes::WholeCharacters) => {
+                    self.take_characters(
+                        lexer,
+                        trie,
+                        TriePosition { node, configuration, column },
+                        &mut found,
+                    )?;
                 }
+                _ => found.end_in(configuration, (token_starts[node.index()], token_starts[end.index()])),
             }
-            push_range(&mut ends, configuration, (rest, token_starts[end.index()]));
             if let Some(terminal) = self.last_terminal(lexer, configuration) {
                 let range = self.exits.between(node, end);
                 if range.0 < range.1 {
                     let key = (terminal, self.columns.emitted(terminal, column.column));
-                    exits.entry(key).or_default().push(range);
+                    found.exits.entry(key).or_default().push(range);
                 }
             }
             // Tokens that continue after the opening of a delimited terminal are read by its engine.
@@ -502,7 +481,7 @@ impl SpannerTable {
                 let step = lexer.step(configuration, byte)?;
                 if let (Some(guards), Some(terminal)) = (step.commit, lexer.label(configuration)) {
                     let key = (terminal, self.columns.emitted(terminal, column.column));
-                    branches.entry(key).or_default().push((child, guards));
+                    found.branches.entry(key).or_default().push((child, guards));
                 }
                 if let Some(next) = step.extended.filter(|&next| !lexer.is_refused(next)) {
                     let column =
@@ -510,12 +489,54 @@ impl SpannerTable {
                     let position = TriePosition { node: child, configuration: next, column };
                     let is_link =
                         position.is_shared(trie) && self.looping_nodes(lexer, trie, child, next)?.is_none();
-                    if is_link { links.push(position) } else { positions.push(position) }
+                    if is_link { found.links.push(position) } else { positions.push(position) }
                 }
             }
             positions[first..].reverse();
         }
-        Ok(self.add_node(SpannerWalk { ends, branches, exits, links }, trie))
+        Ok(self.add_node(found, trie))
+    }
+
+    /// Takes the tokens of a subtree whose characters all lead back to the configuration of its position: those that end
+    /// after a character end there, the others in configurations inside the character.
+    fn take_characters(
+        &self,
+        lexer: &mut Lexer,
+        trie: &TokenTrie,
+        TriePosition { node, configuration, column }: TriePosition,
+        found: &mut SpannerWalk,
+    ) -> Result<(), LimitExceeded> {
+        let token_starts = trie.columns().token_starts;
+        let end = trie.subtree_end(node);
+        let mut rest = token_starts[node.index()];
+        // The nodes inside a character from its first byte on, by depth.
+        let mut inside: Vec<(u16, ConfigurationId)> = Vec::new();
+        let mut commit = None;
+        for node in trie.nodes_inside_characters(node.index()..end.index()) {
+            let (byte, depth) = (trie.byte(node), trie.depth(node));
+            inside.retain(|&(above, _)| (0x80..0xc0).contains(&byte) && above < depth);
+            let from = inside.last().map_or(configuration, |&(_, above)| above);
+            let step = lexer.step(from, byte)?;
+            if inside.is_empty() {
+                commit = lexer.label(configuration).zip(step.commit.map(|guards| (node, guards)));
+            }
+            let Some(to) = step.extended else { continue };
+            inside.push((depth, to));
+            let range = (token_starts[node.index()], token_starts[node.index() + 1]);
+            if range.0 == range.1 {
+                continue;
+            }
+            found.end_in(configuration, (rest, range.0));
+            found.end_in(to, range);
+            rest = range.1;
+            // A lexeme that ended before the character survives only in tokens that end inside it.
+            if let Some((terminal, begun)) = commit.take() {
+                let key = (terminal, self.columns.emitted(terminal, column.column));
+                found.branches.entry(key).or_default().push(begun);
+            }
+        }
+        found.end_in(configuration, (rest, token_starts[end.index()]));
+        Ok(())
     }
 
     /// The nodes of a subtree at which a walk from `node` is in the same configuration: all, if all bytes below are
