@@ -2,8 +2,8 @@
 
 mod cardinality;
 mod inclusion;
+mod language_bounds;
 pub(crate) mod length_limit;
 mod prefix_code;
 mod prefix_code_counts;
-mod repetition_bounds;
 pub(crate) mod word_bounds;

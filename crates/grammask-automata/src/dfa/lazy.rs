@@ -509,7 +509,7 @@ impl Automata {
     }
 
     /// The state of `term`, possibly dead; `None` if the language is known to be empty.
-    fn intern_state(&mut self, term: TermId) -> Result<Option<StateId>, LimitExceeded> {
+    pub(crate) fn intern_state(&mut self, term: TermId) -> Result<Option<StateId>, LimitExceeded> {
         if term == self.terms.nothing() || self.terms.is_known_empty(term) {
             return Ok(None);
         }

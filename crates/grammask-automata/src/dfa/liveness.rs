@@ -9,7 +9,8 @@
 //!    graph algorithms", 1972), which decides every state that it visits: a finished component without an edge to a
 //!    live state is dead, and if a live state is found, all states of unfinished components reach it. So each state is
 //!    searched at most once. Depth first, because a counted repetition has long paths whose inner states decide
-//!    nothing.
+//!    nothing. When it has visited many states, an upper bound is tried, in which all words over the bytes of a large
+//!    table stand for the table: that of dates has thousands of states, but no word with an X, whatever precedes it.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -28,18 +29,22 @@ struct SearchFrame {
 impl Automata {
     /// Whether an accepting state is reachable from `state`.
     pub(crate) fn is_live(&mut self, state: StateId) -> Result<bool, LimitExceeded> {
+        if self.liveness(state) == Liveness::Unknown && !self.is_live_by_recent_path(state)? {
+            self.search_nearby(state)?;
+        }
         match self.liveness(state) {
-            Liveness::Live => return Ok(true),
-            Liveness::Dead => return Ok(false),
-            Liveness::Unknown => {}
+            Liveness::Live => Ok(true),
+            Liveness::Dead => Ok(false),
+            Liveness::Unknown => self.search_depth_first(state),
         }
-        if self.is_live_by_recent_path(state)? || self.is_live_nearby(state)? {
-            return Ok(true);
-        }
-        let mut path = vec![SearchFrame { state, next_class: 0 }];
+    }
+
+    /// Decides whether an accepting state is reachable from `start`.
+    fn search_depth_first(&mut self, start: StateId) -> Result<bool, LimitExceeded> {
+        let mut path = vec![SearchFrame { state: start, next_class: 0 }];
         // Tarjan's stack: the states of unfinished components, and their lowlinks as positions in it.
-        let mut unfinished = vec![state];
-        let mut lowlinks = FxHashMap::from_iter([(state, 0)]);
+        let mut unfinished = vec![start];
+        let mut lowlinks = FxHashMap::from_iter([(start, 0)]);
         while let Some(frame) = path.last_mut() {
             let (state, class) = (frame.state, frame.next_class);
             if class < self.class_count(state) {
@@ -59,6 +64,12 @@ impl Automata {
                             lowlinks.insert(target, unfinished.len());
                             unfinished.push(target);
                             path.push(SearchFrame { state: target, next_class: 0 });
+                            if lowlinks.len() == MANY_STATES && self.is_dead_by_bytes(start)? {
+                                unfinished
+                                    .into_iter()
+                                    .for_each(|state| self.set_liveness(state, Liveness::Dead));
+                                return Ok(false);
+                            }
                         }
                     },
                 }
@@ -101,10 +112,22 @@ impl Automata {
         Ok(false)
     }
 
-    /// Searches the nearest states for a live one, and records the path to it. The next state is the one whose path, with
-    /// the lower bound on what completes it, is shortest (A*: Hart, Nilsson and Raphael, "A formal basis for the
-    /// heuristic determination of minimum cost paths", 1968): without bounds, a breadth-first search.
-    fn is_live_nearby(&mut self, state: StateId) -> Result<bool, LimitExceeded> {
+    /// Whether even an upper bound without large tables is dead.
+    fn is_dead_by_bytes(&mut self, state: StateId) -> Result<bool, LimitExceeded> {
+        let term = self.term(state);
+        let Some(wider) = self.terms_mut().without_large_tables(term) else { return Ok(false) };
+        let Some(wider) = self.intern_state(wider)? else { return Ok(true) };
+        if self.liveness(wider) == Liveness::Unknown {
+            self.search_nearby(wider)?;
+        }
+        Ok(self.liveness(wider) == Liveness::Dead)
+    }
+
+    /// Searches the nearest states for a live one, and records the path to it; if there are no further states, all of
+    /// them are dead. The next state is the one whose path, with the lower bound on what completes it, is shortest (A*:
+    /// Hart, Nilsson and Raphael, "A formal basis for the heuristic determination of minimum cost paths", 1968): without
+    /// bounds, a breadth-first search.
+    fn search_nearby(&mut self, state: StateId) -> Result<(), LimitExceeded> {
         let mut found = vec![Discovery { state, predecessor: 0, byte: 0, depth: 0 }];
         let mut queue = BinaryHeap::from([(Reverse(0), 0)]);
         while let Some((_, current)) = queue.pop() {
@@ -116,7 +139,7 @@ impl Automata {
                     Liveness::Dead => {}
                     Liveness::Live => {
                         self.record_live_path(&found, current, byte);
-                        return Ok(true);
+                        return Ok(());
                     }
                     Liveness::Unknown if found.iter().any(|discovery| discovery.state == target) => {}
                     Liveness::Unknown => {
@@ -127,10 +150,11 @@ impl Automata {
                 }
             }
             if found.len() > MAX_NEARBY_STATES {
-                break;
+                return Ok(());
             }
         }
-        Ok(false)
+        found.iter().for_each(|discovery| self.set_liveness(discovery.state, Liveness::Dead));
+        Ok(())
     }
 
     /// Records that the states on the path to a discovered state are live, and keeps the path, which `last` continues to a
@@ -165,6 +189,8 @@ struct Discovery {
 const MAX_LIVE_PATHS: usize = 3;
 /// Number of states of the best-first search.
 const MAX_NEARBY_STATES: usize = 64;
+/// Number of states after which the depth-first search tries an upper bound.
+const MANY_STATES: usize = 64;
 
 /// Lowers the lowlink of a state.
 fn lower_lowlink(lowlinks: &mut FxHashMap<StateId, usize>, state: StateId, lowlink_position: usize) {
@@ -174,7 +200,12 @@ fn lower_lowlink(lowlinks: &mut FxHashMap<StateId, usize>, state: StateId, lowli
 
 #[cfg(test)]
 mod tests {
-    use crate::{Automata, ByteSet, TableBuilder, Terms};
+    use std::collections::HashSet;
+
+    use proptest::collection::vec;
+    use proptest::prelude::*;
+
+    use crate::{Automata, ByteSet, StateId, Table, TableBuilder, TableState, TermId, Terms};
 
     /// Of two million pairs of a remainder and a number of digits, the search makes those on shortest paths.
     #[test]
@@ -197,5 +228,74 @@ mod tests {
         let mut automata = Automata::new(terms, 1000);
         let start = automata.start(term).expect("within limits").expect("there are multiples");
         assert_eq!(automata.first_bytes(start).expect("within limits").len(), 10);
+    }
+
+    /// A table of three parts of 30 states each, from random targets of `b` and `c` and the states that accept. A third of
+    /// the states continues with `c`, none of the last part, so that the bound without large tables decides some states.
+    fn table(rows: &[(usize, usize, bool)]) -> Table {
+        let mut builder = TableBuilder::new();
+        let states: Vec<_> = rows.iter().map(|_| builder.add_state()).collect();
+        for (from, &(after_b, after_c, is_accepting)) in rows.iter().enumerate() {
+            let part = from / 30 * 30;
+            let next = (from + 1).min(rows.len() - 1);
+            builder.transition(states[from], b'a', b'a', states[next]);
+            builder.transition(states[from], b'b', b'b', states[part + after_b]);
+            if part < 60 && after_c < 30 {
+                builder.transition(states[from], b'c', b'c', states[part + after_c]);
+            }
+            if is_accepting || from == next {
+                builder.accept(states[from]);
+            }
+        }
+        builder.finish_minimal(states[0])
+    }
+
+    /// Whether the table and the other automaton accept a common word, by a search of all pairs of states.
+    fn have_common_word(table: &Table, state: TableState, automata: &mut Automata, start: StateId) -> bool {
+        let mut found = HashSet::from([(state, start)]);
+        let mut stack = vec![(state, start)];
+        while let Some((in_table, other)) = stack.pop() {
+            if table.is_accepting(in_table) && automata.is_accepting(other) {
+                return true;
+            }
+            for letter in b'a'..=b'c' {
+                let next = automata.step(other, letter).expect("within limits");
+                let pair = table.next(in_table, letter).zip(next);
+                stack.extend(pair.filter(|&pair| found.insert(pair)));
+            }
+        }
+        false
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(64))]
+        #[test]
+        fn intersections_with_large_tables_are_live_if_a_pair_accepts(
+            rows in vec((0..30_usize, 0..90_usize, prop::bool::weighted(0.05)), 90),
+            wanted in vec(b'a'..=b'd', 1..5),
+        ) {
+            let table = table(&rows);
+            let mut terms = Terms::new();
+            let letter = terms.bytes(ByteSet::range(b'a', b'd'));
+            let any = terms.repeat(letter, 0, None);
+            let wanted: Vec<TermId> =
+                wanted.iter().flat_map(|&letter| [any, terms.bytes(ByteSet::single(letter))]).collect();
+            let wanted = terms.concat(&wanted);
+            let mut others = Automata::new(terms.clone(), usize::MAX);
+            let start = others.start(wanted).expect("within limits").expect("there are words");
+            let of_table = terms.table(table.clone());
+            let (id, _) = terms.as_table_state(of_table).expect("it is a table");
+            let mut automata = Automata::new(terms, usize::MAX);
+            for state in table.states() {
+                let terms = automata.terms_mut();
+                let in_table = terms.table_state(id, state);
+                let both = terms.intersection(&[in_table, wanted]);
+                let is_live = have_common_word(&table, state, &mut others, start);
+                if let Some(both) = automata.intern_state(both).expect("within limits") {
+                    prop_assert!(!(is_live && automata.is_dead_by_bytes(both).expect("within limits")));
+                }
+                prop_assert_eq!(automata.start(both).expect("within limits").is_some(), is_live);
+            }
+        }
     }
 }

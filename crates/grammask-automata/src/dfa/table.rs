@@ -8,6 +8,7 @@
 use std::sync::OnceLock;
 
 use crate::byte_ranges::ByteRanges;
+use crate::byte_set::ByteSet;
 use crate::dfa::minimize::minimize;
 use crate::term::content_hash::ContentHasher;
 use grammask_collections::graph::AdjacencyList;
@@ -263,6 +264,23 @@ impl Table {
             }
             lengths.into()
         })
+    }
+
+    /// The bytes that occur in the words of a state. Cost: linear in the states and transitions.
+    pub(crate) fn bytes_of_words(&self, state: TableState) -> ByteSet {
+        let mut bytes = ByteSet::EMPTY;
+        let mut is_found = vec![false; self.len()];
+        is_found[state.index()] = true;
+        let mut pending = vec![state];
+        while let Some(state) = pending.pop() {
+            for (low, high, target) in self.edges(state) {
+                bytes = bytes.union(ByteSet::range(low, high));
+                if !std::mem::replace(&mut is_found[target.index()], true) {
+                    pending.push(target);
+                }
+            }
+        }
+        bytes
     }
 
     /// Whether the language of the state is the empty word.
