@@ -30,6 +30,8 @@ pub(crate) struct Emitter {
     punctuation: PunctuationTable,
     /// Memo table of rules by value set and position.
     value_rules: FxHashMap<(ValueSet, ValuePosition), RuleId>,
+    /// Memo table of [`Self::value_parts`]: many members have the same type.
+    value_parts: FxHashMap<(ValueFormula, ValuePosition), Option<PartSequence>>,
     /// Memo table of rules for parts.
     rules_of_parts: FxHashMap<PartSequence, RuleId>,
     pub(crate) shared_residuals: SharedResiduals,
@@ -72,6 +74,7 @@ impl Emitter {
             rules: Rules::default(),
             punctuation: PunctuationTable::new(whitespace),
             value_rules: FxHashMap::default(),
+            value_parts: FxHashMap::default(),
             rules_of_parts: FxHashMap::default(),
             shared_residuals: SharedResiduals::default(),
             pending: Vec::new(),
@@ -108,6 +111,7 @@ impl Emitter {
         self.rules.restore(checkpoint.rules);
         let rules = &self.rules;
         self.value_rules.retain(|_, rule| rules.contains(*rule));
+        self.value_parts.clear();
         self.rules_of_parts.retain(|_, rule| rules.contains(*rule));
         self.shared_residuals.retain(|rule| rules.contains(rule));
         self.json_contents.retain(|rule, _| rules.contains(*rule));
@@ -120,6 +124,20 @@ impl Emitter {
 
     /// The parts of a value that satisfies `value`; `None` if its set is plainly empty.
     pub(crate) fn value_parts(
+        &mut self,
+        sets: &mut ValueSets<'_>,
+        value: ValueFormula,
+        position: ValuePosition,
+    ) -> Result<Option<PartSequence>, LimitExceeded> {
+        if let Some(parts) = self.value_parts.get(&(value, position)) {
+            return Ok(parts.clone());
+        }
+        let parts = self.new_value_parts(sets, value, position)?;
+        self.value_parts.insert((value, position), parts.clone());
+        Ok(parts)
+    }
+
+    fn new_value_parts(
         &mut self,
         sets: &mut ValueSets<'_>,
         value: ValueFormula,
