@@ -11,15 +11,21 @@ from grammask import CompileCache, Grammar, tools
 from grammask.errors import GrammarSyntaxError
 from grammask.templates import Template, substring
 from grammask.texts import has_surrogates
+from grammask.tool_styles import tool_style
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from pathlib import Path
 
 TOOL = {"type": "function", "function": {"name": "f"}}
 DECLARED = '%declare WORD\nstart: WORD "!"'
 VOCABULARY = grammask.Vocabulary([bytes([byte]) for byte in range(256)], eos=256, size=257)
 REGEX = Grammar.from_regex("a")
 WRONG: Any = object()
+
+
+def called(name: Any, arguments: Any) -> tools.Output:
+    return tools.Output(None, "", (tools.Call(name, arguments),))
 
 
 @pytest.mark.parametrize(
@@ -50,6 +56,21 @@ WRONG: Any = object()
         (lambda: tools.read_output(b"", "hermes", [TOOL]), "output is a str, unlike b''"),
         (lambda: tools.write_output("", "hermes", [TOOL]), "output is an Output, unlike ''"),
         (lambda: tools.CallStream("hermes", 3), "tools is a list of objects, unlike 3"),
+        (lambda: tools.write_output(tools.Output(1, "", ()), "hermes", [TOOL]), "output.reasoning is a str or None"),
+        (lambda: tools.write_output(tools.Output(None, 1, ()), "hermes", [TOOL]), "output.content is a str, unlike 1"),
+        (lambda: tools.write_output(tools.Output(None, "", ({},)), "hermes", [TOOL]), r"calls\[0\] is a Call"),
+        (lambda: tools.write_output(called("f", {}), "hermes", [TOOL]), r"output.calls\[0\].arguments is JSON"),
+        (lambda: tools.write_output(called(1, "{}"), "hermes", [TOOL]), r"output.calls\[0\].name is a str"),
+        (lambda: tools.write_results("a", "hermes", [TOOL]), "results is a list of Result, unlike 'a'"),
+        (lambda: tools.write_results(["a"], "hermes", [TOOL]), r"results\[0\] is a Result, unlike 'a'"),
+        (lambda: tools.write_results([tools.Result("f", {})], "hermes", [TOOL]), r"results\[0\].text is a str"),
+        (lambda: tools.write_results([], "hermes", None), "tools is a list of objects, unlike None"),
+        (lambda: tools.read_output("", "hermes", [TOOL], is_cut_off=1), "is_cut_off is True or False, unlike 1"),
+        (lambda: list(tools.CallStream("hermes", []).push(b"")), "text is a str, unlike b''"),
+        (lambda: Grammar.from_tools([TOOL], style=3), "style is the name of a style, or an object, unlike 3"),
+        (lambda: grammask.SchemaOptions(resolver="a"), "resolver='a' is no function of a URI"),
+        (lambda: grammask.SchemaOptions(documents=[{}]), "documents=.* is neither a mapping of URIs nor a folder"),
+        (lambda: REGEX.encoded("indented", prefix=b" "), "prefix is a str or None, unlike b' '"),
         (lambda: grammask.templates.substring(3), "source is a str, unlike 3"),
         (lambda: Grammar.from_kbnf(3), "text is a str or bytes, not int"),
         (lambda: Grammar.from_gbnf(None), "text is a str or bytes, not NoneType"),
@@ -157,6 +178,51 @@ def test_an_unhashable_parser_is_named() -> None:
     for option in ("parser", "lexer"):
         with pytest.raises(ValueError, match=rf"{option}=\[\] is not one of"):
             Grammar.from_lark('start: "a"', **{option: []})
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda array: Grammar.from_kbnf('start ::= "a";', lexer=array),
+        lambda array: Grammar.from_kbnf('start ::= "a";', parser=array),
+        lambda array: Grammar.markdown_answer(["json"], other=array),
+        lambda array: Grammar.from_tools([TOOL], style="hermes", reasoning=array),
+        lambda array: Grammar.from_tools([TOOL], style="hermes", tool_choice=array),
+        lambda array: tool_style(array),
+        lambda array: grammask.SchemaOptions(whitespace=array),
+        lambda array: grammask.SchemaOptions(unique_names=array),
+    ],
+)  # fmt: skip
+def test_an_array_is_no_name(call: Callable[[Any], object]) -> None:
+    """The truth value of a comparison of arrays would be the error of numpy."""
+    for array in (np.arange(2), np.array(["a", "b"])):
+        with pytest.raises(
+            ValueError, match=r"array\(.* is (not one of|none of|neither|not)|no tool style array"
+        ):
+            call(array)
+
+
+@pytest.mark.parametrize(
+    "value", [np.arange(3), np.int64(1), np.array("a"), np.array([[1]], np.uint8)], ids=repr
+)
+def test_an_array_is_no_text(value: Any) -> None:
+    """Arrays and scalars of numpy have the buffer protocol, as bytes have."""
+    for call in (Grammar.from_regex, Grammar.from_kbnf, grammask.partial_json):
+        with pytest.raises(TypeError, match="is a str or bytes, not"):
+            call(value)
+    assert Grammar.from_regex(memoryview(b"a")).compile(VOCABULARY).is_valid(b"a")
+
+
+def test_special_tokens_are_a_mapping(tmp_path: Path) -> None:
+    path = tmp_path / "letters.tiktoken"
+    path.write_bytes(b"YQ== 0\nYg== 1\n")
+    with pytest.raises(TypeError, match=r"special is a mapping of names to ids, unlike \['a'\]"):
+        grammask.Vocabulary.from_file(path, special=["a"], eos=())  # type: ignore[arg-type]
+
+
+def test_a_scalar_of_numpy_is_no_list() -> None:
+    with pytest.raises(TypeError, match=r"tools is a list of objects, unlike array\(3\)"):
+        Grammar.from_tools(np.array(3), style="hermes")  # type: ignore[arg-type]
 
 
 def test_bounds_in_the_wrong_order_are_named() -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import reprlib
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from typing import Any
 
 __all__ = [
@@ -14,6 +14,7 @@ __all__ = [
     "check_path",
     "check_progress",
     "check_type",
+    "is_one_of",
     "listed",
     "listed_texts",
 ]
@@ -55,6 +56,11 @@ def check_path(name: str, value: object) -> None:
         TypeError: It is none.
     """
     check_type(name, value, (str, os.PathLike), "a path, as str or os.PathLike")
+
+
+def is_one_of(value: object, names: Collection[str]) -> bool:
+    """Whether an argument is one of some names. Comparisons of arrays have no truth value."""
+    return isinstance(value, str) and value in names
 
 
 def check_progress(value: object) -> None:
@@ -111,7 +117,9 @@ def listed(name: str, values: Any, expected: str) -> list[Any]:
     Raises:
         TypeError: It is no such iterable.
     """
-    if isinstance(values, str | bytes | Mapping) or not isinstance(values, Iterable):
+    # Scalars of numpy and torch have the methods of iterables.
+    is_scalar = getattr(values, "ndim", None) == 0
+    if is_scalar or isinstance(values, str | bytes | Mapping) or not isinstance(values, Iterable):
         msg = f"{name} is a list of {expected}, unlike {reprlib.repr(values)}"
         raise TypeError(msg)
     return list(values)

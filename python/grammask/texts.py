@@ -11,19 +11,22 @@ def encoded(text: Any, noun: str, errors: str = "strict") -> bytes:
     """Returns a text as bytes.
 
     Args:
-        text: A ``str``, or an object with the buffer protocol.
+        text: A ``str``, or an object with a buffer of bytes.
         noun: The name of the argument, or what the text is, for messages.
         errors: As of ``str.encode``.
 
     Raises:
-        TypeError: It is no text. ``bytes`` would make zeros of a number.
+        TypeError: It is no text. ``bytes`` would make zeros of a number, and arrays have buffers of numbers.
     """
     if isinstance(text, str):
         return text.encode("utf-8", errors)
     try:
-        return bytes(memoryview(text))
+        buffer = memoryview(text)
     except TypeError:
-        raise TypeError(f"{noun} is a str or bytes, not {type(text).__name__}") from None
+        buffer = None
+    if buffer is None or buffer.ndim != 1 or buffer.format not in ("B", "b", "c"):
+        raise TypeError(f"{noun} is a str or bytes, not {type(text).__name__}")
+    return bytes(buffer)
 
 
 def has_surrogates(text: str) -> bool:

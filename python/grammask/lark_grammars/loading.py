@@ -6,6 +6,7 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, cast, get_args
 
+from grammask.arguments import is_one_of
 from grammask.frozen_values import FrozenValue
 from grammask.grammar_texts import check_characters
 from grammask.lark_grammars.errors import invalid, unsupported
@@ -72,10 +73,10 @@ def parser_and_lexer(parser: str | None, lexer: str | None, *, has_layout: bool)
         UnsupportedGrammar: The parser cannot use the lexer.
         ValueError: There is no such parser or lexer.
     """
-    if parser not in (None, *get_args(Parser)):
+    if parser is not None and not is_one_of(parser, get_args(Parser)):
         message = f"parser={parser!r} is not one of 'lalr' and 'earley'"
         raise ValueError(message)
-    if lexer not in (None, *get_args(Lexer)):
+    if lexer is not None and not is_one_of(lexer, get_args(Lexer)):
         message = f"lexer={lexer!r} is not one of 'contextual', 'basic', 'dynamic' and 'dynamic_complete'"
         raise ValueError(message)
     is_dynamic = lexer in {"dynamic", "dynamic_complete"}

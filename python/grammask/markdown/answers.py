@@ -22,7 +22,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from grammask import composition
-from grammask.arguments import check_counts, check_type
+from grammask.arguments import check_counts, check_type, is_one_of
 from grammask.markdown.fences import block_of_code, block_of_text, fences_of
 from grammask.markdown.languages import names_of
 
@@ -99,7 +99,7 @@ def markdown_answer_part(
         UnsupportedGrammar: It cannot be excluded that the code of a language closes its block.
         ValueError: An option has no such value.
     """
-    if other not in ("free", "refuse"):
+    if not is_one_of(other, ("free", "refuse")):
         msg = f"other={other!r} is neither 'free' nor 'refuse'"
         raise ValueError(msg)
     check_type("min_blocks", min_blocks, int, "an int")

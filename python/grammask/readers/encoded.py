@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
+from grammask.arguments import check_type
 from grammask.frozen_values import FrozenValue
 
 if TYPE_CHECKING:
@@ -57,6 +58,7 @@ def line_prefix(encoding: Encoding, prefix: str | None) -> str | None:
     """Returns the prefix of lines; None for an encoding without one.
 
     Raises:
+        TypeError: The prefix is no text.
         ValueError: The prefix contains a line feed, or the encoding has none.
     """
     default = _LINE_PREFIXES.get(encoding)
@@ -65,8 +67,10 @@ def line_prefix(encoding: Encoding, prefix: str | None) -> str | None:
             msg = f"the encoding {encoding!r} has no prefix of lines"
             raise ValueError(msg)
         return None
-    chosen = default if prefix is None else prefix
-    if "\n" in chosen:
+    if prefix is None:
+        return default
+    check_type("prefix", prefix, str, "a str or None")
+    if "\n" in prefix:
         msg = f"prefix={prefix!r} contains a line feed"
         raise ValueError(msg)
-    return chosen
+    return prefix

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import os
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias
 
 from grammask import _grammask
+from grammask.arguments import is_one_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Sequence
 
     from typing_extensions import TypedDict
 
@@ -172,6 +174,11 @@ class SchemaOptions:
             _check_type("draft", self.draft, str, "no text")
         if self.ensure_ascii is not None:
             _check_type("ensure_ascii", self.ensure_ascii, bool, "neither True nor False")
+        if self.resolver is not None:
+            _check_type("resolver", self.resolver, Callable, "no function of a URI")  # type: ignore[arg-type]
+        if self.documents is not None:
+            kinds = (Mapping, str, os.PathLike)
+            _check_type("documents", self.documents, kinds, "neither a mapping of URIs nor a folder")
         pattern = _whitespace_pattern(self.whitespace)
         if pattern is not None and self.max_whitespace is not None:
             msg = "max_whitespace and an expression of white space exclude each other"
@@ -247,7 +254,7 @@ def _unique_names(unique_names: Any) -> str:
     """
     if isinstance(unique_names, bool):
         return "all" if unique_names else "declared"
-    if unique_names != "counted":
+    if not is_one_of(unique_names, ("counted",)):
         msg = f"unique_names={unique_names!r} is not one of 'counted', True and False"
         raise ValueError(msg)
     return "counted"
@@ -261,7 +268,7 @@ def _whitespace_pattern(whitespace: Any) -> str | None:
     """
     if isinstance(whitespace, str) and whitespace.startswith(REGEX):
         return whitespace.removeprefix(REGEX)
-    if whitespace not in ("natural", "flexible", "compact"):
+    if not is_one_of(whitespace, ("natural", "flexible", "compact")):
         msg = f"whitespace={whitespace!r} is not one of 'natural', 'flexible', 'compact' and 'regex:...'"
         raise ValueError(msg)
     return None

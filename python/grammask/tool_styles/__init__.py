@@ -11,6 +11,8 @@ from functools import cache
 from importlib import resources
 from typing import Any
 
+from grammask.arguments import is_one_of
+
 __all__ = ["STYLE_FIELDS", "tool_style", "tool_styles"]
 
 STYLE_FIELDS: dict[str, Any] = {
@@ -67,7 +69,7 @@ def tool_style(name: str) -> dict[str, Any]:
     Raises:
         ValueError: There is no such style.
     """
-    if name not in tool_styles():
+    if not is_one_of(name, tool_styles()):
         msg = f"there is no tool style {name!r}; there are {', '.join(tool_styles())}"
         raise ValueError(msg)
     style: dict[str, Any] = json.loads(_text(name))

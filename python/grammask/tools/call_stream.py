@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import TYPE_CHECKING, Any, TypeAlias
 
+from grammask.arguments import check_type
 from grammask.partial_match import without_partial_match
 from grammask.tools.definitions import chosen_tools
 from grammask.tools.piece_matcher import MatchStatus, PieceMatcher
@@ -173,6 +174,7 @@ class CallStream:
 
     def push(self, text: str) -> Iterator[OutputPart]:
         """Appends text to the output, special tokens by their names; yields text and fragments that are now certain."""
+        check_type("text", text, str, "a str")
         self._output += text
         yield from self._read(is_whole=False)
 

@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
-from grammask.arguments import check_type, listed
+from grammask.arguments import check_type, is_one_of, listed
 from grammask.schemas.keywords import CONTENT, escaped
 from grammask.tools.custom_inputs import is_custom
 
@@ -187,11 +187,11 @@ def chosen_tools(
         twice = next(name for name in names if names.count(name) > 1)
         msg = f"two tools have the name {twice!r}"
         raise ValueError(msg)
-    if tool_choice is None or tool_choice == "auto":
+    if tool_choice is None or is_one_of(tool_choice, ("auto",)):
         return available, "auto", False
-    if tool_choice == "none":
+    if is_one_of(tool_choice, ("none",)):
         return [], "none", False
-    if tool_choice in ("required", "any"):
+    if is_one_of(tool_choice, ("required", "any")):
         if not available:
             msg = "a call is required, and there are no tools"
             raise ValueError(msg)

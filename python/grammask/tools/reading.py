@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from grammask.arguments import check_type
+from grammask.arguments import check_flag, check_type
 from grammask.tools.call_stream import CallFragment, CallStream, ReasoningFragment
 from grammask.tools.piece_matcher import MatchStatus, PieceMatcher
 from grammask.tools.style import parsed_style
@@ -89,6 +89,7 @@ def read_output(
         ValueError: The output does not have this style with these tools; for example, it was cut off.
     """
     check_type("output", output, str, "a str")
+    check_flag("is_cut_off", is_cut_off)
     stream = CallStream(style, tools, reasoning=reasoning)
     parts = list(stream.push(output))
     # The end of the output is no evidence that the last call is complete if the output may end anywhere.

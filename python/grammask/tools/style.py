@@ -13,6 +13,7 @@ from functools import cache, cached_property
 from typing import TYPE_CHECKING, Any, TypeAlias, get_args
 from typing import Literal as OneOf
 
+from grammask.arguments import check_type, is_one_of
 from grammask.structural_tags.parameters import PARAMETER_STYLES
 from grammask.structural_tags.parameters.nested import with_entities
 from grammask.structural_tags.parameters.style import quoted
@@ -309,7 +310,7 @@ class ToolStyle:
         """
         if mode is None:
             return "none" if self.reasoning is None else self.reasoning.default
-        if mode not in get_args(ReasoningMode):
+        if not is_one_of(mode, get_args(ReasoningMode)):
             msg = f"reasoning={mode!r} is none of {', '.join(get_args(ReasoningMode))}"
             raise ValueError(msg)
         if self.reasoning is None and mode != "none":
@@ -334,10 +335,12 @@ def parsed_style(style: str | Mapping[str, Any] | ToolStyle) -> ToolStyle:
     """Returns a style by its name, or parses one, unless it is parsed already.
 
     Raises:
+        TypeError: It is neither a name nor an object.
         ValueError: There is no such style, or it is malformed.
     """
     if isinstance(style, ToolStyle):
         return style
+    check_type("style", style, (str, Mapping), "the name of a style, or an object")
     return _parsed_by_name(style) if isinstance(style, str) else _parsed(style)
 
 

@@ -12,7 +12,7 @@ from grammask.arguments import check_type, listed
 from grammask.structural_tags.parameters.json_style import is_same_json, json_end, json_string
 from grammask.tools.custom_inputs import INPUT, INPUT_SCHEMA
 from grammask.tools.definitions import chosen_tools
-from grammask.tools.reading import Output, read_output, read_results
+from grammask.tools.reading import Call, Output, Result, read_output, read_results
 from grammask.tools.style import (
     Arguments,
     CallIdentifier,
@@ -32,7 +32,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     from grammask.tools.definitions import Tool
-    from grammask.tools.reading import Call, Result
     from grammask.tools.style import Pieces, ReasoningMode, ToolStyle
 
 __all__ = ["is_same_output", "write_output", "write_results"]
@@ -54,10 +53,11 @@ def write_output(
         reasoning: As for :meth:`grammask.Grammar.from_tools`.
 
     Raises:
+        TypeError: An argument or a part of the output has another type.
         ValueError: The style cannot write the output so that it is read back as it was. For example, the text contains
             the mark of a call, there is no such tool, or there are more calls than an output of the style has.
     """
-    check_type("output", output, Output, "an Output")
+    _check_output(output)
     tools = listed("tools", tools, "objects")
     parsed = parsed_style(style)
     available, _, _ = chosen_tools(tools, "auto", parsed.builtins)
@@ -109,10 +109,16 @@ def write_results(
         tools: The tools, as for :meth:`grammask.Grammar.from_tools`.
 
     Raises:
+        TypeError: An argument or a part of a result has another type.
         ValueError: The style describes no results; the text of a result contains the mark that follows it, or is a JSON
             string where the style writes JSON as it is; the style needs identifiers of calls, and a result has none.
     """
-    tools = list(tools)
+    tools = listed("tools", tools, "objects")
+    results = listed("results", results, "Result")
+    for index, result in enumerate(results):
+        check_type(f"results[{index}]", result, Result, "a Result")
+        check_type(f"results[{index}].name", result.name, str, "a str")
+        check_type(f"results[{index}].text", result.text, str, "a str")
     section = parsed_style(style).results
     if section is None or not results:
         msg = "there are no results" if section else "the style describes no results"
@@ -136,6 +142,22 @@ def write_results(
         msg = "the text of a result contains the mark that follows it, or there is no such tool"
         raise ValueError(msg)
     return written
+
+
+def _check_output(output: Output) -> None:
+    """Checks the types of an output and its parts, for example that arguments are JSON and no dictionary.
+
+    Raises:
+        TypeError: One has another type.
+    """
+    check_type("output", output, Output, "an Output")
+    check_type("output.reasoning", output.reasoning, (str, type(None)), "a str or None")
+    check_type("output.content", output.content, str, "a str")
+    for index, call in enumerate(listed("output.calls", output.calls, "Call")):
+        place = f"output.calls[{index}]"
+        check_type(place, call, Call, "a Call")
+        check_type(f"{place}.name", call.name, str, "a str")
+        check_type(f"{place}.arguments", call.arguments, str, "JSON or another text, as a str")
 
 
 def is_same_output(one: Output, other: Output) -> bool:

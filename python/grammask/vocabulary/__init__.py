@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import os
 import threading
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from grammask import _grammask
-from grammask.arguments import check_path
+from grammask.arguments import check_path, check_type
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable
     from typing import TypeAlias
 
     from typing_extensions import Self
@@ -307,6 +308,8 @@ class Vocabulary(_grammask.Vocabulary):
         cls, table: TokenTable, special: Mapping[str, int] | None, eos: EndTokens | None, size: int | None
     ) -> Self:
         """Makes a vocabulary from the tokens of a tokenizer and the common options."""
+        if special is not None:
+            check_type("special", special, Mapping, "a mapping of names to ids")
         if eos is None:
             eos = table.required_eos()
         all_special = {**table.special, **(special or {})}
