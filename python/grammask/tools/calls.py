@@ -23,6 +23,7 @@ from grammask.tools.style import (
     FreeText,
     Literal,
     Mark,
+    OptionalIdentifier,
     OptionalText,
     TextBefore,
     ToolName,
@@ -237,6 +238,9 @@ class _CallEncoder:
                 return composition.token(text) if text in self.tokens else composition.literal(text)
             case OptionalText(pieces):
                 return composition.choice([_EMPTY, self.sequence(pieces)])
+            case OptionalIdentifier(before, after):
+                written = [self.sequence(before), regex_part(piece.pattern), self.sequence(after)]
+                return composition.choice([_EMPTY, composition.sequence(written)])
             case CallNumber(first):
                 return regex_part("[1-9][0-9]{0,3}" if first else "0|[1-9][0-9]{0,3}")
             case FreeText():

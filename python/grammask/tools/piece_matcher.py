@@ -22,6 +22,7 @@ from grammask.tools.style import (
     FreeText,
     Literal,
     Mark,
+    OptionalIdentifier,
     OptionalText,
     ResultText,
     TextBefore,
@@ -126,7 +127,7 @@ class PieceMatcher:
         """Whether the pieces match if the output ends here: the remaining ones are optional."""
         rest = self._pieces[self._next :]
         return self.status is not MatchStatus.FAILED and all(
-            isinstance(piece, OptionalText) for piece in rest
+            isinstance(piece, OptionalText | OptionalIdentifier) for piece in rest
         )
 
     def _piece_end(self, piece: Piece, output: str, *, is_whole: bool) -> _PieceEnd:
@@ -136,6 +137,8 @@ class PieceMatcher:
             case OptionalText():
                 end = _text_end(piece.text, output, self.at)
                 return self.at if end is None or (end is _INCOMPLETE and is_whole) else end
+            case OptionalIdentifier():
+                return self._identifier_end(piece, output, is_whole=is_whole)
             case CallNumber():
                 digits = _DIGITS.match(output, self.at)
                 end = digits.end() if digits else self.at
@@ -164,6 +167,15 @@ class PieceMatcher:
                 return self._arguments_end(piece, self.tool, output, is_whole=is_whole)
         msg = f"the style has {piece!r} outside of calls"
         raise ValueError(msg)
+
+    def _identifier_end(self, piece: OptionalIdentifier, output: str, *, is_whole: bool) -> _PieceEnd:
+        before, after = ("".join(each.text for each in pieces) for pieces in (piece.before, piece.after))
+        begin = _text_end(before, output, self.at)
+        if not isinstance(begin, int):
+            return self.at if begin is None or is_whole else _INCOMPLETE
+        if re.compile(piece.pattern).match(output, begin) is not None:
+            return _text_end(after, output, begin + piece.length)
+        return None if len(output) - begin >= piece.length else _INCOMPLETE
 
     def _text_end(self, mark: str | None, output: str, *, is_whole: bool) -> _PieceEnd:
         self.has_text = True

@@ -10,7 +10,7 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache, cached_property
-from typing import TYPE_CHECKING, Any, TypeAlias, get_args
+from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias, get_args
 from typing import Literal as OneOf
 
 from grammask.arguments import check_type, is_one_of
@@ -31,6 +31,7 @@ __all__ = [
     "FreeText",
     "Literal",
     "Mark",
+    "OptionalIdentifier",
     "OptionalText",
     "Piece",
     "Pieces",
@@ -122,6 +123,24 @@ class CallIdentifier:
 
 
 @dataclass(frozen=True)
+class OptionalIdentifier:
+    """An identifier of a call that the model invents, between two fixed texts, or nothing. The reader drops it.
+
+    It has the form that Mistral's tokenizers require: nine letters and digits of ASCII.
+
+    Attributes:
+        before: The pieces of the text before it.
+        after: The pieces of the text after it.
+    """
+
+    pattern: ClassVar[str] = "[a-zA-Z0-9]{9}"
+    length: ClassVar[int] = 9
+
+    before: tuple[Literal | Mark, ...]
+    after: tuple[Literal | Mark, ...]
+
+
+@dataclass(frozen=True)
 class ToolName:
     """The name of the tool.
 
@@ -172,6 +191,7 @@ Piece: TypeAlias = (
     | TextBefore
     | ResultText
     | CallIdentifier
+    | OptionalIdentifier
     | ToolName
     | Arguments
     | CustomInput
@@ -484,6 +504,8 @@ def _piece(piece: Any) -> Piece:
             return ResultText(notation)
         case {"call_id": True}:
             return CallIdentifier()
+        case {"call_id": [list() as before, list() as after]}:
+            return OptionalIdentifier(_optional(before).pieces, _optional(after).pieces)
         case {"name": notation}:
             return ToolName(str(notation))
         case {"arguments": "custom"}:

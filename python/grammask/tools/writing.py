@@ -21,6 +21,7 @@ from grammask.tools.style import (
     FreeText,
     Literal,
     Mark,
+    OptionalIdentifier,
     OptionalText,
     ResultText,
     TextBefore,
@@ -209,6 +210,8 @@ def _fixed(
             case ResultText(notation="value"):
                 is_json = bool(text) and json_end(text, 0) == len(text)
                 written += text if is_json else json_string(text)
+            case OptionalIdentifier():
+                pass  # A call has no identifier of its own.
             case CallIdentifier():
                 if call_id is None:
                     msg = "results of this style name the identifiers of their calls, and a result has none"

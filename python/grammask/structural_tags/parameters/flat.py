@@ -7,8 +7,9 @@ as the other value.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from grammask import composition
@@ -52,6 +53,7 @@ class FlatStyle:
         separator: The text that models write after a parameter and for ``{space}``.
         quotes_names: Whether names are written as attributes in quotes, in which ``&`` and ``"`` are XML's entities.
         opening: The text that models write before the parameters, even if there are none.
+        words: Other spellings of constants, by their JSON. A text that is a string of the schema is this string.
     """
 
     is_self_delimiting: ClassVar[bool] = False
@@ -62,6 +64,7 @@ class FlatStyle:
     separator: str = "\n"
     quotes_names: bool = False
     opening: str = ""
+    words: Mapping[str, str] = field(default_factory=dict, hash=False)
 
     def written_name(self, name: str) -> str:
         """Returns the name of a parameter as tags contain it."""
@@ -120,6 +123,13 @@ class FlatStyle:
 
 FLAT_STYLES = {
     "qwen_xml": FlatStyle("<parameter={key}>", "</parameter>", has_own_lines=True),
+    # Chat templates that convert values by `string` show the model the constants of Python.
+    "qwen_coder_xml": FlatStyle(
+        "<parameter={key}>",
+        "</parameter>",
+        has_own_lines=True,
+        words={"true": "True", "false": "False", "null": "None"},
+    ),
     "mimo_xml": FlatStyle("<parameter={key}>", "</parameter>", separator=""),
     "minimax_xml": FlatStyle('<parameter name="{key}">', "</parameter>"),
     "deepseek_xml": FlatStyle(
@@ -302,9 +312,10 @@ class _FlatEncoder:
         text = self.constrained({"allOf": [schema]}, None)
         values = [] if text is None else [("string", self.on_own_lines(text, schema))]
         for kind, typed in self.by_type({"type": _OTHER_TYPES}).items():
-            part = self.context.json_part_if_any({"allOf": [schema, typed], **self.definitions}, pointer)
+            written = {"allOf": [schema, typed], **self.definitions}
+            part = self.context.json_part_if_any(written, pointer)
             if part is not None:
-                values.append((kind, composition.sequence([self.space, part, self.space])))
+                values.append((kind, self.in_space([part, *self.words(written, pointer)])))
         if not values:
             self.diagnostics.unsupported(pointer, "a parameter that no value satisfies")
         return values
@@ -426,11 +437,26 @@ class _FlatEncoder:
         """Returns the values of schemas as JSON, each with its key."""
         values = []
         for kind, schema in schemas.items():
-            value = self.context.json_part({**schema, **self.definitions}, pointer)
+            written = {**schema, **self.definitions}
+            value = self.context.json_part(written, pointer)
             if value is None:
                 return []
-            values.append((kind, composition.sequence([self.space, value, self.space])))
+            values.append((kind, self.in_space([value, *self.words(written, pointer)])))
         return values
+
+    def in_space(self, values: list[Part]) -> Part:
+        """Returns the part of one of some values with white space around it."""
+        return composition.sequence([self.space, composition.choice(values), self.space])
+
+    def words(self, schema: Mapping[str, Any], pointer: str) -> list[Part]:
+        """Returns the other spellings of the constants that a schema admits."""
+        admitted = []
+        for constant, word in self.style.words.items():
+            only = {"allOf": [schema], "enum": [json.loads(constant)]}
+            only |= {name: schema[name] for name in self.definitions}
+            if self.context.json_part_if_any(only, pointer) is not None:
+                admitted.append(composition.literal(word))
+        return admitted
 
     def by_type(self, schema: Mapping[str, Any]) -> dict[str, Mapping[str, Any]]:
         """Splits a schema by its types, if the tag names them; an integer is written as a number."""

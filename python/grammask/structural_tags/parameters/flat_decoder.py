@@ -231,6 +231,8 @@ class FlatDecoder:
             return as_json
         end = output.find(end_tag, at)
         text = output[at:end] if end >= 0 else None
+        if as_json is None and text is not None and is_string is None:
+            as_json = self._word(self._without_lines(text), end, member)
         if member.is_listed and keywords <= {"type", "enum", "const"}:
             if is_string:
                 return self._listed_string(text, end, member, is_exact=True)
@@ -247,11 +249,25 @@ class FlatDecoder:
         is_certain = is_whole or is_string or as_json is not None or types == ("string",)
         if not is_certain and output.startswith(("[", "{"), json_begin):
             return None
-        if self._style.has_own_lines:
-            text = text.removeprefix("\n").removesuffix("\n")
+        text = self._without_lines(text)
         if not types and is_string is None and not member.admits(json_string(text)):
             return None
         return _Value(json_string(text), end)
+
+    def _without_lines(self, text: str) -> str:
+        """Returns the text of a string between tags, without the line feeds of the style."""
+        return text.removeprefix("\n").removesuffix("\n") if self._style.has_own_lines else text
+
+    def _word(self, text: str, end: int, member: _DeclaredProperty) -> _Value | None:
+        """Returns the constant that a text between white space spells in another way; None if it may be a string."""
+        word = text.strip(" \n\r\t")
+        constant = next((constant for constant, other in self._style.words.items() if other == word), None)
+        if constant is None or not member.admits(constant):
+            return None
+        is_free = "string" in member.types and member.keywords <= {"type"}
+        if is_free or (not member.is_listed and member.admits(json_string(text))):
+            return None
+        return _Value(constant, end)
 
     def _listed_string(
         self, text: str | None, end: int, member: _DeclaredProperty, *, is_exact: bool
