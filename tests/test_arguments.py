@@ -71,6 +71,8 @@ def called(name: Any, arguments: Any) -> tools.Output:
         (lambda: grammask.SchemaOptions(resolver="a"), "resolver='a' is no function of a URI"),
         (lambda: grammask.SchemaOptions(documents=[{}]), "documents=.* is neither a mapping of URIs nor a folder"),
         (lambda: REGEX.encoded("indented", prefix=b" "), "prefix is a str or None, unlike b' '"),
+        (lambda: Grammar.from_response_format(dict), r"response_format is an object .*from_type takes types"),
+        (lambda: Grammar.from_json_schema(Template), "the class Template: Grammar.from_type takes types"),
         (lambda: grammask.templates.substring(3), "source is a str, unlike 3"),
         (lambda: Grammar.from_kbnf(3), "text is a str or bytes, not int"),
         (lambda: Grammar.from_gbnf(None), "text is a str or bytes, not NoneType"),

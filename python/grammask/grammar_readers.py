@@ -407,6 +407,8 @@ class GrammarReaders:
         from grammask.structural_tags import json_object
         from grammask.tools import response_format_source
 
+        expected = "an object or its JSON text (Grammar.from_type takes types)"
+        check_type("response_format", response_format, (str, bytes, Mapping), expected)
         return cls.of_source(response_format_source(json_object(response_format), keywords))
 
     @classmethod

@@ -32,7 +32,12 @@ def schema_text(schema: Schema) -> str:
     value: Any = schema
     if isinstance(value, bool | Mapping):
         return json_text(value)
-    msg = f"a schema is a dict, a bool, or JSON as str or bytes, not {type(value).__name__}"
+    given = (
+        f"the class {value.__name__}: Grammar.from_type takes types"
+        if isinstance(value, type)
+        else type(value).__name__
+    )
+    msg = f"a schema is a dict, a bool, or JSON as str or bytes, not {given}"
     raise TypeError(msg)
 
 

@@ -47,7 +47,12 @@ def response_format_source(response_format: Mapping[str, Any], schema_options: M
         # Chat Completions nests the fields below the type, Responses does not.
         body = response_format.get("json_schema", response_format)
         if not isinstance(body, Mapping) or "schema" not in body:
-            msg = "a response format of the type json_schema has a `schema`"
+            place = (
+                "`json_schema`"
+                if body is not response_format
+                else "a response format of the type json_schema"
+            )
+            msg = f"{place} needs a `schema`, which is the JSON Schema"
             raise ValueError(msg)
         if body is not response_format and body.keys() - _NAMED_SCHEMA:
             msg = f"`json_schema` has an unknown field: {', '.join(sorted(body.keys() - _NAMED_SCHEMA))}"
@@ -91,7 +96,7 @@ def text_format_source(text_format: Mapping[str, Any]) -> Source:
             text_format.get("syntax"),
         )
         if not isinstance(definition, str):
-            msg = "a format of the type grammar has a `definition`"
+            msg = "a format of the type grammar needs a `definition`, which is its text"
             raise ValueError(msg)
         if syntax == "regex":
             return RegexSource(definition)
