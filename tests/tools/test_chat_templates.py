@@ -45,6 +45,9 @@ RENDERED: list[tuple[str, ReasoningMode, str, list[tuple[str, dict[str, Any]]]]]
         "<tool_call>now\n</tool_call>",
         [PARIS, NOW],
     ),
+    # The prompt has ended the reasoning.
+    ("glm4_5", "none", "\n<tool_call>now\n</tool_call>", [NOW]),
+    ("nemotron3", "none", f"\n{PARIS_XML}\n", [PARIS]),
     (  # GLM 4.7
         "glm4_5",
         "open",
