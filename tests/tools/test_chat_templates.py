@@ -9,7 +9,7 @@ import json
 from typing import Any
 
 import pytest
-from grammask import Grammar
+from grammask import Grammar, Vocabulary
 from grammask.tools import ReasoningMode, read_output, write_output
 from peer_verdicts import BYTES
 
@@ -143,3 +143,29 @@ def test_constants_of_python(schema: Any, texts: dict[str, Any]) -> None:
         else:
             read = read_output(output, "qwen3_coder", tools)
             assert json.loads(read.calls[0].arguments) == {"k": value}
+
+
+@pytest.mark.parametrize(("version", "style"), [("v3", "mistral"), ("v7", "mistral_v7")])
+def test_tokens_of_mistral_common_are_legal(version: str, style: str) -> None:
+    """Mistral's own encoder writes earlier calls with their identifiers, as its models learn them."""
+    mistral = pytest.importorskip("mistral_common.tokens.tokenizers.mistral")
+    messages = pytest.importorskip("mistral_common.protocol.instruct.messages")
+    calls = pytest.importorskip("mistral_common.protocol.instruct.tool_calls")
+    request = pytest.importorskip("mistral_common.protocol.instruct.request")
+    tokenizer = getattr(mistral.MistralTokenizer, version)()
+    written = [
+        calls.ToolCall(
+            id=f"call0000{index}", function=calls.FunctionCall(name=name, arguments=json.dumps(value))
+        )
+        for index, (name, value) in enumerate([PARIS, NOW, ("weather", {"city": 'say "\u00e9"', "days": -1})])
+    ]
+    turns = [messages.UserMessage(content="?"), messages.AssistantMessage(content=None, tool_calls=written)]
+    turns += [
+        messages.ToolMessage(content="x", tool_call_id=call.id, name=call.function.name) for call in written
+    ]
+    ids = tokenizer.encode_chat_completion(request.ChatCompletionRequest(messages=turns, model="m")).tokens
+    vocabulary = Vocabulary.from_huggingface(tokenizer)
+    begin = ids.index(vocabulary.special["[TOOL_CALLS]"])
+    end = ids.index(vocabulary.eos[0], begin)
+    compiled = Grammar.from_tools(TOOLS, style=style, vocabulary=vocabulary).compile(vocabulary)
+    assert compiled.matcher().validate(ids[begin : end + 1]) == end + 1 - begin
