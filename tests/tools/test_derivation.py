@@ -82,3 +82,17 @@ def test_what_remains_ambiguous_is_reported() -> None:
 def test_outputs_without_a_common_form(transcripts: list[Any], message: str) -> None:
     with pytest.raises(ValueError, match=message):
         derive_style(transcripts, TOOLS)
+
+
+def test_errors_are_those_of_notations_that_the_examples_have() -> None:
+    call = Transcript('[f("city": "Oslo")]', Output(None, "", (Call("f", '{"city": "Oslo"}'),)))
+    wrapped = Transcript("<text>Hello!</text>", Output(None, "Hello!", ()))
+    first = Transcript(
+        '<call>weather{"city": "Oslo"}</call>', Output(None, "", (Call("weather", '{"city": "Oslo"}'),))
+    )
+    with pytest.raises(
+        ValueError, match=r"^no notation of arguments fits the examples: json: there is text around"
+    ):
+        derive_style([first, wrapped], TOOLS)
+    with pytest.raises(ValueError, match="json: the call of 'f' is not in the text; qwen_xml"):
+        derive_style([call], [{"type": "function", "function": {"name": "f"}}])

@@ -101,6 +101,8 @@ def derive_style(transcripts: Sequence[Transcript], tools: Iterable[Mapping[str,
             fitting.append((name, _Derivation(transcripts, {tool.name: tool for tool in found}, name)))
         except ValueError as error:
             errors.append(f"{name}: {error}")
+    if fitting:
+        errors = []  # Those of notations that the examples do not have say nothing.
     for name, derivation in fitting:
         try:
             style = derivation.style()
