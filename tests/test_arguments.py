@@ -69,7 +69,7 @@ def called(name: Any, arguments: Any) -> tools.Output:
         (lambda: list(tools.CallStream("hermes", []).push(b"")), "text is a str, unlike b''"),
         (lambda: Grammar.from_tools([TOOL], style=3), "style is the name of a style, or an object, unlike 3"),
         (lambda: grammask.SchemaOptions(resolver="a"), "resolver='a' is no function of a URI"),
-        (lambda: grammask.SchemaOptions(documents=[{}]), "documents=.* is neither a mapping of URIs nor a folder"),
+        (lambda: grammask.SchemaOptions(documents=[{}]), r"documents is a mapping or a folder, unlike \[{}\]"),
         (lambda: REGEX.encoded("indented", prefix=b" "), "prefix is a str or None, unlike b' '"),
         (lambda: Grammar.from_response_format(dict), r"response_format is an object .*from_type takes types"),
         (lambda: Grammar.from_json_schema(Template), "the class Template: Grammar.from_type takes types"),
@@ -213,6 +213,21 @@ def test_an_array_is_no_text(value: Any) -> None:
         with pytest.raises(TypeError, match="is a str or bytes, not"):
             call(value)
     assert Grammar.from_regex(memoryview(b"a")).compile(VOCABULARY).is_valid(b"a")
+
+
+@pytest.mark.parametrize("value", [b"a", bytearray(b"a")])
+def test_bytes_are_no_ids(value: Any) -> None:
+    """As a sequence they are integers, so a text would be read as ids."""
+    matcher = COMPILED.matcher()
+    for argument, call in {
+        "tokens": lambda: matcher.validate(value),
+        "tokens ": lambda: matcher.draft_masks(value, MASK),
+        "tokens  ": lambda: matcher.draft_tree_masks(value, [-1], [-1], MASK),
+        "tokens   ": lambda: grammask.step_batch([matcher], value, MASK),
+        "eos": lambda: grammask.Vocabulary([b"a"], eos=value),
+    }.items():
+        with pytest.raises(TypeError, match=rf"^{argument.strip()}: ids of tokens are needed, not the bytes"):
+            call()
 
 
 def test_special_tokens_are_a_mapping(tmp_path: Path) -> None:

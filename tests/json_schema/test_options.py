@@ -18,6 +18,7 @@ from grammask import (
     UnsupportedGrammar,
     UnsupportedSchema,
     Vocabulary,
+    keyword_effects,
 )
 from jsonschema import Draft202012Validator
 
@@ -270,6 +271,16 @@ def test_options_of_wrong_types_are_named(options: Any, message: str) -> None:
 def test_unknown_formats_are_warnings() -> None:
     (warning,) = Grammar.from_json_schema({"type": "string", "format": "nonsense"}).check()
     assert (warning.code, warning.pointer) == ("ignored-annotation", "#/format")
+
+
+@pytest.mark.parametrize("draft", [None, "4"])
+def test_booleans_for_required_are_warnings(draft: Any) -> None:
+    """As in draft 3, where they made the property required."""
+    schema = {"type": "object", "properties": {"a": {"type": "string", "required": True}}}
+    (warning,) = Grammar.from_json_schema(schema, draft=draft).check()
+    assert (warning.code, warning.pointer) == ("ignored-annotation", "#/properties/a/required")
+    (effect,) = [one for one in keyword_effects(schema, draft=draft) if one.keyword == "required"]
+    assert (effect.kind, effect.message) == ("annotation", warning.message)
 
 
 def test_documents_are_asked_for_until_none_is_missing() -> None:

@@ -3,6 +3,7 @@
 
 use pyo3::exceptions::{PyOverflowError, PyTypeError, PyValueError};
 use pyo3::prelude::*;
+use pyo3::types::{PyByteArray, PyBytes};
 
 /// Names the argument in errors of values that are extracted in the body of a function.
 pub(crate) trait OfArgument {
@@ -49,8 +50,17 @@ pub(crate) fn optional_rows(value: &Bound<'_, PyAny>) -> PyResult<Option<Vec<usi
     value.extract().or_else(|_| value.try_iter()?.map(|item| row(&item?)).collect::<PyResult<_>>().map(Some))
 }
 
+/// Refuses bytes where ids of tokens are needed: as a sequence they are integers, which the caller does not mean.
+pub(crate) fn check_no_bytes(ids: &Bound<'_, PyAny>) -> PyResult<()> {
+    if ids.is_instance_of::<PyBytes>() || ids.is_instance_of::<PyByteArray>() {
+        return Err(PyTypeError::new_err("ids of tokens are needed, not the bytes of a text"));
+    }
+    Ok(())
+}
+
 /// Extracts the integers of a sequence, an array or a tensor.
 pub(crate) fn integers(sequence: &Bound<'_, PyAny>) -> PyResult<Vec<i64>> {
+    check_no_bytes(sequence)?;
     if let Ok(list) = sequence.extract() {
         return Ok(list);
     }

@@ -12,7 +12,7 @@ use pyo3::types::PyBytes;
 
 use crate::allocator::PurgeOnDrop;
 use crate::budget::{PyCompletion, budget, budget_error};
-use crate::counts::{OfArgument, count, integers, row};
+use crate::counts::{OfArgument, check_no_bytes, count, integers, row};
 use crate::errors::{grammar_error, row_error};
 use crate::explanation::{PyExpectation, PyExplanation};
 use crate::forks::OutsideForks;
@@ -488,8 +488,8 @@ impl PyMatcher {
 
     /// Extracts the ids of several tokens.
     fn tokens_of(&self, tokens: &Bound<'_, PyAny>) -> PyResult<Vec<TokenId>> {
-        tokens
-            .try_iter()
+        check_no_bytes(tokens)
+            .and_then(|()| tokens.try_iter())
             .and_then(|tokens| tokens.map(|token| self.token(&token?)).collect())
             .of_argument(tokens.py(), "tokens")
     }

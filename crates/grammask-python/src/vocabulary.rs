@@ -10,7 +10,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyList, PyMapping, PyString, PyTuple};
 
 use crate::allocator::{PurgeOnDrop, populate_pages, reset_freed_bytes};
-use crate::counts::{OfArgument, count, optional_count};
+use crate::counts::{OfArgument, check_no_bytes, count, optional_count};
 use crate::errors::{coded_vocabulary_error, vocabulary_error};
 use crate::files::{file_error, write_whole};
 use crate::forks::OutsideForks;
@@ -286,6 +286,7 @@ fn end_tokens(eos: &Bound<'_, PyAny>, special: &[(String, u32)]) -> PyResult<Vec
             )
         })
     };
+    check_no_bytes(eos).of_argument(eos.py(), "eos")?;
     match eos.try_iter() {
         Ok(several) if !eos.is_instance_of::<PyString>() => several.map(|eos| one(&eos?)).collect(),
         _ => Ok(vec![one(eos)?]),

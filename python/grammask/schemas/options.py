@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias
 
 from grammask import _grammask
-from grammask.arguments import is_one_of
+from grammask.arguments import check_type, is_one_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -177,8 +177,7 @@ class SchemaOptions:
         if self.resolver is not None:
             _check_type("resolver", self.resolver, Callable, "no function of a URI")  # type: ignore[arg-type]
         if self.documents is not None:
-            kinds = (Mapping, str, os.PathLike)
-            _check_type("documents", self.documents, kinds, "neither a mapping of URIs nor a folder")
+            check_type("documents", self.documents, (Mapping, str, os.PathLike), "a mapping or a folder")
         pattern = _whitespace_pattern(self.whitespace)
         if pattern is not None and self.max_whitespace is not None:
             msg = "max_whitespace and an expression of white space exclude each other"

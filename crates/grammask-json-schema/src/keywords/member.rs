@@ -12,7 +12,7 @@ use crate::values::scalar_languages::ScalarLanguages;
 use crate::values::string_formula::Strings;
 use crate::values::value_sets::ValueSets;
 use grammask_automata::TermId;
-use grammask_diagnostics::LimitExceeded;
+use grammask_diagnostics::{Code, LimitExceeded};
 
 /// The names and patterns that `properties` and `patternProperties` of one schema declare.
 pub(super) struct DeclaredNames {
@@ -56,6 +56,10 @@ pub(super) fn member_keyword(
             Value::Array(_) => required_names(&mut sets.reader, &mut sets.formulas, place),
             // Draft 3 has `required: true` inside the property; later drafts give it no meaning.
             Value::Boolean(_) if context.dialect.lenient || context.dialect.draft == Draft::Draft4 => {
+                let message = "`required` is a list of names since draft 4; a boolean constrains nothing";
+                let help = "list the name in the `required` of the object";
+                let SchemaReader { findings, library, .. } = &mut sets.reader;
+                findings.add(library, Code::IgnoredAnnotation, place, message.to_owned(), help);
                 return Ok(None);
             }
             _ => {
