@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from grammask import CompileCache, Grammar, tools
 from grammask.errors import GrammarSyntaxError
+from grammask.mask_directory import MaskDirectory
 from grammask.templates import Template, substring
 from grammask.texts import has_surrogates
 from grammask.tool_styles import tool_style
@@ -73,6 +74,13 @@ def called(name: Any, arguments: Any) -> tools.Output:
         (lambda: REGEX.encoded("indented", prefix=b" "), "prefix is a str or None, unlike b' '"),
         (lambda: Grammar.from_response_format(dict), r"response_format is an object .*from_type takes types"),
         (lambda: Grammar.from_json_schema(Template), "the class Template: Grammar.from_type takes types"),
+        (lambda: tools.shown_tools([TOOL], 3), "style is the name of a style, or an object, unlike 3"),
+        (lambda: tools.shown_tools(["f"], "hermes"), r"tools\[0\] is an object, unlike 'f'"),
+        (lambda: tools.derive_style(["f"], [TOOL]), r"transcripts\[0\] is a Transcript, unlike 'f'"),
+        (lambda: tools.derive_style([], 3), "tools is a list of objects, unlike 3"),
+        (lambda: tools.read_results(3, "hermes", [TOOL]), "text is a str, unlike 3"),
+        (lambda: grammask.PartialJson().feed(3), "text is a str or bytes, not int"),
+        (lambda: MaskDirectory(3), "path is a path, as str or os.PathLike, unlike 3"),
         (lambda: grammask.templates.substring(3), "source is a str, unlike 3"),
         (lambda: Grammar.from_kbnf(3), "text is a str or bytes, not int"),
         (lambda: Grammar.from_gbnf(None), "text is a str or bytes, not NoneType"),
@@ -228,6 +236,20 @@ def test_bytes_are_no_ids(value: Any) -> None:
     }.items():
         with pytest.raises(TypeError, match=rf"^{argument.strip()}: ids of tokens are needed, not the bytes"):
             call()
+
+
+def test_shown_tools_take_the_name_of_a_style() -> None:
+    note: dict[str, Any] = {"type": "custom", "custom": {"name": "note"}}
+    assert tools.shown_tools([note], "harmony") == [note]
+    for style in ("hermes", tool_style("hermes")):
+        assert tools.shown_tools([TOOL, note], style)[1]["type"] == "function"
+
+
+def test_pieces_of_json_may_be_texts() -> None:
+    reader = grammask.PartialJson()
+    for piece in ('{"a": "\u00e9', b"\xc3", b"\xa9", '"'):
+        reader.feed(piece)
+    assert reader.value == {"a": "\u00e9\u00e9"}
 
 
 def test_special_tokens_are_a_mapping(tmp_path: Path) -> None:

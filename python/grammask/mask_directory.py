@@ -14,6 +14,7 @@ from collections import deque
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from grammask.arguments import check_counts, check_path
 from grammask.errors import GrammarError
 from grammask.learned_masks import DEFAULT_MAX_BYTES, write_whole
 
@@ -60,6 +61,8 @@ class MaskDirectory:
         Raises:
             OSError: It cannot be made.
         """
+        check_path("path", path)
+        check_counts(max_bytes=max_bytes)
         self._path = Path(path)
         self._path.mkdir(parents=True, exist_ok=True)
         self._max_bytes = max_bytes

@@ -81,16 +81,18 @@ class PartialJson:
             raise ValueError(msg)
         return self._value
 
-    def feed(self, text: bytes) -> None:
-        """Reads a piece, which may begin and end inside of a character or an escape.
+    def feed(self, text: str | bytes) -> None:
+        """Reads a piece, which may begin and end inside of an escape and, as bytes, inside of a character.
 
         Raises:
+            TypeError: It is no text.
             ValueError: The text is no JSON; the message has the byte.
         """
+        piece = encoded(text, "text")
         index = 0
-        while index < len(text):
+        while index < len(piece):
             before = index
-            index = self._step(text, index)
+            index = self._step(piece, index)
             self._position += index - before
 
     def finish(self) -> Any:

@@ -9,10 +9,14 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
+from grammask.arguments import check_type, listed
+from grammask.tool_styles import tool_style
+
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable
 
     from grammask.tools.definitions import Tool
 
@@ -77,11 +81,26 @@ def input_of(arguments: str) -> str | None:
     return text if isinstance(text, str) else None
 
 
-def shown_tools(tools: Iterable[Mapping[str, Any]], style: Mapping[str, Any]) -> list[Mapping[str, Any]]:
-    """Returns the tools to be shown to the model: with functions for custom tools, if the style has only functions."""
-    if "custom_call" in style:
-        return list(tools)
-    return [function_of(tool) if is_custom(tool) else tool for tool in tools]
+def shown_tools(
+    tools: Iterable[Mapping[str, Any]], style: str | Mapping[str, Any]
+) -> list[Mapping[str, Any]]:
+    """Returns the tools to be shown to the model: with functions for custom tools, if the style has only functions.
+
+    Args:
+        tools: The tools, as for :meth:`grammask.Grammar.from_tools`.
+        style: The style: a name, or an object.
+
+    Raises:
+        TypeError: An argument has another type.
+        ValueError: There is no such style.
+    """
+    check_type("style", style, (str, Mapping), "the name of a style, or an object")
+    definitions = listed("tools", tools, "objects")
+    for index, tool in enumerate(definitions):
+        check_type(f"tools[{index}]", tool, Mapping, "an object")
+    if "custom_call" in (tool_style(style) if isinstance(style, str) else style):
+        return definitions
+    return [function_of(tool) if is_custom(tool) else tool for tool in definitions]
 
 
 def input_schema(tool: Tool, *, is_json: bool) -> dict[str, Any] | None:

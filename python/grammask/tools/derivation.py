@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from itertools import pairwise, takewhile
 from typing import TYPE_CHECKING, Any
 
+from grammask.arguments import check_type, listed
 from grammask.structural_tags.parameters import FLAT_STYLES, JSON_STYLE, NESTED_STYLES, PARAMETER_STYLES
 from grammask.structural_tags.parameters.json_style import is_same_json, json_end
 from grammask.tools.definitions import chosen_tools
@@ -90,9 +91,13 @@ def derive_style(transcripts: Sequence[Transcript], tools: Iterable[Mapping[str,
         tools: The tools that they call, as for :meth:`grammask.Grammar.from_tools`; functions only.
 
     Raises:
+        TypeError: An argument has another type.
         ValueError: The examples do not have the form of a style, or contradict each other.
     """
-    tools = list(tools)
+    tools = listed("tools", tools, "objects")
+    transcripts = listed("transcripts", transcripts, "Transcript")
+    for index, transcript in enumerate(transcripts):
+        check_type(f"transcripts[{index}]", transcript, Transcript, "a Transcript")
     found, _, _ = chosen_tools(tools, "auto")
     errors: list[str] = []
     fitting: list[tuple[str, _Derivation]] = []

@@ -145,6 +145,7 @@ def read_results(
     Raises:
         ValueError: The text has another form, or the style describes no results.
     """
+    check_type("text", text, str, "a str")
     section = parsed_style(style).results
     if section is None:
         msg = "the style describes no results"
