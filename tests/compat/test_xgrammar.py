@@ -764,6 +764,8 @@ def test_structural_tags_of_models(model: str, choice: Any) -> None:
             assert verdict == (sample == text or "Oslo" not in sample)
             if model == "harmony":  # `<|call|>` is an end token here, and xgrammar permits no space.
                 sample = sample.replace(" <|constrain|>", "<|constrain|>") + "<|call|>"
+            if model == "glm_4_7":  # Like GLM 4.7 and unlike GLM 4.5, xgrammar has no line end before calls.
+                sample = sample.replace("\n<tool_call>", "<tool_call>")
             if (model, mode) not in EXEMPT:
                 assert verdict == xgrammar.testing._is_grammar_accept_string(reference, sample), sample
 
