@@ -158,7 +158,8 @@ impl LeavingTokens {
         Self { path, suffixes: suffixes.into(), bytes: bytes.into(), tokens }
     }
 
-    /// Calls `visit` with the tokens whose suffix is read from a state, and the state after them.
+    /// Calls `visit` with the tokens whose suffix is read from a state, and the state after them. Tokens for which
+    /// `is_visited` is false are left out.
     ///
     /// Cost: a step per prefix of a suffix that is read, and a comparison per suffix that is not.
     ///
@@ -167,6 +168,7 @@ impl LeavingTokens {
     pub fn for_each<S: Copy, E>(
         &self,
         after: S,
+        is_visited: impl Fn(TokenId) -> bool,
         mut step: impl FnMut(S, u8) -> Result<Option<S>, E>,
         mut visit: impl FnMut(S, &[TokenId]) -> Result<(), E>,
     ) -> Result<(), E> {
@@ -180,6 +182,10 @@ impl LeavingTokens {
             }
             states.truncate(shared + 1);
             is_dead = false;
+            let tokens = &self.tokens[tokens.start as usize..tokens.end as usize];
+            if !tokens.iter().any(|&token| is_visited(token)) {
+                continue;
+            }
             for &byte in &self.bytes[bytes.start as usize + states.len() - 1..bytes.end as usize] {
                 match step(states[states.len() - 1], byte)? {
                     Some(next) => states.push(next),
@@ -190,7 +196,7 @@ impl LeavingTokens {
                 }
             }
             if !is_dead {
-                visit(states[states.len() - 1], &self.tokens[tokens.start as usize..tokens.end as usize])?;
+                visit(states[states.len() - 1], tokens)?;
             }
         }
         Ok(())

@@ -14,6 +14,7 @@ use grammask_vocabulary::{TokenId, Vocabulary};
 
 use super::TokensLeft;
 use super::costs::BudgetSupport;
+use super::memo::Encoded;
 use crate::GrammarCache;
 
 /// Maximum number of tokens by which a completion may grow too much that are looked up in a mask.
@@ -27,6 +28,20 @@ pub(super) struct AmpleFacts {
     pub(super) completions_are_shortest: OnceLock<bool>,
     pub(super) length_bounds_tokens: OnceLock<bool>,
     pub(super) support: OnceLock<BudgetSupport>,
+}
+
+/// The largest budget of a state that is known not to be ample.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct ScarceBudget(u32);
+
+impl Encoded for ScarceBudget {
+    fn encode(self) -> u32 {
+        self.0.saturating_add(1)
+    }
+
+    fn decode(code: u32) -> Self {
+        Self(code - 1)
+    }
 }
 
 impl GrammarCache {
@@ -55,6 +70,11 @@ impl GrammarCache {
         {
             return Ok(TokensLeft::new(tokens, needed));
         }
+        // Bounds grow with the reach, so a smaller budget is scarce where a larger one is.
+        let scarce = &self.costs().scarce;
+        if scarce.get(set).is_some_and(|ScarceBudget(known)| tokens <= known) {
+            return Ok(TokensLeft::new(tokens, u32::MAX));
+        }
         // After at most `count` tokens the completion has at most `longest` steps, and the budget is `tokens - count`.
         let is_ample_for = |count: u32| -> Result<bool, LimitExceeded> {
             let reach = Reach::Bytes(self.longest_token().saturating_mul(count) as usize);
@@ -65,6 +85,7 @@ impl GrammarCache {
             (count, next) = (next, next * 2);
         }
         if count == 0 && !self.is_ample_for_next(set, tokens, deadline)? {
+            scarce.insert(set, ScarceBudget(tokens));
             return Ok(TokensLeft::new(tokens, u32::MAX));
         }
         Ok(TokensLeft::new(tokens, tokens - count.max(1) + 1))
@@ -90,13 +111,15 @@ impl GrammarCache {
             }
         }
         let (mut length, mut too_long) = (0, self.longest_token());
-        while length + 1 < too_long {
-            let middle = u32::midpoint(length, too_long);
+        // Mostly the budget is not even ample for a token of one byte.
+        let mut middle = 1;
+        while length < middle && middle < too_long {
             let needed = self.needed_after(set, 1, Reach::Bytes(middle as usize), deadline)?;
             match needed.is_some_and(|needed| needed <= tokens) {
                 true => length = middle,
                 false => too_long = middle,
             }
+            middle = u32::midpoint(length, too_long);
         }
         let vocabulary = self.vocabulary();
         let text_len = |token: &TokenId| vocabulary.token(*token).map_or(0, <[u8]>::len);
@@ -137,6 +160,11 @@ impl GrammarCache {
         tokens: u32,
         deadline: &Deadline,
     ) -> Result<bool, LimitExceeded> {
+        if let Some(Some(cost)) = self.known_spelling_cost(set)
+            && cost <= tokens
+        {
+            return Ok(true);
+        }
         let needed = self.needed_after(set, 0, Reach::Token, deadline)?;
         Ok(needed.is_some_and(|needed| needed <= tokens) || self.fits(set, tokens, deadline)?)
     }

@@ -9,7 +9,7 @@ use grammask_diagnostics::{Deadline, GrammarError, LimitExceeded};
 use grammask_engine::{BoundTexts, SetId};
 use grammask_vocabulary::TokenId;
 
-use super::ample::AmpleFacts;
+use super::ample::{AmpleFacts, ScarceBudget};
 use super::memo::Memo;
 use super::profile::ProfileCache;
 use super::search::{FewestTokens, RepresentativeSearch};
@@ -49,6 +49,7 @@ pub(crate) struct CostCache {
     pub(super) spellings: Memo<SpellingCost>,
     /// The costs of completions by their first byte and the state after it.
     pub(super) by_first_byte: Mutex<FxHashMap<(SetId, u8), SpellingCost>>,
+    pub(super) scarce: Memo<ScarceBudget>,
     /// Facts about the vocabulary and the grammar.
     pub(super) facts: AmpleFacts,
     pub(super) profiles: ProfileCache,
@@ -87,6 +88,7 @@ impl CostCache {
         self.fewest.memory_bytes()
             + self.fewest_of_representatives.memory_bytes()
             + self.spellings.memory_bytes()
+            + self.scarce.memory_bytes()
             + self.by_first_byte().capacity() * size_of::<((SetId, u8), SpellingCost)>()
             + self.profiles.memory_bytes()
     }

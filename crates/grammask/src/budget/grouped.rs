@@ -49,6 +49,8 @@ pub(super) struct GroupedWalk<'a> {
     /// [`MIN_NODES`], or less in tests.
     pub(super) min_nodes: usize,
     pub(super) texts: WalkedTexts<'a>,
+    /// The legal tokens of the state, if they are known. Others are not read.
+    pub(super) legal: Option<&'a LiveTokens>,
 }
 
 /// Which texts of values a walk distinguishes.
@@ -84,6 +86,10 @@ fn visit_except(
             let kept: Vec<TokenId> =
                 tokens.iter().copied().filter(|token| removed.binary_search(token).is_err()).collect();
             visit(set, VisitedTokens::Listed(&kept))
+        }
+        VisitedTokens::Shared(tokens) if tokens.is_list() => {
+            let tokens: Vec<TokenId> = tokens.iter().collect();
+            visit_except(removed, set, VisitedTokens::Listed(&tokens), size, visit)
         }
         VisitedTokens::Shared(tokens) => {
             visit(set, VisitedTokens::Shared(tokens.but(removed.to_vec(), size)))
@@ -175,7 +181,9 @@ impl GroupedWalk<'_> {
             region.skip_loops(bytes);
             let StateRegion { set, possible, visited, next: node, end, .. } = *region;
             let byte = bytes.get(node).copied().filter(|_| node < end);
-            let after = match byte.filter(|&byte| contains(&possible, byte)) {
+            let is_possible =
+                |&byte: &u8| contains(&possible, byte) && self.may_be_legal(TrieNode(node as u32));
+            let after = match byte.filter(is_possible) {
                 Some(byte) => self.step(set, byte)?,
                 None => None,
             };
@@ -274,6 +282,15 @@ impl GroupedWalk<'_> {
             false => self.engine.possible_bytes(set)?,
         };
         Ok(possible.unwrap_or([u64::MAX; 4]))
+    }
+
+    /// Whether a token at or below a node may be legal. The tokens of large subtrees are not looked up.
+    fn may_be_legal(&self, node: TrieNode) -> bool {
+        let trie = self.vocabulary.trie();
+        self.legal.is_none_or(|legal| {
+            trie.subtree_len(node) >= self.min_nodes
+                || trie.subtree_tokens(node).iter().any(|&token| legal.contains(token))
+        })
     }
 
     /// The state after a byte; `None` too if the token is left out.
@@ -397,11 +414,12 @@ impl GroupedWalk<'_> {
             let Some(next) = after(&leaving.path)? else { continue };
             leaving.for_each(
                 next,
+                |token| self.legal.is_none_or(|legal| legal.contains(token)),
                 |set, byte| self.step(set, byte),
                 |set, tokens| visit_kept(set, VisitedTokens::Listed(tokens)),
             )?;
         }
-        for subtree in groups.subtrees() {
+        for subtree in groups.subtrees().iter().filter(|subtree| self.may_be_legal(subtree.node)) {
             let (node, Some(set)) = (subtree.node, after(&subtree.path)?) else { continue };
             visit_kept(set, VisitedTokens::Listed(self.vocabulary.trie().tokens(node)))?;
             pending.push(PendingSubtree { set, node, removed: removed.clone() });
@@ -590,7 +608,10 @@ mod tests {
                 Ok(())
             })
             .expect("no limit");
-        let walk = GroupedWalk { engine, vocabulary, deadline, min_nodes, texts: WalkedTexts::Known };
+        // Half of the walks have the legal tokens.
+        let legal = cache.mask(set).ok().filter(|_| set.index().is_multiple_of(2));
+        let legal = legal.as_ref().map(|mask| mask.live_tokens());
+        let walk = GroupedWalk { engine, vocabulary, deadline, min_nodes, texts: WalkedTexts::Known, legal };
         let after = walk.inside(set).expect("no limit").and_then(|inside| inside.after);
         if after.is_some_and(|after| after.first_bytes.is_some()) {
             AFTER_WORDS.fetch_add(1, Ordering::Relaxed);

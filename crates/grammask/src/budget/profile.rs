@@ -360,7 +360,7 @@ impl GrammarCache {
         let Some(values) = self.engine().anonymous_values() else { return Ok(None) };
         if self.searches()
             || !self.engine().token_matches(set)?.is_empty()
-            || self.few_legal_tokens(set)?.is_some()
+            || self.legal_tokens(set)?.is_some_and(|mask| is_few(mask.live_tokens()))
             // The walk of `visit_legal` reports the limit that the mask exceeded.
             || self.mask(set).is_err_and(|error| error.code() != Code::DeadEnd)
         {
@@ -391,10 +391,11 @@ impl GrammarCache {
             let visit = &mut |next, tokens: &[TokenId]| visit(next, VisitedTokens::Listed(tokens));
             return walk.visit(set, reads_end_tokens, visit);
         }
-        let texts = WalkedTexts::Known;
-        let walk = GroupedWalk { engine, vocabulary, deadline, min_nodes: MIN_NODES, texts };
-        if let Some(mask) = self.few_legal_tokens(set)? {
-            return walk.visit_few(set, mask.live_tokens(), visit);
+        let (texts, mask) = (WalkedTexts::Known, self.legal_tokens(set)?);
+        let legal = mask.as_ref().map(|mask| mask.live_tokens());
+        let walk = GroupedWalk { engine, vocabulary, deadline, min_nodes: MIN_NODES, texts, legal };
+        if let Some(few) = legal.filter(|legal| is_few(legal)) {
+            return walk.visit_few(set, few, visit);
         }
         if engine.token_matches(set)?.is_empty()
             && let Some(groups) = self.successor_groups(set, deadline)?
@@ -404,16 +405,12 @@ impl GrammarCache {
         walk.visit(set, reads_end_tokens, visit)
     }
 
-    /// The mask without a budget if its tokens are few, so that their paths are fewer steps than the bytes of the root.
-    fn few_legal_tokens(&self, set: SetId) -> Result<Option<Arc<Mask>>, LimitExceeded> {
+    /// The mask without a budget of a state that reads no tokens as such. An error of the mask is one of the walk too.
+    fn legal_tokens(&self, set: SetId) -> Result<Option<Arc<Mask>>, LimitExceeded> {
         if self.reads_tokens() && !self.engine().token_matches(set)?.is_empty() {
             return Ok(None);
         }
-        // An error of the mask is one of the walk too.
-        let mask = self.mask(set).ok();
-        Ok(mask.filter(|mask| {
-            mask.live_tokens().is_list() && mask.live_tokens().differences().1.len() <= MAX_FEW_TOKENS
-        }))
+        Ok(self.mask(set).ok())
     }
 
     /// The tokens of a profile by the least known cost.
@@ -438,4 +435,9 @@ impl GrammarCache {
         }
         Ok(profile.by_fewest.get_or_init(|| grouping.finish(self.vocabulary().size())))
     }
+}
+
+/// Whether tokens are so few that their paths are fewer steps than the bytes of the root.
+fn is_few(tokens: &LiveTokens) -> bool {
+    tokens.is_list() && tokens.differences().1.len() <= MAX_FEW_TOKENS
 }

@@ -239,7 +239,7 @@ impl GrammarCache {
     }
 
     #[inline]
-    fn known_spelling_cost(&self, set: SetId) -> Option<Option<u32>> {
+    pub(super) fn known_spelling_cost(&self, set: SetId) -> Option<Option<u32>> {
         if let Some(SpellingCost(cost)) = self.costs().spellings.get(set) {
             return Some(cost);
         }

@@ -76,7 +76,7 @@ impl GrammarCache {
         }
         let engine = self.engine();
         let texts = WalkedTexts::Known;
-        let walk = GroupedWalk { engine, vocabulary, deadline, min_nodes: MIN_NODES, texts };
+        let walk = GroupedWalk { engine, vocabulary, deadline, min_nodes: MIN_NODES, texts, legal: None };
         walk.visit_few(set, &LiveTokens::new(singles, vocabulary.size()), &mut |next, tokens| {
             add(self.spelling_cost(next, deadline)?, tokens);
             Ok(())
@@ -122,7 +122,7 @@ impl GrammarCache {
         let size = vocabulary.size();
         // The tokens that stay inside a terminal may be too many for it.
         let min_nodes = if self.counts_tokens() { usize::MAX } else { MIN_NODES };
-        let walk = GroupedWalk { engine, vocabulary, deadline, min_nodes, texts };
+        let walk = GroupedWalk { engine, vocabulary, deadline, min_nodes, texts, legal: None };
         let mut grouped = TokenSet::new(size);
         let mut listed: FxHashMap<Option<u32>, Vec<TokenId>> = FxHashMap::default();
         let mut groups: Vec<CostedTokens> = Vec::new();
@@ -202,8 +202,8 @@ impl GrammarCache {
             add(*cost, VisitedTokens::Shared(tokens.clone()));
         }
         let singles = legal.live_tokens().outside(&groups.grouped);
-        let walk =
-            GroupedWalk { engine, vocabulary, deadline, min_nodes: MIN_NODES, texts: WalkedTexts::Known };
+        let texts = WalkedTexts::Known;
+        let walk = GroupedWalk { engine, vocabulary, deadline, min_nodes: MIN_NODES, texts, legal: None };
         walk.visit_few(set, &LiveTokens::new(singles, vocabulary.size()), &mut |next, tokens| {
             add(self.spelling_cost(next, deadline)?, tokens);
             Ok(())
