@@ -15,7 +15,12 @@ use crate::dfa::table::{Table, TableState};
 use crate::term::arena::{Term, TermId, Terms};
 
 /// The bounds of some terms; `None` where the form of a term shows none.
-pub(crate) type KnownWordBounds = FxHashMap<TermId, Option<WordBounds>>;
+#[derive(Debug, Default)]
+pub(crate) struct KnownWordBounds {
+    of_terms: FxHashMap<TermId, Option<WordBounds>>,
+    /// Whether the states below a state of a table are not searched, so `longest` and `words` have their maximum there.
+    only_shortest: bool,
+}
 
 /// Upper bounds; lengths are in bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -30,6 +35,18 @@ pub(crate) struct WordBounds {
     pub(crate) is_exact: bool,
     /// The shortest nonempty word, if `is_exact` and there is one.
     pub(crate) nonempty: Option<ShortestWord>,
+}
+
+impl KnownWordBounds {
+    /// No bounds yet, and only those of shortest words are wanted: a state of a table costs a step per edge.
+    pub(crate) fn only_shortest() -> Self {
+        Self { only_shortest: true, ..Self::default() }
+    }
+
+    /// Estimated memory in bytes.
+    pub(crate) fn memory_bytes(&self) -> usize {
+        self.of_terms.capacity() * (size_of::<(TermId, Option<WordBounds>)>() + 1)
+    }
 }
 
 impl WordBounds {
@@ -94,9 +111,10 @@ impl WordBounds {
 impl Terms {
     /// The bounds of a term. `known` has those of other terms of this arena, and is extended.
     ///
-    /// Cost: linear in the subterms that are not known, and in the states of their tables.
+    /// Cost: linear in the subterms that are not known, and in the states of their tables unless only shortest words count.
     pub(crate) fn word_bounds(&self, term: TermId, known: &mut KnownWordBounds) -> Option<WordBounds> {
-        self.fold(term, known, |term, known| {
+        let KnownWordBounds { of_terms, only_shortest } = known;
+        self.fold(term, of_terms, |term, known| {
             let term = self.get(term);
             let mut bounds = term.operands().map(|part| known[&part]);
             match term {
@@ -116,7 +134,9 @@ impl Terms {
                 }
                 Term::Repeat { min, max, .. } => bounds.next().flatten().map(|one| one.times(*min, *max)),
                 Term::Intersection(parts) => self.bound_without_words(parts, known),
-                Term::Table { table, state } => Some(bound_of_table(self.get_table(*table), *state)),
+                Term::Table { table, state } => {
+                    Some(bound_of_table(self.get_table(*table), *state, *only_shortest))
+                }
                 Term::Nothing | Term::Complement(_) | Term::FirstMatch(_) => None,
             }
         })
@@ -124,7 +144,11 @@ impl Terms {
 
     /// The bounds of an intersection of an unbounded repetition with complements of few words. A beginning of the
     /// repetition is completed by a word of it, and by each byte that is a unit: not all of these words are excluded.
-    fn bound_without_words(&self, parts: &[TermId], known: &KnownWordBounds) -> Option<WordBounds> {
+    fn bound_without_words(
+        &self,
+        parts: &[TermId],
+        known: &FxHashMap<TermId, Option<WordBounds>>,
+    ) -> Option<WordBounds> {
         let mut units = None;
         let mut excluded: u32 = 0;
         for part in parts {
@@ -148,11 +172,23 @@ impl Terms {
 }
 
 /// The bounds of a state of a table, which are exact.
-fn bound_of_table(table: &Table, start: TableState) -> WordBounds {
+fn bound_of_table(table: &Table, start: TableState, only_shortest: bool) -> WordBounds {
     let lengths = table.shortest_lengths();
     let length = |state: TableState| lengths[state.index()];
+    let nonempty = table
+        .edges(start)
+        .map(|(first, _, target)| ShortestWord { length: length(target).saturating_add(1), first });
+    let (longest, words) = match only_shortest {
+        true => (u32::MAX, u32::MAX),
+        false => (longest_below(table, start, length), words_of_table(table, start)),
+    };
+    WordBounds { shortest: length(start), longest, words, is_exact: true, nonempty: nonempty.min() }
+}
+
+/// The maximum length over the states that nonempty words reach.
+fn longest_below(table: &Table, start: TableState, length: impl Fn(TableState) -> u32) -> u32 {
     let mut is_reached = vec![false; table.len()];
-    // The states that nonempty words reach, after the start.
+    // After the start.
     let mut reached = vec![start];
     let mut next = 0;
     while let Some(&state) = reached.get(next) {
@@ -163,17 +199,7 @@ fn bound_of_table(table: &Table, start: TableState) -> WordBounds {
         }
         next += 1;
     }
-    let longest = reached[1..].iter().map(|&state| length(state)).max();
-    let nonempty = table
-        .edges(start)
-        .map(|(first, _, target)| ShortestWord { length: length(target).saturating_add(1), first });
-    WordBounds {
-        shortest: length(start),
-        longest: longest.unwrap_or(0),
-        words: words_of_table(table, start),
-        is_exact: true,
-        nonempty: nonempty.min(),
-    }
+    reached[1..].iter().map(|&state| length(state)).max().unwrap_or(0)
 }
 
 /// The number of words of a state of a table; the maximum if there may be infinitely many.
@@ -204,6 +230,11 @@ mod tests {
             let mut terms = Terms::new();
             let term = sketch.term(&mut terms);
             let bound = terms.word_bounds(term, &mut KnownWordBounds::default());
+            let only_shortest = terms.word_bounds(term, &mut KnownWordBounds::only_shortest());
+            let word = |bound: Option<WordBounds>| {
+                bound.filter(|bound| bound.is_exact).map(|bound| (bound.shortest, bound.nonempty))
+            };
+            prop_assert_eq!(word(only_shortest), word(bound));
             let mut automata = Automata::new(terms, 100_000);
             let (Some(bound), Some(start)) = (bound, automata.start(term).unwrap()) else { return Ok(()) };
             let deadline = Deadline::after(Duration::from_secs(60));

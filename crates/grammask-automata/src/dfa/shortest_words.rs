@@ -17,10 +17,9 @@ use std::collections::BinaryHeap;
 
 use rustc_hash::FxHashMap;
 
-use crate::analysis::word_bounds::{KnownWordBounds, WordBounds};
+use crate::analysis::word_bounds::KnownWordBounds;
 use crate::byte_set::ByteSet;
 use crate::dfa::lazy::{Automata, StateId};
-use crate::term::arena::TermId;
 use grammask_collections::graph::{AdjacencyList, components_of};
 use grammask_diagnostics::{Deadline, LimitExceeded};
 
@@ -63,6 +62,8 @@ pub struct ShortestWords {
     words: FxHashMap<StateId, Option<ShortestWord>>,
     /// Bounds of the completions of terms.
     bounds: KnownWordBounds,
+    /// Bounds of the shortest words of terms.
+    shortest: KnownWordBounds,
 }
 
 /// A visited state of a search: its distance from the start, and its predecessor.
@@ -85,7 +86,13 @@ impl ShortestWords {
     /// No distances yet; words are spelled with `bytes`.
     #[must_use]
     pub fn new(bytes: ByteSet) -> Self {
-        Self { bytes, distances: Vec::new(), words: FxHashMap::default(), bounds: KnownWordBounds::default() }
+        Self {
+            bytes,
+            distances: Vec::new(),
+            words: FxHashMap::default(),
+            bounds: KnownWordBounds::default(),
+            shortest: KnownWordBounds::only_shortest(),
+        }
     }
 
     /// The bytes with which words are spelled.
@@ -111,7 +118,7 @@ impl ShortestWords {
             return Ok(word);
         }
         if self.bytes == ByteSet::ALL {
-            let bound = automata.terms().word_bounds(automata.term(state), &mut self.bounds);
+            let bound = automata.terms().word_bounds(automata.term(state), &mut self.shortest);
             if let Some(bound) = bound.filter(|bound| bound.is_exact) {
                 self.words.insert(state, bound.nonempty);
                 return Ok(bound.nonempty);
@@ -301,7 +308,8 @@ impl ShortestWords {
     pub fn memory_bytes(&self) -> usize {
         self.distances.capacity() * size_of::<Distance>()
             + self.words.capacity() * (size_of::<(StateId, Option<ShortestWord>)>() + 1)
-            + self.bounds.capacity() * (size_of::<(TermId, Option<WordBounds>)>() + 1)
+            + self.bounds.memory_bytes()
+            + self.shortest.memory_bytes()
     }
 
     /// The successors of a state over the bytes, each with its smallest byte, in the order of these.

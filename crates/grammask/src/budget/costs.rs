@@ -13,7 +13,7 @@ use super::ample::{AmpleFacts, ScarceBudget};
 use super::memo::Memo;
 use super::profile::ProfileCache;
 use super::search::{FewestTokens, RepresentativeSearch};
-use super::spelling::SpellingCost;
+use super::spelling::{ByteCompletion, SpellingCost};
 use crate::GrammarCache;
 use crate::options::EndMode;
 
@@ -49,6 +49,7 @@ pub(crate) struct CostCache {
     pub(super) spellings: Memo<SpellingCost>,
     /// The costs of completions by their first byte and the state after it.
     pub(super) by_first_byte: Mutex<FxHashMap<(SetId, u8), SpellingCost>>,
+    pub(super) completions: Memo<ByteCompletion>,
     pub(super) scarce: Memo<ScarceBudget>,
     /// Facts about the vocabulary and the grammar.
     pub(super) facts: AmpleFacts,
@@ -88,6 +89,7 @@ impl CostCache {
         self.fewest.memory_bytes()
             + self.fewest_of_representatives.memory_bytes()
             + self.spellings.memory_bytes()
+            + self.completions.memory_bytes()
             + self.scarce.memory_bytes()
             + self.by_first_byte().capacity() * size_of::<((SetId, u8), SpellingCost)>()
             + self.profiles.memory_bytes()

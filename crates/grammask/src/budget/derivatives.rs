@@ -14,7 +14,7 @@ use grammask_engine::{CompletionStep, InsideTerminal, SetId};
 use grammask_vocabulary::{DerivativeGroups, TokenId, TrieNode};
 
 use super::grouped::GroupedWalk;
-use super::successors::LoopBytes;
+use super::successors::{LoopBytes, bytes_by_step};
 
 /// Distinguishes the content hashes of languages with the first bytes of what follows from others.
 const FOLLOWED_TAG: u64 = 0x666f_6c6c_6f77;
@@ -68,24 +68,12 @@ impl GroupedWalk<'_> {
         };
         let first_bytes = match after.first_bytes {
             Some(known) => known,
-            None => self.first_bytes(after.set)?,
+            None => bytes_by_step(self.engine, after.set, |next| next.is_some())?,
         };
         let mut hasher = ContentHasher::new(FOLLOWED_TAG);
         hasher.write_hash(inside.language);
         first_bytes.into_iter().for_each(|word| hasher.write(word));
         Ok(GroupsKey { hash: hasher.finish(), first_bytes })
-    }
-
-    /// The bytes that a state reads.
-    fn first_bytes(&self, set: SetId) -> Result<[u64; 4], LimitExceeded> {
-        let mut first_bytes = [0; 4];
-        for byte in 0..=u8::MAX {
-            let of_class =
-                self.engine.byte_of_class()[usize::from(self.engine.class_of_byte()[usize::from(byte)])];
-            let is_first = self.engine.step(set, of_class)?.is_some();
-            first_bytes[usize::from(byte >> 6)] |= u64::from(is_first) << (byte & 63);
-        }
-        Ok(first_bytes)
     }
 
     /// What a state reads inside a terminal.

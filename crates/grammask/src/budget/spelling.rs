@@ -8,8 +8,8 @@
 //! The spelling of a large state is that with a token per step of its completion, whose number is known without steps.
 
 use grammask_diagnostics::{Deadline, LimitExceeded};
-use grammask_engine::{CompletionStep, Engine, FirstToken, SetId, ShortestCompletion, first_tokens};
-use grammask_vocabulary::{TokenId, TrieNode, Vocabulary};
+use grammask_engine::{CompletionStep, FirstToken, SetId, ShortestCompletion, first_tokens};
+use grammask_vocabulary::{TokenId, TrieNode};
 
 use super::costs::MAX_ITEMS;
 use super::memo::Encoded;
@@ -29,10 +29,27 @@ impl Encoded for SpellingCost {
     }
 }
 
+/// A shortest completion that begins with a byte and has fewer than 2^24 steps.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct ByteCompletion {
+    length: u32,
+    first: u8,
+}
+
+impl Encoded for ByteCompletion {
+    fn encode(self) -> u32 {
+        self.length << 8 | u32::from(self.first)
+    }
+
+    fn decode(code: u32) -> Self {
+        // The lowest byte.
+        Self { length: code >> 8, first: code as u8 }
+    }
+}
+
 /// The states along a shortest completion that consists of bytes, as far as they were asked for.
 struct CompletionPath<'a> {
-    engine: &'a dyn Engine,
-    vocabulary: &'a Vocabulary,
+    cache: &'a GrammarCache,
     deadline: &'a Deadline,
     states: Vec<SetId>,
     /// The completions of these states.
@@ -43,7 +60,7 @@ impl CompletionPath<'_> {
     /// The positions after each token with which a spelling of the completion from a position on can begin. As in
     /// [`first_tokens`], a token is left out if the completion after it is not shorter.
     fn token_ends(&mut self, start: usize) -> Result<Vec<usize>, LimitExceeded> {
-        let trie = self.vocabulary.trie();
+        let trie = self.cache.vocabulary().trie();
         let mut ends = Vec::new();
         let Some(ShortestCompletion { length, .. }) = self.completion(start)? else { return Ok(ends) };
         let (mut node, mut position) = (TrieNode::ROOT, start);
@@ -65,7 +82,7 @@ impl CompletionPath<'_> {
     fn completion(&mut self, position: usize) -> Result<Option<ShortestCompletion>, LimitExceeded> {
         if position == self.completions.len() {
             let set = self.states[position];
-            self.completions.push(self.engine.shortest_completion(set, self.vocabulary, self.deadline)?);
+            self.completions.push(self.cache.shortest_completion_of(set, self.deadline)?);
         }
         Ok(self.completions[position])
     }
@@ -73,7 +90,7 @@ impl CompletionPath<'_> {
     /// Whether the byte after a position is read; the state after it follows on the path.
     fn has_state_after(&mut self, position: usize, byte: u8) -> Result<bool, LimitExceeded> {
         if position + 1 == self.states.len() {
-            let Some(next) = self.engine.step(self.states[position], byte)? else { return Ok(false) };
+            let Some(next) = self.cache.engine().step(self.states[position], byte)? else { return Ok(false) };
             self.states.push(next);
         }
         Ok(true)
@@ -139,11 +156,30 @@ impl GrammarCache {
         Ok(cost)
     }
 
+    /// The engine's shortest completion of a state, memoised if it begins with a byte.
+    fn shortest_completion_of(
+        &self,
+        set: SetId,
+        deadline: &Deadline,
+    ) -> Result<Option<ShortestCompletion>, LimitExceeded> {
+        let memo = &self.costs().completions;
+        if let Some(ByteCompletion { length, first }) = memo.get(set) {
+            return Ok(Some(ShortestCompletion { length, first: Some(CompletionStep::Byte(first)) }));
+        }
+        let completion = self.engine().shortest_completion(set, self.vocabulary(), deadline)?;
+        if let Some(ShortestCompletion { length, first: Some(CompletionStep::Byte(first)) }) = completion
+            && length < 1 << 24
+        {
+            memo.insert(set, ByteCompletion { length, first });
+        }
+        Ok(completion)
+    }
+
     /// The state after the first byte of a completion, and the byte; `None` if it begins with no byte, or the state would
     /// have too many items.
     fn first_step(&self, set: SetId, deadline: &Deadline) -> Result<Option<(SetId, u8)>, LimitExceeded> {
         let after_first_byte = || {
-            let completion = self.engine().shortest_completion(set, self.vocabulary(), deadline)?;
+            let completion = self.shortest_completion_of(set, deadline)?;
             let Some(CompletionStep::Byte(byte)) = completion.and_then(|completion| completion.first) else {
                 return Ok(None);
             };
@@ -170,9 +206,7 @@ impl GrammarCache {
     ///
     /// Cost: a step per byte of the completion, up to states of known costs.
     fn cost_by_bytes(&self, set: SetId, deadline: &Deadline) -> Result<Option<u32>, LimitExceeded> {
-        let (engine, vocabulary) = (self.engine(), self.vocabulary());
-        let mut path =
-            CompletionPath { engine, vocabulary, deadline, states: vec![set], completions: Vec::new() };
+        let mut path = CompletionPath { cache: self, deadline, states: vec![set], completions: Vec::new() };
         self.cost_of_spelling((0, set), deadline, |position, _| {
             let ends = match path.token_ends(position) {
                 // As for [`GrammarCache::first_tokens`], there is no spelling then.

@@ -173,16 +173,21 @@ impl<'a> LoopBytes<'a> {
     }
 
     fn find(&self, set: SetId) -> Result<[u64; 4], LimitExceeded> {
-        let of_byte = self.engine.class_of_byte();
-        let mut is_loop = vec![false; self.engine.byte_of_class().len()];
-        for (is_loop, &byte) in is_loop.iter_mut().zip(self.engine.byte_of_class()) {
-            *is_loop = self.engine.step(set, byte)? == Some(set);
-        }
-        let mut loops = [0; 4];
-        for byte in 0..=u8::MAX {
-            let word: &mut u64 = &mut loops[usize::from(byte >> 6)];
-            *word |= u64::from(is_loop[usize::from(of_byte[usize::from(byte)])]) << (byte & 63);
-        }
-        Ok(loops)
+        bytes_by_step(self.engine, set, |next| next == Some(set))
     }
+}
+
+/// The bytes after which the state satisfies a predicate.
+pub(super) fn bytes_by_step(
+    engine: &dyn Engine,
+    set: SetId,
+    is_included: impl Fn(Option<SetId>) -> bool,
+) -> Result<[u64; 4], LimitExceeded> {
+    let steps = engine.byte_of_class().iter().map(|&byte| Ok(is_included(engine.step(set, byte)?)));
+    let of_class = steps.collect::<Result<Vec<bool>, LimitExceeded>>()?;
+    let mut bytes = [0; 4];
+    for (byte, &class) in engine.class_of_byte().iter().enumerate() {
+        bytes[byte >> 6] |= u64::from(of_class[usize::from(class)]) << (byte & 63);
+    }
+    Ok(bytes)
 }
