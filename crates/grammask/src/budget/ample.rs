@@ -44,6 +44,21 @@ impl Encoded for ScarceBudget {
     }
 }
 
+/// The smallest budget of a state that is known to be ample for the next token.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct AmpleBudget(u32);
+
+impl Encoded for AmpleBudget {
+    fn encode(self) -> u32 {
+        // The next token needs one.
+        self.0
+    }
+
+    fn decode(code: u32) -> Self {
+        Self(code)
+    }
+}
+
 impl GrammarCache {
     /// Length of the longest token, in bytes, and at least 1, the length of a token without text.
     pub(super) fn longest_token(&self) -> u32 {
@@ -84,9 +99,13 @@ impl GrammarCache {
         while next < tokens && is_ample_for(next)? {
             (count, next) = (next, next * 2);
         }
-        if count == 0 && !self.is_ample_for_next(set, tokens, deadline)? {
-            scarce.insert(set, ScarceBudget(tokens));
-            return Ok(TokensLeft::new(tokens, u32::MAX));
+        let ample = &self.costs().ample;
+        if count == 0 && ample.get(set).is_none_or(|AmpleBudget(known)| tokens < known) {
+            if !self.is_ample_for_next(set, tokens, deadline)? {
+                scarce.insert(set, ScarceBudget(tokens));
+                return Ok(TokensLeft::new(tokens, u32::MAX));
+            }
+            ample.insert(set, AmpleBudget(tokens));
         }
         Ok(TokensLeft::new(tokens, tokens - count.max(1) + 1))
     }

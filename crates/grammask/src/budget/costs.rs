@@ -9,7 +9,7 @@ use grammask_diagnostics::{Deadline, GrammarError, LimitExceeded};
 use grammask_engine::{BoundTexts, SetId};
 use grammask_vocabulary::TokenId;
 
-use super::ample::{AmpleFacts, ScarceBudget};
+use super::ample::{AmpleBudget, AmpleFacts, ScarceBudget};
 use super::memo::Memo;
 use super::profile::ProfileCache;
 use super::search::{FewestTokens, RepresentativeSearch};
@@ -51,6 +51,7 @@ pub(crate) struct CostCache {
     pub(super) by_first_byte: Mutex<FxHashMap<(SetId, u8), SpellingCost>>,
     pub(super) completions: Memo<ByteCompletion>,
     pub(super) scarce: Memo<ScarceBudget>,
+    pub(super) ample: Memo<AmpleBudget>,
     /// Facts about the vocabulary and the grammar.
     pub(super) facts: AmpleFacts,
     pub(super) profiles: ProfileCache,
@@ -91,6 +92,7 @@ impl CostCache {
             + self.spellings.memory_bytes()
             + self.completions.memory_bytes()
             + self.scarce.memory_bytes()
+            + self.ample.memory_bytes()
             + self.by_first_byte().capacity() * size_of::<((SetId, u8), SpellingCost)>()
             + self.profiles.memory_bytes()
     }
