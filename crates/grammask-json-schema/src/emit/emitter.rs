@@ -137,6 +137,7 @@ impl Emitter {
         Ok(parts)
     }
 
+    /// [`Self::value_parts`] without the memo table.
     fn new_value_parts(
         &mut self,
         sets: &mut ValueSets<'_>,

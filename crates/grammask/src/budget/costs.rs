@@ -49,6 +49,7 @@ pub(crate) struct CostCache {
     pub(super) spellings: Memo<SpellingCost>,
     /// The costs of completions by their first byte and the state after it.
     pub(super) by_first_byte: Mutex<FxHashMap<(SetId, u8), SpellingCost>>,
+    /// The engine's shortest completions.
     pub(super) completions: Memo<ByteCompletion>,
     pub(super) scarce: Memo<ScarceBudget>,
     pub(super) ample: Memo<AmpleBudget>,

@@ -14,7 +14,7 @@ pub(super) trait Encoded: Copy {
     fn decode(code: u32) -> Self;
 }
 
-/// Values by state. Writers of an entry agree, since the values are functions of the state, or any of their values is true.
+/// Values by state. A value is a function of the state, or a bound that holds whichever writer was last.
 #[derive(Debug)]
 pub(super) struct Memo<T> {
     /// For each state the number of its value; zero if it is not known.

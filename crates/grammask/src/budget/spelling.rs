@@ -42,7 +42,7 @@ impl Encoded for ByteCompletion {
     }
 
     fn decode(code: u32) -> Self {
-        // The lowest byte.
+        // The cast keeps the lowest byte.
         Self { length: code >> 8, first: code as u8 }
     }
 }
