@@ -164,7 +164,7 @@ def embedded_vocabulary(name: str) -> tuple[list[bytes | None], dict[str, int]]:
     Raises:
         KeyError: No such vocabulary is embedded.
 
-    Cost: 0.3 s on the first use of a name.
+    Cost: some 20 ms.
     """
 
 def encode_ordinary(name: str, text: str) -> list[int]:

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 from grammask import Vocabulary, VocabularyError
+from grammask._grammask import embedded_vocabulary, encode_ordinary
 
 
 def encoding(special: dict[str, int]):
@@ -62,12 +63,22 @@ def test_damaged_files_are_refused(tmp_path: Path, line: bytes) -> None:
     assert "damaged.tiktoken" in str(caught.value)
 
 
-def test_the_embedded_vocabulary_equals_the_published_file(data_directory: Path) -> None:
-    special = {"<|endoftext|>": 199_999, "<|endofprompt|>": 200_018}
-    published = Vocabulary.from_tiktoken(
-        data_directory / "vocab" / "o200k.tiktoken", special=special, eos=199_999
-    )
-    assert published.tokens() == Vocabulary.default().tokens()
+@pytest.mark.parametrize("name", ["o200k", "cl100k"])
+def test_embedded_vocabularies_are_those_of_tiktoken(
+    name: str, data_directory: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tiktoken = pytest.importorskip("tiktoken")
+    public = pytest.importorskip("tiktoken_ext.openai_public")
+    lines = (data_directory / "vocab" / f"{name}.tiktoken").read_bytes().splitlines()
+    ranks = {base64.b64decode(text): int(rank) for text, rank in map(bytes.split, lines)}
+    monkeypatch.setattr(public, "load_tiktoken_bpe", lambda *_, **__: ranks)
+    reference = tiktoken.Encoding(**getattr(public, f"{name}_base")())
+    tokens, special = embedded_vocabulary(f"{name}_base")
+    assert special == reference._special_tokens
+    assert [token for token in tokens if token is not None] == [*ranks, *(text.encode() for text in special)]
+    assert len(tokens) == reference.n_vocab
+    for text in (Path(__file__).read_text("utf-8"), "Grüße, 世界!  \n\n 'LL don't 1234567 \t x"):
+        assert encode_ordinary(f"{name}_base", text) == reference.encode_ordinary(text)
 
 
 @pytest.mark.parametrize(("name", "size"), [("r50k", 50_256), ("cl100k", 100_256), ("llama3", 128_000)])
