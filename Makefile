@@ -15,7 +15,10 @@ FREE_THREADED := .venv-freethreaded
 RUST_SOURCES := Cargo.toml Cargo.lock $(shell find crates -name '*.rs' -o -name Cargo.toml)
 VENV := .venv/.created
 DEVELOPMENT := .venv/.development
+# The extension as users get it, and as tests are run: each replaces the other.
 PACKAGE := .venv/.package
+TESTED := .venv/.tested
+HOSTS := .venv/.hosts
 PEERS := .venv/.peers
 DOCUMENTATION := .venv/.documentation
 BROWSER := .venv/.browser
@@ -36,7 +39,15 @@ PLAYGROUND := target/playground.html
 PLAYGROUND_SOURCES := $(wildcard playground/*.* playground/examples/* playground/src/*.js playground/src/*/*.js)
 WASM_SOURCES := $(wildcard crates/grammask-wasm/npm/* xtask/wasm/Cargo.* xtask/wasm/src/* python/grammask/grammars/definitions/*)
 
-.PHONY: help demo test wasm playground test-browser test-engines test-freethreaded test-peers bench record profile grammars figures lint msrv deny docs build clean
+# Tests of other people's interfaces, and files with tests that need torch, transformers or xgrammar.
+HOST_FOLDERS := tests/compat tests/formatron tests/integrations
+HOST_FILES := tests/cli/test_doctor.py tests/kbnf/test_buffers.py tests/kbnf/test_logits.py tests/language_models/test_chat_encoding.py \
+	tests/language_models/test_huggingface.py tests/structural_tags/test_excludes.py tests/structural_tags/test_nested_parameters.py \
+	tests/structural_tags/test_strings.py tests/test_apply_mask.py tests/test_examples.py tests/test_mask_effects.py tests/test_masks.py \
+	tests/vocabulary/test_file_kinds.py tests/vocabulary/test_huggingface.py tests/vocabulary/test_sentencepiece.py
+PYTEST := $(BIN)/python -m pytest --numprocesses auto --dist loadfile
+
+.PHONY: help demo check test test-hosts wasm playground test-browser test-engines test-freethreaded test-peers bench record profile grammars figures lint msrv deny docs build clean
 
 help: ## lists these commands
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/\1|\2/p' Makefile | while IFS='|' read -r name purpose; do printf 'make %-18s %s\n' "$$name" "$$purpose"; done
@@ -44,11 +55,18 @@ help: ## lists these commands
 demo: $(PACKAGE) ## builds the package and runs the demo
 	$(BIN)/python examples/demo.py
 
-test: $(PACKAGE) wasm lint msrv ## all lints and tests, as CI runs them
+check: $(TESTED) ## formatting, lints and tests of what changed, in minutes
+	PATH="$(CURDIR)/$(BIN):$$PATH" CARGO="$(CARGO)" .ci/check
+
+test: $(TESTED) lint ## all lints and tests of grammask itself
 	$(CARGO) test --workspace --quiet
 	$(BIN)/python -m mypy
 	$(BIN)/python -m mypy.stubtest grammask._grammask
-	$(BIN)/python -m pytest --numprocesses auto --dist loadfile
+	$(PYTEST) $(HOST_FOLDERS:%=--ignore=%) --ignore=tests/wasm
+
+# Four gigabytes the first time: torch brings CUDA's libraries.
+test-hosts: $(PACKAGE) $(HOSTS) ## tests that need torch, transformers or xgrammar, and those of compatible modules
+	$(PYTEST) $(HOST_FOLDERS) $(HOST_FILES)
 
 # Half an hour and 2.5 GB the first time; docs/integrations.md.
 test-engines: $(ENGINES)/.created $(FORMATRON)/.created ## tests that need vLLM, SGLang, llama.cpp and others, on the CPU
@@ -60,7 +78,7 @@ test-engines: $(ENGINES)/.created $(FORMATRON)/.created ## tests that need vLLM,
 	GRAMMASK_FORMATRON_TESTS=$(FORMATRON)/formatron-0.5.0/tests $(FORMATRON)/bin/python -m pytest tests/formatron
 
 # Six minutes. The suites come from the source archives on the package index; tests/compat/peer_suites lists their failures.
-test-peers: $(PACKAGE) ## the test suites of xgrammar, llguidance and lark
+test-peers: $(PACKAGE) $(HOSTS) ## the test suites of xgrammar, llguidance and lark
 	PYTHONPATH=tests $(BIN)/python tests/compat/peer_suites/run.py llguidance
 	PYTHONPATH=tests $(BIN)/python tests/compat/peer_suites/run.py xgrammar
 	PYTHONPATH=tests $(BIN)/python tests/compat/peer_suites/lark_verdicts.py
@@ -98,10 +116,10 @@ profile: $(DEVELOPMENT) ## renews the counts for profile-guided optimisation
 playground: $(PLAYGROUND) ## the playground, in target/playground.html
 
 # Chromium comes from the package of Debian; without it the tests skip. CHROMIUM=PATH names another one.
-test-browser: $(PLAYGROUND) $(BROWSER) ## the playground in a real browser; screenshots in target/screenshots
+test-browser: $(PLAYGROUND) $(BROWSER) ## the engine in WebAssembly and the playground in a real browser; screenshots in target/screenshots
 	@command -v "$${CHROMIUM:-chromium}" >/dev/null || { apt-get update -qq && apt-get install -y -qq chromium; } >/dev/null 2>&1 \
 		|| echo "apt-get cannot install chromium here"
-	$(BIN)/python -m pytest tests/browser
+	$(BIN)/python -m pytest tests/wasm tests/browser
 
 wasm: $(WASM)/engine_bg.wasm ## the package for JavaScript, in target/wasm
 
@@ -187,6 +205,17 @@ $(PEERS): $(VENV) pyproject.toml
 # An editable install: a change of a Python file needs no new one.
 $(PACKAGE): $(VENV) pyproject.toml $(RUST_SOURCES) $(COUNTS)
 	$(OPTIMISED) $(PIP) install --quiet --no-build-isolation --editable .
+	rm -f $(TESTED)
+	touch $@
+
+# Without link-time optimisation, with the artefacts that `cargo test` uses and with its checks of overflows.
+$(TESTED): $(DEVELOPMENT) $(RUST_SOURCES)
+	VIRTUAL_ENV=$(CURDIR)/.venv $(BIN)/maturin develop --quiet --profile dev
+	rm -f $(PACKAGE)
+	touch $@
+
+$(HOSTS): $(DEVELOPMENT)
+	$(PIP) install --quiet --group hosts
 	touch $@
 
 $(FREE_THREADED)/.created: pyproject.toml
@@ -203,7 +232,7 @@ $(FREE_THREADED)/.package: $(FREE_THREADED)/.created $(RUST_SOURCES)
 
 # These environments see the packages of .venv, so torch is installed once. llama.cpp is compiled for no particular
 # processor: a virtual machine can report AMX instructions that the system does not permit, which end the process.
-$(ENGINES)/.created: $(PACKAGE) $(DEVELOPMENT) pyproject.toml
+$(ENGINES)/.created: $(PACKAGE) $(HOSTS) pyproject.toml
 	$(call environment_beside,$(ENGINES))
 	CMAKE_ARGS=-DGGML_NATIVE=OFF $(ENGINES)/bin/python -m pip install --quiet --no-cache-dir --group engines
 	$(ENGINES)/bin/python -m pip install --quiet --no-deps --group engines-alone
@@ -212,7 +241,7 @@ $(ENGINES)/.created: $(PACKAGE) $(DEVELOPMENT) pyproject.toml
 	done
 	touch $@
 
-$(FORMATRON)/.created: $(PACKAGE) $(DEVELOPMENT) pyproject.toml
+$(FORMATRON)/.created: $(PACKAGE) $(HOSTS) pyproject.toml
 	$(call environment_beside,$(FORMATRON))
 	$(FORMATRON)/bin/python -m pip install --quiet --group formatron
 	$(FORMATRON)/bin/python -m pip install --quiet --no-deps --group formatron-alone
