@@ -11,32 +11,28 @@ pub(crate) enum Technique {
     GeneralisedBounds,
     Exclusions,
     LargeMaxima,
-    SimilarNodes,
     Repetitions,
     DenseTransitions,
     SelfLoops,
     ClosedAlphabets,
     SimilarFirstBytes,
     SimilarPairs,
-    SimilarBlind,
 }
 
 #[cfg(feature = "ablation")]
-const ALL: [Technique; 14] = [
+const ALL: [Technique; 12] = [
     Technique::Literals,
     Technique::Tables,
     Technique::LengthLimits,
     Technique::GeneralisedBounds,
     Technique::Exclusions,
     Technique::LargeMaxima,
-    Technique::SimilarNodes,
     Technique::Repetitions,
     Technique::DenseTransitions,
     Technique::SelfLoops,
     Technique::ClosedAlphabets,
     Technique::SimilarFirstBytes,
     Technique::SimilarPairs,
-    Technique::SimilarBlind,
 ];
 
 /// Whether a technique is used: always, except for those named in the environment variable `GRAMMASK_DISABLED` with the

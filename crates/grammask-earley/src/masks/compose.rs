@@ -121,8 +121,6 @@ pub(super) struct TerminalCache {
     pub(super) summaries: ByNodes<StateId, Arc<TerminalSummary>>,
     /// The most recent summaries of states with many live tokens below the root.
     pub(super) bases: Vec<BaseSummary>,
-    /// The most recent summary of a state below a node set that is stored as bits, with that set.
-    pub(super) below_many: FxHashMap<StateId, (NodeSetRef, Arc<TerminalSummary>)>,
     /// Whether a state begins a prefix code.
     pub(super) prefix_codes: FxHashMap<StateId, bool>,
     /// See [`MaskComputation::longest_completion`].

@@ -4,8 +4,8 @@
 //! loop for all automata and sinks, used by [`walk`] (sparse and dense) and [`counted_walk`], which is for copies of a
 //! prefix code, alone ([`repetitions`]) or in an intersection ([`limited_walk`], [`length_limits`]). [`table_walk`]
 //! enumerates the common children of a table and the trie instead. Deltas ([`delta`]) patch the summary of a similar
-//! language, [`similar_states`], [`exclusion`], [`large_maxima`], or node set, [`similar_nodes`]. Walks skip subtrees with [`self_loops`] and [`closed_alphabet`];
-//! [`dense_transitions`] caches both.
+//! language: [`similar_states`], [`exclusion`], [`large_maxima`]. Walks skip subtrees with [`self_loops`] and
+//! [`closed_alphabet`]; [`dense_transitions`] caches both.
 
 pub(super) mod closed_alphabet;
 pub(super) mod counted_walk;
@@ -19,7 +19,6 @@ pub(super) mod repetitions;
 #[cfg(test)]
 mod samples;
 pub(super) mod self_loops;
-pub(super) mod similar_nodes;
 pub(super) mod similar_states;
 pub(super) mod strategy;
 pub(super) mod subtree_walk;

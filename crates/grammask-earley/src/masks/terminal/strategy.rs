@@ -10,7 +10,6 @@
 //! | table | a set of literals, then any tail | common paths of table and trie | `table_walk` |
 //! | length limit | intersection with a limit in copies of a code | one walk for all limits | `large_vocabulary` |
 //! | exclusion | a language without some words | base summary, and paths of those words | `exclusion` |
-//! | similar nodes | below many nodes, with a summary below similar ones | subtrees of nodes in one set only | `similar_nodes` |
 //! | large maxima | large maxima of repetitions, below the root | base summary, and long tokens | `large_vocabulary` |
 //! | sparse | few nodes ahead, or few first bytes | live nodes and their children | all tests of this folder |
 //! | similar | below the root, with cached summaries | nodes where the states differ | `similar_states` |
@@ -27,10 +26,9 @@ use grammask_vocabulary::{NodeSet, NodeSetRef, TerminalSummary, TrieNode};
 use super::super::ablation::{Technique, is_enabled};
 use super::super::budget::ComposeError;
 use super::super::compose::{MaskComputation, SymbolSummary};
-use super::super::tuning::{MAX_NARROW_BYTES, MAX_WIDE_SUMMARIES, MIN_DENSE_NODES};
+use super::super::tuning::{MAX_WIDE_SUMMARIES, MIN_DENSE_NODES};
 use super::delta::SummaryDelta;
 use super::exclusion::walk_exclusion;
-use super::similar_nodes::walk_similar_nodes;
 use super::table_walk::walk_table;
 use super::walk::{BaseSummary, WalkRequest, WalkResult, Wanted, walk_terminal, walk_word};
 
@@ -49,8 +47,6 @@ pub(crate) enum Strategy {
     Exclusion,
     /// Patches the summary without large maxima ([`super::large_maxima`]).
     LargeMaxima,
-    /// Patches the summary below other nodes ([`super::similar_nodes`]).
-    SimilarNodes,
     /// Steps the lazy automaton ([`super::walk`]).
     Sparse,
     /// Patches the summary of a similar state ([`super::similar_states`]).
@@ -74,8 +70,6 @@ pub(crate) struct TerminalFacts {
     pub(crate) has_exclusion: bool,
     /// The only node is the root.
     pub(crate) is_at_root: bool,
-    /// A summary of the state below other nodes is cached.
-    pub(crate) has_other_nodes: bool,
 }
 
 /// The candidates for a terminal, in order. If a full computation exhausts them, it walks the automaton; an immediate
@@ -85,7 +79,6 @@ pub(crate) fn plan(facts: &TerminalFacts) -> impl Iterator<Item = Strategy> + us
     applicable([
         (Strategy::Literal, facts.is_literal),
         (Strategy::Table, facts.is_table && !facts.is_dense),
-        (Strategy::SimilarNodes, is_full && facts.is_dense && facts.has_other_nodes),
         (Strategy::LengthLimit, is_full && facts.has_intersection),
         (Strategy::Exclusion, is_full && facts.has_exclusion && !facts.is_dense),
         (Strategy::LargeMaxima, is_full && facts.is_at_root),
@@ -176,9 +169,6 @@ impl MaskComputation<'_> {
             }
             bases.push(BaseSummary { state, summary: summary.clone() });
         }
-        if nodes.is_dense() {
-            self.summaries.terminals.below_many.insert(state, (nodes.clone(), summary.clone()));
-        }
         self.summaries.add_bytes(&summary.live, 128);
         self.summaries.terminals.summaries.insert(key, summary.clone());
         Ok(summary)
@@ -209,8 +199,6 @@ impl MaskComputation<'_> {
             is_at_root: nodes.len() == 1
                 && nodes.contains(TrieNode::ROOT)
                 && is_enabled(Technique::LargeMaxima),
-            has_other_nodes: self.summaries.terminals.below_many.contains_key(&state)
-                && is_enabled(Technique::SimilarNodes),
         };
         let mut candidates = plan(&facts);
         let (strategy, summary) = loop {
@@ -235,7 +223,6 @@ impl MaskComputation<'_> {
                 Strategy::LengthLimit => self.without_length_limit(state, nodes)?,
                 Strategy::Exclusion => self.without_exclusion(state, nodes, wanted)?,
                 Strategy::LargeMaxima => self.without_large_maxima(state, nodes, wanted)?,
-                Strategy::SimilarNodes => self.below_similar_nodes(state, nodes, wanted)?,
                 _ => unreachable!("no candidate of a plan for a terminal"),
             };
             if let Some(summary) = summary {
@@ -285,28 +272,6 @@ impl MaskComputation<'_> {
         let (Some(delta), Some(wider)) = (delta, automata.start(exclusion.wider)?) else { return Ok(None) };
         let base = self.summary(wider, nodes, wanted)?;
         self.apply(delta, &base).map(Some)
-    }
-
-    /// The summary of a terminal below many nodes, from that below similar ones.
-    fn below_similar_nodes(
-        &mut self,
-        state: StateId,
-        nodes: &NodeSetRef,
-        wanted: Wanted,
-    ) -> Result<Option<TerminalSummary>, ComposeError> {
-        if self.first_bytes(state)?.len() <= MAX_NARROW_BYTES {
-            // A sparse walk is faster.
-            return Ok(None);
-        }
-        let Some((other, base)) = self.summaries.terminals.below_many.get(&state).cloned() else {
-            return Ok(None);
-        };
-        if !wanted.are_in(&base) {
-            return Ok(None);
-        }
-        let request = WalkRequest { state, nodes, wanted: Wanted::in_summary(&base) };
-        let delta = walk_similar_nodes(self.machine.automata, self.trie, request, &other)?;
-        delta.map(|delta| self.apply(delta, &base)).transpose()
     }
 
     /// The summary that differs from a base by a delta with ends.
