@@ -148,26 +148,34 @@ extern "C" fn disable_huge_pages() {
 #[cfg(target_os = "linux")]
 const MAX_POPULATED_BLOCK_BYTES: usize = 1 << 17;
 
+/// Maximum number of areas that are looked at. Those with free blocks come first; a process that has compiled many
+/// grammars has thousands that are full.
+#[cfg(target_os = "linux")]
+const MAX_VISITED_AREAS: usize = 1024;
+
 /// Populates the pages from which mimalloc will serve the next allocations of this thread: the rest of the areas that
 /// it has reserved for each block size, about 2 MB. Otherwise one token in fifty incurs a page fault that takes
-/// longer than its mask.
+/// longer than its mask. The cost does not depend on the memory that the process uses.
 pub(crate) fn populate_pages() {
     #[cfg(target_os = "linux")]
     // SAFETY: the heap belongs to this thread, the visitor neither allocates nor frees, and it only reads its
-    // arguments.
+    // arguments. It adds to the counter, which outlives the call.
     unsafe {
-        mi_heap_visit_blocks(mi_heap_get_default(), false, Some(populate), std::ptr::null_mut());
+        let mut visited: usize = 0;
+        let counter = (&raw mut visited).cast();
+        mi_heap_visit_blocks(mi_heap_get_default(), false, Some(populate), counter);
     }
 }
 
-/// Populates the pages of an area, as if they had been written to.
+/// Populates the pages of an area, as if they had been written to. The last argument counts the areas; returns whether
+/// to go on.
 #[cfg(target_os = "linux")]
 unsafe extern "C" fn populate(
     _: *const mi_heap_t,
     area: *const mi_heap_area_t,
     _: *mut c_void,
     _: usize,
-    _: *mut c_void,
+    counter: *mut c_void,
 ) -> bool {
     /// Page size in bytes, to which the start is rounded down. With larger pages, or a Linux before 5.14, the call
     /// returns an error and has no effect.
@@ -178,13 +186,18 @@ unsafe extern "C" fn populate(
     }
     // SAFETY: mimalloc passes a valid area.
     let area = unsafe { &*area };
-    if area.block_size <= MAX_POPULATED_BLOCK_BYTES {
+    // SAFETY: the caller passes a counter that nothing else refers to.
+    let visited = unsafe { &mut *counter.cast::<usize>() };
+    *visited += 1;
+    // `used` is a number of blocks.
+    let is_full = area.used.saturating_mul(area.block_size) >= area.reserved;
+    if area.block_size <= MAX_POPULATED_BLOCK_BYTES && !is_full {
         let start = area.blocks.map_addr(|start| start & !(PAGE - 1));
         let length = area.blocks.addr() + area.reserved - start.addr();
         // SAFETY: the area belongs to mimalloc, and `MADV_POPULATE_WRITE` does not change its contents.
         unsafe { madvise(start, length, POPULATE_WRITE) };
     }
-    true
+    *visited < MAX_VISITED_AREAS
 }
 
 /// Resets the counter of freed bytes: the first grammar reuses memory that the construction of a vocabulary freed.
