@@ -1089,6 +1089,38 @@ class CompiledGrammar:
         """
 
 @final
+class MemoryAccount:
+    """The memory of several compiled grammars, as they last reported it.
+
+    A grammar reports its growth itself: while matchers are used, when they are dropped, and after calls on the compiled
+    grammar. So the sum is a number, and the cost of a report does not depend on the number of entries.
+    """
+
+    def __new__(cls) -> Self: ...
+    @property
+    def bytes(self) -> int:
+        """Memory of all open entries, in bytes."""
+
+    def add(self, compiled: CompiledGrammar, constant_bytes: int = 0) -> AccountEntry:
+        """Add a compiled grammar, which reports its memory until the entry is closed or dropped.
+
+        Args:
+            compiled: The grammar.
+            constant_bytes: Memory that is added to what the grammar reports.
+        """
+
+@final
+class AccountEntry:
+    """The memory of one compiled grammar in a :class:`MemoryAccount`."""
+
+    @property
+    def bytes(self) -> int:
+        """Memory of the entry, in bytes; 0 after it was closed."""
+
+    def close(self) -> None:
+        """Subtract the entry from its account."""
+
+@final
 class Matcher:
     """The state of one text under a :class:`CompiledGrammar`.
 

@@ -6,48 +6,62 @@ import os
 import threading
 import weakref
 from collections import OrderedDict, deque
-from itertools import islice
 from typing import TYPE_CHECKING
 
+from grammask._grammask import MemoryAccount
 from grammask.arguments import check_type
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable
 
-    from grammask._grammask import CompiledGrammar, Vocabulary
+    from grammask._grammask import AccountEntry, CompiledGrammar, Vocabulary
     from grammask.sources import SourceKey
 
-__all__ = ["CompileCache", "default_compile_cache"]
+    _Key = tuple[Hashable, ...]
 
-_LOOKUPS_PER_MEASUREMENT = 64
-"""Lookups between two measurements of all entries: compiled grammars grow while they are used."""
+__all__ = ["DEFAULT_CACHE_BYTES", "CompileCache", "default_compile_cache"]
 
-_RECENT_ENTRIES = 16
-"""Number of most recently used entries that are measured after each compilation: they grow fastest."""
+DEFAULT_CACHE_BYTES = 1 << 26
+"""Default of ``max_bytes``; ``docs/matcher.md`` has the measurements behind it."""
+
+_ENTRY_BYTES = 2048
+"""About the memory of the objects of an entry in Python, in bytes, without the text of its source."""
 
 
 _caches: weakref.WeakSet[CompileCache] = weakref.WeakSet()
 """All caches of this process. ``_ForkLocks`` keeps them consistent in a forked process."""
 
 
+class _WatchedVocabulary:
+    """A vocabulary, and the keys of its entries."""
+
+    __slots__ = ("keys", "reference")
+
+    def __init__(self, reference: weakref.ref[Vocabulary]) -> None:
+        self.reference = reference
+        self.keys: set[_Key] = set()
+
+
 class _Entry:
-    __slots__ = ("bytes", "compiled", "key_bytes")
+    __slots__ = ("compiled", "key", "memory", "vocabulary")
 
-    def __init__(self, compiled: CompiledGrammar, key_bytes: int) -> None:
+    def __init__(
+        self, key: _Key, compiled: CompiledGrammar, memory: AccountEntry, vocabulary: _WatchedVocabulary
+    ) -> None:
+        self.key = key
         self.compiled = compiled
-        self.key_bytes = key_bytes
-        self.bytes = 0
-
-    def measure(self) -> None:
-        self.bytes = self.key_bytes + self.compiled.memory_bytes
+        self.memory = memory
+        self.vocabulary = vocabulary
+        vocabulary.keys.add(key)
 
 
 class CompileCache:
     """A cache of compiled grammars, keyed by the source of the grammar, the vocabulary object, and the options.
 
     A hit returns the compiled grammar with its states and masks. When all entries together take more than
-    ``max_bytes``, the least recently used ones are evicted; their matchers stay valid. The entries of a vocabulary are
-    dropped with it. Thread-safe: while a thread compiles a grammar, others that ask for this grammar wait, and all
+    ``max_bytes``, the least recently used ones are evicted; their matchers stay valid. Entries are not measured: they
+    report their growth to a counter, so the cost of a call does not depend on their number. The entries of a vocabulary
+    are dropped with it. Thread-safe: while a thread compiles a grammar, others that ask for this grammar wait, and all
     others proceed. A pickled cache is empty in another process.
 
     >>> import grammask
@@ -59,12 +73,12 @@ class CompileCache:
     (True, 1)
     """
 
-    def __init__(self, max_bytes: int = 1 << 30) -> None:
+    def __init__(self, max_bytes: int = DEFAULT_CACHE_BYTES) -> None:
         """Make an empty cache.
 
         Args:
-            max_bytes: The maximum memory of all entries, by an estimate. Summaries of terminals are cached with the
-                vocabulary and do not count. 0 disables the cache.
+            max_bytes: The maximum memory of all entries, by an estimate: what their last matchers and calls reported.
+                Summaries of terminals are cached with the vocabulary and do not count. 0 disables the cache.
 
         Raises:
             ValueError: It is negative.
@@ -75,9 +89,11 @@ class CompileCache:
             raise ValueError(msg)
         self._max_bytes = max_bytes
         self._lock = threading.Lock()
-        self._entries: OrderedDict[tuple[Hashable, ...], _Entry] = OrderedDict()
-        self._compiling: dict[tuple[Hashable, ...], threading.Event] = {}
-        self._vocabularies: dict[int, weakref.ref[Vocabulary]] = {}
+        self._memory = MemoryAccount()
+        # The least recently used entry is the first.
+        self._entries: OrderedDict[_Key, _Entry] = OrderedDict()
+        self._compiling: dict[_Key, threading.Event] = {}
+        self._vocabularies: dict[int, _WatchedVocabulary] = {}
         self._dead_vocabularies: deque[int] = deque()
         self._hits = self._misses = self._evictions = 0
         _caches.add(self)
@@ -90,20 +106,24 @@ class CompileCache:
     def stats(self) -> dict[str, int]:
         """Return counts: ``hits``, ``misses``, ``evictions``, ``entries``, and the ``bytes`` of all entries."""
         with self._lock:
-            self._drop_dead_vocabularies()
-            self._measure()
-            return {
+            dropped = self._dropped_with_vocabularies()
+            stats = {
                 "hits": self._hits,
                 "misses": self._misses,
                 "evictions": self._evictions,
                 "entries": len(self._entries),
-                "bytes": sum(entry.bytes for entry in self._entries.values()),
+                "bytes": self._memory.bytes,
             }
+        del dropped
+        return stats
 
     def clear(self) -> None:
         """Drop all entries."""
         with self._lock:
-            self._entries.clear()
+            entries, self._entries = self._entries, OrderedDict()
+            self._vocabularies = {}
+            self._memory = MemoryAccount()
+        del entries
 
     def find(
         self,
@@ -122,77 +142,82 @@ class CompileCache:
         """
         key = (id(vocabulary), text, *options)
         while True:
+            # Entries are freed without the lock: a large grammar takes milliseconds.
             with self._lock:
-                self._drop_dead_vocabularies()
+                dropped = self._dropped_with_vocabularies()
                 entry = self._entries.get(key)
                 if entry is not None:
-                    self._entries.move_to_end(key)
+                    self._entries.move_to_end(entry.key)
                     self._hits += 1
-                    self._measure_sometimes()
+                    dropped += self._evicted()
                     return entry.compiled
                 event = self._compiling.get(key)
                 if event is None:
                     event = self._compiling[key] = threading.Event()
                     self._misses += 1
                     break
+            dropped.clear()
             event.wait()
+        dropped.clear()
         try:
             compiled = make()
             with self._lock:
-                self._watch(vocabulary)
-                self._entries[key] = _Entry(compiled, len(text))
-                for recent in islice(reversed(self._entries.values()), _RECENT_ENTRIES):
-                    recent.measure()
-                self._measure_sometimes()
-                self._evict()
+                memory = self._memory.add(compiled, len(text) + _ENTRY_BYTES)
+                self._entries[key] = _Entry(key, compiled, memory, self._watched(vocabulary))
+                dropped += self._evicted()
         finally:
             with self._lock:
                 self._compiling.pop(key, None)
             event.set()
         return compiled
 
-    def _watch(self, vocabulary: Vocabulary) -> None:
-        if id(vocabulary) not in self._vocabularies:
+    def _watched(self, vocabulary: Vocabulary) -> _WatchedVocabulary:
+        identity = id(vocabulary)
+        watched = self._vocabularies.get(identity)
+        if watched is None:
             # A weak method, so that the callback does not keep the cache alive.
             on_death = weakref.WeakMethod(self._on_vocabulary_death)
 
-            def call(_: object, identity: int = id(vocabulary)) -> None:
+            def call(_: object) -> None:
                 method = on_death()
                 if method is not None:
                     method(identity)
 
-            self._vocabularies[id(vocabulary)] = weakref.ref(vocabulary, call)
+            watched = self._vocabularies[identity] = _WatchedVocabulary(weakref.ref(vocabulary, call))
+        return watched
 
     def _on_vocabulary_death(self, identity: int) -> None:
         # A garbage collection may call this in a thread that holds the lock. Then the next lookup drops the entries.
         self._dead_vocabularies.append(identity)
         if self._lock.acquire(blocking=False):
             try:
-                self._drop_dead_vocabularies()
+                dropped = self._dropped_with_vocabularies()
             finally:
                 self._lock.release()
+            del dropped
 
-    def _drop_dead_vocabularies(self) -> None:
+    def _dropped_with_vocabularies(self) -> list[_Entry]:
+        """Removes the entries of vocabularies that are gone. The caller frees them without the lock."""
+        dropped: list[_Entry] = []
         while self._dead_vocabularies:
-            identity = self._dead_vocabularies.popleft()
-            self._vocabularies.pop(identity, None)
-            for key in [key for key in self._entries if key[0] == identity]:
-                del self._entries[key]
+            watched = self._vocabularies.pop(self._dead_vocabularies.popleft(), None)
+            if watched is not None:
+                dropped += map(self._entries.pop, watched.keys)
+        for entry in dropped:
+            entry.memory.close()
+        return dropped
 
-    def _measure_sometimes(self) -> None:
-        if (self._hits + self._misses) % _LOOKUPS_PER_MEASUREMENT == 0:
-            self._measure()
-
-    def _measure(self) -> None:
-        for entry in self._entries.values():
-            entry.measure()
-        self._evict()
-
-    def _evict(self) -> None:
-        total = sum(entry.bytes for entry in self._entries.values())
-        while total > self._max_bytes and self._entries:
-            total -= self._entries.popitem(last=False)[1].bytes
-            self._evictions += 1
+    def _evicted(self) -> list[_Entry]:
+        """Removes the least recently used entries above the maximum. The caller frees them without the lock."""
+        evicted = []
+        while self._memory.bytes > self._max_bytes and self._entries:
+            key, entry = self._entries.popitem(last=False)
+            # The memory is subtracted at once, although the entry is freed later.
+            entry.memory.close()
+            entry.vocabulary.keys.discard(key)
+            evicted.append(entry)
+        self._evictions += len(evicted)
+        return evicted
 
     def __reduce__(self) -> str | tuple[object, ...]:
         # Compiled grammars are not pickled. The default cache unpickles as the default cache of the other process.

@@ -8,6 +8,7 @@
 //! | [`segmented_vec`] | a vector in segments, whose growth moves nothing |
 //! | [`mod@reserve`] | growth of vectors by a half |
 //! | [`small_map`] | a map with few, short keys |
+//! | [`measured_size`] | the size of data behind a lock, without waiting for it |
 //! | [`graph`] | strongly connected components |
 //! | [`id_type!`] | id newtypes |
 //!
@@ -20,6 +21,7 @@ pub mod append_only_vec;
 pub mod graph;
 mod id_type;
 pub mod incremental_hash_table;
+pub mod measured_size;
 pub mod reserve;
 pub mod segmented_array;
 pub mod segmented_vec;

@@ -51,6 +51,10 @@ impl PyCompiledGrammar {
         Self { compiled, relaxations, source, _purge: PurgeOnDrop }
     }
 
+    pub(crate) fn shared(&self) -> &CompiledGrammar {
+        &self.compiled
+    }
+
     /// The identity of the grammar in files, from which it can be made.
     fn identity(&self, py: Python<'_>) -> PyResult<Vec<u8>> {
         if let Some(definition) = py.outside_forks(|| self.compiled.to_bytes()) {
@@ -109,7 +113,7 @@ impl PyCompiledGrammar {
     /// Estimated memory of the grammar and its caches, in bytes, without the vocabulary.
     #[getter]
     fn memory_bytes(&self, py: Python<'_>) -> usize {
-        py.outside_forks(|| self.compiled.source().len() + self.compiled.cache().memory_bytes())
+        py.outside_forks(|| self.compiled.memory_bytes())
     }
 
     /// Return the warnings about the grammar: unused rules, rules that derive infinite texts only, and others.
@@ -188,7 +192,7 @@ impl PyCompiledGrammar {
         let cache = self.compiled.cache();
         let (mut failure, mut calls) = (None, 0);
         let result = py.outside_forks(|| {
-            cache.precompute(max_sets, time, |done, known| {
+            let finished = cache.precompute(max_sets, time, |done, known| {
                 // A report acquires the interpreter lock.
                 calls += 1;
                 if calls % CALLS_PER_REPORT != 1 {
@@ -211,7 +215,9 @@ impl PyCompiledGrammar {
                         false
                     })
                 })
-            })
+            });
+            self.compiled.report_memory();
+            finished
         });
         match failure {
             Some(error) => Err(error),

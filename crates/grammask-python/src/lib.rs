@@ -34,6 +34,7 @@ mod mapped_file;
 mod mask_array;
 mod masked_logits;
 mod matcher;
+mod memory_account;
 mod options;
 mod vocabulary;
 
@@ -80,6 +81,8 @@ mod _grammask {
     use crate::masked_logits::{apply_mask_row, copy_legal_row, measure_mask_row};
     #[pymodule_export]
     use crate::matcher::PyMatcher;
+    #[pymodule_export]
+    use crate::memory_account::{PyAccountEntry, PyMemoryAccount};
     #[pymodule_export]
     use crate::vocabulary::{PyVocabulary, open_vocabulary, saved_vocabulary};
 

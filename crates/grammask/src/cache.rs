@@ -29,6 +29,8 @@ use grammask_vocabulary::{LiveTokens, Mask, Vocabulary};
 
 /// Default number of states that [`GrammarCache::precompute`] visits, for engines without a procedure of their own.
 const DEFAULT_PRECOMPUTED_STATES: usize = 1000;
+/// The growth of caches whose memory was not reported.
+const NOT_REPORTED: usize = usize::MAX;
 /// Maximum number of terminals that the error of a dead end lists.
 const MAX_EXPECTED: usize = 8;
 
@@ -189,6 +191,8 @@ pub struct GrammarCache {
     /// Memory, in bytes, above which the grammar begins fresh caches. 0 after a text has exceeded the memory limit: then
     /// the present ones are of no use to other texts.
     soft_limit: AtomicUsize,
+    /// The [`growth`](Self::growth) at the last report of the memory to accounts.
+    reported_growth: AtomicUsize,
 }
 
 impl GrammarCache {
@@ -226,6 +230,7 @@ impl GrammarCache {
             text,
             end_mask,
             soft_limit: AtomicUsize::new(options.limits.memory_bytes / 2),
+            reported_growth: AtomicUsize::new(NOT_REPORTED),
         }
     }
 
@@ -302,6 +307,23 @@ impl GrammarCache {
     pub fn memory_bytes(&self) -> usize {
         let masks = self.masks.memory_bytes() + self.source.summary_bytes();
         self.engine.memory_bytes() + masks + self.costs.get().map_or(0, |costs| costs.memory_bytes())
+    }
+
+    /// A number that increases whenever the caches grow. Cheaper than their memory: no lock on the engine.
+    fn growth(&self) -> usize {
+        let budgets = self.costs.get().map_or(0, |costs| costs.memory_bytes());
+        self.engine.new_steps().wrapping_add(self.masks.memory_bytes()).wrapping_add(budgets)
+    }
+
+    /// Whether the caches have grown since the last call.
+    pub(crate) fn has_grown(&self) -> bool {
+        let growth = self.growth();
+        self.reported_growth.swap(growth, Ordering::Relaxed) != growth
+    }
+
+    /// Makes the next [`has_grown`](Self::has_grown) return true.
+    pub(crate) fn forget_report(&self) {
+        self.reported_growth.store(NOT_REPORTED, Ordering::Relaxed);
     }
 
     /// Whether the grammar should begin fresh caches.

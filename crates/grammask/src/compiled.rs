@@ -4,6 +4,7 @@ use std::sync::{Arc, PoisonError, RwLock};
 
 use crate::cache::{CompiledLanguage, EngineWithMasks, GrammarCache};
 use crate::embedded::{EmbeddedGrammar, compile_all};
+use crate::memory_account::{AccountEntries, AccountEntry, MemoryAccount};
 use crate::named_tokens;
 use crate::options::{CompileOptions, EndMode, EndlessRules};
 use grammask_diagnostics::{Code, Diagnostic, GrammarError, LimitExceeded, Limits};
@@ -41,6 +42,7 @@ pub struct CompiledGrammar {
     warnings: Vec<Diagnostic>,
     source: Arc<str>,
     cache: RwLock<Arc<GrammarCache>>,
+    accounts: AccountEntries,
 }
 
 impl CompiledGrammar {
@@ -102,6 +104,7 @@ impl CompiledGrammar {
             warnings,
             source,
             cache: RwLock::new(Arc::new(cache)),
+            accounts: AccountEntries::default(),
         }))
     }
 
@@ -150,6 +153,7 @@ impl CompiledGrammar {
             warnings: Vec::new(),
             source,
             cache: RwLock::new(Arc::new(cache)),
+            accounts: AccountEntries::default(),
         }))
     }
 
@@ -202,6 +206,31 @@ impl CompiledGrammar {
             *cache = Arc::new(GrammarCache::new(&self.language, engine, vocabulary, &self.options, source));
         }
         Ok(cache.clone())
+    }
+
+    /// Estimated memory of the source and the current caches, in bytes.
+    #[must_use]
+    pub fn memory_bytes(&self) -> usize {
+        self.source.len() + self.cache().memory_bytes()
+    }
+
+    /// Adds the grammar to an account, to which it reports its memory until the entry is closed or dropped.
+    /// `constant_bytes` are added to it.
+    #[must_use]
+    pub fn charge(&self, account: &Arc<MemoryAccount>, constant_bytes: usize) -> Arc<AccountEntry> {
+        let entry = Arc::new(AccountEntry::new(account.clone(), constant_bytes));
+        self.accounts.add(&entry);
+        self.cache().forget_report();
+        self.report_memory();
+        entry
+    }
+
+    /// Reports the memory to the accounts, if the caches have grown. Matchers and methods of this type do so; it
+    /// is for callers of [`GrammarCache`].
+    pub fn report_memory(&self) {
+        if self.accounts.is_any() && self.cache().has_grown() {
+            self.accounts.report(self.memory_bytes());
+        }
     }
 
     /// The compile options.

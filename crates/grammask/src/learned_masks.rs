@@ -51,6 +51,7 @@ impl CompiledGrammar {
         }
         let mut body = self.mask_header(identity);
         trie.write(&mut body);
+        self.report_memory();
         Ok(framed(MAGIC, VERSION, &body))
     }
 
@@ -76,6 +77,7 @@ impl CompiledGrammar {
         for &(set, mask) in &states {
             cache.add_mask(set, &masks[mask]);
         }
+        self.report_memory();
         Ok(leaves(&nodes))
     }
 

@@ -52,6 +52,7 @@ mod learned_masks;
 mod line_feeds;
 pub mod masked_logits;
 mod matcher;
+mod memory_account;
 mod named_tokens;
 mod options;
 mod parse_trees;
@@ -98,6 +99,7 @@ pub use grammask_engine::{
 };
 pub use learned_masks::{MaskOrigin, mask_origin};
 pub use matcher::{Matcher, MatcherStep};
+pub use memory_account::{AccountEntry, MemoryAccount};
 pub use options::{CompileOptions, EndMode, EndlessRules, MaskStatistics};
 pub use parse_trees::TreeParser;
 pub use schema_contents::with_contents;

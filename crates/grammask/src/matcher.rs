@@ -108,6 +108,12 @@ impl Tail {
     }
 }
 
+impl Drop for Matcher {
+    fn drop(&mut self) {
+        self.compiled.report_memory();
+    }
+}
+
 impl Matcher {
     pub(crate) fn new(compiled: Arc<CompiledGrammar>) -> Self {
         let mut cache = compiled.cache();
@@ -223,6 +229,7 @@ impl Matcher {
             return Ok(());
         }
         self.steps_at_check = steps;
+        self.compiled.report_memory();
         if !self.cache.over_soft_limit() {
             return Ok(());
         }

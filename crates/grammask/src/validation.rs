@@ -45,6 +45,7 @@ impl CompiledGrammar {
                 Ok(if end.is_some_and(|set| engine.is_complete(set)) { None } else { Some(text.len()) })
             }
         });
+        self.report_memory();
         verdict.map_err(|limit| cache.limit_error(limit))
     }
 }

@@ -3,6 +3,7 @@
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
+use grammask_collections::measured_size::MeasuredSize;
 use grammask_diagnostics::{Deadline, LimitExceeded};
 use grammask_engine::{
     Effort, MaskCounts, MaskOutcome, MaskRequest, MaskSource, MaskStrategy, SetId, SuccessorGroups, walk,
@@ -26,6 +27,7 @@ use grammask_grammar::EmbeddedId;
 pub struct ContextFreeMasks {
     recognizer: Arc<Recognizer>,
     summaries: Mutex<RuleSummaries>,
+    measured: MeasuredSize,
     /// The masks of the embedded grammars. Those with one engine share them.
     embedded: Vec<Arc<EmbeddedMasks>>,
     recalled: AtomicU64,
@@ -41,6 +43,7 @@ impl ContextFreeMasks {
         Self {
             recognizer,
             summaries: Mutex::default(),
+            measured: MeasuredSize::default(),
             embedded: EmbeddedMasks::of_sources(embedded),
             recalled: AtomicU64::new(0),
             composed: AtomicU64::new(0),
@@ -266,7 +269,7 @@ impl MaskSource for ContextFreeMasks {
         };
         let distinct = (0..self.embedded.len()).filter(is_first);
         let of_embedded: usize = distinct.map(|index| self.embedded[index].memory_bytes()).sum();
-        self.summaries.lock().unwrap_or_else(PoisonError::into_inner).memory_bytes() + of_embedded
+        self.measured.of(&self.summaries, RuleSummaries::memory_bytes) + of_embedded
     }
 
     fn describe_plans(

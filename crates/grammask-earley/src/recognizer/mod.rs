@@ -57,6 +57,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use crate::lowering::{DotId, NormalForm, Symbol};
 use grammask_automata::{Automata, Terms};
+use grammask_collections::measured_size::MeasuredSize;
 use grammask_collections::state_table::MemoTransition;
 use grammask_diagnostics::{Deadline, LimitExceeded, Limits};
 use grammask_engine::{
@@ -111,6 +112,7 @@ pub struct Recognizer {
     /// Number of computed steps; memoised steps are not counted.
     new_steps: AtomicUsize,
     builder: Mutex<Builder>,
+    measured: MeasuredSize,
 }
 
 impl Recognizer {
@@ -184,6 +186,7 @@ impl Recognizer {
             start,
             new_steps: AtomicUsize::new(0),
             builder: Mutex::new(builder),
+            measured: MeasuredSize::default(),
         })
     }
 
@@ -363,7 +366,7 @@ impl Engine for Recognizer {
     }
 
     fn memory_bytes(&self) -> usize {
-        self.lock().total_memory()
+        self.measured.of(&self.builder, Builder::total_memory)
     }
 
     fn new_steps(&self) -> usize {

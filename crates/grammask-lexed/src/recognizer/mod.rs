@@ -26,6 +26,7 @@ use crate::masks::spanner_table::ColumnTracker;
 use crate::parser::lr_automaton::{LrItem, LrState};
 use crate::parser::stacks::{ParseState, TerminalParser};
 use crate::prepared::PreparedGrammar;
+use grammask_collections::measured_size::MeasuredSize;
 use grammask_collections::state_table::MemoTransition;
 use grammask_diagnostics::{Deadline, LimitExceeded, Limits};
 use grammask_engine::{
@@ -51,6 +52,7 @@ pub struct LexedRecognizer {
     /// The number of masks computed by a walk.
     walked_masks: AtomicU64,
     tables: Mutex<RecognizerTables>,
+    measured: MeasuredSize,
 }
 
 impl LexedRecognizer {
@@ -117,6 +119,7 @@ impl LexedRecognizer {
             new_steps: AtomicUsize::new(0),
             walked_masks: AtomicU64::new(0),
             tables: Mutex::new(tables),
+            measured: MeasuredSize::default(),
         };
         if !prepared.grammar.beginning.is_empty() {
             recognizer.start_after_beginning()?;
@@ -262,7 +265,7 @@ impl Engine for LexedRecognizer {
     }
 
     fn memory_bytes(&self) -> usize {
-        self.lock().total_memory()
+        self.measured.of(&self.tables, RecognizerTables::total_memory)
     }
 
     fn new_steps(&self) -> usize {
