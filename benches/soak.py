@@ -1,7 +1,8 @@
-"""Soak test of memory: millions of tokens over 19 grammars, 100,000 open brackets, 1,000 grammars, 900 JSON Schemas.
+"""Soak test: memory over millions of tokens and 900 JSON Schemas, and costs after tens of thousands of uses.
 
-The figures are the engine's estimate of its tables (``stats()``) and the growth of resident memory, which includes
-Python. ``--record`` overwrites the results in ``benches/results``.
+The figures of memory are the engine's estimate of its tables (``stats()``) and the growth of resident memory, which
+includes Python. The works of ``many_uses.py`` compare the last thousand operations with the first. ``--record``
+overwrites the results in ``benches/results``.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ from typing import TYPE_CHECKING
 sys.path.insert(0, str(Path(__file__).parent))
 
 import grammask
+import many_uses
 from comparison import cases, vocabularies
 from json_schema import cases as schema_cases
 from suite_results import Section, Stamp, SuiteResults, Table, add_record_option
@@ -28,11 +30,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 _DATA = Path(os.environ.get("GRAMMASK_DATA", Path(__file__).parents[2] / "shared" / "data"))
-_KEYS = """
-start ::= "{" pair {"," pair} "}";
-pair ::= '"keyKEY":' value;
-value ::= #"[0-9]+" | start | '"' #'[^"]*' '"';
-"""
+_USES = """CPU time of an operation in the mean, first and last, with the default compile cache where none is named."""
 _COLUMNS = ("work", "maximum of tables, MiB", "resident growth, MiB", "CPU, s")
 
 
@@ -99,25 +97,7 @@ class Soak:
             time.process_time() - start,
         )
 
-    def grammars(self, count: int) -> None:
-        """Compile ``count`` different grammars through the process-wide cache and use each."""
-        before, start = resident_mib(), time.process_time()
-        for number in range(count):
-            text = _KEYS.replace("KEY", str(number))
-            matcher = grammask.Grammar.from_kbnf(text).compile(self.vocabulary, limits=self.limits).matcher()
-            for piece in (b"{", b'"key%d":' % number, b'"text', b'"', b"}"):
-                matcher.fill_mask(self.mask)
-                if not matcher.accept_bytes(piece):
-                    sys.exit(f"{piece!r} is refused")
-        kept = grammask.default_compile_cache.stats()
-        self.add(
-            f"{count:,} grammars, {kept['entries']:,} kept",
-            kept["bytes"],
-            resident_mib() - before,
-            time.process_time() - start,
-        )
-
-    def schemas(self, folder: Path, count: int, max_bytes: int) -> None:
+    def schemas(self, folder: Path, count: int, max_bytes: int) -> list[str]:
         """Compile schemas of a folder through one compile cache, and accept their valid instances."""
         names = schema_cases.names(folder)
         encoding = self.table.encoding()
@@ -140,33 +120,41 @@ class Soak:
                     matcher.fill_mask(self.mask)
                     if not matcher.accept(token):
                         break
-        self.add(
+        return self.add(
             f"{compiled_count:,} schemas of MaskBench, compile cache of {max_bytes >> 20:,} MiB",
             cache.stats()["bytes"] + self.vocabulary.cache_bytes,
             resident_mib() - before,
             time.process_time() - start,
         )
 
-    def in_child(self, work: Callable[[], None]) -> None:
-        """Add the row of ``work`` from a process of its own, where it cannot use memory that other work has freed."""
-        context = multiprocessing.get_context("fork")
-        receiver, sender = context.Pipe(duplex=False)
-
-        def run() -> None:
-            work()
-            sender.send(self.rows[-1])
-
-        process = context.Process(target=run)
-        process.start()
-        sender.close()
-        self.rows.append(receiver.recv())
-        process.join()
-
-    def add(self, work: str, tables: int, grown: float, seconds: float) -> None:
-        """Add and print a row."""
+    def add(self, work: str, tables: int, grown: float, seconds: float) -> list[str]:
+        """Add, print and return a row."""
         row = [work, f"{tables / 2**20:,.1f}", f"{grown:,.1f}", f"{seconds:,.1f}"]
         self.rows.append(row)
         print(" | ".join(row), flush=True)
+        return row
+
+
+def in_child(work: Callable[[], list[str]]) -> list[str]:
+    """Return the row of ``work`` from a process of its own, where it cannot use memory that other work has freed."""
+    context = multiprocessing.get_context("fork")
+    receiver, sender = context.Pipe(duplex=False)
+    process = context.Process(target=lambda: sender.send(work()))
+    process.start()
+    sender.close()
+    row: list[str] = receiver.recv()
+    process.join()
+    return row
+
+
+def _many_uses(vocabulary: grammask.Vocabulary, options: argparse.Namespace) -> list[list[str]]:
+    print(" | ".join(many_uses.COLUMNS))
+    rows = []
+    for work in many_uses.works(vocabulary, quick=options.quick):
+        if not options.uses_only or any(text in work.title for text in options.uses_only):
+            rows.append(in_child(partial(work.row, resident_mib)))
+            print(" | ".join(rows[-1]), flush=True)
+    return rows
 
 
 def main() -> None:
@@ -176,21 +164,31 @@ def main() -> None:
     parser.add_argument("--tokens", type=int, default=5_000_000)
     parser.add_argument("--budget-mib", type=int, default=64, help="memory_bytes of each grammar's limits")
     parser.add_argument("--schemas", type=Path, default=_DATA / "maskbench_dev", help="folder of schemas")
+    parser.add_argument("--quick", action="store_true", help="a tenth of the many uses")
+    parser.add_argument(
+        "--uses-only", nargs="*", metavar="TEXT", help="only uses whose title contains a text"
+    )
     add_record_option(parser)
     options = parser.parse_args()
     soak = Soak(options.vocabulary, options.budget_mib << 20)
+    if options.uses_only is not None:
+        _many_uses(soak.vocabulary, options)
+        return
     print(f"budget {options.budget_mib} MiB per grammar; work | tables MiB | resident growth MiB | CPU s")
     if options.schemas.is_dir():
-        for max_bytes in (16 << 20, 1 << 30):
-            soak.in_child(partial(soak.schemas, options.schemas, 900, max_bytes))
+        for max_bytes in (16 << 20, 64 << 20, 1 << 30):
+            soak.rows.append(in_child(partial(soak.schemas, options.schemas, 900, max_bytes)))
     else:
         print(f"{options.schemas} is no folder of schemas")
     soak.tokens(options.tokens, seed=1)
     soak.brackets(100_000)
-    soak.grammars(1_000)
+    uses = _many_uses(soak.vocabulary, options)
     if options.record:
         text = f"Vocabulary: {options.vocabulary}. Budget: {options.budget_mib} MiB per grammar."
-        sections = [Section("Memory", "", Table(_COLUMNS, soak.rows), "memory")]
+        sections = [
+            Section("Memory", "", Table(_COLUMNS, soak.rows), "memory"),
+            Section("Many uses", _USES, Table(many_uses.COLUMNS, uses), "uses"),
+        ]
         SuiteResults("soak", "Soak test of memory", Stamp.now(), sections, text).write(options.record)
 
 

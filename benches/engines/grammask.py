@@ -36,10 +36,19 @@ def vocabulary(table: TokenTable) -> grammask.Vocabulary:
 
 
 def compile(language: str, grammar: str, vocabulary: grammask.Vocabulary) -> grammask.CompiledGrammar:
-    """Compile a grammar in KBNF, or a JSON Schema, without the compile cache."""
+    """Compile a grammar in KBNF, or a JSON Schema, with the compile cache of the process, as users do."""
+    return _grammar(language, grammar).compile(vocabulary)
+
+
+def compile_anew(language: str, grammar: str, vocabulary: grammask.Vocabulary) -> grammask.CompiledGrammar:
+    """Compile a grammar that the compile cache has, without the cache."""
+    return _grammar(language, grammar).compile(vocabulary, cache=False)
+
+
+def _grammar(language: str, grammar: str) -> grammask.Grammar:
     if language == "json_schema":
-        return grammask.Grammar.from_json_schema(grammar, **SCHEMA_OPTIONS).compile(vocabulary, cache=False)
-    return grammask.Grammar.from_kbnf(grammar).compile(vocabulary, cache=False)
+        return grammask.Grammar.from_json_schema(grammar, **SCHEMA_OPTIONS)
+    return grammask.Grammar.from_kbnf(grammar)
 
 
 def is_accepted_in_some_order(compiled: grammask.CompiledGrammar, schema: str, text: str) -> bool:

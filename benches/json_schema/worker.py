@@ -4,7 +4,7 @@ Usage: ``python -m json_schema.worker ENGINE VOCABULARY.pickle OPTIONS BETWEEN``
 the work before each token and each schema: megabytes of memory to write, or ``model``. Each line of standard
 input is a job: a schema and the instances as lists of tokens. Progress goes to standard output, one JSON object per
 line, so that the parent has it even if the process is killed. As in a server, the process continues from schema to
-schema, so caches that belong to the vocabulary stay; caches of compiled schemas are off.
+schema, so caches that belong to the vocabulary stay, and the compile cache of grammask has its default size.
 """
 
 from __future__ import annotations
