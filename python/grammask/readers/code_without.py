@@ -24,6 +24,8 @@ def code_without(source: Source, words: Sequence[str]) -> Part:
     Raises:
         UnsupportedGrammar: The grammar is neither one of the lark library nor a regular expression.
     """
+    if not words:
+        return Part.of_source(source)
     return code_without_pattern(
         source, "|".join("".join(f"\\x{{{ord(letter):x}}}" for letter in word) for word in words)
     )

@@ -38,16 +38,21 @@ class DiagnosticList:
         """Adds a construct that cannot be enforced exactly."""
         self._add("unsupported-grammar", pointer, message, help)
 
-    def embedded(self, pointer: str, error: GrammarError) -> None:
+    def unsatisfiable(self, pointer: str, message: str) -> None:
+        """Adds a schema without the values that are needed."""
+        self._add("unsatisfiable-schema", pointer, message, None)
+
+    def embedded(self, pointer: str, error: GrammarError, inner: str = "") -> None:
         """Adds the errors of an embedded grammar, expression or schema.
 
         Args:
             pointer: The place of the embedded text; the pointers of the errors are appended to it.
             error: The exception of its reader.
+            inner: The pointer at which the reader was given the text within another one.
         """
         for diagnostic in error.diagnostics:
             if diagnostic.severity == "error":
-                place = pointer + (diagnostic.pointer or "").removeprefix("#")
+                place = pointer + (diagnostic.pointer or "").removeprefix("#").removeprefix(inner)
                 # Line and column go into the message: they count in the embedded text, and the tag has no lines.
                 at = (
                     f" (line {diagnostic.location[0]}, column {diagnostic.location[1]})"

@@ -12,7 +12,8 @@ from grammask.readers.json_schema import json_schema_part
 from grammask.readers.regex import regex_part
 from grammask.structural_tags.diagnostics import DiagnosticList
 from grammask.structural_tags.parameters import JSON_STYLE, EncodingContext
-from grammask.structural_tags.parameters.style import is_mark, marked_text
+from grammask.structural_tags.parameters.marked_text import MarkedText, is_mark, marked_part
+from grammask.tools.argument_objects import ArgumentSchema, has_object, objects_of
 from grammask.tools.custom_inputs import input_schema
 from grammask.tools.definitions import Tool
 from grammask.tools.response_formats import response_format_source, text_format_source
@@ -128,7 +129,7 @@ class _CallEncoder:
             )
             has_text = choice == "auto" and self.answer is None
             if self.style.empty_text and not has_text:
-                empty = self.piece(Literal(self.style.empty_text), None)
+                empty = self.piece(Literal(MarkedText(self.style.empty_text)), None)
                 calls = composition.sequence([composition.choice([_EMPTY, empty]), calls])
             elif self.style.leading is not None and has_text:
                 calls = composition.sequence(
@@ -233,7 +234,7 @@ class _CallEncoder:
     def piece(self, piece: Piece, located: _LocatedTool | None) -> Part:
         match piece:
             case Literal(text):
-                return marked_text(text, self.tokens_in_text)
+                return marked_part(text, self.tokens_in_text)
             case Mark(text):
                 return composition.token(text) if text in self.tokens else composition.literal(text)
             case OptionalText(pieces):
@@ -248,7 +249,7 @@ class _CallEncoder:
             case TextBefore(mark):
                 return composition.free_text(before=mark)
             case ToolName() if located is not None:
-                return composition.literal(piece.written(located.tool.name))
+                return composition.choice(map(composition.literal, piece.spellings(located.tool.name)))
             case CustomInput() | Arguments() if located is not None:
                 key = (located.tool.name, piece)
                 if key not in self.arguments_memo:
@@ -262,21 +263,32 @@ class _CallEncoder:
         if isinstance(piece, CustomInput):
             return Part.of_source(text_format_source(tool.custom_format or {"type": "text"}))
         schema = {"type": "object"} if tool.parameters in (None, True) else tool.parameters
+        error_count = len(self.diagnostics.entries)
         options = dict(self.schema_options)
         if tool.content is not None:
             options["content"] = tool.content
         if tool.code:
             options["content_grammars"] = {**dict(options.get("content_grammars", ())), **tool.code}
         is_strict = options.pop("strict", False) or tool.is_strict
-        if piece.style is JSON_STYLE:
-            options["strict"] = is_strict
-        elif is_strict:
-            # Reading the schema checks that it is in OpenAI's strict subset.
-            try:
-                json_schema_part(schema, strict=True, **options)
-            except GrammarError as error:
-                self.diagnostics.embedded(pointer, error)
-                return _EMPTY
-        return piece.style.encode(
-            schema, EncodingContext(pointer, self.diagnostics, options, self.tokens_in_text)
-        )
+        part, objects = _EMPTY, ArgumentSchema(schema)
+        try:
+            if is_strict:  # Reading the schema checks that it is in OpenAI's strict subset.
+                part = json_schema_part(schema, strict=True, **options)
+            if piece.style is JSON_STYLE:
+                objects = objects_of(schema, options)
+                if not is_strict or objects.schema is not schema:
+                    part = json_schema_part(objects.schema, **options)
+            else:
+                context = EncodingContext(
+                    pointer, self.diagnostics, options, self.tokens_in_text, has_objects_only=True
+                )
+                part = piece.style.encode(schema, context)
+        except GrammarError as error:
+            self.diagnostics.embedded(pointer, error, objects.inner)
+        if len(self.diagnostics.entries) > error_count and not has_object(schema, options):
+            del self.diagnostics.entries[error_count:]
+            message = (
+                f"no object satisfies the parameters of the tool {tool.name!r}: its arguments are an object"
+            )
+            self.diagnostics.unsatisfiable(pointer, message)
+        return part

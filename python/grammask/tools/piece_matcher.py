@@ -155,9 +155,10 @@ class PieceMatcher:
             case TextBefore(mark):
                 return self._text_end(mark, output, is_whole=is_whole)
             case ToolName() if self.tool is not None:
-                end = _text_end(piece.written(self.tool.name), output, self.at)
-                self.has_name = isinstance(end, int)
-                return end
+                ends = [_text_end(name, output, self.at) for name in piece.spellings(self.tool.name)]
+                end = next((end for end in ends if isinstance(end, int)), None)
+                self.has_name = end is not None
+                return _INCOMPLETE if end is None and _INCOMPLETE in ends else end
             case CustomInput():
                 self.has_name = True
                 self.arguments, end = self._until(self._following(), output, is_whole=is_whole)

@@ -15,8 +15,10 @@ from typing import Literal as OneOf
 
 from grammask.arguments import check_type, is_one_of
 from grammask.structural_tags.parameters import PARAMETER_STYLES
-from grammask.structural_tags.parameters.nested import with_entities
+from grammask.structural_tags.parameters.marked_text import MarkedText
+from grammask.structural_tags.parameters.nested_decoder import with_entities
 from grammask.structural_tags.parameters.style import quoted
+from grammask.texts import has_surrogates
 from grammask.tool_styles import STYLE_FIELDS, tool_style, tool_styles
 
 if TYPE_CHECKING:
@@ -56,7 +58,7 @@ begun it."""
 class Literal:
     """A fixed text."""
 
-    text: str
+    text: MarkedText
 
 
 @dataclass(frozen=True)
@@ -151,11 +153,16 @@ class ToolName:
 
     notation: str
 
-    def written(self, name: str) -> str:
-        """Returns a name in this notation."""
+    def spellings(self, name: str) -> list[str]:
+        """Returns the spellings of a name that are read; the first one is written."""
+        if self.notation != "json":
+            return [self._written(name)]
+        # Chat templates write names raw, and models that were trained on other texts with escapes for all but ASCII.
+        raw, escaped = (json.dumps(name, ensure_ascii=is_ascii)[1:-1] for is_ascii in (False, True))
+        return [escaped] if raw == escaped or has_surrogates(name) else [raw, escaped]
+
+    def _written(self, name: str) -> str:
         match self.notation:
-            case "json":
-                return json.dumps(name)[1:-1]
             case "attribute":
                 return with_entities(name)
             case "quoted":
@@ -487,7 +494,7 @@ def _optional(given: Any) -> OptionalText:
 def _piece(piece: Any) -> Piece:
     match piece:
         case str():
-            return Literal(piece)
+            return Literal(MarkedText(piece))
         case {"mark": str(mark)}:
             return Mark(mark)
         case {"optional": str() | list() as given}:

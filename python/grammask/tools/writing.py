@@ -220,7 +220,7 @@ def _fixed(
             case FreeText() | TextBefore() | ResultText():
                 written += text
             case ToolName():
-                written += piece.written(name)
+                written += piece.spellings(name)[0]
             case CustomInput():
                 written += arguments
             case Arguments():

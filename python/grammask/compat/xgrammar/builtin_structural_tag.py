@@ -14,7 +14,7 @@ from grammask import composition
 from grammask.compat.xgrammar.openai_tool_call_schema import normalize_tool_choice
 from grammask.compat.xgrammar.structural_tag import StructuralTag, ToolCallsFormat
 from grammask.grammar import Grammar as CoreGrammar
-from grammask.structural_tags.parameters.style import is_mark, marked_text
+from grammask.structural_tags.parameters.marked_text import MarkedText, is_mark, marked_part
 from grammask.tool_styles import tool_style
 
 if TYPE_CHECKING:
@@ -205,4 +205,5 @@ def tool_calls_grammar(tag: Mapping[str, Any], vocabulary: Vocabulary | None) ->
     if not calls.prefix:
         return grammar
     tokens = frozenset() if vocabulary is None else frozenset(filter(is_mark, vocabulary.special))
-    return CoreGrammar.of_part(composition.sequence([marked_text(calls.prefix, tokens), grammar.as_part()]))
+    prefix = marked_part(MarkedText(calls.prefix), tokens)
+    return CoreGrammar.of_part(composition.sequence([prefix, grammar.as_part()]))

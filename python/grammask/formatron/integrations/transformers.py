@@ -42,7 +42,12 @@ def create_engine_vocabulary(
         for process in vocab_processors:
             process(table)
         longest_first = sorted(table, key=len, reverse=True)
-        texts = {id: _replaced(spelling.encode(), table, longest_first) for id, spelling in spellings.items()}
+        special = set(getattr(tokenizer, "all_special_ids", ()))
+        texts = {
+            id: _replaced(spelling.encode(), table, longest_first)
+            for id, spelling in spellings.items()
+            if id not in special
+        }
     return kbnf.Vocabulary({id: kbnf.Token(text) for id, text in texts.items() if text}, spellings)
 
 

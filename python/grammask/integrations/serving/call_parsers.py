@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
-from grammask.structural_tags.parameters.style import is_mark
+from grammask.structural_tags.parameters.marked_text import is_mark
 from grammask.tool_styles import tool_style, tool_styles
 from grammask.tools import CallStream, fixed_text, parsed_style
 from grammask.tools.style import Literal, Mark

@@ -17,6 +17,7 @@ from grammask.errors import GrammarError, GrammarSemanticError
 from grammask.schemas.keywords import CONSTRAINTS, CONTENT, CONTENT_KEYWORDS, escaped
 from grammask.structural_tags.parameters.flat_decoder import UNDECLARED_NAME, FlatDecoder
 from grammask.structural_tags.parameters.json_style import is_same_json, members_in_order
+from grammask.structural_tags.parameters.marked_text import MarkedText
 from grammask.structural_tags.parameters.object_alternatives import (
     object_alternatives,
     resolved,
@@ -58,8 +59,8 @@ class FlatStyle:
 
     is_self_delimiting: ClassVar[bool] = False
 
-    begin: str
-    end: str
+    begin: MarkedText
+    end: MarkedText
     has_own_lines: bool = False
     separator: str = "\n"
     quotes_names: bool = False
@@ -121,30 +122,36 @@ class FlatStyle:
         return FlatDecoder(self, schema, begin, following, _declared_names(alternatives))
 
 
+_PARAMETER, _PARAMETER_END = MarkedText("<parameter={key}>"), MarkedText("</parameter>")
+
 FLAT_STYLES = {
-    "qwen_xml": FlatStyle("<parameter={key}>", "</parameter>", has_own_lines=True),
+    "qwen_xml": FlatStyle(_PARAMETER, _PARAMETER_END, has_own_lines=True),
     # Chat templates that convert values by `string` show the model the constants of Python.
     "qwen_coder_xml": FlatStyle(
-        "<parameter={key}>",
-        "</parameter>",
+        _PARAMETER,
+        _PARAMETER_END,
         has_own_lines=True,
         words={"true": "True", "false": "False", "null": "None"},
     ),
-    "mimo_xml": FlatStyle("<parameter={key}>", "</parameter>", separator=""),
-    "minimax_xml": FlatStyle('<parameter name="{key}">', "</parameter>"),
+    "mimo_xml": FlatStyle(_PARAMETER, _PARAMETER_END, separator=""),
+    "minimax_xml": FlatStyle(MarkedText('<parameter name="{key}">'), _PARAMETER_END),
     "deepseek_xml": FlatStyle(
-        '<\uff5cDSML\uff5cparameter name="{key}" string="{is_string}">', "</\uff5cDSML\uff5cparameter>"
+        MarkedText('<\uff5cDSML\uff5cparameter name="{key}" string="{is_string}">'),
+        MarkedText("</\uff5cDSML\uff5cparameter>"),
     ),
     "deepseek_v4_1_xml": FlatStyle(
-        '<\uff5cDSML\uff5c parameter name="{key}" string="{is_string}">', "</\uff5cDSML\uff5c parameter>"
+        MarkedText('<\uff5cDSML\uff5c parameter name="{key}" string="{is_string}">'),
+        MarkedText("</\uff5cDSML\uff5c parameter>"),
     ),
     "kimi_k3_xml": FlatStyle(
-        '<|open|>argument key="{key}" type="{type}"<|sep|>',
-        "<|close|>argument<|sep|>",
+        MarkedText('<|open|>argument key="{key}" type="{type}"<|sep|>'),
+        MarkedText("<|close|>argument<|sep|>"),
         separator="",
         quotes_names=True,
     ),
-    "glm_xml": FlatStyle("<arg_key>{key}</arg_key>{space}<arg_value>", "</arg_value>", opening="\n"),
+    "glm_xml": FlatStyle(
+        MarkedText("<arg_key>{key}</arg_key>{space}<arg_value>"), MarkedText("</arg_value>"), opening="\n"
+    ),
 }
 
 
@@ -167,7 +174,9 @@ class _FlatEncoder:
         schema = resolved(schema, self.context.constraints)
         if not self.style.marks_strings:
             return self.properties(schema)
-        alternatives = object_alternatives(schema, self.context.constraints)
+        alternatives = [
+            one for one in object_alternatives(schema, self.context.constraints) if _may_be_object(one)
+        ]
         if not alternatives:
             self.diagnostics.unsupported(self.context.pointer, "parameters are the properties of an object")
         if len(alternatives) > 1:
@@ -199,7 +208,7 @@ class _FlatEncoder:
                     f"{pointer}/{escaped(keyword)}",
                     f"`{keyword}` is not supported for parameters that are written as XML",
                 )
-        if schema.get("type", "object") != "object":
+        if not _may_be_object(schema):
             self.diagnostics.unsupported(f"{pointer}/type", "parameters are the properties of an object")
         properties: Mapping[str, Any] = schema.get("properties", {})
         required = schema.get("required", [])
@@ -209,7 +218,7 @@ class _FlatEncoder:
                     f"{pointer}/required", f"the parameter {name!r} is required and not declared"
                 )
         self.definitions = {name: schema[name] for name in ("$defs", "definitions") if name in schema}
-        before, after = self.style.begin.split("{key}")
+        before, _, after = self.style.begin.partition("{key}")
         members: list[Member] = []
         for name, inner in properties.items():
             place = f"{pointer}/properties/{escaped(name)}"
@@ -250,7 +259,7 @@ class _FlatEncoder:
             return None
         return value
 
-    def value_in_tag(self, schema: Any, pointer: str, after: str) -> Part:
+    def value_in_tag(self, schema: Any, pointer: str, after: MarkedText) -> Part:
         """Returns the part of a parameter after its name.
 
         Args:
@@ -265,8 +274,10 @@ class _FlatEncoder:
         ]
         return composition.choice(values or [EMPTY])
 
-    def rest_of_tag(self, after: str, kind: str) -> list[Part]:
-        text = after.replace("{is_string}", "true" if kind == "string" else "false").replace("{type}", kind)
+    def rest_of_tag(self, after: MarkedText, kind: str) -> list[Part]:
+        text = after.filled("{is_string}", _BOOLEANS[kind == "string"])
+        if self.style.has_type:
+            text = text.filled("{type}", _TYPE_WORDS[kind])
         first, _, last = text.partition("{space}")
         parts = [self.context.tag(first)]
         return [*parts, self.space, self.context.tag(last)] if last else parts
@@ -471,6 +482,12 @@ class _FlatEncoder:
         return schemas
 
 
+def _may_be_object(schema: Any) -> bool:
+    """Whether the types of a schema are not known, or include objects."""
+    types = schema.get("type", "object") if isinstance(schema, Mapping) else "object"
+    return "object" in types if isinstance(types, list) else types == "object"
+
+
 def _declared_names(schemas: list[Any]) -> list[str]:
     """Returns the names of the properties of several objects."""
     found = [one.get("properties", {}) for one in schemas if isinstance(one, Mapping)]
@@ -484,6 +501,8 @@ def _json_type(text: str) -> str:
 
 
 _OTHER_TYPES = ["null", "boolean", "number", "array", "object"]
+_TYPE_WORDS = {kind: MarkedText(kind) for kind in ("string", *_OTHER_TYPES)}
+_BOOLEANS = {True: MarkedText("true"), False: MarkedText("false")}
 _OBJECT_KEYWORDS = {
     *("maxProperties", "minProperties", "properties", "required", "type"),
     *ABOUT_UNDECLARED,

@@ -34,7 +34,6 @@ SPACE = r"[ \n\r\t]*"
 _SPACE = re.compile(SPACE)
 _STRING_BODY = re.compile(r'[^"\\]*(?:\\.[^"\\]*)*', re.DOTALL)
 _NO_DELIMITERS = re.compile(r'[^"{}\[\]]*')
-_SCALAR = re.compile(r"[-+.0-9A-Za-z]*")
 
 
 class JsonStyle:
@@ -50,10 +49,10 @@ class JsonStyle:
         """Returns the arguments, which are JSON already.
 
         Raises:
-            ValueError: They are not JSON.
+            ValueError: They are no object.
         """
-        if json_end(arguments, 0) != len(arguments):
-            msg = "the arguments are no JSON"
+        if not arguments.startswith("{") or json_end(arguments, 0) != len(arguments):
+            msg = "the arguments are no JSON object"
             raise ValueError(msg)
         return arguments
 
@@ -66,10 +65,10 @@ JSON_STYLE = JsonStyle()
 
 
 class JsonDecoder:
-    """Finds the end of a JSON value in a growing output, in time linear in the output."""
+    """Finds the end of a JSON object in a growing output, in time linear in the output."""
 
     def __init__(self, begin: int) -> None:
-        """Starts at the first character of the value."""
+        """Starts at the first character of the object."""
         self._begin = begin
         self._at = begin
         self._depth = 0
@@ -79,14 +78,10 @@ class JsonDecoder:
         """Returns the value as far as it has been read."""
         return output[self._begin : self._at]
 
-    def end(self, output: str, *, is_whole: bool) -> int | None:
-        """Returns the end of the value; None if it is incomplete or not JSON."""
-        if self._at == self._begin and output[self._at : self._at + 1] not in ("", '"', "{", "["):
-            self._at = _SCALAR.match(output, self._at).end()  # type: ignore[union-attr] # Matches anything.
-            if self._at == len(output) and not is_whole:
-                self._at = self._begin
-                return None
-            return json_end(output, self._begin)
+    def end(self, output: str, *, is_whole: bool) -> int | None:  # noqa: ARG002
+        """Returns the end of the object; None if it is incomplete or no object."""
+        if not output.startswith("{", self._begin):
+            return None
         while self._at < len(output):
             pattern = _STRING_BODY if self._is_in_string else _NO_DELIMITERS
             self._at = pattern.match(output, self._at).end()  # type: ignore[union-attr] # Matches anything.

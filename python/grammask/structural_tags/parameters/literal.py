@@ -16,11 +16,16 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from grammask import composition
 from grammask.composition import Part
-from grammask.errors import GrammarError
+from grammask.errors import GrammarError, GrammarSemanticError
 from grammask.readers.encoded import EncodedSource
-from grammask.structural_tags.parameters.flat_decoder import UNDECLARED_NAME
 from grammask.structural_tags.parameters.json_style import is_same_json, json_members, members_in_order
-from grammask.structural_tags.parameters.literal_decoder import LiteralDecoder
+from grammask.structural_tags.parameters.literal_decoder import (
+    IDENTIFIER,
+    PLAIN_NAME,
+    LiteralDecoder,
+    is_parameter_name,
+)
+from grammask.structural_tags.parameters.marked_text import MarkedText
 from grammask.structural_tags.parameters.shape_encoder import ShapeEncoder
 from grammask.structural_tags.parameters.style import EMPTY, Member
 from grammask.structural_tags.parameters.value_shapes import (
@@ -37,7 +42,9 @@ from grammask.structural_tags.parameters.value_shapes import (
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from grammask.structural_tags.parameters.json_style import JsonMember
     from grammask.structural_tags.parameters.style import EncodingContext
+    from grammask.structural_tags.parameters.undeclared import UndeclaredProperties
 
 __all__ = ["LITERAL_STYLES", "LiteralStyle"]
 
@@ -47,9 +54,6 @@ _ESCAPES = {
     **{ord(letter): f"\\{letter}" for letter in '\\"'},
 }
 """The canonical spellings of the encoding ``python-string``."""
-
-_PLAIN_NAME = re.compile(r"[^\s:,{}\[\]<>|\"']+")
-"""Names that need no quotes in the notation of Gemma."""
 
 
 @dataclass(frozen=True)
@@ -70,7 +74,7 @@ class LiteralStyle:
     separator: str
     key_end: str
     inner_key_end: str
-    quote: str
+    quote: MarkedText
     is_python: bool
 
     has_type: ClassVar[bool] = True
@@ -97,13 +101,19 @@ class LiteralStyle:
         """Returns a name with the text after it."""
         if is_root:
             return name + self.key_end
-        return (json.dumps(name, ensure_ascii=False) if self.is_python else name) + self.inner_key_end
+        return ("".join(self.string(name)) if self.is_python else name) + self.inner_key_end
 
     def has_name(self, name: str, *, is_root: bool) -> bool:
         """Whether the notation can write a name."""
         if not self.is_python:
-            return _PLAIN_NAME.fullmatch(name) is not None
-        return not is_root or (name.isidentifier() and not keyword.iskeyword(name))
+            return re.fullmatch(PLAIN_NAME, name) is not None
+        return not is_root or is_parameter_name(name)
+
+    def other_names(self, *, is_root: bool) -> str | None:
+        """Returns the undeclared names that the notation can write, as a pattern of a schema; None for all names."""
+        if not self.is_python:
+            return PLAIN_NAME
+        return IDENTIFIER if is_root else None
 
     def encode(self, schema: Any, context: EncodingContext) -> Part:
         """Returns the part that matches the members of an object."""
@@ -117,7 +127,16 @@ class LiteralStyle:
             ValueError: They cannot be read back.
         """
         declared = schema.get("properties", {}) if isinstance(schema, dict) else {}
-        members = members_in_order(arguments, declared)
+        written = "".join(self.pieces(members_in_order(arguments, declared)))
+        decoder = self.decoder(schema, 0, "")
+        is_read = decoder.end(written, is_whole=True) == len(written)
+        if not is_read or not is_same_json(decoder.written(written), arguments):
+            msg = f"these arguments cannot be written in this notation: {arguments[:200]}"
+            raise ValueError(msg)
+        return written
+
+    def pieces(self, members: Sequence[JsonMember]) -> list[str]:
+        """Returns the pieces of the text of an object; the author's are marked texts."""
         pieces: list[str] = []
         # Texts as they are, and JSON values that are still to be written.
         stack: list[tuple[str, bool]] = []
@@ -130,7 +149,7 @@ class LiteralStyle:
             if is_written:
                 pieces.append(text)
             elif text.startswith('"'):
-                pieces.append(self.string(json.loads(text)))
+                pieces += self.string(json.loads(text))
             elif text.startswith(("{", "[")):
                 inner: list[tuple[str, bool]] = [(text[0], True)]
                 for index, member in enumerate(json_members(text)):
@@ -141,19 +160,21 @@ class LiteralStyle:
                 stack += reversed([*inner, ("}" if text.startswith("{") else "]", True)])
             else:
                 pieces.append(self.words.get(text, text))
-        written = "".join(pieces)
-        decoder = self.decoder(schema, 0, "")
-        is_read = decoder.end(written, is_whole=True) == len(written)
-        if not is_read or not is_same_json(decoder.written(written), arguments):
-            msg = f"these arguments cannot be written in this notation: {arguments[:200]}"
-            raise ValueError(msg)
-        return written
+        return pieces
 
-    def string(self, text: str) -> str:
-        """Returns a string as it is written."""
-        if not self.is_python:
-            return f"{self.quote}{text}{self.quote}"
-        return f"{self.quote}{text.translate(_ESCAPES)}{self.quote}"
+    def string(self, text: str) -> list[str]:
+        """Returns the pieces of a string as it is written."""
+        return [self.quote, text.translate(_ESCAPES) if self.is_python else text, self.quote]
+
+    def spellings(self, text: str) -> list[list[str]]:
+        """Returns the pieces of the spellings of a string: as it is written, and with escapes for all but ASCII."""
+        written = self.string(text)
+        if not self.is_python or text.isascii():
+            return [written]
+        escaped = "".join(
+            letter if letter.isascii() else ascii(letter)[1:-1] for letter in text.translate(_ESCAPES)
+        )
+        return [written, [self.quote, escaped, self.quote]]
 
     def decoder(self, schema: Any, begin: int, following: str) -> LiteralDecoder:  # noqa: ARG002
         """Returns a decoder, which needs no schema."""
@@ -161,8 +182,12 @@ class LiteralStyle:
 
 
 LITERAL_STYLES = {
-    "gemma4": LiteralStyle(separator=",", key_end=":", inner_key_end=":", quote='<|"|>', is_python=False),
-    "pythonic": LiteralStyle(separator=", ", key_end="=", inner_key_end=": ", quote='"', is_python=True),
+    "gemma4": LiteralStyle(
+        separator=",", key_end=":", inner_key_end=":", quote=MarkedText('<|"|>'), is_python=False
+    ),
+    "pythonic": LiteralStyle(
+        separator=", ", key_end="=", inner_key_end=": ", quote=MarkedText('"'), is_python=True
+    ),
 }
 
 
@@ -190,17 +215,14 @@ class _LiteralEncoder(ShapeEncoder):
         members: list[Member] = []
         for name, located in shape.properties.items():
             if self.is_allowed(name) and self.has_value(located):
-                key = composition.literal(self.style.written_key(name, is_root=is_root))
-                members.append(
-                    Member(composition.sequence([key, self.element_value(located)]), name in shape.required)
+                part = composition.sequence(
+                    [self.key_part(name, is_root=is_root), self.element_value(located)]
                 )
+                members.append(Member(part, name in shape.required))
         for group, located in zip(shape.others, shape.schemas_of_others, strict=True):
-            other = self.other_name(group, list(shape.properties))
+            other = self.other_name(group, list(shape.properties), is_root=is_root)
             if other is not None and self.has_value(located):
-                end = self.style.key_end if is_root else self.style.inner_key_end
-                quote = '"' if self.style.is_python and not is_root else ""
-                opening = [composition.literal(quote), other, composition.literal(quote + end)]
-                part = composition.sequence([*opening, self.element_value(located)])
+                part = composition.sequence([other, self.element_value(located)])
                 members.append(Member(part, is_required=False, is_repeatable=True))
         body = self.listed(members)
         return (
@@ -209,14 +231,29 @@ class _LiteralEncoder(ShapeEncoder):
             else composition.sequence([composition.literal("{"), body, composition.literal("}")])
         )
 
-    def other_name(self, group: Any, declared: list[str]) -> Part | None:
-        """Returns the part of the names of a group; None if there are none."""
+    def key_part(self, name: str, *, is_root: bool) -> Part:
+        """Returns the part of a name with the text after it."""
+        if is_root or not self.style.is_python:
+            return composition.literal(self.style.written_key(name, is_root=is_root))
+        spelled = composition.choice(map(self.context.written, self.style.spellings(name)))
+        return composition.sequence([spelled, composition.literal(self.style.inner_key_end)])
+
+    def other_name(self, group: UndeclaredProperties, declared: list[str], *, is_root: bool) -> Part | None:
+        """Returns the part of the names of a group with the text after them; None if there are none."""
         # Python's keywords are no names of parameters.
-        excluded = [*declared, *keyword.kwlist] if self.style.is_python else declared
+        excluded = [*declared, *keyword.kwlist] if self.style.is_python and is_root else declared
+        schema = group.names_like(self.style.other_names(is_root=is_root), excluded)
         try:
-            return self.context.string_part(group.names_like(UNDECLARED_NAME, excluded), self.style.key_end)
-        except GrammarError:
+            names = self.context.string_part(schema, None)
+        except GrammarSemanticError:
             return None
+        except GrammarError as error:
+            self.diagnostics.embedded(group.pointer, error)
+            return None
+        if self.style.is_python and not is_root:
+            names = self.quoted(names)
+        end = self.style.key_end if is_root else self.style.inner_key_end
+        return composition.sequence([names, composition.literal(end)])
 
     def listed(self, members: Sequence[Member]) -> Part:
         """Returns the part of members with separators, in the order of the schema or in any order."""
@@ -281,36 +318,37 @@ class _LiteralEncoder(ShapeEncoder):
         return composition.choice(self.value(shape, located.pointer) for shape in shapes)
 
     def value(self, shape: ValueShape, pointer: str) -> Part:
-        quote = self.context.tag(self.style.quote)
         match shape:
             case StringShape() if self.style.is_python:
-                return composition.sequence([quote, self.python_string(shape), quote])
+                return self.quoted(self.python_string(shape))
             case StringShape():
+                quote = self.context.tag(self.style.quote)
                 return composition.sequence([quote, self.text(shape, self.style.text_end), quote])
             case ListedStrings():
-                texts = [self.style.string(text) for text in self.allowed(shape)]
-                return composition.choice(map(self.context.tag, texts))
+                texts = [pieces for text in self.allowed(shape) for pieces in self.style.spellings(text)]
+                return composition.choice(map(self.context.written, texts))
             case ScalarShape():
                 return self.scalar(shape, pointer)
             case _:
                 return self.reference(shape)
 
     def python_string(self, shape: StringShape) -> Part:
-        """Returns the part of the content of a string of Python."""
+        """Returns the part of the content of a string of Python, decoded."""
         if shape.has_only_max_length:
-            content = composition.free_text(without=self.context.excludes, max_characters=shape.max_length)
-        else:
-            content = self.text(shape, _NEVER)
+            return composition.free_text(without=self.context.excludes, max_characters=shape.max_length)
+        return self.text(shape, None)
+
+    def quoted(self, content: Part) -> Part:
+        """Returns the part of the strings of Python with a decoded content."""
         limits = self.context.options.get("limits")
-        return Part.of_source(
-            EncodedSource(content, "python-string", "canonical", self.style.quote, "", limits)
-        )
+        written = EncodedSource(content, "python-string", "canonical", str(self.style.quote), "", limits)
+        quote = self.context.tag(self.style.quote)
+        return composition.sequence([quote, Part.of_source(written), quote])
 
     def scalar(self, shape: ScalarShape, pointer: str) -> Part:
         listed = shape.schema.get("enum")
         if listed is not None:
-            values = [json.dumps(value, ensure_ascii=False) for value in listed]
-            return composition.choice(self.context.tag(self.literal(text)) for text in values)
+            return composition.choice(self.context.written(self.literal(value)) for value in listed)
         words = {"boolean": ("true", "false"), "null": ("null",)}
         values = [self.style.words[word] for kind in shape.types for word in words.get(kind, ())]
         parts = [composition.literal(word) for word in values]
@@ -320,11 +358,12 @@ class _LiteralEncoder(ShapeEncoder):
             parts += [] if part is None else [part]
         return composition.choice(parts or [EMPTY])
 
-    def literal(self, text: str) -> str:
-        """Returns a JSON value in this notation."""
-        written = self.style.write(None, f'{{"x": {text}}}')
-        return written.removeprefix(self.style.written_key("x", is_root=True))
+    def literal(self, value: Any) -> list[str]:
+        """Returns the pieces of a value in this notation.
 
-
-_NEVER = "\x00"
-"""A text that does not end a string of Python, whose content excludes it."""
+        Raises:
+            ValueError: The notation cannot write it.
+        """
+        text = json.dumps({"x": value}, ensure_ascii=False)
+        self.style.write(None, text)
+        return self.style.pieces(members_in_order(text, ()))[1:]

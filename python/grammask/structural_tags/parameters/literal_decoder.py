@@ -3,20 +3,32 @@
 from __future__ import annotations
 
 import ast
+import keyword
 import re
 import warnings
+from functools import cache
 from typing import TYPE_CHECKING
 
+from grammask import _grammask
 from grammask.partial_match import without_partial_match
+from grammask.readers.json_schema import string_schema_source
 from grammask.structural_tags.parameters.json_style import after_space, json_end, json_string
 
 if TYPE_CHECKING:
     from grammask.structural_tags.parameters.literal import LiteralStyle
 
-__all__ = ["LiteralDecoder"]
+__all__ = ["IDENTIFIER", "PLAIN_NAME", "LiteralDecoder", "is_parameter_name"]
 
-_IDENTIFIER = re.compile(r"[^\W\d]\w*")
-_NAME = re.compile(r"[^\s:,{}\[\]<>|\"']+")
+PLAIN_NAME = (
+    r"""[^\t-\r\x1c- \x85\xa0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000\ufeff:,{}\[\]<>|"']+"""
+)
+"""Names that need no quotes in the notation of Gemma, as a pattern of Python and of a schema."""
+
+IDENTIFIER = r"[\p{XID_Start}_]\p{XID_Continue}*"
+"""Names of parameters in Python, but for its keywords, as a pattern of a schema."""
+
+_NAME = re.compile(PLAIN_NAME)
+_BEFORE_EQUALS = re.compile(r"[^=\s]+")
 _WORD = re.compile(r"[-+.0-9A-Za-z]+")
 _PYTHON_STRING = re.compile(r'(?:[^"\\\n]|\\.)*', re.DOTALL)
 _INCOMPLETE_ESCAPE = re.compile(
@@ -96,18 +108,18 @@ class LiteralDecoder:
         return self._read_name(output, at)
 
     def _read_name(self, output: str, at: int) -> bool:
-        is_root = not self._closers
-        if self._style.is_python and not is_root:
-            end = json_end(output, at) if output.startswith('"', at) else None
-            name = None if end is None else json_string(ast.literal_eval(output[at:end]))
+        is_root, is_python = not self._closers, self._style.is_python
+        if is_python and not is_root:
+            name, end, is_closed = _python_string(output, at + 1)
+            is_closed, end = is_closed and output.startswith('"', at), end + 1
         else:
-            match = (_IDENTIFIER if self._style.is_python else _NAME).match(output, at)
-            end = match.end() if match else None
-            name = json_string(match[0]) if match else None
+            match = (_BEFORE_EQUALS if is_python else _NAME).match(output, at)
+            name, end = (match[0], match.end()) if match else (None, at)
+            is_closed = name is not None and (not is_python or is_parameter_name(name))
         mark = (self._style.key_end if is_root else self._style.inner_key_end).strip()
-        if end is None or not output.startswith(mark, after_space(output, end)):
+        if name is None or not is_closed or not output.startswith(mark, after_space(output, end)):
             return False
-        self._decoded += f"{name}: "
+        self._decoded += f"{json_string(name)}: "
         self._at = after_space(output, end) + len(mark)
         self._is_value_next, self._is_first = True, False
         return True
@@ -141,16 +153,8 @@ class LiteralDecoder:
                 return False
             self._append(json_string(output[begin:end]), end + len(quote))
             return True
-        match = _PYTHON_STRING.match(output, begin)
-        end = match.end() if match else begin
-        is_closed = output.startswith(quote, end)
-        raw = output[begin:end] if is_closed else _without_incomplete_escape(output[begin:end])
-        try:
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore")
-                text = str(ast.literal_eval(f'"{raw}"'))
-            text.encode()
-        except (ValueError, SyntaxError):
+        text, end, is_closed = _python_string(output, begin)
+        if text is None:
             return False
         if not is_closed:
             self._partial = json_string(text)[:-1]
@@ -162,6 +166,40 @@ class LiteralDecoder:
         self._decoded += text
         self._at = at
         self._is_after_value, self._is_value_next = True, False
+
+
+def is_parameter_name(name: str) -> bool:
+    """Whether a name can be that of a parameter in Python."""
+    # The tables of Unicode differ between versions of Python; the engine's are the ones that the grammar has.
+    is_identifier = name.isidentifier() if name.isascii() else _identifiers().is_valid(name.encode())
+    return is_identifier and not keyword.iskeyword(name)
+
+
+@cache
+def _identifiers() -> _grammask.CompiledGrammar:
+    source = string_schema_source({"type": "string", "pattern": f"^{IDENTIFIER}$"})
+    return source.build().compile(_grammask.Vocabulary([bytes([byte]) for byte in range(256)]), end="eager")
+
+
+def _python_string(output: str, begin: int) -> tuple[str | None, int, bool]:
+    """Reads the content of a string of Python.
+
+    Returns:
+        The text, as far as later output cannot change it, or None if it is malformed; the end of the content; and
+        whether the closing quote follows.
+    """
+    match = _PYTHON_STRING.match(output, begin)
+    end = match.end() if match else begin
+    is_closed = output.startswith('"', end)
+    raw = output[begin:end] if is_closed else _without_incomplete_escape(output[begin:end])
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            text = str(ast.literal_eval(f'"{raw}"'))
+        text.encode()
+    except (ValueError, SyntaxError):
+        return None, end, is_closed
+    return text, end, is_closed
 
 
 def _without_incomplete_escape(raw: str) -> str:

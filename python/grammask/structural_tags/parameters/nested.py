@@ -11,14 +11,18 @@ Sources: ``converter_ext/cohere.cc`` and ``converter_ext/minimax_m3.cc`` of XGra
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from grammask import composition
+from grammask.composition import Part
 from grammask.errors import GrammarError, GrammarSemanticError
+from grammask.readers.encoded import EncodedSource
 from grammask.structural_tags.diagnostics import DiagnosticList
 from grammask.structural_tags.parameters.json_style import is_same_json, json_members, members_in_order
-from grammask.structural_tags.parameters.nested_decoder import NestedDecoder
+from grammask.structural_tags.parameters.marked_text import MarkedText
+from grammask.structural_tags.parameters.nested_decoder import NestedDecoder, with_entities
 from grammask.structural_tags.parameters.shape_encoder import ShapeEncoder
 from grammask.structural_tags.parameters.style import EMPTY, Member, members_part
 from grammask.structural_tags.parameters.value_shapes import (
@@ -34,13 +38,10 @@ from grammask.structural_tags.parameters.value_shapes import (
 )
 
 if TYPE_CHECKING:
-    from grammask.composition import Part
     from grammask.structural_tags.parameters.style import EncodingContext
     from grammask.structural_tags.parameters.undeclared import UndeclaredProperties
 
 __all__ = ["NESTED_STYLES", "NestedStyle", "with_entities"]
-
-_ENTITIES = {"&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;"}
 
 
 @dataclass(frozen=True)
@@ -60,9 +61,9 @@ class NestedStyle:
 
     is_self_delimiting: ClassVar[bool] = False
 
-    begin: str
-    item: str
-    end: str
+    begin: MarkedText
+    item: MarkedText
+    end: MarkedText
     text_end: str
     has_entities: bool
     is_padded: bool
@@ -106,32 +107,29 @@ class NestedStyle:
 
 NESTED_STYLES = {
     "cohere_xml": NestedStyle(
-        begin='<cofl:value name="{key}" type="{type}">',
-        item='<cofl:value type="{type}">',
-        end="</cofl:value>",
+        begin=MarkedText('<cofl:value name="{key}" type="{type}">'),
+        item=MarkedText('<cofl:value type="{type}">'),
+        end=MarkedText("</cofl:value>"),
         text_end="</cofl:value>",
         has_entities=True,
         is_padded=True,
     ),
     "minimax_m3_xml": NestedStyle(
-        begin="]<]minimax[>[<{key}>",
-        item="]<]minimax[>[<item>",
-        end="]<]minimax[>[</{key}>",
+        begin=MarkedText("]<]minimax[>[<{key}>"),
+        item=MarkedText("]<]minimax[>[<item>"),
+        end=MarkedText("]<]minimax[>[</{key}>"),
         text_end="]<]minimax[>[",
         has_entities=False,
         is_padded=False,
     ),
 }
 
-_UNDECLARED_NAME = r'(?:[^\x00"&<>]|&amp;|&lt;|&gt;|&quot;)+'
+_UNDECLARED_NAME = r'(?:[^\x00-\x1f"&<>\x{fffe}\x{ffff}]|&(?:amp|lt|gt|quot|#9|#10|#13);)+'
 """Names with entities, as a regular expression."""
-_PLAIN_NAME = r'[^\x00"&<>]+'
-"""Names that need no entities: undeclared names that a schema constrains have none."""
-
-
-def with_entities(text: str) -> str:
-    """Returns a text with XML's entities, as the value of an attribute."""
-    return "".join(_ENTITIES.get(letter, letter) for letter in text)
+_XML_CHARACTERS = r"[\t\n\r\u0020-\ud7ff\ue000-\ufffd\u{10000}-\u{10ffff}]+"
+"""Names of characters that XML has, as a pattern of a schema."""
+_PLAIN_CHARACTERS = r'[^\u0000-\u001f"&<>\ufffe\uffff]+'
+"""Those that are written without entities."""
 
 
 @dataclass(frozen=True)
@@ -230,13 +228,16 @@ class _NestedEncoder(ShapeEncoder):
         self.admits_array_root = not style.has_type
 
     def check_name(self, name: str, pointer: str) -> None:
-        if not self.style.has_entities and not _is_element_name(name):
+        if self.style.has_entities:
+            if re.search("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]", name):
+                self.diagnostics.unsupported(pointer, f"the name {name!r} has a character that XML lacks")
+        elif not _is_element_name(name):
             self.diagnostics.unsupported(
                 pointer, f"the name {name!r} cannot be the name of a tag: it is no element name"
             )
 
     def object(self, shape: ObjectShape) -> Part:
-        before, after = self.style.begin.split("{key}")
+        before, _, after = self.style.begin.partition("{key}")
         members: list[Member] = []
         for name, located in shape.properties.items():
             if self.is_allowed(name) and self.has_value(located):
@@ -257,7 +258,11 @@ class _NestedEncoder(ShapeEncoder):
             written = [self.style.key(name) for name in declared]
             return composition.matching(_UNDECLARED_NAME, without=written, excludes=self.context.excludes)
         try:
-            return self.context.string_part(group.names_like(_PLAIN_NAME, declared), '"')
+            if self.context.excludes:  # They are words of the written name, which differs if it has entities.
+                return self.context.string_part(group.names_like(_PLAIN_CHARACTERS, declared), None)
+            names = self.context.string_part(group.names_like(_XML_CHARACTERS, declared), None)
+            limits = self.context.options.get("limits")
+            return Part.of_source(EncodedSource(names, "xml-attribute", "canonical", '"', "", limits))
         except GrammarSemanticError:
             return None
         except GrammarError as error:
@@ -291,7 +296,7 @@ class _NestedEncoder(ShapeEncoder):
     def item(self, located: LocatedSchema, between: Part) -> Part:
         return composition.sequence([self.element(self.style.item, located, "item"), between])
 
-    def element(self, opening: str, located: LocatedSchema, name: str) -> Part:
+    def element(self, opening: MarkedText, located: LocatedSchema, name: str) -> Part:
         """Returns the part of a value between its tags.
 
         Args:
@@ -302,11 +307,15 @@ class _NestedEncoder(ShapeEncoder):
         shapes = [shape for shape in self.shapes.of(located) if self.is_finite(shape)]
         values = [self.value(shape, located.pointer) for shape in shapes]
         if self.style.has_type:
-            openings = [self.context.tag(opening.replace("{type}", _tag_type(shape))) for shape in shapes]
+            openings = [self.context.tag(opening.filled("{type}", _tag_type(shape))) for shape in shapes]
             body = composition.choice(map(composition.sequence, zip(openings, values, strict=True)))
         else:
             body = composition.sequence([self.context.tag(opening), composition.choice(values)])
-        return composition.sequence([body, self.context.tag(self.style.closing_tag(name))])
+        return composition.sequence([body, self.closing_tag(name)])
+
+    def closing_tag(self, name: str) -> Part:
+        before, key, after = self.style.end.partition("{key}")
+        return self.context.written([before, *([self.style.key(name)] if key else []), after])
 
     def value(self, shape: ValueShape, pointer: str) -> Part:
         match shape:
@@ -325,17 +334,17 @@ class _NestedEncoder(ShapeEncoder):
                 return self.reference(shape)
 
 
-def _tag_type(shape: ValueShape) -> str:
+def _tag_type(shape: ValueShape) -> MarkedText:
     """Returns the kind of a value in Cohere's tags."""
     match shape:
         case StringShape() | ListedStrings():
-            return "raw"
+            return MarkedText("raw")
         case ScalarShape():
-            return "json"
+            return MarkedText("json")
         case ObjectShape():
-            return "dict"
+            return MarkedText("dict")
         case ArrayShape():
-            return "list"
+            return MarkedText("list")
 
 
 def _is_element_name(name: str) -> bool:

@@ -29,12 +29,20 @@ from grammask.structural_tags.parameters.value_shapes import (
 if TYPE_CHECKING:
     from grammask.structural_tags.parameters.nested import NestedStyle
 
-__all__ = ["NestedDecoder"]
+__all__ = ["NestedDecoder", "with_entities"]
 
-_NAME_WITH_ENTITIES = r'(?:[^\x00"&<>]|&amp;|&lt;|&gt;|&quot;)*'
-_NAME = "[^/>][^>]*"
-_CHARACTERS = {"&amp;": "&", "&lt;": "<", "&gt;": ">", "&quot;": '"'}
+_CHARACTERS = {
+    "&amp;": "&", "&lt;": "<", "&gt;": ">", "&quot;": '"', "&#9;": "\t", "&#10;": "\n", "&#13;": "\r",
+}  # fmt: skip
+_ENTITIES = {character: entity for entity, character in _CHARACTERS.items()}
 _ENTITY = re.compile("|".join(_CHARACTERS))
+_NAME_WITH_ENTITIES = rf'(?:[^\x00-\x1f"&<>\ufffe\uffff]|{_ENTITY.pattern})*'
+_NAME = "[^/>][^>]*"
+
+
+def with_entities(text: str) -> str:
+    """Returns a text as the value of an attribute in XML."""
+    return "".join(_ENTITIES.get(letter, letter) for letter in text)
 
 
 @dataclass
@@ -121,7 +129,8 @@ class NestedDecoder:
             for shape in self._shapes.of(LocatedSchema(schema, "#"))
             if isinstance(shape, ObjectShape | ArrayShape)
         ]
-        shape = containers[0] if containers and not style.has_type else None
+        objects = [shape for shape in containers if isinstance(shape, ObjectShape)]
+        shape = None if style.has_type else next(iter([*objects, *containers]), None)
         root = _Container(is_object=not isinstance(shape, ArrayShape), end=following, shape=shape)
         self._open = [root]
         self._decoded = "{" if root.is_object else "["

@@ -95,8 +95,10 @@ class ShapeEncoder(ABC):
         """Returns the part that matches the arguments."""
         error_count = len(self.diagnostics.entries)
         roots = self.shapes.of(self.root)
-        is_array = self.admits_array_root and [*map(type, roots)] == [ArrayShape]
-        if not is_array and not (roots and all(isinstance(shape, ObjectShape) for shape in roots)):
+        admits_array = self.admits_array_root and not self.context.has_objects_only
+        if not (admits_array and [*map(type, roots)] == [ArrayShape]):
+            roots = [shape for shape in roots if isinstance(shape, ObjectShape)]
+        if not roots:
             self.diagnostics.unsupported(
                 f"{self.root.pointer}/type", "parameters are the properties of an object"
             )
@@ -220,7 +222,7 @@ class ShapeEncoder(ABC):
     def array(self, shape: ArrayShape) -> Part:
         """Returns the part that matches the arrays of a shape."""
 
-    def text(self, shape: StringShape, end: str) -> Part:
+    def text(self, shape: StringShape, end: str | None) -> Part:
         """Returns the part that matches the strings of a shape, without escapes, that do not contain ``end``."""
         if shape.has_only_max_length:
             return composition.free_text(

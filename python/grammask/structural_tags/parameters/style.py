@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
@@ -17,13 +16,15 @@ from grammask.readers.regex import regex_part
 from grammask.schemas.json_text import schema_text
 from grammask.schemas.keywords import CONSTRAINTS, CONTENT, CONTENT_KEYWORDS, OPENAPI_NULLABLE
 from grammask.schemas.options import FLEXIBLE_WHITESPACE, with_keywords
+from grammask.structural_tags.parameters.marked_text import marked_part, written_part
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
     from grammask.composition import Part
     from grammask.sources import Source
     from grammask.structural_tags.diagnostics import DiagnosticList
+    from grammask.structural_tags.parameters.marked_text import MarkedText
 
 __all__ = [
     "EMPTY",
@@ -32,8 +33,6 @@ __all__ = [
     "ParameterDecoder",
     "ParameterStyle",
     "counted_members_part",
-    "is_mark",
-    "marked_text",
     "members_part",
     "quoted",
 ]
@@ -111,16 +110,22 @@ class EncodingContext:
         options: Options for reading schemas. ``key_order`` and ``excludes`` also apply to the order and the names of
             parameters.
         tokens: The special tokens of the vocabulary that tags contain; they match by id.
+        has_objects_only: Whether only the objects of the schema are written, since they are arguments of a tool.
     """
 
     pointer: str
     diagnostics: DiagnosticList
     options: Mapping[str, Any]
     tokens: frozenset[str] = frozenset()
+    has_objects_only: bool = False
 
-    def tag(self, text: str) -> Part:
+    def tag(self, text: MarkedText) -> Part:
         """Returns the part that matches a tag, or a piece of one."""
-        return marked_text(text, self.tokens)
+        return marked_part(text, self.tokens)
+
+    def written(self, pieces: Iterable[str]) -> Part:
+        """Returns the part that matches pieces of a text; those that are marked texts may contain special tokens."""
+        return written_part(pieces, self.tokens)
 
     @cached_property
     def space(self) -> Part:
@@ -176,7 +181,7 @@ class EncodingContext:
             self.diagnostics.embedded(pointer, error)
             return None
 
-    def string_part(self, schema: Mapping[str, Any], end: str) -> Part:
+    def string_part(self, schema: Mapping[str, Any], end: str | None) -> Part:
         """Returns the part that matches the strings of a schema, unescaped, that do not contain ``end``.
 
         Raises:
@@ -186,16 +191,20 @@ class EncodingContext:
             schema,
             content=self.options.get("content", "annotation"),
             content_grammars=self.options.get("content_grammars", ()),
-            excludes=[*self.excludes, end],
+            excludes=self._words(end),
             limits=self.options.get("limits"),
         )
 
-    def content_part(self, schema: Mapping[str, Any], end: str) -> Part | None:
+    def _words(self, end: str | None) -> list[str]:
+        """Returns the words that a string does not contain: the excluded ones, and the end of its parameter."""
+        return [*self.excludes, *([] if end is None else [end])]
+
+    def content_part(self, schema: Mapping[str, Any], end: str | None) -> Part | None:
         """Returns the part that matches the content of strings, unescaped, that does not contain ``end``.
 
         Args:
             schema: The schema of the strings, whose references have their definitions in it.
-            end: The text after the strings.
+            end: The text after the strings; None if escapes distinguish it from them.
 
         Returns:
             None if the schema has no content of a grammar, or one in an encoding.
@@ -203,7 +212,7 @@ class EncodingContext:
         Raises:
             GrammarError: The content has no grammar, or it may contain ``end``.
         """
-        words = [*self.excludes, end]
+        words = self._words(end)
         limits = self.options.get("limits")
         grammars = with_keywords(None, {"content_grammars": self.options.get("content_grammars", ())})
         named = dict(grammars.content_grammars)
@@ -230,22 +239,6 @@ class EncodingContext:
         return None
 
 
-def is_mark(name: str) -> bool:
-    """Whether the name of a special token is recognised within other text: it has delimiters around it."""
-    return len(name) > 2 and not name[0].isalnum() and not name[-1].isalnum() and not name.isspace()
-
-
-def marked_text(text: str, tokens: frozenset[str]) -> Part:
-    """Returns the part that matches a text in which some special tokens occur by their names."""
-    if not any(token in text for token in tokens):
-        return composition.literal(text)
-    listed = "|".join(re.escape(token) for token in sorted(tokens, key=lambda token: (-len(token), token)))
-    pieces = [piece for piece in re.split(f"({listed})", text) if piece]
-    return composition.sequence(
-        composition.token(piece) if piece in tokens else composition.literal(piece) for piece in pieces
-    )
-
-
 def _source_of(part: Part) -> Source:
     """Returns the source of a part that is one grammar."""
     source: Source = part.arguments[0] if part.kind == "source" else part
@@ -268,7 +261,7 @@ class Member:
 
 
 def members_part(
-    members: Sequence[Member], opening: str, context: EncodingContext, *, is_padded: bool = True
+    members: Sequence[Member], opening: MarkedText, context: EncodingContext, *, is_padded: bool = True
 ) -> Part:
     """Returns the part that matches the properties of an object with white space around and between them.
 
@@ -323,7 +316,11 @@ _MAX_COUNTED = 256
 
 
 def counted_members_part(
-    members: Sequence[Member], opening: str, context: EncodingContext, minimum: int, maximum: int | None
+    members: Sequence[Member],
+    opening: MarkedText,
+    context: EncodingContext,
+    minimum: int,
+    maximum: int | None,
 ) -> Part | None:
     """As :func:`members_part`, for objects with a number of properties in the order of the schema.
 
@@ -346,7 +343,7 @@ def counted_members_part(
     rests = [EMPTY if minimum <= count <= maximum else None for count in range(len(members) + 1)]
     for index in reversed(range(len(members))):
         member = members[index]
-        whole = composition.sequence([composition.literal(opening), member.part, context.space])
+        whole = composition.sequence([context.tag(opening), member.part, context.space])
         for count in range(index + 1):
             without, after = rests[count], rests[count + 1]
             ways = [] if after is None else [composition.sequence([whole, after])]

@@ -37,10 +37,11 @@ class UndeclaredProperties:
     value: Any
     pointer: str
 
-    def names_like(self, pattern: str, declared: list[str]) -> dict[str, Any]:
-        """Returns the schema of the names that also match a pattern and are not declared."""
-        others = [{"not": {"enum": declared}}] if declared else []
-        return {"type": "string", "allOf": [*self.names, {"pattern": f"^(?:{pattern})$"}, *others]}
+    def names_like(self, pattern: str | None, declared: list[str]) -> dict[str, Any]:
+        """Returns the schema of the names that also match a pattern, if there is one, and are not declared."""
+        others: list[Any] = [] if pattern is None else [{"pattern": f"^(?:{pattern})$"}]
+        others += [{"not": {"enum": declared}}] if declared else []
+        return {"type": "string", "allOf": [*self.names, *others, True]}
 
     def has(self, name: str) -> bool:
         """Whether the name is one of an undeclared property of this group."""

@@ -1,0 +1,75 @@
+"""The objects among the values of a schema: arguments of a call are an object, whatever their schema admits."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from grammask.errors import GrammarError
+from grammask.readers.json_schema import json_schema_part
+from grammask.schemas.embedded_options import KEYWORD
+from grammask.schemas.json_text import schema_text
+from grammask.schemas.keywords import CONSTRAINTS
+
+__all__ = ["ArgumentSchema", "has_object", "objects_of"]
+
+_REFERENCES = ('"$ref"', '"$dynamicRef"', '"$recursiveRef"')
+
+
+@dataclass(frozen=True)
+class ArgumentSchema:
+    """The schema of the objects that another one admits.
+
+    Attributes:
+        schema: The schema.
+        inner: The pointer of the other one in it; empty if their pointers are the same.
+    """
+
+    schema: Any
+    inner: str = ""
+
+
+def objects_of(schema: Any, options: Mapping[str, Any]) -> ArgumentSchema:
+    """Returns the schema of the objects that a schema admits.
+
+    A schema with references is embedded as a resource of its own, since they may lead to the schema as a whole, which
+    need not be an object there.
+
+    Args:
+        schema: The schema; None if any object will do.
+        options: Options for reading it.
+
+    Raises:
+        TypeError: The schema holds a value that JSON does not have.
+    """
+    if schema is None or schema is True:
+        return ArgumentSchema({"type": "object"})
+    if not isinstance(schema, Mapping) or (schema.get("type") == "object" and "$ref" not in schema):
+        return ArgumentSchema(schema)
+    text = schema_text(schema)
+    types = schema.get("type", ["object"])
+    admits_object = types == "object" or (isinstance(types, list) and "object" in types)
+    if admits_object and not any(keyword in text for keyword in _REFERENCES):
+        return ArgumentSchema({**schema, "type": "object"})
+    outer = {key: schema[key] for key in ("$schema", KEYWORD) if key in schema}
+    inner = {key: value for key, value in schema.items() if key != KEYWORD}
+    draft = str(schema.get("$schema") or options.get("draft"))
+    if "$ref" in inner and re.search("(^|draft-0)[467]", draft):
+        # Other keywords beside it, `$id` included, have no effect there.
+        inner = {key: value for key, value in inner.items() if key not in CONSTRAINTS}
+        inner["allOf"] = [{"$ref": schema["$ref"]}]
+    inner.setdefault("id" if re.search("(^|draft-0)4", draft) else "$id", "grammask:parameters")
+    return ArgumentSchema({**outer, "type": "object", "allOf": [inner]}, "/allOf/0")
+
+
+def has_object(schema: Any, options: Mapping[str, Any]) -> bool:
+    """Whether a schema admits an object; True also for schemas that cannot be read."""
+    try:
+        json_schema_part(objects_of(schema, options).schema, **{**options, "strict": False})
+    except GrammarError as error:
+        return error.diagnostics[0].code != "unsatisfiable-schema"
+    except (TypeError, ValueError):
+        return True
+    return True
