@@ -105,6 +105,8 @@ class _CallEncoder:
         self.tokens = self.style.tokens if vocabulary is None else frozenset(vocabulary.special)
         self.answer: Part | None = None
         """The content of an output without calls; None for any text."""
+        self.schema_memo: dict[tuple[Any, str], Part] = {}
+        """The memo of encoding contexts."""
         self.arguments_memo: dict[tuple[str, Arguments | CustomInput], Part] = {}
         """By the name of the tool and the piece: the alternative notations of a call share their arguments."""
 
@@ -279,8 +281,9 @@ class _CallEncoder:
                 if not is_strict or objects.schema is not schema:
                     part = json_schema_part(objects.schema, **options)
             else:
+                memo = {} if tool.content is not None or tool.code else self.schema_memo
                 context = EncodingContext(
-                    pointer, self.diagnostics, options, self.tokens_in_text, has_objects_only=True
+                    pointer, self.diagnostics, options, self.tokens_in_text, has_objects_only=True, memo=memo
                 )
                 part = piece.style.encode(schema, context)
         except GrammarError as error:

@@ -14,7 +14,9 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from grammask import composition
 from grammask.errors import GrammarError, GrammarSemanticError
+from grammask.schemas.json_text import json_text
 from grammask.schemas.keywords import CONSTRAINTS, CONTENT, CONTENT_KEYWORDS, escaped
+from grammask.structural_tags.fields import is_count
 from grammask.structural_tags.parameters.flat_decoder import UNDECLARED_NAME, FlatDecoder
 from grammask.structural_tags.parameters.json_style import is_same_json, members_in_order
 from grammask.structural_tags.parameters.marked_text import MarkedText
@@ -31,7 +33,11 @@ from grammask.structural_tags.parameters.style import (
     quoted,
 )
 from grammask.structural_tags.parameters.undeclared import ABOUT_UNDECLARED, undeclared_properties
-from grammask.structural_tags.parameters.value_shapes import NOT_ABOUT_STRINGS
+from grammask.structural_tags.parameters.value_shapes import (
+    ABOUT_STRINGS,
+    NOT_ABOUT_CONSTANTS,
+    NOT_ABOUT_STRINGS,
+)
 
 if TYPE_CHECKING:
     from grammask.composition import Part
@@ -169,6 +175,7 @@ class _FlatEncoder:
         self.space = context.space
         self.definitions: dict[str, Any] = {}
         """The parts of the schema that references in schemas of values point to."""
+        self.definitions_text = ""
 
     def parameters(self, schema: Any) -> Part:
         schema = resolved(schema, self.context.constraints)
@@ -218,6 +225,7 @@ class _FlatEncoder:
                     f"{pointer}/required", f"the parameter {name!r} is required and not declared"
                 )
         self.definitions = {name: schema[name] for name in ("$defs", "definitions") if name in schema}
+        self.definitions_text = json_text(self.definitions)
         before, _, after = self.style.begin.partition("{key}")
         members: list[Member] = []
         for name, inner in properties.items():
@@ -267,12 +275,19 @@ class _FlatEncoder:
             pointer: The pointer of the schema.
             after: The tag after the name.
         """
+        key = (self.style, json_text(schema) + self.definitions_text)
+        if key in self.context.memo:
+            return self.context.memo[key]
+        error_count = len(self.diagnostics.entries)
         end = self.context.tag(self.style.end)
         values = [
             composition.sequence([*self.rest_of_tag(after, kind), value, end])
             for kind, value in self.values(schema, pointer)
         ]
-        return composition.choice(values or [EMPTY])
+        part = composition.choice(values or [EMPTY])
+        if len(self.diagnostics.entries) == error_count:
+            self.context.memo[key] = part
+        return part
 
     def rest_of_tag(self, after: MarkedText, kind: str) -> list[Part]:
         text = after.filled("{is_string}", _BOOLEANS[kind == "string"])
@@ -310,11 +325,14 @@ class _FlatEncoder:
         other_types = [kind for kind in types if kind != "string"]
         if "string" in types:
             about_strings = keywords - {"type"} - NOT_ABOUT_STRINGS
-            if about_strings:
+            if about_strings == {"maxLength"} and is_count(schema["maxLength"]):
+                text = self.limited_text(schema["maxLength"])
+            elif about_strings:
                 text = self.content(schema, about_strings, pointer) or self.strings(schema, pointer)
             values.append(("string", text))
         if other_types:
-            values += self.json(self.by_type({**schema, "type": other_types}), pointer)
+            about_others = {key: schema[key] for key in schema if key not in ABOUT_STRINGS}
+            values += self.json(self.by_type({**about_others, "type": other_types}), pointer)
         return values
 
     def untyped(self, schema: Mapping[str, Any], pointer: str) -> list[tuple[str, Part]]:
@@ -382,6 +400,18 @@ class _FlatEncoder:
         line_feed = composition.literal("\n")
         return composition.sequence([line_feed, code, line_feed])
 
+    def limited_text(self, max_characters: int) -> Part:
+        """Returns the part of the strings with a maximum length, with the line feeds that the decoder drops."""
+        text = composition.free_text(
+            before=self.style.end, without=self.context.excludes, max_characters=max_characters
+        )
+        if not self.style.has_own_lines:
+            return text
+        # The decoder drops a line feed at either end, and a shorter string satisfies the maximum, too. So a line feed
+        # there may count or not, and the language is the same.
+        line_feed = composition.repeat(composition.literal("\n"), 0, 1)
+        return composition.sequence([line_feed, text, line_feed])
+
     def strings(self, schema: Mapping[str, Any], pointer: str) -> Part:
         part = self.constrained({**schema, "type": "string"}, pointer)
         return EMPTY if part is None else self.on_own_lines(part, schema)
@@ -396,7 +426,8 @@ class _FlatEncoder:
         for before, after in ((True, True), (True, False), (False, True), (False, False)):
             patterns = [*([] if before else ["^\\n"]), *([] if after else ["\\n$"])]
             others = [{"not": {"pattern": pattern}} for pattern in patterns]
-            part = self.constrained({"type": "string", "allOf": [schema, *others]}, None)
+            typed = {"type": "string", "allOf": [schema, *others]}
+            part = self.constrained(typed, None) if others else strings
             if part is not None:
                 first, last = ([line_feed] if is_there else [] for is_there in (before, after))
                 alternatives.append(composition.sequence([*first, part, *last]))
@@ -449,10 +480,13 @@ class _FlatEncoder:
         values = []
         for kind, schema in schemas.items():
             written = {**schema, **self.definitions}
-            value = self.context.json_part(written, pointer)
-            if value is None:
-                return []
-            values.append((kind, self.in_space([value, *self.words(written, pointer)])))
+            key = (self.style, "json " + json_text(written))
+            if key not in self.context.memo:
+                value = self.context.json_part(written, pointer)
+                if value is None:
+                    return []
+                self.context.memo[key] = self.in_space([value, *self.words(written, pointer)])
+            values.append((kind, self.context.memo[key]))
         return values
 
     def in_space(self, values: list[Part]) -> Part:
@@ -462,6 +496,12 @@ class _FlatEncoder:
     def words(self, schema: Mapping[str, Any], pointer: str) -> list[Part]:
         """Returns the other spellings of the constants that a schema admits."""
         admitted = []
+        types = [schema["type"]] if isinstance(schema.get("type"), str) else schema.get("type")
+        about = self.context.constraints & schema.keys() - {"type"}
+        if types is not None and about <= NOT_ABOUT_CONSTANTS:
+            kinds = {"true": "boolean", "false": "boolean", "null": "null"}
+            words = self.style.words.items()
+            return [composition.literal(word) for constant, word in words if kinds[constant] in types]
         for constant, word in self.style.words.items():
             only = {"allOf": [schema], "enum": [json.loads(constant)]}
             only |= {name: schema[name] for name in self.definitions}

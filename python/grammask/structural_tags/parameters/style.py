@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
@@ -111,6 +111,8 @@ class EncodingContext:
             parameters.
         tokens: The special tokens of the vocabulary that tags contain; they match by id.
         has_objects_only: Whether only the objects of the schema are written, since they are arguments of a tool.
+        memo: Parts by their style and schema, shared by schemas that are read with the same options: tools often have
+            parameters with equal schemas.
     """
 
     pointer: str
@@ -118,6 +120,7 @@ class EncodingContext:
     options: Mapping[str, Any]
     tokens: frozenset[str] = frozenset()
     has_objects_only: bool = False
+    memo: dict[tuple[Any, str], Part] = field(default_factory=dict)
 
     def tag(self, text: MarkedText) -> Part:
         """Returns the part that matches a tag, or a piece of one."""
@@ -130,6 +133,12 @@ class EncodingContext:
     @cached_property
     def space(self) -> Part:
         """The part that matches the permitted white space between tokens."""
+        key = ("space", "")
+        if key not in self.memo:
+            self.memo[key] = self._space()
+        return self.memo[key]
+
+    def _space(self) -> Part:
         max_characters = self.options.get("max_whitespace")
         if max_characters is None and self.options.get("whitespace", "natural") == "natural":
             return regex_part(r"(?: |\n[ \t]{0,64})?")

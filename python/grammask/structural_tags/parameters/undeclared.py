@@ -83,8 +83,8 @@ def undeclared_properties(
                         f"{pointer}/patternProperties",
                         f"names that match both {match['pattern']!r} and {other['pattern']!r}",
                     )
-        for name in schema.get("properties", {}):
-            if not has_string([*names, {"const": name}]):
+        for name in schema.get("properties", {}) if names or matching else ():
+            if names and not has_string([*names, {"const": name}]):
                 diagnostics.unsupported(
                     f"{pointer}/propertyNames", f"the declared name {name!r} violates `propertyNames`"
                 )

@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from grammask.structural_tags.parameters.undeclared import UndeclaredProperties
 
 __all__ = [
+    "ABOUT_STRINGS",
+    "NOT_ABOUT_CONSTANTS",
     "NOT_ABOUT_STRINGS",
     "ArrayShape",
     "ListedStrings",
@@ -169,6 +171,10 @@ _OF_TYPE = {
 """Keywords that constrain only values of one type."""
 NOT_ABOUT_STRINGS = frozenset().union(*(_OF_TYPE[kind] for kind in _OF_TYPE if kind != "string"))
 """Keywords that do not constrain strings."""
+ABOUT_STRINGS = frozenset(_OF_TYPE["string"])
+"""Keywords that constrain strings only."""
+NOT_ABOUT_CONSTANTS = ABOUT_STRINGS | NOT_ABOUT_STRINGS
+"""Keywords that do not constrain true, false and null."""
 _SUPPORTED = {
     "string": _OF_TYPE["string"],
     "object": {"properties", "required", *ABOUT_UNDECLARED},
