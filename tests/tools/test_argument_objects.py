@@ -126,3 +126,23 @@ def test_writers_refuse_arguments_that_are_no_object() -> None:
         for text in NO_OBJECTS:
             with pytest.raises(ValueError):  # noqa: PT011
                 write_output(Output(None, "", (Call("gadget", text),)), style, tools_with({}))
+
+
+@pytest.mark.parametrize("style", tool_styles())
+def test_arguments_that_violate_their_schema_are_not_read(style: str) -> None:
+    city = {
+        "type": "object",
+        "properties": {"city": {"type": "string", "maxLength": 4}},
+        "required": ["city"],
+    }
+    tools = tools_with(city)
+    compiled = Grammar.from_tools(tools, style=style, tool_choice="required", vocabulary=BYTES).compile(BYTES)
+    loose = tools_with({"type": "object", "properties": {"city": {"type": "string"}}})
+    for arguments, is_valid in (('{"city": "Oslo"}', True), ('{"city": "Paris"}', False), ("{}", False)):
+        text = write_output(Output(None, "", (Call("gadget", arguments),)), style, loose)
+        assert compiled.is_valid(text.encode()) == is_valid
+        if is_valid:
+            assert json.loads(read_calls(text, style, tools)[1][0].arguments) == json.loads(arguments)
+        else:
+            with pytest.raises(ValueError, match=r"violate their schema|cannot be read"):
+                read_calls(text, style, tools)

@@ -5,15 +5,20 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any
 
+from grammask import _grammask
 from grammask.errors import GrammarError
 from grammask.readers.json_schema import json_schema_part
 from grammask.schemas.embedded_options import KEYWORD
-from grammask.schemas.json_text import schema_text
+from grammask.schemas.json_text import json_text, schema_text
 from grammask.schemas.keywords import CONSTRAINTS
 
-__all__ = ["ArgumentSchema", "has_object", "objects_of"]
+if TYPE_CHECKING:
+    from grammask.tools.definitions import Tool
+
+__all__ = ["ArgumentSchema", "admits_arguments", "has_object", "objects_of"]
 
 _REFERENCES = ('"$ref"', '"$dynamicRef"', '"$recursiveRef"')
 
@@ -73,3 +78,29 @@ def has_object(schema: Any, options: Mapping[str, Any]) -> bool:
     except (TypeError, ValueError):
         return True
     return True
+
+
+def admits_arguments(tool: Tool, arguments: str) -> bool:
+    """Whether the schema of a tool admits arguments, in any spelling; True if it cannot be enforced on its own."""
+    if tool.parameters in (None, True) or tool.code:
+        return True
+    validator = _validator(json_text(tool.parameters))
+    return validator is None or validator.is_valid(arguments.encode())
+
+
+@lru_cache(maxsize=256)
+def _validator(parameters: str) -> _grammask.CompiledGrammar | None:
+    """Returns the grammar of the values of a schema with the options that admit most; None if there is none."""
+    try:
+        part = json_schema_part(
+            parameters,
+            key_order="any",
+            whitespace="flexible",
+            numbers="any",
+            unique_names=False,
+            formats=False,
+            openapi_nullable=True,
+        )
+        return part.build().compile(_grammask.Vocabulary([bytes([byte]) for byte in range(256)]), end="eager")
+    except GrammarError:
+        return None

@@ -8,7 +8,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from grammask.arguments import check_flag, check_type
+from grammask.arguments import check_flag, check_type, listed
+from grammask.tools.argument_objects import admits_arguments
 from grammask.tools.call_stream import CallFragment, CallStream, ReasoningFragment
 from grammask.tools.piece_matcher import MatchStatus, PieceMatcher
 from grammask.tools.style import parsed_style
@@ -123,12 +124,19 @@ def read_calls(
 ) -> tuple[str, list[Call]]:
     """Returns the text before the calls and the calls; the answer and no calls if there are none.
 
-    As :func:`read_output`, without the reasoning.
+    As :func:`read_output`, without the reasoning. The arguments are checked against the schemas of the tools.
 
     Raises:
-        ValueError: The output does not have this style with these tools; for example, it was cut off.
+        ValueError: The output does not have this style with these tools; for example, it was cut off, or the arguments
+            of a call do not satisfy their schema.
     """
+    tools = listed("tools", tools, "objects")
     read = read_output(output, style, tools, reasoning=reasoning)
+    by_name = {tool.name: tool for tool in CallStream(style, tools).tools}
+    for call in read.calls:
+        if not call.is_custom and not admits_arguments(by_name[call.name], call.arguments):
+            msg = f"the arguments of the call of {call.name!r} violate their schema: {call.arguments[:200]}"
+            raise ValueError(msg)
     return read.content, list(read.calls)
 
 
