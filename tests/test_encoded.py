@@ -9,7 +9,7 @@ import pickle
 import random
 import re
 import textwrap
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 from xml.etree import ElementTree as ET
 
 import pytest
@@ -268,6 +268,66 @@ def test_pickles_and_saved_grammars() -> None:
     loaded = CompiledGrammar.from_bytes(compiled.to_bytes(), BYTES)
     assert loaded.is_valid(b"select \\u0061")
     assert not loaded.is_valid(b"select \\u0022")
+
+
+def paired(name: str, letters: str = "[ab]", inner: str | Grammar = "-") -> Grammar:
+    """Return a letter before and after a text, in a scope."""
+    return (Grammar.bind(name, Grammar.from_regex(letters)) + inner + Grammar.same(name)).scope()
+
+
+BY_RULES = Grammar.from_kbnf(
+    'start ::= "q" { pair } [ pair ]; pair ::= bind!(x, #"[ab]") rest; rest ::= "-" same!(x) | rest_of_more;'
+    'rest_of_more ::= "q" same!(x);'
+)
+"""Rules between a scope and a name."""
+
+SCOPES = [
+    "q" + paired("x"),
+    paired("x").repeat(0, 2),
+    paired("x") + paired("y"),
+    paired("x") + paired("x") + "q",
+    paired("x", inner=paired("x")) | "q",
+    paired("x", inner=paired("y").repeat(0, 1)).repeat(1, 2),
+    "q" + paired("x").named("pair"),
+    BY_RULES,
+    "-" + BY_RULES,
+]
+
+
+@pytest.mark.parametrize("encoding", ["json-string", "xml-text", "xml-attribute", "python-string"])
+@pytest.mark.parametrize("position", range(len(SCOPES)))
+def test_scopes_as_parts(encoding: Encoding, position: int) -> None:
+    grammar = SCOPES[position]
+    plain = grammar.compile(BYTES)
+    encoded = grammar.encoded(encoding).compile(BYTES)
+    texts = ["".join(each) for size in range(8) for each in itertools.product("abq-", repeat=size)]
+    escape = {"json-string": "\\u0061", "python-string": "\\x61"}.get(encoding, "&#97;")
+    accepted = 0
+    for text in texts:
+        expected = plain.is_valid(text.encode())
+        accepted += expected
+        assert encoded.is_valid(text.encode()) == expected, text
+        if expected:
+            assert encoded.is_valid(text.replace("a", escape, 1).encode()), text
+    assert accepted >= 2
+    twice = grammar.encoded(encoding).encoded(encoding).compile(BYTES)
+    for text in texts[:1500]:
+        assert twice.is_valid(text.encode()) == plain.is_valid(text.encode()), text
+
+
+def test_scopes_in_properties() -> None:
+    schema = {
+        "properties": {"s": {"type": "string", "contentMediaType": "text/pair"}},
+        "required": ["s"],
+        "additionalProperties": False,
+        "type": "object",
+    }
+    grammars = {"text/pair": "q" + paired("x")}
+    options: Any = {"content": "enforce", "content_grammars": grammars, "escapes": "any"}
+    compiled = Grammar.from_json_schema(schema, **options).compile(BYTES)
+    assert compiled.is_valid(b'{"s": "qa-a"}')
+    assert compiled.is_valid(rb'{"s": "q\u0061-a"}')
+    assert not compiled.is_valid(b'{"s": "qa-b"}')
 
 
 def test_what_has_no_spelling_is_refused() -> None:

@@ -15,6 +15,7 @@ from grammask import (
     UnsupportedGrammar,
     Vocabulary,
 )
+from grammask.integrations.serving import request_grammars
 
 BYTES = Vocabulary([bytes([byte]) for byte in range(256)] + [None], special={"<|end|>": 256}, eos=256)
 
@@ -218,3 +219,53 @@ def test_hard_texts_get_an_answer(text: str) -> None:
     with suppress(GrammarError):
         grammar = Grammar.from_kbnf(text)
         grammar.compile(BYTES, end="eager").matcher().allowed_ids()
+
+
+MARKED: dict[str, tuple[Callable[..., Grammar], str, str]] = {
+    "kbnf": (Grammar.from_kbnf, 'start ::= "1";', 'start ::= "a" ) ;'),
+    "gbnf": (Grammar.from_gbnf, 'root ::= "1"', 'root ::= "a" ;'),
+    "ebnf": (Grammar.from_xgrammar_ebnf, 'root ::= "1"', 'root ::= "a" ;'),
+    "lark": (Grammar.from_lark, 'start: "1"', 'start: "a" ;'),
+    "llguidance": (Grammar.from_llguidance_lark, 'start: "1"', 'start: "a" ;'),
+    "schema": (Grammar.from_json_schema, '{"const": 1}', '{"const": 1 ; }'),
+    "tag": (
+        Grammar.from_structural_tag,
+        '{"type": "structural_tag", "format": {"type": "const_string", "value": "1"}}',
+        '{"type": ; }',
+    ),
+    "format": (
+        Grammar.from_response_format,
+        '{"type": "json_schema", "schema": {"const": 1}, "name": "n"}',
+        '{"type": ; }',
+    ),
+    "request": (request_grammars.grammar_text, 'root ::= "1"', 'root ::= "a" ;'),
+}
+
+
+@pytest.mark.parametrize("notation", MARKED)
+def test_a_byte_order_mark_is_ignored(notation: str) -> None:
+    read, text, wrong = MARKED[notation]
+    assert read("\ufeff" + text).compile(BYTES).is_valid(b"1")
+    if notation not in ("lark", "request"):
+        assert read(b"\xef\xbb\xbf" + text.encode()).compile(BYTES).is_valid(b"1")
+    messages = []
+    for mark in ("", "\ufeff"):
+        with pytest.raises(GrammarError) as caught:
+            read(mark + wrong)
+        messages.append(str(caught.value))
+    assert messages[0] == messages[1]
+
+
+def test_options_after_a_byte_order_mark_are_read() -> None:
+    schema = '\ufeff{"x-grammask": {"whitespace": "compact"}, "const": [1]}'
+    assert not Grammar.from_json_schema(schema).compile(BYTES).is_valid(b"[ 1 ]")
+    documents = {"https://example.org/a": '\ufeff{"const": 1}'}
+    grammar = Grammar.from_json_schema({"$ref": "https://example.org/a"}, resolver=documents.get)
+    assert grammar.compile(BYTES).is_valid(b"1")
+
+
+def test_a_byte_order_mark_of_an_expression_or_a_choice_is_a_character() -> None:
+    for grammar in (Grammar.from_regex("\ufeffa"), Grammar.from_choices(["\ufeffa"])):
+        compiled = grammar.compile(BYTES)
+        assert compiled.is_valid("\ufeffa".encode())
+        assert not compiled.is_valid(b"a")

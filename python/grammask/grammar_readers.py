@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from grammask._grammask import Limits, Vocabulary
 from grammask.arguments import check_flag, check_mapping, check_type, listed_texts
 from grammask.composition import Part
-from grammask.grammar_texts import decoded
+from grammask.grammar_texts import decoded, grammar_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -365,7 +365,7 @@ class GrammarReaders:
             # A grammar with a lexer is refused where it is used, not here.
             part = given if isinstance(given, str) else Part.of_source(given._source, given._core)  # noqa: SLF001
             named.append((name, part))
-        return cls.of_source(LlguidanceLarkSource(decoded(text, "text"), tuple(named), limits=limits))
+        return cls.of_source(LlguidanceLarkSource(grammar_text(text, "text"), tuple(named), limits=limits))
 
     @classmethod
     def from_structural_tag(

@@ -7,7 +7,7 @@ from typing import Any
 from grammask.errors import GrammarSyntaxError
 from grammask.texts import encoded, has_surrogates
 
-__all__ = ["check_characters", "decoded", "encoded_literal"]
+__all__ = ["check_characters", "decoded", "encoded_literal", "grammar_text", "without_byte_order_mark"]
 
 
 def encoded_literal(text: Any, noun: str) -> bytes:
@@ -34,6 +34,22 @@ def decoded(text: Any, noun: str) -> str:
         return encoded(text, noun).decode()
     check_characters(text)
     return text
+
+
+def grammar_text(text: Any, noun: str) -> str:
+    """Returns the text of a grammar as a ``str``, without the byte order mark that some editors write before it.
+
+    Raises:
+        TypeError: As of :func:`grammask.texts.encoded`.
+        UnicodeDecodeError: The bytes are not UTF-8.
+        GrammarSyntaxError: A ``str`` has half of a surrogate pair.
+    """
+    return without_byte_order_mark(decoded(text, noun))
+
+
+def without_byte_order_mark(text: str) -> str:
+    """Returns a text without U+FEFF before it, which is no character of the text."""
+    return text.removeprefix("\ufeff")
 
 
 def check_characters(text: str) -> None:

@@ -2,7 +2,7 @@
 
 A reader holds the value so far and a stack of the open containers, so the cost of a piece depends on its length and not
 on that of the text. The value never guesses: a string has its complete characters, and numbers and names appear when
-they have ended.
+they have ended, as do ``true``, ``false`` and ``null`` with their last letter.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ import types
 import typing
 from typing import Any
 
+from grammask.partial_dataclasses import partial_dataclass
 from grammask.texts import encoded
 
 _WHITESPACE = b" \t\n\r"
@@ -24,6 +25,7 @@ _ESCAPES = {
     0x22: '"', 0x5C: "\\", 0x2F: "/", 0x62: "\b", 0x66: "\f", 0x6E: "\n", 0x72: "\r", 0x74: "\t",
 }  # fmt: skip
 _NONE = object()
+_LITERALS = frozenset((b"true", b"false", b"null"))
 
 
 class PartialJson:
@@ -185,6 +187,9 @@ class PartialJson:
             self._end_scalar()
             return index
         self._scalar += match.group()
+        if self._scalar in _LITERALS:
+            # Nothing continues it. A longer word is refused at its next letter.
+            self._end_scalar()
         return match.end()
 
     def _end_scalar(self) -> None:
@@ -370,10 +375,7 @@ def typed(reader: PartialJson, value: Any, tp: Any) -> Any:
     if isinstance(tp, type) and issubclass(tp, pydantic.BaseModel):
         return tp.model_construct(None, **members)
     if dataclasses.is_dataclass(tp) and isinstance(tp, type):
-        instance = object.__new__(tp)
-        for name, member in members.items():
-            object.__setattr__(instance, name, member)
-        return instance
+        return partial_dataclass(tp, members)
     return members
 
 

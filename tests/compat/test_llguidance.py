@@ -304,10 +304,14 @@ def test_options_of_schemas() -> None:
     assert accepts('{"a" : 1}')
     assert not accepts('{"a" : 1}', whitespace_flexible=False)
     assert accepts('{"a": 1}', whitespace_flexible=False, key_separator=": ")
+    for text in ('{"a":1}', '{"a": 1}'):
+        assert accepts(text, whitespace_flexible=False, key_separator=":[ ]?")
+    assert not accepts('{"a":  1}', whitespace_flexible=False, key_separator=":[ ]?")
     for wrong in (
         {"whitespace_pattern": " ?"},
         {"key_separator": ": "},
         {"whitespace_flexible": False, "item_separator": ",?"},
+        {"whitespace_flexible": False, "item_separator": ",[ ]*;"},
         {"nothing": 1},
     ):
         matcher = ours.LLMatcher(

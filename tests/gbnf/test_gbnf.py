@@ -180,3 +180,11 @@ def test_substrings_of_chunks(chunks: list[str]) -> None:
 def test_texts_are_those_of_xgrammar(row: dict[str, Any]) -> None:
     found = differences(row, lambda: Grammar.from_xgrammar_ebnf(row["grammar"]))
     assert found == DIFFERENCES.get(row["grammar"], [])
+
+
+@pytest.mark.parametrize("text", ['root ::= "a"\n  | "b"', 'root ::= (\n  "a"\n) \n| "b"', '| "a"'])
+def test_a_bar_at_the_beginning_of_a_line_gets_help(text: str) -> None:
+    with pytest.raises(grammask.GrammarError, match="write the bar at the end of the line before"):
+        Grammar.from_gbnf(text)
+    within = Grammar.from_gbnf('root ::= ("a"\n  | "b")').compile(BYTES)
+    assert within.is_valid(b"b")

@@ -690,3 +690,104 @@ def test_a_malformed_constraint_is_never_ignored(keyword: str) -> None:
             Grammar.from_json_schema(schema)
         assert {entry.code for entry in error.value.diagnostics} == {"invalid-schema"}, value
         assert error.value.diagnostics[0].pointer.startswith(f"#/{keyword}"), value
+
+
+def test_separators_may_be_expressions() -> None:
+    separators = ("regex:,[ ]{0,2}", "regex:[ \\n]?:[ ]?")
+    grammar = Grammar.from_json_schema(POINT, separators=separators)
+    compiled = pickle.loads(pickle.dumps(grammar)).compile(BYTES)
+    for text in ('{"x":1,"y":2}', '{"x" : 1,  "y"\n:2}', '{"x": 1, "y": 2}'):
+        assert compiled.is_valid(text.encode()), text
+    for text in ('{"x":  1,"y":2}', '{"x":1,   "y":2}', '{ "x":1,"y":2}', '{"x":1,\n"y":2}', '{"x"1,"y":2}'):
+        assert not compiled.is_valid(text.encode()), text
+    assert compiled.is_valid(b'{"x":1,"y":2}') and len(compiled.matcher().allowed_ids()) == 1  # noqa: PT018
+
+
+@pytest.mark.parametrize(
+    ("separators", "message"),
+    [
+        (("regex:,?", ":"), r"the separator `,` also matches \"\""),
+        (("regex:,x?", ":"), r"the separator `,` also matches \",x\""),
+        ((",", "regex:,"), r"the separator `:` also matches \",\""),
+        ((",", "regex:("), r"unclosed"),
+        ((",", "regex:[^\\s\\S]"), r"the separator `:` matches nothing"),
+    ],
+)
+def test_expressions_of_separators_match_separators_only(separators: Any, message: str) -> None:
+    with pytest.raises(GrammarError, match=message):
+        Grammar.from_json_schema(POINT, separators=separators)
+
+
+RECURSIVE = {
+    "$recursiveAnchor": True,
+    "type": "object",
+    "properties": {
+        "type": {"enum": ["and", "or"]},
+        "filters": {"type": "array", "items": {"oneOf": [{"type": "string"}, {"$recursiveRef": "#"}]}},
+    },
+    "required": ["type", "filters"],
+    "additionalProperties": False,
+}
+NESTED_FILTER = b'{"f": {"type": "or", "filters": [{"type": "or", "filters": []}]}}'
+
+
+def embedding(**keywords: Any) -> dict[str, Any]:
+    """Return a document with the filter below `$defs`."""
+    return {
+        "type": "object",
+        "properties": {"f": {"$ref": "#/$defs/f"}},
+        "required": ["f"],
+        "$defs": {"f": RECURSIVE},
+        **keywords,
+    }
+
+
+@pytest.mark.parametrize("draft", [None, "https://json-schema.org/draft/2020-12/schema"])
+def test_the_dialect_of_the_document_decides_about_recursive_references(draft: str | None) -> None:
+    grammar = Grammar.from_json_schema(embedding(**({"$schema": draft} if draft else {})))
+    compiled = grammar.compile(BYTES)
+    assert compiled.is_valid(NESTED_FILTER)
+    # The item is valid under `{"$recursiveRef": "#"}` too, which constrains nothing in 2020-12.
+    assert not compiled.is_valid(b'{"f": {"type": "or", "filters": ["a"]}}')
+    (warning,) = grammar.check()
+    pointer = "#/$defs/f/properties/filters/items/oneOf/1/$recursiveRef"
+    assert (warning.code, warning.pointer) == ("ignored-annotation", pointer)
+    assert "2019-09" in warning.message
+
+
+def test_recursive_references_of_2019_09() -> None:
+    document = {"$schema": "https://json-schema.org/draft/2019-09/schema"}
+    # It is the root of the document, which is no filter.
+    grammar = Grammar.from_json_schema(embedding(**document))
+    assert not grammar.compile(BYTES).is_valid(NESTED_FILTER)
+    assert grammar.check() == []
+    # With an identifier of its own, the filter is the root.
+    resource = {**RECURSIVE, "$id": "https://example.org/f"}
+    grammar = Grammar.from_json_schema({**embedding(**document), "$defs": {"f": resource}})
+    assert grammar.compile(BYTES).is_valid(NESTED_FILTER)
+    # Without a draft, a reference to the root keeps its meaning.
+    tree = {"type": "array", "items": {"$recursiveRef": "#"}}
+    grammar = Grammar.from_json_schema(tree)
+    compiled = grammar.compile(BYTES)
+    assert compiled.is_valid(b"[[], [[]]]") and not compiled.is_valid(b"[1]")  # noqa: PT018
+    assert [warning.pointer for warning in grammar.check()] == ["#/items/$recursiveRef"]
+
+
+def test_references_that_the_draft_does_not_have_are_warnings() -> None:
+    schema = {"$schema": "http://json-schema.org/draft-07/schema#", "items": {"$dynamicRef": "#"}}
+    (warning,) = Grammar.from_json_schema(schema).check()
+    assert (warning.code, warning.pointer) == ("ignored-annotation", "#/items/$dynamicRef")
+
+
+def test_nullable_without_effect_is_a_warning() -> None:
+    schema = {"properties": {"a": {"type": "string", "nullable": True}, "b": {"nullable": True, "enum": [1]}}}
+    warnings = Grammar.from_json_schema(schema).check()
+    assert [warning.pointer for warning in warnings] == ["#/properties/a/nullable", "#/properties/b/nullable"]
+    assert {warning.code for warning in warnings} == {"ignored-annotation"}
+    (warning,) = Grammar.from_json_schema(schema, openapi_nullable=True).check()
+    assert warning.pointer == "#/properties/b/nullable"
+    assert Grammar.from_json_schema({"type": "string", "nullable": False}).check() == []
+    (effect,) = (
+        each for each in keyword_effects(schema, openapi_nullable=True) if each.pointer.endswith("a/nullable")
+    )
+    assert effect.kind == "enforced"

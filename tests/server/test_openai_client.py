@@ -143,7 +143,8 @@ def test_fields_that_are_null(url: str, kind: str) -> None:
 
 
 def posted(url: str, path: str, body: Any) -> tuple[int, Any]:
-    request = urllib.request.Request(f"{url}/{path}", json.dumps(body).encode())
+    headers = {"Content-Type": "application/json"}
+    request = urllib.request.Request(f"{url}/{path}", json.dumps(body).encode(), headers)
     try:
         with urllib.request.urlopen(request) as answer:
             return answer.status, json.load(answer)

@@ -48,7 +48,9 @@ def custom(expression: str) -> Any:
 
 def post(url: str, path: str, body: Any, status: int = 200) -> str:
     request = urllib.request.Request(
-        f"{url}/{path}", body if isinstance(body, bytes) else json.dumps(body).encode()
+        f"{url}/{path}",
+        body if isinstance(body, bytes) else json.dumps(body).encode(),
+        {"Content-Type": "application/json"},
     )
     try:
         answer: Any = urllib.request.urlopen(request)
@@ -185,6 +187,7 @@ def test_grammars(url: str, fields: Any, pattern: str) -> None:
     [
         ({"guided_choice": ["yes", "no"]}, "yes|no"),
         ({"guided_json": {"const": 7}}, "7"),
+        ({"guided_json": {"enum": [[7]]}, "guided_whitespace_pattern": "[ ]{2}"}, r"\[  7  \]"),
         ({"guided_grammar": 'root ::= "x" [0-9]'}, "x[0-9]"),
         ({"guided_regex": "[ab]{3}"}, "[ab]{3}"),
         ({"json_schema": '{"const": 7}'}, "7"),

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import copy
 import json
-from dataclasses import dataclass
+import pickle
+from dataclasses import dataclass, field
 from typing import Any
 
 import pytest
@@ -104,6 +106,64 @@ def test_values_of_types() -> None:
     with pytest.raises(ValueError, match="y"):
         partial_json('{"name": "a", "first": {"x": 1}, ', Outer)
     assert partial_json("  ", Outer, default=0) == 0
+
+
+@dataclass
+class Reply:
+    title: str
+    body: str
+    tags: list[str] = field(default_factory=list, repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Frozen:
+    title: str
+    body: str
+    tags: list[str] = field(default_factory=list, repr=False)
+    score: int = 0
+
+    def __init_subclass__(cls) -> None:
+        pytest.fail("a partial object is no class of the user")
+
+
+@pytest.mark.parametrize("tp", [Reply, Frozen])
+def test_partial_dataclasses_are_shown_and_compared(tp: Any) -> None:
+    pytest.importorskip("pydantic")
+    value = partial_json('{"body": "x', tp)
+    assert isinstance(value, tp)
+    assert repr(value).endswith("(body='x')")
+    assert type(value).__qualname__ == tp.__qualname__
+    assert not hasattr(value, "title")
+    assert value == partial_json('{"body": "x', tp)
+    assert value != partial_json('{"body": "y', tp)
+    assert value != tp("", "x")
+    assert pickle.loads(pickle.dumps(value)) == copy.copy(value) == value
+    whole = partial_json('{"title": "a", "body": "x", "tags": [], "score": 0', tp)
+    assert (whole == tp("a", "x")) == (tp is Reply)  # A number ends with the text after it.
+
+
+def test_a_dataclass_without_equality_keeps_identity() -> None:
+    pytest.importorskip("pydantic")
+
+    @dataclass(eq=False)
+    class Plain:
+        x: int
+        y: int
+
+    value = partial_json('{"x": 1, ', Plain)
+    assert value == value and value != partial_json('{"x": 1, ', Plain)  # noqa: PT018
+    assert {value} == {value}
+
+
+@pytest.mark.parametrize("text", ["true", "false", "null", "[true", '{"a": null', " true "])
+def test_literals_end_with_their_last_letter(text: str) -> None:
+    whole = text + {"[": "]", "{": "}"}.get(text[0], "")
+    assert partial_json(text, default=0) == json.loads(whole)
+    reader = PartialJson()
+    reader.feed(text.rstrip())
+    with pytest.raises(ValueError, match="b'x'"):
+        reader.feed("x")
+    assert partial_json("tru", default=0) == 0
 
 
 @pytest.mark.parametrize("text", [{"a": 1}, None, 5])

@@ -355,3 +355,23 @@ def test_arguments_at_the_end_of_an_output(form: str, written: str) -> None:
     parts = [part for at in range(0, len(output), 3) for part in stream.push(output[at : at + 3])]
     parts += stream.finish()
     assert "".join(part.arguments for part in parts if isinstance(part, CallFragment)) == arguments
+
+
+def test_calls_of_harmony_without_a_constraint() -> None:
+    tools = [{"type": "function", "function": {"name": "f", "parameters": {"type": "object"}}}]
+    vocabulary = Vocabulary([bytes([byte]) for byte in range(256)], eos=256, size=257)
+    grammar = Grammar.from_tools(tools, style="harmony", tool_choice="required", vocabulary=vocabulary)
+    compiled = grammar.compile(vocabulary)
+    for head in (
+        "<|channel|>commentary to=functions.f json<|message|>",
+        "<|channel|>commentary to=functions.f <|constrain|>json<|message|>",
+        "<|channel|>commentary to=functions.f<|constrain|>json<|message|>",
+        " to=functions.f<|channel|>commentary json<|message|>",
+    ):
+        output = head + '{"a": 1}'
+        assert compiled.is_valid(output.encode()), head
+        assert read_calls(output, "harmony", tools) == ("", [Call("f", '{"a": 1}')])
+        stream = CallStream("harmony", tools)
+        parts = [part for character in output for part in stream.push(character)]
+        assert not any(isinstance(part, str) for part in [*parts, *stream.finish()])
+        assert stream.has_calls

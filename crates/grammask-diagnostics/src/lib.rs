@@ -20,5 +20,5 @@ mod suggest;
 pub use diagnostic::{Code, Diagnostic, ErrorKind, GrammarError, Severity};
 pub use limits::{Deadline, LimitExceeded, Limits};
 pub use named_option::{NamedOption, UnknownName};
-pub use span::{Position, Span};
+pub use span::{Position, Span, without_byte_order_mark};
 pub use suggest::closest;

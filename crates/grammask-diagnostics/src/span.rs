@@ -52,6 +52,12 @@ impl Position {
     }
 }
 
+/// The text that spans count: without the byte order mark, U+FEFF, that some editors write at the start of a file.
+#[must_use]
+pub fn without_byte_order_mark(text: &str) -> &str {
+    text.strip_prefix('\u{feff}').unwrap_or(text)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -152,7 +152,7 @@ pub struct NonterminalDefinition {
     pub name: Arc<str>,
     /// The first definition, or the first use if there is no definition.
     pub span: Span,
-    /// Whether there is a definition.
+    /// Whether the author of the grammar defined it. Rules that a pass adds have a definition only.
     pub defined: bool,
 }
 

@@ -9,7 +9,9 @@ use crate::emit::emitter::Emitter;
 use crate::strings::string_encoding::EncodingKind;
 use crate::values::value_sets::ValueSets;
 use crate::{OnUnsupported, SchemaOptions, read};
-use grammask_diagnostics::{Code, Diagnostic, GrammarError, LimitExceeded, Limits};
+use grammask_diagnostics::{
+    Code, Diagnostic, GrammarError, LimitExceeded, Limits, without_byte_order_mark,
+};
 use std::sync::Arc;
 
 /// What a keyword does.
@@ -152,6 +154,7 @@ pub fn keyword_effects(
     options: &SchemaOptions,
     limits: &Limits,
 ) -> Result<Vec<KeywordEffect>, GrammarError> {
+    let schema = without_byte_order_mark(schema);
     let source: Arc<str> = Arc::from(schema);
     let fail = |diagnostics| GrammarError::new(diagnostics, source.clone());
     let exceeded = |limit: LimitExceeded| fail(vec![limit.diagnostic()]);
@@ -197,10 +200,10 @@ pub fn keyword_effects(
     let effects = keywords.into_iter().map(|(keyword, place)| {
         let kind = if refused.contains(&place) {
             KeywordKind::Refused
-        } else if ignored.contains(&place) {
-            KeywordKind::Annotation
         } else if findings.is_enforced(place) {
             KeywordKind::Enforced
+        } else if ignored.contains(&place) && &*keyword == "required" {
+            KeywordKind::Annotation
         } else {
             kind_without_constraint(&keyword)
         };

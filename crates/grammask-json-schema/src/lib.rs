@@ -56,7 +56,7 @@ pub use contents::StringContent;
 pub use keyword_effects::{KeywordEffect, KeywordKind, keyword_effects};
 pub use options::{
     ContentKeywords, Draft, Escapes, Formats, KeyOrder, MediaGrammar, Numbers, OnUnsupported, OpenApi,
-    SchemaOptions, UniqueNames, Whitespace,
+    SchemaOptions, Separator, UniqueNames, Whitespace,
 };
 pub use plain_texts::grammar as plain_text_grammar;
 pub use strings::pattern::grammar as pattern_grammar;
@@ -74,7 +74,9 @@ use emit::rules::RuleId;
 use strings::string_encoding::EncodingKind;
 use values::value_sets::ValueSets;
 
-use grammask_diagnostics::{Code, Diagnostic, GrammarError, LimitExceeded, Limits};
+use grammask_diagnostics::{
+    Code, Diagnostic, GrammarError, LimitExceeded, Limits, without_byte_order_mark,
+};
 use grammask_grammar::Grammar;
 
 /// The grammar of a schema, with the findings that do not prevent it.
@@ -115,6 +117,7 @@ pub fn grammar(
     options: &SchemaOptions,
     limits: &Limits,
 ) -> Result<SchemaGrammar, GrammarError> {
+    let schema = without_byte_order_mark(schema);
     let encoding = EncodingKind::Json(options.escapes);
     let start = |sets: &mut ValueSets<'_>, emitter: &mut Emitter| {
         let root = sets.root();

@@ -35,18 +35,27 @@ pub enum Whitespace {
         /// Maximum number of characters between two tokens. Without a bound, a model may emit spaces without end.
         max: u32,
     },
-    /// Exactly these texts between items and between a name and its value.
+    /// Exactly these separators between items and between a name and its value.
     Separators {
         /// Between items or members, for example `", "`: a comma with white space around it.
-        item: Box<str>,
+        item: Separator,
         /// Between a name and its value, for example `": "`: a colon with white space around it.
-        key: Box<str>,
+        key: Separator,
     },
     /// A text of this pattern wherever JSON allows white space, except around the text.
     Pattern(WhitespacePattern),
     /// Each item and member on its own line, indented by this number of spaces relative to its container. Empty arrays
     /// and objects are `[]` and `{}`.
     Indent(u32),
+}
+
+/// A comma or colon with white space around it.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum Separator {
+    /// This text.
+    Text(Box<str>),
+    /// A text of this pattern, see [`WhitespacePattern::around`].
+    Pattern(WhitespacePattern),
 }
 
 /// The order of the members of an object.

@@ -8,7 +8,7 @@ use crate::emit::rules::{PartSequence, RulePart};
 use crate::strings::string_encoding::EncodingKind;
 use crate::values::value_sets::ValueSets;
 use crate::{SchemaGrammar, SchemaOptions, translated};
-use grammask_diagnostics::{Code, Diagnostic, GrammarError, Limits};
+use grammask_diagnostics::{Code, Diagnostic, GrammarError, Limits, without_byte_order_mark};
 
 /// The grammar of the strings that are valid under `schema`, as plain text.
 ///
@@ -31,6 +31,7 @@ pub fn grammar(
     options: &SchemaOptions,
     limits: &Limits,
 ) -> Result<SchemaGrammar, GrammarError> {
+    let schema = without_byte_order_mark(schema);
     let start = |sets: &mut ValueSets<'_>, emitter: &mut Emitter| {
         let root = sets.root();
         let set = sets.of_formula(root)?;

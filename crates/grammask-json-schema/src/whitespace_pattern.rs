@@ -11,7 +11,8 @@ use rustc_hash::FxHashMap;
 const MAX_STATES: usize = 1 << 12;
 
 /// A regular expression, in the syntax of the Rust crate `regex`, that matches only white space of JSON: spaces, tabs,
-/// line feeds and carriage returns. It matches the white space of one place as a whole.
+/// line feeds and carriage returns. It matches the white space of one place as a whole. That of a separator also matches
+/// the comma or colon.
 ///
 /// Two patterns are equal if their texts are.
 #[derive(Clone, Debug)]
@@ -35,6 +36,37 @@ impl WhitespacePattern {
     /// # Errors
     /// If the pattern is no regular expression, matches nothing or other texts than white space, or is too large.
     pub fn new(pattern: &str, limits: &Limits) -> Result<Self, GrammarError> {
+        Self::within(pattern, "the pattern of white space", limits, |_, white_space| white_space)
+    }
+
+    /// The separators that `pattern` matches: a comma or colon with white space around it.
+    ///
+    /// ```
+    /// use grammask_diagnostics::Limits;
+    /// use grammask_json_schema::WhitespacePattern;
+    ///
+    /// assert!(WhitespacePattern::around(',', ",[ ]?", &Limits::default()).is_ok());
+    /// let error = WhitespacePattern::around(',', ",?", &Limits::default()).unwrap_err();
+    /// assert!(error.to_string().contains(r#"the pattern of the separator `,` also matches """#));
+    /// ```
+    ///
+    /// # Errors
+    /// As of [`WhitespacePattern::new`].
+    pub fn around(mark: char, pattern: &str, limits: &Limits) -> Result<Self, GrammarError> {
+        let name = format!("the pattern of the separator `{mark}`");
+        Self::within(pattern, &name, limits, |terms, white_space| {
+            let mark = terms.literal(mark.encode_utf8(&mut [0; 4]).as_bytes());
+            terms.concat(&[white_space, mark, white_space])
+        })
+    }
+
+    /// The pattern, which `name` calls in messages; `allowed` makes the language of its texts from white space.
+    fn within(
+        pattern: &str,
+        name: &str,
+        limits: &Limits,
+        allowed: impl FnOnce(&mut Terms, TermId) -> TermId,
+    ) -> Result<Self, GrammarError> {
         let fail = |diagnostic| GrammarError::new(vec![diagnostic], Arc::from(pattern));
         let whole = Span::new(0, pattern.len());
         if pattern.len() > limits.grammar_bytes {
@@ -49,16 +81,17 @@ impl WhitespacePattern {
         let exceeded = |limit: LimitExceeded| fail(limit.diagnostic().at(whole));
         let white_space = terms.bytes(white_space());
         let white_space = terms.repeat(white_space, 0, None);
-        let others = terms.complement(white_space);
+        let allowed = allowed(&mut terms, white_space);
+        let others = terms.complement(allowed);
         let others = terms.intersection(&[term, others]);
         if let Some(text) = shortest_text(&terms, others, max_states).map_err(exceeded)? {
             let text = String::from_utf8_lossy(&text).into_owned();
-            let message = format!("the pattern of white space also matches {text:?}");
+            let message = format!("{name} also matches {text:?}");
             let help = "white space of JSON is spaces, tabs, line feeds and carriage returns";
             return Err(fail(Diagnostic::error(Code::InvalidRegex, message).at(whole).help(help)));
         }
         if Automata::new(terms.clone(), max_states).start(term).map_err(exceeded)?.is_none() {
-            let message = "the pattern of white space matches nothing, not even the empty text";
+            let message = format!("{name} matches nothing, not even the empty text");
             return Err(fail(Diagnostic::error(Code::InvalidRegex, message).at(whole)));
         }
         match terms.determinize(term, max_states) {

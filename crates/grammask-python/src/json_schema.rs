@@ -1,7 +1,8 @@
 //! JSON Schema: the options of the front end as a Python value, and grammars of schemas.
 
 use grammask::frontends::json_schema::{
-    self, Formats, MediaGrammar, OpenApi, SchemaGrammar, SchemaOptions, Whitespace, WhitespacePattern,
+    self, Formats, MediaGrammar, OpenApi, SchemaGrammar, SchemaOptions, Separator, Whitespace,
+    WhitespacePattern,
 };
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple};
@@ -13,7 +14,7 @@ use crate::lexed::PyLexedGrammar;
 use crate::limits::{PyLimits, or_default};
 use crate::options::named;
 use grammask::automata::encoding::CharacterEncoding;
-use grammask::grammar::NamedOption;
+use grammask::grammar::{GrammarError, NamedOption};
 use grammask::{EmbeddedGrammar, Limits};
 
 /// Options of the JSON Schema front end. Use :meth:`grammask.Grammar.from_json_schema`.
@@ -58,7 +59,11 @@ impl PySchemaOptions {
         options.whitespace = if let Some(width) = indent {
             Whitespace::Indent(width)
         } else if let Some((item, key)) = separators {
-            Whitespace::Separators { item: item.into(), key: key.into() }
+            let [item, key] = [(',', item), (':', key)].map(|(mark, written)| separator(mark, &written));
+            Whitespace::Separators {
+                item: item.map_err(|error| grammar_error(py, &error))?,
+                key: key.map_err(|error| grammar_error(py, &error))?,
+            }
         } else if let Some(pattern) = whitespace_pattern {
             let pattern = WhitespacePattern::new(pattern, &Limits::default());
             Whitespace::Pattern(pattern.map_err(|error| grammar_error(py, &error))?)
@@ -97,7 +102,7 @@ impl PySchemaOptions {
             Whitespace::Compact => max_whitespace = Some(0),
             Whitespace::Flexible { max } => max_whitespace = Some(*max),
             Whitespace::Pattern(of_gaps) => pattern = Some(of_gaps.as_str()),
-            Whitespace::Separators { item, key } => separators = Some((&**item, &**key)),
+            Whitespace::Separators { item, key } => separators = Some((written(item), written(key))),
             Whitespace::Indent(width) => indent = Some(*width),
         }
         let fields = PyDict::new(py);
@@ -263,4 +268,23 @@ pub(crate) fn missing_documents(
     let limits = or_default(limits);
     py.outside_forks(|| json_schema::missing_documents(schema, &options.options, &limits))
         .map_err(|error| grammar_error(py, &error))
+}
+
+/// What stands before the expression of a separator.
+const PATTERN_PREFIX: &str = "regex:";
+
+fn separator(mark: char, written: &str) -> Result<Separator, GrammarError> {
+    match written.strip_prefix(PATTERN_PREFIX) {
+        Some(pattern) => {
+            WhitespacePattern::around(mark, pattern, &Limits::default()).map(Separator::Pattern)
+        }
+        None => Ok(Separator::Text(written.into())),
+    }
+}
+
+fn written(separator: &Separator) -> String {
+    match separator {
+        Separator::Text(text) => text.to_string(),
+        Separator::Pattern(pattern) => format!("{PATTERN_PREFIX}{}", pattern.as_str()),
+    }
 }

@@ -1,7 +1,7 @@
 //! The options of JSON Schema as a JavaScript object.
 
 use grammask::frontends::json_schema::{
-    Formats, OpenApi, SchemaOptions, UniqueNames, Whitespace, WhitespacePattern,
+    Formats, OpenApi, SchemaOptions, Separator, UniqueNames, Whitespace, WhitespacePattern,
 };
 use serde::Deserialize;
 
@@ -104,6 +104,18 @@ impl SchemaFields {
         Ok(options)
     }
 
+    fn separator(&self, mark: char, written: &str) -> JsResult<Separator> {
+        if let Some(pattern) = written.strip_prefix(PATTERN_PREFIX) {
+            let pattern = WhitespacePattern::around(mark, pattern, &self.limits.limits());
+            return Ok(Separator::Pattern(pattern.map_err(grammar_error)?));
+        }
+        if written.trim_matches(JSON_SPACES) != mark.to_string() {
+            let message = format!("the separator {written:?} is not {mark:?} with white space of JSON around it");
+            return Err(invalid_argument(message));
+        }
+        Ok(Separator::Text(written.into()))
+    }
+
     fn whitespace(&self) -> JsResult<Whitespace> {
         let name = self.whitespace.as_deref().unwrap_or("natural");
         let pattern = name.strip_prefix(PATTERN_PREFIX);
@@ -125,16 +137,9 @@ impl SchemaFields {
             return Ok(Whitespace::Indent(width));
         }
         if let Some(separators) = &self.separators {
-            for (separator, mark) in separators.iter().zip([',', ':']) {
-                if separator.trim_matches(JSON_SPACES) != mark.to_string() {
-                    let message = format!(
-                        "the separator {separator:?} is not {mark:?} with white space of JSON around it"
-                    );
-                    return Err(invalid_argument(message));
-                }
-            }
             let [item, key] = separators;
-            return Ok(Whitespace::Separators { item: item.as_str().into(), key: key.as_str().into() });
+            let [item, key] = [self.separator(',', item)?, self.separator(':', key)?];
+            return Ok(Whitespace::Separators { item, key });
         }
         if let Some(pattern) = pattern {
             let pattern = WhitespacePattern::new(pattern, &self.limits.limits()).map_err(grammar_error)?;

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias, cast, get_args
 
 from grammask.arguments import is_one_of
 from grammask.frozen_values import FrozenValue
-from grammask.grammar_texts import check_characters
+from grammask.grammar_texts import check_characters, without_byte_order_mark
 from grammask.lark_grammars.errors import invalid, unsupported
 from grammask.lark_grammars.follow_sets import FollowPairs
 from grammask.lark_grammars.lexical_rules import with_lexical_rules
@@ -56,9 +56,9 @@ def lark_text(grammar: str | os.PathLike[str]) -> tuple[str, str]:
     """
     if isinstance(grammar, str) and ("\n" in grammar or not grammar.endswith(".lark")):
         check_characters(grammar)
-        return grammar, "<string>"
+        return without_byte_order_mark(grammar), "<string>"
     path = Path(grammar)
-    return path.read_text("utf-8"), os.fspath(path)
+    return path.read_text("utf-8-sig"), os.fspath(path)
 
 
 def parser_and_lexer(parser: str | None, lexer: str | None, *, has_layout: bool) -> tuple[Parser, Lexer]:

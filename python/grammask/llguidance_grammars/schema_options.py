@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from grammask.schemas.options import REGEX
+
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
@@ -40,13 +42,17 @@ def schema_options(options: Mapping[str, Any]) -> dict[str, Any]:
             raise ValueError(msg)
     translated: dict[str, Any] = {"whitespace": "flexible", "numbers": "any", "unique_names": False}
     separators = (given.get("item_separator", ","), given.get("key_separator", ":"))
+    if not all(isinstance(separator, str) for separator in separators):
+        msg = f"separators are texts, not {separators}"
+        raise ValueError(msg)
     if not given.get("whitespace_flexible", True):
-        translated["separators"] = separators
+        # llguidance reads them as expressions.
+        translated["separators"] = tuple(
+            separator if separator.strip(" \t\n\r") in (",", ":") else REGEX + separator
+            for separator in separators
+        )
     elif separators != (",", ":"):
         msg = "separators of one's own need whitespace_flexible=False"
-        raise ValueError(msg)
-    if any(set(separator) & set("\\[](){}*+?|^$.") for separator in separators):
-        msg = f"separators are texts, not the expressions {separators}"
         raise ValueError(msg)
     if given.get("lenient"):
         translated["on_unsupported"] = "relax"

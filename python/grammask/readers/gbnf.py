@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Literal
 from grammask import _grammask
 from grammask.composition import Part
 from grammask.frozen_values import FrozenValue
-from grammask.grammar_texts import decoded
+from grammask.grammar_texts import grammar_text
 from grammask.readers.terminal_grammars import built_terminals, lexer_of_rules
 
 if TYPE_CHECKING:
@@ -69,7 +69,7 @@ def gbnf_source(
         ValueError: There is no such parser or lexer, or there are terminals without a lexer.
     """
     lexer, parser = lexer_of_rules(lexer, parser, terminals)
-    return GbnfSource(decoded(text, "text"), start, "llama.cpp", lexer, parser, limits, terminals)
+    return GbnfSource(grammar_text(text, "text"), start, "llama.cpp", lexer, parser, limits, terminals)
 
 
 def xgrammar_ebnf_source(text: str | bytes, root: str, limits: Limits | None) -> GbnfSource:
@@ -78,7 +78,7 @@ def xgrammar_ebnf_source(text: str | bytes, root: str, limits: Limits | None) ->
     Raises:
         UnicodeDecodeError: The bytes are not UTF-8.
     """
-    return GbnfSource(decoded(text, "text"), root, "xgrammar", limits=limits)
+    return GbnfSource(grammar_text(text, "text"), root, "xgrammar", limits=limits)
 
 
 def xgrammar_ebnf_part(text: str, limits: Limits | None) -> Part:

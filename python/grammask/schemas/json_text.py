@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any, TypeAlias
 
 from grammask._grammask import compact_json
-from grammask.grammar_texts import decoded
+from grammask.grammar_texts import grammar_text
 
 __all__ = ["Schema", "json_text", "schema_text"]
 
@@ -28,7 +28,7 @@ def schema_text(schema: Schema) -> str:
         GrammarSyntaxError: A ``str`` has half of a surrogate pair.
     """
     if isinstance(schema, str | bytes):
-        return decoded(schema, "a schema")
+        return grammar_text(schema, "a schema")
     value: Any = schema
     if isinstance(value, bool | Mapping):
         return json_text(value)

@@ -104,8 +104,8 @@ class SchemaOptions:
         max_whitespace: The bound of ``"flexible"`` in characters, 32 if None. A bound alone chooses ``"flexible"``.
         indent: As of ``json.dumps``: every member on a line of its own; at most 64 spaces per level. Takes precedence
             over ``whitespace``.
-        separators: As of ``json.dumps``: exactly these between items and after names. Takes precedence over
-            ``whitespace``.
+        separators: As of ``json.dumps``: exactly these between items and after names, or texts of an expression after
+            ``regex:``. Takes precedence over ``whitespace``.
         key_order: ``"declared"``: the declared names in their order, then all others. ``"any"``: any order.
         unique_names: Whether an object has no name twice, compared decoded. Names that the schema declares never occur
             twice. ``"counted"``: nor do others where the value that remains when a reader drops all but the last of
@@ -343,7 +343,7 @@ def _checked_separators(separators: tuple[str, str]) -> tuple[str, str]:
         raise ValueError(msg)
     item, key = separators
     for name, separator, sign in (("item", item, ","), ("key", key, ":")):
-        if separator.strip(" \t\n\r") != sign:
+        if not separator.startswith(REGEX) and separator.strip(" \t\n\r") != sign:
             msg = f"the {name} separator {separator!r} is not a {sign!r} with white space around it"
             raise ValueError(msg)
     return item, key

@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import json
+from dataclasses import dataclass
 from itertools import chain
 from typing import TYPE_CHECKING, Any
 
@@ -22,8 +23,9 @@ from starlette.requests import ClientDisconnect
 from starlette.responses import HTMLResponse, JSONResponse, Response, StreamingResponse
 from starlette.routing import Route
 
+from grammask._grammask import Limits
 from grammask.compile_cache import default_compile_cache
-from grammask.errors import BudgetTooSmall, DeadEnd, GrammarError, UnsupportedGrammar
+from grammask.errors import BudgetTooSmall, DeadEnd, GrammarError, LimitExceeded, UnsupportedGrammar
 from grammask.integrations.drafts import Drafter
 from grammask.integrations.serving.request_budget import BudgetPolicy
 from grammask.language_models import DraftVerifier, PromptTooLong, free_context
@@ -32,6 +34,8 @@ from grammask.mask_directory import MaskDirectory
 from grammask.server import playground, requests
 from grammask.server.answers import Answer, Chunks, StopText, error_of
 from grammask.server.messages import messages_of
+from grammask.server.reading_pool import DeadlineExceeded, ReadingPool
+from grammask.server.request_origins import SameOriginMiddleware, has_json_content
 from grammask.server.responses import (
     Conversations,
     ResponseEvents,
@@ -77,6 +81,7 @@ def application(
     has_budgets: bool = True,
     has_drafts: bool = False,
     mask_directory: str | os.PathLike[str] | None = None,
+    limits: Limits | None = None,
 ) -> Starlette:
     """Makes the application that serves a model.
 
@@ -92,6 +97,7 @@ def application(
             which is refused if it is too small. Otherwise they may be truncated.
         has_drafts: Whether the model verifies drafts from the grammar, if it is a ``DraftVerifier``.
         mask_directory: The path of a :class:`grammask.mask_directory.MaskDirectory`; None for none.
+        limits: The limits of each grammar. Reading and compiling one request ends within their ``seconds``.
 
     Raises:
         ValueError: The style is unknown, or has no reasoning.
@@ -107,6 +113,7 @@ def application(
         has_budgets=has_budgets,
         has_drafts=has_drafts,
         directory=directory,
+        limits=Limits() if limits is None else limits,
     )
     return Starlette(
         routes=[
@@ -123,8 +130,48 @@ def application(
         ],
         exception_handlers={HTTPException: _http_error, ClientDisconnect: _gone},
         lifespan=server.lifespan,
-        middleware=[Middleware(TrustedHostMiddleware, allowed_hosts=list(hosts))],
+        middleware=[
+            Middleware(TrustedHostMiddleware, allowed_hosts=list(hosts)),
+            Middleware(SameOriginMiddleware),
+        ],
     )
+
+
+@dataclass(frozen=True, slots=True)
+class _Prepared:
+    """What an answer is generated from.
+
+    Attributes:
+        asked: The request, if it is one of the Responses API.
+        sampling: The options of sampling.
+        form: The form of outputs with reasoning or calls.
+        grammar: The grammar; None for free text.
+        matcher: A matcher of the grammar.
+        trace: The trace of the tokens, if the request has one.
+        steps: The generation.
+        prompt_tokens: The length of the prompt.
+    """
+
+    asked: ResponseRequest | None
+    sampling: requests.Sampling
+    form: requests.OutputForm | None
+    grammar: Grammar | None
+    matcher: Matcher | None
+    trace: Trace | None
+    steps: Iterator[Step]
+    prompt_tokens: int
+
+
+class _Refused(Exception):
+    """A request is refused.
+
+    Attributes:
+        answer: The answer.
+    """
+
+    def __init__(self, answer: Response) -> None:
+        super().__init__()
+        self.answer = answer
 
 
 class _Server:
@@ -138,6 +185,7 @@ class _Server:
         has_budgets: bool,
         has_drafts: bool,
         directory: MaskDirectory | None,
+        limits: Limits,
     ) -> None:
         self._model = model
         self._name = name
@@ -146,12 +194,15 @@ class _Server:
         self._has_budgets = has_budgets
         self._has_drafts = has_drafts
         self._directory = directory
+        self._limits = limits
+        self._pool = ReadingPool(limits.seconds)
         self._conversations = Conversations()
         self._model_lock = asyncio.Lock()
 
     @contextlib.asynccontextmanager
     async def lifespan(self, _: Starlette) -> AsyncIterator[None]:
         yield
+        self._pool.close()
         if self._directory is not None:
             self._directory.flush()
 
@@ -167,10 +218,15 @@ class _Server:
 
     async def probabilities(self, request: Request) -> Response:
         try:
-            fields = json.loads(await _body_of(request))
-            query = await run_in_threadpool(playground.ProbabilityQuery.of_json, fields)
+            body = await _body_of(request)
+            deadline = self._pool.deadline()
+            fields = await deadline.run(json.loads, body)
+            query = await deadline.run(playground.ProbabilityQuery.of_json, fields)
+            matcher = await deadline.run(playground.matcher, self._model, query)
             async with self._model_lock:
-                answer = await run_in_threadpool(playground.probabilities, self._model, query)
+                answer = await run_in_threadpool(playground.probabilities, self._model, query, matcher)
+        except DeadlineExceeded as error:
+            return JSONResponse(error_of(str(error), param="grammar", code=error.code), 400)
         except requests.BadRequest as error:
             return JSONResponse(error_of(str(error), param=error.param, code=error.code), 400)
         except GrammarError as error:
@@ -206,54 +262,26 @@ class _Server:
         return await self._answer(request, "responses")
 
     async def _answer(self, request: Request, kind: str) -> Response:
-        asked: ResponseRequest | None = None
-
-        def refusal(error: Exception, param: str | None, code: str) -> Response:
-            param = field_name(param) if kind == "responses" else param
-            return JSONResponse(error_of(str(error), param=param, code=code), 400)
-
         try:
-            body = await _body_of(request)
-            if kind == "responses":
-                asked = ResponseRequest.read(body, self._conversations)
-                fields = asked.fields
-            else:
-                fields = requests.read_body(body, kind=kind)
-            sampling = requests.sampling_of(fields, kind=kind, vocabulary_size=self._model.vocabulary.size)
-            form = requests.output_form_of(
-                fields, kind=kind, tool_style=self._tool_style, reasoning=self._reasoning
-            )
-            grammar = await run_in_threadpool(self._grammar, fields, form)
-            matcher = await run_in_threadpool(self._matcher, grammar)
-            prompt = await run_in_threadpool(self._prompt, fields, kind)
-            policy = requests.budget_policy_of(fields, BudgetPolicy.REQUIRED)
-            trace = Trace(self._model.vocabulary) if sampling.has_trace and matcher is not None else None
-            steps = await run_in_threadpool(self._steps, matcher, prompt, sampling, policy, trace)
-        except requests.BadRequest as error:
-            return refusal(error, error.param, error.code)
-        except PromptTooLong as error:
-            return refusal(
-                error, "prompt" if kind == "completions" else "messages", "context_length_exceeded"
-            )
-        except BudgetTooSmall as error:
-            return refusal(error, sampling.max_tokens_field, error.code)
-        except GrammarError as error:
-            param = await run_in_threadpool(self._constraint_at_fault, fields, form)
-            return refusal(error, param, error.code)
-        except (TypeError, ValueError) as error:
-            return refusal(error, None, "invalid_value")
+            prepared = await self._prepared(request, kind)
+        except _Refused as refused:
+            return refused.answer
+        sampling, form, grammar = prepared.sampling, prepared.form, prepared.grammar
         answer = Answer(
             kind,
             self._name,
-            len(prompt),
+            prepared.prompt_tokens,
             relaxations=grammar.relaxations if grammar is not None else (),
-            trace=trace,
+            trace=prepared.trace,
             alternatives=sampling.logprobs or 0,
         )
         pieces = self._learning(
-            self._pieces(answer, steps, matcher, sampling, is_named=form is not None), answer, grammar
+            self._pieces(answer, prepared.steps, prepared.matcher, sampling, is_named=form is not None),
+            answer,
+            grammar,
         )
         has_logprobs = sampling.logprobs is not None
+        asked = prepared.asked
         if sampling.is_streamed:
             vocabulary = self._model.vocabulary if has_logprobs else None
             writer: Chunks | ResponseEvents = (
@@ -280,9 +308,64 @@ class _Server:
             return JSONResponse(response)
         return JSONResponse(answer.whole(output, self._model.vocabulary, with_logprobs=has_logprobs))
 
+    async def _prepared(self, request: Request, kind: str) -> _Prepared:
+        """Reads a request and compiles its grammar, within its deadline.
+
+        Raises:
+            _Refused: With the answer.
+        """
+
+        def refused(error: Exception, param: str | None, code: str) -> _Refused:
+            param = field_name(param) if kind == "responses" else param
+            return _Refused(JSONResponse(error_of(str(error), param=param, code=code), 400))
+
+        fields: dict[str, Any] = {}
+        form: requests.OutputForm | None = None
+        try:
+            body = await _body_of(request)
+            deadline = self._pool.deadline()
+            asked, fields = await deadline.run(self._fields, body, kind)
+            sampling = requests.sampling_of(fields, kind=kind, vocabulary_size=self._model.vocabulary.size)
+            form = requests.output_form_of(
+                fields, kind=kind, tool_style=self._tool_style, reasoning=self._reasoning
+            )
+            grammar = await deadline.run(self._grammar, fields, form)
+            matcher = await deadline.run(self._matcher, grammar)
+            prompt = await deadline.run(self._prompt, fields, kind)
+            policy = await deadline.run(requests.budget_policy_of, fields, BudgetPolicy.REQUIRED)
+            trace = Trace(self._model.vocabulary) if sampling.has_trace and matcher is not None else None
+            steps = await deadline.run(self._steps, matcher, prompt, sampling, policy, trace)
+        except DeadlineExceeded as error:
+            raise refused(error, requests.constraint_in(fields), error.code) from None
+        except requests.BadRequest as error:
+            raise refused(error, error.param, error.code) from None
+        except PromptTooLong as error:
+            field = "prompt" if kind == "completions" else "messages"
+            raise refused(error, field, "context_length_exceeded") from None
+        except BudgetTooSmall as error:
+            raise refused(error, sampling.max_tokens_field, error.code) from None
+        except GrammarError as error:
+            param = requests.constraint_in(fields)
+            if not isinstance(error, LimitExceeded):
+                # Reads the grammar again, in parts.
+                with contextlib.suppress(DeadlineExceeded):
+                    param = await deadline.run(self._constraint_at_fault, fields, form)
+            raise refused(error, param, error.code) from None
+        except (TypeError, ValueError) as error:
+            raise refused(error, None, "invalid_value") from None
+        return _Prepared(asked, sampling, form, grammar, matcher, trace, steps, len(prompt))
+
+    def _fields(self, body: bytes, kind: str) -> tuple[ResponseRequest | None, dict[str, Any]]:
+        if kind != "responses":
+            return None, requests.read_body(body, kind=kind)
+        asked = ResponseRequest.read(body, self._conversations)
+        return asked, asked.fields
+
     def _grammar(self, fields: dict[str, Any], form: requests.OutputForm | None) -> Grammar | None:
         try:
-            return requests.grammar_of(fields, form=form, vocabulary=self._model.vocabulary)
+            return requests.grammar_of(
+                fields, form=form, vocabulary=self._model.vocabulary, limits=self._limits
+            )
         except GrammarError:
             raise
         except (TypeError, ValueError) as error:
@@ -300,7 +383,10 @@ class _Server:
         for name in names:
             tried[name] = fields[name]
             try:
-                self._matcher(requests.grammar_of(tried, form=form, vocabulary=self._model.vocabulary))
+                grammar = requests.grammar_of(
+                    tried, form=form, vocabulary=self._model.vocabulary, limits=self._limits
+                )
+                self._matcher(grammar)
             except (GrammarError, TypeError, ValueError):
                 return name
         return names[-1]
@@ -310,7 +396,8 @@ class _Server:
             return None
         if self._directory is not None:
             return self._directory.compile(grammar, self._model.vocabulary).matcher()
-        return grammar.compile(self._model.vocabulary, cache=default_compile_cache).matcher()
+        compiled = grammar.compile(self._model.vocabulary, limits=self._limits, cache=default_compile_cache)
+        return compiled.matcher()
 
     async def _learning(
         self, pieces: AsyncGenerator[str, None], answer: Answer, grammar: Grammar | None
@@ -466,7 +553,14 @@ async def _gone(_: Request, error: Exception) -> Response:  # noqa: ARG001
 
 
 async def _body_of(request: Request) -> bytes:
-    """Reads the body, up to the maximum length."""
+    """Reads the body, up to the maximum length.
+
+    Raises:
+        HTTPException: It is not declared as JSON.
+        BadRequest: It is too long.
+    """
+    if not has_json_content(request):
+        raise HTTPException(415, "the header Content-Type of a request is application/json")
     body = bytearray()
     length = 0
     async for part in request.stream():

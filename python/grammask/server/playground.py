@@ -88,8 +88,22 @@ class ProbabilityQuery:
         return cls(_grammar(query, text), prompt, tokens)
 
 
-def probabilities(model: LanguageModel, query: ProbabilityQuery) -> dict[str, Any]:
+def matcher(model: LanguageModel, query: ProbabilityQuery) -> Matcher:
+    """Returns a matcher of the grammar of a query.
+
+    Raises:
+        GrammarError: The grammar cannot be compiled, or a limit is exceeded.
+    """
+    return query.grammar.compile(model.vocabulary, limits=_LIMITS, cache=default_compile_cache).matcher()
+
+
+def probabilities(model: LanguageModel, query: ProbabilityQuery, matcher: Matcher) -> dict[str, Any]:
     """Returns the probabilities of the next token, and those that the mask left at the steps before.
+
+    Args:
+        model: The model.
+        query: The text under a grammar.
+        matcher: A matcher of the grammar.
 
     Returns:
         ``steps``, one for each of the last tokens and one for the next: ``mass``, the probability of the allowed
@@ -99,10 +113,9 @@ def probabilities(model: LanguageModel, query: ProbabilityQuery) -> dict[str, An
 
     Raises:
         BadRequest: The grammar refuses a token, or the model has no such token.
-        GrammarError: The grammar cannot be compiled, or a limit is exceeded.
+        GrammarError: A limit is exceeded.
     """
     vocabulary = model.vocabulary
-    matcher = query.grammar.compile(vocabulary, limits=_LIMITS, cache=default_compile_cache).matcher()
     first = max(0, len(query.tokens) - _MAX_STEPS)
     for position, token in enumerate(query.tokens[:first]):
         _accept(matcher, vocabulary, token, position)

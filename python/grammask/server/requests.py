@@ -16,6 +16,7 @@ from grammask.tools import parsed_style
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping, Sequence
 
+    from grammask._grammask import Limits
     from grammask.integrations.serving.request_budget import BudgetPolicy
     from grammask.tools import ReasoningMode, ToolStyle
     from grammask.vocabulary import Vocabulary
@@ -44,6 +45,8 @@ _NAMES_OF_CONSTRAINTS = {
     "json_schema": "json", "ebnf": "grammar", "regex": "regex", "structural_tag": "structural_tag",
 }  # fmt: skip
 """Fields of other servers that mean a kind of ``structured_outputs``."""
+_WHITESPACE_PATTERN = "guided_whitespace_pattern"
+"""vLLM's field beside ``guided_json``, before 0.12."""
 
 _CONSTRAINTS = ("response_format", "structured_outputs", "grammar")
 _TOOLS = {"parallel_tool_calls", "tool_choice", "tools"}
@@ -107,7 +110,14 @@ class Sampling:
 def read_body(body: bytes, *, kind: str) -> dict[str, Any]:
     """Reads the body of a request to ``completions`` or ``chat/completions``; refuses unsupported fields."""
     of_kind = {"prompt"} if kind == "completions" else {"messages", *_TOOLS}
-    known = {*_SAMPLING, *_CONSTRAINTS, *_NAMES_OF_CONSTRAINTS, *_WITHOUT_EFFECT, *of_kind}
+    known = {
+        *_SAMPLING,
+        *_CONSTRAINTS,
+        *_NAMES_OF_CONSTRAINTS,
+        _WHITESPACE_PATTERN,
+        *_WITHOUT_EFFECT,
+        *of_kind,
+    }
     fields = _with_structured_outputs(read_fields(body, kind=kind, known=known, neutral=_NEUTRAL))
     return without_tools(fields) if kind == "chat" and fields.get("tools", []) == [] else fields
 
@@ -180,10 +190,16 @@ def _with_structured_outputs(fields: dict[str, Any]) -> dict[str, Any]:
     others = [name for name in (*_CONSTRAINTS, *names[1:]) if name in fields]
     if names and others:
         raise BadRequest(f"{names[0]} and {others[0]} exclude each other", others[0])
-    if not names:
-        return fields
     written = dict(fields)
-    written["structured_outputs"] = {_NAMES_OF_CONSTRAINTS[names[0]]: written.pop(names[0])}
+    pattern = written.pop(_WHITESPACE_PATTERN, None)
+    if not names:
+        if pattern is not None:
+            raise BadRequest(f"{_WHITESPACE_PATTERN} needs guided_json", _WHITESPACE_PATTERN)
+        return fields
+    outputs = {_NAMES_OF_CONSTRAINTS[names[0]]: written.pop(names[0])}
+    if pattern is not None:
+        outputs["whitespace_pattern"] = pattern
+    written["structured_outputs"] = outputs
     return written
 
 
@@ -329,7 +345,7 @@ def output_form_of(
 
 
 def grammar_of(
-    fields: Mapping[str, Any], *, form: OutputForm | None, vocabulary: Vocabulary
+    fields: Mapping[str, Any], *, form: OutputForm | None, vocabulary: Vocabulary, limits: Limits
 ) -> Grammar | None:
     """Returns the grammar of a request; None for free text.
 
@@ -340,13 +356,14 @@ def grammar_of(
         fields: The body of the request.
         form: The form of outputs with reasoning or calls; None for outputs that are only a text.
         vocabulary: Decides which marks of the style are special tokens.
+        limits: The limits of the grammar.
     """
     constraints = [name for name in (*_CONSTRAINTS, "tools") if name in fields]
     if len(constraints) > 1 and constraints != ["response_format", "tools"]:
         raise BadRequest(f"{' and '.join(constraints)} exclude each other", constraints[1])
     if form is None:
-        return _text_grammar(fields)
-    answer = _response_format(fields) if form.tools else _text_grammar(fields)
+        return _text_grammar(fields, limits)
+    answer = _response_format(fields) if form.tools else _text_grammar(fields, limits)
     if not form.tools and answer is None:
         return None
     return Grammar.from_tools(
@@ -357,17 +374,18 @@ def grammar_of(
         reasoning=form.reasoning,
         vocabulary=vocabulary,
         response_format=answer,
+        limits=limits,
     )
 
 
-def _text_grammar(fields: Mapping[str, Any]) -> Grammar | None:
+def _text_grammar(fields: Mapping[str, Any], limits: Limits) -> Grammar | None:
     """Returns the grammar of an output that is only a text."""
     if "grammar" in fields:
-        return request_grammars.grammar_text(_text_of(fields["grammar"], "grammar"))
+        return request_grammars.grammar_text(_text_of(fields["grammar"], "grammar"), limits)
     if "structured_outputs" in fields:
-        return _structured_outputs(fields["structured_outputs"])
+        return _structured_outputs(fields["structured_outputs"], limits)
     if "response_format" in fields:
-        return Grammar.from_response_format(_response_format(fields))
+        return Grammar.from_response_format(_response_format(fields), limits=limits)
     return None
 
 
@@ -400,13 +418,15 @@ def budget_policy_of(fields: Mapping[str, Any], default: BudgetPolicy) -> Budget
     return default.for_request(*constraints)
 
 
-def _structured_outputs(options: Any) -> Grammar:
-    kinds: dict[str, Callable[[Any], Grammar]] = {
+def _structured_outputs(options: Any, limits: Limits) -> Grammar:
+    kinds: dict[str, Callable[..., Grammar]] = {
         "json": Grammar.from_json_schema,
-        "json_object": lambda _: Grammar.from_response_format({"type": "json_object"}),
+        "json_object": lambda _, limits: Grammar.from_response_format({"type": "json_object"}, limits=limits),
         "regex": Grammar.from_regex,
         "choice": Grammar.from_choices,
-        "grammar": lambda text: request_grammars.grammar_text(_text_of(text, "structured_outputs.grammar")),
+        "grammar": lambda text, limits: request_grammars.grammar_text(
+            _text_of(text, "structured_outputs.grammar"), limits
+        ),
         "structural_tag": Grammar.from_structural_tag,
     }
     given = (
@@ -423,11 +443,11 @@ def _structured_outputs(options: Any) -> Grammar:
     if kind == "json_object" and value is not True:
         raise BadRequest("json_object is true", "structured_outputs")
     if pattern is None:
-        return kinds[kind](value)
+        return kinds[kind](value, limits=limits)
     if not isinstance(pattern, str) or kind not in ("json", "json_object"):
         raise BadRequest("whitespace_pattern is a text, for json and json_object", "structured_outputs")
     schema = value if kind == "json" else {"type": "object"}
-    return Grammar.from_json_schema(request_grammars.with_whitespace_pattern(schema, pattern))
+    return Grammar.from_json_schema(request_grammars.with_whitespace_pattern(schema, pattern), limits=limits)
 
 
 def _text_of(text: Any, param: str) -> str:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 from grammask.diagnostics import error_diagnostic
 from grammask.errors import GrammarError, GrammarSyntaxError, LimitExceeded, UnsupportedGrammar
+from grammask.grammar_texts import without_byte_order_mark
 
 if TYPE_CHECKING:
     from grammask.errors import Diagnostic
@@ -102,7 +103,7 @@ def json_object(document: str | bytes | Mapping[str, Any]) -> Mapping[str, Any]:
     value: Any = document
     if isinstance(document, str | bytes):
         try:
-            value = json.loads(document)
+            value = json.loads(without_byte_order_mark(document) if isinstance(document, str) else document)
         except (ValueError, RecursionError) as error:
             diagnostics.invalid("#", f"the text is no JSON: {error}")
     if not diagnostics.entries and not isinstance(value, Mapping):

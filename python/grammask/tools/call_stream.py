@@ -345,6 +345,8 @@ class CallStream:
             is_done = call.status is MatchStatus.DONE
             if is_done or len(self._candidates) == 1:
                 yield from self._fragments(call)
+            elif all(each.has_name and each.tool is call.tool for each in self._candidates):
+                yield from self._named(call)
             if not is_done:
                 return
             self._call_count += 1
@@ -354,15 +356,18 @@ class CallStream:
             self._fixed_pieces = PieceMatcher(self._style.between, self._at)
 
     def _fragments(self, call: PieceMatcher) -> Iterator[CallFragment]:
-        if call.tool is None or not call.has_name:
+        yield from self._named(call)
+        if self._emitted_arguments is None or call.tool is None:
             return
-        is_custom = call.tool.custom_format is not None
-        if self._emitted_arguments is None:
-            self._emitted_arguments = 0
-            yield CallFragment(self._call_count, call.tool.name, "", is_custom)
         if text := call.arguments[self._emitted_arguments :]:
             self._emitted_arguments += len(text)
-            yield CallFragment(self._call_count, None, text, is_custom)
+            yield CallFragment(self._call_count, None, text, call.tool.custom_format is not None)
+
+    def _named(self, call: PieceMatcher) -> Iterator[CallFragment]:
+        """Emits the name of a call, once."""
+        if call.tool is not None and call.has_name and self._emitted_arguments is None:
+            self._emitted_arguments = 0
+            yield CallFragment(self._call_count, call.tool.name, "", call.tool.custom_format is not None)
 
 
 class _Stage(Enum):

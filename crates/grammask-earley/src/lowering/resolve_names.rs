@@ -8,8 +8,12 @@ use grammask_grammar::{Grammar, Node};
 pub fn resolve_names(grammar: &Grammar) -> Vec<Diagnostic> {
     let mut diagnostics = Vec::new();
     let nonterminals = grammar.nonterminals();
+    let mut reported = vec![false; nonterminals.len()];
+    for definition in grammar.definitions() {
+        reported[definition.lhs.index()] = true;
+    }
     let start = &nonterminals[grammar.start().index()];
-    if !start.defined {
+    if !std::mem::replace(&mut reported[grammar.start().index()], true) {
         diagnostics.push(
             Diagnostic::error(
                 Code::MissingStart,
@@ -18,8 +22,6 @@ pub fn resolve_names(grammar: &Grammar) -> Vec<Diagnostic> {
             .help(format!("define `{} ::= ...;` or name another start symbol", start.name)),
         );
     }
-    let mut reported: Vec<bool> = nonterminals.iter().map(|definition| definition.defined).collect();
-    reported[grammar.start().index()] = true;
     for node in grammar.nodes() {
         if let Node::Nonterminal(id) = node
             && !std::mem::replace(&mut reported[id.index()], true)

@@ -21,7 +21,7 @@ use std::sync::Arc;
 pub use expressions::{NoBreakSpace, rust_expression};
 use grammask_grammar::directives::{Directive, DirectiveMode};
 
-use grammask_diagnostics::{Diagnostic, GrammarError, LimitExceeded, Limits};
+use grammask_diagnostics::{Diagnostic, GrammarError, LimitExceeded, Limits, without_byte_order_mark};
 use grammask_grammar::Grammar;
 
 /// The notation of a source.
@@ -81,6 +81,7 @@ fn read(
     if text.len() > limits.grammar_bytes {
         return Err(LimitExceeded::new("grammar_bytes", limits.grammar_bytes).diagnostic().into());
     }
+    let text = without_byte_order_mark(text);
     parse::parse(text, start, dialect, mode, limits)
         .map_err(|diagnostics| GrammarError::new(diagnostics, Arc::from(text)))
 }

@@ -152,6 +152,10 @@ impl<'s> GbnfScanner<'s> {
             }
             ':' => "a rule is written `name ::= ...`",
             '.' if self.dialect == Dialect::XGrammar => "for any character write `[^]`",
+            '|' if token.first_of_line && self.dialect == Dialect::LlamaCpp => {
+                "a rule ends with its line: write the bar at the end of the line before, or put the alternatives in \
+                 parentheses"
+            }
             _ => return None,
         })
     }

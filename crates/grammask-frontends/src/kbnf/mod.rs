@@ -32,9 +32,6 @@ use grammask_diagnostics::{Diagnostic, GrammarError, Limits, Severity, Span};
 use grammask_grammar::Grammar;
 use grammask_grammar::directives::{Directive, DirectiveMode};
 
-/// The byte order mark that some editors write at the start of a UTF-8 file; no span counts it.
-const BYTE_ORDER_MARK: &[u8] = "\u{feff}".as_bytes();
-
 /// Parses `text` with error recovery.
 ///
 /// Never fails: errors are in [`ParseOutput::diagnostics`], and are nodes [`Expression::Error`](ast::Expression::Error)
@@ -48,7 +45,7 @@ fn parse_in(mode: DirectiveMode, text: &[u8], limits: &Limits) -> ParseOutput {
     if text.len() > limits.grammar_bytes {
         return ParseOutput::too_long(text.len(), limits);
     }
-    let (source, invalid) = replace_invalid_utf8(text.strip_prefix(BYTE_ORDER_MARK).unwrap_or(text));
+    let (source, invalid) = replace_invalid_utf8(text.strip_prefix("\u{feff}".as_bytes()).unwrap_or(text));
     let mut parsed = parse::parse_text(&source, &invalid, mode, limits.grammar_size);
     for diagnostic in &mut parsed.diagnostics {
         fill_in_found(diagnostic, &source);

@@ -3,6 +3,7 @@
 //! `$id` and anchors count only in subschemas, that is where a keyword expects a schema; inside `enum` or an unknown
 //! keyword they are data. A reference may still point anywhere: its target then becomes a schema.
 
+use grammask_diagnostics::without_byte_order_mark;
 use rustc_hash::FxHashMap;
 
 use super::{metaschemas, structural_equality, uri};
@@ -212,6 +213,16 @@ impl<'o> Library<'o> {
         self.resources[self.resource(location).0 as usize].dialect
     }
 
+    /// Whether the schema at `location` is in or below one with `$recursiveAnchor: true` that is not the root of its
+    /// resource. Draft 2019-09 gives a `$recursiveRef` there no meaning: its author took the schema for a resource.
+    pub(crate) fn is_below_misplaced_anchor(&self, location: Location) -> bool {
+        let root = self.resources[self.resource(location).0 as usize].root;
+        std::iter::successors(Some(location), |&at| self.parent(at)).take_while(|&at| at != root).any(|at| {
+            self.member(at, "$recursiveAnchor")
+                .is_some_and(|flag| self.get(flag) == &Value::Boolean(true))
+        })
+    }
+
     fn add(&mut self, document: Document, uri: &str) -> DocumentId {
         let id = DocumentId(u32::try_from(self.documents.len()).unwrap_or(u32::MAX));
         let root = Location { document: id, value: document.root() };
@@ -258,7 +269,7 @@ impl<'o> Library<'o> {
         else {
             return default;
         };
-        let Ok(document) = Document::parse(text) else { return default };
+        let Ok(document) = Document::parse(without_byte_order_mark(text)) else { return default };
         let base = document
             .text_member(document.root(), "$schema")
             .and_then(|uri| metaschemas::draft_of(uri.trim_end_matches('#')));
@@ -428,7 +439,7 @@ impl<'o> Library<'o> {
         let given = self.options.resources.iter().find(|(known, _)| known.trim_end_matches('#') == uri);
         let text = given.map(|(_, text)| text.as_str()).or_else(|| metaschemas::text_of(uri));
         let Some(text) = text else { return Err(ReferenceError::Document(uri.to_owned())) };
-        let document = Document::parse(text).map_err(|_| ReferenceError::NotJson(uri.to_owned()))?;
+        let document = Document::parse(without_byte_order_mark(text)).map_err(|_| ReferenceError::NotJson(uri.to_owned()))?;
         self.add(document, uri);
         self.by_uri.get(uri).copied().ok_or_else(|| ReferenceError::Document(uri.to_owned()))
     }

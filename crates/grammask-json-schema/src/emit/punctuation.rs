@@ -3,7 +3,7 @@
 //! Punctuation with white space is a rule, shared by all arrays and objects, so that lowering and masks process it once.
 //! Punctuation that is a single word is markup, merged into the adjacent terminal.
 
-use crate::Whitespace;
+use crate::{Separator, Whitespace};
 use crate::emit::rules::{RulePart, Rules};
 use crate::whitespace_pattern::white_space;
 use grammask_automata::{ByteSet, TermId, Terms};
@@ -133,10 +133,10 @@ impl PunctuationTable {
             },
             Whitespace::Separators { item, key } => Gaps {
                 first: nothing,
-                comma: terms.literal(item.as_bytes()),
+                comma: separator(terms, item),
                 last: nothing,
                 empty: nothing,
-                colon: terms.literal(key.as_bytes()),
+                colon: separator(terms, key),
             },
             &Whitespace::Flexible { max } => {
                 let space = terms.bytes(white_space());
@@ -163,6 +163,13 @@ impl PunctuationTable {
                 }
             }
         }
+    }
+}
+
+fn separator(terms: &mut Terms, separator: &Separator) -> TermId {
+    match separator {
+        Separator::Text(text) => terms.literal(text.as_bytes()),
+        Separator::Pattern(pattern) => terms.table(pattern.table()),
     }
 }
 

@@ -148,6 +148,10 @@ fn of_keyword(
         "required" | "minProperties" | "maxProperties" | "dependentRequired" if validation => {
             object(sets, context, keyword, place)?
         }
+        "nullable" => {
+            nullable_without_effect(&mut sets.reader, context, place);
+            None
+        }
         "x-grammask-number-texts" => scalar::number_texts(&mut sets.reader, &mut sets.languages, place)
             .map(|number| ValueSet { number, ..sets.any() }),
         "contentMediaType" | "contentEncoding" => {
@@ -289,4 +293,21 @@ fn types(
         reader.enforce(context, "nullable");
     }
     Some(set)
+}
+
+/// Adds a warning if `nullable: true` at `place` constrains nothing.
+fn nullable_without_effect(reader: &mut SchemaReader<'_>, context: &SchemaContext, place: Location) {
+    if reader.library.get(place) != &Value::Boolean(true) {
+        return;
+    }
+    let has_type = reader.library.member(context.location, "type").is_some();
+    let (message, help) = match reader.options.openapi {
+        OpenApi::Nullable if has_type => return,
+        OpenApi::Nullable => ("`nullable` has no effect without `type` in the same schema", "add a `type`"),
+        _ => (
+            "`nullable` is a keyword of OpenAPI 3.0, not of JSON Schema; it has no effect",
+            "give the option `openapi_nullable`, or write `\"type\": [..., \"null\"]`",
+        ),
+    };
+    reader.findings.add(&reader.library, Code::IgnoredAnnotation, place, message.to_owned(), help);
 }

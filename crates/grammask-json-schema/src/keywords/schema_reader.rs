@@ -168,11 +168,35 @@ impl<'o> SchemaReader<'o> {
     pub(crate) fn referenced(&mut self, context: &SchemaContext, keyword: &str) -> Option<Id<Schema>> {
         let applies = match keyword {
             "$dynamicRef" => context.since(Draft::Draft2020),
-            "$recursiveRef" => context.dialect.draft == Draft::Draft2019 || context.dialect.lenient,
+            "$recursiveRef" => {
+                context.dialect.draft == Draft::Draft2019
+                    || (context.dialect.lenient && !self.library.is_below_misplaced_anchor(context.location))
+            }
             _ => true,
         };
-        let target = self.reference_target(context.location, context.scope, keyword).filter(|_| applies)?;
-        Some(self.schema_at(target, context.scope))
+        let target = self.reference_target(context.location, context.scope, keyword);
+        self.warn_of_foreign_reference(context, keyword, applies);
+        Some(self.schema_at(target.filter(|_| applies)?, context.scope))
+    }
+
+    /// Adds a warning if the draft in use does not have the reference keyword of a schema.
+    fn warn_of_foreign_reference(&mut self, context: &SchemaContext, keyword: &str, applies: bool) {
+        let (home, replacement) = match keyword {
+            "$dynamicRef" if !applies => ("2020-12", "`$ref`"),
+            "$recursiveRef" if context.dialect.draft != Draft::Draft2019 => {
+                ("2019-09", "`$ref`, or `$dynamicRef` of 2020-12")
+            }
+            _ => return,
+        };
+        let Some(place) = self.library.member(context.location, keyword) else { return };
+        let effect = if applies {
+            "without `$schema`, it is the root of the schema with its `$id`"
+        } else {
+            "it constrains nothing in the draft of this schema"
+        };
+        let message = format!("`{keyword}` is a keyword of {home} only; {effect}");
+        let help = format!("write {replacement}, or name the draft with `$schema` or the option `draft`");
+        self.findings.add(&self.library, Code::IgnoredAnnotation, place, message, &help);
     }
 
     /// The subschemas on whose value sets the value set of `schema` depends.

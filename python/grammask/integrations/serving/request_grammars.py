@@ -13,12 +13,14 @@ from typing import TYPE_CHECKING, Any
 from grammask.diagnostics import error_diagnostic
 from grammask.errors import GrammarError, GrammarSyntaxError, UnsupportedGrammar
 from grammask.grammar import Grammar
+from grammask.grammar_texts import without_byte_order_mark
 from grammask.schemas.embedded_options import KEYWORD, embedded_options
 from grammask.schemas.options import REGEX
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
 
+    from grammask._grammask import Limits
     from grammask.schemas.options import SchemaKeywords
 
 __all__ = [
@@ -140,26 +142,31 @@ def choice(texts: str | list[str]) -> Grammar:
     return Grammar.from_choices(texts)
 
 
-def grammar_text(text: str) -> Grammar:
+def grammar_text(text: str, limits: Limits | None = None) -> Grammar:
     """Returns the grammar of a text in KBNF, GBNF, xgrammar's EBNF or llguidance's Lark.
+
+    Args:
+        text: The text.
+        limits: The limits of the grammar.
 
     Raises:
         UnsupportedGrammar: The text has rules, but neither ``root`` nor ``start``.
         GrammarError: From the method of :class:`grammask.Grammar` that reads the language.
     """
+    text = without_byte_order_mark(text)
     names = set(_RULE.findall(text))
     if not names:
-        return Grammar.from_llguidance_lark(text)
+        return Grammar.from_llguidance_lark(text, limits=limits)
     if "start" in names and ("root" not in names or text.rstrip().endswith(";")):
-        return Grammar.from_kbnf(text)
+        return Grammar.from_kbnf(text, limits=limits)
     if "root" not in names:
         message = "the grammar has no rule `root` (GBNF) and no rule `start` (KBNF)"
         raise _error(UnsupportedGrammar, "no-start-rule", message)
     try:
-        return Grammar.from_gbnf(text)
+        return Grammar.from_gbnf(text, limits=limits)
     except GrammarError as gbnf_error:
         try:
-            return Grammar.from_xgrammar_ebnf(text)
+            return Grammar.from_xgrammar_ebnf(text, limits=limits)
         except GrammarError:
             raise gbnf_error from None
 

@@ -124,7 +124,12 @@ fn with_scopes(
         nonterminal.defined &= index < own && !free.has_rule(id);
     }
     for node in &mut resolved.nodes {
-        if matches!(node, Node::Binding(_)) {
+        let is_left = match node {
+            Node::Binding(_) => true,
+            Node::Nonterminal(rule) => free.has_rule(*rule),
+            _ => false,
+        };
+        if is_left {
             *node = Node::Sequence(Box::default());
         }
     }
