@@ -9,9 +9,7 @@ use crate::emit::emitter::Emitter;
 use crate::strings::string_encoding::EncodingKind;
 use crate::values::value_sets::ValueSets;
 use crate::{OnUnsupported, SchemaOptions, read};
-use grammask_diagnostics::{
-    Code, Diagnostic, GrammarError, LimitExceeded, Limits, without_byte_order_mark,
-};
+use grammask_diagnostics::{Code, Diagnostic, GrammarError, LimitExceeded, Limits, without_byte_order_mark};
 use std::sync::Arc;
 
 /// What a keyword does.

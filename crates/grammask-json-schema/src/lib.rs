@@ -74,9 +74,7 @@ use emit::rules::RuleId;
 use strings::string_encoding::EncodingKind;
 use values::value_sets::ValueSets;
 
-use grammask_diagnostics::{
-    Code, Diagnostic, GrammarError, LimitExceeded, Limits, without_byte_order_mark,
-};
+use grammask_diagnostics::{Code, Diagnostic, GrammarError, LimitExceeded, Limits, without_byte_order_mark};
 use grammask_grammar::Grammar;
 
 /// The grammar of a schema, with the findings that do not prevent it.

@@ -275,9 +275,7 @@ const PATTERN_PREFIX: &str = "regex:";
 
 fn separator(mark: char, written: &str) -> Result<Separator, GrammarError> {
     match written.strip_prefix(PATTERN_PREFIX) {
-        Some(pattern) => {
-            WhitespacePattern::around(mark, pattern, &Limits::default()).map(Separator::Pattern)
-        }
+        Some(pattern) => WhitespacePattern::around(mark, pattern, &Limits::default()).map(Separator::Pattern),
         None => Ok(Separator::Text(written.into())),
     }
 }

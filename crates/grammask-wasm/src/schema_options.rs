@@ -110,7 +110,8 @@ impl SchemaFields {
             return Ok(Separator::Pattern(pattern.map_err(grammar_error)?));
         }
         if written.trim_matches(JSON_SPACES) != mark.to_string() {
-            let message = format!("the separator {written:?} is not {mark:?} with white space of JSON around it");
+            let message =
+                format!("the separator {written:?} is not {mark:?} with white space of JSON around it");
             return Err(invalid_argument(message));
         }
         Ok(Separator::Text(written.into()))

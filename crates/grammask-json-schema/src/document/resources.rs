@@ -218,8 +218,7 @@ impl<'o> Library<'o> {
     pub(crate) fn is_below_misplaced_anchor(&self, location: Location) -> bool {
         let root = self.resources[self.resource(location).0 as usize].root;
         std::iter::successors(Some(location), |&at| self.parent(at)).take_while(|&at| at != root).any(|at| {
-            self.member(at, "$recursiveAnchor")
-                .is_some_and(|flag| self.get(flag) == &Value::Boolean(true))
+            self.member(at, "$recursiveAnchor").is_some_and(|flag| self.get(flag) == &Value::Boolean(true))
         })
     }
 
@@ -439,7 +438,8 @@ impl<'o> Library<'o> {
         let given = self.options.resources.iter().find(|(known, _)| known.trim_end_matches('#') == uri);
         let text = given.map(|(_, text)| text.as_str()).or_else(|| metaschemas::text_of(uri));
         let Some(text) = text else { return Err(ReferenceError::Document(uri.to_owned())) };
-        let document = Document::parse(without_byte_order_mark(text)).map_err(|_| ReferenceError::NotJson(uri.to_owned()))?;
+        let document = Document::parse(without_byte_order_mark(text))
+            .map_err(|_| ReferenceError::NotJson(uri.to_owned()))?;
         self.add(document, uri);
         self.by_uri.get(uri).copied().ok_or_else(|| ReferenceError::Document(uri.to_owned()))
     }

@@ -3,9 +3,9 @@
 //! Punctuation with white space is a rule, shared by all arrays and objects, so that lowering and masks process it once.
 //! Punctuation that is a single word is markup, merged into the adjacent terminal.
 
-use crate::{Separator, Whitespace};
 use crate::emit::rules::{RulePart, Rules};
 use crate::whitespace_pattern::white_space;
+use crate::{Separator, Whitespace};
 use grammask_automata::{ByteSet, TermId, Terms};
 
 /// The brackets of arrays, or of objects.
