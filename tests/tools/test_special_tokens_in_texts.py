@@ -171,3 +171,13 @@ def test_a_plain_text_is_no_marked_text() -> None:
     assert isinstance(before, MarkedText)
     assert isinstance(after, MarkedText)
     assert not isinstance(before + "x", MarkedText)
+
+
+def test_counted_members_begin_with_the_tokens_of_their_tags() -> None:
+    """With a number of members the opening of a tag was text, also where it contains a special token."""
+    vocabulary, _ = vocabulary_of("kimi_k3")
+    schema = {"type": "object", "properties": {"a": {"type": "integer"}}, "minProperties": 1}
+    tool = {"type": "function", "function": {"name": "f", "parameters": schema}}
+    grammar = Grammar.from_tools([tool], style="kimi_k3", tool_choice="required", vocabulary=vocabulary)
+    text = write_output(Output(None, "", (Call("f", '{"a": 1}'),)), "kimi_k3", [tool])
+    check_walk(grammar, vocabulary, [(text, False)])
