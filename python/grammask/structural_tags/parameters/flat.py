@@ -181,9 +181,9 @@ class _FlatEncoder:
         schema = resolved(schema, self.context.constraints)
         if not self.style.marks_strings:
             return self.properties(schema)
-        alternatives = [
-            one for one in object_alternatives(schema, self.context.constraints) if _may_be_object(one)
-        ]
+        alternatives = object_alternatives(schema, self.context.constraints)
+        if self.context.has_objects_only:
+            alternatives = list(filter(_may_be_object, alternatives))
         if not alternatives:
             self.diagnostics.unsupported(self.context.pointer, "parameters are the properties of an object")
         if len(alternatives) > 1:
@@ -215,7 +215,8 @@ class _FlatEncoder:
                     f"{pointer}/{escaped(keyword)}",
                     f"`{keyword}` is not supported for parameters that are written as XML",
                 )
-        if not _may_be_object(schema):
+        is_object = schema.get("type", "object") == "object"
+        if not is_object and not (self.context.has_objects_only and _may_be_object(schema)):
             self.diagnostics.unsupported(f"{pointer}/type", "parameters are the properties of an object")
         properties: Mapping[str, Any] = schema.get("properties", {})
         required = schema.get("required", [])

@@ -95,10 +95,11 @@ class ShapeEncoder(ABC):
         """Returns the part that matches the arguments."""
         error_count = len(self.diagnostics.entries)
         roots = self.shapes.of(self.root)
-        admits_array = self.admits_array_root and not self.context.has_objects_only
-        if not (admits_array and [*map(type, roots)] == [ArrayShape]):
-            roots = [shape for shape in roots if isinstance(shape, ObjectShape)]
-        if not roots:
+        objects: list[ValueShape] = [shape for shape in roots if isinstance(shape, ObjectShape)]
+        if self.context.has_objects_only:
+            roots = objects
+        is_array = self.admits_array_root and [*map(type, roots)] == [ArrayShape]
+        if not roots or not (is_array or len(objects) == len(roots)):
             self.diagnostics.unsupported(
                 f"{self.root.pointer}/type", "parameters are the properties of an object"
             )
