@@ -94,9 +94,7 @@ def works(vocabulary: Vocabulary, *, quick: bool) -> list[ManyUses]:
             "the same without compile cache", 20_000 // part, lambda: _schemas(vocabulary, is_cached=False)
         ),
         ManyUses(
-            "compilations that the cache has, between 100,000 entries"
-            if not quick
-            else "hits, 10,000 entries",
+            f"compilations that the cache has, which grows to {100_000 // part:,} entries",
             20_000 // part,
             lambda: _hits(vocabulary, 100_000 // part),
         ),
@@ -140,7 +138,7 @@ def _hits(vocabulary: Vocabulary, entries: int) -> Iterator[Callable[[], object]
     entry = Grammar.from_kbnf('start ::= "a";').compile(vocabulary, cache=False)
     number = 0
     while True:
-        # The entries share one compiled grammar, since 100,000 need gigabytes.
+        # These entries share one compiled grammar, since 100,000 would need gigabytes.
         for _ in range(5):
             if number < entries:
                 cache.find(vocabulary, b"%d" % number, (), lambda: entry)

@@ -62,7 +62,7 @@ SUITES = (
     Suite("languages", ("languages.py",), ("--mebibytes", "0.05", "--seconds", "5", "--limit", "60")),
     Suite("growth", ("growth.py",), ("--pass-seconds", "2", "--seconds", "20")),
     Suite("schema_suite", ("schema_suite.py",)),
-    Suite("soak", ("soak.py",), ("--tokens", "200000")),
+    Suite("soak", ("soak.py",), ("--tokens", "200000", "--quick")),
     Suite("cold_caches", ("cold_caches.py",), ("--schemas", "64", "--turns", "1")),
     Suite("cache_misses", ("cache_misses.py",), ("--cold", "0", "32")),
     Suite("floor", ("floor.py",)),

@@ -6,9 +6,11 @@ takes longer than importing the rest of the package.
 
 from __future__ import annotations
 
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any, ClassVar
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from typing import NoReturn
 
     from typing_extensions import Self, dataclass_transform
@@ -39,8 +41,13 @@ class FrozenValue:
     uncompared: ClassVar[frozenset[str]] = frozenset({"limits"})
     """The fields that neither compare nor print: they decide whether a value can be used, not which one it is."""
 
+    _of_compared: ClassVar[Callable[[FrozenValue], object]]
+    """Returns the values of the fields that compare. Each lookup in the compile cache hashes and compares them."""
+
     def __init_subclass__(cls) -> None:
         cls.fields = (*cls.fields, *(name for name in cls.__annotations__ if name not in cls.fields))
+        compared = [name for name in cls.fields if name not in cls.uncompared]
+        cls._of_compared = staticmethod(attrgetter(*compared) if compared else lambda _: ())
 
     def __init__(self, *values: Any, **keywords: Any) -> None:
         given = dict(zip(self.fields, values, strict=False))
@@ -57,17 +64,19 @@ class FrozenValue:
         """Returns the value with other fields."""
         return type(self)(**{**{name: getattr(self, name) for name in self.fields}, **changes})
 
-    def _compared(self) -> dict[str, Any]:
-        return {name: getattr(self, name) for name in self.fields if name not in self.uncompared}
-
     def __eq__(self, other: object) -> bool:
-        return type(self) is type(other) and self._compared() == other._compared()
+        if self is other:
+            return True
+        if not isinstance(other, FrozenValue) or type(self) is not type(other):
+            return False
+        return bool(self._of_compared(self) == self._of_compared(other))
 
     def __hash__(self) -> int:
-        return hash(tuple(self._compared().values()))
+        return hash(self._of_compared(self))
 
     def __repr__(self) -> str:
-        fields = (f"{name}={value!r}" for name, value in self._compared().items())
+        names = (name for name in self.fields if name not in self.uncompared)
+        fields = (f"{name}={getattr(self, name)!r}" for name in names)
         return f"{type(self).__qualname__}({', '.join(fields)})"
 
     def __setattr__(self, name: str, value: object) -> NoReturn:

@@ -52,7 +52,9 @@ class SourceKey:
         return self._hash
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, SourceKey) and self._source == other._source
+        if self is other:
+            return True
+        return isinstance(other, SourceKey) and self._hash == other._hash and self._source == other._source
 
     def __len__(self) -> int:
         """Returns the number of characters and bytes in the texts of the source: the cache counts them as memory."""

@@ -321,11 +321,6 @@ impl GrammarCache {
         self.reported_growth.swap(growth, Ordering::Relaxed) != growth
     }
 
-    /// Makes the next [`has_grown`](Self::has_grown) return true.
-    pub(crate) fn forget_report(&self) {
-        self.reported_growth.store(NOT_REPORTED, Ordering::Relaxed);
-    }
-
     /// Whether the grammar should begin fresh caches.
     pub(crate) fn over_soft_limit(&self) -> bool {
         self.is_exhausted() || self.memory_bytes() > self.soft_limit.load(Ordering::Relaxed)

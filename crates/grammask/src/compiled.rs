@@ -220,8 +220,7 @@ impl CompiledGrammar {
     pub fn charge(&self, account: &Arc<MemoryAccount>, constant_bytes: usize) -> Arc<AccountEntry> {
         let entry = Arc::new(AccountEntry::new(account.clone(), constant_bytes));
         self.accounts.add(&entry);
-        self.cache().forget_report();
-        self.report_memory();
+        entry.report_first(self.memory_bytes());
         entry
     }
 

@@ -49,19 +49,34 @@ impl AccountEntry {
 
     /// Subtracts the entry from its account. Later reports have no effect.
     pub fn close(&self) {
-        self.replace(CLOSED);
+        self.replace(|_| CLOSED);
+    }
+
+    /// Reports the memory of the grammar when the entry is made. Another thread may have reported a later size.
+    pub(crate) fn report_first(&self, bytes: usize) {
+        let bytes = self.with_constant(bytes);
+        self.replace(|before| before.max(bytes));
     }
 
     /// Replaces the reported memory of the grammar.
     fn report(&self, bytes: usize) {
-        self.replace(bytes.saturating_add(self.constant_bytes).min(CLOSED - 1));
+        let bytes = self.with_constant(bytes);
+        self.replace(|_| bytes);
     }
 
-    /// The account is the sum of all differences, in whatever order threads add them.
-    fn replace(&self, bytes: usize) {
-        let of_open = |before| (before != CLOSED).then_some(bytes);
+    fn with_constant(&self, bytes: usize) -> usize {
+        bytes.saturating_add(self.constant_bytes).min(CLOSED - 1)
+    }
+
+    /// Replaces the size, unless the entry is closed. The account is the sum of all differences, in whatever order
+    /// threads add them.
+    fn replace(&self, after: impl Fn(usize) -> usize) {
+        let of_open = |before| (before != CLOSED).then(|| after(before));
         if let Ok(before) = self.bytes.fetch_update(Ordering::Relaxed, Ordering::Relaxed, of_open) {
-            let after = if bytes == CLOSED { 0 } else { bytes };
+            let after = match after(before) {
+                CLOSED => 0,
+                after => after,
+            };
             self.account.bytes.fetch_add(after.wrapping_sub(before), Ordering::Relaxed);
         }
     }
@@ -88,7 +103,10 @@ impl AccountEntries {
 
     pub(crate) fn add(&self, entry: &Arc<AccountEntry>) {
         let mut entries = self.entries.lock().unwrap_or_else(PoisonError::into_inner);
-        entries.retain(|entry| entry.strong_count() > 0);
+        if entries.len() == entries.capacity() {
+            // Amortised O(1): either entries go, or the capacity doubles.
+            entries.retain(|entry| entry.strong_count() > 0);
+        }
         entries.push(Arc::downgrade(entry));
         self.is_any.store(true, Ordering::Relaxed);
     }
@@ -116,6 +134,8 @@ mod tests {
         assert_eq!((first.bytes(), second.bytes(), account.bytes()), (110, 120, 230));
         grammar.report(40);
         assert_eq!(account.bytes(), 110);
+        first.report_first(20);
+        assert_eq!(first.bytes(), 50);
         first.close();
         grammar.report(1000);
         first.close();
