@@ -2,7 +2,7 @@
 
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any, SupportsIndex, final
+from typing import Any, SupportsIndex, TypeVar, final
 
 import numpy as np
 import numpy.typing as npt
@@ -30,6 +30,7 @@ __all__ = [
     "StreamliningReport",
     "Vocabulary",
     "apply_mask_row",
+    "check_limits",
     "compact_json",
     "content_names",
     "copy_legal_row",
@@ -50,8 +51,11 @@ __all__ = [
     "step_batch",
     "streamlining_report",
     "threads",
+    "within_limits",
     "xgrammar_expression",
 ]
+
+_Result = TypeVar("_Result")
 
 @disjoint_base
 class Vocabulary:
@@ -225,11 +229,11 @@ class Limits:
 
     @property
     def memory_bytes(self) -> int:
-        """Maximum estimated memory of one compiled grammar, in bytes."""
+        """Maximum memory of one compiled grammar, and that one call allocates, in bytes, within a factor of two."""
 
     @property
     def seconds(self) -> float:
-        """Maximum duration of one call (compile, mask, accept), in seconds."""
+        """Maximum duration of one call (read, compile, mask, accept) with all that it does, in seconds."""
 
     def __eq__(self, other: object, /) -> bool: ...
     def __ne__(self, other: object, /) -> bool: ...
@@ -1335,8 +1339,8 @@ class Matcher:
     def tokens_to_finish(self) -> int:
         """The number of tokens with which the text can be finished: the least sufficient budget. 0 after the end.
 
-        For vocabularies of at most 1,024 ids it is the smallest possible number, unless the search takes too much work;
-        for others it is the fewest tokens that spell the shortest completion in bytes, or in states with more than 512
+        For vocabularies of at most 1,024 ids (128 for values that must differ, such as undeclared names) it is the smallest
+        possible number, unless the search takes too much work; for others it is the fewest tokens that spell the shortest completion in bytes, or in states with more than 512
         items the number of its bytes.
 
         Raises:
@@ -1627,6 +1631,20 @@ def keyword_effects(
 
 def missing_documents(schema: str, options: SchemaOptions, limits: Limits | None = None) -> list[str]:
     """Return the URIs of the documents that a schema refers to and the options do not have."""
+
+def within_limits(limits: Limits | None, read: Callable[[], _Result]) -> _Result:
+    """Return what a function returns, which reads or builds a grammar as one request.
+
+    All that it calls, readers within readers included, has the time and the memory of ``limits`` together, and
+    within an outer request at most what is left of that.
+    """
+
+def check_limits() -> None:
+    """Check the limits of the request that is being served.
+
+    Raises:
+        LimitExceeded: Its time has passed, or it has allocated too much memory.
+    """
 
 def compact_json(value: object) -> str | None:
     """Write a value as compact JSON, with the characters of its strings as they are.

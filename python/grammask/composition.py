@@ -62,6 +62,7 @@ class Part:
 
     def __init__(self, kind: str, arguments: tuple[Any, ...], parts: tuple[Part, ...] = ()) -> None:
         """Makes a part. The functions of this module check the arguments."""
+        _grammask.check_limits()
         self.kind = kind
         self.arguments = arguments
         self.parts = parts

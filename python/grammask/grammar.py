@@ -13,6 +13,7 @@ from grammask.composition import Part
 from grammask.grammar_algebra import GrammarAlgebra
 from grammask.grammar_readers import GrammarReaders
 from grammask.learned_masks import DEFAULT_MAX_BYTES, masks_along, write_whole
+from grammask.request_limits import request
 from grammask.sources import SourceKey, source_digest
 
 if TYPE_CHECKING:
@@ -59,13 +60,15 @@ class Grammar(GrammarAlgebra, GrammarReaders):
         grammar = object.__new__(cls)
         grammar._source, grammar._key = source, None
         # A part is built when it is first used: most parts only go into larger ones.
-        grammar._built = None if isinstance(source, Part) else source.build()
+        is_part = isinstance(source, Part)
+        limits = getattr(source, "limits", None)
+        grammar._built = None if is_part else _grammask.within_limits(limits, source.build)
         return grammar
 
     @property
     def _core(self) -> EngineGrammar:
         if self._built is None:
-            self._built = self._source.build()
+            self._built = _grammask.within_limits(None, self._source.build)
         return self._built
 
     @classmethod
@@ -89,6 +92,7 @@ class Grammar(GrammarAlgebra, GrammarReaders):
         """
         return Part.of_source(self._source, self._core).graft_into(joined)
 
+    @request
     def encoded(
         self,
         encoding: Encoding,
@@ -240,15 +244,22 @@ class Grammar(GrammarAlgebra, GrammarReaders):
         check_type("end", end, str, "'eos' or 'eager'")
         check_type("limits", limits, (Limits, type(None)), "a Limits or None")
         check_flag("finite", finite)
+
+        def compiled() -> CompiledGrammar:
+            # A part is built here, within the limits of compiling.
+            return _grammask.within_limits(
+                limits, lambda: self._core.compile(vocabulary, end, limits, finite, self._source)
+            )
+
         if cache is False:
-            return self._core.compile(vocabulary, end, limits, finite, self._source)
+            return compiled()
         if self._key is None:
             self._key = SourceKey(self._source)
         return (default_compile_cache if cache is True else cache).find(
             vocabulary,
             self._key,
             (end, limits, finite),
-            lambda: self._core.compile(vocabulary, end, limits, finite, self._source),
+            compiled,
         )
 
     def shortest_text(self, limits: Limits | None = None) -> bytes:
@@ -271,7 +282,7 @@ class Grammar(GrammarAlgebra, GrammarReaders):
             GrammarSemanticError: No text matches the grammar.
             LimitExceeded: A budget is exceeded.
         """
-        return [*self._core.warnings(), *self._core.check(limits)]
+        return _grammask.within_limits(limits, lambda: [*self._core.warnings(), *self._core.check(limits)])
 
     def ambiguity(self, limits: Limits | None = None) -> AmbiguityReport:
         """Searches for the shortest text with two parse trees, for at most 10 s. See ``docs/diagrams.md``.
@@ -288,7 +299,7 @@ class Grammar(GrammarAlgebra, GrammarReaders):
         """
         from grammask.ambiguity import find_ambiguity
 
-        return find_ambiguity(self._core, limits)
+        return _grammask.within_limits(limits, lambda: find_ambiguity(self._core, limits))
 
     def diagrams(self) -> list[tuple[str, str]]:
         """Returns the railroad diagrams of the rules, as pairs of a rule and an ``<svg>`` element.

@@ -13,6 +13,7 @@ from grammask._grammask import Limits, Vocabulary
 from grammask.arguments import check_flag, check_mapping, check_type, listed_texts
 from grammask.composition import Part
 from grammask.grammar_texts import decoded, grammar_text
+from grammask.request_limits import request
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -61,6 +62,7 @@ class GrammarReaders:
         raise NotImplementedError
 
     @classmethod
+    @request
     def from_kbnf(
         cls,
         text: str | bytes,
@@ -96,6 +98,7 @@ class GrammarReaders:
         )
 
     @classmethod
+    @request
     def from_lark(
         cls,
         grammar: str | os.PathLike[str],
@@ -165,6 +168,7 @@ class GrammarReaders:
         return terminal_grammars((name, one._source, one._core) for name, one in grammars.items())  # noqa: SLF001
 
     @classmethod
+    @request
     def bundled(cls, name: str, *, start: str = "file", limits: Limits | None = None) -> Self:
         """Reads a grammar of the package, as ``grammask grammars`` lists them.
 
@@ -186,6 +190,7 @@ class GrammarReaders:
         return cls.of_source(bundled_source(name, start, limits))
 
     @classmethod
+    @request
     def markdown_answer(
         cls,
         code: Mapping[str, Self | Literal[True]] | Iterable[str],
@@ -254,6 +259,7 @@ class GrammarReaders:
         return cls.of_source(part)
 
     @classmethod
+    @request
     def html_page(cls) -> Self:
         """Makes the grammar of pages in HTML with style sheets and scripts. See ``docs/code_in_texts.md``.
 
@@ -269,6 +275,7 @@ class GrammarReaders:
         return cls.of_source(html_page_part())
 
     @classmethod
+    @request
     def from_gbnf(
         cls,
         text: str | bytes,
@@ -310,6 +317,7 @@ class GrammarReaders:
         )
 
     @classmethod
+    @request
     def from_xgrammar_ebnf(
         cls, text: str | bytes, *, root: str = "root", limits: Limits | None = None
     ) -> Self:
@@ -333,6 +341,7 @@ class GrammarReaders:
         return cls.of_source(xgrammar_ebnf_source(text, root, limits))
 
     @classmethod
+    @request
     def from_llguidance_lark(
         cls,
         text: str,
@@ -345,7 +354,7 @@ class GrammarReaders:
         Args:
             text: The grammar; its start symbol is ``start``.
             grammars: The grammars that ``@name`` refers to, or texts in this dialect, which may refer to each other.
-            limits: Budgets for reading expressions and schemas, and for rules with parameters.
+            limits: Budgets for reading, expressions, schemas and rules with parameters included.
 
         Raises:
             GrammarSyntaxError: The text is not in this notation; all mistakes at once.
@@ -359,8 +368,6 @@ class GrammarReaders:
         named: list[tuple[str, str | Part]] = []
         if grammars is not None:
             check_mapping("grammars", grammars, (str, GrammarReaders), "a Grammar or a text")
-        if limits is not None:
-            check_type("limits", limits, Limits, "a Limits")
         for name, given in (grammars or {}).items():
             # A grammar with a lexer is refused where it is used, not here.
             part = given if isinstance(given, str) else Part.of_source(given._source, given._core)  # noqa: SLF001
@@ -368,6 +375,7 @@ class GrammarReaders:
         return cls.of_source(LlguidanceLarkSource(grammar_text(text, "text"), tuple(named), limits=limits))
 
     @classmethod
+    @request
     def from_structural_tag(
         cls, tag: str | bytes | Mapping[str, Any], *, limits: Limits | None = None
     ) -> Self:
@@ -376,7 +384,7 @@ class GrammarReaders:
         Args:
             tag: ``{"type": "structural_tag", "format": ...}``, or the older form with ``structures`` and ``triggers``,
                 as an object or JSON text.
-            limits: Budgets for each inner grammar and schema. No further one is read after ``limits.seconds``.
+            limits: Budgets for reading, all inner grammars and schemas together.
 
         Raises:
             StructuralTagError: The tag, or an inner grammar or schema, has mistakes, each with its JSON pointer.
@@ -385,11 +393,10 @@ class GrammarReaders:
         """
         from grammask.structural_tags import json_object, structural_tag_part
 
-        if limits is not None:
-            check_type("limits", limits, Limits, "a Limits")
-        return cls.of_source(structural_tag_part(json_object(tag), limits))
+        return cls.of_source(structural_tag_part(json_object(tag), limits=limits))
 
     @classmethod
+    @request
     def from_response_format(
         cls, response_format: str | bytes | Mapping[str, Any], **keywords: Unpack[SchemaKeywords]
     ) -> Self:
@@ -412,6 +419,7 @@ class GrammarReaders:
         return cls.of_source(response_format_source(json_object(response_format), keywords))
 
     @classmethod
+    @request
     def from_tools(
         cls,
         tools: Iterable[Mapping[str, Any]],
@@ -473,6 +481,7 @@ class GrammarReaders:
         return cls.of_source(part)
 
     @classmethod
+    @request
     def from_regex(
         cls, pattern: str, *, syntax: Literal["rust", "ecma"] = "rust", limits: Limits | None = None
     ) -> Self:
@@ -501,6 +510,7 @@ class GrammarReaders:
         return cls.of_source(RegexSource(decoded(pattern, "pattern"), syntax, limits))
 
     @classmethod
+    @request
     def from_choices(cls, choices: Iterable[str | bytes], *, limits: Limits | None = None) -> Self:
         """Makes the grammar of some texts. 100,000 texts take about 10 ms.
 
@@ -519,6 +529,7 @@ class GrammarReaders:
         return cls.of_source(choices_source(choices, limits))
 
     @classmethod
+    @request
     def from_json_schema(
         cls,
         schema: Schema,
@@ -555,6 +566,7 @@ class GrammarReaders:
         return cls.of_source(json_schema_source(schema, options, **keywords))
 
     @classmethod
+    @request
     def from_string_schema(
         cls,
         schema: Schema,
@@ -600,6 +612,7 @@ class GrammarReaders:
         return cls.of_source(source)
 
     @classmethod
+    @request
     def from_pydantic(
         cls, model: type, *, options: SchemaOptions | None = None, **keywords: Unpack[SchemaKeywords]
     ) -> Self:
@@ -623,6 +636,7 @@ class GrammarReaders:
         return cls.from_json_schema(python_types.validated_schema(model), options=options, **keywords)
 
     @classmethod
+    @request
     def from_type(
         cls, tp: Any, *, options: SchemaOptions | None = None, **keywords: Unpack[SchemaKeywords]
     ) -> Self:

@@ -80,7 +80,7 @@ def open_source(encoded: bytes, limits: Limits | None) -> tuple[Source, EngineGr
         values: list[Any] = []
         for kind, *rest in json.loads(encoded):
             values.append(_value(kind, rest, values, limits))
-        return values[-1], values[-1].build()
+        return values[-1], _grammask.within_limits(limits, values[-1].build)
     except GrammarError:
         raise
     except (AttributeError, IndexError, KeyError, RecursionError, TypeError, ValueError):

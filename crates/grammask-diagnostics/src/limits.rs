@@ -1,10 +1,7 @@
 //! Limits on the work and memory that an untrusted grammar can cost. Exceeding one is a typed error.
 
 use std::fmt;
-use std::sync::OnceLock;
 use std::time::Duration;
-
-use web_time::Instant;
 
 use crate::{Code, Diagnostic};
 
@@ -25,9 +22,10 @@ pub struct Limits {
     pub set_items: usize,
     /// Maximum length of a text that is bound to a name, in bytes.
     pub bound_bytes: usize,
-    /// Maximum memory of one compiled grammar, in bytes. Memory is estimated within a factor of two.
+    /// Maximum memory of one compiled grammar, and maximum memory that one call allocates, in bytes, within a factor of
+    /// two.
     pub memory_bytes: usize,
-    /// Maximum duration of one call (compile, mask, accept).
+    /// Maximum duration of one call (read, compile, mask, accept), with all calls that it makes ([`Request`](crate::Request)).
     pub time: Duration,
 }
 
@@ -96,39 +94,3 @@ impl fmt::Display for LimitExceeded {
 }
 
 impl std::error::Error for LimitExceeded {}
-
-/// The time at which a call gives up.
-#[derive(Clone, Debug)]
-pub struct Deadline {
-    /// Unset until the first check if the budget starts there; `None` if the time is not representable.
-    end: OnceLock<Option<Instant>>,
-    budget: Duration,
-}
-
-impl Deadline {
-    /// A deadline `budget` from now.
-    #[must_use]
-    pub fn after(budget: Duration) -> Self {
-        Self { end: Instant::now().checked_add(budget).into(), budget }
-    }
-
-    /// A deadline `budget` after the first check, for work that mostly completes before any check: reading the clock
-    /// costs more than a memoised step.
-    #[must_use]
-    pub fn after_first_check(budget: Duration) -> Self {
-        Self { end: OnceLock::new(), budget }
-    }
-
-    /// Checks the deadline. Reads the clock: call it once per hundreds of steps.
-    ///
-    /// # Errors
-    /// If the deadline has passed.
-    pub fn check(&self) -> Result<(), LimitExceeded> {
-        match self.end.get_or_init(|| Instant::now().checked_add(self.budget)) {
-            Some(end) if Instant::now() >= *end => {
-                Err(LimitExceeded { limit: "time", maximum: self.budget.as_millis() })
-            }
-            _ => Ok(()),
-        }
-    }
-}

@@ -8,12 +8,16 @@
 //! Huge pages are disabled, since clearing one adds milliseconds to the latency of a token. The pages for the first
 //! tokens are populated in advance.
 //!
+//! Each thread counts the bytes that it has allocated and not freed, so that a request can be ended when it allocates
+//! more than its limit.
+//!
 //! Version 2 of mimalloc is used because it rarely takes a lock: in the child of a fork no other thread would release
 //! it.
 
 #![allow(unsafe_code, reason = "a global allocator, and functions of a C library")]
 
 use std::alloc::{GlobalAlloc, Layout};
+use std::cell::Cell;
 use std::ffi::c_long;
 #[cfg(target_os = "linux")]
 use std::ffi::{c_int, c_void};
@@ -53,7 +57,12 @@ const NATURAL_ALIGNMENT: usize = 16;
 /// Number of freed bytes in large blocks since the last purge.
 static FREED_BYTES: AtomicUsize = AtomicUsize::new(0);
 
-/// mimalloc with a counter of freed bytes.
+thread_local! {
+    /// Number of bytes that this thread has allocated minus those that it has freed, modulo the range of the type.
+    static ALLOCATED_BYTES: Cell<isize> = const { Cell::new(0) };
+}
+
+/// mimalloc with counters of allocated and freed bytes.
 struct CountingAllocator;
 
 /// Whether mimalloc aligns all blocks of this size sufficiently. Its functions with an alignment argument are slower.
@@ -67,6 +76,7 @@ unsafe impl GlobalAlloc for CountingAllocator {
     #[inline]
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         let (size, align) = (layout.size(), layout.align());
+        count_allocated(size.cast_signed());
         // SAFETY: the functions accept any size, and any power of two as alignment.
         unsafe {
             if is_naturally_aligned(size, align) { mi_malloc(size) } else { mi_malloc_aligned(size, align) }
@@ -77,6 +87,7 @@ unsafe impl GlobalAlloc for CountingAllocator {
     #[inline]
     unsafe fn alloc_zeroed(&self, layout: Layout) -> *mut u8 {
         let (size, align) = (layout.size(), layout.align());
+        count_allocated(size.cast_signed());
         // SAFETY: as above.
         unsafe {
             if is_naturally_aligned(size, align) { mi_zalloc(size) } else { mi_zalloc_aligned(size, align) }
@@ -86,6 +97,7 @@ unsafe impl GlobalAlloc for CountingAllocator {
 
     #[inline]
     unsafe fn dealloc(&self, block: *mut u8, layout: Layout) {
+        count_allocated(-layout.size().cast_signed());
         count_freed(layout.size());
         // SAFETY: by the contract of `GlobalAlloc`, the block was allocated by this allocator.
         unsafe { mi_free(block.cast()) }
@@ -93,6 +105,7 @@ unsafe impl GlobalAlloc for CountingAllocator {
 
     #[inline]
     unsafe fn realloc(&self, block: *mut u8, layout: Layout, size: usize) -> *mut u8 {
+        count_allocated(size.cast_signed() - layout.size().cast_signed());
         count_freed(layout.size());
         let block = block.cast();
         let align = layout.align();
@@ -106,6 +119,17 @@ unsafe impl GlobalAlloc for CountingAllocator {
             .cast()
         }
     }
+}
+
+/// Adds to the count of this thread. Its variable needs no destructor, so it is there until the thread ends.
+#[inline]
+fn count_allocated(bytes: isize) {
+    let _ = ALLOCATED_BYTES.try_with(|count| count.set(count.get().wrapping_add(bytes)));
+}
+
+/// Lets deadlines check the memory that a request allocates.
+pub(crate) fn count_memory() {
+    grammask::count_memory_by(|| ALLOCATED_BYTES.get());
 }
 
 #[inline]

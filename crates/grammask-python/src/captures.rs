@@ -50,7 +50,7 @@ impl PyParser {
         let parts: Vec<&str> = parts.iter().map(String::as_str).collect();
         let vocabulary = vocabulary.map(|vocabulary| vocabulary.vocabulary.clone());
         let parser =
-            py.outside_forks(|| CaptureParser::new(&grammar, &embedded, &parts, vocabulary, &limits));
+            py.request(&limits, || CaptureParser::new(&grammar, &embedded, &parts, vocabulary, &limits));
         Ok(Self { parser: parser.map_err(|error| grammar_error(py, &error))? })
     }
 

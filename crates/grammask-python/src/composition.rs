@@ -19,7 +19,7 @@ use crate::errors::grammar_error;
 use crate::forks::OutsideForks;
 use crate::grammar::PyGrammar;
 use crate::lexed::PyLexedGrammar;
-use crate::limits::{PyLimits, or_default};
+use crate::limits::{PyLimits, check_limits, or_default};
 
 /// Joins grammars and other parts in one grammar.
 ///
@@ -72,7 +72,7 @@ impl PyComposition {
     }
 
     /// Make a part of a byte string.
-    fn literal(&mut self, bytes: &[u8]) -> usize {
+    fn literal(&mut self, bytes: &[u8]) -> PyResult<usize> {
         let node = match bytes {
             [] => self.builder.sequence(Vec::new(), Span::default()),
             _ => self.builder.literal(bytes, Span::default()),
@@ -81,18 +81,18 @@ impl PyComposition {
     }
 
     /// Make a part of a grammar. The same grammar is the same part.
-    fn grammar(&mut self, grammar: &PyGrammar) -> usize {
+    fn grammar(&mut self, grammar: &PyGrammar) -> PyResult<usize> {
         let key = Arc::as_ptr(grammar.shared()) as usize;
         if let Some(&(_, part)) = self.grammars.get(&key) {
-            return part;
+            return Ok(part);
         }
         let node = self.builder.graft(grammar.shared());
         self.embedded.extend_from_slice(grammar.embedded());
-        let part = self.part(node);
+        let part = self.part(node)?;
         self.grammars.insert(key, (grammar.shared().clone(), part));
         self.warnings.extend(grammar.findings().0.iter().map(without_span));
         self.relaxations.extend(grammar.findings().1.iter().map(without_span));
-        part
+        Ok(part)
     }
 
     /// Make a part of a grammar with a lexer, which sees only the text of the part; messages call it ``label``.
@@ -108,11 +108,11 @@ impl PyComposition {
         limits: Option<&PyLimits>,
     ) -> PyResult<usize> {
         let limits = or_default(limits);
-        let embedded = py.outside_forks(|| grammar.embedded(&limits));
+        let embedded = py.request(&limits, || grammar.embedded(&limits));
         let embedded = embedded.map_err(|error| grammar_error(py, &error))?;
         let terminal = Terminal::Embedded { grammar: self.embed(embedded), tokens: None };
         let node = self.builder.terminal(terminal, label, Span::default());
-        Ok(self.part(node))
+        self.part(node)
     }
 
     /// Make a part that binds a name (``"bind"``) or refers to the bound text.
@@ -127,18 +127,18 @@ impl PyComposition {
             return Err(unknown());
         }
         let node = self.builder.binding(kind, name, operand, Span::default());
-        Ok(self.part(node))
+        self.part(node)
     }
 
     /// Make a part of another one in which names are bound.
     fn scope(&mut self, part: usize) -> PyResult<usize> {
         let node = self.nodes(&[part])?[0];
         let node = self.builder.scope(node, Span::default());
-        Ok(self.part(node))
+        self.part(node)
     }
 
     /// Make a part of one token, by id, special name or text.
-    fn token(&mut self, token: PyToken) -> usize {
+    fn token(&mut self, token: PyToken) -> PyResult<usize> {
         let reference = TokenReference::from(token);
         let label = label_of(&reference);
         let node = self.builder.terminal(Terminal::Token(reference), &label, Span::default());
@@ -147,7 +147,7 @@ impl PyComposition {
 
     /// Make a part of any one of the listed tokens and ranges of ids or, with ``others``, of all other tokens.
     #[pyo3(signature = (listed, others, ranges=Vec::new()))]
-    fn tokens(&mut self, listed: Vec<PyToken>, others: bool, ranges: Vec<(u32, u32)>) -> usize {
+    fn tokens(&mut self, listed: Vec<PyToken>, others: bool, ranges: Vec<(u32, u32)>) -> PyResult<usize> {
         let tokens: Box<[TokenReference]> = listed.into_iter().map(TokenReference::from).collect();
         let mut labels: Vec<String> = tokens.iter().map(label_of).collect();
         labels.extend(ranges.iter().map(|(first, last)| format!("<[{first}-{last}]>")));
@@ -169,7 +169,7 @@ impl PyComposition {
         excludes: Vec<Vec<u8>>,
         max_characters: Option<u32>,
         max_tokens: Option<u32>,
-    ) -> usize {
+    ) -> PyResult<usize> {
         let text = FreeText { ends, excludes, max_characters, max_tokens };
         let node = text.before(&mut self.builder, end);
         self.part(node)
@@ -179,7 +179,7 @@ impl PyComposition {
     fn sequence(&mut self, parts: Vec<usize>) -> PyResult<usize> {
         let parts = self.nodes(&parts)?;
         let node = self.builder.sequence(parts, Span::default());
-        Ok(self.part(node))
+        self.part(node)
     }
 
     /// Make the choice of parts.
@@ -192,7 +192,7 @@ impl PyComposition {
         }
         let parts = self.nodes(&parts)?;
         let node = self.builder.choice(parts, Span::default());
-        Ok(self.part(node))
+        self.part(node)
     }
 
     /// Make a repetition of a part, ``min_count`` to ``max_count`` times.
@@ -208,7 +208,7 @@ impl PyComposition {
         }
         let node = self.nodes(&[part])?[0];
         let node = self.builder.repeat(node, min_count, max_count, Span::default());
-        Ok(self.part(node))
+        self.part(node)
     }
 
     /// Make a selection: parts in any order with separators between them, at least one in all.
@@ -246,7 +246,7 @@ impl PyComposition {
             .filter(Selection::is_satisfiable)
             .ok_or_else(|| PyValueError::new_err("a selection needs parts, and a required one comes once"))?;
         let node = self.builder.selection(Arc::new(selection), nodes, separator, Span::default());
-        Ok(self.part(node))
+        self.part(node)
     }
 
     /// Make a rule of a part, which names it and lets the parser share it between its uses.
@@ -262,20 +262,21 @@ impl PyComposition {
         let rule = self.builder.fresh_nonterminal(name, Span::default());
         self.builder.define(rule, body, Span::default());
         let node = self.builder.reference(rule, Span::default());
-        Ok(self.part(node))
+        self.part(node)
     }
 
     /// Make a rule without a definition. Names need not be unique.
-    fn rule(&mut self, name: &str) -> usize {
+    fn rule(&mut self, name: &str) -> PyResult<usize> {
+        Python::attach(check_limits)?;
         self.rules.push(self.builder.fresh_nonterminal(name, Span::default()));
-        self.rules.len() - 1
+        Ok(self.rules.len() - 1)
     }
 
     /// Make a part of a rule.
     fn reference(&mut self, rule: usize) -> PyResult<usize> {
         let rule = self.rule_at(rule)?;
         let node = self.builder.reference(rule, Span::default());
-        Ok(self.part(node))
+        self.part(node)
     }
 
     /// Define a rule. Several definitions are alternatives.
@@ -297,23 +298,23 @@ impl PyComposition {
         let limits = or_default(limits);
         let term = regex::term(self.builder.terms(), pattern, &limits)
             .map_err(|error| grammar_error(py, &regex_grammar::pattern_error(&error, pattern)))?;
-        Ok(self.language(term))
+        self.language(term)
     }
 
     /// Make the language of one byte string.
-    fn literal_language(&mut self, bytes: &[u8]) -> usize {
+    fn literal_language(&mut self, bytes: &[u8]) -> PyResult<usize> {
         let term = self.builder.terms().literal(bytes);
         self.language(term)
     }
 
     /// Make the language of the characters from ``first`` to ``last``.
-    fn range_language(&mut self, first: char, last: char) -> usize {
+    fn range_language(&mut self, first: char, last: char) -> PyResult<usize> {
         let term = self.builder.terms().characters(&[(first, last)]);
         self.language(term)
     }
 
     /// Make the language of the substrings of a text, including the empty one.
-    fn substring_language(&mut self, text: &str) -> usize {
+    fn substring_language(&mut self, text: &str) -> PyResult<usize> {
         let term = self.builder.terms().substrings(text);
         self.language(term)
     }
@@ -326,35 +327,35 @@ impl PyComposition {
         let term = self.builder.terms().substrings_of_chunks(&chunks);
         let term =
             term.ok_or_else(|| PyValueError::new_err("these are more than a million different chunks"))?;
-        Ok(self.language(term))
+        self.language(term)
     }
 
     /// Make the concatenation of languages.
     fn concatenated_language(&mut self, languages: Vec<usize>) -> PyResult<usize> {
         let terms = self.terms(&languages)?;
         let term = self.builder.terms().concat(&terms);
-        Ok(self.language(term))
+        self.language(term)
     }
 
     /// Make the union of languages.
     fn union_language(&mut self, languages: Vec<usize>) -> PyResult<usize> {
         let terms = self.terms(&languages)?;
         let term = self.builder.terms().union(&terms);
-        Ok(self.language(term))
+        self.language(term)
     }
 
     /// Make the intersection of languages.
     fn intersection_language(&mut self, languages: Vec<usize>) -> PyResult<usize> {
         let terms = self.terms(&languages)?;
         let term = self.builder.terms().intersection(&terms);
-        Ok(self.language(term))
+        self.language(term)
     }
 
     /// Make the complement of a language: the other byte strings, including those that are not UTF-8.
     fn complement_language(&mut self, language: usize) -> PyResult<usize> {
         let term = self.terms(&[language])?[0];
         let term = self.builder.terms().complement(term);
-        Ok(self.language(term))
+        self.language(term)
     }
 
     /// Make a repetition of a language, ``min_count`` to ``max_count`` times.
@@ -367,7 +368,7 @@ impl PyComposition {
     ) -> PyResult<usize> {
         let term = self.terms(&[language])?[0];
         let term = self.builder.terms().repeat(term, min_count, max_count);
-        Ok(self.language(term))
+        self.language(term)
     }
 
     /// Return whether a language contains the empty text.
@@ -381,7 +382,7 @@ impl PyComposition {
         let term = self.terms(&[language])?[0];
         let terms = self.builder.terms();
         let term = if terms.is_nullable(term) { terms.epsilon() } else { terms.first_match(term) };
-        Ok(self.language(term))
+        self.language(term)
     }
 
     /// Make a part of a language, which may span at most ``max_tokens`` tokens; messages call it ``label``.
@@ -393,7 +394,7 @@ impl PyComposition {
             Some(tokens) => Terminal::Limited { term, tokens },
         };
         let node = self.builder.terminal(terminal, label, Span::default());
-        Ok(self.part(node))
+        self.part(node)
     }
 
     /// Make a part with the texts of a part that overlap at most ``max_tokens`` tokens.
@@ -406,7 +407,7 @@ impl PyComposition {
         let label = format!("text of at most {max_tokens} tokens");
         let terminal = self.limited_terminal(node, max_tokens).map_err(|error| grammar_error(py, &error))?;
         let node = self.builder.terminal(terminal, &label, Span::default());
-        Ok(self.part(node))
+        self.part(node)
     }
 
     /// Add a warning about an annotation without effect.
@@ -432,10 +433,11 @@ impl PyComposition {
 }
 
 impl PyComposition {
-    /// Adds a part.
-    fn part(&mut self, node: NodeId) -> usize {
+    /// Adds a part. Readers in Python make their grammars of parts, so this checks the limits of what they read.
+    fn part(&mut self, node: NodeId) -> PyResult<usize> {
+        Python::attach(check_limits)?;
         self.parts.push(node);
-        self.parts.len() - 1
+        Ok(self.parts.len() - 1)
     }
 
     /// Adds an embedded grammar.
@@ -473,9 +475,10 @@ impl PyComposition {
     }
 
     /// Adds a language.
-    fn language(&mut self, term: TermId) -> usize {
+    fn language(&mut self, term: TermId) -> PyResult<usize> {
+        Python::attach(check_limits)?;
         self.languages.push(term);
-        self.languages.len() - 1
+        Ok(self.languages.len() - 1)
     }
 
     fn terms(&self, languages: &[usize]) -> PyResult<Vec<TermId>> {

@@ -9,6 +9,7 @@
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
+use grammask::{Limits, Request};
 use pyo3::prelude::*;
 use pyo3::types::{PyCFunction, PyDict, PyTuple};
 
@@ -52,12 +53,22 @@ impl Drop for RunningComputation {
 pub(crate) trait OutsideForks {
     /// Runs a computation without the interpreter lock. Forks wait for it.
     fn outside_forks<T: Send>(self, compute: impl Send + FnOnce() -> T) -> T;
+
+    /// The same for a request, which ends with that of the caller if it has begun one.
+    fn request<T: Send>(self, limits: &Limits, compute: impl Send + FnOnce() -> T) -> T;
 }
 
 impl OutsideForks for Python<'_> {
     fn outside_forks<T: Send>(self, compute: impl Send + FnOnce() -> T) -> T {
         self.detach(|| {
             let _running = RunningComputation::begin();
+            compute()
+        })
+    }
+
+    fn request<T: Send>(self, limits: &Limits, compute: impl Send + FnOnce() -> T) -> T {
+        self.outside_forks(|| {
+            let _request = Request::begin(limits);
             compute()
         })
     }

@@ -76,7 +76,7 @@ impl PyGrammar {
     fn from_kbnf(py: Python<'_>, text: &[u8], start: &str, limits: Option<&PyLimits>) -> PyResult<Self> {
         let limits = or_default(limits);
         let (grammar, warnings) = py
-            .outside_forks(|| frontends::kbnf::grammar(text, start, &limits))
+            .request(&limits, || frontends::kbnf::grammar(text, start, &limits))
             .map_err(|error| grammar_error(py, &error))?;
         Ok(Self::new(grammar, warnings))
     }
@@ -98,7 +98,7 @@ impl PyGrammar {
         };
         let limits = or_default(limits);
         let (grammar, warnings) = py
-            .outside_forks(|| frontends::gbnf::grammar(text, start, dialect, &limits))
+            .request(&limits, || frontends::gbnf::grammar(text, start, dialect, &limits))
             .map_err(|error| grammar_error(py, &error))?;
         Ok(Self::new(grammar, warnings))
     }
@@ -109,8 +109,8 @@ impl PyGrammar {
     fn from_regex(py: Python<'_>, pattern: &str, syntax: &str, limits: Option<&PyLimits>) -> PyResult<Self> {
         let limits = or_default(limits);
         let grammar = match syntax {
-            "rust" => py.outside_forks(|| frontends::regex_grammar::grammar(pattern, &limits)),
-            "ecma" => py.outside_forks(|| frontends::json_schema::pattern_grammar(pattern, &limits)),
+            "rust" => py.request(&limits, || frontends::regex_grammar::grammar(pattern, &limits)),
+            "ecma" => py.request(&limits, || frontends::json_schema::pattern_grammar(pattern, &limits)),
             _ => {
                 let message = format!("syntax is 'rust' or 'ecma', not {syntax:?}");
                 return Err(PyValueError::new_err(message));
@@ -124,7 +124,7 @@ impl PyGrammar {
     #[pyo3(signature = (texts, limits=None))]
     fn from_choices(py: Python<'_>, texts: Vec<PyBackedBytes>, limits: Option<&PyLimits>) -> PyResult<Self> {
         let limits = or_default(limits);
-        let grammar = py.outside_forks(|| frontends::choices::grammar(&texts, &limits));
+        let grammar = py.request(&limits, || frontends::choices::grammar(&texts, &limits));
         Ok(Self::new(grammar.map_err(|error| grammar_error(py, &error))?, Vec::new()))
     }
 
@@ -154,7 +154,7 @@ impl PyGrammar {
         let encoding = character_encoding(encoding, spellings, quote, prefix)?;
         let limits = or_default(limits);
         let (grammar, embedded) = py
-            .outside_forks(|| grammask::encoded(&self.grammar, &self.embedded, &encoding, &limits))
+            .request(&limits, || grammask::encoded(&self.grammar, &self.embedded, &encoding, &limits))
             .map_err(|error| grammar_error(py, &error))?;
         Ok(Self::embedding(grammar, embedded, self.warnings.clone())
             .with_relaxations(self.relaxations.clone()))
@@ -195,7 +195,7 @@ impl PyGrammar {
     #[pyo3(signature = (limits=None))]
     fn ambiguity(&self, py: Python<'_>, limits: Option<&PyLimits>) -> SearchTuple {
         let limits = or_default(limits);
-        py.outside_forks(|| search_texts(&self.grammar, WordAlphabet::Bytes, &limits))
+        py.request(&limits, || search_texts(&self.grammar, WordAlphabet::Bytes, &limits))
     }
 
     /// Return an empty list, for the interface of :class:`LexedGrammar`.
@@ -250,7 +250,7 @@ impl PyGrammar {
     #[pyo3(signature = (limits=None))]
     fn check(&self, py: Python<'_>, limits: Option<&PyLimits>) -> PyResult<Vec<Py<PyAny>>> {
         let limits = or_default(limits);
-        let lowered = py.outside_forks(|| lowering::lower(&self.grammar, &limits));
+        let lowered = py.request(&limits, || lowering::lower(&self.grammar, &limits));
         let lowered = lowered.map_err(|error| grammar_error(py, &error))?;
         diagnostics(py, &lowered.warnings, self.grammar.source())
     }

@@ -150,7 +150,7 @@ fn with_media_grammars(
             }
             ContentGrammar::Lexed(grammar) => {
                 let grammar: &PyLexedGrammar = grammar;
-                (None, py.outside_forks(|| grammar.embedded(limits)))
+                (None, py.request(limits, || grammar.embedded(limits)))
             }
         };
         embedded.push(part.map_err(|error| grammar_error(py, &error))?);
@@ -169,7 +169,7 @@ fn schema_grammar(
 ) -> PyResult<PyGrammar> {
     let (warnings, relaxations) = (std::mem::take(&mut made.warnings), std::mem::take(&mut made.relaxations));
     let (grammar, embedded) = py
-        .outside_forks(|| grammask::with_contents(made, media_grammars, encoding, limits))
+        .request(limits, || grammask::with_contents(made, media_grammars, encoding, limits))
         .map_err(|error| grammar_error(py, &error))?;
     Ok(PyGrammar::embedding(grammar, embedded, warnings).with_relaxations(relaxations))
 }
@@ -193,7 +193,7 @@ pub(crate) fn json_schema_grammar(
     let limits = or_default(limits);
     let (options, media_grammars) = with_media_grammars(py, options, &content_grammars, &limits)?;
     let made = py
-        .outside_forks(|| json_schema::grammar(schema, &options, &limits))
+        .request(&limits, || json_schema::grammar(schema, &options, &limits))
         .map_err(|error| grammar_error(py, &error))?;
     schema_grammar(py, made, &media_grammars, &options.escapes.encoding(), &limits)
 }
@@ -213,7 +213,7 @@ pub(crate) fn plain_text_grammar(
     let limits = or_default(limits);
     let (options, media_grammars) = with_media_grammars(py, options, &content_grammars, &limits)?;
     let made = py
-        .outside_forks(|| json_schema::plain_text_grammar(schema, &options, &limits))
+        .request(&limits, || json_schema::plain_text_grammar(schema, &options, &limits))
         .map_err(|error| grammar_error(py, &error))?;
     schema_grammar(py, made, &media_grammars, &CharacterEncoding::Utf8, &limits)
 }
@@ -228,7 +228,7 @@ pub(crate) fn content_names(
     limits: Option<&PyLimits>,
 ) -> PyResult<Vec<String>> {
     let limits = or_default(limits);
-    py.outside_forks(|| json_schema::content_names(schema, &options.options, &limits))
+    py.request(&limits, || json_schema::content_names(schema, &options.options, &limits))
         .map_err(|error| grammar_error(py, &error))
 }
 
@@ -248,7 +248,7 @@ pub(crate) fn keyword_effects(
     let limits = or_default(limits);
     let (options, _) = with_media_grammars(py, options, &content_grammars, &limits)?;
     let effects = py
-        .outside_forks(|| json_schema::keyword_effects(schema, &options, &limits))
+        .request(&limits, || json_schema::keyword_effects(schema, &options, &limits))
         .map_err(|error| grammar_error(py, &error))?;
     let fields = effects
         .into_iter()
@@ -266,7 +266,7 @@ pub(crate) fn missing_documents(
     limits: Option<&PyLimits>,
 ) -> PyResult<Vec<String>> {
     let limits = or_default(limits);
-    py.outside_forks(|| json_schema::missing_documents(schema, &options.options, &limits))
+    py.request(&limits, || json_schema::missing_documents(schema, &options.options, &limits))
         .map_err(|error| grammar_error(py, &error))
 }
 

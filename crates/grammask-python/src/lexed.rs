@@ -256,7 +256,7 @@ impl PyLexedGrammar {
         let limits = or_default(limits);
         let others = NamedGrammars::of(grammars);
         let grammar = py
-            .outside_forks(|| {
+            .request(&limits, || {
                 others.define(&mut definition, &limits)?;
                 LexedGrammar::new(&definition, &limits)
             })
@@ -287,7 +287,7 @@ impl PyLexedGrammar {
         let limits = or_default(limits);
         let others = NamedGrammars::of(grammars);
         let (lexer, parser) = (named(lexer)?, named(parser)?);
-        py.outside_forks(|| {
+        py.request(&limits, || {
             let (rules, directives, warnings) = kbnf::grammar_with_directives(text, start, &limits)?;
             let parsed = GrammarWithDirectives { rules, directives, warnings };
             Self::from_rules(parsed, InlinePatterns::Accept, lexer, parser, others, &limits)
@@ -310,7 +310,7 @@ impl PyLexedGrammar {
         let limits = or_default(limits);
         let others = NamedGrammars::of(grammars);
         let (lexer, parser) = (named(lexer)?, named(parser)?);
-        py.outside_forks(|| {
+        py.request(&limits, || {
             let (rules, directives, warnings) = gbnf::grammar_with_directives(text, start, &limits)?;
             let parsed = GrammarWithDirectives { rules, directives, warnings };
             Self::from_rules(parsed, InlinePatterns::Refuse, lexer, parser, others, &limits)
@@ -344,7 +344,7 @@ impl PyLexedGrammar {
         let encoding = character_encoding(encoding, spellings, quote, prefix)?;
         let limits = or_default(limits);
         let grammar = py
-            .outside_forks(|| self.grammar.encoded(&encoding, &limits))
+            .request(&limits, || self.grammar.encoded(&encoding, &limits))
             .map_err(|error| grammar_error(py, &error))?;
         let (source, rules, warnings) = (self.source.clone(), self.rules.clone(), self.warnings.clone());
         let relaxations = self.relaxations.clone();
@@ -386,7 +386,7 @@ impl PyLexedGrammar {
     #[pyo3(signature = (limits=None))]
     fn ambiguity(&self, py: Python<'_>, limits: Option<&PyLimits>) -> SearchTuple {
         let limits = or_default(limits);
-        py.outside_forks(|| search_texts(&self.grammar.as_rules(), WordAlphabet::Terminals, &limits))
+        py.request(&limits, || search_texts(&self.grammar.as_rules(), WordAlphabet::Terminals, &limits))
     }
 
     /// Return the conflicts of the LALR(1) tables that the parser resolves, as warnings.
@@ -396,7 +396,7 @@ impl PyLexedGrammar {
     #[pyo3(signature = (limits=None))]
     fn conflicts(&self, py: Python<'_>, limits: Option<&PyLimits>) -> PyResult<Vec<Py<PyAny>>> {
         let limits = or_default(limits);
-        let conflicts = py.outside_forks(|| LalrTable::resolved_conflicts(&self.grammar, &limits));
+        let conflicts = py.request(&limits, || LalrTable::resolved_conflicts(&self.grammar, &limits));
         diagnostics(py, &conflicts.map_err(|error| grammar_error(py, &error))?, &self.source)
     }
 
@@ -419,7 +419,7 @@ impl PyLexedGrammar {
     fn check(&self, py: Python<'_>, limits: Option<&PyLimits>) -> PyResult<Vec<Py<PyAny>>> {
         let limits = or_default(limits);
         let grammar = self.grammar.clone();
-        let prepared = py.outside_forks(|| PreparedGrammar::new(grammar, &limits).map(drop));
+        let prepared = py.request(&limits, || PreparedGrammar::new(grammar, &limits).map(drop));
         prepared.map_err(|error| grammar_error(py, &error))?;
         Ok(Vec::new())
     }
@@ -552,7 +552,7 @@ pub(crate) fn streamlining_report(
 ) -> PyResult<PyStreamliningReport> {
     let limits = or_default(limits);
     let (grammar, vocabulary) = (grammar.grammar.clone(), vocabulary.shared());
-    py.outside_forks(|| {
+    py.request(&limits, || {
         let begin = Instant::now();
         let prepared = PreparedGrammar::new(grammar, &limits)?;
         let counts = EntryCounts::of(&prepared, &vocabulary, &limits)?;

@@ -76,7 +76,7 @@ mod _grammask {
     #[pymodule_export]
     use crate::lexed::{PyLexedGrammar, PyStreamliningReport, streamlining_report};
     #[pymodule_export]
-    use crate::limits::PyLimits;
+    use crate::limits::{PyLimits, check_limits, within_limits};
     #[pymodule_export]
     use crate::masked_logits::{apply_mask_row, copy_legal_row, measure_mask_row};
     #[pymodule_export]
@@ -90,6 +90,7 @@ mod _grammask {
     #[pymodule_init]
     fn initialise(module: &Bound<'_, PyModule>) -> PyResult<()> {
         crate::allocator::retain_freed_memory();
+        crate::allocator::count_memory();
         crate::forks::register(module.py())
     }
 }

@@ -2,12 +2,14 @@
 
 use std::time::Duration;
 
-use grammask::Limits;
+use grammask::grammar::GrammarError;
+use grammask::{Limits, Request};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple};
 
 use crate::counts::optional_count;
+use crate::errors::grammar_error;
 
 /// Limits for one grammar, from its source to its masks. Immutable; compared by value; can be pickled.
 ///
@@ -84,13 +86,13 @@ impl PyLimits {
         self.limits.bound_bytes
     }
 
-    /// Maximum estimated memory of one compiled grammar, in bytes.
+    /// Maximum memory of one compiled grammar, and that one call allocates, in bytes, within a factor of two.
     #[getter]
     fn memory_bytes(&self) -> usize {
         self.limits.memory_bytes
     }
 
-    /// Maximum duration of one call (compile, mask, accept), in seconds.
+    /// Maximum duration of one call (read, compile, mask, accept) with all that it does, in seconds.
     #[getter]
     fn seconds(&self) -> f64 {
         self.limits.time.as_secs_f64()
@@ -126,4 +128,27 @@ impl PyLimits {
 /// The given limits, or the default ones.
 pub(crate) fn or_default(limits: Option<&PyLimits>) -> Limits {
     limits.map_or_else(Limits::default, |limits| limits.limits.clone())
+}
+
+/// Return what a function returns, which reads or builds a grammar as one request.
+///
+/// All that it calls, readers within readers included, has the time and the memory of ``limits`` together, and
+/// within an outer request at most what is left of that.
+#[pyfunction]
+#[pyo3(signature = (limits, read))]
+pub(crate) fn within_limits<'py>(
+    limits: Option<&PyLimits>,
+    read: &Bound<'py, PyAny>,
+) -> PyResult<Bound<'py, PyAny>> {
+    let _request = Request::begin(&or_default(limits));
+    read.call0()
+}
+
+/// Check the limits of the request that is being served.
+///
+/// Raises:
+///     LimitExceeded: Its time has passed, or it has allocated too much memory.
+#[pyfunction]
+pub(crate) fn check_limits(py: Python<'_>) -> PyResult<()> {
+    Request::check().map_err(|limit| grammar_error(py, &GrammarError::from(limit.diagnostic())))
 }

@@ -15,7 +15,7 @@ use crate::budget::{BudgetStatistics, CostCache};
 use crate::deferred::{DeferredGrammar, DeferredRecognizer};
 use crate::embedded::engines_of;
 use crate::options::{CompileOptions, EndMode, MaskStatistics};
-use grammask_diagnostics::{Code, Deadline, Diagnostic, GrammarError, LimitExceeded, Limits};
+use grammask_diagnostics::{Code, Deadline, Diagnostic, GrammarError, LimitExceeded, Limits, Request};
 use grammask_earley::lowering::NormalForm;
 use grammask_earley::masks::ContextFreeMasks;
 use grammask_earley::recognizer::{Recognizer, terminals_without_end};
@@ -364,7 +364,7 @@ impl GrammarCache {
 
     /// The deadline of a call that begins at its first check.
     pub(crate) fn deadline(&self) -> Deadline {
-        Deadline::after_first_check(self.options.limits.time)
+        Deadline::of_next_check(&self.options.limits)
     }
 
     /// Numbers of masks under token budgets, and the memory of budgets.
@@ -432,6 +432,7 @@ impl GrammarCache {
     /// # Errors
     /// `dead-end` if no token is legal; an exceeded limit.
     pub fn compute(&self, set: SetId, effort: Effort) -> Result<Option<Arc<Mask>>, GrammarError> {
+        let _request = (effort == Effort::Full).then(|| Request::begin(self.limits()));
         let deadline = self.deadline();
         let outcome = self.source.compute(&self.request(set), effort, &deadline);
         if !matches!(outcome, Ok(MaskOutcome::Declined)) {

@@ -7,7 +7,7 @@ use crate::embedded::{EmbeddedGrammar, compile_all};
 use crate::memory_account::{AccountEntries, AccountEntry, MemoryAccount};
 use crate::named_tokens;
 use crate::options::{CompileOptions, EndMode, EndlessRules};
-use grammask_diagnostics::{Code, Diagnostic, GrammarError, LimitExceeded, Limits};
+use grammask_diagnostics::{Code, Diagnostic, GrammarError, LimitExceeded, Limits, Request};
 use grammask_earley::lowering::{Lowered, NormalForm, lower};
 use grammask_grammar::Grammar;
 use grammask_lexed::{LexedGrammar, PreparedGrammar};
@@ -69,6 +69,7 @@ impl CompiledGrammar {
         vocabulary: Arc<Vocabulary>,
         options: CompileOptions,
     ) -> Result<Arc<Self>, GrammarError> {
+        let _request = Request::begin(&options.limits);
         let source = grammar.source().clone();
         let fail = |diagnostics| GrammarError::new(diagnostics, source.clone());
         let Lowered { normal_form, warnings } = lower(grammar, &options.limits)?;
@@ -127,6 +128,7 @@ impl CompiledGrammar {
         vocabulary: Arc<Vocabulary>,
         options: CompileOptions,
     ) -> Result<Arc<Self>, GrammarError> {
+        let _request = Request::begin(&options.limits);
         if let Some(error) = missing_end(&options, &vocabulary) {
             return Err(error.into());
         }

@@ -4,7 +4,7 @@
 //! languages contains that of few. Before its first byte an engine only needs what its grammar says without tables:
 //! the byte classes, and whether the empty text is one. The start is the first of its sets, whose number is known.
 
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use grammask_diagnostics::{Deadline, GrammarError, LimitExceeded, Limits};
 use grammask_engine::{
@@ -16,24 +16,61 @@ use grammask_grammar::EmbeddedTexts;
 use grammask_lexed::{ByteClasses, LexedGrammar, LexedRecognizer, PreparedGrammar};
 use grammask_vocabulary::Vocabulary;
 
+/// A value that is made when it is first needed. If a limit of the request that needs it is exceeded, the next one tries
+/// again: the value may be shared by requests with more time.
+#[derive(Debug)]
+struct RetriedCell<T> {
+    value: OnceLock<T>,
+    /// Held while the value is made.
+    making: Mutex<()>,
+}
+
+impl<T> Default for RetriedCell<T> {
+    fn default() -> Self {
+        Self { value: OnceLock::new(), making: Mutex::new(()) }
+    }
+}
+
+impl<T> From<T> for RetriedCell<T> {
+    fn from(value: T) -> Self {
+        Self { value: OnceLock::from(value), making: Mutex::new(()) }
+    }
+}
+
+impl<T> RetriedCell<T> {
+    #[inline]
+    fn get(&self) -> Option<&T> {
+        self.value.get()
+    }
+
+    fn get_or_make(&self, make: impl FnOnce() -> Result<T, LimitExceeded>) -> Result<&T, LimitExceeded> {
+        let _making = self.making.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(value) = self.value.get() {
+            return Ok(value);
+        }
+        let made = make()?;
+        Ok(self.value.get_or_init(|| made))
+    }
+}
+
 /// A lexed grammar whose tables are made once, when they are first needed.
 #[derive(Debug)]
 pub(crate) struct DeferredGrammar {
     grammar: LexedGrammar,
     limits: Limits,
-    prepared: OnceLock<Result<PreparedGrammar, LimitExceeded>>,
+    prepared: RetriedCell<PreparedGrammar>,
 }
 
 impl DeferredGrammar {
     /// For a grammar that is known to compile unless a limit is exceeded.
     pub(crate) fn new(grammar: LexedGrammar, limits: &Limits) -> Self {
-        Self { grammar, limits: limits.clone(), prepared: OnceLock::new() }
+        Self { grammar, limits: limits.clone(), prepared: RetriedCell::default() }
     }
 
     /// For a grammar with tables.
     pub(crate) fn with_tables(prepared: PreparedGrammar, limits: &Limits) -> Self {
         let deferred = Self::new(prepared.grammar().clone(), limits);
-        Self { prepared: OnceLock::from(Ok(prepared)), ..deferred }
+        Self { prepared: RetriedCell::from(prepared), ..deferred }
     }
 
     pub(crate) fn grammar(&self) -> &LexedGrammar {
@@ -46,10 +83,13 @@ impl DeferredGrammar {
     }
 
     fn prepared(&self) -> Result<&PreparedGrammar, LimitExceeded> {
+        if let Some(prepared) = self.prepared.get() {
+            return Ok(prepared);
+        }
         let prepare = || {
             PreparedGrammar::new(self.grammar.clone(), &self.limits).map_err(|error| exceeded_limit(&error))
         };
-        self.prepared.get_or_init(prepare).as_ref().map_err(|&limit| limit)
+        self.prepared.get_or_make(prepare)
     }
 }
 
@@ -67,7 +107,7 @@ pub(crate) struct DeferredRecognizer {
     classes: ByteClasses,
     vocabulary_size: usize,
     limits: Limits,
-    recognizer: OnceLock<Result<LexedRecognizer, LimitExceeded>>,
+    recognizer: RetriedCell<LexedRecognizer>,
 }
 
 impl DeferredRecognizer {
@@ -78,18 +118,18 @@ impl DeferredRecognizer {
         limits: &Limits,
     ) -> Self {
         let classes = grammar.grammar().byte_classes();
-        Self { grammar, texts, classes, vocabulary_size, limits: limits.clone(), recognizer: OnceLock::new() }
+        Self { grammar, texts, classes, vocabulary_size, limits: limits.clone(), recognizer: RetriedCell::default() }
     }
 
     /// The recogniser if it was made.
     fn made(&self) -> Option<&LexedRecognizer> {
-        self.recognizer.get()?.as_ref().ok()
+        self.recognizer.get()
     }
 
     #[inline]
     fn recognizer(&self) -> Result<&LexedRecognizer, LimitExceeded> {
         match self.recognizer.get() {
-            Some(made) => made.as_ref().map_err(|&limit| limit),
+            Some(made) => Ok(made),
             None => self.make(),
         }
     }
@@ -97,7 +137,7 @@ impl DeferredRecognizer {
     #[cold]
     fn make(&self) -> Result<&LexedRecognizer, LimitExceeded> {
         let make = || LexedRecognizer::new(self.grammar.prepared()?, self.vocabulary_size, &self.limits);
-        let made = self.recognizer.get_or_init(make).as_ref().map_err(|&limit| limit)?;
+        let made = self.recognizer.get_or_make(make)?;
         debug_assert_eq!(made.is_complete(made.start()), self.texts.empty, "the empty text is known");
         Ok(made)
     }

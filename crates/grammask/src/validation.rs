@@ -6,7 +6,7 @@
 use std::sync::Arc;
 
 use crate::CompiledGrammar;
-use grammask_diagnostics::{Deadline, GrammarError};
+use grammask_diagnostics::{Deadline, GrammarError, Request};
 
 impl CompiledGrammar {
     /// The position of the first byte after which `text` is not a viable prefix, or its length if it is a viable
@@ -37,7 +37,8 @@ impl CompiledGrammar {
             cache = self.fresh_cache(&cache).map_err(|limit| cache.limit_error(limit))?;
         }
         let engine = cache.engine();
-        let deadline = Deadline::after(self.options().limits.time);
+        let _request = Request::begin(&self.options().limits);
+        let deadline = Deadline::of(&self.options().limits);
         let verdict = engine.step_all(engine.start(), text, &deadline).and_then(|read| match read {
             Err(position) => Ok(Some(position)),
             Ok(set) => {

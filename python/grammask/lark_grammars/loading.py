@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias, cast, get_args
 
 from grammask.arguments import is_one_of
 from grammask.frozen_values import FrozenValue
+from grammask.errors import LimitExceeded
 from grammask.grammar_texts import check_characters, without_byte_order_mark
 from grammask.lark_grammars.errors import invalid, unsupported
 from grammask.lark_grammars.follow_sets import FollowPairs
@@ -131,22 +132,26 @@ def lark_definition(
         ImportError: The lark library is not installed.
         GrammarSyntaxError: The library refuses the text, or there is no such rule.
         UnsupportedGrammar: A terminal is not regular.
-        LimitExceeded: A terminal is too large.
+        LimitExceeded: A terminal is too large, or the limits of the request are exceeded.
     """
     try:
         from lark.exceptions import LarkError, UnexpectedInput
         from lark.load_grammar import load_grammar
+
+        from grammask.lark_grammars.expansion import expanded
     except ImportError as error:
         message = "grammars of lark are read with the lark library: pip install 'grammask[lark]'"
         raise ImportError(message) from error
     try:
         load: Callable[..., Any] = load_grammar
         loaded, _ = load(text, path, [], global_keep_all_tokens=False)
-        terminals, rules, ignored = loaded.compile(
-            [*starts, *ignored_rules], {*always_accepted, *([newline] if newline else [])}
+        terminals, rules, ignored = expanded(
+            loaded, [*starts, *ignored_rules], {*always_accepted, *([newline] if newline else [])}
         )
     except UnexpectedInput as error:
         raise invalid(str(error).strip(), (error.line, error.column)) from error
+    except LimitExceeded:
+        raise
     except (LarkError, AssertionError, OSError, ValueError) as error:
         raise invalid(str(error).strip() or type(error).__name__) from error
     except RecursionError as error:

@@ -62,17 +62,19 @@ class DiagnosticList:
                 )
                 self._add(diagnostic.code, place, diagnostic.message + at, diagnostic.help)
 
-    def raise_timeout(self, pointer: str, seconds: float) -> NoReturn:
-        """Raises the error of a call that has used up its time.
+    def raise_limit(self, pointer: str, error: LimitExceeded) -> NoReturn:
+        """Raises the error of an exceeded limit at once: without time or memory nothing else can be read.
+
+        Args:
+            pointer: The place of the embedded text.
+            error: The exception of its reader.
 
         Raises:
             LimitExceeded: Always.
         """
         self.entries = []
-        message = f"the structural tag needs more than the limit `time` of {seconds * 1000:.0f} ms"
-        help = "simplify it, or raise `Limits.seconds` if its author is trusted"
-        self._add("limit-exceeded", pointer, message, help)
-        raise LimitExceeded(self.entries[0].rendered, self.entries)
+        self.embedded(pointer, error)
+        raise LimitExceeded(self.entries[0].rendered, self.entries) from error
 
     def raise_all(self) -> None:
         """Raises one exception with all errors; does nothing if the list is empty.

@@ -10,19 +10,19 @@ intended differences.
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from grammask import _grammask, composition
 from grammask.composition import Part
-from grammask.errors import GrammarError
+from grammask.errors import GrammarError, LimitExceeded
 from grammask.markdown import bundled_language, markdown_answer_part
 from grammask.readers.gbnf import xgrammar_ebnf_part
 from grammask.readers.html_pages import html_page_part
 from grammask.readers.lark import bundled_source
 from grammask.readers.regex import regex_part
+from grammask.request_limits import request
 from grammask.schemas.embedded_options import embedded_keywords
 from grammask.schemas.keywords import escaped
 from grammask.structural_tags.diagnostics import DiagnosticList
@@ -82,20 +82,24 @@ class _Frame:
     key: tuple[str, _Delimiters] | None = None
 
 
+@request
 def structural_tag_part(
-    tag: Mapping[str, Any], limits: Limits | None, schema_options: Mapping[str, Any] | None = None
+    tag: Mapping[str, Any],
+    *,
+    limits: Limits | None = None,
+    schema_options: Mapping[str, Any] | None = None,
 ) -> Part:
     """Returns the part that matches the outputs of a structural tag.
 
     Args:
         tag: ``{"type": "structural_tag", "format": ...}``, the older form with ``structures`` and ``triggers``, or a
             format alone.
-        limits: Budgets for each embedded grammar and schema; none is begun after ``Limits.seconds``.
+        limits: Budgets for reading, all embedded grammars and schemas together.
         schema_options: Options of embedded schemas, which those that the tag carries (``x-grammask``) replace, and
             these those of a format and those of a schema.
 
     Raises:
-        LimitExceeded: The time has passed.
+        LimitExceeded: A limit is exceeded.
         StructuralTagError: All errors, each with its JSON pointer.
         UnsupportedGrammar: All errors, if each is about a construct that cannot be enforced exactly.
     """
@@ -117,8 +121,6 @@ class _Translator:
         self.schema_options = schema_options
         self.diagnostics = diagnostics
         self.fields = FieldReader(diagnostics)
-        self.seconds = (limits or _grammask.Limits()).seconds
-        self.end = time.monotonic() + self.seconds
 
     def translate(self, root: Any, pointer: str) -> Part:
         # The content of a tag is translated once for each end of the tag; most of it does not depend on the end.
@@ -148,9 +150,7 @@ class _Translator:
 
     def _open(self, inner: _InnerFormat) -> _Frame:
         node, pointer = inner.node, inner.pointer
-        # Each embedded grammar has the whole time limit for itself, so the total is at most twice the limit.
-        if time.monotonic() >= self.end:
-            self.diagnostics.raise_timeout(pointer, self.seconds)
+        self._part(pointer, _grammask.check_limits)
         if not isinstance(node, Mapping):
             self.diagnostics.invalid(pointer, "a format is an object with a `type`")
             return _leaf(_EMPTY)
@@ -169,10 +169,16 @@ class _Translator:
         method: _FormatMethod = getattr(self, f"format_{kind}")
         return method(node, pointer, inner.delimiters)
 
-    def _part(self, pointer: str, make: Callable[[], Part]) -> Part:
-        """Returns the part of an embedded text; records what its reader raises."""
+    def _part(self, pointer: str, make: Callable[[], Part | None]) -> Part:
+        """Returns the part of an embedded text; records what its reader raises.
+
+        Raises:
+            LimitExceeded: The tag exceeds a limit.
+        """
         try:
-            return make()
+            return make() or _EMPTY
+        except LimitExceeded as error:
+            self.diagnostics.raise_limit(pointer, error)
         except GrammarError as error:
             self.diagnostics.embedded(pointer, error)
         except (TypeError, ValueError) as error:

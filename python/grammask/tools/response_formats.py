@@ -62,10 +62,10 @@ def response_format_source(response_format: Mapping[str, Any], schema_options: M
         options = {**schema_options, "strict": strict, "content": content}
         return json_schema_source(body["schema"], **options)
     if kind == "structural_tag":
-        return structural_tag_part(response_format, schema_options.get("limits"))
+        return structural_tag_part(response_format, limits=schema_options.get("limits"))
     if kind in ("html_page", "markdown_answer"):
         tag = {"type": "structural_tag", "format": response_format}
-        return structural_tag_part(tag, schema_options.get("limits"))
+        return structural_tag_part(tag, limits=schema_options.get("limits"))
     return text_format_source(response_format)
 
 

@@ -1,7 +1,5 @@
 //! Conversion of a term to a minimal table, by exploring all states of the lazy DFA.
 
-use std::time::Duration;
-
 use rustc_hash::FxHashMap;
 
 use crate::{Automata, StateId, Table, TableBuilder, TableState, TermId, Terms};
@@ -15,7 +13,7 @@ impl Terms {
     /// before minimisation. Cost: some microseconds per state.
     #[must_use]
     pub fn determinize(&self, term: TermId, max_states: usize) -> Option<Table> {
-        self.determinize_until(term, max_states, &Deadline::after(Duration::MAX)).ok()?
+        self.determinize_until(term, max_states, &Deadline::unbounded()).ok()?
     }
 
     /// The minimal automaton of `term`. `None` if the language is empty.

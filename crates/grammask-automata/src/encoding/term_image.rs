@@ -13,7 +13,7 @@ use crate::encoding::table_image::is_text;
 use crate::encoding::{BlockPrefix, CharacterEncoding};
 use crate::term::arena::Term;
 use crate::{Automata, ByteSet, Table, TableState, TermId, Terms};
-use grammask_diagnostics::{LimitExceeded, Limits};
+use grammask_diagnostics::{Deadline, LimitExceeded, Limits, Request};
 
 /// The inverse image of a term.
 #[derive(Clone, Copy, Debug)]
@@ -129,7 +129,8 @@ impl TermEncoder {
         if Automata::new(terms.clone(), self.max_states).start(with_line_feed)?.is_none() {
             return Ok(term);
         }
-        let table = terms.determinize(term, self.max_states).ok_or_else(exceeded)?;
+        let table = terms.determinize_until(term, self.max_states, &Deadline::of_request())?;
+        let table = table.ok_or_else(exceeded)?;
         let start = table.start().ok_or_else(exceeded)?;
         Ok(terms.table(indented_block::image(&table, start, prefix, last_line)))
     }
@@ -172,6 +173,7 @@ impl TermEncoder {
 
     /// The image of a term whose operands have images.
     fn image_of_operands(&mut self, terms: &mut Terms, term: TermId) -> Result<TermImage, LimitExceeded> {
+        Request::check()?;
         let image = match terms.get(term).clone() {
             Term::Nothing | Term::Epsilon => TermImage::whole(term),
             Term::Bytes(set) => self.bytes(terms, set),
@@ -352,7 +354,7 @@ impl TermEncoder {
             return Ok(TermImage::whole(terms.nothing()));
         }
         let table = terms
-            .determinize(term, self.max_states)
+            .determinize_until(term, self.max_states, &Deadline::of_request())?
             .ok_or_else(|| LimitExceeded::new("automaton_states", self.max_states))?;
         match table.start() {
             Some(start) => Ok(self.table(terms, &table, start)),

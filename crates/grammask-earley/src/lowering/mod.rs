@@ -88,7 +88,7 @@ pub fn lower_watched(
     if !undefined.is_empty() {
         return Err(fail(undefined));
     }
-    let deadline = Deadline::after(limits.time);
+    let deadline = Deadline::of(limits);
     let over = |limit: LimitExceeded| fail(vec![limit.diagnostic()]);
     let (mut productions, warnings) = flattened(grammar, limits, watch).map_err(fail)?;
     if warnings.iter().any(|warning| warning.severity == Severity::Error) {
@@ -123,7 +123,7 @@ pub fn flatten(grammar: &Grammar, limits: &Limits) -> Result<Productions, Gramma
 /// # Errors
 /// When a limit is exceeded.
 pub fn normalize(mut productions: Productions, limits: &Limits) -> Result<NormalForm, LimitExceeded> {
-    simplify(&mut productions, &Deadline::after(limits.time), &mut |_, _| {})?;
+    simplify(&mut productions, &Deadline::of(limits), &mut |_, _| {})?;
     NormalForm::number(productions)
 }
 

@@ -203,6 +203,9 @@ impl MaskSource for ContextFreeMasks {
         if !reader.has_values() {
             return self.recall(request, &reader, &mut summaries)?.ok();
         }
+        if reader.may_exceed_bound(request.vocabulary.trie()) {
+            return None;
+        }
         let recalled = summaries.recall_superset(&mut reader, request.vocabulary).ok()??;
         let RecalledSuperset { superset, repeating } = &recalled;
         let cached = superset.mask.get().filter(|_| superset.candidates(repeating).is_empty());
@@ -227,7 +230,10 @@ impl MaskSource for ContextFreeMasks {
             };
             let Some(mut summaries) = summaries else { return Ok(MaskOutcome::Declined) };
             let mut reader = self.recognizer.read(request.set);
-            if reader.has_values() {
+            let may_exceed_bound = reader.may_exceed_bound(request.vocabulary.trie());
+            if may_exceed_bound {
+                // Only a walk tells.
+            } else if reader.has_values() {
                 if let Some(RecalledSuperset { superset, repeating }) =
                     summaries.recall_superset(&mut reader, request.vocabulary)?
                 {
@@ -241,7 +247,8 @@ impl MaskSource for ContextFreeMasks {
             {
                 return Ok(MaskOutcome::Mask(mask.cloned().unwrap_or_else(|mask| mask)));
             }
-            if reader.can_compose()?
+            if !may_exceed_bound
+                && reader.can_compose()?
                 && let Some(outcome) =
                     within_budget(self.compose(request, reader, &mut summaries, effort, deadline))?
             {

@@ -110,6 +110,14 @@ impl SetReader<'_> {
             && (!has_values || stepper.has_ample_tokens_inside_embedded(start_count, states())?))
     }
 
+    /// Whether a token may make a bound text longer than its limit. The mask is computed by a walk then, which reports an
+    /// exceeded limit exactly if a legal token exceeds it.
+    pub(crate) fn may_exceed_bound(&self, trie: &TokenTrie) -> bool {
+        self.has_values()
+            && self.builder.longest_bound_text(self.recognizer, self.set) + trie.max_depth()
+                > self.builder.limits.bound_bytes
+    }
+
     /// The values that the text of the set is inside of, and those that can begin there; `None` if a walk is the better
     /// strategy for the mask.
     pub(crate) fn open_values(&mut self, trie: &TokenTrie) -> Result<Option<Vec<OpenValue>>, LimitExceeded> {

@@ -99,7 +99,7 @@ impl TokenEnds {
         if let Some(known) = self.ample {
             return Ok(known);
         }
-        let deadline = Deadline::after_first_check(self.limits.time);
+        let deadline = Deadline::of_next_check(&self.limits);
         let states: Vec<StateId> = starts.iter().filter_map(|start| start.state.automaton_state()).collect();
         let mut max_states = MAX_AMPLE_STATES;
         let longest = self.words.longest_completions(automata, &states, &mut max_states, &deadline)?;
@@ -128,7 +128,7 @@ impl TokenEnds {
         let longest = match self.longest_after_token.get(&state) {
             Some(&known) => known,
             None => {
-                let deadline = Deadline::after_first_check(self.limits.time);
+                let deadline = Deadline::of_next_check(&self.limits);
                 let bytes = self.vocabulary.trie().max_depth();
                 let longest = engine.longest_completion_after(
                     state.set,
@@ -187,7 +187,7 @@ impl TokenEnds {
         embedded: &EmbeddedStates,
         state: EmbeddedState,
     ) -> Result<Option<u32>, LimitExceeded> {
-        let deadline = Deadline::after_first_check(self.limits.time);
+        let deadline = Deadline::of_next_check(&self.limits);
         let engine = embedded.engine(state.grammar);
         // Each text inside a value has a state of its own; nearly all of them have the completion of one state.
         let state = match engine.anonymous_values().filter(|_| !engine.counts_tokens()) {
@@ -237,7 +237,7 @@ impl TokenEnds {
         automata: &mut Automata,
         start: StateId,
     ) -> Result<Option<SpelledPath>, LimitExceeded> {
-        let deadline = Deadline::after_first_check(self.limits.time);
+        let deadline = Deadline::of_next_check(&self.limits);
         let mut path = SpelledPath { states: vec![start], bytes: Vec::new() };
         let mut state = start;
         // All states after a known one are known.
@@ -281,7 +281,7 @@ pub fn terminals_without_end(
     let mut automata = Automata::new(Terms::clone(&form.terms), limits.automaton_states);
     let mut embedded = EmbeddedStates::new(embedded.to_vec());
     let mut ends = TokenEnds::new(vocabulary.clone(), limits);
-    let deadline = Deadline::after(limits.time);
+    let deadline = Deadline::of(limits);
     for (index, definition) in form.terminals.iter().enumerate() {
         let (start, tokens) = match definition.terminal {
             Terminal::Limited { term, tokens } => match automata.start(term)? {

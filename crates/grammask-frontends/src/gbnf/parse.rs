@@ -37,7 +37,7 @@ pub(super) fn parse<'s>(
         used: Vec::new(),
         directives: Vec::new(),
         limits,
-        deadline: Deadline::after(limits.time),
+        deadline: Deadline::of(limits),
         expired: None,
         rules_with_options: Vec::new(),
     };

@@ -37,7 +37,7 @@ pub(super) fn translate(
         symbols: DefinitionTable::of(ast),
         builder: GrammarBuilder::new(&ast.source),
         limits,
-        deadline: Deadline::after(limits.time),
+        deadline: Deadline::of(limits),
         compiled: FxHashMap::default(),
         expanded: FxHashMap::default(),
         expansion_size: 0,

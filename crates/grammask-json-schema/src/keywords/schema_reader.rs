@@ -62,7 +62,7 @@ impl<'o> SchemaReader<'o> {
         Self {
             options,
             limits,
-            deadline: Deadline::after(limits.time),
+            deadline: Deadline::of(limits),
             library,
             findings: Findings::default(),
             schemas: Interner::new(),

@@ -131,7 +131,7 @@ impl LexedGrammar {
 
 /// The shortest word of a language that is not empty.
 fn shortest_word(automata: &mut Automata, term: TermId, limits: &Limits) -> Result<Vec<u8>, LimitExceeded> {
-    let deadline = Deadline::after(limits.time);
+    let deadline = Deadline::of(limits);
     let mut words = ShortestWords::new(ByteSet::ALL);
     let mut word = Vec::new();
     let mut state = automata.start(term)?;

@@ -84,7 +84,7 @@ impl LexedDefinition {
         terminals: &[TerminalGrammar<'_>],
         limits: &Limits,
     ) -> Result<(), GrammarError> {
-        let deadline = Deadline::after(limits.time);
+        let deadline = Deadline::of(limits);
         let mut pieces = Pieces::default();
         for &TerminalGrammar { name, grammar } in terminals {
             let index = self.declared_terminal(name)?;

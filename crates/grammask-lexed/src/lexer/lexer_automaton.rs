@@ -37,7 +37,7 @@ use crate::lexer::prefix_inclusion::PrefixInclusion;
 use crate::parser::terminal_set::TerminalSet;
 use grammask_automata::{Automata, ByteSet, StateId};
 use grammask_collections::id_type;
-use grammask_diagnostics::{LimitExceeded, Limits};
+use grammask_diagnostics::{LimitExceeded, Limits, Request};
 use grammask_grammar::TerminalId;
 use grammask_vocabulary::{ByteGroups, Character};
 
@@ -69,6 +69,8 @@ impl GuardsId {
 
 /// A cell that is not computed yet.
 const UNKNOWN: u32 = u32::MAX;
+/// Number of new states between two checks of the request.
+const STATES_PER_CHECK: usize = 64;
 
 /// A cell without a successor.
 const DEAD: u32 = u32::MAX - 1;
@@ -575,6 +577,9 @@ impl Lexer {
         if self.states.list.len() >= self.max_states {
             return Err(LimitExceeded::new("automaton_states", self.max_states));
         }
+        if self.states.list.len().is_multiple_of(STATES_PER_CHECK) {
+            Request::check()?;
+        }
         let id = LexStateId::new(self.states.list.len());
         let mut accepting =
             live.iter().filter(|live_terminal| !is_start && self.automata.is_accepting(live_terminal.state));
@@ -688,6 +693,9 @@ impl Lexer {
     ) -> Result<ConfigurationId, LimitExceeded> {
         if self.configurations.pairs.len() >= self.max_states {
             return Err(LimitExceeded::new("automaton_states", self.max_states));
+        }
+        if self.configurations.pairs.len().is_multiple_of(STATES_PER_CHECK) {
+            Request::check()?;
         }
         let id = ConfigurationId::new(self.configurations.pairs.len());
         self.configurations.pairs.push((state, guards));

@@ -57,7 +57,7 @@ impl LrAutomaton {
     /// When there are more than [`Limits::automaton_states`] states, or it takes more than [`Limits::time`].
     pub(crate) fn of(grammar: &LexedGrammar, limits: &Limits) -> Result<Self, LimitExceeded> {
         let max_states = limits.automaton_states;
-        let deadline = Deadline::after(limits.time);
+        let deadline = Deadline::of(limits);
         let mut productions = grammar.productions.clone();
         let start = NonterminalId::new(grammar.nonterminals.len());
         let start_rhs = Box::new([LexedSymbol::Nonterminal(grammar.start)]);

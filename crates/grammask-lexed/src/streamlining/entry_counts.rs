@@ -216,7 +216,7 @@ impl<'a> SequenceEnumeration<'a> {
             grammar,
             trie,
             lexer: Lexer::new(grammar, &modes, limits)?,
-            deadline: Deadline::after(limits.time),
+            deadline: Deadline::of(limits),
             tree: SequenceTree::new(),
             states: Vec::new(),
         };

@@ -98,7 +98,7 @@ pub(super) struct WordTables<'l> {
 }
 
 impl<'l> WordTables<'l> {
-    pub(super) fn new(mut binary: BinaryRules, limits: &'l AmbiguityLimits) -> Self {
+    pub(super) fn new(mut binary: BinaryRules, limits: &'l AmbiguityLimits, deadline: Deadline) -> Self {
         let starts: Vec<Option<StateId>> = (0..binary.terminals.len())
             .map(|index| match binary.terminals[index].1 {
                 TerminalWords::Regular(term) => binary.start(term),
@@ -116,7 +116,7 @@ impl<'l> WordTables<'l> {
             limits,
             compositions: 0,
             letters: 0,
-            deadline: Deadline::after(limits.time),
+            deadline,
             findings: 0,
             has_ambiguous_parts: false,
         }
@@ -130,7 +130,7 @@ impl<'l> WordTables<'l> {
     /// Computes words until one has two derivations or a limit is reached.
     pub(super) fn search(&mut self) -> Outcome {
         for length in 0..=self.limits.length {
-            match self.extend(length) {
+            match self.check_deadline().and_then(|()| self.extend(length)) {
                 Ok(()) => {}
                 Err(SearchEnd::Found(place)) => return Outcome::Ambiguous(place),
                 Err(SearchEnd::Limit) => {
@@ -146,6 +146,7 @@ impl<'l> WordTables<'l> {
         self.tables.iter_mut().for_each(|table| table.push(WordTable::default()));
         self.add_terminal_words(length)?;
         for index in 0..self.binary.rules.len() {
+            self.check_deadline_at(index)?;
             let BinaryRule { lhs, body } = self.binary.rules[index];
             if let BinaryBody::Pair(left, right) = body {
                 for split in 1..length {
@@ -157,6 +158,7 @@ impl<'l> WordTables<'l> {
         loop {
             let before = self.findings;
             for index in 0..self.binary.rules.len() {
+                self.check_deadline_at(index)?;
                 let BinaryRule { lhs, body } = self.binary.rules[index];
                 match body {
                     BinaryBody::Empty if length == 0 => {
@@ -297,8 +299,17 @@ impl<'l> WordTables<'l> {
 
     fn count_composition(&mut self) -> Result<(), SearchEnd> {
         self.compositions += 1;
-        let is_late = self.compositions.is_multiple_of(1024) && self.deadline.check().is_err();
-        if is_late || self.compositions > self.limits.compositions { Err(SearchEnd::Limit) } else { Ok(()) }
+        self.check_deadline_at(self.compositions)?;
+        if self.compositions > self.limits.compositions { Err(SearchEnd::Limit) } else { Ok(()) }
+    }
+
+    /// Checks the deadline at every 1,024th count.
+    fn check_deadline_at(&self, count: usize) -> Result<(), SearchEnd> {
+        if count.is_multiple_of(1024) { self.check_deadline() } else { Ok(()) }
+    }
+
+    fn check_deadline(&self) -> Result<(), SearchEnd> {
+        self.deadline.check().map_err(|_| SearchEnd::Limit)
     }
 
     fn count_letters(&self, more: usize) -> Result<(), SearchEnd> {

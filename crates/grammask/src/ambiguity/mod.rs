@@ -21,6 +21,7 @@ use binary_rules::BinaryRules;
 pub use binary_rules::WordAlphabet;
 pub use derivations::AmbiguityLimits;
 use derivations::{DerivationChoice, Outcome, WordTables};
+use grammask_diagnostics::Deadline;
 use grammask_grammar::Grammar;
 
 /// A line of a parse tree: a rule or a terminal.
@@ -64,7 +65,8 @@ pub struct AmbiguitySearch {
 /// ```
 #[must_use]
 pub fn search(grammar: &Grammar, alphabet: WordAlphabet, limits: &AmbiguityLimits) -> AmbiguitySearch {
-    let mut tables = WordTables::new(BinaryRules::new(grammar, alphabet), limits);
+    let deadline = Deadline::after(limits.time);
+    let mut tables = WordTables::new(BinaryRules::new(grammar, alphabet), limits, deadline);
     let outcome = tables.search();
     let rules = tables.binary();
     let (ambiguity, searched_length) = match outcome {

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use grammask_diagnostics::{Code, Diagnostic, GrammarError};
+use grammask_diagnostics::{Code, Diagnostic, GrammarError, Request};
 use grammask_engine::SetId;
 use grammask_vocabulary::TokenId;
 
@@ -105,6 +105,7 @@ impl Matcher {
             Some(budget) if state.is_finished => TokensLeft::new(budget, 0),
             Some(budget) => {
                 let cache = self.cache();
+                let _request = Request::begin(cache.limits());
                 let support = cache.budget_support(&cache.deadline());
                 if support.map_err(|limit| cache.limit_error(limit))? == BudgetSupport::None {
                     return Err(BudgetError::Grammar(cache.no_budget()));
@@ -138,6 +139,7 @@ impl Matcher {
             return Ok(0);
         }
         let (cache, set) = (self.cache(), self.set());
+        let _request = Request::begin(cache.limits());
         let cost = cache.unfinished_cost(set, &cache.deadline()).map_err(|limit| cache.limit_error(limit))?;
         cost.ok_or_else(|| cache.no_completion())
     }
@@ -152,8 +154,9 @@ impl Matcher {
         if self.is_finished() {
             return Ok(completion);
         }
-        self.tokens_to_finish()?;
         let cache = self.cache();
+        let _request = Request::begin(cache.limits());
+        self.tokens_to_finish()?;
         let (vocabulary, mut state) = (self.compiled().vocabulary(), self.state());
         state.tokens_left = TokensLeft::UNLIMITED;
         while !state.is_finished {

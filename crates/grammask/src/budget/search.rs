@@ -23,7 +23,7 @@ use crate::GrammarCache;
 /// Maximum number of transitions of a search.
 const MAX_TRANSITIONS: usize = 1 << 12;
 /// Maximum number of states that a search reaches: each costs the engine a shortest completion.
-const MAX_STATES: usize = 1 << 9;
+const MAX_STATES: usize = 1 << 6;
 
 /// The result of a search.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -103,6 +103,10 @@ impl GrammarCache {
             return Ok(Some(FewestTokens::Unreachable));
         };
         let spelling = self.spelling_cost(start, deadline)?;
+        if estimate as usize > MAX_STATES && spelling.is_none_or(|spelling| spelling > estimate) {
+            // A path to the end has more states.
+            return Ok(Some(FewestTokens::NotFound));
+        }
         tokens_to.insert(start, 0);
         open.entry(estimate).or_default().push((start, 0));
         while let Some((&total, _)) = open.first_key_value() {

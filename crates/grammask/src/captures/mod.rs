@@ -201,7 +201,7 @@ impl CaptureParse {
     /// # Errors
     /// When a limit is exceeded; every later call returns the same error, and there are no captures.
     pub fn feed(&mut self, bytes: &[u8]) -> Result<usize, LimitExceeded> {
-        let deadline = Deadline::after(self.parser.limits.time);
+        let deadline = Deadline::of(&self.parser.limits);
         let mut leaves = self.leaves.run();
         let limits = &self.parser.limits;
         if self.is_ended {
@@ -239,7 +239,7 @@ impl CaptureParse {
     /// When a limit is exceeded; every later call returns the same error, and there are no captures.
     pub fn feed_tokens(&mut self, tokens: &[TokenId]) -> Result<usize, LimitExceeded> {
         let Some(vocabulary) = &self.parser.vocabulary else { return Ok(0) };
-        let deadline = Deadline::after(self.parser.limits.time);
+        let deadline = Deadline::of(&self.parser.limits);
         let mut leaves = self.leaves.run();
         for (count, &id) in tokens.iter().enumerate() {
             if count % BYTES_PER_CHECK == BYTES_PER_CHECK - 1 {

@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
-from grammask import composition
+from grammask import _grammask, composition
 from grammask.errors import GrammarSyntaxError
 from grammask.grammar import Grammar
 from grammask.integrations.serving import request_grammars
@@ -90,7 +90,7 @@ def read(text: str, limits: Limits | None) -> Grammar:
     if document.get("max_tokens") is not None:
         msg = "max_tokens of a whole output is not supported by grammask.compat.llguidance"
         raise ValueError(msg)
-    return _read_one(grammars[0], _named(grammars, limits), limits)
+    return _grammask.within_limits(limits, lambda: _read_one(grammars[0], _named(grammars, limits), limits))
 
 
 def lark_texts(text: str) -> tuple[str, dict[str, str]]:

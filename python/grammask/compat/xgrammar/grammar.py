@@ -238,9 +238,8 @@ class Grammar:
         with grammar_errors(InvalidStructuralTagError, lambda error: structural_tag_error(error, tag)):
             grammar = _grammar_of_calls(tag, None)
             if grammar is None:
-                part = structural_tag_part(
-                    tag, None, {"whitespace": "flexible", "numbers": "any", "unique_names": False}
-                )
+                options = {"whitespace": "flexible", "numbers": "any", "unique_names": False}
+                part = structural_tag_part(tag, schema_options=options)
                 grammar = CoreGrammar.of_source(part)
         return Grammar(grammar, ("structural_tag", json.dumps(tag)))
 

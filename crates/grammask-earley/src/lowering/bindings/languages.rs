@@ -30,7 +30,7 @@ impl OperandLanguages {
             rules: RuleLanguages::new(builder),
             memo: FxHashMap::default(),
             max_states: limits.automaton_states,
-            deadline: Deadline::after(limits.time),
+            deadline: Deadline::of(limits),
         }
     }
 

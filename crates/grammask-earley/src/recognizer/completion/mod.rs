@@ -153,7 +153,7 @@ impl Recognizer {
             return Ok(None);
         }
         let mut builder = self.lock();
-        let deadline = Deadline::after_first_check(builder.limits.time);
+        let deadline = Deadline::of_next_check(&builder.limits);
         let context = CompletionContext::new(self, vocabulary, &deadline);
         if !builder.counted_terminals_can_end(context)? {
             return Ok(None);

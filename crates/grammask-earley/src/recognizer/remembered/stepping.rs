@@ -54,6 +54,27 @@ impl Builder {
         self.stepper.resume(&recognizer.form, kernel, &mut ended, &mut self.continuations)
     }
 
+    /// Length of the longest text that is being bound in a set, in bytes.
+    pub(in super::super) fn longest_bound_text(&self, recognizer: &Recognizer, set: SetId) -> usize {
+        let mut longest = 0;
+        // Values may be inside of values.
+        let mut sets = vec![set];
+        while let Some(set) = sets.pop() {
+            let set = recognizer.set(set);
+            if !set.data.is_in_value() {
+                continue;
+            }
+            for item in self.items(set).into_iter().filter(|item| item.state.is_in_value()) {
+                let ValueState { set: inner, prefix } = self.remembered.state(item.state);
+                if value_at(&recognizer.form, item.dot).is_some_and(|(_, of)| of.kind == ValueKind::Bound) {
+                    longest = longest.max(self.remembered.values.named_length(prefix));
+                }
+                sets.push(inner);
+            }
+        }
+        longest
+    }
+
     /// Adds to an empty kernel the item after several bytes inside an inexhaustible value that can neither end before one
     /// of them nor after the last one; returns their number, 0 if there are fewer than two.
     pub(in super::super) fn run_value(

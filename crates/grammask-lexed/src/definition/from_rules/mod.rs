@@ -106,7 +106,7 @@ fn translate(
         options: *options,
         owner,
         limits,
-        deadline: Deadline::after(limits.time),
+        deadline: Deadline::of(limits),
         bodies: vec![Vec::new(); grammar.nonterminals().len()],
         declared: FxHashMap::default(),
         lexical: FxHashSet::default(),
