@@ -118,7 +118,14 @@ impl DeferredRecognizer {
         limits: &Limits,
     ) -> Self {
         let classes = grammar.grammar().byte_classes();
-        Self { grammar, texts, classes, vocabulary_size, limits: limits.clone(), recognizer: RetriedCell::default() }
+        Self {
+            grammar,
+            texts,
+            classes,
+            vocabulary_size,
+            limits: limits.clone(),
+            recognizer: RetriedCell::default(),
+        }
     }
 
     /// The recogniser if it was made.

@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, cast, get_args
 
 from grammask.arguments import is_one_of
-from grammask.frozen_values import FrozenValue
 from grammask.errors import LimitExceeded
+from grammask.frozen_values import FrozenValue
 from grammask.grammar_texts import check_characters, without_byte_order_mark
 from grammask.lark_grammars.errors import invalid, unsupported
 from grammask.lark_grammars.follow_sets import FollowPairs
