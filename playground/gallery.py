@@ -41,7 +41,7 @@ def grammar_of(state: dict[str, Any]) -> Grammar:
         case "gbnf":
             return Grammar.from_gbnf(text, lexer=state.get("lexer"))
         case "regex":
-            return Grammar.from_regex(text.rstrip("\n"))
+            return Grammar.from_regex(text.rstrip("\n"), syntax="rust")
         case "choices":
             return Grammar.from_choices(text.splitlines())
         case "schema":

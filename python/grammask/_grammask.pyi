@@ -518,6 +518,26 @@ class OrderedPattern:
     def look(self, item: int, ahead: bool, negated: bool) -> int:
         """Add a look-ahead or look-behind at an item that must match, or must not match if ``negated``."""
 
+    def atomic(self, item: int) -> int:
+        """Add an atomic group, for :meth:`full_match_grammar` only."""
+
+    @property
+    def unordered_regex(self) -> str | None:
+        """The pattern in the syntax of the Rust crate ``regex``; None with look-around or an atomic group."""
+
+    def full_match_grammar(self, source: str, limits: Limits | None = None) -> Grammar:
+        """Return the grammar of the texts that the pattern matches from start to end, as ``re.fullmatch`` does.
+
+        Args:
+            source: The pattern as it is written.
+            limits: Budgets for reading.
+
+        Raises:
+            UnsupportedGrammar: An atomic group contains look-around, an atomic group, or a bounded repetition with a
+                nullable body.
+            LimitExceeded: The pattern is too long or too deep, or the automaton of its look-around is too large.
+        """
+
     def first_matches(self, name: str) -> FirstMatches:
         """Return the leftmost-first matches of the pattern.
 

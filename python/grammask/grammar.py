@@ -276,7 +276,8 @@ class Grammar(GrammarAlgebra, GrammarReaders):
     def check(self, limits: Limits | None = None) -> list[Diagnostic]:
         """Returns warnings: unused rules, rules that derive nothing, never end, or derive themselves.
 
-        For a schema also keywords that have no effect although they appear to, such as unknown formats.
+        Also constructs of regular expressions in Rust's syntax that mean something else in Python's; for a schema,
+        keywords that have no effect although they appear to, such as unknown formats.
 
         Raises:
             GrammarSemanticError: No text matches the grammar.

@@ -6,6 +6,7 @@ Each method imports its reader when it is called, so that a program loads only t
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
     from grammask.lark_grammars import PostLexer
     from grammask.lark_grammars.loading import Lexer, Parser
     from grammask.markdown import OtherBlocks
+    from grammask.readers.regex import RegexSyntax
     from grammask.readers.terminal_grammars import TerminalGrammars
     from grammask.schemas.json_text import Schema
     from grammask.schemas.options import (
@@ -483,7 +485,7 @@ class GrammarReaders:
     @classmethod
     @request
     def from_regex(
-        cls, pattern: str, *, syntax: Literal["rust", "ecma"] = "rust", limits: Limits | None = None
+        cls, pattern: str | re.Pattern[str], *, syntax: RegexSyntax = "python", limits: Limits | None = None
     ) -> Self:
         """Makes the grammar of the texts that match a regular expression as a whole.
 
@@ -494,20 +496,29 @@ class GrammarReaders:
         [1, 2, 3]
 
         Args:
-            pattern: A regular expression; ``^`` and ``$`` are the ends of the text.
-            syntax: ``"rust"``: that of the Rust crate ``regex``, with Unicode. ``"ecma"``: that of ECMA-262
-                (JavaScript) with the flag ``u``, including look-around that is regular.
+            pattern: A regular expression, or a compiled pattern of ``re`` with its flags.
+            syntax: ``"python"``: that of Python's ``re``; the texts are those that ``re.fullmatch`` matches in the
+                running interpreter. ``"ecma"``: that of ECMA-262 (JavaScript) with the flag ``u``. ``"rust"``: that of
+                the Rust crate ``regex``, with Unicode, as in KBNF. The first two have look-around.
             limits: Budgets for reading.
 
         Raises:
             GrammarSyntaxError: It is no regular expression.
             UnsupportedGrammar: It uses features that are not regular.
             LimitExceeded: It exceeds a limit.
-            ValueError: There is no such syntax.
+            TypeError: It is a compiled pattern of bytes.
+            ValueError: There is no such syntax, or a compiled pattern is given with another syntax than that of ``re``.
         """
         from grammask.readers.regex import RegexSource
 
-        return cls.of_source(RegexSource(decoded(pattern, "pattern"), syntax, limits))
+        flags = 0
+        if isinstance(pattern, re.Pattern):
+            if syntax != "python":
+                msg = f"a compiled pattern has the syntax of Python's re, unlike syntax={syntax!r}"
+                raise ValueError(msg)
+            check_type("pattern", pattern.pattern, str, "a compiled pattern of str")
+            flags, pattern = pattern.flags, pattern.pattern
+        return cls.of_source(RegexSource(decoded(pattern, "pattern"), syntax, limits, flags))
 
     @classmethod
     @request

@@ -39,6 +39,6 @@ def test_many_next_tokens_are_shown_in_part():
     from grammask.integrations.anywidget import MatcherView
 
     bytes_only = Vocabulary([bytes([byte]) for byte in range(256)], eos=256, size=257)
-    view = MatcherView(Grammar.from_regex("(?s-u:.)*").compile(bytes_only))
+    view = MatcherView(Grammar.from_regex("(?s-u:.)*", syntax="rust").compile(bytes_only))
     assert "… 197 more" in view.html
     assert len(view.html) < 5_000

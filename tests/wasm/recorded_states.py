@@ -115,7 +115,7 @@ class RecordedGrammar:
             case "gbnf":
                 return grammask.Grammar.from_gbnf(self.source, **self.options)
             case "regex":
-                return grammask.Grammar.from_regex(self.source)
+                return grammask.Grammar.from_regex(self.source, syntax="rust")
             case "choices":
                 return grammask.Grammar.from_choices(self.source)
             case "schema":

@@ -2,9 +2,10 @@
 
 use std::rc::Rc;
 
+use grammask_automata::Terms;
 use grammask_automata::leftmost_first::{
     CodePointSet, FirstMatchError, FirstMatches, LookCondition, LookDirection, OrderedNodeId, OrderedPattern,
-    RepetitionOrder,
+    RepetitionOrder, full_match,
 };
 use proptest::prelude::*;
 
@@ -208,6 +209,22 @@ proptest! {
                 state.flatten().is_some_and(|state| table.is_accepting(state))
             });
             prop_assert_eq!(in_table, expected, "{:?}", text);
+        }
+    }
+
+    #[test]
+    fn full_matches_are_the_texts_that_some_path_spans(pattern in patterns()) {
+        let mut ordered = OrderedPattern::new();
+        add(&mut ordered, &pattern);
+        let mut terms = Terms::new();
+        let term = full_match(&mut terms, &ordered).expect("it is within limits");
+        for text in texts() {
+            let end_of_text = text.len();
+            let spans = Rc::new(move |end| (end == end_of_text).then_some(end));
+            let expected = backtrack(&pattern, &text, 0, spans).is_some();
+            let encoded = text.iter().collect::<String>();
+            let rest = encoded.bytes().fold(term, |term, byte| terms.derivative(term, byte));
+            prop_assert_eq!(terms.is_nullable(rest), expected, "{:?}", text);
         }
     }
 

@@ -67,6 +67,8 @@ codes! {
     InvalidEscape = "invalid-escape", Syntax;
     /// Warning: an escape sequence that is valid but probably not intended.
     SuspiciousEscape = "suspicious-escape", Syntax;
+    /// Warning: a construct of a regular expression that means something else in Python's `re`.
+    RegexDialect = "regex-dialect", Syntax;
     /// A regular expression has a syntax error.
     InvalidRegex = "invalid-regex", Syntax;
     /// `{m,n}` with m > n, or a bound that is too large.

@@ -188,6 +188,7 @@ fn every_code_has_a_case() {
         Code::UnclosedBracket,
         Code::InvalidEscape,
         Code::SuspiciousEscape,
+        Code::RegexDialect,
         Code::InvalidRegex,
         Code::UnsupportedRegex,
         Code::InvalidRepetition,

@@ -116,7 +116,9 @@ impl PyGrammar {
                 return Err(PyValueError::new_err(message));
             }
         };
-        Ok(Self::new(grammar.map_err(|error| grammar_error(py, &error))?, Vec::new()))
+        let warnings =
+            if syntax == "rust" { frontends::regex_grammar::warnings(pattern) } else { Vec::new() };
+        Ok(Self::new(grammar.map_err(|error| grammar_error(py, &error))?, warnings))
     }
 
     /// Make the grammar of a list of texts.

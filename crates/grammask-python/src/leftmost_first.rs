@@ -6,12 +6,15 @@ use grammask::automata::leftmost_first::{
     CodePointAutomaton, CodePointSet, FirstMatches, LookCondition, LookDirection, OrderedNodeId,
     OrderedPattern, RepetitionOrder, TrailingLooks,
 };
+use grammask::frontends::regex_grammar;
 use grammask::lexing::AutomatonState;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 
 use crate::errors::grammar_error;
 use crate::forks::OutsideForks;
+use crate::grammar::PyGrammar;
+use crate::limits::{PyLimits, or_default};
 
 /// First and last code point of each range.
 type Ranges = Vec<(u32, u32)>;
@@ -78,6 +81,40 @@ impl PyOrderedPattern {
         let direction = if ahead { LookDirection::Ahead } else { LookDirection::Behind };
         let condition = if negated { LookCondition::NoMatch } else { LookCondition::Match };
         Ok(self.pattern.look(item, direction, condition).as_u32())
+    }
+
+    /// Add an atomic group, for :meth:`full_match_grammar` only.
+    fn atomic(&mut self, item: u32) -> PyResult<u32> {
+        let item = self.node(item)?;
+        Ok(self.pattern.atomic(item).as_u32())
+    }
+
+    /// The pattern in the syntax of the Rust crate ``regex``; None with look-around or an atomic group.
+    #[getter]
+    fn unordered_regex(&self) -> Option<String> {
+        self.pattern.unordered_text()
+    }
+
+    /// Return the grammar of the texts that the pattern matches from start to end, as ``re.fullmatch`` does.
+    ///
+    /// Args:
+    ///     source: The pattern as it is written.
+    ///     limits: Budgets for reading.
+    ///
+    /// Raises:
+    ///     UnsupportedGrammar: An atomic group contains look-around, an atomic group, or a bounded repetition with a
+    ///         nullable body.
+    ///     LimitExceeded: The pattern is too long or too deep, or the automaton of its look-around is too large.
+    #[pyo3(signature = (source, limits=None))]
+    fn full_match_grammar(
+        &self,
+        py: Python<'_>,
+        source: &str,
+        limits: Option<&PyLimits>,
+    ) -> PyResult<PyGrammar> {
+        let limits = or_default(limits);
+        let grammar = py.outside_forks(|| regex_grammar::full_match_grammar(&self.pattern, source, &limits));
+        Ok(PyGrammar::new(grammar.map_err(|error| grammar_error(py, &error))?, Vec::new()))
     }
 
     /// Return the leftmost-first matches of the pattern.

@@ -116,7 +116,8 @@ impl JsGrammar {
                 return Err(invalid_argument(format!("syntax={other:?} is not one of \"rust\", \"ecma\"")));
             }
         };
-        Ok(Self::context_free(grammar.map_err(grammar_error)?, Vec::new()))
+        let warnings = if fields.syntax == "rust" { regex_grammar::warnings(pattern) } else { Vec::new() };
+        Ok(Self::context_free(grammar.map_err(grammar_error)?, warnings))
     }
 
     /// Makes the grammar of a list of texts, as JSON.

@@ -26,7 +26,6 @@ from sglang.srt.constrained.torch_ops.token_filter_torch_ops import set_token_fi
 from sglang.srt.runtime_context import get_serving
 
 from grammask.errors import GrammarError
-from grammask.grammar import Grammar
 from grammask.integrations.serving import interfaces, metrics, request_grammars
 from grammask.integrations.serving.request_budget import BudgetPolicy, set_request_budget
 from grammask.integrations.serving.request_matcher import RequestMatcher
@@ -41,6 +40,7 @@ if TYPE_CHECKING:
     from sglang.srt.managers.schedule_batch import Req
 
     from grammask._grammask import Vocabulary
+    from grammask.grammar import Grammar
 
 __all__ = ["GrammaskGrammar", "GrammaskGrammarBackend", "check_interface", "make_backend"]
 
@@ -220,7 +220,7 @@ class GrammaskGrammarBackend(BaseGrammarBackend):  # type: ignore[misc, unused-i
 
     def dispatch_regex(self, key_string: str) -> BaseGrammarObject:
         """Compiles a regular expression."""
-        return self._compiled("regex", lambda: Grammar.from_regex(key_string))
+        return self._compiled("regex", lambda: request_grammars.regex(key_string))
 
     def dispatch_ebnf(self, key_string: str) -> BaseGrammarObject:
         """Compiles a text in GBNF, xgrammar's EBNF, KBNF or llguidance's Lark."""

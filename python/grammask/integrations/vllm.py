@@ -28,7 +28,6 @@ from vllm.v1.structured_output.backend_types import (
 from vllm.v1.structured_output.request import StructuredOutputRequest, get_structured_output_key
 
 from grammask.errors import GrammarError, VocabularyError
-from grammask.grammar import Grammar
 from grammask.integrations import vllm_drafts
 from grammask.integrations.serving import interfaces, metrics, request_grammars
 from grammask.integrations.serving.request_budget import BudgetPolicy, set_request_budget
@@ -39,6 +38,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from grammask._grammask import Vocabulary
+    from grammask.grammar import Grammar
     from grammask.schemas.options import SchemaKeywords
 
 __all__ = ["GrammaskBackend", "GrammaskGrammar", "check_interface", "create_grammar", "validate_request"]
@@ -355,7 +355,7 @@ def _grammar(
         case StructuredOutputOptions.JSON_OBJECT:
             return request_grammars.json_schema({"type": "object"}, **options)
         case StructuredOutputOptions.REGEX:
-            return Grammar.from_regex(spec)
+            return request_grammars.regex(spec)
         case StructuredOutputOptions.CHOICE:
             return request_grammars.choice(spec)
         case StructuredOutputOptions.GRAMMAR:

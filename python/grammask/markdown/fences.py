@@ -147,9 +147,9 @@ def block_of_code(fence: Fence, names: Sequence[str], source: Source, language: 
         case JsonSchemaSource():
             # No line of JSON begins with a fence, since strings have no line feeds.
             parts = [opening, line_feed, _coded(_with_pattern_of_white_space(source), fence), *last_line]
-        case RegexSource(syntax="rust") if not fence.prefix:
+        case RegexSource() if not fence.prefix and (pattern := source.in_rust_syntax()) is not None:
             bad_lines = rf"(?:(?s:.)*\n)?{fence.begin_of_line}(?s:.)*"
-            text = composition.difference(source.pattern, [r"(?s:.)*[\x00\r](?s:.)*", bad_lines])
+            text = composition.difference(pattern, [r"(?s:.)*[\x00\r](?s:.)*", bad_lines])
             parts = [opening, line_feed, text, *last_line]
         case _:
             message = f"it cannot be excluded that the {language} code of a block closes its fence"

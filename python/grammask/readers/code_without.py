@@ -50,8 +50,8 @@ def code_without_pattern(source: Source, pattern: str) -> Part:
         word = ("__EXCLUDED_WORD", "regex", f"(?s:.)*(?:{pattern})", "", highest, "refused")
         definition = source.definition.replace(terminals=(word, *source.definition.terminals))
         return Part.of_source(source.replace(definition=definition))
-    if isinstance(source, RegexSource) and source.syntax == "rust":
-        return composition.difference(source.pattern, [f"(?s:.)*(?:{pattern})(?s:.)*"])
+    if isinstance(source, RegexSource) and (expression := source.in_rust_syntax()) is not None:
+        return composition.difference(expression, [f"(?s:.)*(?:{pattern})(?s:.)*"])
     message = "it cannot be excluded that the code of a parameter contains the end of the parameter"
     raise unsupported(
         message, advice="use a bundled language, a grammar of `from_lark`, or a regular expression"

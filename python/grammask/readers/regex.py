@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, TypeAlias, get_args
 
 from grammask import _grammask
 from grammask.composition import Part
@@ -11,7 +11,12 @@ from grammask.frozen_values import FrozenValue
 if TYPE_CHECKING:
     from grammask._grammask import Limits
 
-__all__ = ["RegexSource", "regex_part"]
+__all__ = ["REGEX_SYNTAXES", "RegexSource", "RegexSyntax", "regex_part"]
+
+RegexSyntax: TypeAlias = Literal["python", "ecma", "rust"]
+
+REGEX_SYNTAXES: tuple[RegexSyntax, ...] = get_args(RegexSyntax)
+"""The syntaxes of regular expressions."""
 
 
 class RegexSource(FrozenValue):
@@ -19,13 +24,15 @@ class RegexSource(FrozenValue):
 
     Attributes:
         pattern: The expression, which matches texts as a whole.
-        syntax: That of the Rust crate ``regex``, or of ECMA-262 with the flag ``u``.
+        syntax: That of Python's ``re``, of ECMA-262 with the flag ``u``, or of the Rust crate ``regex``.
         limits: Budgets for reading.
+        flags: Flags of ``re``, for its syntax.
     """
 
     pattern: str
-    syntax: Literal["rust", "ecma"] = "rust"
+    syntax: RegexSyntax
     limits: Limits | None = None
+    flags: int = 0
 
     def build(self) -> _grammask.Grammar:
         """Builds the grammar.
@@ -34,7 +41,27 @@ class RegexSource(FrozenValue):
             GrammarError: As of :meth:`grammask.Grammar.from_regex`.
             ValueError: There is no such syntax.
         """
-        return _grammask.Grammar.from_regex(self.pattern, self.syntax, self.limits)
+        if self.syntax not in REGEX_SYNTAXES:
+            msg = f"syntax is one of {', '.join(map(repr, REGEX_SYNTAXES))}, not {self.syntax!r}"
+            raise ValueError(msg)
+        if self.syntax != "python":
+            return _grammask.Grammar.from_regex(self.pattern, self.syntax, self.limits)
+        from grammask.readers.python_regex import ordered_pattern
+
+        ordered = ordered_pattern(self.pattern, self.flags)
+        return ordered.full_match_grammar(self.pattern, self.limits)
+
+    def in_rust_syntax(self) -> str | None:
+        """Returns an equal expression in the syntax of the Rust crate ``regex``; None if it has look-around.
+
+        Raises:
+            GrammarError: The expression is not valid.
+        """
+        if self.syntax != "python":
+            return self.pattern if self.syntax == "rust" else None
+        from grammask.readers.python_regex import ordered_pattern
+
+        return ordered_pattern(self.pattern, self.flags).unordered_regex
 
 
 def regex_part(pattern: str, limits: Limits | None = None) -> Part:
@@ -43,4 +70,4 @@ def regex_part(pattern: str, limits: Limits | None = None) -> Part:
     Raises:
         GrammarError: As of :meth:`grammask.Grammar.from_regex`.
     """
-    return Part.of_source(RegexSource(pattern, limits=limits))
+    return Part.of_source(RegexSource(pattern, "rust", limits))

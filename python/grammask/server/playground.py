@@ -138,7 +138,7 @@ def _grammar(query: dict[str, Any], text: str) -> Grammar:
     readers: dict[Any, Callable[[], Grammar]] = {
         "kbnf": lambda: Grammar.from_kbnf(text, lexer=lexer, limits=_LIMITS),
         "gbnf": lambda: Grammar.from_gbnf(text, lexer=lexer, limits=_LIMITS),
-        "regex": lambda: Grammar.from_regex(text.rstrip("\n"), limits=_LIMITS),
+        "regex": lambda: Grammar.from_regex(text.rstrip("\n"), syntax="rust", limits=_LIMITS),
         "schema": lambda: Grammar.from_json_schema(text, key_order=key_order, limits=_LIMITS),
         "choices": lambda: Grammar.from_choices(list(filter(None, text.split("\n"))), limits=_LIMITS),
         "bundled": lambda: Grammar.bundled(text, limits=_LIMITS),

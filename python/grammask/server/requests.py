@@ -422,7 +422,7 @@ def _structured_outputs(options: Any, limits: Limits) -> Grammar:
     kinds: dict[str, Callable[..., Grammar]] = {
         "json": Grammar.from_json_schema,
         "json_object": lambda _, limits: Grammar.from_response_format({"type": "json_object"}, limits=limits),
-        "regex": Grammar.from_regex,
+        "regex": request_grammars.regex,
         "choice": Grammar.from_choices,
         "grammar": lambda text, limits: request_grammars.grammar_text(
             _text_of(text, "structured_outputs.grammar"), limits

@@ -294,12 +294,7 @@ def embedded(grammar: Grammar) -> Part:
 
 
 def regex(pattern: str | re.Pattern[str]) -> Part:
-    """Returns a part for the texts that match a regular expression as a whole (:meth:`grammask.Grammar.from_regex`)."""
-    if isinstance(pattern, re.Pattern):
-        if pattern.flags & ~re.UNICODE:
-            msg = "write the flags of the pattern into it, such as (?i); flags of Python's re have other meanings"
-            raise ValueError(msg)
-        pattern = pattern.pattern
+    """Returns a part for the texts that ``re.fullmatch`` matches (:meth:`grammask.Grammar.from_regex`)."""
     return _of_grammar("regex", Grammar.from_regex(pattern))
 
 

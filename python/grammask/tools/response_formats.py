@@ -99,7 +99,7 @@ def text_format_source(text_format: Mapping[str, Any]) -> Source:
             msg = "a format of the type grammar needs a `definition`, which is its text"
             raise ValueError(msg)
         if syntax == "regex":
-            return RegexSource(definition)
+            return RegexSource(definition, "rust")  # That of OpenAI's custom tools.
         if syntax == "lark":
             return LlguidanceLarkSource(definition)
         msg = f"the syntax {syntax!r} of a grammar is neither 'lark' nor 'regex'"

@@ -65,6 +65,11 @@ impl CodePointAutomaton {
         self.rows.len()
     }
 
+    /// All states.
+    pub(super) fn states(&self) -> impl Iterator<Item = CodePointState> + use<> {
+        (0..self.len()).map(CodePointState::new)
+    }
+
     pub(super) fn is_accepting(&self, state: CodePointState) -> bool {
         self.accepting[state.index()]
     }

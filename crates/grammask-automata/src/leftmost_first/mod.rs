@@ -10,6 +10,7 @@
 //! | `program` | Thompson's construction with priorities |
 //! | `threads` | simulation of the matcher's threads, subset construction |
 //! | `trailing` | negative look-aheads that inspect the text after a match |
+//! | `full_match` | the texts that a matcher matches from start to end, with look-around anywhere |
 //! | `automaton` | automata over code points, inclusion and overlap of their languages, translation to UTF-8 |
 //! | `code_points` | sets of code points, and the partition that labels transitions |
 //!
@@ -22,6 +23,7 @@
 
 mod automaton;
 mod code_points;
+mod full_match;
 mod interner;
 mod pattern;
 mod program;
@@ -30,6 +32,7 @@ mod trailing;
 
 pub use automaton::{CodePointAutomaton, ViolationRelation};
 pub use code_points::CodePointSet;
+pub use full_match::{FullMatchError, full_match};
 pub use pattern::{LookCondition, LookDirection, OrderedNodeId, OrderedPattern, RepetitionOrder};
 pub use trailing::TrailingLooks;
 
@@ -55,7 +58,12 @@ impl FirstMatches {
     /// # Errors
     /// If the pattern inspects text outside of its matches in an unsupported way, or is too large.
     pub fn new(pattern: &OrderedPattern) -> Result<Self, FirstMatchError> {
-        let program = ThreadProgram::new(pattern)?;
+        Self::of_node(pattern, pattern.root())
+    }
+
+    /// The matches of a part of a pattern, with transitions by the partition of the whole pattern.
+    fn of_node(pattern: &OrderedPattern, node: Option<OrderedNodeId>) -> Result<Self, FirstMatchError> {
+        let program = ThreadProgram::new(pattern, node)?;
         let mut simulation = ThreadSimulation::new(&program);
         let ordered = simulation.determinize()?;
         let has_trailing = ordered.obligations.iter().any(|&set| set != threads::ObligationSet::EMPTY);
@@ -86,6 +94,8 @@ pub enum FirstMatchError {
     LookAheadAfterEnd,
     /// A look-behind inspects the text before a match.
     LookBehindBeforeStart,
+    /// An atomic group.
+    AtomicGroup,
 }
 
 impl FirstMatchError {
@@ -116,6 +126,10 @@ impl FirstMatchError {
             Self::LookAheadAfterEnd => unsupported(
                 format!("the terminal `{name}` looks at what comes after its end"),
                 "override the terminal with an equivalent one without a look-ahead at its end",
+            ),
+            Self::AtomicGroup => unsupported(
+                format!("the terminal `{name}` has an atomic group"),
+                "override the terminal with an equivalent one without it",
             ),
             Self::LookBehindBeforeStart => unsupported(
                 format!("the terminal `{name}` looks at what comes before its beginning"),

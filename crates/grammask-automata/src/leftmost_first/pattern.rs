@@ -2,7 +2,7 @@
 
 use grammask_collections::id_type;
 
-use super::code_points::CodePointSet;
+use super::code_points::{CodePointPartition, CodePointSet};
 
 id_type! {
     /// A node of an [`OrderedPattern`].
@@ -54,6 +54,8 @@ pub(super) enum OrderedNode {
         direction: LookDirection,
         condition: LookCondition,
     },
+    /// The first match of the item only: an atomic group.
+    Atomic(OrderedNodeId),
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -133,6 +135,14 @@ impl OrderedPattern {
         self.push(OrderedNode::Look { item, direction, condition }, properties)
     }
 
+    /// Adds an atomic group: the matcher does not return into its item once it has matched. For [`full_match`] only.
+    ///
+    /// [`full_match`]: super::full_match
+    pub fn atomic(&mut self, item: OrderedNodeId) -> OrderedNodeId {
+        let properties = NodeProperties { is_nullable: self.is_nullable(item), has_look: true };
+        self.push(OrderedNode::Atomic(item), properties)
+    }
+
     fn push(&mut self, node: OrderedNode, properties: NodeProperties) -> OrderedNodeId {
         self.nodes.push(node);
         self.properties.push(properties);
@@ -152,9 +162,17 @@ impl OrderedPattern {
         self.properties[id.index()].is_nullable
     }
 
-    /// Whether the node is a look-around or contains one.
+    /// Whether the node is a look-around or an atomic group, or contains one: its matches depend on the text around.
     pub(super) fn has_look(&self, id: OrderedNodeId) -> bool {
         self.properties[id.index()].has_look
+    }
+
+    /// The coarsest partition that distinguishes all character sets of the pattern.
+    pub(super) fn partition(&self) -> CodePointPartition {
+        CodePointPartition::new(self.nodes.iter().filter_map(|node| match node {
+            OrderedNode::Characters(set) => Some(set),
+            _ => None,
+        }))
     }
 
     pub(super) fn nodes(&self) -> &[OrderedNode] {
@@ -174,7 +192,9 @@ impl OrderedPattern {
                 OrderedNode::Sequence(items) | OrderedNode::Choice(items) => {
                     items.iter().for_each(|item| is_reached[item.index()] = true);
                 }
-                OrderedNode::Repeat { item, .. } | OrderedNode::Look { item, .. } => {
+                OrderedNode::Repeat { item, .. }
+                | OrderedNode::Look { item, .. }
+                | OrderedNode::Atomic(item) => {
                     is_reached[item.index()] = true;
                 }
             }
@@ -199,7 +219,7 @@ impl OrderedPattern {
                     let max = max.map(|max| max.to_string()).unwrap_or_default();
                     format!("(?:{}){{{min},{max}}}", texts[item.index()])
                 }
-                OrderedNode::Look { .. } => return None,
+                OrderedNode::Look { .. } | OrderedNode::Atomic(_) => return None,
             };
             texts.push(text);
         }

@@ -57,20 +57,19 @@ pub(super) struct ThreadProgram {
 }
 
 impl ThreadProgram {
-    /// Compiles a pattern. Instructions are added in reverse order, so that each can refer to its successor.
-    pub(super) fn new(pattern: &OrderedPattern) -> Result<Self, FirstMatchError> {
-        let sets = pattern.nodes().iter().filter_map(|node| match node {
-            OrderedNode::Characters(set) => Some(set),
-            _ => None,
-        });
+    /// Compiles a node of a pattern. Instructions are added in reverse order, so that each can refer to its successor.
+    pub(super) fn new(
+        pattern: &OrderedPattern,
+        root: Option<OrderedNodeId>,
+    ) -> Result<Self, FirstMatchError> {
         let mut program = Self {
-            partition: CodePointPartition::new(sets),
+            partition: pattern.partition(),
             instructions: vec![Instruction::Match],
             start: InstructionId::MATCH,
             has_look: false,
             look_behind_length: 0,
         };
-        if let Some(root) = pattern.root() {
+        if let Some(root) = root {
             program.has_look = pattern.has_look(root);
             program.start = Compiler { pattern, program: &mut program, tasks: Vec::new() }.compile(root)?;
         }
@@ -191,6 +190,7 @@ impl Compiler<'_> {
             }
             OrderedNode::Choice(_) => self.next_alternative(id, next, Vec::new()),
             &OrderedNode::Repeat { item, min, max, order } => self.repeat(item, min, max, order, next),
+            OrderedNode::Atomic(_) => Err(FirstMatchError::AtomicGroup),
             &OrderedNode::Look { item, direction, condition } => {
                 if pattern.has_look(item) {
                     return Err(FirstMatchError::NestedLook);
@@ -275,7 +275,7 @@ impl Compiler<'_> {
                     let copies = if operand.iter().all(Vec::is_empty) { (*min).min(1) } else { *min };
                     products((0..copies).map(|_| operand))?
                 }
-                OrderedNode::Look { .. } => return Err(FirstMatchError::NestedLook),
+                OrderedNode::Look { .. } | OrderedNode::Atomic(_) => return Err(FirstMatchError::NestedLook),
             };
             sequences[id.index()] = own;
         }

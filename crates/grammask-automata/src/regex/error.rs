@@ -14,6 +14,8 @@ pub enum RegexErrorKind {
     Invalid,
     /// The pattern uses a construct that is not supported or not regular.
     Unsupported,
+    /// The pattern uses look-around.
+    LookAround,
     /// The pattern exceeds the memory limit or the nesting limit.
     TooLarge,
 }
@@ -41,7 +43,7 @@ impl RegexError {
         let mut span = span_of(error.span());
         let (kind, help) = match error.kind() {
             ast::ErrorKind::UnsupportedLookAround => (
-                RegexErrorKind::Unsupported,
+                RegexErrorKind::LookAround,
                 Some("look-around is not available; say what must match, or combine whole languages"),
             ),
             ast::ErrorKind::UnsupportedBackreference => (
@@ -56,9 +58,13 @@ impl RegexError {
             ast::ErrorKind::RepetitionMissing => {
                 (RegexErrorKind::Invalid, Some("escape the operator with a backslash to match it as text"))
             }
-            ast::ErrorKind::RepetitionCountUnclosed | ast::ErrorKind::RepetitionCountDecimalEmpty => {
+            ast::ErrorKind::RepetitionCountUnclosed => {
                 (RegexErrorKind::Invalid, Some("write \\{ to match a brace as text"))
             }
+            ast::ErrorKind::RepetitionCountDecimalEmpty => (
+                RegexErrorKind::Invalid,
+                Some("write {0,n} for at most n copies, or \\{ to match a brace as text"),
+            ),
             ast::ErrorKind::GroupUnopened | ast::ErrorKind::GroupUnclosed => {
                 (RegexErrorKind::Invalid, Some("write \\( or \\) to match a parenthesis as text"))
             }
@@ -85,7 +91,7 @@ impl RegexError {
     pub fn code(&self) -> Code {
         match self.kind {
             RegexErrorKind::Invalid => Code::InvalidRegex,
-            RegexErrorKind::Unsupported => Code::UnsupportedRegex,
+            RegexErrorKind::Unsupported | RegexErrorKind::LookAround => Code::UnsupportedRegex,
             RegexErrorKind::TooLarge => Code::LimitExceeded,
         }
     }

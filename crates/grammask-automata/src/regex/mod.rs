@@ -20,10 +20,12 @@
 //! `(?-u:\xff)` matches a raw byte. Look-around and back-references are errors.
 
 mod assertions;
+mod dialect;
 mod error;
 mod neighbours;
 mod translate;
 
+pub use dialect::{DialectDifference, dialect_differences};
 pub use error::{RegexError, RegexErrorKind};
 
 use regex_syntax::ast::parse::ParserBuilder;

@@ -257,6 +257,12 @@ impl<'a> KbnfTranslator<'a> {
     }
 
     fn compile(&mut self, pattern: &PatternLiteral) -> Option<TermId> {
+        if pattern.form != PatternForm::Substrings {
+            for difference in regex::dialect_differences(&pattern.text) {
+                let warning = Diagnostic::warning(Code::RegexDialect, difference.message);
+                self.report_in_pattern(pattern, difference.span, warning, difference.help);
+            }
+        }
         let terms = self.builder.terms();
         let result = match pattern.form {
             PatternForm::Whole => regex::term(terms, &pattern.text, self.limits),
@@ -268,17 +274,26 @@ impl<'a> KbnfTranslator<'a> {
         };
         result
             .map_err(|error| {
-                let span = locate(&self.ast.source, pattern.content, pattern.style, error.span());
-                let mut diagnostic = Diagnostic::error(error.code(), error.message()).at(span);
                 let help = error.help().unwrap_or("the syntax is that of the Rust crate `regex`");
-                // The regex is inside a string with escapes, so advice about it needs its backslashes
-                // in_escaped_string.
-                let in_escaped_string = pattern.style == QuoteStyle::Regex;
-                diagnostic.help =
-                    Some(if in_escaped_string { help.replace('\\', "\\\\") } else { help.into() });
-                self.diagnostics.push(diagnostic);
+                let diagnostic = Diagnostic::error(error.code(), error.message());
+                self.report_in_pattern(pattern, error.span(), diagnostic, help);
             })
             .ok()
+    }
+
+    /// Adds a diagnostic about a part of a regex.
+    fn report_in_pattern(
+        &mut self,
+        pattern: &PatternLiteral,
+        part: Span,
+        diagnostic: Diagnostic,
+        help: &str,
+    ) {
+        let span = locate(&self.ast.source, pattern.content, pattern.style, part);
+        // A regex in a string with escapes is written with doubled backslashes, and so is advice about it.
+        let in_escaped_string = pattern.style == QuoteStyle::Regex;
+        let help = if in_escaped_string { help.replace('\\', "\\\\") } else { help.into() };
+        self.diagnostics.push(diagnostic.at(span).help(help));
     }
 
     /// The terminal of `except!`; an empty sequence, with a report, if its argument is invalid.

@@ -134,7 +134,7 @@ def _read_one(grammar: dict[str, Any], named: dict[str, str | Grammar], limits: 
             return Grammar.from_json_schema(schema, limits=limits, **options)
         case {"regex": pattern}:
             try:
-                return Grammar.from_regex(pattern, limits=limits)
+                return Grammar.from_regex(pattern, syntax="rust", limits=limits)
             except GrammarSyntaxError as error:
                 msg = f"invalid regex: {error}"
                 raise ValueError(msg) from error

@@ -167,7 +167,7 @@ class Grammar:
             msg = f"Two consecutive repetition modifiers are not allowed. The expression is {regex_string!r}"
             raise RuntimeError(msg)
         with grammar_errors(message=lambda error: expression_error(error, regex_string)):
-            grammar = CoreGrammar.from_regex(_grammask.xgrammar_expression(regex_string))
+            grammar = CoreGrammar.from_regex(_grammask.xgrammar_expression(regex_string), syntax="rust")
         result = Grammar(grammar, ("regex", regex_string))
         if print_converted_ebnf:
             print(result)

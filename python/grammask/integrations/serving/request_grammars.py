@@ -7,6 +7,7 @@ A request has a kind and a text. The language of a grammar text is recognised by
 from __future__ import annotations
 
 import json
+import os
 import re
 from typing import TYPE_CHECKING, Any
 
@@ -14,6 +15,7 @@ from grammask.diagnostics import error_diagnostic
 from grammask.errors import GrammarError, GrammarSyntaxError, UnsupportedGrammar
 from grammask.grammar import Grammar
 from grammask.grammar_texts import without_byte_order_mark
+from grammask.readers.regex import REGEX_SYNTAXES
 from grammask.schemas.embedded_options import KEYWORD, embedded_options
 from grammask.schemas.options import REGEX
 
@@ -28,6 +30,7 @@ __all__ = [
     "closed_objects",
     "grammar_text",
     "json_schema",
+    "regex",
     "structural_tag",
     "with_whitespace_pattern",
 ]
@@ -64,6 +67,31 @@ def json_schema(
     if not additional_properties:
         schema = closed_objects(schema)
     return Grammar.from_json_schema(schema, **options)
+
+
+REGEX_SYNTAX = "GRAMMASK_REGEX_SYNTAX"
+"""The environment variable that selects the syntax of the regular expressions of requests."""
+
+
+def regex(pattern: str, limits: Limits | None = None) -> Grammar:
+    """Returns the grammar of the texts that a regular expression matches as a whole.
+
+    Clients write expressions for Python's ``re``; the environment variable ``GRAMMASK_REGEX_SYNTAX`` selects another
+    syntax, ``ecma`` or ``rust``.
+
+    Args:
+        pattern: The expression.
+        limits: The limits of the grammar.
+
+    Raises:
+        GrammarError: From :meth:`grammask.Grammar.from_regex`.
+        ValueError: The variable has another value.
+    """
+    syntax: Any = os.environ.get(REGEX_SYNTAX) or "python"
+    if syntax not in REGEX_SYNTAXES:
+        msg = f"{REGEX_SYNTAX}={syntax}: the values are {', '.join(REGEX_SYNTAXES)}"
+        raise ValueError(msg)
+    return Grammar.from_regex(pattern, syntax=syntax, limits=limits)
 
 
 def with_whitespace_pattern(schema: Any, pattern: str) -> str:
