@@ -430,11 +430,9 @@ impl<'a> OpenLexemeAnalysis<'a> {
         all_missing.iter().filter(|&missing| !exempt.contains(&(terminal, missing))).collect()
     }
 
-    /// Whether a lexeme can be the last one of a text, or be followed by a terminal that the parser may accept. Without
-    /// lexical rules this is assumed, so that the error names the terminals.
+    /// Whether a lexeme can be the last one of a text, or be followed by a terminal that the parser may accept.
     fn may_be_followed(&self, Commit { terminal, profile }: Commit, sets: &[TerminalSet]) -> bool {
-        self.grammar.lexical.is_empty()
-            || self.may_be_last[terminal.index()]
+        self.may_be_last[terminal.index()]
             || self.needed_after[terminal.index()].iter().any(|(mode, needed)| {
                 let after = self.variable_ids.get(&Variable::After(profile, *mode));
                 after.is_some_and(|&after| needed.intersects(&sets[after]))
