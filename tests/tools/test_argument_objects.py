@@ -109,6 +109,20 @@ def test_references_to_the_whole_schema_admit_what_it_admits() -> None:
             assert compiled.is_valid(call.encode()) == is_valid, (draft, text)
 
 
+def test_references_to_other_documents_are_as_they_were() -> None:
+    documents = {"o.json": {"type": ["object", "null"], "required": ["a"]}}
+    for schema in (
+        {"$ref": "o.json"},
+        {"$schema": "http://json-schema.org/draft-07/schema#", "$ref": "o.json"},
+    ):
+        compiled = Grammar.from_tools(
+            tools_with(schema), style="hermes", tool_choice="required", vocabulary=BYTES, documents=documents
+        ).compile(BYTES)
+        for text, is_valid in (('{"a": 1}', True), ("{}", False), ("null", False)):
+            call = f'<tool_call>\n{{"name": "gadget", "arguments": {text}}}\n</tool_call>'
+            assert compiled.is_valid(call.encode()) == is_valid, (schema, text)
+
+
 def test_errors_have_the_pointers_of_the_tool() -> None:
     for schema in (
         {"$ref": "#/$defs/a", "$defs": {"a": {"properties": {"b": {"type": "text"}}}}},

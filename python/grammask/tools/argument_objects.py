@@ -20,7 +20,8 @@ if TYPE_CHECKING:
 
 __all__ = ["ArgumentSchema", "admits_arguments", "has_object", "objects_of"]
 
-_REFERENCES = ('"$ref"', '"$dynamicRef"', '"$recursiveRef"')
+_ROOT_REFERENCES = ('"$ref":"#"', '"$dynamicRef":', '"$recursiveRef":')
+_ROOT_NAMES = ("$id", "id", "$anchor", "$dynamicAnchor")
 
 
 @dataclass(frozen=True)
@@ -39,8 +40,7 @@ class ArgumentSchema:
 def objects_of(schema: Any, options: Mapping[str, Any]) -> ArgumentSchema:
     """Returns the schema of the objects that a schema admits.
 
-    A schema with references is embedded as a resource of its own, since they may lead to the schema as a whole, which
-    need not be an object there.
+    A schema that refers to itself as a whole, which need not be an object there, is embedded as a resource of its own.
 
     Args:
         schema: The schema; None if any object will do.
@@ -54,17 +54,22 @@ def objects_of(schema: Any, options: Mapping[str, Any]) -> ArgumentSchema:
     if not isinstance(schema, Mapping) or (schema.get("type") == "object" and "$ref" not in schema):
         return ArgumentSchema(schema)
     text = schema_text(schema)
-    types = schema.get("type", ["object"])
-    admits_object = types == "object" or (isinstance(types, list) and "object" in types)
-    if admits_object and not any(keyword in text for keyword in _REFERENCES):
-        return ArgumentSchema({**schema, "type": "object"})
-    outer = {key: schema[key] for key in ("$schema", KEYWORD) if key in schema}
-    inner = {key: value for key, value in schema.items() if key != KEYWORD}
     draft = str(schema.get("$schema") or options.get("draft"))
+    inner, place = dict(schema), ""
     if "$ref" in inner and re.search("(^|draft-0)[467]", draft):
-        # Other keywords beside it, `$id` included, have no effect there.
+        # Other keywords beside it have no effect there.
         inner = {key: value for key, value in inner.items() if key not in CONSTRAINTS}
-        inner["allOf"] = [{"$ref": schema["$ref"]}]
+        inner["allOf"], place = [{"$ref": schema["$ref"]}], "/allOf/0"
+    types = inner.get("type", "object")
+    admits_object = types == "object" or (isinstance(types, list) and "object" in types)
+    refers_to_root = any(reference in text for reference in _ROOT_REFERENCES) or any(
+        name in schema for name in _ROOT_NAMES
+    )
+    if admits_object and not refers_to_root:
+        return ArgumentSchema({**inner, "type": "object"}, place)
+    outer = {key: inner.pop(key) for key in (KEYWORD,) if key in inner}
+    if "$schema" in inner:
+        outer["$schema"] = inner["$schema"]
     inner.setdefault("id" if re.search("(^|draft-0)4", draft) else "$id", "grammask:parameters")
     return ArgumentSchema({**outer, "type": "object", "allOf": [inner]}, "/allOf/0")
 
