@@ -338,6 +338,22 @@ def test_calls_are_complete_within_max_tokens(url: str) -> None:
         assert chunks[-1]["choices"][0]["finish_reason"] == "tool_calls"
 
 
+@pytest.mark.parametrize(
+    "parameters", [{}, {"type": ["object", "null"]}, {"properties": {"n": {"type": "integer"}}}]
+)
+def test_arguments_are_an_object(url: str, parameters: Any) -> None:
+    tools = [{"type": "function", "function": {"name": "g", "parameters": parameters}}]
+    for seed in range(3):
+        fields = {"tools": tools, "tool_choice": "required", "parallel_tool_calls": False, "seed": seed}
+        (choice,) = chat(url, **fields, max_tokens=60)["choices"]
+        (call,) = choice["message"]["tool_calls"]
+        assert isinstance(json.loads(call["function"]["arguments"]), dict)
+    for wrong in ({"type": "string"}, {"type": ["null", "array"]}):
+        tools = [{"type": "function", "function": {"name": "g", "parameters": wrong}}]
+        error = chat(url, status=400, tools=tools, tool_choice="required")["error"]
+        assert "no object satisfies the parameters of the tool 'g'" in error["message"]
+
+
 def test_tools_that_are_cut_off_or_not_called(truncating_url: str) -> None:
     choice = chat(truncating_url, tools=TOOLS, tool_choice=COUNT, max_tokens=9)["choices"][0]
     assert choice["finish_reason"] == "length"
