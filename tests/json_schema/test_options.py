@@ -584,7 +584,7 @@ def test_regexes_of_javascript() -> None:
         Grammar.from_regex("a(b", syntax="ecma")
     with pytest.raises(UnsupportedGrammar):
         Grammar.from_regex(r"(a)\1", syntax="ecma")
-    with pytest.raises(ValueError, match="'rust' or 'ecma'"):
+    with pytest.raises(ValueError, match="'python', 'ecma', 'rust'"):
         Grammar.from_regex("a", syntax="perl")  # type: ignore[arg-type]
 
 
