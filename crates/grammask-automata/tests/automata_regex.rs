@@ -258,11 +258,11 @@ fn a_pattern_with_the_empty_match_leaves_no_text_free() {
 
 #[test]
 fn refusals_name_kind_place_and_remedy() {
-    use RegexErrorKind::{Invalid, TooLarge, Unsupported};
+    use RegexErrorKind::{Invalid, LookAround, TooLarge, Unsupported};
     let deep = "(".repeat(5_000) + "a" + &")".repeat(5_000);
     for (pattern, kind, span, has_help) in [
-        ("a(?=b)", Unsupported, (1, 4), true),
-        ("(?<!b)c", Unsupported, (0, 4), true),
+        ("a(?=b)", LookAround, (1, 4), true),
+        ("(?<!b)c", LookAround, (0, 4), true),
         (r"(a)\1", Unsupported, (3, 5), true),
         (r"\b(?-u:\xff)", Unsupported, (0, 12), true),
         (r"(?-u:\B)a\b", Unsupported, (0, 11), true),
