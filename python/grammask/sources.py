@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Protocol, TypeAlias
 
-from grammask.frozen_values import FrozenValue
-
 if TYPE_CHECKING:
     from grammask import _grammask
 
@@ -58,10 +56,14 @@ class SourceKey:
 
     def __len__(self) -> int:
         """Returns the number of characters and bytes in the texts of the source: the cache counts them as memory."""
-        source: object = self._source
-        if not isinstance(source, FrozenValue):
-            return 0
-        return sum(_text_length(getattr(source, name)) for name in source.fields)
+        length = 0
+        # A composition has slots: its texts are the compiled grammar's. A loop, because each miss of the cache asks.
+        for value in getattr(self._source, "__dict__", {}).values():
+            if isinstance(value, str):
+                length += len(value)
+            elif isinstance(value, (bytes, tuple)):
+                length += _text_length(value)
+        return length
 
 
 def _text_length(value: object) -> int:
