@@ -69,10 +69,12 @@ class FrozenValue:
             return True
         if not isinstance(other, FrozenValue) or type(self) is not type(other):
             return False
-        return bool(self._of_compared(self) == self._of_compared(other))
+        of_compared = type(self)._of_compared
+        return bool(of_compared(self) == of_compared(other))
 
     def __hash__(self) -> int:
-        return hash(self._of_compared(self))
+        of_compared = type(self)._of_compared
+        return hash(of_compared(self))
 
     def __repr__(self) -> str:
         names = (name for name in self.fields if name not in self.uncompared)
