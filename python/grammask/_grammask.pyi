@@ -1359,9 +1359,9 @@ class Matcher:
     def tokens_to_finish(self) -> int:
         """The number of tokens with which the text can be finished: the least sufficient budget. 0 after the end.
 
-        For vocabularies of at most 1,024 ids, or 128 for grammars with values that must differ, it is the smallest
-        possible number, unless the search takes too much work; for others it is the fewest tokens that spell the
-        shortest completion in bytes, or in states with more than 512 items the number of its bytes.
+        For vocabularies of at most 1,024 ids it is the smallest possible number, unless the search takes too much work;
+        for others it is the fewest tokens that spell the shortest completion in bytes, or in states with more than 512
+        items the number of its bytes.
 
         Raises:
             GrammarSemanticError: No completion is known (code ``no-completion``).

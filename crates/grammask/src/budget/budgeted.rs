@@ -124,8 +124,7 @@ impl Matcher {
 
     /// The number of tokens with which the text can be finished: the least sufficient budget. Zero after the end.
     ///
-    /// It is the fewest tokens for vocabularies of at most 1,024 ids, or 128 for grammars with values that must differ,
-    /// unless the search takes too much work; otherwise
+    /// It is the fewest tokens for vocabularies of at most 1,024 ids, unless the search takes too much work; otherwise
     /// the fewest tokens that spell the shortest completion in bytes, or in states with more than 512 items the number
     /// of its bytes. Where many tokens can be parts of texts bound to names, it is a sum of such numbers, for each part
     /// of a completion by itself.

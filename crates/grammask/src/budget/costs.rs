@@ -19,8 +19,7 @@ use crate::options::EndMode;
 
 /// Maximum number of ids of a vocabulary for which the fewest tokens are searched for.
 const MAX_SEARCHED_SIZE: usize = 1024;
-/// The same in grammars with values that must differ: each text inside of a value is a state of its own, so a search
-/// reaches many states.
+/// The same where each text inside a value has its own cost: a search reaches many states.
 const MAX_SEARCHED_SIZE_WITH_VALUES: usize = 128;
 /// Maximum number of prefixes of tokens inside values, for budgets where each text inside a value has its own cost: a mask
 /// takes a state and a completion for each of them.
@@ -124,8 +123,10 @@ impl GrammarCache {
         if self.costs().facts.support.get() == Some(&BudgetSupport::Grouped) {
             return false;
         }
-        let has_values = self.engine().depends_on_all_values() || self.engine().anonymous_values().is_some();
-        let max_size = if has_values { MAX_SEARCHED_SIZE_WITH_VALUES } else { MAX_SEARCHED_SIZE };
+        let max_size = match self.engine().depends_on_all_values() {
+            true => MAX_SEARCHED_SIZE_WITH_VALUES,
+            false => MAX_SEARCHED_SIZE,
+        };
         self.vocabulary().size() <= max_size
     }
 
