@@ -11,6 +11,7 @@ use rustc_hash::FxHashMap;
 use crate::encoding::CharacterEncoding;
 use crate::encoding::spelling_trees::{CharTransition, LiteralSpellings, SpellingTrees, push_transition};
 use crate::{Table, TableBuilder, TableState};
+use grammask_diagnostics::{Deadline, LimitExceeded};
 
 /// A range of code points with a common next state.
 #[derive(Clone, Copy, Debug)]
@@ -92,7 +93,8 @@ impl SpellingTrees {
         encoding: &CharacterEncoding,
         table: &Table,
         start: TableState,
-    ) -> Table {
+        deadline: &Deadline,
+    ) -> Result<Table, LimitExceeded> {
         let literals = match is_text(table, start) {
             true => LiteralSpellings::WholeCharacters,
             false => LiteralSpellings::BytesByCaller,
@@ -104,6 +106,7 @@ impl SpellingTrees {
         let mut ranges_by_state = RangesByState::default();
         let mut stack = vec![start];
         while let Some(state) = stack.pop() {
+            deadline.check()?;
             let mut ranges: Vec<CodeRange> = Vec::new();
             for (low, high, target) in table.edges(state).filter(|&(low, _, _)| low < 0x80) {
                 let last = high.min(0x7f);
@@ -152,7 +155,7 @@ impl SpellingTrees {
             }
         }
         self.build(&mut builder, &states, &roots);
-        builder.finish(first)
+        Ok(builder.finish(first))
     }
 }
 

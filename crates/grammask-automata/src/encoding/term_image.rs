@@ -13,7 +13,7 @@ use crate::encoding::table_image::is_text;
 use crate::encoding::{BlockPrefix, CharacterEncoding};
 use crate::term::arena::Term;
 use crate::{Automata, ByteSet, Table, TableState, TermId, Terms};
-use grammask_diagnostics::{Deadline, LimitExceeded, Limits, Request};
+use grammask_diagnostics::{Deadline, LimitExceeded, Limits};
 
 /// The inverse image of a term.
 #[derive(Clone, Copy, Debug)]
@@ -40,6 +40,7 @@ pub struct TermEncoder {
     /// Memo table: whether a word may have a line feed, as far as the form of the term shows.
     line_feeds: FxHashMap<TermId, bool>,
     max_states: usize,
+    deadline: Deadline,
 }
 
 impl TermEncoder {
@@ -52,6 +53,7 @@ impl TermEncoder {
             images: FxHashMap::default(),
             line_feeds: FxHashMap::default(),
             max_states: limits.automaton_states,
+            deadline: Deadline::of(limits),
         }
     }
 
@@ -62,7 +64,7 @@ impl TermEncoder {
     /// [indented block](CharacterEncoding::IndentedBlock) is determinised.
     ///
     /// # Errors
-    /// If a part that may cut characters has too many states.
+    /// If a part that may cut characters has too many states; if the memory or time limit is exceeded.
     pub fn image(&mut self, terms: &mut Terms, term: TermId) -> Result<TermId, LimitExceeded> {
         self.image_with(terms, term, LastLine::Begun)
     }
@@ -129,7 +131,7 @@ impl TermEncoder {
         if Automata::new(terms.clone(), self.max_states).start(with_line_feed)?.is_none() {
             return Ok(term);
         }
-        let table = terms.determinize_until(term, self.max_states, &Deadline::of_request())?;
+        let table = terms.determinize_until(term, self.max_states, &self.deadline)?;
         let table = table.ok_or_else(exceeded)?;
         let start = table.start().ok_or_else(exceeded)?;
         Ok(terms.table(indented_block::image(&table, start, prefix, last_line)))
@@ -173,7 +175,7 @@ impl TermEncoder {
 
     /// The image of a term whose operands have images.
     fn image_of_operands(&mut self, terms: &mut Terms, term: TermId) -> Result<TermImage, LimitExceeded> {
-        Request::check()?;
+        self.deadline.check()?;
         let image = match terms.get(term).clone() {
             Term::Nothing | Term::Epsilon => TermImage::whole(term),
             Term::Bytes(set) => self.bytes(terms, set),
@@ -219,7 +221,7 @@ impl TermEncoder {
             }
             Term::Table { table, state } => {
                 let table = terms.shared_table(table).clone();
-                self.table(terms, &table, state)
+                self.table(terms, &table, state)?
             }
         };
         Ok(image)
@@ -342,10 +344,15 @@ impl TermEncoder {
         TermImage { term: terms.intersection(&images), begins_inside, ends_inside }
     }
 
-    fn table(&mut self, terms: &mut Terms, table: &Table, state: TableState) -> TermImage {
+    fn table(
+        &mut self,
+        terms: &mut Terms,
+        table: &Table,
+        state: TableState,
+    ) -> Result<TermImage, LimitExceeded> {
         let is_cut = !is_text(table, state);
-        let image = self.trees.table_image(&self.encoding, table, state);
-        TermImage { term: terms.table(image), begins_inside: is_cut, ends_inside: is_cut }
+        let image = self.trees.table_image(&self.encoding, table, state, &self.deadline)?;
+        Ok(TermImage { term: terms.table(image), begins_inside: is_cut, ends_inside: is_cut })
     }
 
     fn determinized(&mut self, terms: &mut Terms, term: TermId) -> Result<TermImage, LimitExceeded> {
@@ -354,10 +361,10 @@ impl TermEncoder {
             return Ok(TermImage::whole(terms.nothing()));
         }
         let table = terms
-            .determinize_until(term, self.max_states, &Deadline::of_request())?
+            .determinize_until(term, self.max_states, &self.deadline)?
             .ok_or_else(|| LimitExceeded::new("automaton_states", self.max_states))?;
         match table.start() {
-            Some(start) => Ok(self.table(terms, &table, start)),
+            Some(start) => self.table(terms, &table, start),
             None => Ok(TermImage::whole(terms.nothing())),
         }
     }

@@ -146,14 +146,14 @@ impl Formulas {
         if let Some(&cached) = self.memberships.get(&(set, name)) {
             return Ok(cached);
         }
-        let contains = match self.name_sets.get(set).clone() {
+        let contains = match self.name_sets.get(set) {
             NameSet::All => true,
-            NameSet::Matching(pattern) | NameSet::Refused { names: pattern, .. } => {
+            &NameSet::Matching(pattern) | &NameSet::Refused { names: pattern, .. } => {
                 self.pattern_matches(languages, pattern, name)?
             }
             NameSet::Others { names, patterns } => {
                 let mut outside = names.binary_search(&name).is_err();
-                for pattern in patterns {
+                for &pattern in patterns {
                     outside = outside && !self.pattern_matches(languages, pattern, name)?;
                 }
                 outside
