@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from xml.etree import ElementTree as ET
 
 import pytest
-from grammask import CompiledGrammar, Grammar, GrammarError, UnsupportedGrammar, Vocabulary
+from grammask import CompiledGrammar, Grammar, GrammarError, LimitExceeded, UnsupportedGrammar, Vocabulary
 from grammask._grammask import embedded_vocabulary
 from sqlite_reader import is_read_by_sqlite
 
@@ -328,6 +328,30 @@ def test_scopes_in_properties() -> None:
     assert compiled.is_valid(b'{"s": "qa-a"}')
     assert compiled.is_valid(rb'{"s": "q\u0061-a"}')
     assert not compiled.is_valid(b'{"s": "qa-b"}')
+
+
+def nested(levels: int, spellings: Spellings) -> Grammar:
+    """Return a text in strings in strings."""
+    grammar = Grammar.from_choices(['"', "a"])
+    for _ in range(levels):
+        grammar = grammar.encoded("json-string", spellings=spellings)
+        grammar = grammar | "-" + grammar.encoded("block-quote")
+    return grammar
+
+
+def test_the_depth_of_encodings_is_limited() -> None:
+    text = '"'
+    for levels in range(13):
+        if levels in (0, 4, 12):
+            compiled = nested(levels, "canonical").compile(BYTES)
+            assert compiled.is_valid(text.encode())
+            assert not compiled.is_valid(text[1:].encode())
+        text = json.dumps(text)[1:-1]
+    assert nested(4, "any").compile(BYTES).is_valid(b"a")
+    with pytest.raises(LimitExceeded, match=r"more than 4 encodings with all spellings(?s:.*)canonical"):
+        nested(5, "any")
+    with pytest.raises(LimitExceeded, match="more than 12 encodings are"):
+        nested(13, "canonical")
 
 
 def test_what_has_no_spelling_is_refused() -> None:

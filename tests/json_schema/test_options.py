@@ -791,3 +791,27 @@ def test_nullable_without_effect_is_a_warning() -> None:
         each for each in keyword_effects(schema, openapi_nullable=True) if each.pointer.endswith("a/nullable")
     )
     assert effect.kind == "enforced"
+
+
+@pytest.mark.parametrize(
+    "more",
+    [
+        {},
+        {"additionalProperties": {"type": "string"}},
+        {"unevaluatedProperties": False},
+        {"minProperties": 1},
+    ],
+)
+def test_many_properties_are_read_in_linear_time(more: dict[str, Any]) -> None:
+    def seconds(count: int) -> float:
+        properties = {f"p{index}": {"type": "integer"} for index in range(count)}
+        schema = {"type": "object", "properties": properties, "additionalProperties": False, **more}
+        text = json.dumps(schema)
+        start = time.process_time()
+        Grammar.from_json_schema(text)
+        return time.process_time() - start
+
+    seconds(100)
+    few = min(seconds(2_000) for _ in range(3))
+    # Quadratic time would be 100 times as much.
+    assert seconds(20_000) < 25 * few
