@@ -70,7 +70,7 @@ impl LexedRecognizer {
         let bytes: Vec<u8> = (0..=u8::MAX).collect();
         let texts: Vec<&[u8]> = bytes.chunks(1).collect();
         let found = self.find_first_terminals(set, &texts)?.terminals;
-        let grammar = self.prepared().grammar();
+        let grammar = &self.prepared().grammar;
         let mut expected = Vec::with_capacity(found.len());
         for (position, terminal) in grammar.terminals.iter().enumerate() {
             let name = grammar.terminal_name(TerminalId::new(position));
@@ -110,13 +110,13 @@ impl LexedRecognizer {
         terminal: TerminalId,
         has_begun: bool,
     ) -> Option<Expectation> {
-        let grammar = self.prepared().grammar();
+        let grammar = &self.prepared().grammar;
         let rule = if grammar.terminals[terminal.index()].is_ignored() {
             IGNORED.to_owned()
-        } else if tables.parser.accepts(run.parse.stack, terminal) {
-            self.rule_that_needs(tables.parser.top(run.parse.stack), terminal).to_string()
         } else {
-            return None;
+            let mut classes = self.prepared().classes_of(terminal);
+            let class = classes.find(|&class| tables.parser.accepts(run.parse.stack, class))?;
+            self.rule_that_needs(tables.parser.top(run.parse.stack), class).to_string()
         };
         Some(Expectation { terminal: grammar.terminal_name(terminal).to_owned(), rule, has_begun })
     }

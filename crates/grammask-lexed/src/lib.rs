@@ -32,8 +32,9 @@
 //!    accepts one of them.
 //! 4. **Parser** (`parser`). LALR(1) tables on the LR(0) automaton, with look-aheads by DeRemer and Pennello; or, for
 //!    other grammars, the Earley recogniser over terminals. Stacks are interned.
-//! 5. **Checks** (`analysis`). A grammar is refused unless its language is non-empty and every reachable stack has a
-//!    finite completion. [`PreparedGrammar`] holds the result of steps 2 to 5.
+//! 5. **Checks** (`analysis`). A grammar is refused if its language is empty. If some stack of the parser has no finite
+//!    completion, the grammar is refined to one without such stacks (`analysis::refinement`), or refused if it has
+//!    indentation, lexical rules or delimited terminals. [`PreparedGrammar`] holds the result of steps 2 to 5.
 //! 6. **Spanner table** (`masks::spanner_table`). For each configuration, the tokens by the sequence of terminals
 //!    that they emit (GreatGramma's token spanner table), as a prefix tree that is grown on demand.
 //! 7. **Spanner subset** (`masks::spanner_subset`). The nodes of the table that one parse reaches together, by subset
@@ -53,8 +54,9 @@
 //!
 //! # Limits
 //!
-//! A grammar that cannot be enforced exactly is refused when it is prepared: unresolved conflicts, pairs of terminals
-//! that must follow each other and cannot be written so, layouts that no column can produce. Every live prefix has a
+//! A grammar that cannot be enforced exactly is refused when it is prepared: unresolved conflicts, layouts that no column
+//! can produce, and in languages with layouts or lexical rules pairs of terminals that must follow each other and cannot
+//! be written so. Every live prefix has a
 //! finite completion, so infinite texts do not arise. Masks do not check that the vocabulary can spell the
 //! completion.
 //!

@@ -4,11 +4,12 @@ use std::sync::Arc;
 
 use rustc_hash::FxHashMap;
 
+use crate::analysis::refinement::{self, Refinement};
 use crate::analysis::{delimited_openings, emptiness, indentation};
 use crate::definition::grammar::LexedGrammar;
 use crate::definition::source::{LexerKind, TerminalRole};
 use crate::lexer::lexer_automaton::{LexModeId, Lexer};
-use crate::lexer::open_lexemes::{CompletionProof, LexModes, OpenTerminalsTable};
+use crate::lexer::open_lexemes::{CompletionProof, LexModes, OpenTerminalsError, OpenTerminalsTable};
 use crate::parser::lalr::LalrTable;
 use crate::parser::lr_automaton::LrState;
 use crate::parser::parsing_tables::ParsingTables;
@@ -20,6 +21,9 @@ use grammask_grammar::TerminalId;
 /// shared.
 #[derive(Clone, Debug)]
 pub struct PreparedGrammar {
+    /// The grammar that was prepared.
+    source: Arc<LexedGrammar>,
+    /// The grammar of the tables: the same one unless it was refined.
     pub(crate) grammar: Arc<LexedGrammar>,
     pub(crate) tables: Arc<ParsingTables>,
     pub(crate) lex_modes: Arc<LexModes>,
@@ -31,8 +35,8 @@ impl PreparedGrammar {
     /// Constructs the tables.
     ///
     /// # Errors
-    /// Conflicts; terminals that cannot be written one after the other although the productions require it; an empty
-    /// language; an exceeded limit.
+    /// Conflicts; an empty language; terminals that cannot be written one after the other although the productions require
+    /// it, in a grammar that cannot be refined; an exceeded limit.
     pub fn new(grammar: LexedGrammar, limits: &Limits) -> Result<Self, GrammarError> {
         Self::with_proof(grammar, limits, CompletionProof::Required)
     }
@@ -58,7 +62,19 @@ impl PreparedGrammar {
         let lex_modes = lex_modes(&grammar, &tables);
         let mut lexer =
             Lexer::new(&grammar, &lex_modes.terminals, limits).map_err(|limit| limit.diagnostic())?;
-        let open_terminals = OpenTerminalsTable::compute(&mut lexer, &grammar, &tables, &lex_modes, proof)?;
+        if grammar.has_ignored_symbols() && refinement::is_refinable(&grammar) {
+            return Self::refined(grammar, tables, lex_modes, lexer, limits);
+        }
+        let open_terminals = OpenTerminalsTable::compute(&mut lexer, &grammar, &tables, &lex_modes, proof);
+        let open_terminals = match open_terminals {
+            Ok(open_terminals) => open_terminals,
+            Err(OpenTerminalsError::Incompletable(_)) if refinement::is_refinable(&grammar) => {
+                return Self::refined(grammar, tables, lex_modes, lexer, limits);
+            }
+            Err(OpenTerminalsError::Incompletable(error) | OpenTerminalsError::Other(error)) => {
+                return Err(error);
+            }
+        };
         let undecided = delimited_openings::find_undecided(&grammar, &mut lexer, &open_terminals);
         if let Some(undecided) = undecided.map_err(|limit| limit.diagnostic())? {
             return Err(undecided.into());
@@ -73,13 +89,53 @@ impl PreparedGrammar {
         }
         let (lex_modes, open_terminals, lexer) =
             (Arc::new(lex_modes), Arc::new(open_terminals), Arc::new(lexer));
-        Ok(Self { grammar, tables, lex_modes, open_terminals, lexer })
+        Ok(Self { source: grammar.clone(), grammar, tables, lex_modes, open_terminals, lexer })
     }
 
-    /// The grammar.
+    /// The prepared grammar without the stacks that no text completes.
+    fn refined(
+        grammar: LexedGrammar,
+        tables: ParsingTables,
+        lex_modes: LexModes,
+        mut lexer: Lexer,
+        limits: &Limits,
+    ) -> Result<Self, GrammarError> {
+        let (source, tables) = (Arc::new(grammar), Arc::new(tables));
+        let Some(refinement) = refinement::refine(&source, &tables, &lex_modes, &mut lexer, limits)? else {
+            let empty = emptiness::explain_emptiness(&source, &tables, &lex_modes, &mut lexer, limits);
+            return Err(empty.map_err(|limit| limit.diagnostic())?.into());
+        };
+        let Refinement { grammar, tables, lex_modes, open_terminals } = refinement;
+        Ok(Self {
+            source,
+            grammar: Arc::new(grammar),
+            tables: Arc::new(tables),
+            lex_modes: Arc::new(lex_modes),
+            open_terminals: Arc::new(open_terminals),
+            lexer: Arc::new(lexer),
+        })
+    }
+
+    /// Whether the tables are those of a [refined](crate::analysis::refinement) grammar. It must be proved again when it
+    /// is prepared without a proof.
+    #[must_use]
+    pub fn is_refined(&self) -> bool {
+        !Arc::ptr_eq(&self.source, &self.grammar)
+    }
+
+    /// The terminals of the tables that are classes of the lexemes of a terminal: the terminal itself, and others with its
+    /// name if the grammar was refined.
+    pub(crate) fn classes_of(&self, terminal: TerminalId) -> impl Iterator<Item = TerminalId> {
+        let others = (self.source.terminals.len()..self.grammar.terminals.len()).map(TerminalId::new);
+        let name = self.grammar.terminal_name(terminal);
+        std::iter::once(terminal)
+            .chain(others.filter(move |&other| self.grammar.terminal_name(other) == name))
+    }
+
+    /// The grammar that was prepared.
     #[must_use]
     pub fn grammar(&self) -> &LexedGrammar {
-        &self.grammar
+        &self.source
     }
 
     /// The LALR(1) tables; `None` with the Earley parser.

@@ -34,7 +34,7 @@ impl LexedRecognizer {
     /// [`Engine::readings`](grammask_engine::Engine::readings).
     pub(crate) fn all_readings(&self, text: &[u8]) -> Result<Vec<LexerReading>, LimitExceeded> {
         let (traced, lexemes) = self.trace(text)?;
-        let grammar = self.prepared().grammar();
+        let grammar = &self.prepared().grammar;
         let name = |terminal| Arc::from(grammar.terminal_name(terminal));
         let mut tables = self.lock();
         let mut readings = Vec::with_capacity(traced.len());

@@ -183,6 +183,11 @@ impl CompiledGrammar {
         }
     }
 
+    /// Whether the tables are those of a refined grammar with a lexer.
+    pub(crate) fn is_refined(&self) -> bool {
+        matches!(&self.language, CompiledLanguage::Lexed(prepared) if prepared.is_refined())
+    }
+
     /// Number of nonterminals after lowering.
     #[must_use]
     pub fn nonterminal_count(&self) -> usize {

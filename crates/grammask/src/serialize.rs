@@ -21,6 +21,9 @@ const MAGIC: &[u8; 8] = b"grammask";
 /// The version of the format. Files of other versions are rejected.
 const VERSION: u32 = 7;
 
+/// The bit of the end mode for grammars that the proof refines, and that are therefore proved again.
+const IS_REFINED: u8 = 2;
+
 impl CompiledGrammar {
     /// The compiled grammar as bytes; `None` for context-free grammars, which compile as fast as they would load, and for
     /// those with a lexer that have delimited terminals.
@@ -28,7 +31,7 @@ impl CompiledGrammar {
     pub fn to_bytes(&self) -> Option<Vec<u8>> {
         let definition = self.lexed()?.definition();
         let mut body = self.vocabulary().fingerprint().to_le_bytes().to_vec();
-        body.push(end_mode_byte(self.options().end));
+        body.push(end_mode_byte(self.options().end) | if self.is_refined() { IS_REFINED } else { 0 });
         body.extend(definition.to_bytes()?);
         Some(framed(MAGIC, VERSION, &body))
     }
@@ -54,7 +57,8 @@ impl CompiledGrammar {
             return Err(Diagnostic::error(Code::OtherVocabulary, message).help(help).into());
         }
         let (&end, definition) = body.split_first().ok_or_else(malformed)?;
-        let end = match end {
+        let is_refined = end & IS_REFINED != 0;
+        let end = match end & !IS_REFINED {
             0 => EndMode::Eos,
             1 => EndMode::Eager,
             _ => return Err(malformed().into()),
@@ -62,7 +66,8 @@ impl CompiledGrammar {
         let options = CompileOptions { end, limits, ..CompileOptions::default() };
         let definition = LexedDefinition::from_bytes(definition).ok_or_else(malformed)?;
         let grammar = LexedGrammar::new(&definition, &options.limits)?;
-        Self::from_prepared(|limits| PreparedGrammar::without_proof(grammar, limits), vocabulary, options)
+        let prepare = if is_refined { PreparedGrammar::new } else { PreparedGrammar::without_proof };
+        Self::from_prepared(|limits| prepare(grammar, limits), vocabulary, options)
     }
 }
 

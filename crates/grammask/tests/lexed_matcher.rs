@@ -148,7 +148,7 @@ fn text_is_forced_and_refusals_are_explained() {
 }
 
 #[test]
-fn gaps_and_conflicts_are_refused() {
+fn grammars_without_a_text_and_conflicts_are_refused() {
     let prepare = |definition: &LexedDefinition| {
         let grammar = LexedGrammar::new(definition, &Limits::default()).expect("a good grammar");
         let texts = ["a"].map(Some).into_iter().collect();
@@ -157,8 +157,8 @@ fn gaps_and_conflicts_are_refused() {
     };
     let mut joined = definition(&[("IF", "if"), ("NAME", "/[a-z]+/")], &["start:IF NAME"]);
     let error = prepare(&joined);
-    assert_eq!(error.code(), Code::InseparableTerminals);
-    assert!(error.to_string().contains("`NAME` can follow `IF` by the rules"), "{error}");
+    assert_eq!(error.code(), Code::EmptyLanguage);
+    assert!(error.to_string().contains("nothing that the rules allow after a first `IF`"), "{error}");
     joined.productions = definition(&[], &["start:e", "e:IF e", "e:IF e NAME e", "e:NAME"]).productions;
     let error = prepare(&joined);
     assert_eq!(error.code(), Code::GrammarConflict);

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from grammask.diagnostics import error_diagnostic
+from grammask.diagnostics import error_diagnostic, error_with_excerpt
 from grammask.errors import GrammarError, GrammarSyntaxError, LimitExceeded, UnsupportedGrammar
 
 
@@ -15,6 +15,12 @@ def unsupported(message: str, *, found: str | None = None, advice: str | None = 
 def invalid(message: str, location: tuple[int, int] | None = None) -> GrammarError:
     """Returns the error for a text that the lark library refuses."""
     diagnostic = error_diagnostic("unexpected-input", message, location=location)
+    return GrammarSyntaxError(diagnostic.rendered, [diagnostic])
+
+
+def invalid_at(message: str, text: str, span: tuple[int, int]) -> GrammarError:
+    """Returns the error for a text that the lark library refuses at a range of its characters."""
+    diagnostic = error_with_excerpt("unexpected-input", message, text, span)
     return GrammarSyntaxError(diagnostic.rendered, [diagnostic])
 
 

@@ -91,8 +91,9 @@ class _PatternReader:
             return self.pattern.look(self.sequence(body, flags), direction > 0, kind == "ASSERT_NOT")
         if kind == "FAILURE":  # Python 3.13 parses `(?!)` as this operation.
             return self.pattern.look(self.pattern.sequence([]), ahead=True, negated=True)
+        if kind == "AT":
+            return self.position(str(argument), flags)
         construct = {
-            "AT": "a position such as `^`, `$` or `\\b`",
             "GROUPREF": "a back-reference",
             "GROUPREF_EXISTS": "a condition on a group",
             "ATOMIC_GROUP": "an atomic group",
@@ -100,3 +101,28 @@ class _PatternReader:
         }.get(kind, f"`{kind.lower()}`")
         message = f"the terminal `{self.name}` uses {construct}"
         raise unsupported(message, advice="override the terminal with an equivalent one without it")
+
+    def position(self, position: str, flags: int) -> int:
+        """Adds a position such as ``$`` as looks at the characters around it."""
+        pattern = self.pattern
+        if position in {"AT_BOUNDARY", "AT_NON_BOUNDARY"}:
+            category = (sre_constants.IN, [(sre_constants.CATEGORY, sre_constants.CATEGORY_WORD)])
+            word = pattern.characters(*members(*category, flags & CHARACTER_TYPES))
+            is_boundary = position == "AT_BOUNDARY"
+            sides = []
+            for is_after_word in (True, False):
+                before = pattern.look(word, ahead=False, negated=not is_after_word)
+                after = pattern.look(word, ahead=True, negated=is_after_word == is_boundary)
+                sides.append(pattern.sequence([before, after]))
+            return pattern.choice(sides)
+        any_character = pattern.characters((), True)  # noqa: FBT003
+        line_feed = pattern.characters(((10, 10),), False)  # noqa: FBT003
+        in_line = pattern.characters(((10, 10),), True)  # noqa: FBT003
+        is_ahead = position in {"AT_END", "AT_END_STRING"}
+        if position in {"AT_BEGINNING", "AT_END"} and flags & re.MULTILINE:
+            excluded = in_line
+        elif position == "AT_END":  # At the end of the text, and before a line feed there.
+            excluded = pattern.choice([in_line, pattern.sequence([line_feed, any_character])])
+        else:
+            excluded = any_character
+        return pattern.look(excluded, ahead=is_ahead, negated=True)

@@ -10,7 +10,7 @@ from grammask.arguments import is_one_of
 from grammask.errors import LimitExceeded
 from grammask.frozen_values import FrozenValue
 from grammask.grammar_texts import check_characters, without_byte_order_mark
-from grammask.lark_grammars.errors import invalid, unsupported
+from grammask.lark_grammars.errors import invalid, invalid_at, unsupported
 from grammask.lark_grammars.follow_sets import FollowPairs
 from grammask.lark_grammars.lexical_rules import with_lexical_rules
 from grammask.lark_grammars.terminals import shown_name, terminal_tuples
@@ -18,6 +18,7 @@ from grammask.lark_grammars.terminals import shown_name, terminal_tuples
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Sequence
 
+    from grammask.errors import GrammarError
     from grammask.lark_grammars.terminals import TerminalTuple
 
 Lexer: TypeAlias = Literal["contextual", "basic", "dynamic", "dynamic_complete"]
@@ -135,7 +136,7 @@ def lark_definition(
         LimitExceeded: A terminal is too large, or the limits of the request are exceeded.
     """
     try:
-        from lark.exceptions import LarkError, UnexpectedInput
+        from lark.exceptions import LarkError
         from lark.load_grammar import load_grammar
 
         from grammask.lark_grammars.expansion import expanded
@@ -148,12 +149,10 @@ def lark_definition(
         terminals, rules, ignored = expanded(
             loaded, [*starts, *ignored_rules], {*always_accepted, *([newline] if newline else [])}
         )
-    except UnexpectedInput as error:
-        raise invalid(str(error).strip(), (error.line, error.column)) from error
     except LimitExceeded:
         raise
     except (LarkError, AssertionError, OSError, ValueError) as error:
-        raise invalid(str(error).strip() or type(error).__name__) from error
+        raise _error_of_library(error, text) from error
     except RecursionError as error:
         message = "the grammar is nested too deeply"
         raise invalid(message) from error
@@ -183,6 +182,12 @@ def lark_definition(
     roles.update(dict.fromkeys(ignored, "ignored"))
     follows = None if is_dynamic or defined_elsewhere else FollowPairs(productions, declared)
     tuples = terminal_tuples(terminals, roles, follows, is_dynamic=is_dynamic)
+    if is_dynamic:
+        # Each terminal is matched on its own, so an ignored one that rules use is also a lexeme for the parser.
+        both = [terminal for terminal in tuples if terminal[0] in used and terminal[5] == "ignored"]
+        parsed = [(*terminal[:5], "parsed") for terminal in both]
+        renamed = [(f"__IGNORED_{terminal[0]}", *terminal[1:]) for terminal in both]
+        tuples = [*(terminal for terminal in tuples if terminal not in both), *parsed, *renamed]
     shown = {
         str(terminal.name): shown_name(terminal)
         for terminal in terminals
@@ -200,6 +205,28 @@ def lark_definition(
         tuple(name for name in lexical if name not in ignored_rules),
         tuple(ignored_rules),
     )
+
+
+def _error_of_library(error: Exception, text: str) -> GrammarError:
+    """Returns the error for a text that the library refuses, with the place in the text where the library names it."""
+    from lark.exceptions import UnexpectedCharacters, UnexpectedInput, UnexpectedToken
+
+    message = str(error).strip().partition("\n")[0] or type(error).__name__
+    # The library replaces errors of its own parser by others, which have their messages only.
+    place: Any = error if isinstance(error, UnexpectedInput) else error.__context__
+    start: Any = place.pos_in_stream if isinstance(place, UnexpectedInput) else None
+    if not isinstance(start, int) or start < 0:
+        return invalid(message)
+    if isinstance(place, UnexpectedToken):
+        found = str(place.token).rstrip("\n")
+    elif isinstance(place, UnexpectedCharacters):
+        found = place.char
+    else:
+        found = ""
+    # The place may be in an imported file.
+    if not text.startswith(found, start):
+        return invalid(message)
+    return invalid_at(message, text, (start, start + len(found)))
 
 
 def _bound_priorities(owners: Iterable[Any]) -> None:

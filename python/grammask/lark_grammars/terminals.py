@@ -137,8 +137,8 @@ def _check_literals(ordered: list[Any], languages: dict[str, FirstMatches], role
     """Refuses literals that the library distinguishes from patterns in a way that the engine does not support.
 
     If a pattern of the same priority matches a literal as a whole, the library matches the pattern and renames the
-    lexeme afterwards. A literal with flags is also matched separately unless the pattern has the same flags; this is
-    equivalent if the pattern comes first and matches all spellings of the literal.
+    lexeme afterwards. A literal with flags is also matched separately unless the pattern has the same flags; without a
+    difference if the pattern comes first and matches all spellings of the literal.
     """
     for position, literal in enumerate(ordered):
         if literal.pattern.type != "str":
@@ -159,7 +159,13 @@ def _check_literals(ordered: list[Any], languages: dict[str, FirstMatches], role
                 raise unsupported(message, advice=advice)
             if not literal.pattern.flags:
                 continue
-            is_tried_later = literal.pattern.flags <= pattern.pattern.flags or pattern_position < position
-            if not is_tried_later or not language.includes(languages[literal.name].language):
-                message = f"{conflict}, and has spellings of its own"
-                raise unsupported(message, found=literal.pattern.to_regexp(), advice=advice)
+            # The library matches it separately too, unless the pattern has its flags. The engine does so for a literal
+            # with spellings that the pattern does not match.
+            is_separate = not literal.pattern.flags <= pattern.pattern.flags
+            includes_all = language.includes(languages[literal.name].language)
+            if is_separate and (not includes_all or pattern_position < position):
+                continue
+            if includes_all and not is_separate:
+                continue
+            message = f"{conflict}, and has spellings of its own"
+            raise unsupported(message, found=literal.pattern.to_regexp(), advice=advice)

@@ -45,6 +45,20 @@ pub(crate) fn find_emptiness(
     if has_text {
         return Ok(None);
     }
+    explain_emptiness(grammar, tables, modes, lexer, limits).map(Some)
+}
+
+/// The diagnostic of a grammar without a text, with the reasons.
+pub(crate) fn explain_emptiness(
+    grammar: &Arc<LexedGrammar>,
+    tables: &Arc<ParsingTables>,
+    modes: &LexModes,
+    lexer: &mut Lexer,
+    limits: &Limits,
+) -> Result<Diagnostic, LimitExceeded> {
+    let mut parser = TerminalParser::new(grammar.clone(), tables.clone(), limits)?;
+    let parse = parser.start();
+    let starts = lexer.starts(modes.of_state[LrState::START.index()])?;
     let terminals = (0..grammar.terminals.len()).map(TerminalId::new);
     let wanted: Vec<TerminalId> =
         terminals.filter(|&terminal| parser.accepts(parse.stack, terminal)).collect();
@@ -59,7 +73,7 @@ pub(crate) fn find_emptiness(
         false => reasons.join("; "),
     };
     let message = "no text matches the grammar: the lexer finds nothing that a text could begin with";
-    Ok(Some(Diagnostic::error(Code::EmptyLanguage, message).help(help)))
+    Ok(Diagnostic::error(Code::EmptyLanguage, message).help(help))
 }
 
 /// The terminals that the first lexeme of a text can match.

@@ -41,7 +41,7 @@ pub(crate) struct UpperBounds {
 }
 
 impl UpperBounds {
-    /// Computes the bounds. `None` for grammars without LALR(1) tables, if a byte class of a lexeme has no spellable
+    /// Computes the bounds. `None` for grammars without LALR(1) tables and refined ones, if a byte class of a lexeme has no spellable
     /// byte, and if completions may grow without a bound, or the newlines that one block needs.
     ///
     /// # Errors
@@ -54,6 +54,10 @@ impl UpperBounds {
     ) -> Result<Option<Self>, LimitExceeded> {
         let grammar = &prepared.grammar;
         let Some(table) = prepared.table() else { return Ok(None) };
+        // No plan completes all stacks, but only those that occur.
+        if prepared.is_refined() {
+            return Ok(None);
+        }
         // After an ignored rule, the parser returns to the state before it, which is no step of the plan.
         if !grammar.lexical.ignored.is_empty() {
             return Ok(None);

@@ -6,8 +6,8 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::definition::grammar::{Indentation, LexedProduction, LexedSymbol, LexedTerminal};
 use crate::definition::source::{
-    IndentationSource, LexedDefinition, LexerKind, ParserKind, ProductionSource, TerminalPattern,
-    TerminalRole, TerminalSource,
+    IndentationSource, LexedDefinition, LexerKind, LexingRule, ParserKind, TerminalPattern, TerminalRole,
+    TerminalSource,
 };
 use crate::definition::terminal_automaton;
 use grammask_automata::encoding::CharacterEncoding;
@@ -127,7 +127,13 @@ impl<'a> DefinitionCheck<'a> {
         None
     }
 
-    pub(super) fn productions(&mut self, sources: &[ProductionSource]) {
+    pub(super) fn productions(&mut self, definition: &LexedDefinition) {
+        let sources = &definition.productions;
+        // The parser of lark never receives an ignored terminal, so productions with one derive no text.
+        let drops_ignored = definition.rule == LexingRule::Lark
+            && definition.indentation.is_none()
+            && definition.lexical_rules.is_empty()
+            && self.terminals.iter().all(|terminal| terminal.delimited.is_none());
         for source in sources {
             if !self.nonterminal_ids.contains_key(&*source.lhs) {
                 let name: Arc<str> = Arc::from(&*source.lhs);
@@ -155,6 +161,7 @@ impl<'a> DefinitionCheck<'a> {
             for symbol in &rhs {
                 if let LexedSymbol::Terminal(terminal) = *symbol
                     && !self.terminals[terminal.index()].role.is_for_parser()
+                    && !(drops_ignored && self.terminals[terminal.index()].is_ignored())
                 {
                     let name = &self.terminals[terminal.index()].name;
                     let message = format!(

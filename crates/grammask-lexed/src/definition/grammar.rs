@@ -133,7 +133,7 @@ impl LexedGrammar {
         let mut check = DefinitionCheck::new(limits);
         let terminals = definition.terminals_with_conditions();
         check.terminals(&terminals);
-        check.productions(&definition.productions);
+        check.productions(definition);
         let start = check.nonterminal_ids.get(&*definition.start).copied();
         if start.is_none() {
             let message = format!("there is no rule named `{}` to start with", definition.start);
@@ -194,6 +194,12 @@ impl LexedGrammar {
         let mut definition = LexedDefinition::clone(&self.definition);
         definition.encodings.push(encoding.clone());
         Self::new(&definition, limits)
+    }
+
+    /// Whether a production has an ignored terminal, which the parser never receives.
+    pub(crate) fn has_ignored_symbols(&self) -> bool {
+        let mut symbols = self.productions.iter().flat_map(|production| &production.rhs);
+        symbols.any(|symbol| matches!(symbol, LexedSymbol::Terminal(terminal) if self.terminals[terminal.index()].is_ignored()))
     }
 
     /// The byte classes: bytes of one class are equivalent in all texts.

@@ -32,7 +32,7 @@ use std::sync::Arc;
 use rustc_hash::FxHashMap;
 
 use crate::definition::grammar::{ByteClasses, LexedGrammar};
-use crate::lexer::match_order::{LiveTerminal, MatchOrder};
+use crate::lexer::match_order::{LiveTerminal, MatchOrder, common_spellings};
 use crate::lexer::prefix_inclusion::PrefixInclusion;
 use crate::parser::terminal_set::TerminalSet;
 use grammask_automata::{Automata, ByteSet, StateId};
@@ -150,6 +150,9 @@ pub(crate) struct Lexer {
     guards: GuardSets,
     configurations: Configurations,
     inclusion: PrefixInclusion,
+    /// The labels of configurations whose lexemes are another class of their terminal than its first one, after the
+    /// refinement of the grammar.
+    class_labels: Arc<FxHashMap<ConfigurationId, TerminalId>>,
     max_states: usize,
 }
 
@@ -163,8 +166,10 @@ impl Lexer {
         modes: &[TerminalSet],
         limits: &Limits,
     ) -> Result<Self, LimitExceeded> {
-        let mut automata = Automata::new(grammar.terms.clone(), limits.automaton_states);
-        let terminals = MatchOrder::new(grammar, &mut automata)?;
+        let mut terms = grammar.terms.clone();
+        let common = common_spellings(grammar, &mut terms);
+        let mut automata = Automata::new(terms, limits.automaton_states);
+        let terminals = MatchOrder::new(grammar, &mut automata, &common)?;
         let ByteClasses { class_of_byte, byte_of_class } = grammar.lexer_byte_classes();
         let class_count = byte_of_class.len();
         let mut lexer = Self {
@@ -181,6 +186,7 @@ impl Lexer {
             },
             configurations: Configurations::default(),
             inclusion: PrefixInclusion::default(),
+            class_labels: Arc::default(),
             max_states: limits.automaton_states,
         };
         for mode in modes {
@@ -215,16 +221,28 @@ impl Lexer {
         self.configurations.pairs.len()
     }
 
+    /// Replaces the labels of some configurations by commit classes.
+    pub(crate) fn set_class_labels(&mut self, labels: FxHashMap<ConfigurationId, TerminalId>) {
+        self.class_labels = Arc::new(labels);
+    }
+
     /// The terminal of the lexeme if it ended here.
     #[inline]
     pub(crate) fn label(&self, configuration: ConfigurationId) -> Option<TerminalId> {
+        if !self.class_labels.is_empty()
+            && let Some(&class) = self.class_labels.get(&configuration)
+        {
+            return Some(class);
+        }
         self.states.labels[self.configurations.pairs[configuration.index()].0.index()]
     }
 
     /// The delimited terminal of which the lexeme is the opening: the lexer reads no further.
     #[inline]
     pub(crate) fn opened(&self, configuration: ConfigurationId) -> Option<TerminalId> {
-        self.label(configuration).filter(|terminal| self.terminals.is_delimited[terminal.index()])
+        let is_delimited =
+            |terminal: &TerminalId| self.terminals.is_delimited.get(terminal.index()) == Some(&true);
+        self.label(configuration).filter(is_delimited)
     }
 
     /// Whether earlier lexemes left guards.

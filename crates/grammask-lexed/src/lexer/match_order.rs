@@ -6,7 +6,7 @@
 use crate::definition::grammar::LexedGrammar;
 use crate::definition::source::{LexerKind, LexingRule, TerminalRole};
 use crate::parser::terminal_set::TerminalSet;
-use grammask_automata::{Automata, StateId};
+use grammask_automata::{Automata, StateId, TermId, Terms};
 use grammask_diagnostics::LimitExceeded;
 use grammask_grammar::TerminalId;
 
@@ -19,6 +19,24 @@ pub(super) struct LiveTerminal {
     pub(super) state: StateId,
 }
 
+/// A literal that a pattern matches, and that is distinguished from it afterwards.
+#[derive(Clone, Copy, Debug)]
+struct Keyword {
+    literal: TerminalId,
+    pattern: TerminalId,
+    /// The start state of the spellings that the pattern matches, if there are others: a literal that ignores case also
+    /// has a long s for `s`. These others are matched after the pattern.
+    common: Option<StateId>,
+}
+
+/// The terms of the spellings that each keyword of a grammar has in common with its pattern.
+pub(super) fn common_spellings(grammar: &LexedGrammar, terms: &mut Terms) -> Vec<TermId> {
+    let nothing = terms.nothing();
+    let term_of = |terminal: TerminalId| grammar.terminals[terminal.index()].term.unwrap_or(nothing);
+    let keywords = grammar.keywords.iter();
+    keywords.map(|&(literal, pattern)| terms.intersection(&[term_of(literal), term_of(pattern)])).collect()
+}
+
 /// The terminals of a grammar in their matching order, indexed by [`TerminalId`].
 #[derive(Clone, Debug)]
 pub(super) struct MatchOrder {
@@ -27,8 +45,8 @@ pub(super) struct MatchOrder {
     starts: Vec<Option<StateId>>,
     /// The position of each terminal in the order; the lowest rank wins.
     ranks: Vec<u32>,
-    /// Literals that are matched as a pattern first, with the pattern; only under [`LexingRule::Lark`].
-    keywords: Vec<(TerminalId, TerminalId)>,
+    /// Literals that are matched as a pattern first; only under [`LexingRule::Lark`].
+    keywords: Vec<Keyword>,
     /// Whether a lexeme of each terminal is invalid where a longer one is possible.
     pub(super) is_longest: Vec<bool>,
     /// Whether each terminal is refused.
@@ -40,22 +58,37 @@ pub(super) struct MatchOrder {
 }
 
 impl MatchOrder {
-    /// The matching order of a grammar, with the start states of its terminals in `automata`.
+    /// The matching order of a grammar, with the start states of its terminals and of the [`common_spellings`] of its
+    /// keywords in `automata`.
     ///
     /// # Errors
     /// When a limit is exceeded.
-    pub(super) fn new(grammar: &LexedGrammar, automata: &mut Automata) -> Result<Self, LimitExceeded> {
+    pub(super) fn new(
+        grammar: &LexedGrammar,
+        automata: &mut Automata,
+        common: &[TermId],
+    ) -> Result<Self, LimitExceeded> {
         let terminals = &grammar.terminals;
         let starts = terminals.iter().map(|terminal| match terminal.term {
             Some(term) => automata.start(term),
             None => Ok(None),
         });
+        let starts = starts.collect::<Result<Vec<_>, _>>()?;
+        let mut keywords = Vec::with_capacity(common.len());
+        for (&(literal, pattern), &common) in grammar.keywords.iter().zip(common) {
+            let has_others = match (starts[literal.index()], starts[pattern.index()]) {
+                (Some(literal), Some(pattern)) => !is_included(automata, literal, pattern)?,
+                _ => false,
+            };
+            let common = if has_others { automata.start(common)? } else { None };
+            keywords.push(Keyword { literal, pattern, common });
+        }
         let ends_anywhere = grammar.lexer == LexerKind::DynamicComplete;
         Ok(Self {
             rule: grammar.rule,
-            starts: starts.collect::<Result<_, _>>()?,
+            starts,
             ranks: ranks(grammar),
-            keywords: grammar.keywords.clone(),
+            keywords,
             is_longest: terminals.iter().map(|terminal| !ends_anywhere || terminal.is_ignored()).collect(),
             is_refused: terminals.iter().map(|terminal| terminal.role == TerminalRole::Refused).collect(),
             is_delimited: terminals.iter().map(|terminal| terminal.delimited.is_some()).collect(),
@@ -85,16 +118,16 @@ impl MatchOrder {
                     live.push(LiveTerminal { group: 0, preference: rank, terminal, state })
                 }
                 LexingRule::Lark => {
-                    let read_as = self.keywords.iter().filter(|&&(keyword, _)| keyword == terminal);
+                    let read_as = self.keywords.iter();
                     let read_as: Vec<_> = read_as
-                        .filter(|&&(_, pattern)| mode.contains(pattern))
-                        .map(|&(_, pattern)| pattern)
+                        .filter(|keyword| keyword.literal == terminal && mode.contains(keyword.pattern))
                         .collect();
-                    if read_as.is_empty() {
+                    if read_as.iter().all(|keyword| keyword.common.is_some()) {
                         live.push(LiveTerminal { group: rank, preference: 1, terminal, state });
                     }
-                    for pattern in read_as {
-                        let group = self.ranks[pattern.index()];
+                    for keyword in read_as {
+                        let group = self.ranks[keyword.pattern.index()];
+                        let state = keyword.common.unwrap_or(state);
                         live.push(LiveTerminal { group, preference: 0, terminal, state });
                     }
                 }
@@ -118,4 +151,25 @@ fn ranks(grammar: &LexedGrammar) -> Vec<u32> {
         ranks[index] = rank as u32;
     }
     ranks
+}
+
+/// Whether all words of a state are words of another one.
+fn is_included(automata: &mut Automata, inner: StateId, outer: StateId) -> Result<bool, LimitExceeded> {
+    let mut pairs = vec![(inner, outer)];
+    let mut next = 0;
+    while let Some(&(inner, outer)) = pairs.get(next) {
+        next += 1;
+        if automata.is_accepting(inner) && !automata.is_accepting(outer) {
+            return Ok(false);
+        }
+        for (bytes, target) in automata.successors(inner)? {
+            for byte in bytes.iter() {
+                let Some(reached) = automata.step(outer, byte)? else { return Ok(false) };
+                if !pairs.contains(&(target, reached)) {
+                    pairs.push((target, reached));
+                }
+            }
+        }
+    }
+    Ok(true)
 }

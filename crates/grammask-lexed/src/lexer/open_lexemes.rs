@@ -16,7 +16,10 @@
 //!
 //! If there is a gap, the pairs of terminals (T, U) that cause it are exempted: a lexeme of T is separable even if U
 //! cannot be written after it. This is sound if every stack of the parser can be completed without U directly after
-//! T, which [`viable_completion`] proves. Otherwise the grammar is refused.
+//! T, which [`viable_completion`] proves. Otherwise the grammar is refined, or refused if it
+//! [cannot](crate::analysis::refinement::is_refinable) be.
+
+pub(crate) mod commit_classes;
 
 use std::rc::Rc;
 use std::sync::Arc;
@@ -131,10 +134,31 @@ impl OpenTerminalsTable {
         tables: &ParsingTables,
         modes: &LexModes,
         proof: CompletionProof,
-    ) -> Result<Self, GrammarError> {
+    ) -> Result<Self, OpenTerminalsError> {
         let mut analysis = OpenLexemeAnalysis::new(lexer, grammar, tables, modes);
         analysis.explore()?;
         analysis.solve(proof)
+    }
+}
+
+/// Why the open terminals of a grammar are not known.
+#[derive(Debug)]
+pub(crate) enum OpenTerminalsError {
+    /// Some stacks of the parser have no completion that can be written.
+    Incompletable(GrammarError),
+    /// Any other error.
+    Other(GrammarError),
+}
+
+impl From<GrammarError> for OpenTerminalsError {
+    fn from(error: GrammarError) -> Self {
+        Self::Other(error)
+    }
+}
+
+impl From<Diagnostic> for OpenTerminalsError {
+    fn from(diagnostic: Diagnostic) -> Self {
+        Self::Other(diagnostic.into())
     }
 }
 
@@ -439,7 +463,7 @@ impl<'a> OpenLexemeAnalysis<'a> {
             })
     }
 
-    fn solve(mut self, proof: CompletionProof) -> Result<OpenTerminalsTable, GrammarError> {
+    fn solve(mut self, proof: CompletionProof) -> Result<OpenTerminalsTable, OpenTerminalsError> {
         let mut exempt: FxHashSet<TerminalPair> = FxHashSet::default();
         let Fixpoint { is_separable, outside } = loop {
             match self.separable_lexemes(&exempt) {
@@ -461,14 +485,16 @@ impl<'a> OpenLexemeAnalysis<'a> {
                                 viable_completion::completion_plan(self.grammar, table, &FxHashSet::default())
                             }
                         };
-                        return Err(match without_pairs {
+                        return Err(OpenTerminalsError::Incompletable(match without_pairs {
                             Ok(_) => self.report(exempt),
                             Err(state) => table.incompletable_state_error(self.grammar, state).into(),
-                        });
+                        }));
                     }
                 }
             }
-            ParsingTables::Earley(_) if !exempt.is_empty() => return Err(self.report(exempt)),
+            ParsingTables::Earley(_) if !exempt.is_empty() => {
+                return Err(OpenTerminalsError::Incompletable(self.report(exempt)));
+            }
             // Without gaps and resolved conflicts every stack can be completed, and so can every Earley set.
             ParsingTables::Lalr(_) | ParsingTables::Earley(_) => {}
         }

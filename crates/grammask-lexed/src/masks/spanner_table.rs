@@ -685,7 +685,7 @@ mod tests {
                     for token in &of_end {
                         let open = open_terminals.of(end.configuration, mode).expect("texts lead there");
                         for terminal in open_terminals.get(open).outside.iter() {
-                            let name = prepared.grammar().terminal_name(terminal);
+                            let name = prepared.grammar.terminal_name(terminal);
                             table.entry(token.index()).or_default().push(format!("{emitted}{name}"));
                         }
                     }
@@ -700,7 +700,7 @@ mod tests {
                             &deadline,
                         )
                         .expect("no limit");
-                    pending.push((child, format!("{emitted}{}", prepared.grammar().terminal_name(terminal))));
+                    pending.push((child, format!("{emitted}{}", prepared.grammar.terminal_name(terminal))));
                 }
             }
             let rows = table.into_iter().map(|(token, mut sequences)| {

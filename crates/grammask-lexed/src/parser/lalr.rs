@@ -94,14 +94,7 @@ impl LalrTable {
         }
         let is_lexical = lexical_states(grammar, &automaton)?;
         let lookaheads = lookaheads(grammar, &automaton, &is_lexical);
-        let mut gotos = vec![None; automaton.state_count() * nonterminals];
-        for (state, transitions) in automaton.transitions.iter().enumerate() {
-            for &(symbol, target) in transitions {
-                if let LexedSymbol::Nonterminal(nonterminal) = symbol {
-                    gotos[state * nonterminals + nonterminal.index()] = Some(target);
-                }
-            }
-        }
+        let gotos = goto_table(&automaton);
         let mut table = Self {
             automaton,
             width,
@@ -119,6 +112,13 @@ impl LalrTable {
         let diagnostics =
             refused.iter().take(MAX_REPORTED_CONFLICTS).map(|conflict| table.report(grammar, conflict));
         Err(GrammarError::new(diagnostics.collect(), Arc::from("")))
+    }
+
+    /// The tables of an automaton whose states were split, so that each action leads to a stack with a completion.
+    pub(crate) fn of_split_states(automaton: LrAutomaton, width: usize, actions: Vec<ParserAction>) -> Self {
+        let gotos = goto_table(&automaton);
+        let (resolved, is_lexical, ignored_rules) = (Vec::new(), Vec::new(), Vec::new());
+        Self { automaton, width, actions, gotos, resolved, is_lexical, ignored_rules }
     }
 
     /// The number of states.
@@ -406,6 +406,20 @@ fn lexical_states(grammar: &LexedGrammar, automaton: &LrAutomaton) -> Result<Vec
         states.push(count > 0);
     }
     Ok(states)
+}
+
+/// For each state and nonterminal the next state.
+fn goto_table(automaton: &LrAutomaton) -> Vec<Option<LrState>> {
+    let nonterminals = automaton.productions_of.len();
+    let mut gotos = vec![None; automaton.state_count() * nonterminals];
+    for (state, transitions) in automaton.transitions.iter().enumerate() {
+        for &(symbol, target) in transitions {
+            if let LexedSymbol::Nonterminal(nonterminal) = symbol {
+                gotos[state * nonterminals + nonterminal.index()] = Some(target);
+            }
+        }
+    }
+    gotos
 }
 
 /// The terminals that are shifted in states that read as usual, and the end of the text: those that can follow an

@@ -38,8 +38,10 @@ impl TerminalLanguage {
         let skipped = last.as_u32().to_be_bytes().iter().take(3).take_while(|&&byte| byte == 0).count();
         let span = Span::default();
         let mut builder = GrammarBuilder::new("");
-        let nonterminals: Vec<_> =
-            grammar.nonterminals.iter().map(|name| builder.nonterminal(name, span)).collect();
+        // Names are not unique in a refined grammar.
+        let nonterminals: Vec<_> = (0..grammar.nonterminals.len())
+            .map(|index| builder.nonterminal(&index.to_string(), span))
+            .collect();
         for production in &grammar.productions {
             let mut symbols = Vec::with_capacity(production.rhs.len());
             for &symbol in &production.rhs {

@@ -170,7 +170,16 @@ impl LexedRecognizer {
         let automaton = &table.automaton;
         let closure = automaton.closure(state);
         let scans = |item: &&LrItem| automaton.symbol_after(**item) == Some(LexedSymbol::Terminal(terminal));
-        let item = closure.iter().find(scans).or(closure.first());
+        let mut item = closure.iter().find(scans).or(closure.first());
+        // A refined grammar has nonterminals in place of terminals.
+        if let Some(&LrItem { production, .. }) = item
+            && let lhs = automaton.productions[production as usize].lhs
+            && (self.prepared.grammar().nonterminals.len()..grammar.nonterminals.len()).contains(&lhs.index())
+        {
+            let needs =
+                |item: &&LrItem| automaton.symbol_after(**item) == Some(LexedSymbol::Nonterminal(lhs));
+            item = closure.iter().find(needs).or(item);
+        }
         let lhs = item.map(|item| automaton.productions[item.production as usize].lhs);
         lhs.and_then(|lhs| grammar.nonterminals.get(lhs.index()))
             .unwrap_or(&grammar.nonterminals[grammar.start.index()])

@@ -95,6 +95,10 @@ impl EntryCounts {
             let message = "streamlining works on the LALR(1) tables of grammars that a lexer cuts";
             return Err(Diagnostic::error(Code::UnsupportedGrammar, message).into());
         };
+        if prepared.is_refined() {
+            let message = "streamlining needs a grammar whose terminals can follow each other as the rules say";
+            return Err(Diagnostic::error(Code::UnsupportedGrammar, message).into());
+        }
         let begin = Instant::now();
         let streamlining = Streamlining::new(table);
         let mut reduction = Reduction::new(grammar, &streamlining);
