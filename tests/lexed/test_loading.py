@@ -254,6 +254,11 @@ def test_the_command_line_lists_grammars() -> None:
             "which no text may have",
         ),
         ("A: /a/\nstart: A*\n%ignore / ?a/", {"lexer": "basic"}, None),
+        (
+            'A.1: / ?a/\nB: "a"\nC.1: "ab"\nstart: A B | B | C C? other\nother: C B | C A*\n%ignore / a?/',
+            {"lexer": "basic"},
+            "the lexer never finds `B`",
+        ),
     ],
 )
 def test_grammars_that_the_lexer_leaves_no_text(text: str, how: dict[str, Any], words: str | None) -> None:

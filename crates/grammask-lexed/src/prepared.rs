@@ -81,10 +81,11 @@ impl PreparedGrammar {
         }
         let (grammar, tables) = (Arc::new(grammar), Arc::new(tables));
         if proof == CompletionProof::Required {
-            let empty =
-                emptiness::find_emptiness(&grammar, &tables, &lex_modes, &open_terminals, &mut lexer, limits);
-            if let Some(empty) = empty.map_err(|limit| limit.diagnostic())? {
-                return Err(empty.into());
+            let has_text =
+                emptiness::has_text(&grammar, &tables, &lex_modes, &open_terminals, &mut lexer, limits);
+            if !has_text.map_err(|limit| limit.diagnostic())? {
+                let empty = emptiness::explain_emptiness(&grammar, &tables, &lex_modes, &mut lexer, limits);
+                return Err(empty.map_err(|limit| limit.diagnostic())?.into());
             }
         }
         let (lex_modes, open_terminals, lexer) =
@@ -101,19 +102,20 @@ impl PreparedGrammar {
         limits: &Limits,
     ) -> Result<Self, GrammarError> {
         let (source, tables) = (Arc::new(grammar), Arc::new(tables));
-        let Some(refinement) = refinement::refine(&source, &tables, &lex_modes, &mut lexer, limits)? else {
-            let empty = emptiness::explain_emptiness(&source, &tables, &lex_modes, &mut lexer, limits);
-            return Err(empty.map_err(|limit| limit.diagnostic())?.into());
-        };
-        let Refinement { grammar, tables, lex_modes, open_terminals } = refinement;
-        Ok(Self {
-            source,
-            grammar: Arc::new(grammar),
-            tables: Arc::new(tables),
-            lex_modes: Arc::new(lex_modes),
-            open_terminals: Arc::new(open_terminals),
-            lexer: Arc::new(lexer),
-        })
+        if let Some(refinement) = refinement::refine(&source, &tables, &lex_modes, &mut lexer, limits)? {
+            let Refinement { grammar, tables, lex_modes, open_terminals } = refinement;
+            let (grammar, tables) = (Arc::new(grammar), Arc::new(tables));
+            let has_text =
+                emptiness::has_text(&grammar, &tables, &lex_modes, &open_terminals, &mut lexer, limits);
+            if has_text.map_err(|limit| limit.diagnostic())? {
+                let (lex_modes, open_terminals) = (Arc::new(lex_modes), Arc::new(open_terminals));
+                let lexer = Arc::new(lexer);
+                return Ok(Self { source, grammar, tables, lex_modes, open_terminals, lexer });
+            }
+        }
+        lexer.set_class_labels(FxHashMap::default());
+        let empty = emptiness::explain_emptiness(&source, &tables, &lex_modes, &mut lexer, limits);
+        Err(empty.map_err(|limit| limit.diagnostic())?.into())
     }
 
     /// Whether the tables are those of a [refined](crate::analysis::refinement) grammar. It must be proved again when it

@@ -23,15 +23,15 @@ use grammask_grammar::{TerminalId, quote_bytes};
 /// The maximum number of terminals that the diagnostic explains.
 const MAX_REASONS: usize = 4;
 
-/// `None` if the grammar has a text; otherwise a diagnostic with the reasons.
-pub(crate) fn find_emptiness(
+/// Whether the grammar has a text.
+pub(crate) fn has_text(
     grammar: &Arc<LexedGrammar>,
     tables: &Arc<ParsingTables>,
     modes: &LexModes,
     open_terminals: &OpenTerminalsTable,
     lexer: &mut Lexer,
     limits: &Limits,
-) -> Result<Option<Diagnostic>, LimitExceeded> {
+) -> Result<bool, LimitExceeded> {
     let mut parser = TerminalParser::new(grammar.clone(), tables.clone(), limits)?;
     let parse = parser.start();
     let mode = modes.of_state[LrState::START.index()];
@@ -42,10 +42,7 @@ pub(crate) fn find_emptiness(
             open.is_some_and(|open| open.accepted_by(&mut parser, parse, grammar.end()))
         });
     parser.check()?;
-    if has_text {
-        return Ok(None);
-    }
-    explain_emptiness(grammar, tables, modes, lexer, limits).map(Some)
+    Ok(has_text)
 }
 
 /// The diagnostic of a grammar without a text, with the reasons.

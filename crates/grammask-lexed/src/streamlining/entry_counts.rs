@@ -96,7 +96,8 @@ impl EntryCounts {
             return Err(Diagnostic::error(Code::UnsupportedGrammar, message).into());
         };
         if prepared.is_refined() {
-            let message = "streamlining needs a grammar whose terminals can follow each other as the rules say";
+            let message =
+                "streamlining needs a grammar whose terminals can follow each other as the rules say";
             return Err(Diagnostic::error(Code::UnsupportedGrammar, message).into());
         }
         let begin = Instant::now();
