@@ -11,6 +11,7 @@ from typing_extensions import Self, disjoint_base
 from grammask.errors import Diagnostic
 
 __all__ = [
+    "AccountEntry",
     "BatchStep",
     "CompiledGrammar",
     "Completion",
@@ -23,6 +24,7 @@ __all__ = [
     "Limits",
     "MatchLanguage",
     "Matcher",
+    "MemoryAccount",
     "OrderedPattern",
     "Parse",
     "Parser",

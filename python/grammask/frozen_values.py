@@ -41,13 +41,13 @@ class FrozenValue:
     uncompared: ClassVar[frozenset[str]] = frozenset({"limits"})
     """The fields that neither compare nor print: they decide whether a value can be used, not which one it is."""
 
-    _of_compared: ClassVar[Callable[[FrozenValue], object]]
+    of_compared: ClassVar[Callable[[FrozenValue], object]]
     """Returns the values of the fields that compare. Each lookup in the compile cache hashes and compares them."""
 
     def __init_subclass__(cls) -> None:
         cls.fields = (*cls.fields, *(name for name in cls.__annotations__ if name not in cls.fields))
         compared = [name for name in cls.fields if name not in cls.uncompared]
-        cls._of_compared = staticmethod(attrgetter(*compared) if compared else lambda _: ())
+        cls.of_compared = staticmethod(attrgetter(*compared) if compared else lambda _: ())
 
     def __init__(self, *values: Any, **keywords: Any) -> None:
         given = dict(zip(self.fields, values, strict=False))
@@ -69,11 +69,11 @@ class FrozenValue:
             return True
         if not isinstance(other, FrozenValue) or type(self) is not type(other):
             return False
-        of_compared = type(self)._of_compared
+        of_compared = type(self).of_compared
         return bool(of_compared(self) == of_compared(other))
 
     def __hash__(self) -> int:
-        of_compared = type(self)._of_compared
+        of_compared = type(self).of_compared
         return hash(of_compared(self))
 
     def __repr__(self) -> str:
