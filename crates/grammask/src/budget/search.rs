@@ -23,7 +23,7 @@ use crate::GrammarCache;
 /// Maximum number of transitions of a search.
 const MAX_TRANSITIONS: usize = 1 << 12;
 /// Maximum number of states that a search reaches: each costs the engine a shortest completion.
-const MAX_STATES: usize = 1 << 6;
+const MAX_STATES: usize = 1 << 9;
 
 /// The result of a search.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
