@@ -134,9 +134,9 @@ impl PreparedGrammar {
             .chain(others.filter(move |&other| self.grammar.terminal_name(other) == name))
     }
 
-    /// The grammar that was prepared.
+    /// The grammar that was prepared, before any refinement.
     #[must_use]
-    pub fn grammar(&self) -> &LexedGrammar {
+    pub fn source(&self) -> &LexedGrammar {
         &self.source
     }
 

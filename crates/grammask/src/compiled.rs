@@ -179,7 +179,7 @@ impl CompiledGrammar {
     pub fn lexed(&self) -> Option<&LexedGrammar> {
         match &self.language {
             CompiledLanguage::ContextFree { .. } | CompiledLanguage::Deferred { .. } => None,
-            CompiledLanguage::Lexed(prepared) => Some(prepared.grammar()),
+            CompiledLanguage::Lexed(prepared) => Some(prepared.source()),
         }
     }
 
@@ -193,7 +193,7 @@ impl CompiledGrammar {
     pub fn nonterminal_count(&self) -> usize {
         match &self.language {
             CompiledLanguage::ContextFree { form, .. } => form.nonterminal_count(),
-            CompiledLanguage::Lexed(prepared) => prepared.grammar().nonterminals().len(),
+            CompiledLanguage::Lexed(prepared) => prepared.source().nonterminals().len(),
             CompiledLanguage::Deferred { grammar, .. } => grammar.grammar().nonterminals().len(),
         }
     }

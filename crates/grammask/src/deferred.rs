@@ -69,7 +69,7 @@ impl DeferredGrammar {
 
     /// For a grammar with tables.
     pub(crate) fn with_tables(prepared: PreparedGrammar, limits: &Limits) -> Self {
-        let deferred = Self::new(prepared.grammar().clone(), limits);
+        let deferred = Self::new(prepared.source().clone(), limits);
         Self { prepared: RetriedCell::from(prepared), ..deferred }
     }
 

@@ -366,7 +366,7 @@ fn check_mask(recognizer: &LexedRecognizer, set: SetId, vocabulary: &Vocabulary,
     assert_eq!(*mask, expected, "mask after {:?}", String::from_utf8_lossy(text));
     let groups = recognizer.successor_groups(set, vocabulary, &deadline).expect("no limit");
     let prepared = recognizer.prepared();
-    assert_eq!(groups.is_some(), prepared.table().is_some() && !prepared.grammar().has_delimited_terminals());
+    assert_eq!(groups.is_some(), prepared.table().is_some() && !prepared.source().has_delimited_terminals());
     if let Some(groups) = groups {
         GROUPED.fetch_add(check_groups(recognizer, set, vocabulary, groups), Ordering::Relaxed);
     }

@@ -151,7 +151,7 @@ impl AdjacentProduct<'_> {
     /// The productions of the product; `None` if the start symbol has no text.
     fn productions(&mut self, limits: &Limits) -> Result<Option<ProductRules>, LimitExceeded> {
         let start = Part::Nonterminal(self.grammar.start);
-        let mut rules = Rules { names: Vec::new(), ids: FxHashMap::default(), pending: Vec::new() };
+        let mut rules = RuleNumbering { names: Vec::new(), ids: FxHashMap::default(), pending: Vec::new() };
         let name = |part: Part, grammar: &LexedGrammar| match part {
             Part::Nonterminal(nonterminal) => grammar.nonterminals[nonterminal.index()].clone(),
             Part::Suffix { production, .. } => {
@@ -223,13 +223,13 @@ impl AdjacentProduct<'_> {
 type ProductPart = (Part, Before, Before);
 
 /// The nonterminals of the product, and those whose productions are missing.
-struct Rules {
+struct RuleNumbering {
     names: Vec<std::sync::Arc<str>>,
     ids: FxHashMap<ProductPart, NonterminalId>,
     pending: Vec<(NonterminalId, ProductPart)>,
 }
 
-impl Rules {
+impl RuleNumbering {
     fn nonterminal(&mut self, part: ProductPart, name: std::sync::Arc<str>) -> NonterminalId {
         if let Some(&known) = self.ids.get(&part) {
             return known;

@@ -208,7 +208,7 @@ impl LexedRecognizer {
             return Ok(known.clone());
         }
         let found: Arc<[u64]> =
-            find_openings(self.prepared().grammar(), self.max_automaton_states(), trie, deadline)?.into();
+            find_openings(self.prepared().source(), self.max_automaton_states(), trie, deadline)?.into();
         let masks = &mut self.lock().delimited_masks;
         masks.memory_bytes += size_of_val(&found[..]);
         masks.openings = Some(found.clone());

@@ -174,7 +174,7 @@ impl LexedRecognizer {
         // A refined grammar has nonterminals in place of terminals.
         if let Some(&LrItem { production, .. }) = item
             && let lhs = automaton.productions[production as usize].lhs
-            && (self.prepared.grammar().nonterminals.len()..grammar.nonterminals.len()).contains(&lhs.index())
+            && (self.prepared.source().nonterminals.len()..grammar.nonterminals.len()).contains(&lhs.index())
         {
             let needs =
                 |item: &&LrItem| automaton.symbol_after(**item) == Some(LexedSymbol::Nonterminal(lhs));

@@ -90,7 +90,7 @@ impl EntryCounts {
         vocabulary: &Vocabulary,
         limits: &Limits,
     ) -> Result<Self, GrammarError> {
-        let grammar = prepared.grammar();
+        let grammar = prepared.source();
         let (Some(table), false) = (prepared.table(), grammar.lexer().is_dynamic()) else {
             let message = "streamlining works on the LALR(1) tables of grammars that a lexer cuts";
             return Err(Diagnostic::error(Code::UnsupportedGrammar, message).into());
