@@ -38,7 +38,7 @@ def called(name: Any, arguments: Any) -> tools.Output:
         (lambda: Grammar.from_lark('start: "a"', lexical_rules="start"), "lexical_rules is a list of str, unlike"),
         (lambda: Grammar.from_lark('start: "a"', ignored_rules=[3]), "ignored_rules is a list of str, unlike 3"),
         (lambda: Grammar.from_llguidance_lark("start: @x", grammars=[]), "grammars is a mapping of names"),
-        (lambda: Grammar.from_llguidance_lark('start: "a"', limits=WRONG), "limits is a Limits or None, unlike <object"),
+        (lambda: Grammar.from_llguidance_lark('start: "a"', limits=WRONG), "limits is a Limits or None, unlike"),
         (lambda: Grammar.from_structural_tag({}, limits=1), "limits is a Limits or None, unlike 1"),
         (lambda: Grammar.from_tools(TOOL, style="hermes"), "tools is a list of objects, unlike {'function"),
         (lambda: Grammar.from_tools(None, style="hermes"), "tools is a list of objects, unlike None"),
