@@ -322,3 +322,29 @@ fn ample_budgets_compute_nothing() {
     assert_eq!(compiled.cache().budget_statistics().bytes, bytes);
     assert_eq!(matcher.budget(), Some(79));
 }
+
+/// The same where some bytes are no tokens by themselves: open lexemes end without them.
+#[test]
+fn ample_budgets_compute_nothing_without_some_bytes() {
+    // F3 begins a character of names too, so it cannot stand for F1 and F2.
+    let name = "/[a-z]([a-z]|\u{e0100})*/";
+    let terminals = [("NAME", name), ("STRING", "/\"[^\"]*\"/"), ("EQUALS", "="), ("%SPACE", "/ +/")];
+    let definition = crate::lexed_matcher::definition(&terminals, &["start:NAME EQUALS STRING"]);
+    let grammar = LexedGrammar::new(&definition, &Limits::default()).expect("a grammar");
+    let single = |byte: u8| (!matches!(byte, 0xf1 | 0xf2)).then(|| vec![byte]);
+    let begun = vec![0xf1, 0x80];
+    let texts = (0..=255_u8).map(single).chain([None, Some(begun.clone())]).collect();
+    let vocabulary = Arc::new(Vocabulary::new(texts, vec![], vec![256], Some(SIZE)).expect("a vocabulary"));
+    let compiled =
+        CompiledGrammar::from_lexed(grammar, vocabulary, CompileOptions::default()).expect("it compiles");
+    let mut matcher = compiled.matcher();
+    matcher.set_budget(Some(100)).expect("it suffices");
+    let bytes = compiled.cache().budget_statistics().bytes;
+    for text in [&b"a"[..], b" ", b"=", b"\"", &begun, b"\x80", b"\x80", b"x"] {
+        assert!(matcher.mask().is_ok());
+        let token = if text.len() == 1 { TokenId(u32::from(text[0])) } else { TokenId(257) };
+        assert!(matcher.accept(token).expect("no limit"));
+    }
+    assert_eq!(compiled.cache().budget_statistics().bytes, bytes);
+    assert_eq!(matcher.tokens_to_finish().expect("it ends"), 2);
+}

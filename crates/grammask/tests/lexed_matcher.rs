@@ -11,7 +11,7 @@ use grammask::vocabulary::{TokenId, Vocabulary};
 use grammask::{CompileOptions, CompiledGrammar, EndMode, Explanation, Limits, MaskStrategy, Matcher, batch};
 
 /// A definition from terminals (a leading `%` marks ignored ones, `/pattern/` is a regular expression) and productions.
-fn definition(terminals: &[(&str, &str)], productions: &[&str]) -> LexedDefinition {
+pub(crate) fn definition(terminals: &[(&str, &str)], productions: &[&str]) -> LexedDefinition {
     let terminals = terminals
         .iter()
         .map(|&(name, pattern)| TerminalSource {

@@ -35,7 +35,8 @@ use crate::completion::boundaries::{BegunLexeme, BegunLexemes, BegunLexemesId, B
 use crate::completion::frontier::{Frontier, OpenNode, ReachedNode, SearchNode};
 use crate::completion::run_bounds::RunBounds;
 use crate::completion::search_sources::{SearchSources, extensions_of};
-use crate::completion::upper_bounds::{self, UpperBounds};
+use crate::completion::separable_lexemes;
+use crate::completion::upper_bounds::UpperBounds;
 use crate::delimited::{DelimitedRest, DelimitedStatesId};
 use crate::lexer::lexer_automaton::Lexer;
 use crate::masks::token_set_store::hash_map_bytes;
@@ -63,6 +64,8 @@ pub(crate) struct ShortestCompletions {
     bounds: RunBounds,
     /// Whether searches give up after a number of runs.
     is_limited: bool,
+    /// Whether open lexemes can become all of their terminals in `bytes`, and the tables are LALR(1) and ignore no rules.
+    spells_all_terminals: bool,
     /// Lower bounds that searches raised.
     raised: FxHashMap<SearchNode, u32>,
     lengths: FxHashMap<SearchNode, u32>,
@@ -88,16 +91,14 @@ impl ShortestCompletions {
         bytes: Box<[u8]>,
         delimited: &[DelimitedRest],
     ) -> Result<Self, LimitExceeded> {
-        let is_limited = match prepared.table() {
-            Some(table) if table.resolved().is_empty() => false,
-            Some(_) if prepared.grammar.lexical.ignored.is_empty() => {
-                !upper_bounds::are_all_spellable(prepared, lexer, &bytes)?
-            }
-            _ => true,
-        };
+        let table = prepared.table().filter(|_| prepared.grammar.lexical.ignored.is_empty());
+        let spells_all_terminals =
+            table.is_some() && separable_lexemes::can_spell_all_terminals(prepared, lexer, &bytes)?;
+        let is_exact = prepared.table().is_some_and(|table| table.resolved().is_empty());
         Ok(Self {
             bounds: RunBounds::new(prepared, lexer, &bytes, delimited)?,
-            is_limited,
+            is_limited: !is_exact && !spells_all_terminals,
+            spells_all_terminals,
             bytes,
             raised: FxHashMap::default(),
             lengths: FxHashMap::default(),
@@ -200,7 +201,10 @@ impl ShortestCompletions {
     ) -> Result<Option<&mut UpperBounds>, LimitExceeded> {
         if self.upper_bounds.is_none() {
             let lexemes = self.bounds.lexemes();
-            let bounds = UpperBounds::new(sources.prepared, sources.lexer, &self.bytes, lexemes)?;
+            let bounds = match self.spells_all_terminals {
+                true => UpperBounds::new(sources.prepared, sources.lexer, &self.bytes, lexemes)?,
+                false => None,
+            };
             self.upper_bounds = Some(bounds);
         }
         Ok(self.upper_bounds.as_mut().and_then(Option::as_mut))

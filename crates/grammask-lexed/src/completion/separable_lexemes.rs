@@ -180,6 +180,49 @@ struct PlaceGraph {
     entered_after: Vec<Vec<u32>>,
 }
 
+impl PlaceGraph {
+    /// For each terminal, the distances to its ends outside brackets.
+    fn distances_outside(&self, places: u32) -> impl Iterator<Item = PlaceDistances> {
+        let before = AdjacencyList::from_pairs(places as usize, &self.edges);
+        self.ends.iter().map(move |ends| PlaceDistances::new(&before, ends.clone()))
+    }
+
+    /// The same inside brackets for each terminal but the newline; none in languages without newlines.
+    fn distances_inside(
+        &self,
+        places: u32,
+        newline: Option<TerminalId>,
+    ) -> impl Iterator<Item = PlaceDistances> {
+        let inside = newline.map(|newline| {
+            let edges = [&self.edges[..], &self.inside_edges].concat();
+            let before = AdjacencyList::from_pairs(places as usize, &edges);
+            let ends = self.ends.iter().enumerate().filter(move |&(index, _)| index != newline.index());
+            ends.map(move |(_, ends)| PlaceDistances::new(&before, ends.clone()))
+        });
+        inside.into_iter().flatten()
+    }
+}
+
+/// Whether open lexemes can become the same terminals in `bytes` as in all bytes, which may lack some: continuation bytes
+/// end a character whose first byte is no token by itself. `bytes` has at most one byte of each class of the lexer.
+///
+/// # Errors
+/// When a limit is exceeded.
+pub(crate) fn can_spell_all_terminals(
+    prepared: &PreparedGrammar,
+    lexer: &mut Lexer,
+    bytes: &[u8],
+) -> Result<bool, LimitExceeded> {
+    let all = lexer.byte_of_class().to_vec();
+    if bytes.len() == all.len() {
+        return Ok(true);
+    }
+    let by_all = SeparableLexemes::new(prepared, lexer, &all).reached()?;
+    let spelled = SeparableLexemes::new(prepared, lexer, bytes).reached()?;
+    let mut places = by_all.iter().flatten().zip(spelled.iter().flatten());
+    Ok(places.all(|(by_all, spelled)| spelled >= by_all))
+}
+
 impl<'a> SeparableLexemes<'a> {
     fn new(prepared: &'a PreparedGrammar, lexer: &'a mut Lexer, bytes: &'a [u8]) -> Self {
         let places = LexemePlaces::new(prepared.open_terminals.configurations());
@@ -188,22 +231,16 @@ impl<'a> SeparableLexemes<'a> {
 
     fn longest(mut self) -> Result<SeparableLengths, LimitExceeded> {
         let grammar = &self.prepared.grammar;
-        let newline = grammar.indentation.as_ref().map(|indentation| indentation.newline);
-        let PlaceGraph { mut edges, inside_edges, mut ends, mut entered_after } = self.graph(newline)?;
-        let mut columns = ColumnCosts::NONE;
-        if let Some(newline) = newline {
-            let separable = std::mem::take(&mut ends[newline.index()]);
-            (ends[newline.index()], columns) = self.before_columns(&separable)?;
-        }
+        let newline = self.newline();
+        let (graph, columns) = self.graph_with_columns()?;
         let line_break = grammar.column_units.line_break().len() as u32;
-        let before = AdjacencyList::from_pairs(self.places.list.len(), &edges);
+        let mut entered_after: Vec<&[u32]> = graph.entered_after.iter().map(|entered| &entered[..]).collect();
         entered_after.sort_unstable();
         entered_after.dedup();
         let mut open_lexeme = 0;
-        let mut after_lexeme = Vec::with_capacity(ends.len());
-        for (index, ends) in ends.iter().enumerate() {
+        let mut after_lexeme = Vec::with_capacity(graph.ends.len());
+        for (index, distances) in graph.distances_outside(self.places.len()).enumerate() {
             let more = if newline.is_some_and(|newline| newline.index() == index) { line_break } else { 0 };
-            let distances = PlaceDistances::new(&before, ends.clone());
             open_lexeme = (distances.farthest + more).max(open_lexeme);
             let nearest = entered_after.iter().filter_map(|entered| {
                 let nearest = entered.iter().map(|&place| distances.of_place[place as usize]).min()?;
@@ -211,14 +248,36 @@ impl<'a> SeparableLexemes<'a> {
             });
             after_lexeme.push(nearest.max().unwrap_or(UNREACHABLE));
         }
-        if let Some(newline) = newline {
-            edges.extend(inside_edges);
-            let before = AdjacencyList::from_pairs(self.places.list.len(), &edges);
-            for (_, ends) in ends.into_iter().enumerate().filter(|&(index, _)| index != newline.index()) {
-                open_lexeme = PlaceDistances::new(&before, ends).farthest.max(open_lexeme);
-            }
+        for distances in graph.distances_inside(self.places.len(), newline) {
+            open_lexeme = distances.farthest.max(open_lexeme);
         }
         Ok(SeparableLengths { open_lexeme, after_lexeme, columns })
+    }
+
+    /// For each terminal, outside and inside brackets, whether a separable lexeme of it can end after each place.
+    fn reached(mut self) -> Result<Vec<Vec<bool>>, LimitExceeded> {
+        let (graph, _) = self.graph_with_columns()?;
+        let places = self.places.len();
+        let distances = graph.distances_outside(places).chain(graph.distances_inside(places, self.newline()));
+        let reached =
+            |distances: PlaceDistances| distances.of_place.iter().map(|&bytes| bytes < UNREACHABLE).collect();
+        Ok(distances.map(reached).collect())
+    }
+
+    fn newline(&self) -> Option<TerminalId> {
+        self.prepared.grammar.indentation.as_ref().map(|indentation| indentation.newline)
+    }
+
+    /// The graph of places, where newlines end before their columns.
+    fn graph_with_columns(&mut self) -> Result<(PlaceGraph, ColumnCosts), LimitExceeded> {
+        let newline = self.newline();
+        let mut graph = self.graph(newline)?;
+        let mut columns = ColumnCosts::NONE;
+        if let Some(newline) = newline {
+            let separable = std::mem::take(&mut graph.ends[newline.index()]);
+            (graph.ends[newline.index()], columns) = self.before_columns(&separable)?;
+        }
+        Ok((graph, columns))
     }
 
     /// The graph of places.

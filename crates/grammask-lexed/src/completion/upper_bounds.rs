@@ -19,7 +19,7 @@ use crate::completion::lexeme_costs::LexemeCosts;
 use crate::completion::plan_costs::{PlanCost, PlanCosts, PlanGrowth};
 use crate::completion::separable_lexemes::{ColumnCosts, SeparableLengths};
 use crate::completion::token_growth::{self, TokenColumns};
-use crate::lexer::lexer_automaton::{GuardsId, LexModeId, Lexer};
+use crate::lexer::lexer_automaton::Lexer;
 use crate::parser::lr_automaton::LrItem;
 use crate::parser::stacks::TerminalParser;
 use crate::prepared::PreparedGrammar;
@@ -41,8 +41,9 @@ pub(crate) struct UpperBounds {
 }
 
 impl UpperBounds {
-    /// Computes the bounds. `None` for grammars without LALR(1) tables and refined ones, if a byte class of a lexeme has no spellable
-    /// byte, and if completions may grow without a bound, or the newlines that one block needs.
+    /// Computes the bounds for grammars with LALR(1) tables whose open lexemes can become all of their terminals in `bytes`.
+    /// `None` for refined ones, and if completions may grow without a bound, or the newlines that one block needs. None
+    /// ignores a rule: after one the parser would return to the state before it, which is no step of the plan.
     ///
     /// # Errors
     /// When a limit is exceeded.
@@ -56,13 +57,6 @@ impl UpperBounds {
         let Some(table) = prepared.table() else { return Ok(None) };
         // No plan completes all stacks, but only those that occur.
         if prepared.is_refined() {
-            return Ok(None);
-        }
-        // After an ignored rule, the parser returns to the state before it, which is no step of the plan.
-        if !grammar.lexical.ignored.is_empty() {
-            return Ok(None);
-        }
-        if !are_all_spellable(prepared, lexer, bytes)? {
             return Ok(None);
         }
         let open_terminals = &prepared.open_terminals;
@@ -82,7 +76,13 @@ impl UpperBounds {
             .map(|(item, derivation)| (*item, PlanCost::of(derivation, grammar, &lengths)))
             .collect();
         let Some(plan) = PlanCosts::new(table, &plan) else { return Ok(None) };
-        let growth = plan.growth(grammar, table, lexemes);
+        // Tokens may have bytes that are none by themselves, and shorter lexemes with them.
+        let all_bytes = lexer.byte_of_class().to_vec();
+        let of_all_bytes = match bytes.len() == all_bytes.len() {
+            true => None,
+            false => Some(LexemeCosts::new(prepared, lexer, &all_bytes, &[])?),
+        };
+        let growth = plan.growth(grammar, table, of_all_bytes.as_ref().unwrap_or(lexemes));
         let SeparableLengths { open_lexeme, columns, .. } = lengths;
         Ok(growth.map(|growth| Self { open_lexeme, plan, growth, columns, token_growths: None }))
     }
@@ -160,29 +160,4 @@ impl UpperBounds {
         let growths = self.token_growths.iter().flatten().map(|growths| growths.memory_bytes());
         self.plan.memory_bytes() + growths.sum::<usize>()
     }
-}
-
-/// Whether each byte class that occurs in lexemes has one of `bytes`.
-pub(crate) fn are_all_spellable(
-    prepared: &PreparedGrammar,
-    lexer: &mut Lexer,
-    bytes: &[u8],
-) -> Result<bool, LimitExceeded> {
-    let class = |byte: u8| lexer.class_of_byte()[usize::from(byte)];
-    let spellable: Vec<u8> = bytes.iter().map(|&byte| class(byte)).collect();
-    let others: Vec<u8> =
-        lexer.byte_of_class().iter().copied().filter(|&byte| !spellable.contains(&class(byte))).collect();
-    for byte in others {
-        for mode in (0..prepared.lex_modes.terminals.len()).map(LexModeId::new) {
-            if !lexer.enter(mode, byte, GuardsId::NONE)?.is_empty() {
-                return Ok(false);
-            }
-        }
-        for (configuration, _) in prepared.open_terminals.configurations() {
-            if lexer.step(configuration, byte)?.extended.is_some() {
-                return Ok(false);
-            }
-        }
-    }
-    Ok(true)
 }
