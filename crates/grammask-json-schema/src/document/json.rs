@@ -7,6 +7,7 @@
 use std::fmt::Write as _;
 
 use grammask_diagnostics::{Span, closest};
+use rustc_hash::FxHashMap;
 
 /// The id of a value in a [`Document`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -45,7 +46,12 @@ pub(crate) struct Document {
     spans: Vec<Span>,
     /// The enclosing array or object of each value; the root is its own parent.
     parents: Vec<ValueId>,
+    /// Indices of the members by name, for the objects whose names were hashed when they were read.
+    member_indices: FxHashMap<ValueId, MemberIndices>,
 }
+
+/// The index of each member of an object by its name.
+type MemberIndices = FxHashMap<Box<str>, usize>;
 
 /// A syntax error.
 #[derive(Debug)]
@@ -66,6 +72,7 @@ impl Document {
                 values: Vec::with_capacity(capacity),
                 spans: Vec::with_capacity(capacity),
                 parents: Vec::with_capacity(capacity),
+                member_indices: FxHashMap::default(),
             },
         }
         .read()
@@ -89,12 +96,14 @@ impl Document {
         self.spans[value.index()]
     }
 
-    /// The member `name` of an object.
+    /// The member `name` of an object. Cost: constant, whatever the number of members.
     pub(crate) fn member(&self, value: ValueId, name: &str) -> Option<ValueId> {
-        match self.get(value) {
-            Value::Object(members) => members.iter().find(|(key, _)| &**key == name).map(|&(_, value)| value),
-            _ => None,
-        }
+        let Value::Object(members) = self.get(value) else { return None };
+        let index = match self.member_indices.get(&value) {
+            Some(indices) => *indices.get(name)?,
+            None => members.iter().position(|(key, _)| &**key == name)?,
+        };
+        Some(members[index].1)
     }
 
     /// The string member `name` of an object.
@@ -301,7 +310,9 @@ impl JsonParser<'_> {
         self.at += 1;
         self.document.spans[frame.value.index()].end = self.at;
         self.document.values[frame.value.index()] = if frame.is_object {
-            Value::Object(without_duplicates(frame.members))
+            let (members, indices) = without_duplicates(frame.members);
+            self.document.member_indices.extend(indices.map(|indices| (frame.value, indices)));
+            Value::Object(members)
         } else {
             Value::Array(frame.items)
         };
@@ -449,12 +460,15 @@ fn attach(open: &mut [OpenContainer], name: Option<Box<str>>, value: ValueId) {
     }
 }
 
-fn without_duplicates(members: Vec<(Box<str>, ValueId)>) -> Vec<(Box<str>, ValueId)> {
+/// The members without earlier ones of the same name, and their indices if the names were hashed.
+fn without_duplicates(
+    members: Vec<(Box<str>, ValueId)>,
+) -> (Vec<(Box<str>, ValueId)>, Option<MemberIndices>) {
     let is_new = |index: usize| !members[..index].iter().any(|(earlier, _)| *earlier == members[index].0);
     if members.len() <= MAX_COMPARED_NAMES && (1..members.len()).all(is_new) {
-        return members;
+        return (members, None);
     }
-    let mut indices = rustc_hash::FxHashMap::default();
+    let mut indices = MemberIndices::default();
     let mut distinct: Vec<(Box<str>, ValueId)> = Vec::with_capacity(members.len());
     for (name, value) in members {
         match indices.get(&name) {
@@ -468,7 +482,7 @@ fn without_duplicates(members: Vec<(Box<str>, ValueId)>) -> Vec<(Box<str>, Value
             }
         }
     }
-    distinct
+    (distinct, Some(indices))
 }
 
 #[cfg(test)]
@@ -489,6 +503,22 @@ mod tests {
         assert_eq!(document.get(found), &Value::Number("1.50".into()));
         assert_eq!(document.pointer(found), "#/x/a~1b/1/~0");
         assert_eq!(document.follow(document.root(), "/x/a"), None);
+    }
+
+    #[test]
+    fn references_to_many_definitions_take_a_look_up_each() {
+        const COUNT: usize = 20_000;
+        let members: Vec<_> = (0..COUNT).map(|index| format!(r#""n{index}": {index}"#)).collect();
+        let document =
+            Document::parse(&format!(r#"{{"$defs": {{{}, "n5": 0}}}}"#, members.join(","))).unwrap();
+        let definitions = document.member(document.root(), "$defs").unwrap();
+        assert_eq!(document.member_indices[&definitions].len(), COUNT);
+        for index in 0..COUNT {
+            let found = document.follow(document.root(), &format!("/$defs/n{index}")).unwrap();
+            let expected = if index == 5 { 0 } else { index };
+            assert_eq!(document.get(found), &Value::Number(expected.to_string().into()));
+        }
+        assert_eq!(document.follow(document.root(), "/$defs/n20000"), None);
     }
 
     #[test]
