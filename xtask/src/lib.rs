@@ -3,6 +3,8 @@
 //! The layers of the crates need no check here beyond their dependencies: Cargo refuses an import from a crate that is not a
 //! dependency. The rules of Python files are in `tests/test_tidy.py` and in the contracts of import-linter.
 
+pub mod imports;
+
 use std::fs;
 use std::path::{Path, PathBuf};
 

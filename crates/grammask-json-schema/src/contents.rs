@@ -6,7 +6,7 @@ use crate::document::resources::Location;
 use crate::emit::emitter::Emitter;
 use crate::emit::grammar_emitter::{EmittedContent, EmittedGrammar};
 use crate::emit::rules::RuleId;
-use crate::keywords::schema_reader::SchemaReader;
+use crate::values::schema_reader::SchemaReader;
 use crate::values::string_formula::{Content, ContentTexts};
 use grammask_automata::Terms;
 use grammask_diagnostics::{Code, LimitExceeded};

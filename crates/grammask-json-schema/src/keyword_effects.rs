@@ -5,10 +5,8 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use crate::document::json::Value;
 use crate::document::resources::{Library, Location};
 use crate::document::structural_equality::ANNOTATIONS;
-use crate::emit::emitter::Emitter;
 use crate::strings::string_encoding::EncodingKind;
-use crate::values::value_sets::ValueSets;
-use crate::{OnUnsupported, SchemaOptions, read};
+use crate::{OnUnsupported, SchemaOptions, layers, read};
 use grammask_diagnostics::{Code, Diagnostic, GrammarError, LimitExceeded, Limits, without_byte_order_mark};
 use std::sync::Arc;
 
@@ -159,13 +157,8 @@ pub fn keyword_effects(
     let document = read(schema, limits).map_err(|diagnostic| fail(vec![*diagnostic]))?;
     let mut options = options.clone();
     options.on_unsupported = OnUnsupported::Relax;
-    let mut sets = ValueSets::new(
-        EncodingKind::Json(options.escapes),
-        Library::new(document, &options),
-        &options,
-        limits,
-    );
-    let mut emitter = Emitter::new(options.whitespace.clone());
+    let encoding = EncodingKind::Json(options.escapes);
+    let (mut sets, mut emitter) = layers(encoding, Library::new(document, &options), &options, limits);
     let root = sets.root();
     emitter.emit(&mut sets, root).map_err(exceeded)?;
     let reader = &mut sets.reader;

@@ -14,7 +14,8 @@
 //!    are remembered values.
 //! 4. **Grammar** (`emit`). Each value set has one rule. Unproductive rules are dropped.
 //!
-//! The state of a translation is split by step, so that a signature shows what a function reads and writes:
+//! The folders are layers, from the lowest: `document`; `strings` and `numbers`; `values`; `keywords`; `emit`; `members`. The
+//! state of a translation is split by layer, so that a signature shows what a function reads and writes:
 //!
 //! | type | holds | changed by |
 //! |---|---|---|
@@ -71,6 +72,7 @@ use document::json::Document;
 use document::resources::Library;
 use emit::emitter::Emitter;
 use emit::rules::RuleId;
+use members::containers::container_alternatives;
 use strings::string_encoding::EncodingKind;
 use values::value_sets::ValueSets;
 
@@ -140,8 +142,7 @@ fn translated(
     let document = read(schema, limits).map_err(|diagnostic| fail(vec![*diagnostic]))?;
     let exceeded = |limit: LimitExceeded| fail(vec![limit.diagnostic()]);
     let library = Library::new(document, options);
-    let mut sets = ValueSets::new(encoding, library, options, limits);
-    let mut emitter = Emitter::new(options.whitespace.clone());
+    let (mut sets, mut emitter) = layers(encoding, library, options, limits);
     let start = start(&mut sets, &mut emitter).map_err(exceeded)?;
     let ValueSets { mut reader, languages, .. } = sets;
     let terms = languages.automata.into_terms();
@@ -156,6 +157,17 @@ fn translated(
     };
     let Findings { unsupported: relaxations, warnings, .. } = reader.findings;
     Ok(SchemaGrammar { grammar, embedded, contents, relaxations, warnings })
+}
+
+/// The state of a translation. Value sets and rules call the layer above them, which recursion in a schema needs.
+fn layers<'o>(
+    encoding: EncodingKind,
+    library: Library<'o>,
+    options: &'o SchemaOptions,
+    limits: &'o Limits,
+) -> (ValueSets<'o>, Emitter) {
+    let sets = ValueSets::new(encoding, library, options, limits, keywords::value_set);
+    (sets, Emitter::new(options.whitespace.clone(), container_alternatives))
 }
 
 /// The URIs of documents that `schema` refers to, except those in `options.resources` and the metaschemas.

@@ -6,10 +6,8 @@
 
 use crate::document::json::{Document, Value, ValueId};
 use crate::document::resources::Library;
-use crate::emit::emitter::Emitter;
 use crate::strings::string_encoding::EncodingKind;
-use crate::values::value_sets::ValueSets;
-use crate::{OnUnsupported, SchemaOptions};
+use crate::{OnUnsupported, SchemaOptions, layers};
 use grammask_diagnostics::{Code, Diagnostic, Limits};
 
 /// Bound on the number of keywords; larger schemas get no explanation.
@@ -131,9 +129,8 @@ impl ConflictSearch<'_> {
     fn is_unsatisfiable(&self, schema: &str) -> bool {
         let Ok(document) = Document::parse(schema) else { return false };
         let library = Library::new(document, self.options);
-        let mut sets =
-            ValueSets::new(EncodingKind::Json(self.options.escapes), library, self.options, self.limits);
-        let mut emitter = Emitter::new(self.options.whitespace.clone());
+        let encoding = EncodingKind::Json(self.options.escapes);
+        let (mut sets, mut emitter) = layers(encoding, library, self.options, self.limits);
         let root = sets.root();
         let Ok(start) = emitter.emit(&mut sets, root) else { return false };
         !emitter.rules.is_productive(start)

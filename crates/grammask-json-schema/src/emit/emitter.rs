@@ -3,12 +3,11 @@
 use rustc_hash::FxHashMap;
 
 use crate::Whitespace;
+use crate::emit::positions::ValuePosition;
 use crate::emit::punctuation::{Punctuation, PunctuationTable};
 use crate::emit::rules::{PartSequence, RuleId, RulePart, Rules, RulesCheckpoint, VALUE};
+use crate::emit::shared_residuals::SharedResiduals;
 use crate::keywords::{encoded_strings, regular_texts};
-use crate::members::arrays::array_alternatives;
-use crate::members::objects::object_alternatives;
-use crate::members::shared_residuals::SharedResiduals;
 use crate::strings::string_encoding::EncodingKind;
 use crate::values::formula::{FormulaArena, truth};
 use crate::values::literals::ValueFormula;
@@ -24,10 +23,16 @@ use grammask_diagnostics::LimitExceeded;
 /// Bound on the depth of encoded contents in each other, which is recursion here.
 const MAX_CONTENT_DEPTH: usize = 8;
 
+/// The right-hand sides of the arrays and objects of a value set whose items and members are at a position.
+pub(crate) type ContainerAlternatives =
+    fn(&mut ValueSets<'_>, &mut Emitter, ValueSet, ValuePosition) -> Result<Vec<PartSequence>, LimitExceeded>;
+
 /// The rules of one translation. It reads value sets and adds rules.
 pub(crate) struct Emitter {
     pub(crate) rules: Rules,
     punctuation: PunctuationTable,
+    /// The translation of arrays and objects, which is a layer above this one.
+    container_alternatives: ContainerAlternatives,
     /// Memo table of rules by value set and position.
     value_rules: FxHashMap<(ValueSet, ValuePosition), RuleId>,
     /// Memo table of [`Self::value_parts`]: many members have the same type.
@@ -45,15 +50,6 @@ pub(crate) struct Emitter {
     content_depth: usize,
 }
 
-/// The facts about the place of a value that its texts depend on.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-pub(crate) struct ValuePosition {
-    /// The depth, if values are indented; otherwise 0.
-    pub(crate) depth: u32,
-    /// Whether the value belongs to an item that is compared with others.
-    pub(crate) is_compared: bool,
-}
-
 /// A rule to be defined: the values of `set` at `position`.
 struct PendingValue {
     set: ValueSet,
@@ -69,10 +65,11 @@ pub(crate) struct Checkpoint {
 }
 
 impl Emitter {
-    pub(crate) fn new(whitespace: Whitespace) -> Self {
+    pub(crate) fn new(whitespace: Whitespace, container_alternatives: ContainerAlternatives) -> Self {
         Self {
             rules: Rules::default(),
             punctuation: PunctuationTable::new(whitespace),
+            container_alternatives,
             value_rules: FxHashMap::default(),
             value_parts: FxHashMap::default(),
             rules_of_parts: FxHashMap::default(),
@@ -191,12 +188,7 @@ impl Emitter {
         let mut alternatives = self.scalar_alternatives(sets, set)?;
         if let Some(depth) = self.punctuation.child_depth(position.depth) {
             let position = ValuePosition { depth, ..position };
-            for part in sets.formulas.arrays.disjuncts(set.array) {
-                alternatives.extend(array_alternatives(sets, self, part, position)?);
-            }
-            for part in sets.formulas.objects.disjuncts(set.object) {
-                alternatives.extend(object_alternatives(sets, self, part, position)?);
-            }
+            alternatives.extend((self.container_alternatives)(sets, self, set, position)?);
         } else {
             // Above the bound on indentation only empty arrays and objects are emitted.
             let terms = sets.languages.automata.terms_mut();
@@ -352,7 +344,7 @@ impl Emitter {
         }
         // A schema that contains its own encoding is not regular.
         self.regular_contents.insert(content, None);
-        let mut inner = Self::new(sets.reader.options.whitespace.clone());
+        let mut inner = Self::new(sets.reader.options.whitespace.clone(), self.container_alternatives);
         inner.regular_contents.clone_from(&self.regular_contents);
         inner.content_depth = self.content_depth + 1;
         let findings = sets.reader.findings.unsupported.len();

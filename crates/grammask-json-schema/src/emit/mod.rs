@@ -2,5 +2,7 @@
 
 pub(crate) mod emitter;
 pub(crate) mod grammar_emitter;
+pub(crate) mod positions;
 pub(crate) mod punctuation;
 pub(crate) mod rules;
+pub(crate) mod shared_residuals;

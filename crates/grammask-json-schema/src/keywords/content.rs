@@ -5,11 +5,11 @@
 
 use crate::document::json::Value;
 use crate::document::resources::Location;
-use crate::keywords::schema_reader::{SchemaContext, SchemaReader};
 use crate::options::MediaGrammar;
 use crate::values::formula::truth;
+use crate::values::scalar_languages::StringSet;
+use crate::values::schema_reader::{SchemaContext, SchemaReader};
 use crate::values::string_formula::{Content, ContentTexts, StringAssertion, Strings};
-use crate::values::value_set::StringSet;
 use crate::values::value_sets::ValueSets;
 use crate::{ContentKeywords, Draft};
 use grammask_automata::TermId;

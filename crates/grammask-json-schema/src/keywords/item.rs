@@ -3,10 +3,10 @@
 use crate::Draft;
 use crate::document::json::Value;
 use crate::document::resources::Location;
-use crate::keywords::schema_reader::{SchemaContext, SchemaReader};
 use crate::values::formula::truth;
 use crate::values::formulas::Formulas;
 use crate::values::literals::{ArrayAssertion, ArrayFormula};
+use crate::values::schema_reader::{SchemaContext, SchemaReader};
 
 /// The formula of one keyword; `None` if it constrains nothing.
 pub(super) fn item_keyword(

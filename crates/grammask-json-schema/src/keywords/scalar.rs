@@ -2,12 +2,12 @@
 
 use crate::document::json::Value;
 use crate::document::resources::Location;
-use crate::keywords::schema_reader::{SchemaContext, SchemaReader};
 use crate::numbers::NumberSet;
 use crate::strings::{formats, lengths, pattern};
 use crate::values::scalar_languages::ScalarLanguages;
+use crate::values::scalar_languages::StringSet;
+use crate::values::schema_reader::{SchemaContext, SchemaReader};
 use crate::values::string_formula::{StringAssertion, Strings};
-use crate::values::value_set::StringSet;
 use crate::values::value_sets::ValueSets;
 use crate::{Draft, Formats, Numbers};
 use grammask_automata::TermId;

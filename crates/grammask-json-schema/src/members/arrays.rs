@@ -3,19 +3,20 @@
 //! Each different residual of the formula is a rule (see [`crate::values::derivative`]). Bounds on the number of items are
 //! kept apart from the formula, so that items that leave the residual unchanged are one counted repetition.
 
-use crate::emit::emitter::{Emitter, ValuePosition};
+use crate::emit::emitter::Emitter;
+use crate::emit::positions::ValuePosition;
 use crate::emit::punctuation::{Brackets, Punctuation};
 use crate::emit::rules::{PartSequence, RuleId, RulePart};
-use crate::members::child_count::ChildCount;
 use crate::members::unique_items::{
-    ArrayShape, ListedValue, NextItem, UniqueItems, if_unique, mentions_uniqueness, next_items,
-    refuse_uniqueness, unique_items_selection, with_uniqueness,
+    ArrayShape, NextItem, UniqueItems, if_unique, mentions_uniqueness, next_items, refuse_uniqueness,
+    unique_items_selection, with_uniqueness,
 };
+use crate::values::child_count::ChildCount;
 use crate::values::derivative::{Monomial, linear_form};
 use crate::values::formula::{FoldedNode, Formula, falsehood, truth};
 use crate::values::formulas::Formulas;
 use crate::values::literals::{ArrayAssertion, ArrayFormula, ValueFormula};
-use crate::values::value_sets::ValueSets;
+use crate::values::value_sets::{ListedValue, ValueSets};
 use grammask_diagnostics::LimitExceeded;
 use grammask_grammar::{ValueKind, ValueSupply};
 use rustc_hash::FxHashMap;
@@ -55,7 +56,7 @@ impl ItemPosition {
 }
 
 /// The right-hand sides of the arrays that satisfy `formula`; their items are at `position`.
-pub(crate) fn array_alternatives(
+pub(super) fn array_alternatives(
     sets: &mut ValueSets<'_>,
     emitter: &mut Emitter,
     formula: ArrayFormula,

@@ -9,7 +9,7 @@ use crate::emit::rules::{PartSequence, RulePart};
 use crate::members::member_forms::{ClassMonomial, class_forms};
 use crate::members::member_parts::{OtherMember, declared_member, other_member};
 use crate::members::object_cases::ObjectCase;
-use crate::members::objects::ObjectShape;
+use crate::members::object_shape::ObjectShape;
 use crate::members::selections::{MemberConstraint, constraint_on};
 use crate::values::formula::{falsehood, truth};
 use crate::values::literals::{ObjectAssertion, ValueFormula};

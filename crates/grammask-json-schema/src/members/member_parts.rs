@@ -2,7 +2,7 @@
 
 use crate::emit::emitter::Emitter;
 use crate::emit::rules::{PartSequence, RulePart};
-use crate::members::objects::ObjectShape;
+use crate::members::object_shape::ObjectShape;
 use crate::values::formulas::NameId;
 use crate::values::literals::ValueFormula;
 use crate::values::value_sets::ValueSets;

@@ -5,8 +5,8 @@
 //! and D. Loveland (1962), and simplified after each decision.
 
 use crate::interner::Id;
-use crate::members::child_count::ChildCount;
-use crate::members::objects::ObjectShape;
+use crate::members::object_shape::ObjectShape;
+use crate::values::child_count::ChildCount;
 use crate::values::formula::{Formula, falsehood, truth};
 use crate::values::formulas::{Formulas, MemberConstraints, NameId};
 use crate::values::literals::{NameSet, ObjectAssertion, ObjectFormula, ValueFormula};

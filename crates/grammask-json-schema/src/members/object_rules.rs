@@ -7,14 +7,16 @@ use rustc_hash::FxHashMap;
 
 use crate::KeyOrder;
 use crate::emit::emitter::Emitter;
+use crate::emit::positions::MemberPosition;
 use crate::emit::punctuation::Punctuation;
 use crate::emit::rules::{PartSequence, RuleId, RulePart};
-use crate::members::child_count::ChildCount;
+use crate::emit::shared_residuals::{DeclaredMember, SharedResidual};
 use crate::members::member_forms::{ClassMonomial, class_forms, formula_without, object_form};
 use crate::members::member_parts::{OtherMember, declared_member, other_member};
-use crate::members::objects::{DeclaredMember, ObjectShape};
-use crate::members::shared_residuals::SharedResidual;
+use crate::members::object_shape::ObjectShape;
+use crate::members::shared_residuals::shared_residual;
 use crate::members::unique_names::ListedName;
+use crate::values::child_count::ChildCount;
 use crate::values::formula::{FoldedNode, Formula, falsehood};
 use crate::values::literals::{ObjectAssertion, ObjectFormula, ValueFormula};
 use crate::values::value_sets::ValueSets;
@@ -39,15 +41,6 @@ impl ObjectResidual {
     fn after_one(&self, formula: ObjectFormula) -> Self {
         Self { formula, count: self.count.after_one(), ..*self }
     }
-}
-
-/// The text that a rule of a residual derives.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(super) enum MemberPosition {
-    /// One or more members, and the closing bracket.
-    BeforeMember,
-    /// A comma and one or more members, and the closing bracket; or the closing bracket alone.
-    AfterMember,
 }
 
 /// A rule to be defined.
@@ -267,7 +260,7 @@ impl ObjectRules<'_, '_> {
             None => self.reserve(residual, position),
             Some(shareable) => {
                 let memo = &mut self.emitter.shared_residuals;
-                let shared = memo.of(self.sets, self.shape, &residual, position)?;
+                let shared = shared_residual(memo, self.sets, self.shape, &residual, position)?;
                 match shareable.get(&shared).copied().or_else(|| memo.rule(&shared)) {
                     Some(rule) => rule,
                     None => {

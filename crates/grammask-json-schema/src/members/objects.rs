@@ -10,49 +10,28 @@ use std::rc::Rc;
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::KeyOrder;
-use crate::emit::emitter::{Emitter, ValuePosition};
-use crate::emit::punctuation::Punctuation;
+use crate::emit::emitter::Emitter;
+use crate::emit::positions::ValuePosition;
 use crate::emit::rules::PartSequence;
-use crate::members::name_classes::{NameClass, name_classes};
+use crate::emit::shared_residuals::DeclaredMember;
+use crate::members::name_classes::name_classes;
 use crate::members::object_cases::cases_without_disjunctions;
 use crate::members::object_rules::rules_by_residual;
+use crate::members::object_shape::ObjectShape;
 use crate::members::selections::selected_members;
 use crate::members::unique_names::OtherNames;
 use crate::values::formula::{Formula, falsehood};
 use crate::values::formulas::{Formulas, MemberConstraints, NameId};
-use crate::values::literals::{NameSet, ObjectAssertion, ObjectFormula, ValueFormula};
+use crate::values::literals::{NameSet, ObjectAssertion, ObjectFormula};
 use crate::values::simplification::simplified;
 use crate::values::value_sets::ValueSets;
 use grammask_diagnostics::LimitExceeded;
-
-/// A member with a declared name.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(super) struct DeclaredMember {
-    pub(super) name: NameId,
-    /// The constraint on this member alone.
-    pub(super) value: ValueFormula,
-    pub(super) required: bool,
-}
-
-/// The members that an object may have, and its punctuation.
-#[derive(Clone, Copy)]
-pub(super) struct ObjectShape<'a> {
-    /// The position of the members.
-    pub(super) position: ValuePosition,
-    pub(super) punctuation: Punctuation,
-    /// The declared members, in order.
-    pub(super) declared: &'a [DeclaredMember],
-    /// The classes of other names.
-    pub(super) classes: &'a [NameClass],
-    /// How these are kept different.
-    pub(super) others: &'a OtherNames,
-}
 
 /// Number of rules of residuals, beyond two for each declared name, above which the cases of a formula are preferred.
 const MAX_RESIDUALS: usize = 1024;
 
 /// The right-hand sides of the objects that satisfy `formula`; their members are at `position`.
-pub(crate) fn object_alternatives(
+pub(super) fn object_alternatives(
     sets: &mut ValueSets<'_>,
     emitter: &mut Emitter,
     formula: ObjectFormula,

@@ -8,11 +8,12 @@
 use crate::KeyOrder;
 use crate::emit::emitter::Emitter;
 use crate::emit::rules::{PartSequence, RulePart};
+use crate::emit::shared_residuals::DeclaredMember;
 use crate::members::choices::alternatives_with_choices;
 use crate::members::member_forms::{ClassMonomial, class_forms};
 use crate::members::member_parts::{OtherMember, declared_member, other_member};
 use crate::members::object_cases::{ObjectCase, PositiveDisjunctions, name_clause, object_cases};
-use crate::members::objects::{DeclaredMember, ObjectShape};
+use crate::members::object_shape::ObjectShape;
 use crate::values::formula::Formula;
 use crate::values::formulas::NameId;
 use crate::values::literals::{ObjectAssertion, ObjectFormula, ValueFormula};

@@ -13,19 +13,20 @@
 //! remembered or listed.
 
 use crate::document::resources::Location;
-use crate::emit::emitter::{Emitter, ValuePosition};
+use crate::emit::emitter::Emitter;
+use crate::emit::positions::ValuePosition;
 use crate::emit::punctuation::Punctuation;
 use crate::emit::rules::{PartSequence, RulePart};
 use crate::interner::Id;
 use crate::keywords::equal_to_any;
-use crate::keywords::schema_reader::SchemaReader;
 use crate::members::arrays::{ArrayResidual, array_form, residual_after};
 use crate::values::derivative::Monomial;
 use crate::values::formula::{Formula, falsehood, truth};
 use crate::values::formulas::Formulas;
 use crate::values::literals::{ArrayAssertion, ArrayFormula, Satisfies, Schema, SeenItems, ValueFormula};
+use crate::values::schema_reader::SchemaReader;
 use crate::values::value_set::{Booleans, ValueSet};
-use crate::values::value_sets::ValueSets;
+use crate::values::value_sets::{ListedValue, ValueSets};
 use grammask_diagnostics::LimitExceeded;
 use grammask_grammar::{PartOrder, Selection, ValueKind};
 use rustc_hash::FxHashSet;
@@ -41,15 +42,6 @@ const MAX_LISTED_VALUES: usize = 2000;
 
 /// Bound on the residuals of an array that are searched for listed values.
 const MAX_SEARCHED_RESIDUALS: usize = 1000;
-
-/// An element of a finite set of values.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct ListedValue {
-    /// The id of the singleton; equal values have equal ids.
-    id: u32,
-    /// "Equals the value."
-    formula: ValueFormula,
-}
 
 /// The punctuation and the position of an array's items.
 #[derive(Clone, Copy, Debug)]

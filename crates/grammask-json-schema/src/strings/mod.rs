@@ -1,6 +1,5 @@
-//! Regular languages of JSON strings: encodings, regular expressions, formats, bounds of length, excluded words.
+//! Regular languages of JSON strings: encodings, regular expressions, formats, bounds of length.
 
-pub(crate) mod excluded_words;
 pub(crate) mod formats;
 pub(crate) mod lengths;
 pub(crate) mod pattern;

@@ -4,15 +4,30 @@ use std::sync::{LazyLock, Mutex, PoisonError};
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use crate::members::unique_names::NameCounts;
 use crate::numbers::{NumberSet, PlainDigits};
-use crate::strings::excluded_words::ExcludedWords;
 use crate::strings::string_encoding::{EncodingKind, StringEncoding};
+use crate::values::excluded_words::ExcludedWords;
 use crate::values::joint_membership::KnownMemberships;
-use crate::values::value_set::StringSet;
+use crate::values::name_counts::NameCounts;
 use crate::{Numbers, SchemaOptions};
 use grammask_automata::{Automata, StateId, TermId, Terms};
 use grammask_diagnostics::{LimitExceeded, Limits};
+
+/// A set of strings, as languages of their encodings.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct StringSet {
+    /// Encodings of strings inside.
+    pub(crate) yes: TermId,
+    /// Encodings of strings outside.
+    pub(crate) no: TermId,
+}
+
+impl StringSet {
+    /// The strings outside the set.
+    pub(crate) fn complement(self) -> Self {
+        Self { yes: self.no, no: self.yes }
+    }
+}
 
 /// The term arena with its automata, and the encoding of strings.
 pub(crate) struct ScalarLanguages {
@@ -31,7 +46,7 @@ pub(crate) struct ScalarLanguages {
     pub(crate) memberships: KnownMemberships,
     /// Memo table of translated patterns by source; `None` if the pattern has a finding.
     pub(crate) patterns: FxHashMap<Box<str>, Option<TermId>>,
-    /// For `members::unique_names`.
+    /// For [`Self::name_count`] and [`Self::list_names`].
     pub(crate) name_counts: NameCounts,
 }
 

@@ -18,7 +18,7 @@ use crate::values::disjointness::is_unsatisfiable;
 use crate::values::formula::{Formula, falsehood, truth};
 use crate::values::formulas::{MemberConstraints, NameId};
 use crate::values::literals::{NameSet, ObjectAssertion, ObjectFormula, ValueFormula};
-use crate::values::value_sets::ValueSets;
+use crate::values::value_sets::{Relation, ValueSets};
 use grammask_diagnostics::LimitExceeded;
 
 /// Levels of alternating conjunctions and disjunctions that are simplified.
@@ -29,17 +29,6 @@ const MAX_PASSES: usize = 4;
 
 /// Levels of nested members that are compared.
 const MAX_VALUE_DEPTH: usize = 2;
-
-/// The relation between a known constraint on a value and another one.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Relation {
-    /// All values that satisfy the known constraint satisfy the other.
-    Implies,
-    /// No value satisfies both.
-    Excludes,
-    /// Neither was found.
-    Unknown,
-}
 
 /// Constraints on single members, and on all members with names in a set.
 #[derive(Debug, Default)]

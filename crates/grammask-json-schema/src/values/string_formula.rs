@@ -8,7 +8,7 @@ use crate::values::formula::{FoldedNode, Formula, FormulaArena, FormulaId, Liter
 use crate::values::formulas::Formulas;
 use crate::values::literals::ValueFormula;
 use crate::values::scalar_languages::ScalarLanguages;
-use crate::values::value_set::StringSet;
+use crate::values::scalar_languages::StringSet;
 use grammask_automata::TermId;
 use grammask_automata::encoding::BaseEncoding;
 

@@ -11,24 +11,7 @@ use crate::values::formulas::Formulas;
 use crate::values::literals::{ArrayFormula, ObjectFormula};
 use crate::values::scalar_languages::ScalarLanguages;
 use crate::values::string_formula::Strings;
-use grammask_automata::TermId;
 use grammask_diagnostics::LimitExceeded;
-
-/// A set of strings, as languages of their encodings.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(crate) struct StringSet {
-    /// Encodings of strings inside.
-    pub(crate) yes: TermId,
-    /// Encodings of strings outside.
-    pub(crate) no: TermId,
-}
-
-impl StringSet {
-    /// The strings outside the set.
-    pub(crate) fn complement(self) -> Self {
-        Self { yes: self.no, no: self.yes }
-    }
-}
 
 /// A set of booleans.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

@@ -5,15 +5,12 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use crate::SchemaOptions;
 use crate::document::resources::{Library, Location, Scope};
 use crate::interner::{Id, Interner};
-use crate::keywords;
-use crate::keywords::schema_reader::SchemaReader;
-use crate::members::unique_items::ListedValue;
 use crate::strings::string_encoding::EncodingKind;
 use crate::values::formula::{Formula, ValuesById};
 use crate::values::formulas::Formulas;
 use crate::values::literals::{Satisfies, Schema, ValueFormula};
 use crate::values::scalar_languages::ScalarLanguages;
-use crate::values::simplification::Relation;
+use crate::values::schema_reader::SchemaReader;
 use crate::values::value_set::ValueSet;
 use grammask_diagnostics::{LimitExceeded, Limits};
 
@@ -24,11 +21,36 @@ enum Computation {
     Done(ValueSet),
 }
 
+/// The relation between a known constraint on a value and another one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Relation {
+    /// All values that satisfy the known constraint satisfy the other.
+    Implies,
+    /// No value satisfies both.
+    Excludes,
+    /// Neither was found.
+    Unknown,
+}
+
+/// An element of a finite set of values.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct ListedValue {
+    /// The id of the singleton; equal values have equal ids.
+    pub(crate) id: u32,
+    /// "Equals the value."
+    pub(crate) formula: ValueFormula,
+}
+
+/// Computes the value set of a schema; those of the subschemas that it applies in place are computed already.
+pub(crate) type SchemaEvaluator = fn(&mut ValueSets<'_>, Id<Schema>) -> Result<ValueSet, LimitExceeded>;
+
 /// Memo tables of value sets, with the three structures that they are computed from.
 pub(crate) struct ValueSets<'o> {
     pub(crate) reader: SchemaReader<'o>,
     pub(crate) languages: ScalarLanguages,
     pub(crate) formulas: Formulas,
+    /// The translation of keywords, which is a layer above this one.
+    evaluate_schema: SchemaEvaluator,
     of_schemas: FxHashMap<Id<Schema>, Computation>,
     of_formulas: FxHashMap<ValueFormula, ValueSet>,
     /// Conjunctions without their implied conjuncts, for `values::derivative`.
@@ -55,11 +77,13 @@ impl<'o> ValueSets<'o> {
         library: Library<'o>,
         options: &'o SchemaOptions,
         limits: &'o Limits,
+        evaluate_schema: SchemaEvaluator,
     ) -> Self {
         Self {
             languages: ScalarLanguages::new(encoding, options, limits),
             reader: SchemaReader::new(library, options, limits),
             formulas: Formulas::new(),
+            evaluate_schema,
             of_schemas: FxHashMap::default(),
             of_formulas: FxHashMap::default(),
             simplified: FxHashMap::default(),
@@ -228,7 +252,7 @@ impl<'o> ValueSets<'o> {
                 stack.extend(unvisited.into_iter().rev());
                 continue;
             }
-            let set = keywords::value_set(self, current)?;
+            let set = (self.evaluate_schema)(self, current)?;
             self.of_schemas.insert(current, Computation::Done(set));
             stack.pop();
         }
